@@ -1,0 +1,300 @@
+"""The extension module: Rust behind every name here. Import from ``binarrow``, not from this module."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from os import PathLike
+from types import TracebackType
+from typing import IO, Any, Literal, Protocol, TypeAlias, final
+
+import pyarrow as pa
+
+__version__: str
+
+class _ArrowSchemaExportable(Protocol):
+    def __arrow_c_schema__(self) -> object: ...
+
+_Path: TypeAlias = str | PathLike[str]
+Source: TypeAlias = _Path | bytes | IO[bytes] | Sequence[_Path | bytes | IO[bytes]]
+"""One input, or several in log order: a path, a glob, a directory, bytes, or an open binary file object."""
+
+class BinarrowError(Exception):
+    """Base of every error that binarrow raises.
+
+    Attributes:
+        file: The file that the bytes came from, where known.
+        offset: The byte offset of the event in that file, where known.
+        event_type: The event's documented name (``Table_map``, ``Write_rows``, ...), where known.
+    """
+
+    file: str | None
+    offset: int | None
+    event_type: str | None
+
+class MalformedBinlogError(BinarrowError, ValueError):
+    """The bytes break the binary log's format."""
+
+class ChecksumError(MalformedBinlogError):
+    """An event's CRC32 does not match its bytes."""
+
+class UnsupportedEventError(BinarrowError):
+    """Valid input that this version does not decode: an encrypted file, a vendor's event, an incident."""
+
+class SchemaError(BinarrowError):
+    """The structure of a table is not known, or does not fit what was asked for."""
+
+class ConfigError(BinarrowError, ValueError):
+    """The call asks for something that cannot be."""
+
+class BinarrowWarning(UserWarning):
+    """Something that a reader of the log should know and that is not an error."""
+
+@final
+class TypeOptions:
+    """How MySQL's types become Arrow's. Frozen, hashable, picklable."""
+
+    def __new__(
+        cls,
+        *,
+        profile: Literal["native", "spark"] = "native",
+        zero_dates: Literal["null", "error", "text"] = "null",
+        json: Literal["text", "bytes"] = "text",
+        time: Literal["duration", "micros", "interval", "text"] | None = None,
+        geometry: Literal["ewkb", "wkb", "mysql"] = "ewkb",
+        enum: Literal["dictionary", "text", "ordinal"] | None = None,
+        invalid_text: Literal["error", "replace", "binary"] = "error",
+    ) -> TypeOptions: ...
+    @property
+    def profile(self) -> str: ...
+    @property
+    def zero_dates(self) -> str: ...
+    @property
+    def json(self) -> str: ...
+    @property
+    def time(self) -> str: ...
+    @property
+    def geometry(self) -> str: ...
+    @property
+    def enum(self) -> str: ...
+    @property
+    def invalid_text(self) -> str: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+
+@final
+class Position:
+    """Where to read next: a file and a byte offset at a transaction's end. Frozen, hashable, picklable."""
+
+    def __new__(cls, file: str, offset: int) -> Position: ...
+    @property
+    def file(self) -> str: ...
+    @property
+    def offset(self) -> int: ...
+    @property
+    def server(self) -> str | None: ...
+    @property
+    def gtid_set(self) -> str | None: ...
+    @property
+    def version_shift(self) -> int: ...
+    def to_json(self) -> str:
+        """The position as canonical JSON, to be stored."""
+    @staticmethod
+    def from_json(text: str) -> Position:
+        """A position from what ``to_json`` gave."""
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+
+@final
+class ChangeBatch:
+    """Changes of one table, as one Arrow record batch."""
+
+    @property
+    def database(self) -> str: ...
+    @property
+    def table(self) -> str: ...
+    @property
+    def num_rows(self) -> int: ...
+    @property
+    def position(self) -> Position:
+        """Where to resume after this batch."""
+    @property
+    def schema(self) -> pa.Schema: ...
+    def to_pyarrow(self) -> pa.RecordBatch:
+        """The rows, without a copy."""
+    def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
+    def __arrow_c_schema__(self) -> object: ...
+    def __len__(self) -> int: ...
+
+@final
+class BinlogReader:
+    """An iterator of :class:`ChangeBatch` in log order; also a context manager."""
+
+    @property
+    def position(self) -> Position | None:
+        """Where to resume: all rows before it have been handed over. None before the first batch of unnamed input."""
+    @property
+    def closed(self) -> bool: ...
+    def stats(self) -> dict[str, Any]:
+        """Counts so far.
+
+        ``bytes_read``, ``bytes_total`` (None where unknown), ``events``, ``transactions``, ``rows``, ``batches``,
+        ``dropped_rows_events``, ``zero_dates``, ``files``, ``seconds``, and ``tables``: a dict of
+        ``database.table`` to ``{"inserts", "updates", "deletes", "bytes"}``.
+        """
+    def table(
+        self,
+        name: str,
+        *,
+        schema: _ArrowSchemaExportable | None = None,
+        on_schema_change: Literal["error", "conform"] = "error",
+    ) -> TableReader:
+        """The batches of one table under one schema; this reader is used up by it."""
+    def close(self) -> None: ...
+    def __iter__(self) -> BinlogReader: ...
+    def __next__(self) -> ChangeBatch: ...
+    def __enter__(self) -> BinlogReader: ...
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_value: BaseException | None,
+        traceback: TracebackType | None,
+        /,
+    ) -> None: ...
+
+@final
+class TableReader:
+    """One table's changes as an Arrow stream of one schema."""
+
+    @property
+    def schema(self) -> pa.Schema: ...
+    @property
+    def position(self) -> Position | None: ...
+    @property
+    def closed(self) -> bool: ...
+    def stats(self) -> dict[str, Any]: ...
+    def read_all(self) -> pa.Table:
+        """All that is left, in memory."""
+    def close(self) -> None: ...
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+    def __arrow_c_schema__(self) -> object: ...
+    def __iter__(self) -> TableReader: ...
+    def __next__(self) -> pa.RecordBatch: ...
+    def __enter__(self) -> TableReader: ...
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_value: BaseException | None,
+        traceback: TracebackType | None,
+        /,
+    ) -> None: ...
+
+@final
+class Event:
+    """One event of a binary log file, as ``binarrow inspect`` shows it."""
+
+    @property
+    def file(self) -> str: ...
+    @property
+    def offset(self) -> int:
+        """Offset in the file; of the Transaction_payload event for events inside one."""
+    @property
+    def size(self) -> int: ...
+    @property
+    def type_code(self) -> int: ...
+    @property
+    def type_name(self) -> str: ...
+    @property
+    def timestamp(self) -> int:
+        """Seconds since 1970 UTC; 0 for artificial events."""
+    @property
+    def server_id(self) -> int: ...
+    @property
+    def log_pos(self) -> int: ...
+    @property
+    def flags(self) -> int: ...
+    @property
+    def info(self) -> str:
+        """What the event says, in one line: table and row count, statement, GTID. Never a cell."""
+    @property
+    def compressed(self) -> bool:
+        """Whether the event stood inside a Transaction_payload event."""
+
+@final
+class EventReader:
+    """An iterator of :class:`Event` over files."""
+
+    def __iter__(self) -> EventReader: ...
+    def __next__(self) -> Event: ...
+
+@final
+class Split:
+    """A range of one file between transaction ends, for one task. Picklable through its JSON."""
+
+    @property
+    def path(self) -> str: ...
+    @property
+    def start(self) -> int: ...
+    @property
+    def stop(self) -> int: ...
+    def to_json(self) -> str: ...
+    @staticmethod
+    def from_json(text: str) -> Split: ...
+
+def read_binlog(
+    source: Source,
+    *,
+    tables: str | Sequence[str] | None = None,
+    exclude_tables: str | Sequence[str] | None = None,
+    start: Position | str | datetime | None = None,
+    stop: Position | str | datetime | None = None,
+    split_key_updates: bool = True,
+    envelope: Sequence[str] | None = None,
+    envelope_prefix: str = "_",
+    types: Literal["native", "spark"] | TypeOptions = "native",
+    column_names: Literal["log", "positional"] = "log",
+    batch_rows: int | None = None,
+    batch_bytes: int | None = None,
+    batch_end: Literal["transaction"] | None = None,
+    segment_bytes: int | None = None,
+    threads: int | None = None,
+    uncommitted: Literal["skip", "emit"] = "skip",
+    skip_events: Sequence[int] | None = None,
+    gaps: Literal["error", "allow"] = "error",
+    verify_checksum: bool = True,
+) -> BinlogReader:
+    """Read binary log files into Arrow record batches."""
+
+def read_split(
+    split: Split,
+    *,
+    options: Mapping[str, Any] | None = None,
+) -> BinlogReader:
+    """Read one range that :func:`scan_splits` made; ``options`` are keywords of :func:`read_binlog`."""
+
+def scan_splits(path: str, *, target_bytes: int = 64 << 20, place: int = 1) -> list[Split]:
+    """Cut one file into ranges at transaction ends, by headers. ``place``: the file's place in its list, from 1."""
+
+def link_splits(splits: Sequence[Split]) -> list[Split]:
+    """Give every range the XA transactions that were prepared before it; ``splits`` in log order."""
+
+def inspect(
+    source: Source,
+    *,
+    start: str | None = None,
+    stop: str | None = None,
+    verify_checksum: bool = True,
+) -> EventReader:
+    """Every event, as it stands in the files; events inside a Transaction_payload event too."""
+
+def infer_schema(
+    source: Source,
+    table: str,
+    *,
+    types: Literal["native", "spark"] | TypeOptions = "native",
+    envelope: Sequence[str] | None = None,
+    envelope_prefix: str = "_",
+    column_names: Literal["log", "positional"] = "log",
+) -> pa.Schema:
+    """The schema of a table's batches, from its first Table_map event in the files."""
+
+def expand_source(source: Source) -> list[str]:
+    """The files that a path, a glob or a directory stands for, in log order; ``*.index`` left out."""

@@ -1,0 +1,33 @@
+//! MySQL and MariaDB change data, straight into Arrow.
+//!
+//! ```text
+//! file ── event bytes ── source::Cutter ── segments ── workers (reader) ── in order ── ChangeBatch (Arrow)
+//!                        headers only                  pure decoding
+//! ```
+//!
+//! The layers, each using only those above it in this list:
+//!
+//! | layer | modules | knows |
+//! |---|---|---|
+//! | 0 | [`wire`], [`charset`], [`position`], [`schema`] | bytes, text, positions, the words all layers share |
+//! | 1 | [`binlog`], [`value`] | one event, one cell: bytes to borrowed views, no I/O |
+//! | 2 | [`change`], [`columnar`] | transactions and filters; row images into Arrow builders |
+//! | 3 | [`source`], [`reader`] | files to segments; segments to batches, on threads |
+//! | 4 | `python` | the extension module |
+
+pub mod binlog;
+pub mod change;
+pub mod charset;
+pub mod columnar;
+pub mod error;
+pub mod position;
+pub mod reader;
+pub mod schema;
+pub mod source;
+pub mod value;
+pub mod wire;
+
+#[cfg(feature = "python")]
+mod python;
+
+pub use error::{DecodeError, Error, ErrorKind, Result};

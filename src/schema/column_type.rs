@@ -1,0 +1,254 @@
+//! A column's type as the binary log tells it, after its metadata is resolved.
+//!
+//! <https://dev.mysql.com/doc/dev/mysql-server/latest/classmysql_1_1binlog_1_1event_1_1Table__map__event.html>
+
+use crate::charset::Collation;
+use std::sync::Arc;
+
+/// A resolved column type: enough to find a cell's length and to decode it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum ColumnType {
+    /// TINYINT
+    Tiny,
+    /// SMALLINT
+    Short,
+    /// MEDIUMINT
+    Int24,
+    /// INT
+    Long,
+    /// BIGINT
+    LongLong,
+    /// FLOAT
+    Float,
+    /// DOUBLE
+    Double,
+    /// DECIMAL(precision, scale)
+    Decimal {
+        /// Digits in all, 1 to 65.
+        precision: u8,
+        /// Digits after the point, 0 to 38.
+        scale: u8,
+    },
+    /// BIT(bits)
+    Bit {
+        /// 1 to 64.
+        bits: u8,
+    },
+    /// YEAR
+    Year,
+    /// DATE
+    Date,
+    /// TIME(fsp), the form since MySQL 5.6.4
+    Time2 {
+        /// Digits of the fraction of a second, 0 to 6.
+        fsp: u8,
+    },
+    /// DATETIME(fsp), the form since MySQL 5.6.4
+    DateTime2 {
+        /// Digits of the fraction of a second, 0 to 6.
+        fsp: u8,
+    },
+    /// TIMESTAMP(fsp), the form since MySQL 5.6.4
+    Timestamp2 {
+        /// Digits of the fraction of a second, 0 to 6.
+        fsp: u8,
+    },
+    /// TIME as MySQL 5.5 and older store it
+    TimeOld,
+    /// DATETIME as MySQL 5.5 and older store it
+    DateTimeOld,
+    /// TIMESTAMP as MySQL 5.5 and older store it
+    TimestampOld,
+    /// CHAR, or BINARY where the collation is binary
+    Char {
+        /// The longest value, in bytes.
+        max_bytes: u16,
+    },
+    /// VARCHAR, or VARBINARY where the collation is binary
+    VarChar {
+        /// The longest value, in bytes.
+        max_bytes: u16,
+    },
+    /// TEXT, or BLOB where the collation is binary
+    Blob {
+        /// Bytes of the length field, 1 to 4: TINY, plain, MEDIUM, LONG.
+        length_bytes: u8,
+    },
+    /// ENUM
+    Enum {
+        /// 1 or 2.
+        bytes: u8,
+    },
+    /// SET
+    Set {
+        /// 1, 2, 3, 4 or 8.
+        bytes: u8,
+    },
+    /// JSON, MySQL's binary form
+    Json {
+        /// Bytes of the length field.
+        length_bytes: u8,
+    },
+    /// GEOMETRY and its kinds
+    Geometry {
+        /// Bytes of the length field.
+        length_bytes: u8,
+    },
+    /// VECTOR of MySQL 9
+    Vector {
+        /// Bytes of the length field.
+        length_bytes: u8,
+    },
+    /// An element of a multi-valued index; never in a row image
+    TypedArray,
+}
+
+/// What a GEOMETRY column is declared to hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum GeometryType {
+    /// GEOMETRY
+    Geometry,
+    /// POINT
+    Point,
+    /// LINESTRING
+    LineString,
+    /// POLYGON
+    Polygon,
+    /// MULTIPOINT
+    MultiPoint,
+    /// MULTILINESTRING
+    MultiLineString,
+    /// MULTIPOLYGON
+    MultiPolygon,
+    /// GEOMETRYCOLLECTION
+    GeometryCollection,
+}
+
+impl GeometryType {
+    /// By the number that the binary log uses.
+    pub fn from_code(code: u64) -> Option<Self> {
+        Some(match code {
+            0 => Self::Geometry,
+            1 => Self::Point,
+            2 => Self::LineString,
+            3 => Self::Polygon,
+            4 => Self::MultiPoint,
+            5 => Self::MultiLineString,
+            6 => Self::MultiPolygon,
+            7 => Self::GeometryCollection,
+            _ => return None,
+        })
+    }
+
+    /// The word in SQL.
+    pub const fn sql(self) -> &'static str {
+        match self {
+            Self::Geometry => "geometry",
+            Self::Point => "point",
+            Self::LineString => "linestring",
+            Self::Polygon => "polygon",
+            Self::MultiPoint => "multipoint",
+            Self::MultiLineString => "multilinestring",
+            Self::MultiPolygon => "multipolygon",
+            Self::GeometryCollection => "geometrycollection",
+        }
+    }
+}
+
+impl ColumnType {
+    /// Whether the table map's SIGNEDNESS field has a bit for such a column.
+    pub const fn is_numeric(&self) -> bool {
+        matches!(
+            self,
+            Self::Tiny
+                | Self::Short
+                | Self::Int24
+                | Self::Long
+                | Self::LongLong
+                | Self::Float
+                | Self::Double
+                | Self::Decimal { .. }
+                | Self::Year
+        )
+    }
+
+    /// Whether such a column is an integer, whose sign the value's bytes do not tell.
+    pub const fn is_integer(&self) -> bool {
+        matches!(self, Self::Tiny | Self::Short | Self::Int24 | Self::Long | Self::LongLong)
+    }
+
+    /// Whether such a column holds text or bytes and so has a collation.
+    pub const fn is_character(&self) -> bool {
+        matches!(self, Self::Char { .. } | Self::VarChar { .. } | Self::Blob { .. })
+    }
+
+    /// The type as SHOW CREATE TABLE writes it, as far as the log tells. Lengths are in characters of `collation`.
+    pub fn sql(
+        &self,
+        unsigned: bool,
+        collation: Option<Collation>,
+        members: Option<&[Arc<str>]>,
+        geometry: Option<GeometryType>,
+        dimension: Option<u32>,
+    ) -> String {
+        let sign = if unsigned { " unsigned" } else { "" };
+        let binary = collation.is_some_and(|collation| collation.charset().is_binary());
+        let char_len = |bytes: u16| {
+            let width = collation.map_or(1, |collation| collation.charset().max_char_bytes());
+            usize::from(bytes) / width.max(1)
+        };
+        let fraction = |name: &str, fsp: u8| match fsp {
+            0 => name.to_owned(),
+            fsp => format!("{name}({fsp})"),
+        };
+        let list = |name: &str| match members {
+            None => name.to_owned(),
+            Some(members) => {
+                let quoted: Vec<_> =
+                    members.iter().map(|member| format!("'{}'", member.replace('\'', "''"))).collect();
+                format!("{name}({})", quoted.join(","))
+            }
+        };
+        match self {
+            Self::Tiny => format!("tinyint{sign}"),
+            Self::Short => format!("smallint{sign}"),
+            Self::Int24 => format!("mediumint{sign}"),
+            Self::Long => format!("int{sign}"),
+            Self::LongLong => format!("bigint{sign}"),
+            Self::Float => format!("float{sign}"),
+            Self::Double => format!("double{sign}"),
+            Self::Decimal { precision, scale } => format!("decimal({precision},{scale}){sign}"),
+            Self::Bit { bits } => format!("bit({bits})"),
+            Self::Year => "year".into(),
+            Self::Date => "date".into(),
+            Self::Time2 { fsp } => fraction("time", *fsp),
+            Self::DateTime2 { fsp } => fraction("datetime", *fsp),
+            Self::Timestamp2 { fsp } => fraction("timestamp", *fsp),
+            Self::TimeOld => "time".into(),
+            Self::DateTimeOld => "datetime".into(),
+            Self::TimestampOld => "timestamp".into(),
+            Self::Char { max_bytes } if binary => format!("binary({max_bytes})"),
+            Self::Char { max_bytes } => format!("char({})", char_len(*max_bytes)),
+            Self::VarChar { max_bytes } if binary => format!("varbinary({max_bytes})"),
+            Self::VarChar { max_bytes } => format!("varchar({})", char_len(*max_bytes)),
+            Self::Blob { length_bytes } => {
+                let size = match length_bytes {
+                    1 => "tiny",
+                    2 => "",
+                    3 => "medium",
+                    _ => "long",
+                };
+                format!("{size}{}", if binary { "blob" } else { "text" })
+            }
+            Self::Enum { .. } => list("enum"),
+            Self::Set { .. } => list("set"),
+            Self::Json { .. } => "json".into(),
+            Self::Geometry { .. } => geometry.unwrap_or(GeometryType::Geometry).sql().into(),
+            Self::Vector { .. } => match dimension {
+                Some(dimension) => format!("vector({dimension})"),
+                None => "vector".into(),
+            },
+            Self::TypedArray => "typed array".into(),
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! The words that all layers share for the structure of a table.
+//!
+//! In: nothing. Out: [`ColumnType`], [`Column`], [`TableSchema`]. Made by `binlog::table_map` (and later by a history),
+//! read by `columnar`.
+
+mod column_type;
+mod table_schema;
+
+pub use column_type::{ColumnType, GeometryType};
+pub use table_schema::{Column, KeyPart, TableSchema};

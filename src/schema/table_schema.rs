@@ -1,0 +1,70 @@
+//! A table's structure at one place of the log.
+
+use super::{ColumnType, GeometryType};
+use crate::charset::Collation;
+use std::sync::Arc;
+
+/// A column as the log (or a history) tells it. What is not told is `None`, never a guess.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Column {
+    /// The name; `None` where the log holds no names (`binlog_row_metadata=MINIMAL`).
+    pub name: Option<Arc<str>>,
+    /// The type with what its metadata says.
+    pub column_type: ColumnType,
+    /// Whether the column may be NULL.
+    pub nullable: bool,
+    /// Whether a number is UNSIGNED; `None` where the log does not say.
+    pub unsigned: Option<bool>,
+    /// The collation of a text, ENUM or SET column; binary for BINARY, VARBINARY and BLOB.
+    pub collation: Option<Collation>,
+    /// The members of an ENUM or SET column, in order.
+    pub members: Option<Arc<[Arc<str>]>>,
+    /// The declared kind of a GEOMETRY column.
+    pub geometry_type: Option<GeometryType>,
+    /// The declared dimension of a VECTOR column.
+    pub dimension: Option<u32>,
+    /// Whether `SELECT *` shows the column; `None` where the log does not say.
+    pub visible: Option<bool>,
+}
+
+impl Column {
+    /// The type as SHOW CREATE TABLE writes it, as far as the log tells.
+    pub fn sql_type(&self) -> String {
+        self.column_type.sql(
+            self.unsigned.unwrap_or(false),
+            self.collation,
+            self.members.as_deref(),
+            self.geometry_type,
+            self.dimension,
+        )
+    }
+}
+
+/// A column's part in a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KeyPart {
+    /// Index of the column in the table, from 0.
+    pub column: usize,
+    /// How many characters of the column the key holds; 0 for all.
+    pub prefix: u32,
+}
+
+/// A table's structure: names, columns in order, primary key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TableSchema {
+    /// The database.
+    pub database: Arc<str>,
+    /// The table.
+    pub table: Arc<str>,
+    /// The columns in table order.
+    pub columns: Vec<Column>,
+    /// The primary key in key order; empty where there is none, or where the log does not say.
+    pub primary_key: Vec<KeyPart>,
+}
+
+impl TableSchema {
+    /// `database.table`, as patterns and messages write it.
+    pub fn full_name(&self) -> String {
+        format!("{}.{}", self.database, self.table)
+    }
+}

@@ -1,0 +1,52 @@
+//! Bitmaps over borrowed bytes, in the two bit orders that the binary log uses.
+
+/// Bits counted from the least significant of each byte: null bits, columns-present bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bitmap<'a>(pub &'a [u8]);
+
+impl Bitmap<'_> {
+    /// Bytes that `bits` bits take.
+    pub const fn byte_count(bits: usize) -> usize {
+        bits.div_ceil(8)
+    }
+
+    /// Bit `index`; one beyond the end is 0.
+    #[inline]
+    pub fn get(self, index: usize) -> bool {
+        self.0.get(index / 8).is_some_and(|byte| byte >> (index % 8) & 1 == 1)
+    }
+
+    /// How many of the first `bits` bits are 1.
+    pub fn count_ones(self, bits: usize) -> usize {
+        let (whole, rest) = (bits / 8, bits % 8);
+        let ones: u32 = self.0.iter().take(whole).map(|byte| byte.count_ones()).sum();
+        let last = self.0.get(whole).map_or(0, |byte| byte & ((1u8 << rest) - 1));
+        (ones + last.count_ones()) as usize
+    }
+}
+
+/// Bits counted from the most significant of each byte: SIGNEDNESS and COLUMN_VISIBILITY of the table map.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MsbBitmap<'a>(pub &'a [u8]);
+
+impl MsbBitmap<'_> {
+    /// Bit `index`; one beyond the end is 0.
+    pub fn get(self, index: usize) -> bool {
+        self.0.get(index / 8).is_some_and(|byte| byte >> (7 - index % 8) & 1 == 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_orders() {
+        assert!(Bitmap(&[0b0000_0010]).get(1) && !Bitmap(&[0b0000_0010]).get(0));
+        assert!(MsbBitmap(&[0b0100_0000]).get(1) && !MsbBitmap(&[0b0100_0000]).get(0));
+        assert!(!Bitmap(&[0xff]).get(8));
+        assert_eq!(Bitmap(&[0xff, 0xff]).count_ones(9), 9);
+        assert_eq!(Bitmap(&[0xff, 0xfe]).count_ones(9), 8);
+        assert_eq!(Bitmap(&[0xff]).count_ones(8), 8);
+    }
+}

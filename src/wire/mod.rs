@@ -1,0 +1,13 @@
+//! Bytes as MySQL writes them: a checked cursor, length-encoded numbers, bitmaps.
+//!
+//! In: a slice. Out: numbers and sub-slices of it. Nothing here can read past the end, and nothing allocates.
+//! Called by every codec of layer 1.
+
+mod bitmap;
+mod reader;
+
+pub use bitmap::{Bitmap, MsbBitmap};
+pub use reader::Reader;
+
+/// The result of a codec.
+pub type Result<T> = std::result::Result<T, crate::error::DecodeError>;
