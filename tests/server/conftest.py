@@ -1,0 +1,42 @@
+"""Fixtures: one running server of each flavor a session, started when a test first asks for it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))  # for `import servers`, whatever the import mode
+
+from servers import FLAVORS, Server
+
+
+@pytest.fixture(scope="session")
+def mysql() -> Iterator[Server]:
+    """MySQL 9.7, GTIDs on."""
+    with Server.start("mysql") as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def mariadb_10_11() -> Iterator[Server]:
+    """MariaDB 10.11."""
+    with Server.start("mariadb-10.11") as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def mariadb_11_8() -> Iterator[Server]:
+    """MariaDB 11.8."""
+    with Server.start("mariadb-11.8") as server:
+        yield server
+
+
+@pytest.fixture(scope="session", params=FLAVORS)
+def server(request: pytest.FixtureRequest) -> Server:
+    """Each of the servers in turn."""
+    name = str(request.param).replace("-", "_").replace(".", "_")
+    started: Server = request.getfixturevalue(name)
+    return started

@@ -1,0 +1,221 @@
+"""Real servers for tests: start one, run SQL on it, read the binlog that it wrote.
+
+    with Server.start("mysql") as server:
+        server.execute("CREATE DATABASE shop", "CREATE TABLE shop.t (id INT PRIMARY KEY)")
+        server.execute("INSERT INTO shop.t VALUES (1)")
+        path = server.flush_binlog()        # this file is complete and closed now
+        print(server.mysqlbinlog(path, "-vv"))
+
+The script `lab` beside this module installs and runs the servers. Needs PyMySQL.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import pymysql
+
+FLAVORS = ("mysql", "mariadb-10.11", "mariadb-11.8")
+
+LAB = Path(__file__).with_name("lab")
+
+# What the tests want of every server: names in the log, little memory, no waiting for the disk.
+TEST_OPTIONS = (
+    "--binlog-row-metadata=FULL",
+    "--innodb-buffer-pool-size=64M",
+    "--innodb-flush-log-at-trx-commit=2",
+    "--sync-binlog=0",
+    "--max-allowed-packet=64M",
+    "--max-connections=64",
+    "--performance-schema=OFF",
+)
+
+Row = tuple[Any, ...]
+
+
+class LabError(Exception):
+    """The script `lab` failed; the message is what it said."""
+
+
+@dataclass
+class Server:
+    """A running server, made by `Server.start`; it stops when this process ends, at the latest."""
+
+    flavor: str
+    datadir: Path
+    pid: int
+    port: int
+    socket: Path
+    owns_datadir: bool = False
+    _session: Session | None = field(default=None, repr=False)
+
+    @classmethod
+    def start(
+        cls,
+        flavor: str,
+        options: Sequence[str] = (),
+        *,
+        datadir: Path | None = None,
+        test_options: bool = True,
+    ) -> Server:
+        """Starts a server, installing it first if need be.
+
+        `options` are server options such as `--log-bin-compress=ON`; they win over
+        `TEST_OPTIONS`, which `test_options=False` leaves out. Without `datadir` the server gets a
+        fresh temporary folder that `stop` removes.
+        """
+        folder = datadir or Path(tempfile.mkdtemp(prefix="binarrow-server-")) / "data"
+        defaults = TEST_OPTIONS if test_options else ()
+        try:
+            output = _lab("start", flavor, "--datadir", str(folder), "--", *defaults, *options)
+        except LabError:
+            if datadir is None:
+                shutil.rmtree(folder.parent, ignore_errors=True)
+            raise
+        info = dict(line.split("=", 1) for line in output.splitlines())
+        server = cls(
+            flavor=flavor,
+            datadir=Path(info["datadir"]),
+            pid=int(info["pid"]),
+            port=int(info["port"]),
+            socket=Path(info["socket"]),
+            owns_datadir=datadir is None,
+        )
+        atexit.register(server.stop)
+        return server
+
+    @property
+    def is_mariadb(self) -> bool:
+        return self.flavor.startswith("mariadb")
+
+    def stop(self) -> None:
+        """Shuts the server down cleanly, so that its last binlog file is closed as well."""
+        atexit.unregister(self.stop)
+        self._close_session()
+        _lab("stop", self.flavor, "--datadir", str(self.datadir))
+        self._remove_datadir()
+
+    def kill(self) -> None:
+        """Ends the server as a power cut would; the data folder stays, for its torn binlog."""
+        atexit.unregister(self.stop)
+        os.kill(self.pid, signal.SIGKILL)
+        while _is_alive(self.pid):
+            time.sleep(0.01)
+        self._session = None
+
+    def connect(self, **keywords: Any) -> Session:
+        """Opens another session, as root over the socket."""
+        return Session(self, **keywords)
+
+    def execute(self, *statements: str) -> int:
+        """Runs statements one by one in the own session; gives the last one's row count."""
+        return self._own_session().execute(*statements)
+
+    def query(self, sql: str) -> list[Row]:
+        """Runs one statement in the server's own session and gives its rows."""
+        return self._own_session().query(sql)
+
+    def binlog_files(self) -> list[Path]:
+        """The binlog files, oldest first. The last one is still being written to."""
+        index = (self.datadir / "binlog.index").read_text()
+        return [self.datadir / Path(line).name for line in index.splitlines()]
+
+    def flush_binlog(self) -> Path:
+        """Closes the current binlog file, starts the next, and gives the closed one."""
+        closed = self.binlog_files()[-1]
+        self.execute("FLUSH BINARY LOGS")
+        return closed
+
+    def mysqlbinlog(self, path: Path, *arguments: str) -> str:
+        """What the server's own `mysqlbinlog` prints; bytes that are not UTF-8 become `\\xNN`."""
+        return self.run(
+            "mariadb-binlog" if self.is_mariadb else "mysqlbinlog", *arguments, str(path)
+        )
+
+    def run(self, program: str, *arguments: str) -> str:
+        """Runs a program that came with the server and gives its output."""
+        return _lab("run", self.flavor, program, *arguments)
+
+    def __enter__(self) -> Server:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def _own_session(self) -> Session:
+        if self._session is None:
+            self._session = self.connect()
+        return self._session
+
+    def _close_session(self) -> None:
+        if self._session is not None:
+            self._session.close()
+            self._session = None
+
+    def _remove_datadir(self) -> None:
+        if self.owns_datadir:
+            shutil.rmtree(self.datadir.parent, ignore_errors=True)
+
+
+class Session:
+    """One connection to a server, in autocommit mode unless a transaction is begun."""
+
+    def __init__(self, server: Server, **keywords: Any) -> None:
+        settings: dict[str, Any] = {
+            "unix_socket": str(server.socket),
+            "user": "root",
+            "charset": "utf8mb4",
+            "autocommit": True,
+            "max_allowed_packet": 64 << 20,
+        }
+        self._connection = pymysql.connect(**{**settings, **keywords})
+
+    def execute(self, *statements: str) -> int:
+        """Runs statements one by one; gives the last one's count of rows."""
+        count = 0
+        with self._connection.cursor() as cursor:
+            for statement in statements:
+                count = cursor.execute(statement)
+        return count
+
+    def query(self, sql: str) -> list[Row]:
+        """Runs one statement and gives its rows."""
+        with self._connection.cursor() as cursor:
+            cursor.execute(sql)
+            return list(cursor.fetchall())
+
+    def close(self) -> None:
+        if self._connection.open:
+            self._connection.close()
+
+
+def _lab(*arguments: str) -> str:
+    done = subprocess.run([str(LAB), *arguments], capture_output=True, check=False)
+    if done.returncode != 0:
+        message = done.stderr.decode(errors="backslashreplace").strip()
+        raise LabError(f"lab {' '.join(arguments[:2])} (status {done.returncode}):\n{message}")
+    return done.stdout.decode(errors="backslashreplace")
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return state != "Z"
