@@ -99,16 +99,20 @@ class Server:
     def is_mariadb(self) -> bool:
         return self.flavor.startswith("mariadb")
 
-    def stop(self) -> None:
-        """Shuts the server down cleanly, so that its last binlog file is closed as well."""
-        atexit.unregister(self.stop)
+    def shutdown(self) -> None:
+        """Shuts the server down cleanly: its last binlog file is closed, the data folder stays."""
         self._close_session()
         _lab("stop", self.flavor, "--datadir", str(self.datadir))
-        self._remove_datadir()
+
+    def stop(self) -> None:
+        """Shuts the server down and removes its data folder if that is a temporary one."""
+        atexit.unregister(self.stop)
+        self.shutdown()
+        if self.owns_datadir:
+            shutil.rmtree(self.datadir.parent, ignore_errors=True)
 
     def kill(self) -> None:
-        """Ends the server as a power cut would; the data folder stays, for its torn binlog."""
-        atexit.unregister(self.stop)
+        """Ends the server at once, as a crash would; the data folder stays until `stop`."""
         os.kill(self.pid, signal.SIGKILL)
         while _is_alive(self.pid):
             time.sleep(0.01)
@@ -168,10 +172,6 @@ class Server:
             self._session.close()
             self._session = None
 
-    def _remove_datadir(self) -> None:
-        if self.owns_datadir:
-            shutil.rmtree(self.datadir.parent, ignore_errors=True)
-
 
 class Session:
     """One connection to a server, in autocommit mode unless a transaction is begun."""
@@ -193,6 +193,11 @@ class Session:
             for statement in statements:
                 count = cursor.execute(statement)
         return count
+
+    def run(self, sql: str, *arguments: object) -> int:
+        """Runs one statement, with `arguments` for its `%s`; gives its count of rows."""
+        with self._connection.cursor() as cursor:
+            return int(cursor.execute(sql, arguments or None))
 
     def query(self, sql: str) -> list[Row]:
         """Runs one statement and gives its rows."""
