@@ -1,0 +1,30 @@
+//! Cell values: the bytes of one cell in, a number, a date, borrowed bytes or text out.
+//!
+//! ```text
+//! row image ── cell bytes ── value::<type>::decode… ── i128, Date, i64 µs, f32s …   (no allocation)
+//!                         └─ value::<type>::write_text ── appended to the caller's Vec<u8>
+//! ```
+//!
+//! Called by `columnar`, which knows the column's type and metadata and cuts the cells. Nothing here knows of columns,
+//! tables or places in the log: an error says what is wrong with the bytes and never holds a value.
+//!
+//! | module | MySQL types |
+//! |---|---|
+//! | [`bit`] | BIT |
+//! | [`decimal`] | NEWDECIMAL |
+//! | [`geometry`] | GEOMETRY |
+//! | [`json`] | JSON in MySQL's binary form |
+//! | [`temporal`] | DATE, TIME, DATETIME, TIMESTAMP, old and new |
+//! | [`vector`] | VECTOR |
+//!
+//! <https://dev.mysql.com/doc/dev/mysql-server/latest/classmysql_1_1binlog_1_1event_1_1Table__map__event.html>
+
+pub mod bit;
+pub mod decimal;
+mod digits;
+pub mod geometry;
+// pub mod json;
+pub mod temporal;
+pub mod vector;
+
+pub use temporal::{Date, DateTime};

@@ -1,0 +1,146 @@
+//! DATE (and NEWDATE): a calendar date in 3 bytes, little-endian.
+//!
+//! ```text
+//! 2026-11-21      75 d5 0f = 0x0fd575
+//!                 year << 9 | month << 5 | day
+//! ```
+//!
+//! <https://dev.mysql.com/doc/refman/8.4/en/datetime.html>
+
+use super::digits;
+
+/// Bytes of a stored DATE.
+pub const BYTES: usize = 3;
+
+/// The largest year that MySQL stores.
+pub const MAX_YEAR: u16 = 9999;
+
+/// A date as stored: any part may be 0, and the day may be one that its month does not have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Date {
+    /// 0 to 9999 in what a server writes.
+    pub year: u16,
+    /// 1 to 12, or 0 in zero and partial dates.
+    pub month: u8,
+    /// 1 to 31, or 0 in zero and partial dates.
+    pub day: u8,
+}
+
+/// Unpacks a stored DATE. Every three bytes are some date; whether it exists, [`Date::days_since_epoch`] tells.
+#[inline]
+pub const fn decode(bytes: [u8; BYTES]) -> Date {
+    let [low, middle, high] = bytes;
+    let packed = u32::from_le_bytes([low, middle, high, 0]);
+    Date { year: (packed >> 9) as u16, month: (packed >> 5 & 15) as u8, day: (packed & 31) as u8 }
+}
+
+impl Date {
+    /// Days since 1970-01-01 in the proleptic Gregorian calendar, where 0000-01-01 is a date like others.
+    /// `None` for zero, partial and impossible dates.
+    #[inline]
+    pub const fn days_since_epoch(self) -> Option<i32> {
+        let Self { year, month, day } = self;
+        if year > MAX_YEAR || month == 0 || month > 12 || day == 0 || day > month_days(year, month)
+        {
+            return None;
+        }
+        // Years here begin in March, so that the leap day ends one; 400 of them more keep the number positive.
+        let january_february = (month <= 2) as u32;
+        let year = year as u32 + 400 - january_february;
+        let month = month as u32 + 12 * january_february - 3;
+        let days =
+            year * 365 + year / 4 - year / 100 + year / 400 + (month * 153 + 2) / 5 + day as u32;
+        Some(days as i32 - EPOCH)
+    }
+
+    /// Appends the date as MySQL prints it, zero and partial ones too.
+    pub fn write_text(self, out: &mut Vec<u8>) {
+        digits::push_padded(out, u64::from(self.year), 4);
+        out.push(b'-');
+        digits::push_padded(out, u64::from(self.month), 2);
+        out.push(b'-');
+        digits::push_padded(out, u64::from(self.day), 2);
+    }
+}
+
+/// Days of a month from 1 to 12.
+#[inline]
+const fn month_days(year: u16, month: u8) -> u8 {
+    if month != 2 {
+        // 31 in the odd months up to July and in the even ones from August.
+        30 | (month ^ month >> 3) & 1
+    } else if year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) {
+        29
+    } else {
+        28
+    }
+}
+
+/// What the sum above gives for 1970-01-01: year 2369 of those from March, month 10, day 1.
+const EPOCH: i32 = 2369 * 365 + 2369 / 4 - 2369 / 100 + 2369 / 400 + (10 * 153 + 2) / 5 + 1;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn date(year: u16, month: u8, day: u8) -> Date {
+        Date { year, month, day }
+    }
+
+    #[test]
+    fn vectors() {
+        for (bytes, expected, text) in [
+            ([0x75, 0xd5, 0x0f], date(2026, 11, 21), "2026-11-21"),
+            ([0x15, 0xbe, 0x0f], date(2015, 0, 21), "2015-00-21"),
+            ([0, 0, 0], date(0, 0, 0), "0000-00-00"),
+        ] {
+            assert_eq!(decode(bytes), expected);
+            let mut out = Vec::new();
+            expected.write_text(&mut out);
+            assert_eq!(out, text.as_bytes());
+        }
+    }
+
+    #[test]
+    fn days() {
+        for (days, date) in [
+            (0, date(1970, 1, 1)),
+            (-1, date(1969, 12, 31)),
+            (-719_528, date(0, 1, 1)),
+            (-719_469, date(0, 2, 29)),
+            (11_016, date(2000, 2, 29)),
+            (2_932_896, date(9999, 12, 31)),
+        ] {
+            assert_eq!(date.days_since_epoch(), Some(days));
+        }
+        for (year, month, day) in [
+            (0, 0, 0),
+            (2015, 0, 21),
+            (2015, 5, 0),
+            (2015, 2, 31),
+            (1900, 2, 29),
+            (2015, 4, 31),
+            (2015, 13, 1),
+            (10_000, 1, 1),
+            (u16::MAX, 15, 31),
+        ] {
+            assert_eq!(date(year, month, day).days_since_epoch(), None);
+        }
+    }
+
+    #[test]
+    fn every_day_follows_the_one_before() {
+        let mut expected = date(0, 1, 1).days_since_epoch().unwrap();
+        for year in 0..=MAX_YEAR {
+            for month in 0..16 {
+                for day in 0..32 {
+                    if let Some(days) = date(year, month, day).days_since_epoch() {
+                        assert_eq!(days, expected);
+                        expected += 1;
+                    }
+                }
+            }
+        }
+        assert_eq!(expected, 2_932_897);
+    }
+}
