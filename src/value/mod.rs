@@ -23,7 +23,7 @@ pub mod bit;
 pub mod decimal;
 mod digits;
 pub mod geometry;
-// pub mod json;
+pub mod json;
 pub mod temporal;
 pub mod vector;
 

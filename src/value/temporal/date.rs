@@ -69,7 +69,7 @@ const fn month_days(year: u16, month: u8) -> u8 {
     if month != 2 {
         // 31 in the odd months up to July and in the even ones from August.
         30 | (month ^ month >> 3) & 1
-    } else if year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) {
+    } else if year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400)) {
         29
     } else {
         28

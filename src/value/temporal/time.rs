@@ -82,8 +82,8 @@ mod tests {
     fn encode(micros: i64, fsp: u8) -> Vec<u8> {
         let width = fraction_bytes(fsp);
         let (seconds, fraction) = (micros.abs() / SECOND, micros.abs() % SECOND);
-        let packed = seconds / 3600 << 12 | seconds / 60 % 60 << 6 | seconds % 60;
-        let value = packed << (8 * width) | fraction / 100i64.pow(3 - width as u32);
+        let packed = (seconds / 3600) << 12 | (seconds / 60 % 60) << 6 | (seconds % 60);
+        let value = (packed << (8 * width)) | (fraction / 100i64.pow(3 - width as u32));
         let value = if micros < 0 { -value } else { value } + (0x80_0000 << (8 * width));
         value.to_be_bytes()[5 - width..].to_vec()
     }

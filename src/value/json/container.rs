@@ -1,0 +1,171 @@
+//! Objects and arrays: a header of counts and entries, then what the entries point at.
+//!
+//! ```text
+//! count w | size w | count × key entry | count × value entry | keys and values
+//!                    objects only
+//!
+//! key entry      offset w, length u16
+//! value entry    type u8, w bytes: the offset, or the value itself where it fits
+//! ```
+//!
+//! `w` is 2 in small containers and 4 in large ones. Offsets count from the first byte of `count`. Partial updates leave
+//! gaps and put values in any order, so only the offsets say where a value is.
+//!
+//! <https://dev.mysql.com/doc/dev/mysql-server/latest/json__binary_8h.html>
+
+use super::{Kind, MAX_DEPTH, Scalar, Width, Writer, escape, scalar};
+use crate::error::DecodeError;
+use crate::wire::{Reader, Result};
+
+pub(super) fn write_object(
+    writer: &mut Writer<'_>,
+    bytes: &[u8],
+    width: Width,
+    depth: usize,
+) -> Result<()> {
+    let mut container = Container::open(writer, bytes, width, KEY_LENGTH_BYTES, depth)?;
+    writer.out.push(b'{');
+    let mut first = true;
+    while !container.value_entries.is_empty() {
+        separate(writer, &mut first);
+        let key = container.next_key()?;
+        writer.spend(key.len())?;
+        escape::quote(key, writer.out);
+        writer.out.extend_from_slice(b": ");
+        container.write_next_value(writer, depth)?;
+    }
+    writer.out.push(b'}');
+    Ok(())
+}
+
+pub(super) fn write_array(
+    writer: &mut Writer<'_>,
+    bytes: &[u8],
+    width: Width,
+    depth: usize,
+) -> Result<()> {
+    let mut container = Container::open(writer, bytes, width, NO_KEYS, depth)?;
+    writer.out.push(b'[');
+    let mut first = true;
+    while !container.value_entries.is_empty() {
+        separate(writer, &mut first);
+        container.write_next_value(writer, depth)?;
+    }
+    writer.out.push(b']');
+    Ok(())
+}
+
+fn separate(writer: &mut Writer<'_>, first: &mut bool) {
+    if !std::mem::take(first) {
+        writer.out.extend_from_slice(b", ");
+    }
+}
+
+/// An open container: its bytes up to its size, and cursors over its entries.
+struct Container<'a> {
+    bytes: &'a [u8],
+    width: Width,
+    header_bytes: usize,
+    key_entries: Reader<'a>,
+    value_entries: Reader<'a>,
+}
+
+impl<'a> Container<'a> {
+    /// Reads the header. `key_length_bytes` is what a key entry has beside the offset.
+    fn open(
+        writer: &mut Writer<'_>,
+        bytes: &'a [u8],
+        width: Width,
+        key_length_bytes: Option<usize>,
+        depth: usize,
+    ) -> Result<Self> {
+        if depth >= MAX_DEPTH {
+            return Err(DecodeError::Limit {
+                what: "depth of a JSON document",
+                value: depth as u64 + 1,
+                limit: MAX_DEPTH as u64,
+            });
+        }
+        let offset_bytes = width.bytes();
+        let mut reader = Reader::new(bytes);
+        let count = width.read(&mut reader, "JSON member count")?;
+        let size = width.read(&mut reader, "JSON container size")?;
+        let bytes = Reader::new(bytes).take(size, "JSON container")?;
+        let mut header = Reader::new(bytes);
+        header.take(2 * offset_bytes, "JSON container header")?;
+        let key_entry_bytes = key_length_bytes.map_or(0, |length| offset_bytes + length);
+        let key_entries = header.sub(count.saturating_mul(key_entry_bytes), "JSON key entries")?;
+        let value_entries =
+            header.sub(count.saturating_mul(1 + offset_bytes), "JSON value entries")?;
+        let header_bytes = size - header.left();
+        writer.spend(header_bytes)?;
+        Ok(Self { bytes, width, header_bytes, key_entries, value_entries })
+    }
+
+    fn next_key(&mut self) -> Result<&'a [u8]> {
+        let offset = self.width.read(&mut self.key_entries, "JSON key offset")?;
+        let length = self.key_entries.u16("JSON key length")?;
+        Reader::new(self.at_offset(offset, "JSON key offset")?)
+            .take(usize::from(length), "JSON key")
+    }
+
+    fn write_next_value(&mut self, writer: &mut Writer<'_>, depth: usize) -> Result<()> {
+        let kind = Kind::from_code(self.value_entries.u8("JSON value type")?)?;
+        let mut entry = self.value_entries.sub(self.width.bytes(), "JSON value entry")?;
+        match kind {
+            // What is in the entry is paid for with the header.
+            Kind::Scalar(inlined) if self.width.inlines(inlined) => {
+                scalar::write(inlined, &mut entry, writer.out)
+            }
+            Kind::Object(Width::Large) | Kind::Array(Width::Large)
+                if self.width == Width::Small =>
+            {
+                Err(DecodeError::Invalid {
+                    what: "large JSON container in a small one, its type",
+                    value: if kind == Kind::Object(Width::Large) { 1 } else { 3 },
+                })
+            }
+            _ => {
+                let offset = self.width.read(&mut entry, "JSON value offset")?;
+                writer.value(kind, self.at_offset(offset, "JSON value offset")?, depth + 1)
+            }
+        }
+    }
+
+    /// The container's bytes from an offset on, which must not point into the header.
+    fn at_offset(&self, offset: usize, what: &'static str) -> Result<&'a [u8]> {
+        match self.bytes.get(offset..) {
+            Some(bytes) if offset >= self.header_bytes => Ok(bytes),
+            _ => Err(DecodeError::Invalid { what, value: offset as u64 }),
+        }
+    }
+}
+
+impl Width {
+    /// Bytes of a count, size or offset.
+    const fn bytes(self) -> usize {
+        match self {
+            Self::Small => 2,
+            Self::Large => 4,
+        }
+    }
+
+    fn read(self, reader: &mut Reader<'_>, what: &'static str) -> Result<usize> {
+        Ok(match self {
+            Self::Small => usize::from(reader.u16(what)?),
+            Self::Large => reader.u32(what)? as usize,
+        })
+    }
+
+    /// Whether a value of this type stands in the entry itself.
+    const fn inlines(self, scalar: Scalar) -> bool {
+        match scalar {
+            Scalar::Literal | Scalar::I16 | Scalar::U16 => true,
+            Scalar::I32 | Scalar::U32 => matches!(self, Self::Large),
+            _ => false,
+        }
+    }
+}
+
+const KEY_LENGTH_BYTES: Option<usize> = Some(2);
+const NO_KEYS: Option<usize> = None;

@@ -1,0 +1,158 @@
+//! MySQL's binary JSON to text, byte for byte as `CAST(column AS CHAR)` prints it.
+//!
+//! ```text
+//! {"a": 1}      00 | 01 00 | 0c 00 | 0b 00 01 00 | 05 01 00 | 61
+//!               │    │       │       │             │          └ the key's bytes
+//!               │    │       │       │             └ value entry: i16, and the value itself
+//!               │    │       │       └ key entry: offset, length
+//!               │    │       └ size of the container
+//!               │    └ count of members
+//!               └ type: small object
+//! ```
+//!
+//! | type | value | file |
+//! |---|---|---|
+//! | 00–03 | objects and arrays, small and large | `container.rs` |
+//! | 04–0c | literals, integers, double, string | `scalar.rs`, `double.rs`, `escape.rs` |
+//! | 0f | any other MySQL type: temporals, decimals, bytes | `opaque.rs` |
+//!
+//! Hostile documents cost no more than honest ones: containers nest to a limit, and no byte is used more than once, so
+//! that time and output are linear in the length of the document. MariaDB's JSON is plain text and does not come here.
+//!
+//! <https://dev.mysql.com/doc/dev/mysql-server/latest/json__binary_8h.html>
+
+mod container;
+mod double;
+mod escape;
+mod opaque;
+mod scalar;
+
+use crate::error::DecodeError;
+use crate::wire::{Reader, Result};
+
+/// Containers within containers: `JSON_DOCUMENT_MAX_DEPTH`, the server refuses deeper documents.
+pub const MAX_DEPTH: usize = 100;
+
+/// Appends the document as text, in valid UTF-8. A document of no bytes is `null`, as the server reads it.
+/// After an error `out` is as it was.
+pub fn write_text(document: &[u8], out: &mut Vec<u8>) -> Result<()> {
+    let start = out.len();
+    let result = write_document(document, out).and_then(|()| check_utf8(out, start));
+    if result.is_err() {
+        out.truncate(start);
+    }
+    result
+}
+
+fn write_document(document: &[u8], out: &mut Vec<u8>) -> Result<()> {
+    let mut reader = Reader::new(document);
+    if reader.is_empty() {
+        out.extend_from_slice(b"null");
+        return Ok(());
+    }
+    let kind = Kind::from_code(reader.u8("JSON type")?)?;
+    let budget = document.len();
+    Writer { out, budget, document_bytes: budget }.value(kind, reader.rest(), 0)
+}
+
+/// Checks all strings at once: what stands between them is ASCII.
+fn check_utf8(out: &[u8], start: usize) -> Result<()> {
+    match simdutf8::basic::from_utf8(out.get(start..).unwrap_or_default()) {
+        Ok(_) => Ok(()),
+        Err(_) => Err(DecodeError::Text { what: "string in a JSON document", charset: "utf8mb4" }),
+    }
+}
+
+/// Where the text goes, and how much of the document is still unused.
+struct Writer<'o> {
+    out: &'o mut Vec<u8>,
+    /// Bytes that containers and values may still take. Values that share bytes use it up.
+    budget: usize,
+    document_bytes: usize,
+}
+
+impl Writer<'_> {
+    /// Writes the value that starts with `bytes`, inside of `depth` containers.
+    fn value(&mut self, kind: Kind, bytes: &[u8], depth: usize) -> Result<()> {
+        match kind {
+            Kind::Object(width) => container::write_object(self, bytes, width, depth),
+            Kind::Array(width) => container::write_array(self, bytes, width, depth),
+            Kind::Scalar(scalar) => {
+                let mut reader = Reader::new(bytes);
+                scalar::write(scalar, &mut reader, self.out)?;
+                self.spend(bytes.len() - reader.left())
+            }
+        }
+    }
+
+    /// Takes `bytes` off the budget.
+    fn spend(&mut self, bytes: usize) -> Result<()> {
+        match self.budget.checked_sub(bytes) {
+            Some(left) => {
+                self.budget = left;
+                Ok(())
+            }
+            None => Err(DecodeError::Limit {
+                what: "bytes used by the values of a JSON document",
+                value: (self.document_bytes - self.budget + bytes) as u64,
+                limit: self.document_bytes as u64,
+            }),
+        }
+    }
+}
+
+/// What the type byte says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Object(Width),
+    Array(Width),
+    Scalar(Scalar),
+}
+
+/// The width of a container's counts, sizes and offsets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Width {
+    /// Two bytes.
+    Small,
+    /// Four bytes.
+    Large,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Scalar {
+    Literal,
+    I16,
+    U16,
+    I32,
+    U32,
+    I64,
+    U64,
+    Double,
+    String,
+    Opaque,
+}
+
+impl Kind {
+    fn from_code(code: u8) -> Result<Self> {
+        Ok(match code {
+            0x00 => Self::Object(Width::Small),
+            0x01 => Self::Object(Width::Large),
+            0x02 => Self::Array(Width::Small),
+            0x03 => Self::Array(Width::Large),
+            0x04 => Self::Scalar(Scalar::Literal),
+            0x05 => Self::Scalar(Scalar::I16),
+            0x06 => Self::Scalar(Scalar::U16),
+            0x07 => Self::Scalar(Scalar::I32),
+            0x08 => Self::Scalar(Scalar::U32),
+            0x09 => Self::Scalar(Scalar::I64),
+            0x0a => Self::Scalar(Scalar::U64),
+            0x0b => Self::Scalar(Scalar::Double),
+            0x0c => Self::Scalar(Scalar::String),
+            0x0f => Self::Scalar(Scalar::Opaque),
+            _ => return Err(DecodeError::Invalid { what: "JSON type", value: u64::from(code) }),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;
