@@ -1,0 +1,136 @@
+# Everything here is what CI runs too: .ci/run calls `make test` and `make demo`.
+#
+# Tools and packages go into .venv, compiled Rust into CARGO_TARGET_DIR, the test servers into a
+# folder of their own (tests/server/lab). Stamp files in .venv remember what is installed.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+PYTHON ?= python3
+export CARGO_TARGET_DIR ?= $(HOME)/.cache/binarrow/target
+# Outside the clone, so that every clone shares one compiled set of dependencies.
+
+BIN := .venv/bin
+SERVERS := mysql mariadb-10.11 mariadb-11.8
+WHEEL_LIMIT := 15M
+SOURCES := $(shell find src python -name __pycache__ -prune -o \( -name '*.rs' -o -name '*.py' -o -name '*.pyi' \) -print 2>/dev/null) \
+  Cargo.toml Cargo.lock pyproject.toml
+
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Some machines name one CA bundle for pip and another for the rest; Python workers need neither.
+export PYSPARK_PYTHON := $(CURDIR)/$(BIN)/python
+export PYSPARK_DRIVER_PYTHON := $(CURDIR)/$(BIN)/python
+
+.PHONY: help
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+# ------------------------------------------------------------------------------------- commands
+
+.PHONY: demo
+demo: need-java .venv/.release .venv/.spark ## Decode the shop's binlog with Spark, show and write the changes
+	@$(BIN)/python examples/demo.py
+
+.PHONY: test
+test: need-java .venv/.develop .venv/.spark servers ## Run all tests: lint, stubs, Rust, Python, Spark, live servers
+	@$(MAKE) --no-print-directory lint stubs test-rust test-python
+
+.PHONY: lint
+lint: need-cargo .venv/.dev ## Check format and style of Rust and Python
+	cargo fmt --check
+	cargo clippy --quiet --all-targets -- -D warnings
+	cargo clippy --quiet --all-targets --features python -- -D warnings
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+.PHONY: stubs
+stubs: .venv/.develop ## Check the type stubs against the compiled module
+	$(BIN)/stubtest binarrow._native --allowlist tests/python/stubtest-allowlist.txt
+
+.PHONY: test-rust
+test-rust: need-cargo ## Run the Rust tests alone
+	cargo test --quiet
+
+.PHONY: test-python
+test-python: .venv/.develop .venv/.spark servers ## Run the Python, Spark and server tests alone
+	$(BIN)/pytest
+
+.PHONY: format
+format: need-cargo .venv/.dev ## Format Rust and Python
+	cargo fmt
+	$(BIN)/ruff check --fix --quiet || true
+	$(BIN)/ruff format
+
+.PHONY: bench
+bench: .venv/.release ## Measure: criterion, and side by side with other decoders
+	@benches/run
+
+.PHONY: wheel
+wheel: .venv/.wheel ## Build the release wheel into dist/
+	@ls -sh dist/*.whl
+
+.PHONY: servers
+servers: ## Install the MySQL and MariaDB servers that the tests start
+	@tests/server/lab install $(SERVERS)
+
+.PHONY: clean
+clean: ## Remove what was built here (not the shared cargo target, nor the servers)
+	rm -rf .venv dist out target .mypy_cache .ruff_cache .pytest_cache python/binarrow/*.so
+	find python tests examples -name __pycache__ -prune -exec rm -rf {} +
+
+# -------------------------------------------------------------------------------- prerequisites
+
+.PHONY: need-cargo
+need-cargo:
+	@command -v cargo >/dev/null || { \
+	  echo "binarrow: cargo is missing; install Rust 1.89 or later, see https://rustup.rs" >&2; exit 1; }
+
+.PHONY: need-java
+need-java:
+	@version=$$( ($${JAVA_HOME:+$$JAVA_HOME/bin/}java -version 2>&1 || true) | awk -F '"' '/version/ { split($$2, v, "."); print v[1] }'); \
+	if ! [[ $$version =~ ^[0-9]+$$ ]] || (( version < 17 )); then \
+	  echo "binarrow: Spark needs Java 17 or later, and found $${version:-none};" \
+	    "on Debian: apt-get install openjdk-17-jre-headless (or set JAVA_HOME)" >&2; exit 1; fi
+
+.venv/.python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "binarrow: Python 3.11 or later is needed; set PYTHON=/path/to/python3" >&2; exit 1; }
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --upgrade 'pip>=25.1' # the first that installs dependency groups
+	@touch $@
+
+.venv/.dev: .venv/.python pyproject.toml
+	$(BIN)/pip install --quiet --group dev
+	@touch $@
+
+# ------------------------------------------------------------- the package, built and installed
+
+# For tests: unoptimised enough to compile fast, with overflow checks; Python sources in place.
+.venv/.develop: .venv/.dev $(SOURCES) | need-cargo
+	VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/maturin develop --quiet
+	@rm -f .venv/.release
+	@touch $@
+
+# For use: the release wheel, installed as a user would.
+.venv/.release: .venv/.wheel
+	$(BIN)/pip install --quiet --force-reinstall --no-deps dist/*.whl
+	$(BIN)/pip install --quiet dist/*.whl
+	@rm -f .venv/.develop
+	@touch $@
+
+.venv/.wheel: .venv/.dev $(SOURCES) | need-cargo
+	@rm -rf dist
+	$(BIN)/maturin build --quiet --release --out dist
+	@[[ -z $$(find dist -name '*.whl' -size +$(WHEEL_LIMIT)) ]] || { \
+	  echo "binarrow: the wheel is larger than $(WHEEL_LIMIT)" >&2; exit 1; }
+	@touch $@
+
+# What the extra [spark] names, without building the package once more.
+.venv/.spark: .venv/.python pyproject.toml
+	$(BIN)/python -c "import tomllib; print('\n'.join(tomllib.load(open('pyproject.toml', 'rb'))['project']['optional-dependencies']['spark']))" \
+	  > .venv/spark.txt
+	$(BIN)/pip install --quiet --requirement .venv/spark.txt
+	@touch $@

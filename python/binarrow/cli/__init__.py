@@ -1,0 +1,5 @@
+"""The command ``binarrow``. One module a command; heavy imports happen inside the commands."""
+
+from binarrow.cli.app import app, main
+
+__all__ = ["app", "main"]

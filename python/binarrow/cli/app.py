@@ -1,0 +1,43 @@
+"""The table of commands."""
+
+import signal
+
+import typer
+
+from binarrow import __version__
+from binarrow.cli import export, inspect, schema, splits, stats
+
+app = typer.Typer(
+    name="binarrow",
+    help="MySQL and MariaDB binary logs: look inside, count, and turn into Arrow and Parquet.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+for module in (inspect, stats, export, schema, splits):
+    app.command(epilog=module.EXAMPLES)(module.command)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"binarrow {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: bool = typer.Option(
+        False, "--version", callback=_print_version, is_eager=True, help="Print the version."
+    ),
+) -> None:
+    """Options before the command."""
+
+
+def main() -> None:
+    """The entry point of the executable."""
+    # Whoever closes our output early (`| head`) ends us quietly, as it ends any Unix tool.
+    if hasattr(signal, "SIGPIPE"):
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    app()

@@ -1,0 +1,71 @@
+"""`binarrow export`: changes as files, one folder a table."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import binarrow
+from binarrow.cli.arguments import (
+    Files,
+    Positional,
+    Start,
+    Stop,
+    Tables,
+    Types,
+    TypesOption,
+    where,
+)
+from binarrow.cli.failure import reports_failure
+from binarrow.cli.folder import ExportFolder
+from binarrow.cli.output import print_table
+from binarrow.cli.progress import progress_of
+from binarrow.cli.writer import FileFormat, types_for
+
+EXAMPLES = """\
+Examples:
+  binarrow export 'binlog.*' --to changes
+  binarrow export binlog.000001 --to changes --tables 'shop.*' --file-format csv
+  binarrow export binlog.000002 --to changes --types spark --overwrite"""
+
+
+@reports_failure
+def command(
+    files: Files,
+    to: Annotated[
+        Path, typer.Option(metavar="FOLDER", help="Where the tables go.", show_default=False)
+    ],
+    file_format: Annotated[
+        FileFormat, typer.Option(help="What the files are.")
+    ] = FileFormat.parquet,
+    tables: Tables = None,
+    start: Start = None,
+    stop: Stop = None,
+    types: TypesOption = Types.native,
+    positional: Positional = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace the folders of tables that are there.")
+    ] = False,
+) -> None:
+    """Write the changes of each table to FOLDER/DB.TABLE/part-00000 and so on.
+
+    The folders appear when everything is written, and not at all when something fails. A table
+    whose structure changes in the log goes on in a new part.
+    """
+    reader = binarrow.read_binlog(
+        files,
+        tables=tables,
+        start=where(start),
+        stop=where(stop),
+        types=types_for(file_format, types.value),
+        column_names="positional" if positional else "log",
+    )
+    with reader, ExportFolder(to, file_format, overwrite=overwrite) as folder:
+        with progress_of(reader):
+            for change in reader:
+                folder.write(change)
+        written = folder.publish()
+    print_table(
+        ["folder", "rows", "parts", "bytes"],
+        [[str(table.path), table.rows, table.parts, table.bytes] for table in written],
+    )

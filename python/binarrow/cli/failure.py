@@ -1,0 +1,46 @@
+"""How commands end: exit code 1 for bad input, 2 for a bad call, 130 for Ctrl-C; one clear line."""
+
+import functools
+import sys
+import warnings
+from collections.abc import Callable
+from typing import ParamSpec
+
+import typer
+
+from binarrow import BinarrowError, ConfigError
+
+P = ParamSpec("P")
+
+BAD_INPUT = 1
+BAD_CALL = 2
+INTERRUPTED = 130
+
+
+def reports_failure(command: Callable[P, None]) -> Callable[P, None]:
+    """Turns what a command raises into a line on stderr and an exit code."""
+
+    @functools.wraps(command)
+    def run(*args: P.args, **kwargs: P.kwargs) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", UserWarning)
+            warnings.showwarning = _show_warning
+            try:
+                command(*args, **kwargs)
+            except ConfigError as error:
+                raise _failed(error, BAD_CALL) from None
+            except (BinarrowError, OSError) as error:
+                raise _failed(error, BAD_INPUT) from None
+            except KeyboardInterrupt:
+                raise typer.Exit(INTERRUPTED) from None
+
+    return run
+
+
+def _failed(error: Exception, code: int) -> typer.Exit:
+    print(f"binarrow: {error}", file=sys.stderr)
+    return typer.Exit(code)
+
+
+def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
+    print(f"binarrow: warning: {message}", file=sys.stderr)

@@ -1,0 +1,137 @@
+"""A folder of exported tables that is there whole or not at all."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from binarrow import ChangeBatch, ConfigError
+from binarrow.cli.writer import FileFormat, Writer, open_writer
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+GROUP_ROWS = 1 << 17
+GROUP_BYTES = 32 << 20
+"""Rows wait until there are so many: Parquet is slow to read in many small row groups."""
+
+
+@dataclass(frozen=True)
+class ExportedTable:
+    """What was written for one table."""
+
+    path: Path
+    rows: int
+    parts: int
+    bytes: int
+
+
+class ExportFolder:
+    """Collects tables in a hidden folder beside their place, and moves them there at the end."""
+
+    def __init__(self, root: Path, file_format: FileFormat, *, overwrite: bool) -> None:
+        self._root = root
+        self._format = file_format
+        self._overwrite = overwrite
+        self._tables: dict[str, _Table] = {}
+
+    def __enter__(self) -> Self:
+        self._made_root = not self._root.exists()
+        self._root.mkdir(parents=True, exist_ok=True)
+        self._staging = Path(tempfile.mkdtemp(prefix=".export-", dir=self._root))
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        for table in self._tables.values():
+            table.abandon()
+        shutil.rmtree(self._staging, ignore_errors=True)
+        if exc_type is not None and self._made_root:
+            self._root.rmdir()
+
+    def write(self, change: ChangeBatch) -> None:
+        """Adds a batch to its table.
+
+        Raises:
+            ConfigError: The table's folder exists, and may not be replaced.
+        """
+        name = f"{change.database}.{change.table}".replace("/", "%2F")
+        table = self._tables.get(name)
+        if table is None:
+            if not self._overwrite and (self._root / name).exists():
+                raise ConfigError(f"{self._root / name} exists; --overwrite replaces it")
+            table = self._tables[name] = _Table(self._staging / name, self._format)
+        table.add(change.to_pyarrow())
+
+    def publish(self) -> list[ExportedTable]:
+        """Finishes all files and moves the tables to their places."""
+        for table in self._tables.values():
+            table.finish()
+        return [self._move(name, table) for name, table in sorted(self._tables.items())]
+
+    def _move(self, name: str, table: _Table) -> ExportedTable:
+        place = self._root / name
+        if place.exists():
+            place.rename(self._staging / f"{name}.replaced")
+        table.path.rename(place)
+        size = sum(part.stat().st_size for part in place.iterdir())
+        return ExportedTable(place, table.rows, table.parts, size)
+
+
+class _Table:
+    """One table's part files."""
+
+    def __init__(self, path: Path, file_format: FileFormat) -> None:
+        path.mkdir()
+        self.path = path
+        self.rows = 0
+        self.parts = 0
+        self._format = file_format
+        self._writer: Writer | None = None
+        self._schema: pa.Schema | None = None
+        self._waiting: list[pa.RecordBatch] = []
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        # Metadata counts: a new member of an ENUM changes nothing else.
+        if self._schema is None or not batch.schema.equals(self._schema, check_metadata=True):
+            self.finish()
+            self._schema = batch.schema
+        self.rows += batch.num_rows
+        self._waiting.append(batch)
+        enough_rows = sum(each.num_rows for each in self._waiting) >= GROUP_ROWS
+        if enough_rows or sum(each.nbytes for each in self._waiting) >= GROUP_BYTES:
+            self._flush()
+
+    def finish(self) -> None:
+        """Ends the part that is open, if one is."""
+        self._flush()
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+
+    def abandon(self) -> None:
+        """Lets go of the open file after a failure."""
+        self._waiting.clear()
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+
+    def _flush(self) -> None:
+        import pyarrow as pa
+
+        if not self._waiting:
+            return
+        if self._writer is None:
+            path = self.path / f"part-{self.parts:05}{self._format.suffix}"
+            self._writer = open_writer(self._format, path, self._waiting[0].schema)
+            self.parts += 1
+        self._writer.write_table(pa.Table.from_batches(self._waiting).combine_chunks())
+        self._waiting.clear()

@@ -1,0 +1,59 @@
+"""`binarrow schema`: the columns of one table."""
+
+from typing import Annotated
+
+import typer
+
+import binarrow
+from binarrow.cli.arguments import Files, Format, FormatOption, Positional, Types, TypesOption
+from binarrow.cli.failure import reports_failure
+from binarrow.cli.output import print_json, print_table
+
+EXAMPLES = """\
+Examples:
+  binarrow schema binlog.000001 --table shop.orders
+  binarrow schema binlog.000001 --table shop.orders --types spark --format json"""
+
+
+@reports_failure
+def command(
+    files: Files,
+    table: Annotated[str, typer.Option(metavar="DB.TABLE", help="The table.", show_default=False)],
+    types: TypesOption = Types.native,
+    positional: Positional = False,
+    format: FormatOption = Format.table,  # noqa: A002 - the option's name
+) -> None:
+    """Print a table's columns: Arrow type, and what the log tells of MySQL's."""
+    schema = binarrow.infer_schema(
+        files,
+        table,
+        types=types.value,
+        column_names="positional" if positional else "log",
+    )
+    metadata = [_metadata(field.metadata) for field in schema]
+    if format is Format.json:
+        for field, mysql in zip(schema, metadata, strict=True):
+            print_json({"name": field.name, "type": str(field.type), **mysql})
+        return
+    keys = [key for key in _ORDER if any(key in mysql for mysql in metadata)]
+    rows = [
+        [field.name, str(field.type), *(mysql.get(key, "") for key in keys)]
+        for field, mysql in zip(schema, metadata, strict=True)
+    ]
+    print_table(["column", "arrow", *keys], rows)
+
+
+_ORDER = (
+    "mysql.type",
+    "mysql.primary_key",
+    "mysql.nullable",
+    "mysql.unsigned",
+    "mysql.visible",
+    "mysql.collation",
+    "mysql.geometry_type",
+    "mysql.members",
+)
+
+
+def _metadata(metadata: dict[bytes, bytes] | None) -> dict[str, str]:
+    return {key.decode(): value.decode() for key, value in (metadata or {}).items()}

@@ -1,0 +1,40 @@
+"""`binarrow splits`: the ranges that tasks would read."""
+
+from typing import Annotated
+
+import typer
+
+import binarrow
+from binarrow.byte_size import parse_byte_size
+from binarrow.cli.arguments import Files, Format, FormatOption
+from binarrow.cli.failure import reports_failure
+from binarrow.cli.output import print_table
+
+EXAMPLES = """\
+Examples:
+  binarrow splits '/archive/binlog.*'
+  binarrow splits binlog.000001 --target-bytes 16m --format json"""
+
+
+@reports_failure
+def command(
+    files: Files,
+    target_bytes: Annotated[
+        str, typer.Option(metavar="SIZE", help="About how large a range shall be: 64m, 1g.")
+    ] = "64m",
+    format: FormatOption = Format.table,  # noqa: A002 - the option's name
+) -> None:
+    """Print the ranges into which files are cut at transaction ends, one a Spark task."""
+    size = parse_byte_size(target_bytes)
+    found = [
+        split
+        for place, path in enumerate(binarrow.expand_source(files), start=1)
+        for split in binarrow.scan_splits(path, target_bytes=size, place=place)
+    ]
+    linked = binarrow.link_splits(found)
+    if format is Format.json:
+        for split in linked:
+            print(split.to_json())
+        return
+    rows = [[split.path, split.start, split.stop, split.stop - split.start] for split in linked]
+    print_table(["file", "start", "stop", "bytes"], rows)

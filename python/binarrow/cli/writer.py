@@ -1,0 +1,128 @@
+"""The file formats of `binarrow export`."""
+
+from __future__ import annotations
+
+import base64
+import json
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from binarrow import TypeOptions
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class FileFormat(StrEnum):
+    """What `--file-format` takes."""
+
+    parquet = "parquet"
+    arrow = "arrow"
+    csv = "csv"
+    jsonl = "jsonl"
+
+    @property
+    def suffix(self) -> str:
+        """The end of a file's name."""
+        return f".{self.value}"
+
+
+class Writer(Protocol):
+    """One open file."""
+
+    def write_table(self, table: pa.Table) -> None:
+        """Appends rows."""
+
+    def close(self) -> None:
+        """Finishes the file."""
+
+
+def types_for(file_format: FileFormat, profile: Literal["native", "spark"]) -> TypeOptions:
+    """The types of the columns: text formats get enums and times as text."""
+    if file_format in (FileFormat.csv, FileFormat.jsonl):
+        return TypeOptions(profile=profile, enum="text", time="text")
+    return TypeOptions(profile=profile)
+
+
+def open_writer(file_format: FileFormat, path: Path, schema: pa.Schema) -> Writer:
+    """Opens a new file for rows of one schema."""
+    match file_format:
+        case FileFormat.parquet:
+            import pyarrow.parquet as pq
+
+            parquet: Writer = pq.ParquetWriter(path, schema, compression="zstd")
+            return parquet
+        case FileFormat.arrow:
+            import pyarrow as pa
+
+            options = pa.ipc.IpcWriteOptions(compression="zstd", unify_dictionaries=True)
+            arrow: Writer = pa.ipc.new_file(path, schema, options=options)
+            return arrow
+        case FileFormat.csv:
+            return _CsvWriter(path, schema)
+        case FileFormat.jsonl:
+            return _JsonLinesWriter(path)
+
+
+class _CsvWriter:
+    """Comma-separated; NULL is empty, text is quoted; bytes in base64, lists as JSON."""
+
+    def __init__(self, path: Path, schema: pa.Schema) -> None:
+        from pyarrow import csv
+
+        self._writer = csv.CSVWriter(path, _as_text(schema.empty_table()).schema)
+
+    def write_table(self, table: pa.Table) -> None:
+        self._writer.write_table(_as_text(table))
+
+    def close(self) -> None:
+        self._writer.close()
+
+
+class _JsonLinesWriter:
+    """One object a line; decimals as text, to keep their digits; times in ISO 8601."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = path.open("w", encoding="utf-8")
+
+    def write_table(self, table: pa.Table) -> None:
+        for batch in table.to_batches(max_chunksize=10_000):
+            lines = (
+                json.dumps(row, ensure_ascii=False, default=_cell) for row in batch.to_pylist()
+            )
+            self._file.writelines(f"{line}\n" for line in lines)
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def _as_text(table: pa.Table) -> pa.Table:
+    """The table with the columns that CSV has no form for as text."""
+    import pyarrow as pa
+
+    columns = [_column_as_text(column) for column in table.columns]
+    return pa.Table.from_arrays(columns, names=table.column_names)
+
+
+def _column_as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    import pyarrow as pa
+
+    kind = column.type
+    if isinstance(kind, pa.BaseExtensionType):
+        return pa.chunked_array([chunk.storage for chunk in column.chunks], kind.storage_type)
+    if pa.types.is_binary(kind) or pa.types.is_list(kind):
+        cells = (None if cell is None else _text(cell) for cell in column.to_pylist())
+        return pa.chunked_array([pa.array(cells, pa.string())])
+    return column.cast(kind.value_type) if pa.types.is_dictionary(kind) else column
+
+
+def _text(cell: object) -> str:
+    return base64.b64encode(cell).decode() if isinstance(cell, bytes) else json.dumps(cell)
+
+
+def _cell(value: Any) -> str:
+    """What JSON has no form for."""
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    return value.isoformat() if hasattr(value, "isoformat") else str(value)

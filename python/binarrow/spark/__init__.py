@@ -1,0 +1,25 @@
+"""Binary logs in Spark, decoded by its tasks in parallel.
+
+As a format:
+
+    from binarrow.spark import register
+
+    register(spark)
+    df = spark.read.format("binarrow").option("table", "shop.orders").load("/archive/binlog.*")
+
+or by hand, where the list of files shall not be scanned on the driver:
+
+    from binarrow.spark import decoder, schema, splits
+
+    orders = schema("/archive/binlog.000001", "shop.orders")
+    df = splits(spark, "/archive/binlog.*").mapInArrow(decoder("shop.orders", orders), orders)
+
+Needs the extra ``binarrow[spark]``, and the package on the driver and on every executor.
+"""
+
+from binarrow.spark.decoder import decoder
+from binarrow.spark.registration import register
+from binarrow.spark.schema import schema
+from binarrow.spark.splits import splits
+
+__all__ = ["decoder", "register", "schema", "splits"]

@@ -1,0 +1,215 @@
+"""What a caller may ask for: keywords of the decoder, options of the format ``binarrow``."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypedDict
+
+from binarrow import ConfigError, TypeOptions
+from binarrow.byte_size import parse_byte_size
+
+DEFAULT_TARGET_BYTES = 64 << 20
+"""Bytes of log for one task: seconds of work, and little lost when a task is repeated."""
+
+TASK_DEFAULTS: Mapping[str, Any] = {
+    "batch_rows": 16_384,  # flat optimum of the transfer to the JVM: 4 to 64 thousand rows
+    "batch_bytes": 16 << 20,  # the JVM holds a batch off-heap
+    "threads": 1,  # Spark gives a task one core
+    "types": "spark",
+}
+
+
+class ReadOptions(TypedDict, total=False):
+    """Keywords of :func:`binarrow.read_binlog` that mean something inside a Spark task."""
+
+    types: Literal["spark"] | TypeOptions
+    column_names: Literal["log", "positional"]
+    envelope: Sequence[str]
+    envelope_prefix: str
+    split_key_updates: bool
+    uncommitted: Literal["skip", "emit"]
+    skip_events: Sequence[int]
+    verify_checksum: bool
+    batch_rows: int
+    batch_bytes: int
+    threads: int
+
+
+SCHEMA_OPTIONS = ("types", "column_names", "envelope", "envelope_prefix")
+"""The keywords that shape the schema too, and so are :func:`binarrow.infer_schema`'s as well."""
+
+
+@dataclass(frozen=True)
+class SourceOptions:
+    """The options of ``spark.read.format("binarrow")``, understood."""
+
+    table: str
+    paths: tuple[str, ...]
+    target_bytes: int
+    num_partitions: int | None
+    on_schema_change: Literal["error", "conform"]
+    read: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def parse(cls, options: Mapping[str, str]) -> SourceOptions:
+        """Understand the options, whatever the case of their names.
+
+        Raises:
+            ConfigError: One is unknown, is missing, or has a value that it cannot have.
+        """
+        given = {_canonical(name): value for name, value in options.items()}
+        parsed = {name: _parse(name, value) for name, value in given.items()}
+
+        if "table" not in parsed:
+            raise ConfigError('which table? set .option("table", "database.table")')
+        paths = parsed.get("paths", ()) + ((parsed["path"],) if "path" in parsed else ())
+        if not paths:
+            raise ConfigError('which files? name them in .load("/archive/binlog.*")')
+
+        types = {key: parsed[name] for name, key in _TYPE_KEYWORDS.items() if name in parsed}
+        read = {key: parsed[name] for name, key in _READ_KEYWORDS.items() if name in parsed}
+        read["types"] = TypeOptions(profile="spark", **types)
+        return cls(
+            table=parsed["table"],
+            paths=paths,
+            target_bytes=parsed.get("targetBytes", DEFAULT_TARGET_BYTES),
+            num_partitions=parsed.get("numPartitions"),
+            on_schema_change=parsed.get("schemaChangePolicy", "conform"),
+            read=read,
+        )
+
+
+def check_keywords(given: Iterable[str]) -> None:
+    """Raise a TypeError, as Python does for unknown keywords, with the nearest name."""
+    known = ReadOptions.__annotations__
+    for name in given:
+        if name not in known:
+            raise TypeError(f"decoder() got an unexpected keyword {name!r}{_hint(name, known)}")
+
+
+def spark_types(types: str | TypeOptions) -> Literal["spark"] | TypeOptions:
+    """Types that Spark takes.
+
+    Raises:
+        ConfigError: They are the native ones.
+    """
+    if isinstance(types, TypeOptions) and types.profile == "spark":
+        return types
+    if types == "spark":
+        return "spark"
+    raise ConfigError(
+        f"Spark does not take the types {types!r}; use TypeOptions(profile='spark', ...)"
+    )
+
+
+def _canonical(name: str) -> str:
+    """The option's name in its own case; Spark hands the names over in lower case."""
+    by_lower_case = {known.lower(): known for known in _PARSERS}
+    canonical = by_lower_case.get(name.lower())
+    if canonical is None:
+        raise ConfigError(f"unknown option {name!r}{_hint(name, _PARSERS)}")
+    return canonical
+
+
+def _parse(name: str, value: str) -> Any:
+    try:
+        return _PARSERS[name](value)
+    except (ValueError, KeyError) as error:
+        raise ConfigError(f"option {name!r} cannot be {value!r}: {error}") from error
+
+
+def _hint(name: str, known: Iterable[str]) -> str:
+    by_lower_case = {each.lower(): each for each in known}
+    nearest = difflib.get_close_matches(name.lower(), by_lower_case, n=1, cutoff=0.5)
+    if nearest:
+        return f"; did you mean {by_lower_case[nearest[0]]!r}?"
+    return f"; there are: {', '.join(sorted(by_lower_case.values()))}"
+
+
+def _boolean(value: str) -> bool:
+    return _one_of("true", "false")(value.lower()) == "true"
+
+
+def _count(value: str) -> int:
+    if int(value) < 1:
+        raise ValueError("it must be at least 1")
+    return int(value)
+
+
+def _words(value: str) -> tuple[str, ...]:
+    return tuple(word.strip() for word in value.split(",") if word.strip())
+
+
+def _numbers(value: str) -> tuple[int, ...]:
+    return tuple(int(word) for word in _words(value))
+
+
+def _json_list(value: str) -> tuple[str, ...]:
+    return tuple(json.loads(value))
+
+
+def _one_of(*words: str) -> Callable[[str], str]:
+    def parse(value: str) -> str:
+        if value not in words:
+            raise ValueError(f"it is one of {', '.join(words)}")
+        return value
+
+    return parse
+
+
+def _schema_change(value: str) -> str:
+    return {"fail": "error", "project": "conform"}[_one_of("fail", "project")(value)]
+
+
+_PARSERS: dict[str, Callable[[str], Any]] = {
+    # what to read
+    "table": str,
+    "path": str,
+    "paths": _json_list,  # Spark's own, for load([...])
+    # how to share it out
+    "targetBytes": parse_byte_size,
+    "numPartitions": _count,
+    # types
+    "zeroDates": _one_of("null", "error", "text"),
+    "json": _one_of("text", "bytes"),
+    "time": _one_of("micros", "interval", "text"),
+    "geometry": _one_of("ewkb", "wkb", "mysql"),
+    "enum": _one_of("text", "ordinal"),
+    "invalidText": _one_of("error", "replace", "binary"),
+    # columns and rows
+    "columnNames": _one_of("log", "positional"),
+    "envelope": _words,
+    "envelopePrefix": str,
+    "splitKeyUpdates": _boolean,
+    "uncommitted": _one_of("skip", "emit"),
+    "schemaChangePolicy": _schema_change,
+    # decoding
+    "batchRows": _count,
+    "batchBytes": parse_byte_size,
+    "skipEvents": _numbers,
+    "verifyChecksum": _boolean,
+}
+
+_TYPE_KEYWORDS = {
+    "zeroDates": "zero_dates",
+    "json": "json",
+    "time": "time",
+    "geometry": "geometry",
+    "enum": "enum",
+    "invalidText": "invalid_text",
+}
+
+_READ_KEYWORDS = {
+    "columnNames": "column_names",
+    "envelope": "envelope",
+    "envelopePrefix": "envelope_prefix",
+    "splitKeyUpdates": "split_key_updates",
+    "uncommitted": "uncommitted",
+    "batchRows": "batch_rows",
+    "batchBytes": "batch_bytes",
+    "skipEvents": "skip_events",
+    "verifyChecksum": "verify_checksum",
+}

@@ -1,0 +1,90 @@
+"""Schemas across the border: what the log says, as Spark's StructType, and back as Arrow."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Literal
+
+from binarrow import TypeOptions, infer_schema
+from binarrow.spark.options import spark_types
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql.types import StructType
+
+    from binarrow._native import Source
+
+
+def schema(
+    source: Source,
+    table: str,
+    *,
+    types: Literal["spark"] | TypeOptions = "spark",
+    envelope: Sequence[str] | None = None,
+    envelope_prefix: str = "_",
+    column_names: Literal["log", "positional"] = "log",
+) -> StructType:
+    """The Spark schema of a table's changes, from the first time the files mention the table.
+
+    Every field is nullable. Hand the same ``types`` to :func:`binarrow.spark.decoder`.
+
+    Args:
+        source: Files, in log order; one that holds the table is enough.
+        table: ``database.table``.
+        types: How MySQL's types become Spark's: ``TypeOptions(profile="spark", ...)``.
+        envelope: The envelope columns; None for the usual four.
+        envelope_prefix: What their names begin with.
+        column_names: ``"positional"`` names columns ``@1``, ``@2``, ... where the log does not.
+    """
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    inferred = infer_schema(
+        source,
+        table,
+        types=spark_types(types),
+        envelope=envelope,
+        envelope_prefix=envelope_prefix,
+        column_names=column_names,
+    )
+    return from_arrow_schema(_plain(inferred), prefer_timestamp_ntz=True)
+
+
+def arrow_schema(declared: StructType) -> pa.Schema:
+    """The one Arrow schema that Spark takes for a declared schema."""
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    # Spark 4.2 and later must be told the time zone; earlier ones always say UTC.
+    knows_timezone = "timezone" in inspect.signature(to_arrow_schema).parameters
+    return (
+        to_arrow_schema(declared, timezone="UTC") if knows_timezone else to_arrow_schema(declared)
+    )
+
+
+def difference(expected: pa.Schema, actual: pa.Schema) -> str:
+    """Where two schemas part, field by field; empty when they are equal but for metadata."""
+    lines = []
+    for place, (wanted, got) in enumerate(zip_longest(expected, actual), start=1):
+        if wanted is None or got is None or not wanted.equals(got, check_metadata=False):
+            lines.append(
+                f"  column {place}: declared {_describe(wanted)}, decoded {_describe(got)}"
+            )
+    return "\n".join(lines)
+
+
+def _describe(field: pa.Field | None) -> str:
+    if field is None:
+        return "nothing"
+    return f"`{field.name}` {field.type}{'' if field.nullable else ' not null'}"
+
+
+def _plain(inferred: pa.Schema) -> pa.Schema:
+    """The schema without metadata and extension types, which Spark does not know."""
+    import pyarrow as pa
+
+    def storage(arrow_type: pa.DataType) -> pa.DataType:
+        is_extension = isinstance(arrow_type, pa.BaseExtensionType)
+        return arrow_type.storage_type if is_extension else arrow_type
+
+    return pa.schema([pa.field(field.name, storage(field.type)) for field in inferred])

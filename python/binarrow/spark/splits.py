@@ -1,0 +1,90 @@
+"""Cutting files into ranges, so that many tasks decode them at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from binarrow import Split, expand_source, link_splits, scan_splits
+from binarrow.byte_size import parse_byte_size
+from binarrow.spark.options import DEFAULT_TARGET_BYTES
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+SPLITS_SCHEMA = "path string, start bigint, stop bigint, split string"
+
+
+def splits(
+    spark: SparkSession,
+    paths: str | Sequence[str],
+    *,
+    target_bytes: int | str = DEFAULT_TARGET_BYTES,
+) -> DataFrame:
+    """The ranges of the files, one row and one partition each, for :func:`binarrow.spark.decoder`.
+
+    The columns are ``path``, ``start``, ``stop`` (offsets) and ``split`` (JSON for the decoder).
+    Several files are scanned by a Spark job, one task a file; the scan reads event headers only.
+    Driver and executors must see the files under the same path.
+
+    Args:
+        spark: The session, classic or Connect.
+        paths: A path, a glob, a folder, or several, in log order.
+        target_bytes: About how large a range shall be; it ends at a transaction's end.
+    """
+    size = parse_byte_size(target_bytes)
+    files = expand_source(paths)
+    alone = len(files) == 1
+    found = (
+        scan_splits(files[0], target_bytes=size) if alone else _scan_in_tasks(spark, files, size)
+    )
+    rows = [(each.path, each.start, each.stop, each.to_json()) for each in link_splits(found)]
+    return _one_a_partition(spark, rows, SPLITS_SCHEMA)
+
+
+def _scan_in_tasks(spark: SparkSession, files: Sequence[str], target_bytes: int) -> list[Split]:
+    """The splits of all files in log order, each file scanned by a task of its own."""
+    places = [(path, place) for place, path in enumerate(files, start=1)]
+    scans = _one_a_partition(spark, places, "path string, place int").mapInArrow(
+        _scanner(target_bytes), "place int, number int, split string"
+    )
+    rows = sorted(scans.collect(), key=lambda row: (row.place, row.number))
+    return [Split.from_json(row.split) for row in rows]
+
+
+def _scanner(
+    target_bytes: int,
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    def scan(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        from binarrow import scan_splits
+
+        columns = pa.schema([("place", pa.int32()), ("number", pa.int32()), ("split", pa.string())])
+        for batch in batches:
+            for file in batch.to_pylist():
+                found = scan_splits(file["path"], target_bytes=target_bytes, place=file["place"])
+                rows = [
+                    {"place": file["place"], "number": number, "split": split.to_json()}
+                    for number, split in enumerate(found)
+                ]
+                yield pa.RecordBatch.from_pylist(rows, schema=columns)
+
+    return scan
+
+
+def _one_a_partition(
+    spark: SparkSession, rows: Sequence[tuple[object, ...]], ddl: str
+) -> DataFrame:
+    """A DataFrame with each row in a partition of its own.
+
+    `parallelize` is not there in Spark Connect and `repartition` leaves partitions empty. A range
+    of n numbers in n partitions is exact, and joining it to a broadcast table keeps it so.
+    """
+    from pyspark.sql.functions import broadcast
+
+    numbered = [(number, *row) for number, row in enumerate(rows)]
+    table = spark.createDataFrame(numbered, f"_number bigint, {ddl}")
+    numbers = spark.range(0, len(rows), 1, max(len(rows), 1)).withColumnRenamed("id", "_number")
+    return numbers.join(broadcast(table), "_number").drop("_number")
