@@ -8,4 +8,5 @@
 mod collation;
 mod decode;
 
-pub use collation::{Charset, Collation};
+pub(crate) use decode::latin1_into;
+pub use collation::{Charset, Collation, Transcoding};

@@ -99,7 +99,17 @@ pub enum ColumnType {
         /// Bytes of the length field.
         length_bytes: u8,
     },
-    /// An element of a multi-valued index; never in a row image
+    /// VARCHAR or VARBINARY with MariaDB's COMPRESSED attribute
+    VarCharCompressed {
+        /// The longest stored value, in bytes.
+        max_bytes: u16,
+    },
+    /// TEXT or BLOB with MariaDB's COMPRESSED attribute
+    BlobCompressed {
+        /// Bytes of the length field, 1 to 4.
+        length_bytes: u8,
+    },
+    /// The column of a multi-valued index; never in a row image
     TypedArray,
 }
 
@@ -179,7 +189,14 @@ impl ColumnType {
 
     /// Whether such a column holds text or bytes and so has a collation.
     pub const fn is_character(&self) -> bool {
-        matches!(self, Self::Char { .. } | Self::VarChar { .. } | Self::Blob { .. })
+        matches!(
+            self,
+            Self::Char { .. }
+                | Self::VarChar { .. }
+                | Self::Blob { .. }
+                | Self::VarCharCompressed { .. }
+                | Self::BlobCompressed { .. }
+        )
     }
 
     /// The type as SHOW CREATE TABLE writes it, as far as the log tells. Lengths are in characters of `collation`.
@@ -232,13 +249,7 @@ impl ColumnType {
             Self::VarChar { max_bytes } if binary => format!("varbinary({max_bytes})"),
             Self::VarChar { max_bytes } => format!("varchar({})", char_len(*max_bytes)),
             Self::Blob { length_bytes } => {
-                let size = match length_bytes {
-                    1 => "tiny",
-                    2 => "",
-                    3 => "medium",
-                    _ => "long",
-                };
-                format!("{size}{}", if binary { "blob" } else { "text" })
+                format!("{}{}", blob_size(*length_bytes), blob_kind(binary))
             }
             Self::Enum { .. } => list("enum"),
             Self::Set { .. } => list("set"),
@@ -248,7 +259,31 @@ impl ColumnType {
                 Some(dimension) => format!("vector({dimension})"),
                 None => "vector".into(),
             },
+            Self::VarCharCompressed { max_bytes } => {
+                let (name, len) = if binary {
+                    ("varbinary", usize::from(max_bytes.saturating_sub(1)))
+                } else {
+                    ("varchar", char_len(max_bytes.saturating_sub(1)))
+                };
+                format!("{name}({len}) compressed")
+            }
+            Self::BlobCompressed { length_bytes } => {
+                format!("{}{} compressed", blob_size(*length_bytes), blob_kind(binary))
+            }
             Self::TypedArray => "typed array".into(),
         }
     }
+}
+
+const fn blob_size(length_bytes: u8) -> &'static str {
+    match length_bytes {
+        1 => "tiny",
+        2 => "",
+        3 => "medium",
+        _ => "long",
+    }
+}
+
+const fn blob_kind(binary: bool) -> &'static str {
+    if binary { "blob" } else { "text" }
 }

@@ -1,0 +1,41 @@
+//! Rows_query_event, and MariaDB's Annotate_rows_event: the statement that the rows after it come from.
+//!
+//! <https://dev.mysql.com/doc/dev/mysql-server/latest/classmysql_1_1binlog_1_1event_1_1Rows__query__event.html>
+
+use crate::wire::{Reader, Result};
+
+/// A statement's text, in the client's character set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RowsQuery<'a> {
+    /// The text.
+    pub sql: &'a [u8],
+}
+
+impl<'a> RowsQuery<'a> {
+    /// Decodes the body of a Rows_query event without its checksum. The text comes after one byte that holds its length
+    /// modulo 256, which tells nothing.
+    pub fn decode(body: &'a [u8]) -> Result<Self> {
+        let mut reader = Reader::new(body);
+        reader.u8("rows query length")?;
+        Ok(Self { sql: reader.rest() })
+    }
+
+    /// The body of an Annotate_rows event without its checksum: all of it is the text.
+    pub const fn annotate(body: &'a [u8]) -> Self {
+        Self { sql: body }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bodies() {
+        let mut body = vec![300u32 as u8];
+        body.resize(301, b'x');
+        assert_eq!(RowsQuery::decode(&body).unwrap().sql.len(), 300);
+        assert_eq!(RowsQuery::annotate(b"insert").sql, b"insert");
+        assert!(RowsQuery::decode(b"").is_err());
+    }
+}

@@ -1,0 +1,34 @@
+//! Xid_event: a transaction has been committed.
+//!
+//! <https://dev.mysql.com/doc/dev/mysql-server/latest/classmysql_1_1binlog_1_1event_1_1Xid__event.html>
+
+use crate::wire::{Reader, Result};
+
+/// The commit of a transaction of a transactional engine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct XidEvent {
+    /// The server's own number for the transaction (not the id of an XA transaction). It starts anew with the server.
+    pub xid: u64,
+}
+
+impl XidEvent {
+    /// Decodes a body without its checksum.
+    pub fn decode(body: &[u8]) -> Result<Self> {
+        let mut reader = Reader::new(body);
+        let xid = reader.u64("xid")?;
+        reader.finish("Xid event")?;
+        Ok(Self { xid })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bodies() {
+        assert_eq!(XidEvent::decode(&[9, 0, 0, 0, 0, 0, 0, 1]), Ok(XidEvent { xid: 9 | 1 << 56 }));
+        assert!(XidEvent::decode(&[9, 0, 0, 0, 0, 0, 0]).is_err());
+        assert!(XidEvent::decode(&[9, 0, 0, 0, 0, 0, 0, 0, 0]).is_err());
+    }
+}

@@ -1,0 +1,88 @@
+//! BIT(n) and, where its members are not known, SET: the bits as a number.
+//!
+//! BIT is big-endian in (n + 7) / 8 bytes, SET little-endian in 1, 2, 3, 4 or 8.
+
+use super::ColumnBuilder;
+use super::primitive::{Cell, Primitive};
+use crate::wire::{Reader, Result};
+use arrow_array::types::{Decimal128Type, Int64Type, UInt64Type};
+use arrow_schema::DataType;
+
+pub(super) fn make(bits: u8, spark: bool) -> Box<dyn ColumnBuilder> {
+    let bytes = usize::from(bits.div_ceil(8));
+    match (bits, spark) {
+        (_, false) => Primitive::boxed(Bits { bytes }),
+        (64.., true) => Primitive::boxed(BitsDecimal { bytes }),
+        (_, true) => Primitive::boxed(BitsSigned { bytes }),
+    }
+}
+
+struct Bits {
+    bytes: usize,
+}
+
+impl Cell for Bits {
+    type Arrow = UInt64Type;
+
+    fn read(&self, image: &mut Reader<'_>) -> Result<Option<u64>> {
+        image.uint_be(self.bytes, "BIT").map(Some)
+    }
+}
+
+struct BitsSigned {
+    bytes: usize,
+}
+
+impl Cell for BitsSigned {
+    type Arrow = Int64Type;
+
+    fn read(&self, image: &mut Reader<'_>) -> Result<Option<i64>> {
+        image.uint_be(self.bytes, "BIT").map(|bits| Some(bits as i64))
+    }
+}
+
+struct BitsDecimal {
+    bytes: usize,
+}
+
+impl Cell for BitsDecimal {
+    type Arrow = Decimal128Type;
+
+    fn data_type(&self) -> DataType {
+        DataType::Decimal128(20, 0)
+    }
+
+    fn read(&self, image: &mut Reader<'_>) -> Result<Option<i128>> {
+        image.uint_be(self.bytes, "BIT").map(|bits| Some(i128::from(bits)))
+    }
+}
+
+/// The bits of a SET.
+pub(super) struct SetBits {
+    pub(super) bytes: u8,
+}
+
+impl Cell for SetBits {
+    type Arrow = UInt64Type;
+
+    fn read(&self, image: &mut Reader<'_>) -> Result<Option<u64>> {
+        image.uint_le(usize::from(self.bytes), "SET").map(Some)
+    }
+}
+
+/// The bits of a SET for Spark: decimal(20,0).
+pub(super) struct SetDecimal {
+    pub(super) bytes: u8,
+}
+
+impl Cell for SetDecimal {
+    type Arrow = Decimal128Type;
+
+    fn data_type(&self) -> DataType {
+        DataType::Decimal128(20, 0)
+    }
+
+    fn read(&self, image: &mut Reader<'_>) -> Result<Option<i128>> {
+        image.uint_le(usize::from(self.bytes), "SET").map(|bits| Some(i128::from(bits)))
+    }
+}

@@ -1,0 +1,76 @@
+//! DECIMAL: decimal128 to 38 digits; beyond, decimal256, or text for Spark.
+
+use super::ColumnBuilder;
+use super::primitive::{Cell, Primitive};
+use super::temporal_text::{self, TextCell};
+use crate::value::decimal;
+use crate::wire::{Reader, Result};
+use arrow_array::types::{Decimal128Type, Decimal256Type};
+use arrow_buffer::i256;
+use arrow_schema::DataType;
+
+pub(super) fn make(precision: u8, scale: u8, spark: bool) -> Box<dyn ColumnBuilder> {
+    let bytes = decimal::byte_count(precision, scale);
+    match (precision, spark) {
+        (..=38, _) => Primitive::boxed(Narrow { precision, scale, bytes }),
+        (_, false) => Primitive::boxed(Wide { precision, scale, bytes }),
+        (_, true) => temporal_text::boxed(DecimalText { precision, scale, bytes }),
+    }
+}
+
+struct Narrow {
+    precision: u8,
+    scale: u8,
+    bytes: usize,
+}
+
+impl Cell for Narrow {
+    type Arrow = Decimal128Type;
+
+    fn data_type(&self) -> DataType {
+        DataType::Decimal128(self.precision, self.scale as i8)
+    }
+
+    #[inline]
+    fn read(&self, image: &mut Reader<'_>) -> Result<Option<i128>> {
+        let bytes = image.take(self.bytes, "DECIMAL")?;
+        decimal::decode_i128(bytes, self.precision, self.scale).map(Some)
+    }
+}
+
+struct Wide {
+    precision: u8,
+    scale: u8,
+    bytes: usize,
+}
+
+impl Cell for Wide {
+    type Arrow = Decimal256Type;
+
+    fn data_type(&self) -> DataType {
+        DataType::Decimal256(self.precision, self.scale as i8)
+    }
+
+    fn read(&self, image: &mut Reader<'_>) -> Result<Option<i256>> {
+        let bytes = image.take(self.bytes, "DECIMAL")?;
+        let wide = decimal::decode_wide(bytes, self.precision, self.scale)?;
+        let [a, b, c, d] = wide.magnitude;
+        let low = u128::from(a) | u128::from(b) << 64;
+        let high = u128::from(c) | u128::from(d) << 64;
+        let value = i256::from_parts(low, high as i128);
+        Ok(Some(if wide.negative { value.wrapping_neg() } else { value }))
+    }
+}
+
+struct DecimalText {
+    precision: u8,
+    scale: u8,
+    bytes: usize,
+}
+
+impl TextCell for DecimalText {
+    fn read(&self, image: &mut Reader<'_>, out: &mut Vec<u8>) -> Result<()> {
+        let bytes = image.take(self.bytes, "DECIMAL")?;
+        decimal::write_text(bytes, self.precision, self.scale, out)
+    }
+}

@@ -1,0 +1,43 @@
+//! The length that stands before a string's or blob's bytes.
+
+use crate::error::DecodeError;
+use crate::wire::{Reader, Result};
+
+/// How many bytes the length takes, and how long the cell may be.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct CellLength {
+    prefix: u8,
+    max: u32,
+}
+
+impl CellLength {
+    /// CHAR and VARCHAR: 2 bytes where the declared maximum is over 255.
+    pub(super) const fn declared(max_bytes: u16) -> Self {
+        Self { prefix: if max_bytes > 255 { 2 } else { 1 }, max: max_bytes as u32 }
+    }
+
+    /// BLOB and its kin: the metadata tells the size of the length.
+    pub(super) const fn blob(length_bytes: u8) -> Self {
+        Self { prefix: length_bytes, max: u32::MAX }
+    }
+
+    /// The cell's bytes.
+    #[inline]
+    pub(super) fn cell<'a>(self, image: &mut Reader<'a>) -> Result<&'a [u8]> {
+        const WHAT: &str = "cell length";
+        let len = match self.prefix {
+            1 => u32::from(image.u8(WHAT)?),
+            2 => u32::from(image.u16(WHAT)?),
+            3 => image.u24(WHAT)?,
+            _ => image.u32(WHAT)?,
+        };
+        if len > self.max {
+            return Err(DecodeError::Limit {
+                what: WHAT,
+                value: u64::from(len),
+                limit: u64::from(self.max),
+            });
+        }
+        image.take(len as usize, "cell")
+    }
+}

@@ -1,0 +1,199 @@
+//! Column builders: a cell's bytes go straight into the vector that becomes an Arrow array.
+//!
+//! In: the cursor over a row image. Out: an Arrow array. [`make_builder`] is the type table: the one place that maps a
+//! MySQL column to an Arrow type. Called by `columnar::table_builder`.
+
+mod binary;
+mod bits;
+mod boolean;
+mod decimal;
+mod dictionary;
+mod json;
+mod length;
+mod nulls;
+mod number;
+mod primitive;
+mod set;
+mod temporal;
+mod temporal_text;
+mod text;
+mod var_bytes;
+mod vector;
+
+use super::type_options::{Enumeration, Geometry, InvalidText, Json, Time, TypeOptions, ZeroDates};
+use crate::charset::Transcoding;
+use crate::error::Error;
+use crate::schema::{Column, ColumnType};
+use crate::wire::{Reader, Result};
+use arrow_array::ArrayRef;
+use arrow_schema::DataType;
+use length::CellLength;
+use primitive::Primitive;
+
+/// A column under construction.
+pub(crate) trait ColumnBuilder: Send {
+    /// The Arrow type of the column.
+    fn data_type(&self) -> DataType;
+
+    /// Reads one cell that is there and not NULL.
+    fn append(&mut self, image: &mut Reader<'_>) -> Result<()>;
+
+    /// A NULL, or a column that the image leaves out.
+    fn append_null(&mut self);
+
+    /// Checks what came since the last call: the end of a rows event. On an error gives the row, counted from the first
+    /// of the batch.
+    fn seal(&mut self) -> std::result::Result<(), (usize, crate::error::DecodeError)> {
+        Ok(())
+    }
+
+    /// Forgets all rows from `rows` on: a rows event that broke leaves nothing behind.
+    fn truncate(&mut self, rows: usize);
+
+    /// Zero dates that became NULL since the last call.
+    fn take_zero_dates(&mut self) -> u64 {
+        0
+    }
+
+    /// The rows so far as an array; the builder is empty afterwards.
+    fn finish(&mut self) -> std::result::Result<ArrayRef, Error>;
+}
+
+/// The builder for a column: the type table.
+pub(crate) fn make_builder(
+    column: &Column,
+    options: &TypeOptions,
+    is_mariadb: bool,
+) -> std::result::Result<Box<dyn ColumnBuilder>, Error> {
+    use ColumnType as T;
+    let spark = options.is_spark();
+    let text_dates = options.zero_dates == ZeroDates::Text;
+    let zero_is_error = options.zero_dates == ZeroDates::Error;
+    Ok(match column.column_type {
+        T::Tiny | T::Short | T::Int24 | T::Long | T::LongLong => integer(column, spark)?,
+        T::Float => Primitive::boxed(number::Float),
+        T::Double => Primitive::boxed(number::Double),
+        T::Decimal { precision, scale } => decimal::make(precision, scale, spark),
+        T::Bit { bits: 1 } => Box::new(boolean::BitBuilder::default()),
+        T::Bit { bits } => bits::make(bits, spark),
+        T::Year => Primitive::boxed(number::Year),
+        T::Date if text_dates => temporal_text::boxed(temporal_text::DateText),
+        T::DateTime2 { fsp } if text_dates => temporal_text::boxed(temporal_text::DateTimeText { fsp }),
+        T::Timestamp2 { fsp } if text_dates => {
+            temporal_text::boxed(temporal_text::TimestampText { fsp })
+        }
+        T::DateTimeOld | T::TimestampOld | T::TimeOld if is_mariadb => {
+            return Err(Error::unsupported(format!(
+                "{} of the MariaDB 5.3 form (mysql56_temporal_format=OFF) cannot be decoded: \
+                 the log does not tell its fraction digits; ALTER TABLE ... FORCE with the option ON converts it",
+                column.sql_type()
+            )));
+        }
+        T::DateTimeOld if text_dates => temporal_text::boxed(temporal_text::DateTimeOldText),
+        T::TimestampOld if text_dates => temporal_text::boxed(temporal_text::TimestampOldText),
+        T::Date => Primitive::boxed(temporal::Date { zero_is_error }),
+        T::DateTime2 { fsp } => Primitive::boxed(temporal::DateTime { fsp, zero_is_error }),
+        T::Timestamp2 { fsp } => Primitive::boxed(temporal::Timestamp { fsp, zero_is_error }),
+        T::DateTimeOld => Primitive::boxed(temporal::DateTimeOld { zero_is_error }),
+        T::TimestampOld => Primitive::boxed(temporal::TimestampOld { zero_is_error }),
+        T::Time2 { fsp } => match options.time {
+            Time::Duration | Time::Interval => Primitive::boxed(temporal::TimeDuration { fsp }),
+            Time::Micros => Primitive::boxed(temporal::TimeMicros { fsp }),
+            Time::Text => temporal_text::boxed(temporal_text::TimeText { fsp }),
+        },
+        T::TimeOld => match options.time {
+            Time::Duration | Time::Interval => Primitive::boxed(temporal::TimeOldDuration),
+            Time::Micros => Primitive::boxed(temporal::TimeOldMicros),
+            Time::Text => temporal_text::boxed(temporal_text::TimeOldText),
+        },
+        T::Char { max_bytes } => character(column, CellLength::declared(max_bytes), options, max_bytes)?,
+        T::VarChar { max_bytes } => character(column, CellLength::declared(max_bytes), options, 0)?,
+        T::Blob { length_bytes } => character(column, CellLength::blob(length_bytes), options, 0)?,
+        T::Enum { bytes } => match (&column.members, options.enumeration) {
+            (Some(members), Enumeration::Dictionary) => {
+                Box::new(dictionary::EnumDictionary::new(bytes, members))
+            }
+            (Some(members), Enumeration::Text) => Box::new(set::EnumText::new(bytes, members)),
+            _ if spark => Primitive::boxed(number::EnumOrdinal32 { bytes }),
+            _ => Primitive::boxed(number::EnumOrdinal16 { bytes }),
+        },
+        T::Set { bytes } => match &column.members {
+            Some(members) => Box::new(set::SetText::new(bytes, members)),
+            None if spark => Primitive::boxed(bits::SetDecimal { bytes }),
+            None => Primitive::boxed(bits::SetBits { bytes }),
+        },
+        T::Json { length_bytes } => match options.json {
+            Json::Text => Box::new(json::JsonText::new(length_bytes)),
+            Json::Bytes => Box::new(binary::Binary::new(CellLength::blob(length_bytes))),
+        },
+        T::Geometry { length_bytes } => match options.geometry {
+            Geometry::Mysql => Box::new(binary::Binary::new(CellLength::blob(length_bytes))),
+            Geometry::Ewkb => Box::new(binary::GeometryBytes::new(length_bytes, true)),
+            Geometry::Wkb => Box::new(binary::GeometryBytes::new(length_bytes, false)),
+        },
+        T::Vector { length_bytes } => Box::new(vector::VectorList::new(length_bytes)),
+        T::VarCharCompressed { .. } | T::BlobCompressed { .. } | T::TypedArray => {
+            return Err(Error::unsupported(format!(
+                "columns of type {} are not decoded yet",
+                column.sql_type()
+            )));
+        }
+    })
+}
+
+/// The integers: the log must tell whether they are signed.
+fn integer(column: &Column, spark: bool) -> std::result::Result<Box<dyn ColumnBuilder>, Error> {
+    use ColumnType as T;
+    let Some(unsigned) = column.unsigned else {
+        return Err(Error::schema(
+            "the log does not tell whether the column is signed (it was written by MySQL before 8.0.1, or by MariaDB \
+             with binlog_row_metadata=NO_LOG): set binlog_row_metadata=FULL on the server",
+        ));
+    };
+    Ok(match (&column.column_type, unsigned, spark) {
+        (T::Tiny, false, _) => Primitive::boxed(number::Tiny),
+        (T::Tiny, true, false) => Primitive::boxed(number::TinyUnsigned),
+        (T::Tiny, true, true) => Primitive::boxed(number::TinyUnsignedWide),
+        (T::Short, false, _) => Primitive::boxed(number::Short),
+        (T::Short, true, false) => Primitive::boxed(number::ShortUnsigned),
+        (T::Short, true, true) => Primitive::boxed(number::ShortUnsignedWide),
+        (T::Int24, false, _) => Primitive::boxed(number::Int24),
+        (T::Int24, true, false) => Primitive::boxed(number::Int24Unsigned),
+        (T::Int24, true, true) => Primitive::boxed(number::Int24UnsignedWide),
+        (T::Long, false, _) => Primitive::boxed(number::Long),
+        (T::Long, true, false) => Primitive::boxed(number::LongUnsigned),
+        (T::Long, true, true) => Primitive::boxed(number::LongUnsignedWide),
+        (_, false, _) => Primitive::boxed(number::LongLong),
+        (_, true, false) => Primitive::boxed(number::LongLongUnsigned),
+        (_, true, true) => Primitive::boxed(number::LongLongUnsignedWide),
+    })
+}
+
+/// Text where the collation says so, bytes where it is binary or not told. `pad_to`: BINARY(n) is cut of its zeros.
+fn character(
+    column: &Column,
+    length: CellLength,
+    options: &TypeOptions,
+    pad_to: u16,
+) -> std::result::Result<Box<dyn ColumnBuilder>, Error> {
+    let Some(charset) = column.collation.map(|collation| collation.charset()) else {
+        return Ok(Box::new(binary::Binary::new(length)));
+    };
+    if charset.is_binary() {
+        return Ok(Box::new(binary::Binary::padded(length, usize::from(pad_to))));
+    }
+    if options.invalid_text == InvalidText::Binary {
+        return Ok(Box::new(binary::Binary::new(length)));
+    }
+    let replace = options.invalid_text == InvalidText::Replace;
+    match charset.transcoding() {
+        Some(Transcoding::Latin1) => Ok(Box::new(text::Latin1Text::new(length))),
+        Some(_) if replace => Ok(Box::new(text::LossyText::new(length))),
+        Some(Transcoding::Utf8) => Ok(Box::new(text::Text::utf8(length, charset.name()))),
+        Some(Transcoding::Ascii) => Ok(Box::new(text::Text::ascii(length))),
+        None => Err(Error::unsupported(format!(
+            "text in character set {} is not decoded yet; invalid_text='binary' gives text columns as bytes",
+            charset.name()
+        ))),
+    }
+}

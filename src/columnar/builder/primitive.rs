@@ -1,0 +1,81 @@
+//! A column of fixed-width values: numbers, decimals, dates and times.
+
+use super::ColumnBuilder;
+use super::nulls::Nulls;
+use crate::error::Error;
+use crate::wire::{Reader, Result};
+use arrow_array::{ArrayRef, ArrowPrimitiveType, PrimitiveArray};
+use arrow_buffer::ScalarBuffer;
+use arrow_schema::DataType;
+use std::sync::Arc;
+
+/// How a cell of one MySQL type becomes a value of one Arrow type.
+pub(super) trait Cell: Send + 'static {
+    /// The Arrow type's native value.
+    type Arrow: ArrowPrimitiveType;
+
+    /// The Arrow type with its parameters.
+    fn data_type(&self) -> DataType {
+        Self::Arrow::DATA_TYPE
+    }
+
+    /// Reads a cell; `None` is a date that Arrow cannot hold and that becomes NULL.
+    fn read(&self, image: &mut Reader<'_>) -> Result<Option<<Self::Arrow as ArrowPrimitiveType>::Native>>;
+}
+
+/// Values of one type, with validity where needed.
+pub(super) struct Primitive<C: Cell> {
+    cell: C,
+    values: Vec<<C::Arrow as ArrowPrimitiveType>::Native>,
+    nulls: Nulls,
+    zero_dates: u64,
+    expected_rows: usize,
+}
+
+impl<C: Cell> Primitive<C> {
+    pub(super) fn boxed(cell: C) -> Box<dyn ColumnBuilder> {
+        Box::new(Self { cell, values: Vec::new(), nulls: Nulls::default(), zero_dates: 0, expected_rows: 0 })
+    }
+}
+
+impl<C: Cell> ColumnBuilder for Primitive<C> {
+    fn data_type(&self) -> DataType {
+        self.cell.data_type()
+    }
+
+    #[inline]
+    fn append(&mut self, image: &mut Reader<'_>) -> Result<()> {
+        match self.cell.read(image)? {
+            Some(value) => {
+                self.values.push(value);
+                self.nulls.append_valid();
+            }
+            None => {
+                self.zero_dates += 1;
+                self.append_null();
+            }
+        }
+        Ok(())
+    }
+
+    fn append_null(&mut self) {
+        self.nulls.append_null(self.values.len());
+        self.values.push(Default::default());
+    }
+
+    fn truncate(&mut self, rows: usize) {
+        self.values.truncate(rows);
+        self.nulls.truncate(rows);
+    }
+
+    fn take_zero_dates(&mut self) -> u64 {
+        std::mem::take(&mut self.zero_dates)
+    }
+
+    fn finish(&mut self) -> std::result::Result<ArrayRef, Error> {
+        self.expected_rows = self.expected_rows.max(self.values.len());
+        let values = std::mem::replace(&mut self.values, Vec::with_capacity(self.expected_rows));
+        let array = PrimitiveArray::<C::Arrow>::new(ScalarBuffer::from(values), self.nulls.finish());
+        Ok(Arc::new(array.with_data_type(self.cell.data_type())))
+    }
+}

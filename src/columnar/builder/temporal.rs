@@ -1,0 +1,155 @@
+//! DATE, DATETIME, TIMESTAMP and TIME as Arrow's dates, timestamps, durations.
+//!
+//! Zero, partial and impossible dates have no place on the time line: they become NULL, or an error when asked for.
+
+use super::primitive::Cell;
+use crate::error::DecodeError;
+use crate::value::temporal::{date, datetime, old, time, timestamp};
+use crate::wire::{Reader, Result};
+use arrow_array::types::{
+    Date32Type, DurationMicrosecondType, Int64Type, TimestampMicrosecondType,
+};
+use arrow_schema::{DataType, TimeUnit};
+
+/// NULL for a date that is none, or the error that was asked for.
+#[inline]
+fn or_zero<T>(value: Option<T>, zero_is_error: bool) -> Result<Option<T>> {
+    match value {
+        None if zero_is_error => {
+            Err(DecodeError::Invalid { what: "a zero or partial date (zero_dates='error')", value: 0 })
+        }
+        value => Ok(value),
+    }
+}
+
+fn utc() -> DataType {
+    DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()))
+}
+
+pub(super) struct Date {
+    pub(super) zero_is_error: bool,
+}
+
+impl Cell for Date {
+    type Arrow = Date32Type;
+
+    #[inline]
+    fn read(&self, image: &mut Reader<'_>) -> Result<Option<i32>> {
+        or_zero(date::decode(image.array("DATE")?).days_since_epoch(), self.zero_is_error)
+    }
+}
+
+pub(super) struct DateTime {
+    pub(super) fsp: u8,
+    pub(super) zero_is_error: bool,
+}
+
+impl Cell for DateTime {
+    type Arrow = TimestampMicrosecondType;
+
+    #[inline]
+    fn read(&self, image: &mut Reader<'_>) -> Result<Option<i64>> {
+        let bytes = image.take(datetime::byte_count(self.fsp), "DATETIME")?;
+        or_zero(datetime::decode2(bytes, self.fsp)?.micros_since_epoch(), self.zero_is_error)
+    }
+}
+
+pub(super) struct Timestamp {
+    pub(super) fsp: u8,
+    pub(super) zero_is_error: bool,
+}
+
+impl Cell for Timestamp {
+    type Arrow = TimestampMicrosecondType;
+
+    fn data_type(&self) -> DataType {
+        utc()
+    }
+
+    #[inline]
+    fn read(&self, image: &mut Reader<'_>) -> Result<Option<i64>> {
+        let bytes = image.take(timestamp::byte_count(self.fsp), "TIMESTAMP")?;
+        or_zero(timestamp::decode2(bytes, self.fsp)?, self.zero_is_error)
+    }
+}
+
+pub(super) struct DateTimeOld {
+    pub(super) zero_is_error: bool,
+}
+
+impl Cell for DateTimeOld {
+    type Arrow = TimestampMicrosecondType;
+
+    fn read(&self, image: &mut Reader<'_>) -> Result<Option<i64>> {
+        let bytes = image.take(8, "DATETIME")?;
+        or_zero(old::datetime(bytes)?.micros_since_epoch(), self.zero_is_error)
+    }
+}
+
+pub(super) struct TimestampOld {
+    pub(super) zero_is_error: bool,
+}
+
+impl Cell for TimestampOld {
+    type Arrow = TimestampMicrosecondType;
+
+    fn data_type(&self) -> DataType {
+        utc()
+    }
+
+    fn read(&self, image: &mut Reader<'_>) -> Result<Option<i64>> {
+        or_zero(old::timestamp(image.take(4, "TIMESTAMP")?)?, self.zero_is_error)
+    }
+}
+
+pub(super) struct TimeDuration {
+    pub(super) fsp: u8,
+}
+
+impl Cell for TimeDuration {
+    type Arrow = DurationMicrosecondType;
+
+    #[inline]
+    fn read(&self, image: &mut Reader<'_>) -> Result<Option<i64>> {
+        time2(image, self.fsp).map(Some)
+    }
+}
+
+pub(super) struct TimeMicros {
+    pub(super) fsp: u8,
+}
+
+impl Cell for TimeMicros {
+    type Arrow = Int64Type;
+
+    #[inline]
+    fn read(&self, image: &mut Reader<'_>) -> Result<Option<i64>> {
+        time2(image, self.fsp).map(Some)
+    }
+}
+
+pub(super) struct TimeOldDuration;
+
+impl Cell for TimeOldDuration {
+    type Arrow = DurationMicrosecondType;
+
+    fn read(&self, image: &mut Reader<'_>) -> Result<Option<i64>> {
+        old::time(image.take(3, "TIME")?).map(Some)
+    }
+}
+
+pub(super) struct TimeOldMicros;
+
+impl Cell for TimeOldMicros {
+    type Arrow = Int64Type;
+
+    fn read(&self, image: &mut Reader<'_>) -> Result<Option<i64>> {
+        old::time(image.take(3, "TIME")?).map(Some)
+    }
+}
+
+/// A TIME in microseconds.
+#[inline]
+pub(super) fn time2(image: &mut Reader<'_>, fsp: u8) -> Result<i64> {
+    time::decode2(image.take(time::byte_count(fsp), "TIME")?, fsp)
+}
