@@ -1,0 +1,56 @@
+"""The shop's binlog, which the tests of the package read, and what is known of it."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+REPOSITORY = Path(__file__).parent.parent
+
+
+@dataclass(frozen=True)
+class Shop:
+    """A recorded binlog in two files; the second holds an ALTER of shop.orders."""
+
+    folder: Path
+    files: list[Path]
+    expected: dict[str, Any]
+
+    @property
+    def glob(self) -> str:
+        return str(self.folder / "binlog.*")
+
+    @property
+    def tables(self) -> dict[str, dict[str, int]]:
+        """For each table the rows at the end, and changes by kind."""
+        tables: dict[str, dict[str, int]] = self.expected["tables"]
+        return tables
+
+    def change_types(self, table: str) -> Counter[str]:
+        """How often each `_change_type` must come, a key change being a delete and an insert."""
+        counts = self.tables[table]
+        keys_changed = counts["key_update"]
+        types = {
+            "insert": counts["insert"] + keys_changed,
+            "delete": counts["delete"] + keys_changed,
+            "update_preimage": counts["update"] - keys_changed,
+            "update_postimage": counts["update"] - keys_changed,
+        }
+        return Counter({name: count for name, count in types.items() if count})
+
+
+@pytest.fixture(scope="session")
+def shop() -> Shop:
+    folder = REPOSITORY / "examples" / "shop"
+    expected = json.loads((folder / "expected.json").read_text())
+    return Shop(folder, [folder / name for name in expected["files"]], expected)
+
+
+@pytest.fixture(scope="session")
+def repository() -> Path:
+    return REPOSITORY

@@ -1,0 +1,227 @@
+"""The command `binarrow`."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner
+
+import binarrow
+from binarrow.cli import app
+
+EXECUTABLE = [sys.executable, "-c", "from binarrow.cli import main; main()"]
+COMMANDS = ("inspect", "stats", "export", "schema", "splits")
+
+
+def run(*arguments: object):
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def json_lines(text: str) -> list[dict]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_help_lists_the_commands():
+    result = run("--help")
+    assert result.exit_code == 0
+    assert all(command in result.stdout for command in COMMANDS)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_of_a_command_has_examples(command):
+    result = run(command, "--help")
+    assert result.exit_code == 0
+    assert f"\n   binarrow {command} " in result.stdout
+
+
+def test_version():
+    assert run("--version").stdout == f"binarrow {binarrow.__version__}\n"
+
+
+def test_inspect_prints_every_event(shop):
+    result = run("inspect", shop.files[0], "--format", "json")
+    events = json_lines(result.stdout)
+    assert result.exit_code == 0
+    assert events[0]["type"] == "Format_description"
+    assert events[0]["offset"] == 4
+    assert events[-1]["type"] == "Rotate"
+    ends = [event["offset"] + event["size"] for event in events if not event["compressed"]]
+    assert ends[-1] == shop.files[0].stat().st_size
+    assert {"Table_map", "Write_rows", "Update_rows", "Delete_rows"} <= {e["type"] for e in events}
+
+    lines = run("inspect", shop.files[0]).stdout.splitlines()
+    assert len(lines) == len(events) + 1
+    assert "Format_description" in lines[1]
+
+
+def test_inspect_a_range(shop):
+    events = json_lines(run("inspect", shop.files[0], "--format", "json").stdout)
+    start, stop = events[10]["offset"], events[20]["offset"]
+    name = shop.files[0].name
+    ranged = run(
+        "inspect", shop.files[0], "--format", "json",
+        "--start", f"{name}:{start}", "--stop", f"{name}:{stop}",
+    )  # fmt: skip
+    assert json_lines(ranged.stdout) == events[10:20]
+
+
+def test_stats(shop):
+    result = run("stats", shop.glob, "--format", "json")
+    assert result.exit_code == 0
+    stats = json.loads(result.stdout)
+    assert stats["rows"] == sum(shop.change_types(table).total() for table in shop.tables)
+    assert stats["tables"]["shop.orders"]["inserts"] == shop.tables["shop.orders"]["insert"]
+    assert len(stats["largest_transactions"]) == 5
+    assert stats["largest_transactions"][0]["position"].startswith("binlog.00000")
+    assert stats["first_commit"] < stats["last_commit"]
+
+    printed = run("stats", shop.glob, "--tables", "shop.orders").stdout
+    assert "shop.orders" in printed
+    assert "shop.products" not in printed
+
+
+def test_schema(shop):
+    result = run("schema", shop.files[0], "--table", "shop.order_items", "--format", "json")
+    columns = {column["name"]: column for column in json_lines(result.stdout)}
+    keys = [name for name, column in columns.items() if "mysql.primary_key" in column]
+    assert len(keys) == 2
+    assert columns["_change_type"]["type"] == "string"
+    spark = run("schema", shop.files[0], "--table", "shop.orders", "--types", "spark")
+    assert "decimal128(20, 0)" in spark.stdout
+
+
+def test_splits(shop):
+    result = run("splits", shop.glob, "--target-bytes", "100k", "--format", "json")
+    found = [binarrow.Split.from_json(line) for line in result.stdout.splitlines()]
+    assert len(found) > 10
+    assert found[-1].stop == shop.files[1].stat().st_size
+    assert run("splits", shop.glob, "--target-bytes", "many").exit_code == 2
+
+
+@pytest.mark.parametrize("types", ["native", "spark"])
+@pytest.mark.parametrize("file_format", ["parquet", "arrow", "csv", "jsonl"])
+def test_export(shop, tmp_path, file_format, types):
+    out = tmp_path / "out"
+    result = run("export", shop.glob, "--to", out, "--file-format", file_format, "--types", types)
+    assert result.exit_code == 0, result.output
+    assert {path.name for path in out.iterdir()} == set(shop.tables)
+    for table in shop.tables:
+        parts = sorted((out / table).iterdir())
+        assert len(parts) == (2 if table == "shop.orders" else 1)  # the ALTER begins a new part
+        rows = sum(count_rows(part) for part in parts)
+        assert rows == shop.change_types(table).total(), table
+
+
+def count_rows(path: Path) -> int:
+    match path.suffix:
+        case ".parquet":
+            return pq.read_metadata(path).num_rows
+        case ".arrow":
+            with pa.ipc.open_file(path) as file:
+                return file.read_all().num_rows
+        case ".csv":
+            with path.open(newline="") as file:
+                return sum(1 for _ in csv.DictReader(file))
+        case _:
+            return len(json_lines(path.read_text()))
+
+
+def test_exported_cells_are_those_of_the_batches(shop, tmp_path):
+    run("export", shop.files[0], "--to", tmp_path, "--tables", "shop.customers")
+    written = pq.read_table(tmp_path / "shop.customers")
+    reader = binarrow.read_binlog(shop.files[0])
+    assert written.to_pylist() == pa.table(reader.table("shop.customers")).to_pylist()
+
+
+def test_export_does_not_overwrite_unless_told(shop, tmp_path):
+    arguments = ("export", shop.files[0], "--to", tmp_path, "--tables", "shop.orders")
+    assert run(*arguments).exit_code == 0
+    (tmp_path / "shop.orders" / "mine").touch()
+
+    refused = run(*arguments)
+    assert refused.exit_code == 2
+    assert "--overwrite" in refused.stderr
+    assert (tmp_path / "shop.orders" / "mine").exists()
+
+    assert run(*arguments, "--overwrite").exit_code == 0
+    assert not (tmp_path / "shop.orders" / "mine").exists()
+    assert [path.name for path in tmp_path.iterdir()] == ["shop.orders"]
+
+
+def test_export_that_fails_leaves_nothing(shop, tmp_path):
+    broken = tmp_path / "binlog.000001"
+    data = bytearray(shop.files[0].read_bytes())
+    data[len(data) * 3 // 4] ^= 1
+    broken.write_bytes(data)
+    result = run("export", broken, "--to", tmp_path / "out")
+    assert result.exit_code == 1
+    assert result.stderr.count("\n") == 1
+    assert str(broken) in result.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_exit_codes(shop, tmp_path):
+    missing = run("stats", tmp_path / "binlog.000001")
+    assert missing.exit_code == 1
+    assert "binlog.000001" in missing.stderr
+    assert run("stats", shop.files[0], "--no-such-option").exit_code == 2
+    assert run("inspect", shop.files[0], "--start", "nonsense").exit_code == 2
+    warned = run("stats", shop.files[0], "--tables", "shop.oders")
+    assert warned.exit_code == 0
+    assert "warning" in warned.stderr
+
+
+def test_output_in_a_pipe_is_plain_and_may_be_cut_short(shop):
+    shell = " ".join(f"'{word}'" for word in EXECUTABLE)
+    cut = subprocess.run(
+        f"{shell} inspect {shop.glob} | head -n 2", shell=True, capture_output=True, text=True
+    )
+    assert cut.stderr == ""
+    assert len(cut.stdout.splitlines()) == 2
+
+    whole = subprocess.run([*EXECUTABLE, "stats", shop.glob], capture_output=True, text=True)
+    assert whole.stderr == ""
+    assert "\x1b" not in whole.stdout
+
+
+def test_ctrl_c_ends_with_130_and_no_traceback(shop, tmp_path):
+    # A pipe that nobody writes to: the reader waits in it until it is interrupted.
+    waiting = tmp_path / "binlog.000001"
+    os.mkfifo(waiting)
+    process = subprocess.Popen([*EXECUTABLE, "stats", str(waiting)], stderr=subprocess.PIPE)
+    writer = os.open(waiting, os.O_RDWR)
+    os.write(writer, shop.files[0].read_bytes()[:10_000])
+    time.sleep(1.5)
+    process.send_signal(signal.SIGINT)
+    _, stderr = process.communicate(timeout=10)
+    os.close(writer)
+    assert process.returncode == 130
+    assert stderr == b""
+
+
+def test_progress_on_a_terminal_only(shop, monkeypatch):
+    monkeypatch.setattr("binarrow.cli.progress.PATIENCE", 0.0)
+    from binarrow.cli.progress import progress_of
+
+    controller, terminal = pty.openpty()
+    with os.fdopen(terminal, "w") as stderr:
+        monkeypatch.setattr(sys, "stderr", stderr)
+        with binarrow.read_binlog(shop.glob) as reader, progress_of(reader):
+            next(reader)
+            time.sleep(0.6)
+    monkeypatch.undo()
+    shown = os.read(controller, 100_000).decode()
+    os.close(controller)
+    assert "MB" in shown
+    assert "/s" in shown
