@@ -10,4 +10,4 @@ pub use bitmap::{Bitmap, MsbBitmap};
 pub use reader::Reader;
 
 /// The result of a codec.
-pub type Result<T> = std::result::Result<T, crate::error::DecodeError>;
+pub type Result<T, E = crate::error::DecodeError> = std::result::Result<T, E>;

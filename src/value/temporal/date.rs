@@ -53,6 +53,24 @@ impl Date {
         Some(days as i32 - EPOCH)
     }
 
+    /// The date that lies `days` after 1970-01-01: the inverse of [`Self::days_since_epoch`] for the years 0 to 9999.
+    pub const fn from_days_since_epoch(days: i32) -> Self {
+        // Counted from 0000-03-01 and 400 years more, so that the number is positive and a leap day ends its year.
+        let days = (days + 719_468 + 146_097) as u32;
+        let (era, day_of_era) = (days / 146_097, days % 146_097);
+        let year_of_era =
+            (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+        let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+        let month = (5 * day_of_year + 2) / 153;
+        let day = day_of_year - (153 * month + 2) / 5 + 1;
+        let january_february = (month >= 10) as u32;
+        Self {
+            year: (era * 400 + year_of_era + january_february - 400) as u16,
+            month: (month + 3 - 12 * january_february) as u8,
+            day: day as u8,
+        }
+    }
+
     /// Appends the date as MySQL prints it, zero and partial ones too.
     pub fn write_text(self, out: &mut Vec<u8>) {
         digits::push_padded(out, u64::from(self.year), 4);
@@ -135,6 +153,7 @@ mod tests {
             for month in 0..16 {
                 for day in 0..32 {
                     if let Some(days) = date(year, month, day).days_since_epoch() {
+                        assert_eq!(Date::from_days_since_epoch(days), date(year, month, day));
                         assert_eq!(days, expected);
                         expected += 1;
                     }

@@ -96,6 +96,27 @@ impl DateTime {
         Some(seconds * SECOND + self.microsecond as i64)
     }
 
+    /// The moment of a TIMESTAMP in UTC; `None` is the zero date.
+    pub fn from_timestamp(micros: Option<i64>) -> Self {
+        let zero = Self {
+            date: Date { year: 0, month: 0, day: 0 },
+            hour: 0,
+            minute: 0,
+            second: 0,
+            microsecond: 0,
+        };
+        let Some(micros) = micros else { return zero };
+        let seconds = micros.div_euclid(SECOND);
+        let (days, second_of_day) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
+        Self {
+            date: Date::from_days_since_epoch(days as i32),
+            hour: (second_of_day / 3600) as u8,
+            minute: (second_of_day / 60 % 60) as u8,
+            second: (second_of_day % 60) as u8,
+            microsecond: micros.rem_euclid(SECOND) as u32,
+        }
+    }
+
     /// Appends the value as MySQL prints a DATETIME(fsp), zero and partial dates too.
     pub fn write_text(self, fsp: u8, out: &mut Vec<u8>) {
         self.date.write_text(out);
