@@ -108,7 +108,7 @@ fn starts_transaction(sql: &[u8], mut tokens: Tokens<'_>) -> bool {
         _ => false,
     };
     let (mut before, mut last) = (None, None);
-    while let Some(token) = tokens.next() {
+    for token in tokens {
         if token != Token::Symbol(b';') {
             (before, last) = (last, Some(token));
         }
