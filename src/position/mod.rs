@@ -1,0 +1,19 @@
+//! Positions in a log: file and offset, MySQL's GTID sets, MariaDB's GTIDs, ids of XA transactions.
+//!
+//! In: text, JSON, the bytes of events. Out: values that compare, join and print exactly. No I/O. Called by the events of
+//! layer 1 that carry such values, by the sources, and by callers who store a [`Position`] and come back with it.
+
+mod gtid_set;
+mod mariadb_gtid;
+#[allow(clippy::module_inception)] // the file bears the name of what it holds
+mod position;
+mod varint;
+mod xid;
+
+pub use gtid_set::{Gtid, GtidSet, Tsid};
+pub(crate) use gtid_set::{MAX_GNO, decode_tag};
+pub use mariadb_gtid::{MariadbGtid, MariadbGtidPosition};
+pub use position::{GtidState, Position, PreparedRange, compare_files, file_number};
+pub(crate) use varint::{decode_varint, decode_varint_signed};
+pub use xid::Xid;
+pub(crate) use xid::from_hex;

@@ -1,0 +1,333 @@
+//! Where a reader is, and its only stored form.
+
+use std::cmp::Ordering;
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use super::gtid_set::{GtidSet, parse_number};
+use super::mariadb_gtid::MariadbGtidPosition;
+use super::xid::{Xid, from_hex, to_hex};
+use crate::error::Error;
+
+/// The next thing to read, always at a transaction's end.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Position {
+    /// The server's UUID, else MariaDB's server_uid, else its server id; `None` for a position in files.
+    pub server: Option<String>,
+    /// Name of the file; empty where only the GTID set is known.
+    pub file: String,
+    /// Offset of the next event. The sum of event sizes: the header's own field has 32 bits only.
+    pub offset: u64,
+    /// All that has been read, by GTID, where the log has them.
+    pub gtid_set: Option<GtidState>,
+    /// What is added to a file's number for the commit version, so that it goes on rising after a move to another server.
+    pub version_shift: u32,
+    /// XA transactions before this position that are neither committed nor rolled back.
+    pub prepared: Vec<PreparedRange>,
+}
+
+/// Where the rows of a prepared XA transaction stand.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct PreparedRange {
+    /// The transaction's id.
+    pub xid: Xid,
+    /// Name of the file.
+    pub file: String,
+    /// Offset of the group's first event.
+    pub start: u64,
+    /// Offset after its XA_prepare event.
+    pub end: u64,
+}
+
+/// What has been read, by GTID: a set with MySQL, the last of each domain with MariaDB.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum GtidState {
+    /// MySQL.
+    Mysql(GtidSet),
+    /// MariaDB.
+    Mariadb(MariadbGtidPosition),
+}
+
+impl Position {
+    /// A position in a file of no known server.
+    pub fn in_file(file: impl Into<String>, offset: u64) -> Self {
+        Self { file: file.into(), offset, ..Self::default() }
+    }
+
+    /// Reads `file:offset`, as [`Display`](fmt::Display) writes it.
+    pub fn parse(text: &str) -> Result<Self, Error> {
+        let bad = || Error::config(format!("{text:?} is not a position (file:offset)"));
+        let (file, offset) = text.trim().rsplit_once(':').ok_or_else(bad)?;
+        let offset = parse_number(offset).ok_or_else(bad)?;
+        if file.is_empty() {
+            return Err(bad());
+        }
+        if offset < FIRST_EVENT_AT {
+            let message = format!("{text:?} is not a position: the first event stands at 4");
+            return Err(Error::config(message));
+        }
+        Ok(Self::in_file(file, offset))
+    }
+
+    /// The stored form: JSON on one line, keys sorted, so that equal positions are equal text.
+    pub fn to_json(&self) -> Result<String, Error> {
+        let stored = Stored {
+            file: self.file.clone(),
+            gtid_set: self.gtid_set.as_ref().map(ToString::to_string),
+            offset: self.offset,
+            prepared: self.prepared.iter().map(StoredRange::from).collect(),
+            server: self.server.clone(),
+            v: VERSION,
+            version_shift: self.version_shift,
+        };
+        serde_json::to_string(&stored).map_err(|error| {
+            Error::new(crate::error::ErrorKind::Internal, format!("position to JSON: {error}"))
+        })
+    }
+
+    /// Reads the stored form. Torn or foreign text is an error, and so is one of a later version.
+    pub fn from_json(text: &str) -> Result<Self, Error> {
+        let bad = |error| Error::config(format!("not a stored position: {error}"));
+        let StoredVersion { v } = serde_json::from_str(text).map_err(bad)?;
+        if v != VERSION {
+            let message = format!("the position is stored in version {v}, this is {VERSION}");
+            return Err(Error::config(message));
+        }
+        let stored: Stored = serde_json::from_str(text).map_err(bad)?;
+        let prepared = stored.prepared.into_iter().map(TryInto::try_into);
+        Ok(Self {
+            server: stored.server,
+            file: stored.file,
+            offset: stored.offset,
+            gtid_set: stored.gtid_set.map(|text| text.parse()).transpose()?,
+            version_shift: stored.version_shift,
+            prepared: prepared.collect::<Result<_, Error>>()?,
+        })
+    }
+
+    /// Order within one server's log: by file number, then by offset. `None` where the files are not of one series.
+    pub fn compare(&self, other: &Self) -> Option<Ordering> {
+        let files = compare_files(&self.file, &other.file)?;
+        Some(files.then(self.offset.cmp(&other.offset)))
+    }
+}
+
+/// `file:offset`, or the GTID set where there is no file.
+impl fmt::Display for Position {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.gtid_set {
+            Some(gtid_set) if self.file.is_empty() => gtid_set.fmt(f),
+            _ => write!(f, "{}:{}", self.file, self.offset),
+        }
+    }
+}
+
+impl fmt::Display for GtidState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Mysql(set) => set.fmt(f),
+            Self::Mariadb(position) => position.fmt(f),
+        }
+    }
+}
+
+/// The two forms cannot be mistaken for each other; empty text is MySQL's empty set.
+impl FromStr for GtidState {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        if text.trim().is_empty() || text.contains(':') {
+            text.parse().map(Self::Mysql)
+        } else {
+            text.parse().map(Self::Mariadb)
+        }
+    }
+}
+
+/// The number at the end of a file's name: 42 for `binlog.000042`. It may have more than six digits.
+pub fn file_number(file: &str) -> Option<u64> {
+    file.rsplit_once('.').and_then(|(_, number)| parse_number(number))
+}
+
+/// Order of two files of one series: equal but for the number. `None` if they are not.
+pub fn compare_files(a: &str, b: &str) -> Option<Ordering> {
+    if a == b {
+        return Some(Ordering::Equal);
+    }
+    let (base_a, number_a) = a.rsplit_once('.')?;
+    let (base_b, number_b) = b.rsplit_once('.')?;
+    if base_a != base_b {
+        return None;
+    }
+    Some(parse_number::<u64>(number_a)?.cmp(&parse_number(number_b)?))
+}
+
+/// The stored form, fields in the order of their names.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Stored {
+    file: String,
+    gtid_set: Option<String>,
+    offset: u64,
+    prepared: Vec<StoredRange>,
+    server: Option<String>,
+    v: u32,
+    version_shift: u32,
+}
+
+#[derive(Deserialize)]
+struct StoredVersion {
+    v: u32,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StoredRange {
+    bqual: String,
+    end: u64,
+    file: String,
+    format_id: u32,
+    gtrid: String,
+    start: u64,
+}
+
+impl From<&PreparedRange> for StoredRange {
+    fn from(range: &PreparedRange) -> Self {
+        Self {
+            bqual: to_hex(&range.xid.bqual),
+            end: range.end,
+            file: range.file.clone(),
+            format_id: range.xid.format_id,
+            gtrid: to_hex(&range.xid.gtrid),
+            start: range.start,
+        }
+    }
+}
+
+impl TryFrom<StoredRange> for PreparedRange {
+    type Error = Error;
+
+    fn try_from(stored: StoredRange) -> Result<Self, Error> {
+        let bad = || Error::config("not a stored position: the id of a prepared transaction");
+        let gtrid = from_hex(stored.gtrid.as_bytes()).ok_or_else(bad)?;
+        let bqual = from_hex(stored.bqual.as_bytes()).ok_or_else(bad)?;
+        let xid = Xid::try_new(stored.format_id, &gtrid, &bqual)?;
+        Ok(Self { xid, file: stored.file, start: stored.start, end: stored.end })
+    }
+}
+
+/// Version of the stored form.
+const VERSION: u32 = 1;
+
+/// After the magic bytes of a file.
+const FIRST_EVENT_AT: u64 = 4;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn full() -> Position {
+        Position {
+            server: Some("55778904-0299-11f1-b1b8-4ef0c4956feb".into()),
+            file: "binlog.000042".into(),
+            offset: 5 << 32,
+            gtid_set: Some("55778904-0299-11f1-b1b8-4ef0c4956feb:1-5:tag_a:1".parse().unwrap()),
+            version_shift: 7,
+            prepared: vec![PreparedRange {
+                xid: Xid::try_new(17, b"abc", &[0xff]).unwrap(),
+                file: "binlog.000041".into(),
+                start: 4,
+                end: 900,
+            }],
+        }
+    }
+
+    #[test]
+    fn json() {
+        let text = full().to_json().unwrap();
+        assert_eq!(
+            text,
+            r#"{"file":"binlog.000042","gtid_set":"55778904-0299-11f1-b1b8-4ef0c4956feb:1-5:tag_a:1","offset":21474836480,"prepared":[{"bqual":"ff","end":900,"file":"binlog.000041","format_id":17,"gtrid":"616263","start":4}],"server":"55778904-0299-11f1-b1b8-4ef0c4956feb","v":1,"version_shift":7}"#
+        );
+        assert_eq!(Position::from_json(&text).unwrap(), full());
+
+        let mut position = Position::in_file("b.1", 4);
+        position.gtid_set = Some("0-7-39,1-8-5".parse().unwrap());
+        assert!(matches!(position.gtid_set, Some(GtidState::Mariadb(_))));
+        assert_eq!(Position::from_json(&position.to_json().unwrap()).unwrap(), position);
+        let position = Position::in_file("odd \"name\"\u{e9}\n", u64::MAX);
+        assert_eq!(Position::from_json(&position.to_json().unwrap()).unwrap(), position);
+    }
+
+    #[test]
+    fn json_refused() {
+        let good = full().to_json().unwrap();
+        for end in 0..good.len() {
+            assert!(Position::from_json(&good[..end]).is_err());
+        }
+        let error = Position::from_json(&good.replace("\"v\":1", "\"v\":2")).unwrap_err();
+        assert_eq!(error.message(), "the position is stored in version 2, this is 1");
+        for (from, to) in [
+            ("\"v\":1,", ""),
+            ("\"v\":1", "\"v\":1,\"w\":1"),
+            ("616263", "61626"),
+            ("616263", "6162zz"),
+            (":1-5:", ":5-1:"),
+            ("\"offset\":", "\"offset\":-"),
+            ("\"file\":\"binlog.000042\",", ""),
+        ] {
+            let bad = good.replacen(from, to, 1);
+            assert_ne!(bad, good);
+            assert!(Position::from_json(&bad).is_err(), "{bad}");
+        }
+        assert!(Position::from_json(&format!("{good}x")).is_err());
+    }
+
+    #[test]
+    fn text() {
+        let position = Position::parse("binlog.000042:1234").unwrap();
+        assert_eq!(position, Position::in_file("binlog.000042", 1234));
+        assert_eq!(position.to_string(), "binlog.000042:1234");
+        assert_eq!(Position::parse("C:\\logs\\b.1:4").unwrap().file, "C:\\logs\\b.1");
+        for bad in [
+            "",
+            "binlog.000042",
+            "binlog.000042:",
+            ":4",
+            "b:3",
+            "b:-4",
+            "b:+4",
+            "b:4x",
+            "b:18446744073709551616",
+        ] {
+            assert!(Position::parse(bad).is_err(), "{bad}");
+        }
+        let mut position = Position { gtid_set: full().gtid_set, ..Position::default() };
+        assert_eq!(position.to_string(), "55778904-0299-11f1-b1b8-4ef0c4956feb:1-5:tag_a:1");
+        position.gtid_set = None;
+        assert_eq!(position.to_string(), ":0");
+    }
+
+    #[test]
+    fn order() {
+        use Ordering::{Equal, Greater, Less};
+        for (a, b, order) in [
+            ("b.000001:500", "b.000002:4", Some(Less)),
+            ("b.1000000:4", "b.999999:4", Some(Greater)),
+            ("b.000001:5", "b.000001:4", Some(Greater)),
+            ("b.000001:4", "b.000001:4", Some(Equal)),
+            ("b.000001:4", "c.000001:4", None),
+            ("plain:4", "plain:5", Some(Less)),
+            ("plain:4", "other:5", None),
+        ] {
+            let (a, b) = (Position::parse(a).unwrap(), Position::parse(b).unwrap());
+            assert_eq!(a.compare(&b), order);
+            assert_eq!(b.compare(&a), order.map(Ordering::reverse));
+        }
+        assert_eq!(file_number("a.b.000042"), Some(42));
+        assert_eq!(file_number("binlog"), None);
+        assert_eq!(file_number("binlog.index"), None);
+    }
+}
