@@ -42,7 +42,7 @@ def test_help_lists_the_commands():
 def test_help_of_a_command_has_examples(command):
     result = run(command, "--help")
     assert result.exit_code == 0
-    assert f"\n   binarrow {command} " in result.stdout
+    assert f"\n binarrow {command} " in result.stdout
 
 
 def test_version():
@@ -185,12 +185,20 @@ def test_exit_codes(shop, tmp_path):
 def test_output_in_a_pipe_is_plain_and_may_be_cut_short(shop):
     shell = " ".join(f"'{word}'" for word in EXECUTABLE)
     cut = subprocess.run(
-        f"{shell} inspect {shop.glob} | head -n 2", shell=True, capture_output=True, text=True
+        f"set -o pipefail; {shell} inspect {shop.glob} | head -n 2",
+        executable="/bin/bash",
+        shell=True,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert cut.stderr == ""
+    assert cut.returncode == 128 + signal.SIGPIPE
     assert len(cut.stdout.splitlines()) == 2
 
-    whole = subprocess.run([*EXECUTABLE, "stats", shop.glob], capture_output=True, text=True)
+    whole = subprocess.run(
+        [*EXECUTABLE, "stats", shop.glob], capture_output=True, text=True, check=True
+    )
     assert whole.stderr == ""
     assert "\x1b" not in whole.stdout
 

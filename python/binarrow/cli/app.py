@@ -16,8 +16,14 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for module in (inspect, stats, export, schema, splits):
-    app.command(epilog=module.EXAMPLES)(module.command)
+for name, module in {
+    "inspect": inspect,
+    "stats": stats,
+    "export": export,
+    "schema": schema,
+    "splits": splits,
+}.items():
+    app.command(name, epilog=module.EXAMPLES)(module.command)
 
 
 def _print_version(wanted: bool) -> None:

@@ -24,7 +24,7 @@ class Types(StrEnum):
 Files: TypeAlias = Annotated[
     list[str],
     typer.Argument(
-        metavar="FILE...",
+        metavar="FILE",
         help="Binlog files in log order, a glob, or a folder.",
         show_default=False,
     ),

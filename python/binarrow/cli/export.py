@@ -49,8 +49,9 @@ def command(
 ) -> None:
     """Write the changes of each table to FOLDER/DB.TABLE/part-00000 and so on.
 
-    The folders appear when everything is written, and not at all when something fails. A table
-    whose structure changes in the log goes on in a new part.
+    The folders appear when everything is written, and not at all when something fails.
+
+    A table whose structure changes in the log goes on in a new part.
     """
     reader = binarrow.read_binlog(
         files,
