@@ -749,7 +749,9 @@ class Workload:
         if len(self.copies) >= 12:
             return
         name = self.new_name("copy")
-        source = self.rng.choice([t for t in self.transactional() if t.name != "generated_key"])
+        # (MariaDB logs the new table's definition in utf8mb3: an ENUM's emoji becomes a '?' there)
+        left_out = {"generated_key", "choices" if self.server.is_mariadb else ""}
+        source = self.rng.choice([t for t in self.transactional() if t.name not in left_out])
         engine = self.rng.choice(self.engines())
         key = "(PRIMARY KEY (id)) " if source.next_id is not None else ""
         select = f"SELECT * FROM {source.sql_name}"
