@@ -14,27 +14,27 @@ export CARGO_TARGET_DIR ?= $(HOME)/.cache/binarrow/target
 
 BIN := .venv/bin
 SERVERS := mysql mariadb-10.11 mariadb-11.8
-WHEEL_LIMIT := 15M
+WHEEL_LIMIT := 15000000
 SOURCES := $(shell find src python -name __pycache__ -prune -o \( -name '*.rs' -o -name '*.py' -o -name '*.pyi' \) -print 2>/dev/null) \
   Cargo.toml Cargo.lock pyproject.toml
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
-# Some machines name one CA bundle for pip and another for the rest; Python workers need neither.
+# Spark's workers run in the same environment as its driver.
 export PYSPARK_PYTHON := $(CURDIR)/$(BIN)/python
 export PYSPARK_DRIVER_PYTHON := $(CURDIR)/$(BIN)/python
 
 .PHONY: help
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # ------------------------------------------------------------------------------------- commands
 
 .PHONY: demo
-demo: need-java .venv/.release .venv/.spark ## Decode the shop's binlog with Spark, show and write the changes
+demo: need-cargo need-java .venv/.release .venv/.spark ## Decode the shop's binlog with Spark, show and write the changes
 	@$(BIN)/python examples/demo.py
 
 .PHONY: test
-test: need-java .venv/.develop .venv/.spark servers ## Run all tests: lint, stubs, Rust, Python, Spark, live servers
+test: need-cargo need-java .venv/.develop .venv/.spark servers ## Run all tests: lint, stubs, Rust, Python, Spark, live servers
 	@$(MAKE) --no-print-directory lint stubs test-rust test-python
 
 .PHONY: lint
@@ -124,8 +124,8 @@ need-java:
 .venv/.wheel: .venv/.dev $(SOURCES) | need-cargo
 	@rm -rf dist
 	$(BIN)/maturin build --quiet --release --out dist
-	@[[ -z $$(find dist -name '*.whl' -size +$(WHEEL_LIMIT)) ]] || { \
-	  echo "binarrow: the wheel is larger than $(WHEEL_LIMIT)" >&2; exit 1; }
+	@[[ -z $$(find dist -name '*.whl' -size +$(WHEEL_LIMIT)c) ]] || { \
+	  echo "binarrow: the wheel is larger than $(WHEEL_LIMIT) bytes" >&2; exit 1; }
 	@touch $@
 
 # What the extra [spark] names, without building the package once more.

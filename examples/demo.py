@@ -6,6 +6,7 @@ python examples/demo.py [FOLDER FOR THE RESULTS]
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from pathlib import Path
@@ -53,6 +54,7 @@ def main(out: Path) -> None:
 
 def start_spark() -> SparkSession:
     """A small local session with all cores."""
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # workers like this process
     spark = (
         SparkSession.builder.master("local[*]")
         .appName("binarrow demo")
