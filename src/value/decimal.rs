@@ -43,7 +43,7 @@ pub fn decode_i128(bytes: &[u8], precision: u8, scale: u8) -> Result<i128> {
             limit: u64::from(MAX_PRECISION_I128),
         });
     }
-    let mut groups = Groups::new(bytes, precision, scale)?;
+    let mut groups = Groups::new(bytes, precision, scale, &IN_COLUMN)?;
     if precision <= 18 {
         // In eight bytes throughout: most columns are this narrow.
         let value = groups.fold(0u64, |value, group, unit| value * u64::from(unit) + group)? as i64;
@@ -57,7 +57,7 @@ pub fn decode_i128(bytes: &[u8], precision: u8, scale: u8) -> Result<i128> {
 
 /// The unscaled value, for every precision.
 pub fn decode_wide(bytes: &[u8], precision: u8, scale: u8) -> Result<Wide> {
-    let mut groups = Groups::new(bytes, precision, scale)?;
+    let mut groups = Groups::new(bytes, precision, scale, &IN_COLUMN)?;
     let magnitude = groups.fold([0u64; 4], |mut limbs, group, unit| {
         let mut carry = u128::from(group);
         for limb in &mut limbs {
@@ -73,12 +73,17 @@ pub fn decode_wide(bytes: &[u8], precision: u8, scale: u8) -> Result<Wide> {
 /// Appends the value as MySQL prints it: `-12.345`, `0.0001`, all digits of the scale, and no minus before a zero.
 /// After an error `out` is as it was.
 pub fn write_text(bytes: &[u8], precision: u8, scale: u8, out: &mut Vec<u8>) -> Result<()> {
-    let start = out.len();
-    let result = write_digits(bytes, precision, scale, out);
-    if result.is_err() {
-        out.truncate(start);
-    }
-    result
+    write_groups(Groups::new(bytes, precision, scale, &IN_COLUMN)?, out)
+}
+
+/// The same for a decimal in a JSON document.
+pub(crate) fn write_json_text(
+    bytes: &[u8],
+    precision: u8,
+    scale: u8,
+    out: &mut Vec<u8>,
+) -> Result<()> {
+    write_groups(Groups::new(bytes, precision, scale, &IN_JSON)?, out)
 }
 
 /// A number of up to 256 bits, as sign and magnitude.
@@ -105,8 +110,16 @@ impl Wide {
     }
 }
 
-fn write_digits(bytes: &[u8], precision: u8, scale: u8, out: &mut Vec<u8>) -> Result<()> {
-    let mut groups = Groups::new(bytes, precision, scale)?;
+fn write_groups(groups: Groups<'_>, out: &mut Vec<u8>) -> Result<()> {
+    let start = out.len();
+    let result = write_digits(groups, out);
+    if result.is_err() {
+        out.truncate(start);
+    }
+    result
+}
+
+fn write_digits(mut groups: Groups<'_>, out: &mut Vec<u8>) -> Result<()> {
     let start = out.len();
     if groups.negative() {
         out.push(b'-');
@@ -115,7 +128,8 @@ fn write_digits(bytes: &[u8], precision: u8, scale: u8, out: &mut Vec<u8>) -> Re
     let mut left = groups.integer;
     while left > 0 {
         // The group that is not full, if any, comes first here and last in the fraction.
-        let digits = if left % GROUP_DIGITS == 0 { GROUP_DIGITS } else { left % GROUP_DIGITS };
+        let digits =
+            if left.is_multiple_of(GROUP_DIGITS) { GROUP_DIGITS } else { left % GROUP_DIGITS };
         let group = groups.group(digits)?;
         if any != 0 {
             digits::push_padded(out, group, usize::from(digits));
@@ -128,7 +142,7 @@ fn write_digits(bytes: &[u8], precision: u8, scale: u8, out: &mut Vec<u8>) -> Re
     if any == 0 {
         out.push(b'0');
     }
-    if scale > 0 {
+    if groups.scale > 0 {
         out.push(b'.');
     }
     let mut left = groups.scale;
@@ -158,8 +172,8 @@ struct Groups<'a> {
 
 impl<'a> Groups<'a> {
     #[inline]
-    fn new(bytes: &'a [u8], precision: u8, scale: u8) -> Result<Self> {
-        check_size(bytes.len(), precision, scale)?;
+    fn new(bytes: &'a [u8], precision: u8, scale: u8, bounds: &Bounds) -> Result<Self> {
+        check_size(bytes.len(), precision, scale, bounds)?;
         let negative = bytes.first().is_some_and(|byte| byte & 0x80 == 0);
         Ok(Self {
             reader: Reader::new(bytes),
@@ -218,14 +232,14 @@ impl<'a> Groups<'a> {
 }
 
 #[inline]
-fn check_size(len: usize, precision: u8, scale: u8) -> Result<()> {
-    if precision == 0 || precision > MAX_PRECISION {
+fn check_size(len: usize, precision: u8, scale: u8, bounds: &Bounds) -> Result<()> {
+    if precision == 0 || precision > bounds.precision {
         return Err(DecodeError::Invalid {
             what: "decimal precision",
             value: u64::from(precision),
         });
     }
-    if scale > precision || scale > MAX_SCALE {
+    if scale > precision || scale > bounds.scale {
         return Err(DecodeError::Invalid { what: "decimal scale", value: u64::from(scale) });
     }
     let needed = byte_count(precision, scale);
@@ -258,6 +272,18 @@ fn unit(digits: u8) -> u32 {
 }
 
 const GROUP_DIGITS: u8 = 9;
+
+/// How many digits there can be.
+struct Bounds {
+    precision: u8,
+    scale: u8,
+}
+
+const IN_COLUMN: Bounds = Bounds { precision: MAX_PRECISION, scale: MAX_SCALE };
+
+/// The nine groups of the server's buffer: literals and arithmetic go into a JSON document with more digits, before and
+/// after the point, than a column can have.
+const IN_JSON: Bounds = Bounds { precision: 81, scale: 81 };
 
 #[cfg(test)]
 mod tests {

@@ -30,7 +30,7 @@ pub(super) fn write(value: f64, out: &mut Vec<u8>) -> Result<()> {
         return Ok(());
     }
     let mut scientific = Scientific::default();
-    if write!(scientific, "{value:e}").is_err() || !scientific.write_to(out) {
+    if write!(scientific, "{value:e}").is_err() || !scientific.write_to(value, out) {
         // Cannot be: the longest form is shorter than the buffer.
         return Err(DecodeError::Unsupported { what: "JSON double", value: 0 });
     }
@@ -55,12 +55,13 @@ impl fmt::Write for Scientific {
 
 impl Scientific {
     /// Appends the number in the server's notation; `false` where the text is not what was expected.
-    fn write_to(&mut self, out: &mut Vec<u8>) -> bool {
+    fn write_to(&mut self, value: f64, out: &mut Vec<u8>) -> bool {
         let Some((digits, exponent)) = self.parts() else {
             return false;
         };
         let point = exponent + 1;
         let count = digits.len() as i32;
+        settle_tie(value, digits, count - point);
         if point < MIN_POINT || point > MAX_POINT && count <= point {
             let (first, rest) = digits.split_at(1);
             out.extend_from_slice(first);
@@ -88,7 +89,7 @@ impl Scientific {
     }
 
     /// The digits without the point, and the exponent.
-    fn parts(&mut self) -> Option<(&[u8], i32)> {
+    fn parts(&mut self) -> Option<(&mut [u8], i32)> {
         let text = self.text.get_mut(..self.len)?;
         let mark = text.iter().position(|byte| *byte == b'e')?;
         let (mantissa, exponent) = text.split_at_mut_checked(mark)?;
@@ -96,11 +97,45 @@ impl Scientific {
         // Put the first digit where the point is: the digits are then in one piece.
         if let [first, point, ..] = mantissa {
             *point = *first;
-            return Some((mantissa.get(1..)?, exponent));
+            return Some((mantissa.get_mut(1..)?, exponent));
         }
         (!mantissa.is_empty()).then_some((mantissa, exponent))
     }
 }
+
+/// Makes the last digit even where the number lies in the middle between two shortest forms, as the server does; the
+/// standard library rounds up. 265031503403829.125 is one: both …9.12 and …9.13 give it back.
+///
+/// The number is `odd / 2^halvings`, so that it has as many digits after the point as there are halvings, and the last is
+/// a 5. A tie has one digit more than its short forms.
+fn settle_tie(value: f64, digits: &mut [u8], fraction_digits: i32) {
+    const MANTISSA_BITS: u32 = f64::MANTISSA_DIGITS - 1;
+    let bits = value.to_bits();
+    let mantissa = bits & ((1 << MANTISSA_BITS) - 1) | 1 << MANTISSA_BITS;
+    let odd = mantissa >> mantissa.trailing_zeros();
+    // Right for normal numbers; the others are far too small for ties.
+    let halvings = 1075 - (bits >> MANTISSA_BITS) as i32 - mantissa.trailing_zeros() as i32;
+    if fraction_digits < 1 || halvings != fraction_digits + 1 {
+        return;
+    }
+    let Some(doubled) =
+        5u64.checked_pow(fraction_digits as u32).and_then(|five| five.checked_mul(odd))
+    else {
+        return;
+    };
+    let short =
+        digits.iter().fold(0u64, |number, digit| number.wrapping_mul(10) + u64::from(digit - b'0'));
+    if let Some(last @ (b'1' | b'3' | b'5' | b'7' | b'9')) = digits.last_mut() {
+        if short.wrapping_mul(2).wrapping_sub(1) == doubled && value != NO_LOWER_FORM {
+            *last -= 1;
+        } else if short.wrapping_mul(2).wrapping_add(1) == doubled && *last < b'9' {
+            *last += 1;
+        }
+    }
+}
+
+/// 2^-24: numbers lie closer together below a power of two, and here the lower short form is another number's.
+const NO_LOWER_FORM: f64 = 1.0 / 16_777_216.0;
 
 /// Integers below have at most 15 digits: fixed notation, and exact.
 const EXACT_INTEGERS: f64 = 1e15;
@@ -149,7 +184,28 @@ mod tests {
         }
     }
 
+    /// As the server prints them, read off a live one.
+    #[test]
+    fn ties_go_to_the_even_digit() {
+        for (eighths, expected) in [
+            (11_316_745_043_640_266u64, "1414593130455033.2"),
+            (11_316_745_043_640_270, "1414593130455033.8"),
+            (2_120_252_027_230_633, "265031503403829.12"),
+            (2_120_252_027_230_635, "265031503403829.38"),
+        ] {
+            assert_eq!(text(eighths as f64 / 8.0), expected);
+        }
+        assert_eq!(text(2f64.powi(-24)), "0.00000005960464477539063");
+        assert_eq!(text(2f64.powi(-25)), "0.000000029802322387695312");
+    }
+
     proptest! {
+        #[test]
+        fn near_ties_too(number in 0..1u64 << 53, halvings in 1..30i32) {
+            let value = number as f64 / 2f64.powi(halvings);
+            prop_assert_eq!(text(value).parse::<f64>().unwrap().to_bits(), value.to_bits());
+        }
+
         #[test]
         fn the_same_number_comes_back(bits: u64) {
             let value = f64::from_bits(bits);

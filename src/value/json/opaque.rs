@@ -64,7 +64,7 @@ fn write_decimal(data: &[u8], out: &mut Vec<u8>) -> Result<()> {
     let mut reader = Reader::new(data);
     let precision = reader.u8("JSON decimal precision")?;
     let scale = reader.u8("JSON decimal scale")?;
-    decimal::write_text(reader.rest(), precision, scale, out)
+    decimal::write_json_text(reader.rest(), precision, scale, out)
 }
 
 fn quoted(out: &mut Vec<u8>, body: impl FnOnce(&mut Vec<u8>)) {
@@ -156,7 +156,18 @@ mod tests {
         assert_eq!(text(NEWDECIMAL, &[6, 3, 0x80, 0x7b, 0x01, 0xc8]).unwrap(), "123.456");
         assert!(text(NEWDECIMAL, &[6, 3, 0x80, 0x7b, 0x01]).is_err());
         assert!(text(NEWDECIMAL, &[6]).is_err());
-        assert!(text(NEWDECIMAL, &[66, 3, 0x80]).is_err());
+        assert!(text(NEWDECIMAL, &[82, 3, 0x80]).is_err());
+        // A literal with 40 digits after the point.
+        let mut small = vec![41, 40, 0x80];
+        small.extend([0; 15]);
+        small.extend([1, 9, 0x29]);
+        assert_eq!(text(NEWDECIMAL, &small).unwrap(), format!("0.{}12345", "0".repeat(35)));
+        // The least DECIMAL(65,30), as a cast that overflows leaves it.
+        let mut least = vec![66, 30, 0x7a, 0x0a, 0x1f, 0x00];
+        least.extend([0xc4, 0x65, 0x36, 0x00].repeat(6));
+        least.extend([0xfc, 0x18]);
+        let expected = format!("-{}.{}", "9".repeat(35), "9".repeat(30));
+        assert_eq!(text(NEWDECIMAL, &least).unwrap(), expected);
     }
 
     #[test]
