@@ -6,7 +6,7 @@ use super::number::enum_ordinal;
 use crate::error::{DecodeError, Error};
 use crate::wire::{Reader, Result};
 use arrow_array::types::UInt16Type;
-use arrow_array::{ArrayRef, DictionaryArray, StringArray, UInt16Array};
+use arrow_array::{Array, ArrayRef, DictionaryArray, StringArray, UInt16Array};
 use arrow_buffer::ScalarBuffer;
 use arrow_schema::DataType;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ impl ColumnBuilder for EnumDictionary {
     #[inline]
     fn append(&mut self, image: &mut Reader<'_>) -> Result<()> {
         let ordinal = enum_ordinal(image, self.bytes)?;
-        if usize::from(ordinal) >= arrow_array::Array::len(&self.dictionary) {
+        if usize::from(ordinal) >= self.dictionary.len() {
             return Err(DecodeError::Invalid {
                 what: "ENUM ordinal beyond the members",
                 value: u64::from(ordinal),

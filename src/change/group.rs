@@ -1,0 +1,382 @@
+//! Groups of events: a transaction, or one statement that stands alone.
+//!
+//! A group begins with its GTID event, else with `BEGIN`, else (in a file that is cut in its middle) with a Table_map
+//! event, and ends with Xid, `COMMIT`, `ROLLBACK`, XA_prepare, a Transaction_payload, a lone statement; one without an
+//! opening event ends with its statement.
+
+use crate::binlog::QueryKind;
+use crate::error::{DecodeError, Error};
+use crate::position::{Gtid, MariadbGtid, Xid};
+
+/// What a reader of the log must know of a transaction before its rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Transaction {
+    /// Offset of the first event in its file.
+    pub start: u64,
+    /// Microseconds since 1970 UTC: of the commit where the GTID event tells, else of the first event.
+    pub commit_timestamp: i64,
+    /// The server that wrote it first.
+    pub server_id: u32,
+}
+
+/// An event as far as groups are concerned.
+#[derive(Debug)]
+pub enum GroupEvent {
+    /// A GTID event of any kind: a group begins.
+    Gtid {
+        /// The group's GTID; `None` where it is anonymous.
+        gtid: Option<GroupGtid>,
+        /// Whether rows follow without a `BEGIN` (MariaDB, unless the statement stands alone).
+        begins: bool,
+        /// Microseconds of the commit, where the event tells.
+        commit_timestamp: Option<i64>,
+    },
+    /// A statement.
+    Query(QueryKind),
+    /// A Xid event: the commit.
+    Xid,
+    /// The end of an XA transaction that is prepared, or with `one_phase` committed.
+    XaPrepare {
+        /// Its id.
+        xid: Xid,
+        /// Whether it is committed at once.
+        one_phase: bool,
+    },
+    /// A Table_map event.
+    TableMap,
+    /// A rows event of any kind.
+    Rows {
+        /// Whether it is the last of its statement.
+        statement_end: bool,
+    },
+    /// A Transaction_payload event: a transaction whole.
+    Payload,
+    /// An event that neither begins nor ends anything.
+    Other,
+}
+
+/// A GTID of either server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum GroupGtid {
+    /// MySQL's.
+    Mysql(Gtid),
+    /// MariaDB's.
+    Mariadb(MariadbGtid),
+}
+
+/// How a group ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// Its rows happened.
+    Committed,
+    /// Its rows never happened.
+    RolledBack,
+    /// Its rows wait for the decision about this XA transaction.
+    Prepared(Xid),
+    /// The prepared XA transaction is committed.
+    XaCommitted(Xid),
+    /// The prepared XA transaction is rolled back.
+    XaRolledBack(Xid),
+}
+
+/// What an event does to the group around it.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// No group is open.
+    Outside,
+    /// It opens a group.
+    Opens,
+    /// It belongs to the open group.
+    Inside,
+    /// It is the last of its group.
+    Ends(Outcome),
+}
+
+/// Rows that a ROLLBACK TO undid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Undone {
+    /// Offset of the savepoint.
+    pub start: u64,
+    /// Offset of the ROLLBACK TO.
+    pub end: u64,
+    /// Rows events of the group before the savepoint.
+    pub rows_before: u32,
+    /// Rows events of the group before the ROLLBACK TO.
+    pub rows_through: u32,
+}
+
+/// A group whose end is not seen yet.
+#[derive(Debug)]
+pub struct Group {
+    /// What its rows will say of it.
+    pub transaction: Transaction,
+    /// Its GTID, where it has one.
+    pub gtid: Option<GroupGtid>,
+    /// Rows events so far.
+    pub rows_events: u32,
+    /// Rows that did not happen after all.
+    pub undone: Vec<Undone>,
+    begun: bool,
+    explicit: bool,
+    savepoints: Vec<Savepoint>,
+}
+
+#[derive(Debug)]
+struct Savepoint {
+    name: Vec<u8>,
+    offset: u64,
+    rows_before: u32,
+}
+
+/// Follows groups through a file.
+#[derive(Debug, Default)]
+pub struct GroupTracker {
+    group: Option<Group>,
+}
+
+impl GroupTracker {
+    /// The open group.
+    pub fn group(&self) -> Option<&Group> {
+        self.group.as_ref()
+    }
+
+    /// Closes the group after [`Verdict::Ends`], or gives it up at the end of the input.
+    pub fn take(&mut self) -> Option<Group> {
+        self.group.take()
+    }
+
+    /// Takes the next event. `seconds` is its header's time.
+    pub fn on_event(
+        &mut self,
+        event: GroupEvent,
+        offset: u64,
+        seconds: u32,
+        server_id: u32,
+    ) -> Result<Verdict, Error> {
+        let header_time = i64::from(seconds) * 1_000_000;
+        if let GroupEvent::Gtid { gtid, begins, commit_timestamp } = event {
+            if self.group.as_ref().is_some_and(|group| group.rows_events > 0) {
+                return Err(Error::malformed("a transaction begins before the one before it ends"));
+            }
+            let commit_timestamp = commit_timestamp.unwrap_or(header_time);
+            let transaction = Transaction { start: offset, commit_timestamp, server_id };
+            self.open(transaction, gtid, begins, true);
+            return Ok(Verdict::Opens);
+        }
+        let Some(group) = &mut self.group else {
+            let transaction = Transaction { start: offset, commit_timestamp: header_time, server_id };
+            return self.outside(event, transaction);
+        };
+        Ok(match event {
+            GroupEvent::Query(kind) => return group.on_query(kind, offset),
+            GroupEvent::Xid | GroupEvent::Payload => Verdict::Ends(Outcome::Committed),
+            GroupEvent::XaPrepare { one_phase: true, .. } => Verdict::Ends(Outcome::Committed),
+            GroupEvent::XaPrepare { xid, .. } => Verdict::Ends(Outcome::Prepared(xid)),
+            GroupEvent::Rows { statement_end } => {
+                group.rows_events = group.rows_events.checked_add(1).filter(|n| *n <= MAX_ROWS_EVENTS).ok_or(
+                    DecodeError::Limit {
+                        what: "rows events in one transaction",
+                        value: u64::from(group.rows_events) + 1,
+                        limit: u64::from(MAX_ROWS_EVENTS),
+                    },
+                )?;
+                match statement_end && !group.explicit {
+                    true => Verdict::Ends(Outcome::Committed),
+                    false => Verdict::Inside,
+                }
+            }
+            GroupEvent::TableMap | GroupEvent::Other | GroupEvent::Gtid { .. } => Verdict::Inside,
+        })
+    }
+
+    fn outside(&mut self, event: GroupEvent, transaction: Transaction) -> Result<Verdict, Error> {
+        Ok(match event {
+            GroupEvent::Query(QueryKind::Begin | QueryKind::XaStart(_))
+            | GroupEvent::Query(QueryKind::CreateTableStartTransaction) => {
+                self.open(transaction, None, true, true);
+                Verdict::Opens
+            }
+            GroupEvent::Query(QueryKind::XaCommit(xid)) => {
+                self.open(transaction, None, true, true);
+                Verdict::Ends(Outcome::XaCommitted(xid))
+            }
+            GroupEvent::Query(QueryKind::XaRollback(xid)) => {
+                self.open(transaction, None, true, true);
+                Verdict::Ends(Outcome::XaRolledBack(xid))
+            }
+            GroupEvent::TableMap => {
+                self.open(transaction, None, true, false);
+                Verdict::Opens
+            }
+            GroupEvent::Rows { statement_end } => {
+                self.open(transaction, None, true, false);
+                if let Some(group) = &mut self.group {
+                    group.rows_events = 1;
+                }
+                if statement_end { Verdict::Ends(Outcome::Committed) } else { Verdict::Opens }
+            }
+            GroupEvent::Payload => {
+                self.open(transaction, None, true, true);
+                Verdict::Ends(Outcome::Committed)
+            }
+            _ => Verdict::Outside,
+        })
+    }
+
+    fn open(
+        &mut self,
+        transaction: Transaction,
+        gtid: Option<GroupGtid>,
+        begun: bool,
+        explicit: bool,
+    ) {
+        self.group = Some(Group {
+            transaction,
+            gtid,
+            rows_events: 0,
+            undone: Vec::new(),
+            begun,
+            explicit,
+            savepoints: Vec::new(),
+        });
+    }
+}
+
+impl Group {
+    fn on_query(&mut self, kind: QueryKind, offset: u64) -> Result<Verdict, Error> {
+        Ok(match kind {
+            QueryKind::Commit => Verdict::Ends(Outcome::Committed),
+            QueryKind::Rollback => Verdict::Ends(Outcome::RolledBack),
+            QueryKind::XaCommit(xid) => Verdict::Ends(Outcome::XaCommitted(xid)),
+            QueryKind::XaRollback(xid) => Verdict::Ends(Outcome::XaRolledBack(xid)),
+            QueryKind::Begin | QueryKind::XaStart(_) | QueryKind::CreateTableStartTransaction => {
+                self.begun = true;
+                Verdict::Inside
+            }
+            QueryKind::Savepoint(name) => {
+                self.savepoints.retain(|savepoint| savepoint.name != name);
+                self.savepoints.push(Savepoint { name, offset, rows_before: self.rows_events });
+                Verdict::Inside
+            }
+            QueryKind::RollbackTo(name) => {
+                self.undo_to(&name, offset)?;
+                Verdict::Inside
+            }
+            // A statement that stands alone is its own group.
+            QueryKind::Other if !self.begun => Verdict::Ends(Outcome::Committed),
+            QueryKind::XaEnd | QueryKind::Other => Verdict::Inside,
+        })
+    }
+
+    fn undo_to(&mut self, name: &[u8], offset: u64) -> Result<(), Error> {
+        let Some(index) = self.savepoints.iter().position(|savepoint| savepoint.name == name) else {
+            // Nothing was logged before the savepoint, so the savepoint was not: all of the group is undone.
+            if self.savepoints.is_empty() && self.rows_events == 0 {
+                return Ok(());
+            }
+            return Err(Error::malformed("ROLLBACK TO a savepoint that the log does not name"));
+        };
+        self.savepoints.truncate(index + 1);
+        if let Some(savepoint) = self.savepoints.last() {
+            let start = savepoint.offset;
+            self.undone.retain(|undone| undone.start < start);
+            self.undone.push(Undone {
+                start,
+                end: offset,
+                rows_before: savepoint.rows_before,
+                rows_through: self.rows_events,
+            });
+        }
+        Ok(())
+    }
+
+    /// The parts of `start..end` whose rows happened, each with the number of rows events before it.
+    pub fn kept(&self, end: u64) -> impl Iterator<Item = (u64, u64, u32)> + '_ {
+        let starts = std::iter::once((self.transaction.start, 0))
+            .chain(self.undone.iter().map(|undone| (undone.end, undone.rows_through)));
+        let ends = self.undone.iter().map(|undone| undone.start).chain(std::iter::once(end));
+        starts.zip(ends).map(|((start, rows), end)| (start, end, rows))
+    }
+}
+
+/// `_change_ordinal` keeps the number of the rows event in 31 bits.
+const MAX_ROWS_EVENTS: u32 = i32::MAX as u32;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn gtid(begins: bool) -> GroupEvent {
+        GroupEvent::Gtid { gtid: None, begins, commit_timestamp: None }
+    }
+
+    fn run(events: Vec<GroupEvent>) -> (GroupTracker, Vec<Verdict>) {
+        let mut tracker = GroupTracker::default();
+        let verdicts = events
+            .into_iter()
+            .enumerate()
+            .map(|(index, event)| tracker.on_event(event, index as u64 * 100, 1, 1).unwrap())
+            .collect();
+        (tracker, verdicts)
+    }
+
+    const ROWS: GroupEvent = GroupEvent::Rows { statement_end: true };
+
+    #[test]
+    fn a_transaction_ends_with_xid() {
+        let (_, verdicts) = run(vec![
+            gtid(false),
+            GroupEvent::Query(QueryKind::Begin),
+            GroupEvent::TableMap,
+            ROWS,
+            GroupEvent::Xid,
+        ]);
+        assert_eq!(verdicts.last(), Some(&Verdict::Ends(Outcome::Committed)));
+        assert_eq!(verdicts[3], Verdict::Inside);
+    }
+
+    #[test]
+    fn a_statement_alone_is_a_group() {
+        let (_, verdicts) = run(vec![gtid(false), GroupEvent::Query(QueryKind::Other)]);
+        assert_eq!(verdicts[1], Verdict::Ends(Outcome::Committed));
+        let (_, verdicts) = run(vec![gtid(true), GroupEvent::Query(QueryKind::Other)]);
+        assert_eq!(verdicts[1], Verdict::Inside);
+    }
+
+    #[test]
+    fn rows_without_an_opening_event_end_with_their_statement() {
+        let (_, verdicts) = run(vec![GroupEvent::TableMap, ROWS]);
+        assert_eq!(verdicts, [Verdict::Opens, Verdict::Ends(Outcome::Committed)]);
+    }
+
+    #[test]
+    fn savepoints_nest_and_what_is_undone_is_left_out() {
+        let savepoint = |name: &[u8]| GroupEvent::Query(QueryKind::Savepoint(name.to_vec()));
+        let back = |name: &[u8]| GroupEvent::Query(QueryKind::RollbackTo(name.to_vec()));
+        let (tracker, _) = run(vec![
+            gtid(true),
+            ROWS,            // 100
+            savepoint(b"a"), // 200
+            ROWS,            // 300
+            savepoint(b"b"), // 400
+            ROWS,            // 500
+            back(b"b"),      // 600
+            ROWS,            // 700
+            back(b"a"),      // 800
+            ROWS,            // 900
+            savepoint(b"c"), // 1000
+            back(b"c"),      // 1100
+            ROWS,            // 1200
+        ]);
+        let kept: Vec<_> = tracker.group().unwrap().kept(1300).collect();
+        assert_eq!(kept, [(0, 200, 0), (800, 1000, 4), (1100, 1300, 5)]);
+    }
+
+    #[test]
+    fn a_group_with_rows_must_end_before_the_next() {
+        let mut tracker = GroupTracker::default();
+        tracker.on_event(gtid(true), 0, 1, 1).unwrap();
+        tracker.on_event(ROWS, 1, 1, 1).unwrap();
+        assert!(tracker.on_event(gtid(true), 2, 1, 1).is_err());
+    }
+}

@@ -1,0 +1,9 @@
+//! What events mean: where transactions begin and end, which tables are wanted.
+//!
+//! In: events as views. Out: verdicts. No bytes of rows are looked at. Called by `source` (to cut) and by `reader`.
+
+mod group;
+mod table_filter;
+
+pub use group::{Group, GroupEvent, GroupGtid, GroupTracker, Outcome, Transaction, Undone, Verdict};
+pub use table_filter::TableFilter;

@@ -1,0 +1,114 @@
+//! Which tables are wanted: `database.table` patterns with `*` and `?`.
+
+use crate::error::Error;
+
+/// Patterns of tables to take, and of tables to leave out among them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TableFilter {
+    include: Vec<Pattern>,
+    exclude: Vec<Pattern>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Pattern {
+    text: String,
+    database: String,
+    table: String,
+}
+
+impl TableFilter {
+    /// From patterns; no `include` takes all tables.
+    pub fn try_new<S: AsRef<str>>(include: &[S], exclude: &[S]) -> Result<Self, Error> {
+        let parse = |patterns: &[S]| -> Result<Vec<Pattern>, Error> {
+            patterns.iter().map(|text| Pattern::parse(text.as_ref())).collect()
+        };
+        Ok(Self { include: parse(include)?, exclude: parse(exclude)? })
+    }
+
+    /// Whether rows of the table are wanted.
+    pub fn accepts(&self, database: &str, table: &str) -> bool {
+        (self.include.is_empty() || self.include.iter().any(|pattern| pattern.matches(database, table)))
+            && !self.exclude.iter().any(|pattern| pattern.matches(database, table))
+    }
+
+    /// The patterns to take that match none of `tables`.
+    pub fn unmatched<'t>(&self, tables: impl Iterator<Item = (&'t str, &'t str)> + Clone) -> Vec<&str> {
+        self.include
+            .iter()
+            .filter(|pattern| !tables.clone().any(|(database, table)| pattern.matches(database, table)))
+            .map(|pattern| pattern.text.as_str())
+            .collect()
+    }
+}
+
+impl Pattern {
+    fn parse(text: &str) -> Result<Self, Error> {
+        match text.split_once('.') {
+            Some((database, table)) if !database.is_empty() && !table.is_empty() => {
+                Ok(Self { text: text.into(), database: database.into(), table: table.into() })
+            }
+            _ => Err(Error::config(format!(
+                "{text:?} is not a table pattern: write database.table, with * and ? as wildcards"
+            ))),
+        }
+    }
+
+    fn matches(&self, database: &str, table: &str) -> bool {
+        matches_glob(self.database.as_bytes(), database.as_bytes())
+            && matches_glob(self.table.as_bytes(), table.as_bytes())
+    }
+}
+
+/// `*` stands for any bytes, `?` for one.
+fn matches_glob(mut pattern: &[u8], mut text: &[u8]) -> bool {
+    let mut retry: Option<(&[u8], &[u8])> = None;
+    loop {
+        match (pattern.split_first(), text.split_first()) {
+            (Some((b'*', rest)), _) => {
+                retry = Some((rest, text));
+                pattern = rest;
+            }
+            (Some((p, p_rest)), Some((t, t_rest))) if p == t || *p == b'?' => {
+                (pattern, text) = (p_rest, t_rest);
+            }
+            (None, None) => return true,
+            _ => match retry.and_then(|(after, from)| from.split_first().map(|(_, rest)| (after, rest))) {
+                Some((after, rest)) => {
+                    (pattern, text) = (after, rest);
+                    retry = Some((after, rest));
+                }
+                None => return false,
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn globs() {
+        for (pattern, text, expected) in [
+            ("orders", "orders", true),
+            ("orders", "order", false),
+            ("order*", "orders", true),
+            ("*", "", true),
+            ("*_2024_*", "log_2023_2024_01", true),
+            ("?rders", "orders", true),
+            ("a*b*c", "aXbYbZc", true),
+            ("a*b*c", "aXbYbZ", false),
+        ] {
+            assert_eq!(matches_glob(pattern.as_bytes(), text.as_bytes()), expected, "{pattern} {text}");
+        }
+    }
+
+    #[test]
+    fn include_and_exclude() {
+        let filter = TableFilter::try_new(&["shop.*", "hr.people"], &["shop.tmp_*"]).unwrap();
+        assert!(filter.accepts("shop", "orders") && !filter.accepts("shop", "tmp_1"));
+        assert!(!filter.accepts("hr", "pay"));
+        assert_eq!(filter.unmatched([("shop", "orders")].into_iter()), ["hr.people"]);
+        assert!(TableFilter::try_new(&["orders"], &[]).is_err());
+    }
+}

@@ -1,0 +1,284 @@
+//! The columns that stand after a table's own: what happened, in which commit, in which order.
+//!
+//! Names and values are those of Delta Lake's change data feed.
+
+use crate::error::Error;
+use arrow_array::{
+    ArrayRef, Int64Array, StringArray, TimestampMicrosecondArray,
+};
+use arrow_buffer::{Buffer, OffsetBuffer, ScalarBuffer};
+use arrow_schema::{DataType, Field, TimeUnit};
+use std::sync::Arc;
+
+/// A column of the envelope.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum EnvelopeColumn {
+    /// `_change_type`, utf8: insert, update_preimage, update_postimage, delete.
+    ChangeType,
+    /// `_commit_version`, int64: file number × 2⁴⁰ + offset of the transaction's first event.
+    CommitVersion,
+    /// `_commit_timestamp`, timestamp\[us, UTC\].
+    CommitTimestamp,
+    /// `_change_ordinal`, int64: order within the transaction.
+    ChangeOrdinal,
+    /// `_binlog_file`, utf8: name of the file that the rows event stands in.
+    BinlogFile,
+    /// `_binlog_position`, int64: offset of the rows event (of the payload event around it).
+    BinlogPosition,
+    /// `_server_id`, int64: the server that wrote the event first.
+    ServerId,
+    /// `_present`, binary: a bit for each column of the table, least significant first, 1 where the image held it.
+    Present,
+}
+
+impl EnvelopeColumn {
+    /// The four that stand where nothing else is asked for.
+    pub const DEFAULT: [Self; 4] =
+        [Self::ChangeType, Self::CommitVersion, Self::CommitTimestamp, Self::ChangeOrdinal];
+
+    const ALL: [Self; 8] = [
+        Self::ChangeType,
+        Self::CommitVersion,
+        Self::CommitTimestamp,
+        Self::ChangeOrdinal,
+        Self::BinlogFile,
+        Self::BinlogPosition,
+        Self::ServerId,
+        Self::Present,
+    ];
+
+    /// The name without its prefix.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::ChangeType => "change_type",
+            Self::CommitVersion => "commit_version",
+            Self::CommitTimestamp => "commit_timestamp",
+            Self::ChangeOrdinal => "change_ordinal",
+            Self::BinlogFile => "binlog_file",
+            Self::BinlogPosition => "binlog_position",
+            Self::ServerId => "server_id",
+            Self::Present => "present",
+        }
+    }
+
+    /// By its name, with or without a leading underscore.
+    pub fn parse(name: &str) -> Result<Self, Error> {
+        let bare = name.strip_prefix('_').unwrap_or(name);
+        Self::ALL.into_iter().find(|column| column.name() == bare).ok_or_else(|| {
+            let names: Vec<_> = Self::ALL.iter().map(|column| column.name()).collect();
+            Error::config(format!("no envelope column {name:?}; there are {}", names.join(", ")))
+        })
+    }
+
+    fn data_type(self) -> DataType {
+        match self {
+            Self::ChangeType | Self::BinlogFile => DataType::Utf8,
+            Self::CommitTimestamp => DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())),
+            Self::Present => DataType::Binary,
+            _ => DataType::Int64,
+        }
+    }
+}
+
+/// Which columns the envelope has, and how they are named.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Envelope {
+    /// The columns in order.
+    pub columns: Vec<EnvelopeColumn>,
+    /// What stands before their names.
+    pub prefix: String,
+}
+
+impl Default for Envelope {
+    fn default() -> Self {
+        Self { columns: EnvelopeColumn::DEFAULT.to_vec(), prefix: "_".into() }
+    }
+}
+
+impl Envelope {
+    /// The name of a column of it.
+    pub fn column_name(&self, column: EnvelopeColumn) -> String {
+        format!("{}{}", self.prefix, column.name())
+    }
+
+    pub(super) fn fields(&self) -> impl Iterator<Item = Field> + '_ {
+        self.columns
+            .iter()
+            .map(|column| Field::new(self.column_name(*column), column.data_type(), true))
+    }
+}
+
+/// What all rows of one rows event share.
+#[derive(Debug, Clone, Copy)]
+pub struct Stamp<'a> {
+    /// `_commit_version`
+    pub commit_version: i64,
+    /// Microseconds since 1970 UTC.
+    pub commit_timestamp: i64,
+    /// Number of the rows event in its transaction, over all tables.
+    pub rows_event: u32,
+    /// The file's name.
+    pub file: &'a str,
+    /// Offset of the event.
+    pub position: u64,
+    /// The server that wrote it.
+    pub server_id: u32,
+}
+
+/// What happened to a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum ChangeType {
+    Insert,
+    UpdatePreimage,
+    UpdatePostimage,
+    Delete,
+}
+
+impl ChangeType {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Insert => "insert",
+            Self::UpdatePreimage => "update_preimage",
+            Self::UpdatePostimage => "update_postimage",
+            Self::Delete => "delete",
+        }
+    }
+}
+
+/// The envelope's values under construction: a value a row where rows differ, a run an event where they do not.
+#[derive(Default)]
+pub(super) struct EnvelopeBuilder {
+    change_types: Vec<ChangeType>,
+    ordinals: Vec<i64>,
+    events: Vec<EventRun>,
+    present: Vec<u8>,
+    files: Vec<Arc<str>>,
+}
+
+struct EventRun {
+    end_row: usize,
+    commit_version: i64,
+    commit_timestamp: i64,
+    position: i64,
+    server_id: i64,
+    file: usize,
+}
+
+impl EnvelopeBuilder {
+    pub(super) fn rows(&self) -> usize {
+        self.change_types.len()
+    }
+
+    #[inline]
+    pub(super) fn append(&mut self, change_type: ChangeType, ordinal: i64) {
+        self.change_types.push(change_type);
+        self.ordinals.push(ordinal);
+    }
+
+    /// The columns that the next row's image holds; called for each row where `_present` is asked for.
+    pub(super) fn append_present(&mut self, bitmap: &[u8]) {
+        self.present.extend_from_slice(bitmap);
+    }
+
+    /// Turns the last two rows, an update, into a delete and an insert.
+    pub(super) fn split_update(&mut self) {
+        if let [.., before, after] = self.change_types.as_mut_slice() {
+            (*before, *after) = (ChangeType::Delete, ChangeType::Insert);
+        }
+    }
+
+    /// All rows since the last call came from one event.
+    pub(super) fn end_event(&mut self, stamp: &Stamp<'_>) {
+        if self.files.last().is_none_or(|file| **file != *stamp.file) {
+            self.files.push(stamp.file.into());
+        }
+        self.events.push(EventRun {
+            end_row: self.rows(),
+            commit_version: stamp.commit_version,
+            commit_timestamp: stamp.commit_timestamp,
+            position: stamp.position as i64,
+            server_id: i64::from(stamp.server_id),
+            file: self.files.len() - 1,
+        });
+    }
+
+    /// Forgets the rows of an event that broke.
+    pub(super) fn truncate(&mut self, rows: usize, present_width: usize) {
+        self.change_types.truncate(rows);
+        self.ordinals.truncate(rows);
+        self.present.truncate(rows * present_width);
+    }
+
+    pub(super) fn finish(&mut self, envelope: &Envelope, present_width: usize) -> Vec<ArrayRef> {
+        let rows = self.rows();
+        let arrays = envelope
+            .columns
+            .iter()
+            .map(|column| -> ArrayRef {
+                match column {
+                    EnvelopeColumn::ChangeType => Arc::new(self.change_type_array()),
+                    EnvelopeColumn::CommitVersion => {
+                        Arc::new(Int64Array::from(self.runs(rows, |run| run.commit_version)))
+                    }
+                    EnvelopeColumn::CommitTimestamp => {
+                        let times = self.runs(rows, |run| run.commit_timestamp);
+                        Arc::new(TimestampMicrosecondArray::from(times).with_timezone("UTC"))
+                    }
+                    EnvelopeColumn::ChangeOrdinal => {
+                        Arc::new(Int64Array::from(self.ordinals.clone()))
+                    }
+                    EnvelopeColumn::BinlogFile => Arc::new(self.file_array()),
+                    EnvelopeColumn::BinlogPosition => {
+                        Arc::new(Int64Array::from(self.runs(rows, |run| run.position)))
+                    }
+                    EnvelopeColumn::ServerId => {
+                        Arc::new(Int64Array::from(self.runs(rows, |run| run.server_id)))
+                    }
+                    EnvelopeColumn::Present => Arc::new(self.present_array(present_width)),
+                }
+            })
+            .collect();
+        self.change_types.clear();
+        self.ordinals.clear();
+        self.events.clear();
+        self.present.clear();
+        self.files.clear();
+        arrays
+    }
+
+    fn runs(&self, rows: usize, value: impl Fn(&EventRun) -> i64) -> Vec<i64> {
+        let mut values = Vec::with_capacity(rows);
+        for run in &self.events {
+            values.resize(run.end_row, value(run));
+        }
+        values
+    }
+
+    fn change_type_array(&self) -> StringArray {
+        let words = self.change_types.iter().map(|change_type| change_type.as_str());
+        let mut offsets = Vec::with_capacity(self.rows() + 1);
+        let mut text = Vec::with_capacity(self.rows() * "update_postimage".len());
+        offsets.push(0);
+        for word in words {
+            text.extend_from_slice(word.as_bytes());
+            offsets.push(text.len() as i32);
+        }
+        let offsets = OffsetBuffer::new(ScalarBuffer::from(offsets));
+        StringArray::new(offsets, Buffer::from_vec(text), None)
+    }
+
+    fn file_array(&self) -> StringArray {
+        let mut start = 0;
+        let names = self.events.iter().flat_map(|run| {
+            let count = run.end_row - start;
+            start = run.end_row;
+            std::iter::repeat_n(self.files.get(run.file).map_or("", AsRef::as_ref), count)
+        });
+        StringArray::from_iter_values(names)
+    }
+
+    fn present_array(&self, width: usize) -> arrow_array::BinaryArray {
+        arrow_array::BinaryArray::from_iter_values(self.present.chunks(width.max(1)))
+    }
+}

@@ -1,0 +1,137 @@
+//! What is constant for all rows under one Table_map: the table's structure, the Arrow schema, the key columns.
+
+use super::builder::{ColumnBuilder, make_builder};
+use super::envelope::Envelope;
+use super::field::field;
+use super::type_options::TypeOptions;
+use crate::binlog::{FormatDescription, TableMap};
+use crate::error::Error;
+use crate::schema::{Column, ColumnType, TableSchema};
+use arrow_schema::{Field, Schema, SchemaRef};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Where column names come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum ColumnNames {
+    /// The log; an error where it has none.
+    #[default]
+    Log,
+    /// The log; `@1`, `@2`, … where it has none.
+    Positional,
+}
+
+/// What shapes a table's batches.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct PlanOptions {
+    /// Which Arrow types.
+    pub types: TypeOptions,
+    /// Which columns stand after the table's own.
+    pub envelope: Envelope,
+    /// Where column names come from.
+    pub column_names: ColumnNames,
+}
+
+/// The plan for the rows under one Table_map.
+pub struct TablePlan {
+    /// The table's structure as the log tells it.
+    pub table: TableSchema,
+    /// The schema of its batches.
+    pub schema: SchemaRef,
+    /// For each column whether it is part of the primary key.
+    pub(super) is_key: Vec<bool>,
+    /// The envelope of its batches.
+    pub(super) envelope: Envelope,
+    types: TypeOptions,
+    is_mariadb: bool,
+}
+
+impl TablePlan {
+    /// Makes the plan for a table map.
+    pub fn try_new(
+        map: &TableMap<'_>,
+        format: &FormatDescription,
+        options: &PlanOptions,
+    ) -> Result<Self, Error> {
+        let table = map.schema(format)?;
+        Self::of_table(table, format.is_mariadb, options)
+    }
+
+    fn of_table(table: TableSchema, is_mariadb: bool, options: &PlanOptions) -> Result<Self, Error> {
+        let in_table = |error: Error| error.context(format_args!("table {}", table.full_name()));
+        let mut fields = Vec::with_capacity(table.columns.len() + options.envelope.columns.len());
+        for (index, column) in table.columns.iter().enumerate() {
+            let name = column_name(column, index, options.column_names).map_err(in_table)?;
+            let builder = make_builder(column, &options.types, is_mariadb)
+                .map_err(|error| in_table(error.context(format_args!("column {name}"))))?;
+            let data_type = builder.data_type();
+            fields.push(field(&name, data_type, &table, index, column, &options.types));
+        }
+        for reserved in options.envelope.fields() {
+            if fields.iter().any(|field| field.name().eq_ignore_ascii_case(reserved.name())) {
+                return Err(Error::config(format!(
+                    "table {}: its column {} has the name of an envelope column: \
+                     set envelope_prefix to something other than {:?}",
+                    table.full_name(),
+                    reserved.name(),
+                    options.envelope.prefix,
+                )));
+            }
+            fields.push(reserved);
+        }
+        let is_key: Vec<bool> = (0..table.columns.len())
+            .map(|index| table.primary_key.iter().any(|part| part.column == index))
+            .collect();
+        let metadata = HashMap::from([
+            ("mysql.database".to_owned(), table.database.to_string()),
+            ("mysql.table".to_owned(), table.table.to_string()),
+        ]);
+        Ok(Self {
+            schema: Arc::new(Schema::new_with_metadata(fields, metadata)),
+            is_key,
+            envelope: options.envelope.clone(),
+            types: options.types,
+            is_mariadb,
+            table,
+        })
+    }
+
+    /// Builders for all columns of the table.
+    pub(super) fn builders(&self) -> Result<Vec<Box<dyn ColumnBuilder>>, Error> {
+        self.table
+            .columns
+            .iter()
+            .map(|column| make_builder(column, &self.types, self.is_mariadb))
+            .collect()
+    }
+
+    /// The field of column `index`.
+    pub(super) fn column_field(&self, index: usize) -> Option<&Field> {
+        self.schema.fields().get(index).map(AsRef::as_ref)
+    }
+
+    /// Columns of dates whose zero values become NULL, for warnings.
+    pub fn column_label(&self, index: usize) -> String {
+        let name = self.column_field(index).map_or("?", |field| field.name());
+        format!("{}.{name}", self.table.full_name())
+    }
+
+    /// Whether ENUM and SET columns are given as numbers, for the log names no members.
+    pub fn lacks_members(&self) -> bool {
+        self.table.columns.iter().any(|column| {
+            matches!(column.column_type, ColumnType::Enum { .. } | ColumnType::Set { .. })
+                && column.members.is_none()
+        })
+    }
+}
+
+fn column_name(column: &Column, index: usize, names: ColumnNames) -> Result<Arc<str>, Error> {
+    match (&column.name, names) {
+        (Some(name), _) => Ok(Arc::clone(name)),
+        (None, ColumnNames::Positional) => Ok(format!("@{}", index + 1).into()),
+        (None, ColumnNames::Log) => Err(Error::schema(
+            "the log names no columns: set binlog_row_metadata=FULL on the server, \
+             or ask for names @1, @2, ... with column_names='positional'",
+        )),
+    }
+}
