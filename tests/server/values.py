@@ -21,6 +21,12 @@ LATIN1 = ASCII + "éèüßñÆØåÿ¡¿½€‰Œž"  # MySQL's latin1 is Windo
 BMP = LATIN1 + "αβγДЖЯשלוםمرحبا中文字漢字かなカナ한국어\u200d\ufeff\uffff\u2028"
 UNICODE = BMP + "🎉🦊👨‍👩‍👧🇩🇪𝔘𠜎\U0010ffff"
 
+# Characters of many scripts, to see what a charset can store.
+SAMPLE = (
+    "AZaz09~\\`|$é¡ÿßŁőşğıåøłžŐ€™…ĄęāģĪųΑβγδώЖдщъЯѓїשלםمرحبپچ١ไทยกขაბგԱաԲ—“”№░╬█§¶"
+    "中文字漢語体國中あいカナガ｡ｱﾝ한국어가힣，。、「」〜～￥¥‾∥−㈱①Ⅳ纊琦堯槇龘𠜎🎉"
+)
+
 # The text column types' charsets, with characters that they can store.
 CHARSETS = {"ascii": ASCII, "latin1": LATIN1, "utf8mb3": BMP, "utf8mb4": UNICODE}
 
@@ -148,6 +154,15 @@ def text(charset: str, limit: int) -> Value:
         if word and rng.random() < 0.1:
             word = word[:-1] + " "
         return utf8(word)
+
+    return draw
+
+
+def text_of(characters: str, limit: int) -> Value:
+    """At most `limit` of the given characters."""
+
+    def draw(rng: random.Random) -> str:
+        return utf8("".join(rng.choices(characters, k=rng.randint(0, limit))))
 
     return draw
 

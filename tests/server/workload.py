@@ -12,6 +12,8 @@ What a comparison has to know:
 * Columns are added while the workload runs, always as NULL for the rows that are there; others are
   dropped, or made wider. Rows that the log holds without a column have NULL in it.
 * Tables without a key hold equal rows: compare them as multisets.
+* MariaDB 11.8 leaves generated columns out of the images of updates and deletes, whatever
+  `binlog_row_image` says: do not compare `GENERATED` there.
 * SELECT shows a FLOAT with six digits: compare `CAST(x AS DOUBLE)` or the column's bytes.
 * Text may hold any character, NUL and U+FFFF among them; SELECT it with utf8mb4.
 """
@@ -31,6 +33,8 @@ from values import Value
 
 DATABASE = "workload"
 ODD_TABLE = "odd näme `x`"  # quoted names need care
+
+GENERATED = {f"{DATABASE}.generated": ("half", "third")}
 
 NULL_SHARE = 0.15
 
@@ -195,6 +199,57 @@ def shape_tables(flavor: str) -> list[Table]:
             Table("aria", [number, note], "PRIMARY KEY (id)) ENGINE=Aria TRANSACTIONAL=1")
         )
     return tables
+
+
+def charset_table(session: Session) -> Table:
+    """A column for each of the server's charsets, with characters that it can store."""
+    columns = []
+    for (charset,) in session.query(
+        "SELECT character_set_name FROM information_schema.character_sets"
+        " WHERE character_set_name <> 'binary' ORDER BY 1"
+    ):
+        tests = ", ".join(
+            f"HEX(CONVERT(CONVERT({values.utf8(character)} USING {charset}) USING utf8mb4))"
+            for character in values.SAMPLE
+        )
+        [found] = session.query(f"SELECT {tests}")
+        characters = "".join(
+            character
+            for character, code in zip(values.SAMPLE, found, strict=True)
+            if bytes.fromhex(code).decode() == character
+        )
+        definition = f"VARCHAR(20) CHARACTER SET {charset}"
+        columns.append(Column(charset, definition, values.text_of(characters, 20)))
+    return Table("charsets", columns)
+
+
+def mariadb_tables() -> list[Table]:
+    """What only MariaDB has."""
+    uuid = values.one_of("UUID()", "'00000000-0000-0000-0000-000000000000'")
+    inet4 = values.one_of("'0.0.0.0'", "'255.255.255.255'", "'192.168.1.10'")
+    inet6 = values.one_of("'::'", "'ffff::1'", "'2001:db8::ff00:42:8329'", "'::ffff:1.2.3.4'")
+    text = values.text("utf8mb4", 200)
+    return [
+        Table("addresses", [Column("four", "INET4", inet4), Column("six", "INET6", inet6)]),
+        Table("uuids", [Column("u", "UUID", uuid), Column("n", "INT", values.integer(32))]),
+        Table(
+            "compressed_columns",
+            [
+                Column("vc", "VARCHAR(200) COMPRESSED CHARACTER SET utf8mb4", text),
+                Column("vb", "VARBINARY(300) COMPRESSED", values.binary(300)),
+                Column("t", "TEXT COMPRESSED CHARACTER SET latin1", values.text("latin1", 5000)),
+                Column("b", "LONGBLOB COMPRESSED", values.binary(70_000)),
+            ],
+        ),
+        Table(
+            "versioned",
+            [
+                Column("n", "INT", values.integer(32)),
+                Column("t", "TEXT CHARACTER SET utf8mb4", text),
+            ],
+            "PRIMARY KEY (id)) WITH SYSTEM VERSIONING",
+        ),
+    ]
 
 
 def zero_table() -> Table:
@@ -362,23 +417,26 @@ def run(
     compressed_share: float = 0.3,
     partial_json: bool = False,
     zero_dates: bool = False,
+    extras: bool = False,
 ) -> list[str]:
     """Plays the workload in a new database; gives the tables to compare, as `database.table`.
 
     `row_images`: the values of `binlog_row_image` that transactions pick from. `compressed_share`:
     how many of them the log holds compressed. `partial_json` (MySQL): some updates of documents are
     logged as differences. `zero_dates`: adds a table with dates such as '0000-00-00', and with ENUM
-    values that are not among the members.
+    values that are not among the members. `extras`: adds what only MariaDB has: UUID, INET4, INET6,
+    compressed columns; a sequence and a system-versioned table, which are not to be compared.
     """
     rng = random.Random(seed)
     session = server.connect()
     session.execute(f"CREATE DATABASE {DATABASE} CHARACTER SET utf8mb4", f"USE {DATABASE}")
     play = Workload(server, session, rng, row_images, compressed_share, partial_json)
-    play.create_tables(zero_dates=zero_dates)
+    play.create_tables(zero_dates=zero_dates, extras=extras)
     for _ in range(transactions):
         play.step()
     play.finish()
-    return sorted(f"{DATABASE}.{name}" for name in (*play.tables, *play.copies))
+    names = {*play.tables, *play.copies} - {"versioned"}
+    return sorted(f"{DATABASE}.{name}" for name in names)
 
 
 @dataclass
@@ -407,9 +465,12 @@ class Workload:
     xa_rows: dict[str, set[int]] = field(default_factory=dict)  # committed and not locked
     counter: int = 0  # for names that are used once
 
-    def create_tables(self, *, zero_dates: bool) -> None:
+    def create_tables(self, *, zero_dates: bool, extras: bool) -> None:
         flavor = self.server.flavor
-        tables = type_tables(flavor) + shape_tables(flavor)
+        tables = [*type_tables(flavor), *shape_tables(flavor), charset_table(self.session)]
+        if extras and self.server.is_mariadb:
+            tables += mariadb_tables()
+            self.session.execute("CREATE SEQUENCE numbers", *["DO NEXTVAL(numbers)"] * 3)
         self.session.execute(*(table.create() for table in tables))
         self.tables = {table.name: table for table in tables}
         self.xa_rows = {"xa_left": set(), "xa_right": set()}
