@@ -135,6 +135,11 @@ pub struct GroupTracker {
 }
 
 impl GroupTracker {
+    /// A tracker in the middle of `group`.
+    pub fn of(group: Group) -> Self {
+        Self { group: Some(group) }
+    }
+
     /// The open group.
     pub fn group(&self) -> Option<&Group> {
         self.group.as_ref()

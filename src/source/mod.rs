@@ -1,1 +1,27 @@
-//! stub
+//! From files to segments: runs of whole events that can be decoded without their neighbours.
+//!
+//! In: files, bytes, streams. Out: [`Segment`]s in log order, each with the context that its events need. Only headers and
+//! the small events that make context are looked at. Called by `reader`.
+//!
+//! ```text
+//! InputFile ─ Window (buffered bytes) ─ Cutter ── whole transactions ──> Segment
+//!                                         └ too large: look ahead for its end ─ RangeCutter ──> Segment, Segment, ...
+//! ```
+
+mod classify;
+mod cutter;
+mod file_list;
+mod input;
+mod lookahead;
+mod range_cutter;
+mod segment;
+mod split;
+mod window;
+
+pub use classify::{Classified, classify};
+pub use cutter::{Cutter, CutterOptions, Start, Stop};
+pub use file_list::{InputFile, InputSource, expand, sort_by_number};
+pub use input::{BytesInput, FileInput, Input, SpooledInput};
+pub use segment::{CarriedMap, FileContext, Segment, Span};
+pub use split::{Split, link_splits, scan_splits};
+pub(crate) use window::{RawEvent, Window};

@@ -1,0 +1,219 @@
+//! An event of the log as far as cutting is concerned.
+
+use crate::binlog::{
+    CHECKSUM_LEN, ChecksumAlgorithm, EventHeader, EventType, FormatDescription, GtidEvent, Incident,
+    MariadbGtidEvent, Query, QueryKind, STMT_END, XaPrepare, checksum, table_id_and_flags,
+};
+use crate::change::{GroupEvent, GroupGtid};
+use crate::error::{Error, ErrorKind, Result};
+
+/// What an event is to the cutter.
+#[derive(Debug)]
+pub enum Classified {
+    /// It belongs to a group, or may.
+    Group(GroupEvent),
+    /// It says how the events after it are laid out.
+    FormatDescription,
+    /// It names the next file.
+    Rotate,
+    /// The server was shut down in an orderly way.
+    Stop,
+    /// What was executed before this file.
+    PreviousGtids,
+    /// MariaDB's last GTIDs before this file.
+    MariadbGtidList,
+}
+
+/// Event codes that may be passed over although they cannot be decoded.
+pub type SkipEvents = [bool; 256];
+
+/// What stands between header and checksum.
+pub fn body<'a>(event: &'a [u8], algorithm: ChecksumAlgorithm) -> Result<&'a [u8]> {
+    let footer = match algorithm {
+        ChecksumAlgorithm::Crc32 => CHECKSUM_LEN,
+        ChecksumAlgorithm::Off => 0,
+    };
+    event
+        .len()
+        .checked_sub(footer)
+        .and_then(|end| event.get(EventHeader::LEN..end))
+        .ok_or_else(|| Error::malformed("the event is too short for its checksum"))
+}
+
+/// Checks an event's CRC32, where its file has checksums.
+pub fn check_crc(event: &[u8], algorithm: ChecksumAlgorithm) -> Result<()> {
+    match algorithm == ChecksumAlgorithm::Off || checksum::verify(event) {
+        true => Ok(()),
+        false => Err(Error::new(
+            ErrorKind::Checksum,
+            "the event's CRC32 does not match its bytes: the file is damaged",
+        )),
+    }
+}
+
+/// What the event is. `body` is without header and checksum.
+pub fn classify(
+    header: &EventHeader,
+    body: &[u8],
+    format: &FormatDescription,
+    skip: &SkipEvents,
+) -> Result<Classified> {
+    use EventType as E;
+    let may_skip = skip.get(usize::from(header.event_type.0)).copied().unwrap_or(false);
+    Ok(Classified::Group(match header.event_type {
+        E::FORMAT_DESCRIPTION => return Ok(Classified::FormatDescription),
+        E::ROTATE => return Ok(Classified::Rotate),
+        E::STOP => return Ok(Classified::Stop),
+        E::PREVIOUS_GTIDS => return Ok(Classified::PreviousGtids),
+        E::MARIADB_GTID_LIST => return Ok(Classified::MariadbGtidList),
+        E::GTID | E::ANONYMOUS_GTID | E::GTID_TAGGED => {
+            let event = match header.event_type {
+                E::GTID => GtidEvent::decode(body)?,
+                E::GTID_TAGGED => GtidEvent::decode_tagged(body)?,
+                _ => GtidEvent::decode_anonymous(body)?,
+            };
+            GroupEvent::Gtid {
+                gtid: event.gtid().map(GroupGtid::Mysql),
+                begins: false,
+                commit_timestamp: event.immediate_commit_us.and_then(|us| i64::try_from(us).ok()),
+            }
+        }
+        E::MARIADB_GTID => {
+            let event = MariadbGtidEvent::decode(body)?;
+            GroupEvent::Gtid {
+                gtid: Some(GroupGtid::Mariadb(event.gtid(header.server_id))),
+                begins: !event.is_standalone(),
+                commit_timestamp: None,
+            }
+        }
+        E::QUERY => {
+            let query = Query::decode(body)?;
+            if !may_skip && changes_rows(query.sql) {
+                return Err(Error::unsupported(
+                    "a statement that changes rows was logged as text (binlog_format is not ROW): its rows are \
+                     not in the log; skip_events=[2] passes over such statements",
+                ));
+            }
+            GroupEvent::Query(query.kind())
+        }
+        // Its text is packed; the words that begin and end transactions are too short for that.
+        E::MARIADB_QUERY_COMPRESSED => GroupEvent::Query(QueryKind::Other),
+        E::XID => GroupEvent::Xid,
+        E::XA_PREPARE => {
+            let event = XaPrepare::decode(body)?;
+            GroupEvent::XaPrepare { xid: event.xid, one_phase: event.one_phase }
+        }
+        E::TABLE_MAP => GroupEvent::TableMap,
+        E::TRANSACTION_PAYLOAD => GroupEvent::Payload,
+        event_type if event_type.is_rows() => {
+            let (_, flags) = table_id_and_flags(body, format.table_id_width(event_type))?;
+            GroupEvent::Rows { statement_end: flags & STMT_END != 0 }
+        }
+        E::INCIDENT if !may_skip => {
+            let incident = Incident::decode(body)?;
+            return Err(Error::unsupported(format!(
+                "the server logged an incident (kind {}): changes before this place are missing from the log",
+                incident.kind
+            )));
+        }
+        E::MARIADB_START_ENCRYPTION => {
+            return Err(Error::unsupported(
+                "the file is encrypted (MariaDB's encrypt_binlog): read it from the server, which decrypts it",
+            ));
+        }
+        E::EXECUTE_LOAD_QUERY if !may_skip => {
+            return Err(Error::unsupported(
+                "LOAD DATA was logged as a statement (binlog_format is not ROW): its rows are not in the log; \
+                 skip_events=[18] passes over such statements",
+            ));
+        }
+        E::MARIADB_PARTIAL_ROW_DATA if !may_skip => {
+            return Err(Error::unsupported("rows events in fragments are not decoded yet"));
+        }
+        E::START_V3 if !may_skip => {
+            return Err(Error::unsupported("the file is of binary log version 3 or older (MySQL 4)"));
+        }
+        event_type if is_known(event_type) || header.has(EventHeader::IGNORABLE) || may_skip => {
+            GroupEvent::Other
+        }
+        event_type => {
+            return Err(Error::unsupported(format!(
+                "an event of unknown type {}; skip_events=[{}] passes over such events",
+                event_type.0, event_type.0
+            )));
+        }
+    }))
+}
+
+/// Events that say nothing about rows or groups.
+fn is_known(event_type: EventType) -> bool {
+    use EventType as E;
+    matches!(
+        event_type,
+        E::INTVAR
+            | E::RAND
+            | E::USER_VAR
+            | E::APPEND_BLOCK
+            | E::DELETE_FILE
+            | E::BEGIN_LOAD_QUERY
+            | E::EXECUTE_LOAD_QUERY
+            | E::INCIDENT
+            | E::HEARTBEAT
+            | E::HEARTBEAT_V2
+            | E::IGNORABLE
+            | E::ROWS_QUERY
+            | E::TRANSACTION_CONTEXT
+            | E::VIEW_CHANGE
+            | E::MARIADB_ANNOTATE_ROWS
+            | E::MARIADB_BINLOG_CHECKPOINT
+            | E::MARIADB_PARTIAL_ROW_DATA
+            | E::START_V3
+    )
+}
+
+/// Whether a statement is one of those that the server logs as rows under `binlog_format=ROW`.
+fn changes_rows(sql: &[u8]) -> bool {
+    let text = skip_comments(sql);
+    let word_len = text.iter().position(|byte| !byte.is_ascii_alphabetic()).unwrap_or(text.len());
+    let word = text.get(..word_len).unwrap_or_default();
+    [&b"INSERT"[..], b"UPDATE", b"DELETE", b"REPLACE", b"LOAD"]
+        .iter()
+        .any(|keyword| word.eq_ignore_ascii_case(keyword))
+}
+
+/// The statement after white space and `/* comments */`; what `/*! */` and `/*M! */` hold is part of it.
+fn skip_comments(mut sql: &[u8]) -> &[u8] {
+    loop {
+        sql = sql.trim_ascii_start();
+        let Some(comment) = sql.strip_prefix(b"/*") else { return sql };
+        if let Some(code) = comment.strip_prefix(b"!").or(comment.strip_prefix(b"M!")) {
+            let digits = code.iter().take_while(|byte| byte.is_ascii_digit()).count();
+            sql = code.get(digits..).unwrap_or_default();
+            continue;
+        }
+        let Some(end) = comment.windows(2).position(|pair| pair == b"*/") else { return &[] };
+        sql = comment.get(end + 2..).unwrap_or_default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statements_that_change_rows() {
+        for (sql, expected) in [
+            (&b"INSERT INTO t VALUES (1)"[..], true),
+            (b" update t set a = 1", true),
+            (b"INSERTED", false),
+            (b"CREATE TABLE t (a INT)", false),
+            (b"", false),
+            (b"/* x */ CREATE", false),
+            (b"/* x */ DELETE FROM t", true),
+            (b"/*!40000 REPLACE INTO t VALUES (1) */", true),
+            (b"/* open", false),
+        ] {
+            assert_eq!(changes_rows(sql), expected);
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! The files to read, in log order.
+
+use super::input::{BytesInput, FileInput, Input};
+use crate::error::{Error, ErrorKind, Result};
+use crate::position::{compare_files, file_number};
+use std::cmp::Ordering;
+use std::fmt;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// One input: its name, its number, where its bytes are.
+pub struct InputFile {
+    /// The name in messages and positions: the path's last part for a file.
+    pub name: Arc<str>,
+    /// What `_commit_version` counts from: the number at the end of the name, else the place in the list, from 1.
+    pub number: u64,
+    /// Whether the number stands in the name, so that gaps show.
+    pub numbered: bool,
+    /// Where the bytes are.
+    pub source: InputSource,
+}
+
+/// Where the bytes of an input are.
+pub enum InputSource {
+    /// A file of the system, opened when its turn comes.
+    Path(PathBuf),
+    /// Bytes in memory.
+    Bytes(Arc<dyn AsRef<[u8]> + Send + Sync>),
+    /// An open input; taken when its turn comes and kept from then on.
+    Open(Option<Box<dyn Input>>),
+}
+
+impl fmt::Debug for InputFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("InputFile").field("name", &self.name).field("number", &self.number).finish()
+    }
+}
+
+impl InputFile {
+    /// An input at `place` (from 1) of the list. `name` is a path, a name, or empty.
+    pub fn new(name: &str, place: u64, source: InputSource) -> Self {
+        let base = Path::new(name).file_name().and_then(|base| base.to_str()).unwrap_or(name);
+        let number = file_number(base);
+        let name = if base.is_empty() { format!("<input {place}>") } else { base.to_owned() };
+        Self {
+            name: name.into(),
+            number: number.unwrap_or(place),
+            numbered: number.is_some(),
+            source,
+        }
+    }
+
+    /// A file at `path`.
+    pub fn at_path(path: impl Into<PathBuf>, place: u64) -> Self {
+        let path = path.into();
+        Self::new(&path.to_string_lossy(), place, InputSource::Path(path.clone()))
+    }
+
+    /// Bytes in memory.
+    pub fn of_bytes(bytes: Arc<dyn AsRef<[u8]> + Send + Sync>, place: u64) -> Self {
+        Self::new("", place, InputSource::Bytes(bytes))
+    }
+
+    /// Opens the input.
+    pub fn open(&mut self) -> Result<Box<dyn Input>> {
+        match &mut self.source {
+            InputSource::Path(path) => {
+                let failed = |error| Error::io("cannot open the file", error).in_file(&self.name);
+                let file = File::open(&*path).map_err(failed)?;
+                if file.metadata().map_err(failed)?.is_dir() {
+                    let message = format!("{} is a directory, not a file", path.display());
+                    return Err(Error::config(message));
+                }
+                Ok(Box::new(FileInput(file)))
+            }
+            InputSource::Bytes(bytes) => Ok(Box::new(BytesInput(SharedBytes(Arc::clone(bytes))))),
+            InputSource::Open(input) => input.take().ok_or_else(|| {
+                let message = "an input that is in use cannot be opened a second time";
+                Error::new(ErrorKind::Internal, message)
+            }),
+        }
+    }
+
+    /// The size, where it is known without opening the input.
+    pub fn known_len(&self) -> Option<u64> {
+        match &self.source {
+            InputSource::Path(path) => std::fs::metadata(path).ok().map(|metadata| metadata.len()),
+            InputSource::Bytes(bytes) => Some((**bytes).as_ref().len() as u64),
+            InputSource::Open(_) => None,
+        }
+    }
+
+    /// Gives an input back that can be opened once only.
+    pub fn put_back(&mut self, input: Box<dyn Input>) {
+        if let InputSource::Open(slot) = &mut self.source {
+            *slot = Some(input);
+        }
+    }
+}
+
+struct SharedBytes(Arc<dyn AsRef<[u8]> + Send + Sync>);
+
+impl AsRef<[u8]> for SharedBytes {
+    fn as_ref(&self) -> &[u8] {
+        (*self.0).as_ref()
+    }
+}
+
+/// The files that a path stands for: itself, the matches of a glob, the binary logs of a directory. Globs and directories
+/// leave `*.index` and files without a number out, and are sorted by number.
+pub fn expand(path: &str) -> Result<Vec<PathBuf>> {
+    let plain = Path::new(path);
+    if plain.is_dir() {
+        let pattern = format!("{}/*", glob::Pattern::escape(path.trim_end_matches('/')));
+        let files = matches(&pattern)?.into_iter().filter(|path| has_number(path)).collect();
+        return found(files, || format!("the directory {path} holds no binary log (name.000001)"));
+    }
+    if !path.contains(['*', '?', '[']) || plain.exists() {
+        return Ok(vec![plain.to_owned()]);
+    }
+    found(matches(path)?, || format!("no file matches {path:?}"))
+}
+
+fn found(mut files: Vec<PathBuf>, message: impl Fn() -> String) -> Result<Vec<PathBuf>> {
+    if files.is_empty() {
+        let not_found = std::io::Error::from(std::io::ErrorKind::NotFound);
+        return Err(Error::io(message(), not_found));
+    }
+    sort_by_number(&mut files);
+    Ok(files)
+}
+
+fn matches(pattern: &str) -> Result<Vec<PathBuf>> {
+    let paths = glob::glob(pattern)
+        .map_err(|error| Error::config(format!("{pattern:?} is not a glob: {error}")))?;
+    Ok(paths
+        .filter_map(std::result::Result::ok)
+        .filter(|path| path.is_file() && path.extension().is_none_or(|ext| ext != "index"))
+        .collect())
+}
+
+fn has_number(path: &Path) -> bool {
+    path.file_name().and_then(|name| name.to_str()).is_some_and(|name| file_number(name).is_some())
+}
+
+/// Log order: by the number at the end of the name where both have one of the same base, else by name.
+pub fn sort_by_number(files: &mut [PathBuf]) {
+    files.sort_by(|a, b| {
+        let name = |path: &PathBuf| path.file_name().map(|name| name.to_string_lossy().into_owned());
+        let by_number = match (name(a), name(b)) {
+            (Some(a), Some(b)) => compare_files(&a, &b),
+            _ => None,
+        };
+        by_number.filter(|order| *order != Ordering::Equal).unwrap_or_else(|| a.cmp(b))
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_sort_as_numbers() {
+        let mut files: Vec<PathBuf> =
+            ["b.1000000", "b.999999", "b.000002"].iter().map(PathBuf::from).collect();
+        sort_by_number(&mut files);
+        assert_eq!(files, ["b.000002", "b.999999", "b.1000000"].map(PathBuf::from));
+    }
+
+    #[test]
+    fn a_name_without_a_number_takes_its_place() {
+        let file = InputFile::at_path("/tmp/archive.bin", 7);
+        assert_eq!((file.number, file.numbered, &*file.name), (7, false, "archive.bin"));
+        assert_eq!(InputFile::at_path("/x/binlog.000042", 1).number, 42);
+    }
+}

@@ -1,0 +1,113 @@
+//! Where bytes come from: files, memory, streams. The one place of the reading side that does I/O.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::FileExt;
+
+/// Bytes that can be read at any offset.
+pub trait Input: Send {
+    /// Reads up to `buffer.len()` bytes at `offset`; 0 is the end.
+    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<usize>;
+
+    /// The length now, where it is known without reading.
+    fn len(&mut self) -> io::Result<Option<u64>>;
+}
+
+/// A file of the system, read with positioned reads.
+#[derive(Debug)]
+pub struct FileInput(pub File);
+
+impl Input for FileInput {
+    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.read_at(buffer, offset)
+    }
+
+    fn len(&mut self) -> io::Result<Option<u64>> {
+        self.0.metadata().map(|metadata| Some(metadata.len()))
+    }
+}
+
+/// Bytes in memory.
+#[derive(Debug)]
+pub struct BytesInput<B>(pub B);
+
+impl<B: AsRef<[u8]> + Send> Input for BytesInput<B> {
+    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        let start = usize::try_from(offset).unwrap_or(usize::MAX);
+        let rest = self.0.as_ref().get(start..).unwrap_or_default();
+        let len = rest.len().min(buffer.len());
+        if let (Some(to), Some(from)) = (buffer.get_mut(..len), rest.get(..len)) {
+            to.copy_from_slice(from);
+        }
+        Ok(len)
+    }
+
+    fn len(&mut self) -> io::Result<Option<u64>> {
+        Ok(Some(self.0.as_ref().len() as u64))
+    }
+}
+
+/// A stream that cannot seek (a pipe): what is read is kept in a temporary file, so that the end of a transaction can be
+/// looked for before its rows are handed out, without holding it in memory.
+#[derive(Debug)]
+pub struct SpooledInput<R> {
+    stream: R,
+    spool: File,
+    spooled: u64,
+    ended: bool,
+}
+
+impl<R: Read + Send> SpooledInput<R> {
+    /// A spool for `stream`. The file has no name, and goes with this value.
+    pub fn try_new(stream: R) -> io::Result<Self> {
+        Ok(Self { stream, spool: tempfile::tempfile()?, spooled: 0, ended: false })
+    }
+
+    fn fill(&mut self, until: u64) -> io::Result<()> {
+        let mut chunk = vec![0; SPOOL_CHUNK];
+        while self.spooled < until && !self.ended {
+            let count = match self.stream.read(&mut chunk) {
+                Ok(count) => count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            };
+            self.ended = count == 0;
+            self.spool.seek(SeekFrom::Start(self.spooled))?;
+            self.spool.write_all(chunk.get(..count).unwrap_or_default())?;
+            self.spooled += count as u64;
+        }
+        Ok(())
+    }
+}
+
+impl<R: Read + Send> Input for SpooledInput<R> {
+    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        self.fill(offset.saturating_add(buffer.len() as u64))?;
+        self.spool.read_at(buffer, offset)
+    }
+
+    fn len(&mut self) -> io::Result<Option<u64>> {
+        Ok(self.ended.then_some(self.spooled))
+    }
+}
+
+const SPOOL_CHUNK: usize = 1 << 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_spooled_stream_reads_like_bytes() {
+        let bytes: Vec<u8> = (0..3_000_000_u32).map(|n| n as u8).collect();
+        let mut spooled = SpooledInput::try_new(bytes.as_slice()).unwrap();
+        let mut plain = BytesInput(bytes.as_slice());
+        for (offset, len) in [(0, 10), (2_999_990, 100), (5, 7), (4_000_000, 1)] {
+            let (mut a, mut b) = (vec![0; len], vec![0; len]);
+            let read = (spooled.read_at(offset, &mut a).unwrap(), plain.read_at(offset, &mut b).unwrap());
+            assert_eq!(read.0, read.1);
+            assert_eq!(a, b);
+        }
+        assert_eq!(spooled.len().unwrap(), Some(3_000_000));
+    }
+}

@@ -1,0 +1,119 @@
+//! Segments of one transaction that is known to have happened: too large for one segment, or prepared before.
+
+use super::classify::body;
+use super::segment::{CarriedMap, FileContext, Span};
+use super::window::{RawEvent, Window};
+use crate::binlog::{EventType, STMT_END, table_id_and_flags};
+use crate::change::Transaction;
+use crate::error::{Error, Result};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// Cuts a transaction between events; the context goes from one segment to the next.
+pub(super) struct RangeCutter {
+    window: Window,
+    file: Arc<FileContext>,
+    transaction: Transaction,
+    commit_version: i64,
+    /// Parts whose rows happened, each with the number of rows events before it; the next part first.
+    parts: VecDeque<(u64, u64, u32)>,
+    rows_events: u32,
+    maps: Vec<(u64, CarriedMap)>,
+    segment_bytes: usize,
+}
+
+impl RangeCutter {
+    pub(super) fn new(
+        window: Window,
+        file: Arc<FileContext>,
+        transaction: Transaction,
+        commit_version: i64,
+        parts: impl Iterator<Item = (u64, u64, u32)>,
+        segment_bytes: usize,
+    ) -> Self {
+        let parts: VecDeque<_> = parts.filter(|(start, end, _)| start < end).collect();
+        let mut cutter = Self {
+            window,
+            file,
+            transaction,
+            commit_version,
+            parts,
+            rows_events: 0,
+            maps: Vec::new(),
+            segment_bytes,
+        };
+        cutter.enter_part();
+        cutter
+    }
+
+    /// The window, to go on with after the last segment.
+    pub(super) fn into_window(self) -> Window {
+        self.window
+    }
+
+    /// The file that the range stands in.
+    pub(super) fn context(&self) -> Arc<FileContext> {
+        Arc::clone(&self.file)
+    }
+
+    /// The next run of events, or `None` after the last.
+    pub(super) fn next_span(&mut self) -> Result<Option<(Vec<u8>, Span)>> {
+        let Some((_, end, _)) = self.parts.front().copied() else { return Ok(None) };
+        let offset = self.window.offset();
+        let rows_before = self.rows_events;
+        let table_maps = self.maps.iter().map(|(_, map)| map.clone()).collect();
+        while self.window.offset() < end && self.window.kept() < self.segment_bytes {
+            self.pass_event().map_err(|error| error.in_file(&self.file.name))?;
+        }
+        let bytes = self.window.take_kept();
+        if self.window.offset() >= end {
+            self.parts.pop_front();
+            self.enter_part();
+        }
+        let span = Span {
+            bytes: 0..bytes.len(),
+            offset,
+            file: Arc::clone(&self.file),
+            transaction: self.transaction,
+            commit_version: self.commit_version,
+            rows_before,
+            table_maps,
+            ends_transaction: self.parts.is_empty(),
+        };
+        Ok(Some((bytes, span)))
+    }
+
+    fn enter_part(&mut self) {
+        if let Some((start, _, rows_before)) = self.parts.front().copied() {
+            self.window.jump(start);
+            self.rows_events = rows_before;
+        }
+    }
+
+    fn pass_event(&mut self) -> Result<()> {
+        let offset = self.window.offset();
+        let RawEvent::Whole { header, at, len } = self.window.peek()? else {
+            return Err(Error::malformed("the file became shorter while it was read")
+                .at_event(offset, "transaction"));
+        };
+        let format = &self.file.format;
+        let located = |error: Error| error.at_event(offset, header.event_type.name());
+        if header.event_type == EventType::TABLE_MAP {
+            let body = body(self.window.event(at, len), format.checksum).map_err(located)?;
+            let (id, _) = table_id_and_flags(body, format.table_id_width(header.event_type))
+                .map_err(|error| located(error.into()))?;
+            self.maps.retain(|(other, _)| *other != id);
+            self.maps.push((id, CarriedMap(body.into())));
+        } else if header.event_type.is_rows() {
+            let body = body(self.window.event(at, len), format.checksum).map_err(located)?;
+            let (_, flags) = table_id_and_flags(body, format.table_id_width(header.event_type))
+                .map_err(|error| located(error.into()))?;
+            self.rows_events += 1;
+            if flags & STMT_END != 0 {
+                self.maps.clear();
+            }
+        }
+        self.window.advance(len);
+        Ok(())
+    }
+}

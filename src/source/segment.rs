@@ -1,0 +1,64 @@
+//! A segment: bytes of whole events and the context to decode them alone.
+
+use crate::binlog::FormatDescription;
+use crate::change::Transaction;
+use crate::position::Position;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// What the events of one file have in common.
+#[derive(Debug)]
+pub struct FileContext {
+    /// The file's name, for messages.
+    pub name: Arc<str>,
+    /// How its events are laid out.
+    pub format: FormatDescription,
+}
+
+/// A Table_map event's body that is in force where a span starts in the middle of a transaction.
+#[derive(Debug, Clone)]
+pub struct CarriedMap(pub Arc<[u8]>);
+
+/// A run of events of one transaction, all of whose rows happened.
+#[derive(Debug)]
+pub struct Span {
+    /// Where its events stand in the segment's bytes.
+    pub bytes: Range<usize>,
+    /// Offset of the first in its file.
+    pub offset: u64,
+    /// Its file.
+    pub file: Arc<FileContext>,
+    /// Its transaction.
+    pub transaction: Transaction,
+    /// `_commit_version` of its rows.
+    pub commit_version: i64,
+    /// How many rows events the transaction has before it.
+    pub rows_before: u32,
+    /// Table maps in force at its start.
+    pub table_maps: Vec<CarriedMap>,
+    /// Whether the transaction ends with it.
+    pub ends_transaction: bool,
+}
+
+/// Bytes of whole events, and what is needed to decode them without their neighbours.
+#[derive(Debug)]
+pub struct Segment {
+    /// The events.
+    pub bytes: Vec<u8>,
+    /// The runs of them to decode, in order.
+    pub spans: Vec<Span>,
+    /// Where to resume before it.
+    pub start: Arc<Position>,
+    /// Where to resume after it.
+    pub end: Arc<Position>,
+    /// Bytes of input that it stands for, those passed over included.
+    pub input_bytes: u64,
+    /// Transactions that end in it.
+    pub transactions: u64,
+    /// Rows events that are left out: of transactions that never happened.
+    pub dropped_rows_events: u64,
+    /// What the reader should be told.
+    pub warnings: Vec<String>,
+    /// The earliest and latest commit in it, in microseconds since 1970 UTC.
+    pub time_span: Option<(i64, i64)>,
+}

@@ -1,0 +1,127 @@
+//! Ranges of files between transaction ends, for tasks that decode them apart from each other.
+
+use super::cutter::{Cutter, CutterOptions, Start, Stop};
+use super::file_list::InputFile;
+use crate::error::{Error, Result};
+use crate::position::Position;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// A range of one file, to be decoded by one task. Its JSON is all that the task needs besides the files.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Split {
+    /// The file's path.
+    pub path: String,
+    /// The file's place in its list, from 1: its number where its name has none.
+    pub place: u64,
+    /// Where it begins: a stored [`Position`].
+    pub start: String,
+    /// Offset after the last transaction.
+    pub stop: u64,
+    /// XA transactions prepared in earlier files that are open at its start.
+    pub inherited: Vec<OpenXa>,
+    /// Ids of XA transactions that are decided in it and were prepared in an earlier file.
+    pub foreign: Vec<String>,
+    /// XA transactions that were prepared in this file and are open at its end; told by the file's last range.
+    pub open: Vec<OpenXa>,
+}
+
+/// An XA transaction that is prepared in some file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OpenXa {
+    /// Its id as servers write it.
+    pub xid: String,
+    /// The path of the file that it is prepared in.
+    pub path: String,
+    /// Where: a stored [`Position`] whose only prepared range is this one.
+    pub position: String,
+}
+
+impl Split {
+    /// Offset of its first event.
+    pub fn start_offset(&self) -> Result<u64> {
+        Position::from_json(&self.start).map(|position| position.offset)
+    }
+
+    /// The files to read, and where to begin and end in them.
+    pub fn input(&self) -> Result<(Vec<InputFile>, Start, Stop)> {
+        let mut start = Position::from_json(&self.start)?;
+        let mut paths: Vec<&str> = Vec::new();
+        for xa in &self.inherited {
+            start.prepared.extend(Position::from_json(&xa.position)?.prepared);
+            if !paths.contains(&xa.path.as_str()) {
+                paths.push(&xa.path);
+            }
+        }
+        let file = InputFile::at_path(&self.path, self.place);
+        let stop = Position::in_file(&*file.name, self.stop);
+        let mut files: Vec<_> =
+            paths.iter().map(|path| InputFile::at_path(*path, self.place)).collect();
+        files.push(file);
+        Ok((files, Start::Position(Box::new(start)), Stop::Position(Box::new(stop))))
+    }
+}
+
+/// Cuts one file into ranges of about `target_bytes` at transaction ends. The ranges know nothing of other files yet.
+pub fn scan_splits(path: &Path, place: u64, target_bytes: u64) -> Result<Vec<Split>> {
+    let options = CutterOptions { verify_checksum: false, ..CutterOptions::default() };
+    let mut cutter = Cutter::try_new(vec![InputFile::at_path(path, place)], options)?;
+    let path = path.to_string_lossy();
+    let mut splits: Vec<Split> = Vec::new();
+    let mut start: Option<Position> = None;
+    let mut foreign = Vec::new();
+    let split = |start: &Position, stop: u64, foreign: &mut Vec<String>| -> Result<Split> {
+        Ok(Split {
+            path: path.to_string(),
+            place,
+            start: start.to_json()?,
+            stop,
+            inherited: Vec::new(),
+            foreign: std::mem::take(foreign),
+            open: Vec::new(),
+        })
+    };
+    let mut end = None;
+    while let Some(segment) = cutter.next_segment()? {
+        let first = start.get_or_insert_with(|| (*segment.start).clone());
+        // An XA COMMIT makes rows due that come after its own position.
+        let is_whole = segment.spans.last().is_none_or(|span| span.ends_transaction);
+        if is_whole && segment.end.offset >= first.offset.saturating_add(target_bytes) {
+            foreign.extend(cutter.take_foreign().iter().map(ToString::to_string));
+            splits.push(split(first, segment.end.offset, &mut foreign)?);
+            start = Some((*segment.end).clone());
+        }
+        end = Some((*segment.end).clone());
+    }
+    foreign.extend(cutter.take_foreign().iter().map(ToString::to_string));
+    if let (Some(first), Some(end)) = (start, end) {
+        if end.offset > first.offset || splits.is_empty() {
+            splits.push(split(&first, end.offset, &mut foreign)?);
+        }
+    }
+    if let Some(last) = splits.last_mut() {
+        for range in cutter.prepared() {
+            let at = Position { prepared: vec![range.clone()], ..Position::in_file(&*range.file, 4) };
+            last.open.push(OpenXa {
+                xid: range.xid.to_string(),
+                path: path.to_string(),
+                position: at.to_json()?,
+            });
+        }
+    }
+    Ok(splits)
+}
+
+/// Tells each range which XA transactions of earlier files are open at its start. `splits` in log order.
+pub fn link_splits(splits: &mut [Split]) -> Result<()> {
+    let mut open: Vec<OpenXa> = Vec::new();
+    for split in splits {
+        split.inherited = open.clone();
+        open.retain(|xa| !split.foreign.contains(&xa.xid));
+        if let Some(unknown) = split.open.iter().find(|xa| open.iter().any(|other| other.xid == xa.xid)) {
+            return Err(Error::malformed(format!("XA transaction {} is prepared twice", unknown.xid)));
+        }
+        open.extend(split.open.iter().cloned());
+    }
+    Ok(())
+}

@@ -1,0 +1,185 @@
+//! Bytes of an input, read ahead in pieces, with an event at a time looked at in place.
+
+use super::input::Input;
+use crate::binlog::{EventHeader, FIRST_EVENT_AT};
+use crate::error::{Error, Result};
+use std::sync::Arc;
+
+/// A buffer over a part of an input: from the start of the segment at hand to what has been read ahead.
+pub(crate) struct Window {
+    input: Box<dyn Input>,
+    name: Arc<str>,
+    bytes: Vec<u8>,
+    /// How much of `bytes` holds input; the rest is room that was made before.
+    filled: usize,
+    /// Offset in the input of the first byte.
+    start: u64,
+    /// Index in `bytes` of the next event.
+    next: usize,
+    chunk: usize,
+}
+
+/// What stands at the window's next place.
+#[derive(Debug)]
+pub(crate) enum RawEvent {
+    /// A whole event, `len` bytes at index `at`.
+    Whole {
+        /// Its header.
+        header: EventHeader,
+        /// Index of its first byte in the window.
+        at: usize,
+        /// Its bytes, the checksum included.
+        len: usize,
+    },
+    /// The input ends here, between events.
+    End,
+    /// The input ends in the middle of an event.
+    Cut {
+        /// Bytes of the event that are there.
+        have: usize,
+    },
+}
+
+impl Window {
+    /// A window at `offset`.
+    pub(crate) fn new(input: Box<dyn Input>, name: Arc<str>, offset: u64, chunk: usize) -> Self {
+        Self { input, name, bytes: Vec::new(), filled: 0, start: offset, next: 0, chunk }
+    }
+
+    /// Offset of the next event.
+    pub(crate) fn offset(&self) -> u64 {
+        self.start + self.next as u64
+    }
+
+    /// Offset of the first byte kept.
+    pub(crate) fn start(&self) -> u64 {
+        self.start
+    }
+
+    /// Bytes from the first kept to the next event.
+    pub(crate) fn kept(&self) -> usize {
+        self.next
+    }
+
+    /// The input behind it.
+    pub(crate) fn input(&mut self) -> &mut dyn Input {
+        &mut *self.input
+    }
+
+    /// Gives the input back.
+    pub(crate) fn into_input(self) -> Box<dyn Input> {
+        self.input
+    }
+
+    /// Bytes of an event that [`Self::peek`] found.
+    pub(crate) fn event(&self, at: usize, len: usize) -> &[u8] {
+        self.bytes.get(at..at + len).unwrap_or_default()
+    }
+
+    /// Looks at the next event without passing it.
+    pub(crate) fn peek(&mut self) -> Result<RawEvent> {
+        let have = self.ensure(EventHeader::LEN)?;
+        if have == 0 {
+            return Ok(RawEvent::End);
+        }
+        let head = self.event(self.next, have.min(EventHeader::LEN));
+        if have < EventHeader::LEN {
+            return Ok(RawEvent::Cut { have });
+        }
+        let header = EventHeader::decode(head)
+            .map_err(|error| Error::from(error).at_event(self.offset(), event_name(head)))?;
+        let len = header.event_size as usize;
+        let have = self.ensure(len)?;
+        match have < len {
+            true => Ok(RawEvent::Cut { have }),
+            false => Ok(RawEvent::Whole { header, at: self.next, len }),
+        }
+    }
+
+    /// Passes an event of `len` bytes.
+    pub(crate) fn advance(&mut self, len: usize) {
+        self.next += len;
+    }
+
+    /// The bytes up to the next event, which are no longer kept here.
+    pub(crate) fn take_kept(&mut self) -> Vec<u8> {
+        self.take_until(self.next)
+    }
+
+    /// The first `end` bytes, which are no longer kept here; `end` is not beyond the next event.
+    pub(crate) fn take_until(&mut self, end: usize) -> Vec<u8> {
+        let tail = self.bytes.get(end..self.filled).unwrap_or_default();
+        let mut rest = Vec::with_capacity(tail.len().max(self.chunk));
+        rest.extend_from_slice(tail);
+        self.filled = rest.len();
+        let mut taken = std::mem::replace(&mut self.bytes, rest);
+        taken.truncate(end);
+        self.start += end as u64;
+        self.next -= end;
+        taken
+    }
+
+    /// Forgets all that is kept and goes on at `offset`.
+    pub(crate) fn jump(&mut self, offset: u64) {
+        let within = offset.checked_sub(self.start).and_then(|skip| usize::try_from(skip).ok());
+        match within.filter(|skip| *skip <= self.filled) {
+            Some(skip) => {
+                self.next = skip;
+                self.take_kept();
+            }
+            None => {
+                self.bytes.clear();
+                self.filled = 0;
+                self.start = offset;
+                self.next = 0;
+            }
+        }
+    }
+
+    /// Reads on until `len` bytes stand at the next place, or the input ends; gives how many do.
+    fn ensure(&mut self, len: usize) -> Result<usize> {
+        let wanted = self.next + len;
+        while self.filled < wanted {
+            let missing = (wanted - self.filled).min(MAX_READ).max(self.chunk);
+            let room = self.filled + missing;
+            if self.bytes.len() < room {
+                self.bytes.resize(room, 0);
+            }
+            let offset = self.start + self.filled as u64;
+            let buffer = self.bytes.get_mut(self.filled..room).unwrap_or_default();
+            let count = match self.input.read_at(offset, buffer) {
+                Ok(count) => count,
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+                Err(error) => {
+                    return Err(Error::io(format!("cannot read at offset {offset}"), error)
+                        .in_file(&self.name));
+                }
+            };
+            if count == 0 {
+                break;
+            }
+            self.filled += count;
+        }
+        Ok(self.filled.saturating_sub(self.next))
+    }
+
+    /// The file's first 4 bytes, which [`Self::peek`] never sees: call before anything else, on a window at 0.
+    pub(crate) fn magic(&mut self) -> Result<[u8; 4]> {
+        let have = self.ensure(FIRST_EVENT_AT as usize)?;
+        let mut magic = [0; 4];
+        for (to, from) in magic.iter_mut().zip(self.event(0, have.min(4))) {
+            *to = *from;
+        }
+        self.next = have.min(4);
+        self.take_kept();
+        Ok(magic)
+    }
+}
+
+/// The name of the type code in a header whose other fields may be wrong.
+fn event_name(header: &[u8]) -> &'static str {
+    header.get(4).map_or("event header", |code| crate::binlog::EventType(*code).name())
+}
+
+/// What one read asks for at the most: a length that lies must not make room for it before its bytes are there.
+const MAX_READ: usize = 4 << 20;
