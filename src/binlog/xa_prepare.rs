@@ -7,7 +7,7 @@
 //! ```
 
 use crate::error::DecodeError;
-pub use crate::position::Xid;
+use crate::position::Xid;
 use crate::wire::{Reader, Result};
 
 /// The end of the group that holds an XA transaction's rows.

@@ -1,1 +1,58 @@
-//! stub
+//! From segments to batches: decoding, on one thread or several, in log order.
+//!
+//! In: files and options. Out: [`ChangeBatch`]es. [`SegmentDecoder`] is a pure function of a segment; [`Reader`] owns the
+//! threads. Called by `python`, or by a Rust program directly.
+//!
+//! ```text
+//! Cutter ─ segments ─┬─ SegmentDecoder ─ channel ─┐
+//!                    └─ SegmentDecoder ─ channel ─┴─ drained in log order ─ Reader::next
+//! ```
+
+mod batch;
+mod event_list;
+mod map_cache;
+mod options;
+mod payload;
+mod read;
+mod segment_decoder;
+mod stats;
+
+pub use batch::ChangeBatch;
+pub use event_list::{EventInfo, EventList};
+pub use options::{BatchLimits, DecodeOptions, ReadOptions};
+pub use read::{Poll, Reader};
+pub use segment_decoder::{Output, SegmentDecoder};
+pub use stats::{Stats, TableStats};
+
+use crate::binlog::TableMap;
+use crate::columnar::{PlanOptions, TablePlan};
+use crate::error::{Error, Result};
+use crate::source::InputFile;
+use arrow_schema::SchemaRef;
+
+/// The schema of a table's batches, from its first Table_map event in `files`.
+pub fn infer_schema(
+    files: Vec<InputFile>,
+    database: &str,
+    table: &str,
+    options: &PlanOptions,
+) -> Result<SchemaRef> {
+    let mut events = EventList::new(files, true);
+    loop {
+        let found = events.next_table_map(|format, body| {
+            let width = format.table_id_width(crate::binlog::EventType::TABLE_MAP);
+            let map = TableMap::decode(body, width)?;
+            if map.database != database.as_bytes() || map.table != table.as_bytes() {
+                return Ok(None);
+            }
+            TablePlan::try_new(&map, format, options).map(|plan| Some(plan.schema))
+        })?;
+        match found {
+            Some(Some(schema)) => return Ok(schema),
+            Some(None) => {}
+            None => {
+                return Err(Error::schema(format!("no change of table {database}.{table} in the input")));
+            }
+        }
+    }
+}

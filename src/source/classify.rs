@@ -9,7 +9,7 @@ use crate::error::{Error, ErrorKind, Result};
 
 /// What an event is to the cutter.
 #[derive(Debug)]
-pub enum Classified {
+pub(crate) enum Classified {
     /// It belongs to a group, or may.
     Group(GroupEvent),
     /// It says how the events after it are laid out.
@@ -25,10 +25,10 @@ pub enum Classified {
 }
 
 /// Event codes that may be passed over although they cannot be decoded.
-pub type SkipEvents = [bool; 256];
+pub(crate) type SkipEvents = [bool; 256];
 
 /// What stands between header and checksum.
-pub fn body<'a>(event: &'a [u8], algorithm: ChecksumAlgorithm) -> Result<&'a [u8]> {
+pub(crate) fn body<'a>(event: &'a [u8], algorithm: ChecksumAlgorithm) -> Result<&'a [u8]> {
     let footer = match algorithm {
         ChecksumAlgorithm::Crc32 => CHECKSUM_LEN,
         ChecksumAlgorithm::Off => 0,
@@ -41,7 +41,7 @@ pub fn body<'a>(event: &'a [u8], algorithm: ChecksumAlgorithm) -> Result<&'a [u8
 }
 
 /// Checks an event's CRC32, where its file has checksums.
-pub fn check_crc(event: &[u8], algorithm: ChecksumAlgorithm) -> Result<()> {
+pub(crate) fn check_crc(event: &[u8], algorithm: ChecksumAlgorithm) -> Result<()> {
     match algorithm == ChecksumAlgorithm::Off || checksum::verify(event) {
         true => Ok(()),
         false => Err(Error::new(
@@ -52,7 +52,7 @@ pub fn check_crc(event: &[u8], algorithm: ChecksumAlgorithm) -> Result<()> {
 }
 
 /// What the event is. `body` is without header and checksum.
-pub fn classify(
+pub(crate) fn classify(
     header: &EventHeader,
     body: &[u8],
     format: &FormatDescription,

@@ -108,7 +108,6 @@ pub struct Cutter {
 struct Counts {
     input_from: u64,
     input_bytes: u64,
-    transactions: u64,
     dropped_rows_events: u64,
     warnings: Vec<String>,
     time_span: Option<(i64, i64)>,
@@ -354,7 +353,7 @@ impl Cutter {
         let (header, at, len) = match open.window.peek()? {
             RawEvent::Whole { header, at, len } => (header, at, len),
             RawEvent::End => return self.end_file(false),
-            RawEvent::Cut { .. } => return self.end_file(true),
+            RawEvent::Cut => return self.end_file(true),
         };
         let end = offset + len as u64;
         self.pass(&header, at, len).map_err(|error| error.at_event(offset, header.event_type.name()))?;

@@ -18,7 +18,7 @@ mod segment;
 mod split;
 mod window;
 
-pub use classify::{Classified, classify};
+pub(crate) use classify::{Classified, body as event_body, check_crc as verify_crc, classify};
 pub use cutter::{Cutter, CutterOptions, Start, Stop};
 pub use file_list::{InputFile, InputSource, expand, sort_by_number};
 pub use input::{BytesInput, FileInput, Input, SpooledInput};

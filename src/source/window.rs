@@ -34,10 +34,7 @@ pub(crate) enum RawEvent {
     /// The input ends here, between events.
     End,
     /// The input ends in the middle of an event.
-    Cut {
-        /// Bytes of the event that are there.
-        have: usize,
-    },
+    Cut,
 }
 
 impl Window {
@@ -84,14 +81,14 @@ impl Window {
         }
         let head = self.event(self.next, have.min(EventHeader::LEN));
         if have < EventHeader::LEN {
-            return Ok(RawEvent::Cut { have });
+            return Ok(RawEvent::Cut);
         }
         let header = EventHeader::decode(head)
             .map_err(|error| Error::from(error).at_event(self.offset(), event_name(head)))?;
         let len = header.event_size as usize;
         let have = self.ensure(len)?;
         match have < len {
-            true => Ok(RawEvent::Cut { have }),
+            true => Ok(RawEvent::Cut),
             false => Ok(RawEvent::Whole { header, at: self.next, len }),
         }
     }
@@ -104,6 +101,13 @@ impl Window {
     /// The bytes up to the next event, which are no longer kept here.
     pub(crate) fn take_kept(&mut self) -> Vec<u8> {
         self.take_until(self.next)
+    }
+
+    /// Forgets what is kept once it is a lot.
+    pub(crate) fn take_if_large(&mut self) {
+        if self.next >= self.chunk {
+            self.take_kept();
+        }
     }
 
     /// The first `end` bytes, which are no longer kept here; `end` is not beyond the next event.

@@ -25,11 +25,6 @@ impl Nulls {
         bits.append(false);
     }
 
-    /// Whether row `row` is NULL.
-    pub(super) fn is_null(&self, row: usize) -> bool {
-        self.0.as_ref().is_some_and(|bits| row < bits.len() && !bits.get_bit(row))
-    }
-
     pub(super) fn truncate(&mut self, rows: usize) {
         if let Some(bits) = &mut self.0 {
             bits.truncate(rows);

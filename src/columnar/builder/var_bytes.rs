@@ -77,10 +77,6 @@ impl VarBytes {
         self.ends.push(self.bytes.len() as i32);
     }
 
-    pub(super) fn is_null(&self, row: usize) -> bool {
-        self.nulls.is_null(row)
-    }
-
     pub(super) fn truncate(&mut self, rows: usize) {
         let end = self.start(rows.min(self.ends.len()));
         self.ends.truncate(rows);

@@ -1,0 +1,118 @@
+//! Table maps, recognised by their bytes: the same bytes are not parsed twice.
+
+use crate::binlog::{FormatDescription, TableMap};
+use crate::change::TableFilter;
+use crate::columnar::{PlanOptions, TablePlan};
+use crate::error::Result;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// A table map that was met.
+pub(super) struct KnownMap {
+    /// Its body after the table id.
+    content: Box<[u8]>,
+    /// Whether the table's rows are wanted.
+    pub(super) wanted: bool,
+    /// The plan for its rows, made at the first of them.
+    plan: Option<Arc<TablePlan>>,
+}
+
+/// Table maps by content, and those in force by id.
+#[derive(Default)]
+pub(super) struct MapCache {
+    known: Vec<KnownMap>,
+    by_content: HashMap<Box<[u8]>, usize>,
+    in_force: HashMap<u64, (usize, u64)>,
+    /// The map that was named last: most rows events follow their own.
+    last: Option<(u64, usize)>,
+    transaction: u64,
+    /// Server version of the file that the maps came from: what the bytes mean depends on it.
+    server_version: String,
+}
+
+impl MapCache {
+    /// Maps of the transaction before are no longer in force.
+    pub(super) fn begin_transaction(&mut self) {
+        self.transaction += 1;
+        self.last = None;
+    }
+
+    /// Forgets all, where the file at hand is another server's.
+    pub(super) fn begin_file(&mut self, format: &FormatDescription) {
+        if self.server_version != format.server_version || self.known.len() > MAX_KNOWN_MAPS {
+            let transaction = self.transaction;
+            *self = Self { transaction, ..Self::default() };
+            self.server_version.clone_from(&format.server_version);
+        }
+    }
+
+    /// A Table_map event.
+    pub(super) fn define(&mut self, body: &[u8], id_width: usize, tables: &TableFilter) -> Result<()> {
+        let Some((id, content)) = body.split_at_checked(id_width) else {
+            TableMap::decode(body, id_width)?;
+            return Ok(());
+        };
+        let id = id.iter().rev().fold(0, |id, byte| id << 8 | u64::from(*byte));
+        let before = self.in_force.get(&id).map(|(index, _)| *index);
+        let same = before
+            .filter(|index| self.known.get(*index).is_some_and(|map| *map.content == *content));
+        let index = match same.or_else(|| self.by_content.get(content).copied()) {
+            Some(index) => index,
+            None => self.learn(body, content, id_width, tables)?,
+        };
+        self.in_force.insert(id, (index, self.transaction));
+        self.last = Some((id, index));
+        Ok(())
+    }
+
+    /// Which table map a rows event names; `None` where it is not in force.
+    pub(super) fn find(&mut self, id: u64) -> Option<usize> {
+        if let Some((last, index)) = self.last.filter(|(last, _)| *last == id) {
+            self.last = Some((last, index));
+            return Some(index);
+        }
+        let (index, transaction) = self.in_force.get(&id).copied()?;
+        (transaction == self.transaction).then_some(index)
+    }
+
+    /// Whether the rows of map `index` are wanted.
+    pub(super) fn is_wanted(&self, index: usize) -> bool {
+        self.known.get(index).is_some_and(|map| map.wanted)
+    }
+
+    /// The plan for the rows of map `index`.
+    pub(super) fn plan(
+        &mut self,
+        index: usize,
+        format: &FormatDescription,
+        options: &PlanOptions,
+    ) -> Result<Option<Arc<TablePlan>>> {
+        let Some(map) = self.known.get_mut(index) else { return Ok(None) };
+        if let Some(plan) = &map.plan {
+            return Ok(Some(Arc::clone(plan)));
+        }
+        let plan = Arc::new(TablePlan::try_new(&TableMap::decode(&map.content, 0)?, format, options)?);
+        map.plan = Some(Arc::clone(&plan));
+        Ok(Some(plan))
+    }
+
+    fn learn(
+        &mut self,
+        body: &[u8],
+        content: &[u8],
+        id_width: usize,
+        tables: &TableFilter,
+    ) -> Result<usize> {
+        let map = TableMap::decode(body, id_width)?;
+        let database = String::from_utf8_lossy(map.database);
+        let table = String::from_utf8_lossy(map.table);
+        let wanted = tables.accepts(&database, &table);
+        let index = self.known.len();
+        self.known.push(KnownMap { content: content.into(), wanted, plan: None });
+        self.by_content.insert(content.into(), index);
+        Ok(index)
+    }
+}
+
+/// How many different table maps are remembered before all are forgotten.
+const MAX_KNOWN_MAPS: usize = 65_536;

@@ -1,0 +1,63 @@
+//! What a reader can be told.
+
+use crate::change::TableFilter;
+use crate::columnar::PlanOptions;
+use crate::source::CutterOptions;
+
+/// How segments are decoded.
+#[derive(Debug, Clone)]
+pub struct DecodeOptions {
+    /// Which tables; rows of others are passed over.
+    pub tables: TableFilter,
+    /// What shapes the batches.
+    pub plan: PlanOptions,
+    /// How large they get.
+    pub limits: BatchLimits,
+    /// Whether an update that changes the primary key becomes a delete and an insert.
+    pub split_key_updates: bool,
+    /// Whether CRC32s of rows events are checked.
+    pub verify_checksum: bool,
+    /// Whether what was rolled back inside a compressed transaction is given too.
+    pub emit_uncommitted: bool,
+}
+
+/// What ends a batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BatchLimits {
+    /// The most rows.
+    pub rows: usize,
+    /// About the most bytes.
+    pub bytes: usize,
+    /// Whether each commit ends it too.
+    pub end_at_commit: bool,
+}
+
+impl Default for BatchLimits {
+    fn default() -> Self {
+        Self { rows: 65_536, bytes: 32 << 20, end_at_commit: false }
+    }
+}
+
+impl Default for DecodeOptions {
+    fn default() -> Self {
+        Self {
+            tables: TableFilter::default(),
+            plan: PlanOptions::default(),
+            limits: BatchLimits::default(),
+            split_key_updates: true,
+            verify_checksum: true,
+            emit_uncommitted: false,
+        }
+    }
+}
+
+/// How files are read.
+#[derive(Debug, Clone, Default)]
+pub struct ReadOptions {
+    /// How files are cut.
+    pub cut: CutterOptions,
+    /// How segments are decoded.
+    pub decode: DecodeOptions,
+    /// Decoding threads; 0 for one a core.
+    pub threads: usize,
+}

@@ -1,0 +1,145 @@
+//! The events inside a Transaction_payload event: one after the other, without checksums.
+//!
+//! A small payload is unpacked into memory. A large one is unpacked twice, in bounded memory: once to find out how the
+//! transaction ends, once to decode it.
+
+use crate::binlog::{Compression, EventHeader, FormatDescription, TransactionPayload};
+use crate::change::{Group, GroupTracker, Outcome, Verdict};
+use crate::error::{Error, Result};
+use crate::source::{Classified, classify};
+use std::io::Read;
+
+/// An unpacked payload, or the means to unpack it piece by piece.
+pub(super) enum Payload<'a> {
+    /// All of it.
+    Memory(&'a [u8]),
+    /// A stream that is made anew for each pass.
+    Stream(TransactionPayload<'a>),
+}
+
+/// How the transaction in a payload ended, and what of it to leave out.
+pub(super) struct PayloadEnd {
+    pub(super) outcome: Outcome,
+    pub(super) group: Option<Group>,
+    pub(super) len: u64,
+}
+
+impl<'a> Payload<'a> {
+    /// Unpacks into `buffer` what fits there.
+    pub(super) fn unpack(payload: TransactionPayload<'a>, buffer: &'a mut Vec<u8>) -> Result<Self> {
+        if payload.compression == Compression::None {
+            return Ok(Self::Memory(payload.payload));
+        }
+        buffer.clear();
+        let limit = MEMORY_LIMIT as u64;
+        if payload.uncompressed_size.is_some_and(|size| size > limit) {
+            return Ok(Self::Stream(payload));
+        }
+        let mut stream = open(&payload)?.take(limit + 1);
+        stream.read_to_end(buffer).map_err(unpacking)?;
+        if buffer.len() as u64 > limit {
+            return Ok(Self::Stream(payload));
+        }
+        Ok(Self::Memory(buffer))
+    }
+
+    /// Gives each event to `each`: its header, its body, its offset in the payload.
+    pub(super) fn for_each(
+        &self,
+        mut each: impl FnMut(&EventHeader, &[u8], u64) -> Result<bool>,
+    ) -> Result<()> {
+        match self {
+            Self::Memory(bytes) => {
+                let mut offset = 0;
+                while let Some(rest) = bytes.get(offset..).filter(|rest| !rest.is_empty()) {
+                    let header = EventHeader::decode(rest)?;
+                    let event = rest.get(..header.event_size as usize).ok_or_else(cut)?;
+                    let body = event.get(EventHeader::LEN..).unwrap_or_default();
+                    let go_on = each(&header, body, offset as u64)
+                        .map_err(|error| within(error, &header, offset as u64))?;
+                    if !go_on {
+                        break;
+                    }
+                    offset += event.len();
+                }
+                Ok(())
+            }
+            Self::Stream(payload) => {
+                let mut stream = open(payload)?;
+                let mut event = Vec::new();
+                let mut offset = 0;
+                while let Some(header) = next_event(&mut stream, &mut event)? {
+                    let body = event.get(EventHeader::LEN..).unwrap_or_default();
+                    if !each(&header, body, offset).map_err(|error| within(error, &header, offset))? {
+                        break;
+                    }
+                    offset += event.len() as u64;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Finds out how the transaction ends.
+    pub(super) fn end(&self, format: &FormatDescription) -> Result<PayloadEnd> {
+        let mut tracker = GroupTracker::default();
+        let mut end = None;
+        let skip = [false; 256];
+        self.for_each(|header, body, offset| {
+            if end.is_some() {
+                return Err(Error::malformed("events after the transaction's end"));
+            }
+            let Classified::Group(event) = classify(header, body, format, &skip)? else {
+                return Err(Error::malformed("an event that cannot stand in a payload"));
+            };
+            if matches!(event, crate::change::GroupEvent::Payload) {
+                return Err(Error::malformed("a payload in a payload"));
+            }
+            let verdict = tracker.on_event(event, offset, header.timestamp, header.server_id)?;
+            if let Verdict::Ends(outcome) = verdict {
+                let len = offset + u64::from(header.event_size);
+                end = Some(PayloadEnd { outcome, group: tracker.take(), len });
+            }
+            Ok(true)
+        })?;
+        end.ok_or_else(|| Error::malformed("the compressed transaction has no end"))
+    }
+}
+
+fn open<'a>(payload: &TransactionPayload<'a>) -> Result<Box<dyn Read + 'a>> {
+    Ok(match payload.compression {
+        Compression::None => Box::new(payload.payload),
+        Compression::Zstd => Box::new(zstd::Decoder::with_buffer(payload.payload).map_err(unpacking)?),
+    })
+}
+
+/// Reads an event whole; `None` at the end.
+fn next_event(stream: &mut dyn Read, event: &mut Vec<u8>) -> Result<Option<EventHeader>> {
+    event.clear();
+    stream.take(EventHeader::LEN as u64).read_to_end(event).map_err(unpacking)?;
+    if event.is_empty() {
+        return Ok(None);
+    }
+    let header = EventHeader::decode(event)?;
+    let rest = u64::from(header.event_size) - EventHeader::LEN as u64;
+    stream.take(rest).read_to_end(event).map_err(unpacking)?;
+    match event.len() == header.event_size as usize {
+        true => Ok(Some(header)),
+        false => Err(cut()),
+    }
+}
+
+fn unpacking(error: std::io::Error) -> Error {
+    Error::malformed(format!("the compressed transaction cannot be unpacked: {error}"))
+}
+
+fn cut() -> Error {
+    Error::malformed("the payload ends in the middle of an event")
+}
+
+fn within(error: Error, header: &EventHeader, offset: u64) -> Error {
+    error.context(format_args!("{} at {offset} of the payload", header.event_type.name()))
+}
+
+/// What is unpacked in one piece at the most.
+const MEMORY_LIMIT: usize = 64 << 20;

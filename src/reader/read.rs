@@ -1,0 +1,271 @@
+//! A reader: threads that cut and decode, and the one place where their batches come out in log order.
+
+use super::batch::ChangeBatch;
+use super::options::ReadOptions;
+use super::segment_decoder::{Output, SegmentDecoder};
+use super::stats::Stats;
+use crate::error::{Error, ErrorKind, Result};
+use crate::position::Position;
+use crate::source::{Cutter, InputFile, Segment};
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// What a wait for a batch gave.
+#[derive(Debug)]
+pub enum Poll {
+    /// A batch.
+    Batch(ChangeBatch),
+    /// Nothing yet: the time is up.
+    Pending,
+    /// The end of the input.
+    End,
+}
+
+/// Reads files into batches. Its threads begin with it and end with it.
+///
+/// With one thread, that thread cuts and decodes. With more, one cuts and the others decode; each segment has a bounded
+/// channel of its own, and the channels are drained in log order. A slow caller stops them all.
+pub struct Reader {
+    /// A channel for each segment, in log order.
+    segments: Receiver<Receiver<Message>>,
+    current: Option<Receiver<Message>>,
+    threads: Vec<JoinHandle<()>>,
+    stopping: Arc<AtomicBool>,
+    position: Option<Arc<Position>>,
+    stats: Stats,
+    warnings: Vec<String>,
+    total_bytes: Option<u64>,
+    ended: bool,
+}
+
+type Message = Result<Output>;
+
+/// A segment to decode, and where its output goes.
+struct Job {
+    segment: Segment,
+    output: Sender<Message>,
+}
+
+impl Reader {
+    /// Starts to read `files`, in log order.
+    pub fn try_new(files: Vec<InputFile>, options: ReadOptions) -> Result<Self> {
+        let threads = match options.threads {
+            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            threads => threads.min(MAX_THREADS),
+        };
+        let mut cutter = Cutter::try_new(files, options.cut.clone())?;
+        let total_bytes = cutter.total_bytes();
+        let stopping = Arc::new(AtomicBool::new(false));
+        let mut handles = Vec::with_capacity(threads + 1);
+        let decode = Arc::new(options.decode);
+        let (segments_in, segments) = bounded(threads * SEGMENTS_AHEAD);
+        if threads == 1 {
+            let stopping = Arc::clone(&stopping);
+            handles.push(spawn("binarrow-decode", move || {
+                let mut decoder = SegmentDecoder::new(decode);
+                cut(&mut cutter, &segments_in, &stopping, |segment, output| {
+                    run(&mut decoder, segment, output, &stopping);
+                    true
+                });
+            })?);
+        } else {
+            let (jobs_in, jobs) = bounded::<Job>(1);
+            for _ in 0..threads {
+                let (jobs, decode, stopping) = (jobs.clone(), Arc::clone(&decode), Arc::clone(&stopping));
+                handles.push(spawn("binarrow-decode", move || {
+                    let mut decoder = SegmentDecoder::new(decode);
+                    while let Ok(job) = jobs.recv() {
+                        run(&mut decoder, job.segment, &job.output, &stopping);
+                    }
+                })?);
+            }
+            let stopping = Arc::clone(&stopping);
+            handles.push(spawn("binarrow-cut", move || {
+                cut(&mut cutter, &segments_in, &stopping, |segment, output| {
+                    jobs_in.send(Job { segment, output: output.clone() }).is_ok()
+                });
+            })?);
+        }
+        Ok(Self {
+            segments,
+            current: None,
+            threads: handles,
+            stopping,
+            position: None,
+            stats: Stats::default(),
+            warnings: Vec::new(),
+            total_bytes,
+            ended: false,
+        })
+    }
+
+    /// Waits for the next batch, at most for `timeout`. After an error or the end it gives [`Poll::End`].
+    pub fn poll(&mut self, timeout: Duration) -> Result<Poll> {
+        let deadline = std::time::Instant::now() + timeout;
+        loop {
+            if self.ended {
+                return Ok(Poll::End);
+            }
+            let left = deadline.saturating_duration_since(std::time::Instant::now());
+            let Some(current) = &self.current else {
+                match self.segments.recv_timeout(left) {
+                    Ok(segment) => self.current = Some(segment),
+                    Err(RecvTimeoutError::Timeout) => return Ok(Poll::Pending),
+                    Err(RecvTimeoutError::Disconnected) => {
+                        self.end();
+                        return Ok(Poll::End);
+                    }
+                }
+                continue;
+            };
+            match current.recv_timeout(left) {
+                Ok(Ok(Output::Batch(batch))) => {
+                    self.position = Some(Arc::clone(&batch.position));
+                    return Ok(Poll::Batch(batch));
+                }
+                Ok(Ok(Output::End { position, stats, warnings })) => {
+                    self.position = Some(position);
+                    self.stats.add(&stats);
+                    self.warnings.extend(warnings);
+                }
+                Ok(Err(error)) => {
+                    self.end();
+                    return Err(error);
+                }
+                Err(RecvTimeoutError::Timeout) => return Ok(Poll::Pending),
+                Err(RecvTimeoutError::Disconnected) => self.current = None,
+            }
+        }
+    }
+
+    /// The next batch; `None` at the end.
+    pub fn next_batch(&mut self) -> Result<Option<ChangeBatch>> {
+        loop {
+            match self.poll(Duration::from_secs(3600))? {
+                Poll::Batch(batch) => return Ok(Some(batch)),
+                Poll::End => return Ok(None),
+                Poll::Pending => {}
+            }
+        }
+    }
+
+    /// Where to resume: all rows before it have been handed out. `None` before anything was read.
+    pub fn position(&self) -> Option<&Arc<Position>> {
+        self.position.as_ref()
+    }
+
+    /// Counts of the segments that were handed out whole.
+    pub fn stats(&self) -> &Stats {
+        &self.stats
+    }
+
+    /// What the caller should be told, since the last call.
+    pub fn take_warnings(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.warnings)
+    }
+
+    /// The size of the input, where it is known.
+    pub fn total_bytes(&self) -> Option<u64> {
+        self.total_bytes
+    }
+
+    /// Whether nothing more comes.
+    pub fn is_ended(&self) -> bool {
+        self.ended
+    }
+
+    /// Stops the threads and waits for them.
+    pub fn close(&mut self) {
+        self.end();
+    }
+
+    fn end(&mut self) {
+        self.ended = true;
+        self.stopping.store(true, Ordering::Relaxed);
+        // Threads that wait for room in a channel wake when its other end is gone.
+        self.current = None;
+        let (_, nothing) = bounded(0);
+        self.segments = nothing;
+        for thread in self.threads.drain(..) {
+            // A panic in it has been reported as an error already, or nobody waits for it any more.
+            drop(thread.join());
+        }
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// Cuts until the end, an error, or nobody wants more. `hand_over` gets each segment with its channel.
+fn cut(
+    cutter: &mut Cutter,
+    segments: &Sender<Receiver<Message>>,
+    stopping: &AtomicBool,
+    mut hand_over: impl FnMut(Segment, &Sender<Message>) -> bool,
+) {
+    while !stopping.load(Ordering::Relaxed) {
+        let (output, receiver) = bounded(BATCHES_AHEAD);
+        match guarded(|| cutter.next_segment()) {
+            Ok(Some(segment)) => {
+                if segments.send(receiver).is_err() || !hand_over(segment, &output) {
+                    return;
+                }
+            }
+            Ok(None) => return,
+            Err(error) => {
+                // Nobody is left to tell where this fails.
+                drop(output.send(Err(error)));
+                drop(segments.send(receiver));
+                return;
+            }
+        }
+    }
+}
+
+fn run(
+    decoder: &mut SegmentDecoder,
+    segment: Segment,
+    output: &Sender<Message>,
+    stopping: &AtomicBool,
+) {
+    if stopping.load(Ordering::Relaxed) {
+        return;
+    }
+    let result = guarded(|| decoder.decode(segment, &mut |item| output.send(Ok(item)).is_ok()));
+    if let Err(error) = result {
+        drop(output.send(Err(error)));
+    }
+}
+
+/// A defect in the code becomes an error, for a thread that dies would look like the end of the input.
+fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).unwrap_or_else(|_| {
+        Err(Error::new(ErrorKind::Internal, "a defect of binarrow; please report it"))
+    })
+}
+
+fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>> {
+    std::thread::Builder::new()
+        .name(name.into())
+        .stack_size(STACK_BYTES)
+        .spawn(work)
+        .map_err(|error| Error::io("cannot start a thread", error))
+}
+
+/// Segments that may be cut ahead, for each thread.
+const SEGMENTS_AHEAD: usize = 2;
+
+/// Batches that may wait in the channel of one segment.
+const BATCHES_AHEAD: usize = 2;
+
+/// More threads than this decode no faster, for one cuts for all.
+const MAX_THREADS: usize = 64;
+
+/// Enough for the deepest JSON document.
+const STACK_BYTES: usize = 2 << 20;

@@ -1,0 +1,424 @@
+//! A segment into batches: a pure function, but for buffers and table maps that are kept for speed.
+
+use super::batch::ChangeBatch;
+use super::map_cache::MapCache;
+use super::options::DecodeOptions;
+use super::payload::Payload;
+use super::stats::{Stats, TableStats};
+use crate::binlog::{
+    ChecksumAlgorithm, DUMMY_TABLE_ID, EventHeader, EventType, RowsEvent, TransactionPayload,
+    table_id_and_flags,
+};
+use crate::change::Outcome;
+use crate::columnar::{Stamp, TableBuilder, TablePlan};
+use crate::error::{Error, Result};
+use crate::position::Position;
+use crate::source::{FileContext, Segment, Span, event_body, verify_crc};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// What decoding gives, in order.
+#[derive(Debug)]
+pub enum Output {
+    /// Rows of one table.
+    Batch(ChangeBatch),
+    /// The segment is done.
+    End {
+        /// Where to resume.
+        position: Arc<Position>,
+        /// What was in it.
+        stats: Box<Stats>,
+        /// What the reader should be told.
+        warnings: Vec<String>,
+    },
+}
+
+/// Takes an output; false where nobody wants any more.
+type Emit<'e> = dyn FnMut(Output) -> bool + 'e;
+
+/// Decodes segments; what it keeps between them changes nothing but speed.
+pub struct SegmentDecoder {
+    options: Arc<DecodeOptions>,
+    maps: MapCache,
+    tables: Vec<Slot>,
+    by_name: HashMap<(Arc<str>, Arc<str>), usize>,
+    /// Slots with rows, in the order of their first.
+    active: Vec<usize>,
+    stats: Stats,
+    unpacked: Vec<u8>,
+}
+
+/// A table's batch under construction.
+struct Slot {
+    builder: TableBuilder,
+    counts: TableStats,
+}
+
+/// Why decoding stops without an error.
+enum Flow {
+    GoOn,
+    Unwanted,
+}
+
+/// What the events of a span have in common, for the batch rows.
+struct SpanContext<'s> {
+    span: &'s Span,
+    file: &'s FileContext,
+    start: &'s Arc<Position>,
+}
+
+impl SegmentDecoder {
+    /// A decoder.
+    pub fn new(options: Arc<DecodeOptions>) -> Self {
+        Self {
+            options,
+            maps: MapCache::default(),
+            tables: Vec::new(),
+            by_name: HashMap::new(),
+            active: Vec::new(),
+            stats: Stats::default(),
+            unpacked: Vec::new(),
+        }
+    }
+
+    /// Decodes a segment; batches go to `emit` as they are full, then the segment's end. On an error, what is whole has
+    /// gone out before. Gives false where `emit` wanted no more.
+    pub fn decode(&mut self, mut segment: Segment, emit: &mut Emit<'_>) -> Result<bool> {
+        self.stats = Stats {
+            bytes_read: segment.input_bytes,
+            transactions: segment.transactions,
+            dropped_rows_events: segment.dropped_rows_events,
+            time_span: segment.time_span,
+            ..Stats::default()
+        };
+        let start = Arc::clone(&segment.start);
+        let result = self.decode_spans(&segment, emit);
+        match result {
+            Ok(Flow::GoOn) => {
+                if !self.flush_active(&segment.start, Some(&segment.end), emit)? {
+                    return Ok(false);
+                }
+                let stats = Box::new(std::mem::take(&mut self.stats));
+                let warnings = std::mem::take(&mut segment.warnings);
+                Ok(emit(Output::End { position: segment.end, stats, warnings }))
+            }
+            Ok(Flow::Unwanted) => Ok(false),
+            Err(error) => {
+                // Rows of the events before the broken one are whole; their position is the segment's start.
+                if self.flush_active(&start, None, emit)? {
+                    return Err(error);
+                }
+                Ok(false)
+            }
+        }
+    }
+
+    fn decode_spans(&mut self, segment: &Segment, emit: &mut Emit<'_>) -> Result<Flow> {
+        for span in &segment.spans {
+            let file = &*span.file;
+            let bytes = segment.bytes.get(span.bytes.clone()).ok_or_else(|| {
+                Error::new(crate::ErrorKind::Internal, "a span beyond its segment")
+            })?;
+            let context = SpanContext { span, file, start: &segment.start };
+            let flow = self
+                .decode_span(&context, bytes, emit)
+                .map_err(|error| error.in_file(&file.name))?;
+            if matches!(flow, Flow::Unwanted) {
+                return Ok(flow);
+            }
+        }
+        Ok(Flow::GoOn)
+    }
+
+    fn decode_span(
+        &mut self,
+        context: &SpanContext<'_>,
+        bytes: &[u8],
+        emit: &mut Emit<'_>,
+    ) -> Result<Flow> {
+        let format = &context.file.format;
+        self.maps.begin_file(format);
+        self.maps.begin_transaction();
+        let id_width = format.table_id_width(EventType::TABLE_MAP);
+        for map in &context.span.table_maps {
+            self.maps.define(&map.0, id_width, &self.options.tables)?;
+        }
+        let mut rows_event = context.span.rows_before;
+        let mut at = 0;
+        while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
+            let offset = context.span.offset + at as u64;
+            let header = EventHeader::decode(rest)?;
+            let located = |error: Error| error.at_event(offset, header.event_type.name());
+            let event = rest
+                .get(..header.event_size as usize)
+                .ok_or_else(|| located(Error::malformed("the event is cut")))?;
+            let flow = self
+                .decode_event(context, &header, event, offset, &mut rows_event, emit)
+                .map_err(located)?;
+            if matches!(flow, Flow::Unwanted) {
+                return Ok(flow);
+            }
+            at += event.len();
+        }
+        if self.options.limits.end_at_commit
+            && context.span.ends_transaction
+            && !self.flush_active(context.start, None, emit)?
+        {
+            return Ok(Flow::Unwanted);
+        }
+        Ok(Flow::GoOn)
+    }
+
+    fn decode_event(
+        &mut self,
+        context: &SpanContext<'_>,
+        header: &EventHeader,
+        event: &[u8],
+        offset: u64,
+        rows_event: &mut u32,
+        emit: &mut Emit<'_>,
+    ) -> Result<Flow> {
+        let format = &context.file.format;
+        let checksum = format.checksum;
+        match header.event_type {
+            // The cutter has checked this one's checksum.
+            EventType::TABLE_MAP => {
+                let id_width = format.table_id_width(header.event_type);
+                self.maps.define(event_body(event, checksum)?, id_width, &self.options.tables)?;
+                Ok(Flow::GoOn)
+            }
+            EventType::TRANSACTION_PAYLOAD => {
+                self.check(event, checksum)?;
+                self.decode_payload(context, event_body(event, checksum)?, offset, rows_event, emit)
+            }
+            event_type if event_type.is_rows() => {
+                self.check(event, checksum)?;
+                let number = *rows_event;
+                *rows_event += 1;
+                let body = event_body(event, checksum)?;
+                self.decode_rows(context, header, body, offset, number, emit)
+            }
+            _ => Ok(Flow::GoOn),
+        }
+    }
+
+    fn check(&self, event: &[u8], checksum: ChecksumAlgorithm) -> Result<()> {
+        match self.options.verify_checksum {
+            true => verify_crc(event, checksum),
+            false => Ok(()),
+        }
+    }
+
+    fn decode_rows(
+        &mut self,
+        context: &SpanContext<'_>,
+        header: &EventHeader,
+        body: &[u8],
+        offset: u64,
+        number: u32,
+        emit: &mut Emit<'_>,
+    ) -> Result<Flow> {
+        let format = &context.file.format;
+        let id_width = format.table_id_width(header.event_type);
+        let (table_id, _) = table_id_and_flags(body, id_width)?;
+        if table_id == DUMMY_TABLE_ID {
+            return Ok(Flow::GoOn);
+        }
+        let Some(map) = self.maps.find(table_id) else {
+            return Err(Error::malformed(format!(
+                "rows for table id {table_id}, which no Table_map event of the transaction describes"
+            )));
+        };
+        if !self.maps.is_wanted(map) {
+            return Ok(Flow::GoOn);
+        }
+        let event = RowsEvent::decode(body, header.event_type, id_width)?;
+        let Some(plan) = self.maps.plan(map, format, &self.options.plan)? else {
+            return Ok(Flow::GoOn);
+        };
+        let Some(index) = self.slot(plan, context.start, emit)? else { return Ok(Flow::Unwanted) };
+        let Some(slot) = self.tables.get_mut(index) else { return Ok(Flow::GoOn) };
+        let stamp = Stamp {
+            commit_version: context.span.commit_version,
+            commit_timestamp: context.span.transaction.commit_timestamp,
+            rows_event: number,
+            file: &context.file.name,
+            position: offset,
+            server_id: header.server_id,
+        };
+        let was_empty = slot.builder.rows() == 0;
+        let counts = slot.builder.append(&event, &stamp)?;
+        if was_empty {
+            self.active.push(index);
+        }
+        slot.counts.inserts += counts.inserts;
+        slot.counts.updates += counts.updates;
+        slot.counts.deletes += counts.deletes;
+        slot.counts.bytes += body.len() as u64;
+        self.stats.rows_events += 1;
+        let limits = self.options.limits;
+        if slot.builder.rows() < limits.rows && slot.builder.bytes() < limits.bytes {
+            return Ok(Flow::GoOn);
+        }
+        self.active.retain(|active| *active != index);
+        match self.flush(index, context.start, context.start, emit)? {
+            true => Ok(Flow::GoOn),
+            false => Ok(Flow::Unwanted),
+        }
+    }
+
+    /// The slot for a plan's table; where its structure has changed, the batch before goes out first.
+    fn slot(
+        &mut self,
+        plan: Arc<TablePlan>,
+        start: &Arc<Position>,
+        emit: &mut Emit<'_>,
+    ) -> Result<Option<usize>> {
+        let table = &plan.table;
+        // Most rows are of the table that was active last.
+        let recent = self.active.last().copied().filter(|index| {
+            self.tables.get(*index).is_some_and(|slot| Arc::ptr_eq(slot.builder.plan(), &plan))
+        });
+        if let Some(index) = recent {
+            return Ok(Some(index));
+        }
+        let key = (Arc::clone(&table.database), Arc::clone(&table.table));
+        if let Some(index) = self.by_name.get(&key).copied() {
+            let is_same = self
+                .tables
+                .get(index)
+                .is_some_and(|slot| Arc::ptr_eq(slot.builder.plan(), &plan));
+            if !is_same {
+                if self.active.contains(&index) {
+                    self.active.retain(|active| *active != index);
+                    if !self.flush(index, start, start, emit)? {
+                        return Ok(None);
+                    }
+                }
+                let builder = TableBuilder::try_new(plan, self.options.split_key_updates)?;
+                if let Some(slot) = self.tables.get_mut(index) {
+                    slot.builder = builder;
+                }
+            }
+            return Ok(Some(index));
+        }
+        let builder = TableBuilder::try_new(plan, self.options.split_key_updates)?;
+        let index = self.tables.len();
+        self.tables.push(Slot { builder, counts: TableStats::default() });
+        self.by_name.insert(key, index);
+        Ok(Some(index))
+    }
+
+    /// All batches under construction go out. The last takes `end` for its position where it is given.
+    fn flush_active(
+        &mut self,
+        start: &Arc<Position>,
+        end: Option<&Arc<Position>>,
+        emit: &mut Emit<'_>,
+    ) -> Result<bool> {
+        let active = std::mem::take(&mut self.active);
+        let last = active.len().wrapping_sub(1);
+        for (number, index) in active.iter().enumerate() {
+            let position = end.filter(|_| number == last).unwrap_or(start);
+            if !self.flush(*index, start, position, emit)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// One batch goes out, in pieces of at most the row limit; the last piece takes `position`, the others `start`.
+    fn flush(
+        &mut self,
+        index: usize,
+        start: &Arc<Position>,
+        position: &Arc<Position>,
+        emit: &mut Emit<'_>,
+    ) -> Result<bool> {
+        let Some(slot) = self.tables.get_mut(index) else { return Ok(true) };
+        let plan = Arc::clone(slot.builder.plan());
+        let zero_dates: Vec<_> = slot.builder.take_zero_dates().collect();
+        for (column, count) in zero_dates {
+            *self.stats.zero_dates.entry(plan.column_label(column)).or_default() += count;
+        }
+        let batch = slot.builder.finish()?;
+        let counts = std::mem::take(&mut slot.counts);
+        let table = &plan.table;
+        let key = (Arc::clone(&table.database), Arc::clone(&table.table));
+        let sum = self.stats.tables.entry(key).or_default();
+        sum.inserts += counts.inserts;
+        sum.updates += counts.updates;
+        sum.deletes += counts.deletes;
+        sum.bytes += counts.bytes;
+        let rows = batch.num_rows();
+        let piece = self.options.limits.rows.max(1);
+        let mut from = 0;
+        while from < rows {
+            let len = piece.min(rows - from);
+            let is_last = from + len == rows;
+            self.stats.rows += len as u64;
+            self.stats.batches += 1;
+            let change = ChangeBatch {
+                database: Arc::clone(&table.database),
+                table: Arc::clone(&table.table),
+                batch: batch.slice(from, len),
+                position: Arc::clone(if is_last { position } else { start }),
+            };
+            if !emit(Output::Batch(change)) {
+                return Ok(false);
+            }
+            from += len;
+        }
+        Ok(true)
+    }
+
+    fn decode_payload(
+        &mut self,
+        context: &SpanContext<'_>,
+        body: &[u8],
+        offset: u64,
+        rows_event: &mut u32,
+        emit: &mut Emit<'_>,
+    ) -> Result<Flow> {
+        let format = &context.file.format;
+        let id_width = format.table_id_width(EventType::TABLE_MAP);
+        let mut buffer = std::mem::take(&mut self.unpacked);
+        let payload = Payload::unpack(TransactionPayload::decode(body)?, &mut buffer)?;
+        let end = payload.end(format)?;
+        let emits = self.options.emit_uncommitted;
+        let kept: Vec<(u64, u64, u32)> = match (&end.outcome, &end.group) {
+            _ if emits => vec![(0, end.len, 0)],
+            (Outcome::Committed, Some(group)) => group.kept(end.len).collect(),
+            (Outcome::RolledBack, group) => {
+                let dropped = group.as_ref().map_or(0, |group| group.rows_events);
+                self.stats.dropped_rows_events += u64::from(dropped);
+                Vec::new()
+            }
+            _ => {
+                return Err(Error::unsupported("a compressed XA transaction cannot be decoded"));
+            }
+        };
+        let mut number = *rows_event;
+        let mut flow = Flow::GoOn;
+        payload.for_each(|header, body, at| {
+            if header.event_type == EventType::TABLE_MAP {
+                self.maps.define(body, id_width, &self.options.tables)?;
+            } else if header.event_type.is_rows() {
+                let event = number;
+                number += 1;
+                if kept.iter().any(|(from, to, _)| (*from..*to).contains(&at)) {
+                    flow = self.decode_rows(context, header, body, offset, event, emit)?;
+                }
+            }
+            Ok(matches!(flow, Flow::GoOn))
+        })?;
+        *rows_event = number;
+        if buffer.capacity() <= MAX_KEPT_BUFFER {
+            self.unpacked = buffer;
+        }
+        Ok(flow)
+    }
+}
+
+/// A buffer for unpacked transactions that is larger is given back at once.
+const MAX_KEPT_BUFFER: usize = 16 << 20;

@@ -1,0 +1,67 @@
+//! What a reader has read.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Counts of a read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Bytes of input, those passed over included.
+    pub bytes_read: u64,
+    /// Transactions whose rows were handed out.
+    pub transactions: u64,
+    /// Rows events decoded.
+    pub rows_events: u64,
+    /// Rows handed out: an update is two.
+    pub rows: u64,
+    /// Batches handed out.
+    pub batches: u64,
+    /// Rows events left out, for their transaction never happened.
+    pub dropped_rows_events: u64,
+    /// Zero dates that became NULL, by column (`database.table.column`).
+    pub zero_dates: BTreeMap<String, u64>,
+    /// Counts by table.
+    pub tables: BTreeMap<(Arc<str>, Arc<str>), TableStats>,
+    /// The earliest and latest commit, in microseconds since 1970 UTC.
+    pub time_span: Option<(i64, i64)>,
+}
+
+/// Counts of one table.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct TableStats {
+    /// Rows inserted.
+    pub inserts: u64,
+    /// Rows updated.
+    pub updates: u64,
+    /// Rows deleted.
+    pub deletes: u64,
+    /// Bytes of their rows events.
+    pub bytes: u64,
+}
+
+impl Stats {
+    /// Adds what another part of the input gave.
+    pub fn add(&mut self, other: &Self) {
+        self.bytes_read += other.bytes_read;
+        self.transactions += other.transactions;
+        self.rows_events += other.rows_events;
+        self.rows += other.rows;
+        self.batches += other.batches;
+        self.dropped_rows_events += other.dropped_rows_events;
+        for (column, count) in &other.zero_dates {
+            *self.zero_dates.entry(column.clone()).or_default() += count;
+        }
+        for ((database, table), counts) in &other.tables {
+            let key = (Arc::clone(database), Arc::clone(table));
+            let sum = self.tables.entry(key).or_default();
+            sum.inserts += counts.inserts;
+            sum.updates += counts.updates;
+            sum.deletes += counts.deletes;
+            sum.bytes += counts.bytes;
+        }
+        self.time_span = match (self.time_span, other.time_span) {
+            (Some((a, b)), Some((c, d))) => Some((a.min(c), b.max(d))),
+            (one, other) => one.or(other),
+        };
+    }
+}
