@@ -114,6 +114,8 @@ pub struct Group {
     pub gtid: Option<GroupGtid>,
     /// Rows events so far.
     pub rows_events: u32,
+    /// Whether it holds a Transaction_payload event.
+    pub has_payload: bool,
     /// Rows that did not happen after all.
     pub undone: Vec<Undone>,
     begun: bool,
@@ -174,7 +176,11 @@ impl GroupTracker {
         };
         Ok(match event {
             GroupEvent::Query(kind) => return group.on_query(kind, offset),
-            GroupEvent::Xid | GroupEvent::Payload => Verdict::Ends(Outcome::Committed),
+            GroupEvent::Xid => Verdict::Ends(Outcome::Committed),
+            GroupEvent::Payload => {
+                group.has_payload = true;
+                Verdict::Ends(Outcome::Committed)
+            }
             GroupEvent::XaPrepare { one_phase: true, .. } => Verdict::Ends(Outcome::Committed),
             GroupEvent::XaPrepare { xid, .. } => Verdict::Ends(Outcome::Prepared(xid)),
             GroupEvent::Rows { statement_end } => {
@@ -222,6 +228,9 @@ impl GroupTracker {
             }
             GroupEvent::Payload => {
                 self.open(transaction, None, true, true);
+                if let Some(group) = &mut self.group {
+                    group.has_payload = true;
+                }
                 Verdict::Ends(Outcome::Committed)
             }
             _ => Verdict::Outside,
@@ -239,6 +248,7 @@ impl GroupTracker {
             transaction,
             gtid,
             rows_events: 0,
+            has_payload: false,
             undone: Vec::new(),
             begun,
             explicit,
@@ -293,6 +303,11 @@ impl Group {
             });
         }
         Ok(())
+    }
+
+    /// Whether it may hold rows.
+    pub fn has_rows(&self) -> bool {
+        self.rows_events > 0 || self.has_payload
     }
 
     /// The parts of `start..end` whose rows happened, each with the number of rows events before it.

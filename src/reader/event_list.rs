@@ -1,13 +1,12 @@
 //! Every event of files, as they stand there: what `inspect` shows.
 
-use super::payload::Payload;
 use crate::binlog::{
     CHECKSUM_LEN, ENCRYPTED_MAGIC, EventHeader, EventType, FormatDescription, GtidEvent, Incident, MAGIC,
     MariadbGtidEvent, MariadbGtidList, PreviousGtids, Query, Rotate, RowsEvent, RowsQuery, TableMap,
     TransactionPayload, XaPrepare, XidEvent,
 };
 use crate::error::{DecodeError, Error, Result};
-use crate::source::{InputFile, RawEvent, Window, event_body, verify_crc};
+use crate::source::{InputFile, Payload, RawEvent, Window, event_body, verify_crc};
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 

@@ -12,7 +12,6 @@ mod batch;
 mod event_list;
 mod map_cache;
 mod options;
-mod payload;
 mod read;
 mod segment_decoder;
 mod stats;

@@ -3,7 +3,6 @@
 use super::batch::ChangeBatch;
 use super::map_cache::MapCache;
 use super::options::DecodeOptions;
-use super::payload::Payload;
 use super::stats::{Stats, TableStats};
 use crate::binlog::{
     ChecksumAlgorithm, DUMMY_TABLE_ID, EventHeader, EventType, RowsEvent, TransactionPayload,
@@ -13,7 +12,7 @@ use crate::change::Outcome;
 use crate::columnar::{Stamp, TableBuilder, TablePlan};
 use crate::error::{Error, Result};
 use crate::position::Position;
-use crate::source::{FileContext, Segment, Span, event_body, verify_crc};
+use crate::source::{FileContext, Payload, Segment, Span, event_body, verify_crc};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -389,13 +388,16 @@ impl SegmentDecoder {
         let kept: Vec<(u64, u64, u32)> = match (&end.outcome, &end.group) {
             _ if emits => vec![(0, end.len, 0)],
             (Outcome::Committed, Some(group)) => group.kept(end.len).collect(),
+            (Outcome::Prepared(_), Some(group)) if context.span.was_prepared => {
+                group.kept(end.len).collect()
+            }
             (Outcome::RolledBack, group) => {
                 let dropped = group.as_ref().map_or(0, |group| group.rows_events);
                 self.stats.dropped_rows_events += u64::from(dropped);
                 Vec::new()
             }
             _ => {
-                return Err(Error::unsupported("a compressed XA transaction cannot be decoded"));
+                return Err(Error::malformed("a compressed transaction that does not commit"));
             }
         };
         let mut number = *rows_event;

@@ -6,12 +6,13 @@
 use super::classify::{Classified, SkipEvents, body, check_crc, classify};
 use super::file_list::InputFile;
 use super::lookahead::look_ahead;
+use super::payload::{self, Payload};
 use super::range_cutter::RangeCutter;
 use super::segment::{FileContext, Segment, Span};
 use super::window::{RawEvent, Window};
 use crate::binlog::{
     ENCRYPTED_MAGIC, EventHeader, EventType, FIRST_EVENT_AT, FormatDescription, MAGIC,
-    MariadbGtidList, PreviousGtids, Rotate,
+    MariadbGtidList, PreviousGtids, Rotate, TransactionPayload,
 };
 use crate::change::{Group, GroupGtid, GroupTracker, Outcome, Transaction, Verdict};
 use crate::error::{Error, ErrorKind, Result};
@@ -399,11 +400,20 @@ impl Cutter {
                     header.timestamp,
                     header.server_id,
                 )?;
+                let outcome = match verdict {
+                    Verdict::Ends(_) if header.event_type == EventType::TRANSACTION_PAYLOAD => {
+                        payload_outcome(body, &context.format)?
+                    }
+                    Verdict::Ends(outcome) => Some(outcome),
+                    Verdict::Outside => {
+                        self.position.offset = end;
+                        None
+                    }
+                    Verdict::Opens | Verdict::Inside => None,
+                };
                 open.window.advance(len);
-                match verdict {
-                    Verdict::Ends(outcome) => self.end_group(outcome, end)?,
-                    Verdict::Outside => self.position.offset = end,
-                    Verdict::Opens | Verdict::Inside => {}
+                if let Some(outcome) = outcome {
+                    self.end_group(outcome, end)?;
                 }
                 return Ok(());
             }
@@ -498,6 +508,9 @@ impl Cutter {
     }
 
     fn push_spans(&mut self, group: &Group, end: u64) {
+        if !group.has_rows() {
+            return;
+        }
         let Some(open) = &self.open else { return };
         let file = Arc::clone(&open.context);
         let commit_version = self.commit_version(group.transaction.start);
@@ -517,6 +530,7 @@ impl Cutter {
                 commit_version,
                 rows_before,
                 table_maps: Vec::new(),
+                was_prepared: false,
                 ends_transaction: index + 1 == last,
             });
         }
@@ -592,7 +606,7 @@ impl Cutter {
             return Ok(());
         }
         self.spans.clear();
-        self.start_range(transaction, parts, found.end, None)
+        self.start_range(transaction, parts, found.end, (false, None))
     }
 
     fn large_unfinished(&mut self, group: Group, end: u64) -> Result<()> {
@@ -603,7 +617,7 @@ impl Cutter {
         let transaction = group.transaction;
         self.position.offset = end;
         self.note_time(transaction.commit_timestamp);
-        self.start_range(transaction, vec![(transaction.start, end, 0)], end, None)
+        self.start_range(transaction, vec![(transaction.start, end, 0)], end, (false, None))
     }
 
     /// The rows of an XA transaction that was prepared before and is committed now.
@@ -631,7 +645,8 @@ impl Cutter {
             &self.skip,
             self.options.verify_checksum,
         )?;
-        let Some(group) = found.group.filter(|_| matches!(found.outcome, Some(Outcome::Prepared(_)))) else {
+        let is_prepared = |group: &Group| group.has_payload || matches!(found.outcome, Some(Outcome::Prepared(_)));
+        let Some(group) = found.group.filter(is_prepared) else {
             return Err(Error::malformed(format!(
                 "no prepared XA transaction stands at {}:{}",
                 prepared.file, prepared.start
@@ -640,7 +655,8 @@ impl Cutter {
         let parts = group.kept(found.end).collect();
         self.note_time(transaction.commit_timestamp);
         let resume_at = self.position.offset;
-        self.start_range(transaction, parts, resume_at, own.map(|open| (index, open)))
+        let own = own.map(|open| (index, open));
+        self.start_range(transaction, parts, resume_at, (true, own))
     }
 
     /// `own`: the file of the range where it is not the one at hand.
@@ -649,7 +665,7 @@ impl Cutter {
         transaction: Transaction,
         parts: Vec<(u64, u64, u32)>,
         resume_at: u64,
-        own: Option<(usize, OpenFile)>,
+        (was_prepared, own): (bool, Option<(usize, OpenFile)>),
     ) -> Result<()> {
         let is_own = own.is_some();
         let (file, open) = match own {
@@ -660,7 +676,7 @@ impl Cutter {
             open.window,
             open.context,
             transaction,
-            self.commit_version(transaction.start),
+            (self.commit_version(transaction.start), was_prepared),
             parts.into_iter(),
             self.options.segment_bytes,
         );
@@ -789,6 +805,17 @@ impl Counts {
     fn is_empty(&self) -> bool {
         self.input_bytes == 0 && self.dropped_rows_events == 0 && self.warnings.is_empty()
     }
+}
+
+/// How a compressed transaction ends, as far as the cutter must know: whether it is an XA transaction that waits for its
+/// decision. All others are committed, or found to be rolled back by who unpacks them.
+fn payload_outcome(body: &[u8], format: &FormatDescription) -> Result<Option<Outcome>> {
+    let payload = TransactionPayload::decode(body)?;
+    if !payload::xa_start(&payload)? {
+        return Ok(Some(Outcome::Committed));
+    }
+    let mut buffer = Vec::new();
+    Ok(Some(Payload::unpack(payload, &mut buffer)?.end(format)?.outcome))
 }
 
 /// Reads the format description, which must be the first event.

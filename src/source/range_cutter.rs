@@ -15,6 +15,7 @@ pub(super) struct RangeCutter {
     file: Arc<FileContext>,
     transaction: Transaction,
     commit_version: i64,
+    was_prepared: bool,
     /// Parts whose rows happened, each with the number of rows events before it; the next part first.
     parts: VecDeque<(u64, u64, u32)>,
     rows_events: u32,
@@ -27,7 +28,7 @@ impl RangeCutter {
         window: Window,
         file: Arc<FileContext>,
         transaction: Transaction,
-        commit_version: i64,
+        (commit_version, was_prepared): (i64, bool),
         parts: impl Iterator<Item = (u64, u64, u32)>,
         segment_bytes: usize,
     ) -> Self {
@@ -37,6 +38,7 @@ impl RangeCutter {
             file,
             transaction,
             commit_version,
+            was_prepared,
             parts,
             rows_events: 0,
             maps: Vec::new(),
@@ -78,6 +80,7 @@ impl RangeCutter {
             commit_version: self.commit_version,
             rows_before,
             table_maps,
+            was_prepared: self.was_prepared,
             ends_transaction: self.parts.is_empty(),
         };
         Ok(Some((bytes, span)))

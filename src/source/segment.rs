@@ -36,6 +36,8 @@ pub struct Span {
     pub rows_before: u32,
     /// Table maps in force at its start.
     pub table_maps: Vec<CarriedMap>,
+    /// Whether it was an XA transaction that is known to be committed by now.
+    pub was_prepared: bool,
     /// Whether the transaction ends with it.
     pub ends_transaction: bool,
 }

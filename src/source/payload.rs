@@ -3,14 +3,16 @@
 //! A small payload is unpacked into memory. A large one is unpacked twice, in bounded memory: once to find out how the
 //! transaction ends, once to decode it.
 
-use crate::binlog::{Compression, EventHeader, FormatDescription, TransactionPayload};
+use crate::binlog::{
+    Compression, EventHeader, EventType, FormatDescription, Query, QueryKind, TransactionPayload,
+};
 use crate::change::{Group, GroupTracker, Outcome, Verdict};
 use crate::error::{Error, Result};
-use crate::source::{Classified, classify};
+use super::classify::{Classified, classify};
 use std::io::Read;
 
 /// An unpacked payload, or the means to unpack it piece by piece.
-pub(super) enum Payload<'a> {
+pub(crate) enum Payload<'a> {
     /// All of it.
     Memory(&'a [u8]),
     /// A stream that is made anew for each pass.
@@ -18,15 +20,15 @@ pub(super) enum Payload<'a> {
 }
 
 /// How the transaction in a payload ended, and what of it to leave out.
-pub(super) struct PayloadEnd {
-    pub(super) outcome: Outcome,
-    pub(super) group: Option<Group>,
-    pub(super) len: u64,
+pub(crate) struct PayloadEnd {
+    pub(crate) outcome: Outcome,
+    pub(crate) group: Option<Group>,
+    pub(crate) len: u64,
 }
 
 impl<'a> Payload<'a> {
     /// Unpacks into `buffer` what fits there.
-    pub(super) fn unpack(payload: TransactionPayload<'a>, buffer: &'a mut Vec<u8>) -> Result<Self> {
+    pub(crate) fn unpack(payload: TransactionPayload<'a>, buffer: &'a mut Vec<u8>) -> Result<Self> {
         if payload.compression == Compression::None {
             return Ok(Self::Memory(payload.payload));
         }
@@ -44,7 +46,7 @@ impl<'a> Payload<'a> {
     }
 
     /// Gives each event to `each`: its header, its body, its offset in the payload.
-    pub(super) fn for_each(
+    pub(crate) fn for_each(
         &self,
         mut each: impl FnMut(&EventHeader, &[u8], u64) -> Result<bool>,
     ) -> Result<()> {
@@ -81,7 +83,7 @@ impl<'a> Payload<'a> {
     }
 
     /// Finds out how the transaction ends.
-    pub(super) fn end(&self, format: &FormatDescription) -> Result<PayloadEnd> {
+    pub(crate) fn end(&self, format: &FormatDescription) -> Result<PayloadEnd> {
         let mut tracker = GroupTracker::default();
         let mut end = None;
         let skip = [false; 256];
@@ -111,6 +113,18 @@ fn open<'a>(payload: &TransactionPayload<'a>) -> Result<Box<dyn Read + 'a>> {
         Compression::None => Box::new(payload.payload),
         Compression::Zstd => Box::new(zstd::Decoder::with_buffer(payload.payload).map_err(unpacking)?),
     })
+}
+
+/// The XA transaction that a payload holds, where its first event is `XA START`: unpacks no more than that needs.
+pub(crate) fn xa_start(payload: &TransactionPayload<'_>) -> Result<bool> {
+    let mut stream = open(payload)?;
+    let mut event = Vec::new();
+    let Some(header) = next_event(&mut stream, &mut event)? else { return Ok(false) };
+    if header.event_type != EventType::QUERY {
+        return Ok(false);
+    }
+    let query = Query::decode(event.get(EventHeader::LEN..).unwrap_or_default())?;
+    Ok(matches!(query.kind(), QueryKind::XaStart(_)))
 }
 
 /// Reads an event whole; `None` at the end.
