@@ -25,6 +25,16 @@ impl TableFilter {
         Ok(Self { include: parse(include)?, exclude: parse(exclude)? })
     }
 
+    /// One table, by its name as it is.
+    pub fn exactly(database: &str, table: &str) -> Self {
+        let pattern = Pattern {
+            text: format!("{database}.{table}"),
+            database: database.into(),
+            table: table.into(),
+        };
+        Self { include: vec![pattern], exclude: Vec::new() }
+    }
+
     /// Whether rows of the table are wanted.
     pub fn accepts(&self, database: &str, table: &str) -> bool {
         (self.include.is_empty() || self.include.iter().any(|pattern| pattern.matches(database, table)))

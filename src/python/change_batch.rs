@@ -1,0 +1,74 @@
+//! `ChangeBatch`: changes of one table.
+
+use super::capsule::{array_capsules, schema_capsule};
+use super::position::PyPosition;
+use crate::reader::ChangeBatch;
+use arrow_pyarrow::ToPyArrow;
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyTuple};
+
+/// Changes of one table, as one Arrow record batch.
+#[pyclass(name = "ChangeBatch", module = "binarrow", frozen)]
+pub(super) struct PyChangeBatch(pub(super) ChangeBatch);
+
+#[pymethods]
+impl PyChangeBatch {
+    #[getter]
+    fn database(&self) -> &str {
+        &self.0.database
+    }
+
+    #[getter]
+    fn table(&self) -> &str {
+        &self.0.table
+    }
+
+    #[getter]
+    fn num_rows(&self) -> usize {
+        self.0.batch.num_rows()
+    }
+
+    #[getter]
+    fn position(&self) -> PyPosition {
+        PyPosition((*self.0.position).clone())
+    }
+
+    #[getter]
+    fn schema<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.0.batch.schema().to_pyarrow(py)
+    }
+
+    fn to_pyarrow<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.0.batch.to_pyarrow(py)
+    }
+
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_array__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        // Best effort by the interface's rules: the caller casts.
+        let _ = requested_schema;
+        array_capsules(py, &self.0.batch)
+    }
+
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        schema_capsule(py, self.0.batch.schema_ref())
+    }
+
+    fn __len__(&self) -> usize {
+        self.num_rows()
+    }
+
+    fn __repr__(&self) -> String {
+        let change = &self.0;
+        format!(
+            "<ChangeBatch {}.{}, {} rows, position {}>",
+            change.database,
+            change.table,
+            change.batch.num_rows(),
+            change.position
+        )
+    }
+}

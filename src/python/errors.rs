@@ -1,0 +1,194 @@
+//! The whole exception contract: each kind of error as a class, one for each next step that a caller can take.
+
+use crate::error::{Error, ErrorKind};
+use pyo3::exceptions::{
+    PyException, PyFileNotFoundError, PyIsADirectoryError, PyOSError, PyPermissionError, PyRuntimeError, PyUserWarning,
+    PyValueError,
+};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyDict, PyTuple, PyType};
+use std::io;
+
+struct Classes {
+    base: Py<PyType>,
+    malformed: Py<PyType>,
+    checksum: Py<PyType>,
+    unsupported: Py<PyType>,
+    schema: Py<PyType>,
+    config: Py<PyType>,
+    input: Py<PyType>,
+    missing: Py<PyType>,
+    forbidden: Py<PyType>,
+    directory: Py<PyType>,
+    internal: Py<PyType>,
+    warning: Py<PyType>,
+}
+
+static CLASSES: PyOnceLock<Classes> = PyOnceLock::new();
+
+impl Classes {
+    fn try_new(py: Python<'_>) -> PyResult<Self> {
+        let class = |name: &str, bases: &[Bound<'_, PyType>], doc: &str| -> PyResult<Py<PyType>> {
+            let members = PyDict::new(py);
+            members.set_item("__module__", "binarrow")?;
+            members.set_item("__doc__", doc)?;
+            let bases = PyTuple::new(py, bases)?;
+            let class = py.get_type::<PyType>().call1((name, bases, members))?;
+            Ok(class.cast_into::<PyType>()?.unbind())
+        };
+        let base = class(
+            "BinarrowError",
+            &[py.get_type::<PyException>()],
+            "Base of every error that binarrow raises; ``file``, ``offset`` and ``event_type`` say where.",
+        )?;
+        for name in ["file", "offset", "event_type"] {
+            base.bind(py).setattr(name, py.None())?;
+        }
+        let under = |name: &str, parent: &Py<PyType>, builtin: Option<Bound<'_, PyType>>, doc: &str| {
+            let bases: Vec<_> = std::iter::once(parent.bind(py).clone()).chain(builtin).collect();
+            class(name, &bases, doc)
+        };
+        let malformed = under(
+            "MalformedBinlogError",
+            &base,
+            Some(py.get_type::<PyValueError>()),
+            "The bytes break the binary log's format.",
+        )?;
+        let input = under(
+            "InputError",
+            &base,
+            Some(py.get_type::<PyOSError>()),
+            "A file or stream could not be read.",
+        )?;
+        Ok(Self {
+            checksum: under(
+                "ChecksumError",
+                &malformed,
+                None,
+                "An event's CRC32 does not match its bytes.",
+            )?,
+            unsupported: under(
+                "UnsupportedEventError",
+                &base,
+                None,
+                "Valid input that this version does not decode: an encrypted file, a vendor's event, an incident.",
+            )?,
+            schema: under(
+                "SchemaError",
+                &base,
+                None,
+                "The structure of a table is not known, or does not fit what was asked for.",
+            )?,
+            config: under(
+                "ConfigError",
+                &base,
+                Some(py.get_type::<PyValueError>()),
+                "The call asks for something that cannot be.",
+            )?,
+            missing: under(
+                "MissingInputError",
+                &input,
+                Some(py.get_type::<PyFileNotFoundError>()),
+                "There is no such file.",
+            )?,
+            forbidden: under(
+                "ForbiddenInputError",
+                &input,
+                Some(py.get_type::<PyPermissionError>()),
+                "The file may not be read.",
+            )?,
+            directory: under(
+                "DirectoryInputError",
+                &input,
+                Some(py.get_type::<PyIsADirectoryError>()),
+                "A directory stands where a file should.",
+            )?,
+            internal: under(
+                "InternalError",
+                &base,
+                Some(py.get_type::<PyRuntimeError>()),
+                "A defect of binarrow; please report it.",
+            )?,
+            warning: class(
+                "BinarrowWarning",
+                &[py.get_type::<PyUserWarning>()],
+                "Something that a reader of the log should know and that is not an error.",
+            )?,
+            base,
+            malformed,
+            input,
+        })
+    }
+
+    fn of(&self, error: &Error) -> &Py<PyType> {
+        match error.kind() {
+            ErrorKind::Malformed => &self.malformed,
+            ErrorKind::Checksum => &self.checksum,
+            ErrorKind::Unsupported => &self.unsupported,
+            ErrorKind::Schema => &self.schema,
+            ErrorKind::Config => &self.config,
+            ErrorKind::Internal => &self.internal,
+            ErrorKind::Io => match error.io_error().map(io::Error::kind) {
+                Some(io::ErrorKind::NotFound) => &self.missing,
+                Some(io::ErrorKind::PermissionDenied) => &self.forbidden,
+                Some(io::ErrorKind::IsADirectory) => &self.directory,
+                _ => &self.input,
+            },
+        }
+    }
+}
+
+fn classes(py: Python<'_>) -> PyResult<&Classes> {
+    CLASSES.get_or_try_init(py, || Classes::try_new(py))
+}
+
+/// Adds the classes to the module.
+pub(super) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    let classes = classes(module.py())?;
+    for class in [
+        &classes.base,
+        &classes.malformed,
+        &classes.checksum,
+        &classes.unsupported,
+        &classes.schema,
+        &classes.config,
+        &classes.input,
+        &classes.missing,
+        &classes.forbidden,
+        &classes.directory,
+        &classes.internal,
+        &classes.warning,
+    ] {
+        let class = class.bind(module.py());
+        module.add(class.name()?.to_cow()?.as_ref(), class)?;
+    }
+    Ok(())
+}
+
+impl From<Error> for PyErr {
+    fn from(error: Error) -> Self {
+        Python::attach(|py| {
+            let classes = match classes(py) {
+                Ok(classes) => classes,
+                Err(failure) => return failure,
+            };
+            let raised = Self::from_type(classes.of(&error).bind(py).clone(), (error.to_string(),));
+            let value = raised.value(py);
+            let located = value
+                .setattr("file", error.file())
+                .and_then(|()| value.setattr("offset", error.offset()))
+                .and_then(|()| value.setattr("event_type", error.event()));
+            match located {
+                Ok(()) => raised,
+                Err(failure) => failure,
+            }
+        })
+    }
+}
+
+/// Warns the caller.
+pub(super) fn warn(py: Python<'_>, message: &str) -> PyResult<()> {
+    let message = std::ffi::CString::new(message.replace('\0', " "))?;
+    PyErr::warn(py, classes(py)?.warning.bind(py), &message, 2)
+}

@@ -1,0 +1,208 @@
+//! The keywords of `read_binlog` as options of the reader.
+
+use super::position::PyPosition;
+use super::type_options::TypesKeyword;
+use crate::change::TableFilter;
+use crate::columnar::{ColumnNames, Envelope, EnvelopeColumn, PlanOptions, Profile, TypeOptions};
+use crate::error::Error;
+use crate::position::Position;
+use crate::reader::{BatchLimits, DecodeOptions, ReadOptions};
+use crate::source::{CutterOptions, Start, Stop};
+use pyo3::prelude::*;
+use pyo3::types::{PyDateTime, PyTzInfoAccess};
+
+/// One pattern or several.
+#[derive(FromPyObject)]
+pub(super) enum Patterns {
+    One(String),
+    Several(Vec<String>),
+}
+
+impl Patterns {
+    fn into_vec(self) -> Vec<String> {
+        match self {
+            Self::One(pattern) => vec![pattern],
+            Self::Several(patterns) => patterns,
+        }
+    }
+}
+
+/// A place in the log.
+pub(super) enum Place {
+    Position(Box<Position>),
+    Gtids(crate::position::GtidState),
+    Time(i64),
+}
+
+impl<'py> FromPyObject<'_, 'py> for Place {
+    type Error = PyErr;
+
+    fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        if let Ok(position) = value.cast::<PyPosition>() {
+            return Ok(Self::Position(Box::new(position.get().0.clone())));
+        }
+        if let Ok(time) = value.cast::<PyDateTime>() {
+            if time.get_tzinfo().is_none() {
+                let message = "a datetime needs a time zone: datetime(..., tzinfo=timezone.utc)";
+                return Err(Error::config(message).into());
+            }
+            let seconds: f64 = time.call_method0("timestamp")?.extract()?;
+            return Ok(Self::Time((seconds * 1e6).round() as i64));
+        }
+        let Ok(text) = value.extract::<String>() else {
+            let message = "start and stop are a Position, 'file:offset', a GTID set or a datetime";
+            return Err(pyo3::exceptions::PyTypeError::new_err(message));
+        };
+        if is_gtid_set(&text) {
+            return Ok(Self::Gtids(text.parse().map_err(Error::from)?));
+        }
+        Ok(Self::Position(Box::new(Position::parse(&text)?)))
+    }
+}
+
+/// Whether text begins like a GTID set: a UUID, or MariaDB's domain-server-sequence.
+fn is_gtid_set(text: &str) -> bool {
+    let head = text.trim_start();
+    let hex = |part: &str, len: usize| part.len() == len && part.bytes().all(|b| b.is_ascii_hexdigit());
+    let mysql = head.split(':').next().is_some_and(|uuid| {
+        let parts: Vec<&str> = uuid.trim().split('-').collect();
+        matches!(parts.as_slice(), [a, b, c, d, e] if hex(a, 8) && hex(b, 4) && hex(c, 4) && hex(d, 4) && hex(e, 12))
+    });
+    let mariadb = head.split(',').all(|gtid| {
+        let parts: Vec<&str> = gtid.trim().split('-').collect();
+        parts.len() == 3
+            && parts.iter().all(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit()))
+    });
+    mysql || mariadb
+}
+
+/// The keywords as Python gives them.
+pub(super) struct Keywords {
+    pub(super) tables: Option<Patterns>,
+    pub(super) exclude_tables: Option<Patterns>,
+    pub(super) start: Option<Place>,
+    pub(super) stop: Option<Place>,
+    pub(super) split_key_updates: bool,
+    pub(super) envelope: Option<Vec<String>>,
+    pub(super) envelope_prefix: String,
+    pub(super) types: Option<TypesKeyword>,
+    pub(super) column_names: String,
+    pub(super) batch_rows: Option<usize>,
+    pub(super) batch_bytes: Option<usize>,
+    pub(super) batch_end: Option<String>,
+    pub(super) segment_bytes: Option<usize>,
+    pub(super) threads: Option<usize>,
+    pub(super) uncommitted: String,
+    pub(super) skip_events: Option<Vec<u8>>,
+    pub(super) gaps: String,
+    pub(super) verify_checksum: bool,
+}
+
+impl Keywords {
+    pub(super) fn options(self, py: Python<'_>) -> PyResult<ReadOptions> {
+        let include = self.tables.map(Patterns::into_vec);
+        if include.as_ref().is_some_and(Vec::is_empty) {
+            return Err(Error::config("tables is empty: leave it out to read all tables").into());
+        }
+        let exclude = self.exclude_tables.map(Patterns::into_vec).unwrap_or_default();
+        let plan = plan_options(self.types, self.envelope, self.envelope_prefix, &self.column_names)?;
+        let emit_uncommitted = word("uncommitted", &self.uncommitted, ["skip", "emit"])? == "emit";
+        let allow_gaps = word("gaps", &self.gaps, ["error", "allow"])? == "allow";
+        let end_at_commit = match &self.batch_end {
+            None => false,
+            Some(batch_end) => {
+                word("batch_end", batch_end, ["transaction"])?;
+                true
+            }
+        };
+        let defaults = match plan.types.profile {
+            Profile::Native => BatchLimits::default(),
+            Profile::Spark => BatchLimits { rows: 16_384, bytes: 16 << 20, end_at_commit: false },
+        };
+        let mut cut = CutterOptions {
+            emit_uncommitted,
+            allow_gaps,
+            verify_checksum: self.verify_checksum,
+            skip_events: self.skip_events.unwrap_or_default(),
+            ..CutterOptions::default()
+        };
+        if let Some(bytes) = self.segment_bytes {
+            cut.segment_bytes = positive("segment_bytes", bytes)?;
+        }
+        cut.start = match self.start {
+            None => Start::Earliest,
+            Some(Place::Position(position)) => Start::Position(position),
+            Some(Place::Gtids(gtids)) => Start::Gtids(gtids),
+            Some(Place::Time(time)) => Start::Time(time),
+        };
+        cut.stop = match self.stop {
+            None => Stop::End,
+            Some(Place::Position(position)) => Stop::Position(position),
+            Some(Place::Gtids(gtids)) => Stop::Gtids(gtids),
+            Some(Place::Time(time)) => Stop::Time(time),
+        };
+        Ok(ReadOptions {
+            cut,
+            decode: DecodeOptions {
+                tables: TableFilter::try_new(&include.unwrap_or_default(), &exclude)?,
+                plan,
+                limits: BatchLimits {
+                    rows: positive("batch_rows", self.batch_rows.unwrap_or(defaults.rows))?,
+                    bytes: positive("batch_bytes", self.batch_bytes.unwrap_or(defaults.bytes))?,
+                    end_at_commit,
+                },
+                split_key_updates: self.split_key_updates,
+                verify_checksum: self.verify_checksum,
+                emit_uncommitted,
+            },
+            threads: match self.threads {
+                Some(threads) => positive("threads", threads)?,
+                None if in_spark_task(py)? => 1,
+                None => 0,
+            },
+        })
+    }
+}
+
+/// What shapes the batches, shared by all functions that give a schema.
+pub(super) fn plan_options(
+    types: Option<TypesKeyword>,
+    envelope: Option<Vec<String>>,
+    prefix: String,
+    column_names: &str,
+) -> Result<PlanOptions, Error> {
+    let columns = match envelope {
+        None => EnvelopeColumn::DEFAULT.to_vec(),
+        Some(names) => {
+            names.iter().map(|name| EnvelopeColumn::parse(name)).collect::<Result<_, _>>()?
+        }
+    };
+    let column_names = match word("column_names", column_names, ["log", "positional"])? {
+        "positional" => ColumnNames::Positional,
+        _ => ColumnNames::Log,
+    };
+    Ok(PlanOptions {
+        types: types.map_or(Ok(TypeOptions::default()), |types| types.options())?,
+        envelope: Envelope { columns, prefix },
+        column_names,
+    })
+}
+
+fn word<'w, const N: usize>(keyword: &str, given: &'w str, words: [&str; N]) -> Result<&'w str, Error> {
+    match words.contains(&given) {
+        true => Ok(given),
+        false => Err(Error::config(format!("{keyword} must be one of {words:?}, not {given:?}"))),
+    }
+}
+
+fn positive(keyword: &str, number: usize) -> Result<usize, Error> {
+    match number {
+        0 => Err(Error::config(format!("{keyword} must be at least 1"))),
+        number => Ok(number),
+    }
+}
+
+/// Spark runs several tasks on a machine: each has one thread.
+fn in_spark_task(py: Python<'_>) -> PyResult<bool> {
+    py.import("sys")?.getattr("modules")?.contains("pyspark.worker")
+}

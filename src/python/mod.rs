@@ -1,0 +1,44 @@
+//! The extension module `binarrow._native`: Python's names for what `reader` and `source` do.
+//!
+//! In: Python values. Out: Arrow capsules and pyarrow objects, without a copy. The interpreter's lock is given back around
+//! every wait. Nothing runs at import: threads begin with a reader.
+
+mod capsule;
+mod change_batch;
+mod errors;
+mod event;
+mod input;
+mod keywords;
+mod position;
+mod reader;
+mod split;
+mod table_reader;
+mod type_options;
+
+use pyo3::prelude::*;
+
+/// The module: a table of contents.
+#[pymodule(gil_used = false)]
+mod _native {
+    #[pymodule_export]
+    use super::change_batch::PyChangeBatch;
+    #[pymodule_export]
+    use super::event::{PyEvent, PyEventReader, inspect};
+    #[pymodule_export]
+    use super::position::PyPosition;
+    #[pymodule_export]
+    use super::reader::{PyBinlogReader, expand_source, infer_schema, read_binlog};
+    #[pymodule_export]
+    use super::split::{PySplit, link_splits, read_split, scan_splits};
+    #[pymodule_export]
+    use super::table_reader::PyTableReader;
+    #[pymodule_export]
+    use super::type_options::PyTypeOptions;
+    use pyo3::prelude::*;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        super::errors::add_to(module)
+    }
+}

@@ -1,0 +1,420 @@
+//! `read_binlog` and `BinlogReader`.
+
+use super::change_batch::PyChangeBatch;
+use super::errors::warn;
+use super::input::{inputs, paths, table_name};
+use super::keywords::{Keywords, Patterns, Place, plan_options};
+use super::position::PyPosition;
+use super::table_reader::PyTableReader;
+use super::type_options::TypesKeyword;
+use crate::change::TableFilter;
+use crate::columnar::OnSchemaChange;
+use crate::error::{Error, ErrorKind};
+use crate::reader::{ChangeBatch, Poll, ReadOptions, Reader, Stats};
+use crate::source::{InputFile, Start, Stop};
+use arrow_pyarrow::{FromPyArrow, ToPyArrow};
+use arrow_schema::Schema;
+use pyo3::prelude::*;
+use pyo3::sync::MutexExt;
+use pyo3::types::{PyDict, PyTuple};
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Read binary log files into Arrow record batches.
+#[pyfunction]
+#[pyo3(signature = (
+    source, *, tables=None, exclude_tables=None, start=None, stop=None, split_key_updates=true, envelope=None,
+    envelope_prefix="_".to_owned(), types=None, column_names="log".to_owned(), batch_rows=None, batch_bytes=None,
+    batch_end=None, segment_bytes=None, threads=None, uncommitted="skip".to_owned(), skip_events=None,
+    gaps="error".to_owned(), verify_checksum=true,
+))]
+#[allow(clippy::too_many_arguments)] // they are the keywords of the Python function
+pub(super) fn read_binlog(
+    py: Python<'_>,
+    source: &Bound<'_, PyAny>,
+    tables: Option<Patterns>,
+    exclude_tables: Option<Patterns>,
+    start: Option<Place>,
+    stop: Option<Place>,
+    split_key_updates: bool,
+    envelope: Option<Vec<String>>,
+    envelope_prefix: String,
+    types: Option<TypesKeyword>,
+    column_names: String,
+    batch_rows: Option<usize>,
+    batch_bytes: Option<usize>,
+    batch_end: Option<String>,
+    segment_bytes: Option<usize>,
+    threads: Option<usize>,
+    uncommitted: String,
+    skip_events: Option<Vec<u8>>,
+    gaps: String,
+    verify_checksum: bool,
+) -> PyResult<PyBinlogReader> {
+    let keywords = Keywords {
+        tables,
+        exclude_tables,
+        start,
+        stop,
+        split_key_updates,
+        envelope,
+        envelope_prefix,
+        types,
+        column_names,
+        batch_rows,
+        batch_bytes,
+        batch_end,
+        segment_bytes,
+        threads,
+        uncommitted,
+        skip_events,
+        gaps,
+        verify_checksum,
+    };
+    let options = keywords.options(py)?;
+    Ok(PyBinlogReader::new(inputs(source)?, options))
+}
+
+/// The schema of a table's batches, from its first Table_map event in the files.
+#[pyfunction]
+#[pyo3(signature = (source, table, *, types=None, envelope=None, envelope_prefix="_".to_owned(), column_names="log"))]
+pub(super) fn infer_schema<'py>(
+    py: Python<'py>,
+    source: &Bound<'py, PyAny>,
+    table: &str,
+    types: Option<TypesKeyword>,
+    envelope: Option<Vec<String>>,
+    envelope_prefix: String,
+    column_names: &str,
+) -> PyResult<Bound<'py, PyAny>> {
+    let options = plan_options(types, envelope, envelope_prefix, column_names)?;
+    let files = inputs(source)?;
+    let (database, name) = table_name(table)?;
+    let schema = py.detach(|| crate::reader::infer_schema(files, database, name, &options))?;
+    schema.to_pyarrow(py)
+}
+
+/// The files that a path, a glob or a directory stands for, in log order.
+#[pyfunction]
+pub(super) fn expand_source(source: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
+    Ok(paths(source)?.iter().map(|path| path.to_string_lossy().into_owned()).collect())
+}
+
+/// An iterator of changes in log order.
+#[pyclass(name = "BinlogReader", module = "binarrow", frozen)]
+pub(super) struct PyBinlogReader(Mutex<State>);
+
+enum State {
+    /// Nothing was read yet: `table()` may still narrow what is.
+    Ready(Vec<InputFile>, Box<ReadOptions>),
+    Running(Box<Running>),
+    Closed(Option<Box<Summary>>),
+}
+
+/// A reader at work, and what its caller has been told.
+pub(super) struct Running {
+    reader: Reader,
+    tables: TableFilter,
+    started: Instant,
+    warned: HashSet<String>,
+}
+
+/// What stays when a reader ends.
+#[derive(Clone)]
+pub(super) struct Summary {
+    position: Option<PyPosition>,
+    stats: Stats,
+    total_bytes: Option<u64>,
+    seconds: f64,
+}
+
+impl Running {
+    pub(super) fn start(files: Vec<InputFile>, options: ReadOptions) -> Result<Self, Error> {
+        let tables = options.decode.tables.clone();
+        Self::start_unchecked(files, options, tables)
+    }
+
+    /// A reader that does not warn where its one table has no change in the input.
+    pub(super) fn start_table(files: Vec<InputFile>, options: ReadOptions) -> Result<Self, Error> {
+        Self::start_unchecked(files, options, TableFilter::default())
+    }
+
+    fn start_unchecked(
+        files: Vec<InputFile>,
+        options: ReadOptions,
+        tables: TableFilter,
+    ) -> Result<Self, Error> {
+        let reader = Reader::try_new(files, options)?;
+        Ok(Self { reader, tables, started: Instant::now(), warned: HashSet::new() })
+    }
+
+    /// Waits a moment for the next batch, without the interpreter's lock. Ctrl-C ends the wait.
+    pub(super) fn step(&mut self, py: Python<'_>) -> PyResult<Poll> {
+        let polled = py.detach(|| self.reader.poll(SIGNAL_CHECK));
+        self.warn(py)?;
+        let polled = polled?;
+        match polled {
+            Poll::Batch(_) => {}
+            Poll::End => self.warn_of_patterns(py)?,
+            Poll::Pending => py.check_signals()?,
+        }
+        Ok(polled)
+    }
+
+    /// The next batch.
+    pub(super) fn next(&mut self, py: Python<'_>) -> PyResult<Option<ChangeBatch>> {
+        loop {
+            match self.step(py)? {
+                Poll::Batch(batch) => return Ok(Some(batch)),
+                Poll::End => return Ok(None),
+                Poll::Pending => {}
+            }
+        }
+    }
+
+    pub(super) fn summary(&self) -> Summary {
+        Summary {
+            position: self.reader.position().map(|position| PyPosition((**position).clone())),
+            stats: self.reader.stats().clone(),
+            total_bytes: self.reader.total_bytes(),
+            seconds: self.started.elapsed().as_secs_f64(),
+        }
+    }
+
+    fn warn(&mut self, py: Python<'_>) -> PyResult<()> {
+        for message in self.reader.take_warnings() {
+            warn(py, &message)?;
+        }
+        let new: Vec<String> = self
+            .reader
+            .stats()
+            .zero_dates
+            .keys()
+            .filter(|column| !self.warned.contains(*column))
+            .cloned()
+            .collect();
+        for column in new {
+            let message = format!(
+                "{column} holds zero or partial dates, which become NULL (counted in stats()); \
+                 zero_dates='error' or 'text' of TypeOptions treats them otherwise"
+            );
+            self.warned.insert(column);
+            warn(py, &message)?;
+        }
+        Ok(())
+    }
+
+    fn warn_of_patterns(&mut self, py: Python<'_>) -> PyResult<()> {
+        let seen = self.reader.stats().tables.keys();
+        let unmatched = self.tables.unmatched(seen.map(|(database, table)| (&**database, &**table)));
+        for pattern in unmatched {
+            if self.warned.insert(pattern.to_owned()) {
+                warn(py, &format!("no change of a table that matches {pattern:?} in the input"))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Summary {
+    pub(super) fn position(&self) -> Option<PyPosition> {
+        self.position.clone()
+    }
+
+    /// `stats()` as Python gives it.
+    pub(super) fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let stats = &self.stats;
+        let dict = PyDict::new(py);
+        dict.set_item("bytes_read", stats.bytes_read)?;
+        dict.set_item("bytes_total", self.total_bytes)?;
+        dict.set_item("transactions", stats.transactions)?;
+        dict.set_item("rows_events", stats.rows_events)?;
+        dict.set_item("rows", stats.rows)?;
+        dict.set_item("batches", stats.batches)?;
+        dict.set_item("dropped_rows_events", stats.dropped_rows_events)?;
+        dict.set_item("zero_dates", stats.zero_dates.clone())?;
+        dict.set_item("seconds", self.seconds)?;
+        let time = |micros: i64| -> PyResult<Bound<'py, PyAny>> {
+            let datetime = py.import("datetime")?;
+            let utc = datetime.getattr("timezone")?.getattr("utc")?;
+            let epoch = datetime.getattr("datetime")?.call1((1970, 1, 1, 0, 0, 0, 0, utc))?;
+            let delta = datetime.getattr("timedelta")?.call1((0, 0, micros))?;
+            epoch.add(delta)
+        };
+        let (first, last) = stats.time_span.unzip();
+        dict.set_item("first_commit", first.map(time).transpose()?)?;
+        dict.set_item("last_commit", last.map(time).transpose()?)?;
+        let tables = PyDict::new(py);
+        for ((database, table), counts) in &stats.tables {
+            let entry = PyDict::new(py);
+            entry.set_item("inserts", counts.inserts)?;
+            entry.set_item("updates", counts.updates)?;
+            entry.set_item("deletes", counts.deletes)?;
+            entry.set_item("bytes", counts.bytes)?;
+            tables.set_item(format!("{database}.{table}"), entry)?;
+        }
+        dict.set_item("tables", tables)?;
+        Ok(dict)
+    }
+}
+
+impl PyBinlogReader {
+    pub(super) fn new(files: Vec<InputFile>, options: ReadOptions) -> Self {
+        Self(Mutex::new(State::Ready(files, Box::new(options))))
+    }
+
+    /// This reader's options for another input.
+    pub(super) fn over(
+        &self,
+        py: Python<'_>,
+        files: Vec<InputFile>,
+        start: Start,
+        stop: Stop,
+    ) -> PyResult<Self> {
+        let state = self.state(py);
+        let State::Ready(_, options) = &*state else {
+            return Err(Error::new(ErrorKind::Internal, "a reader that is at work already").into());
+        };
+        let mut options = (**options).clone();
+        (options.cut.start, options.cut.stop) = (start, stop);
+        // The files before the split's own are there for what they prepared.
+        options.cut.allow_gaps = true;
+        Ok(Self::new(files, options))
+    }
+
+    /// The state, waited for without the interpreter's lock.
+    fn state(&self, py: Python<'_>) -> MutexGuard<'_, State> {
+        // A thread that panicked with it has left nothing half done that matters here.
+        self.0.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn summary(&self, py: Python<'_>) -> PyResult<Option<Summary>> {
+        Ok(match &*self.state(py) {
+            State::Ready(..) => None,
+            State::Running(running) => Some(running.summary()),
+            State::Closed(summary) => summary.as_deref().cloned(),
+        })
+    }
+}
+
+#[pymethods]
+impl PyBinlogReader {
+    #[getter]
+    fn position(&self, py: Python<'_>) -> PyResult<Option<PyPosition>> {
+        Ok(self.summary(py)?.and_then(|summary| summary.position()))
+    }
+
+    #[getter]
+    fn closed(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(matches!(&*self.state(py), State::Closed(_)))
+    }
+
+    fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let empty = || Summary {
+            position: None,
+            stats: Stats::default(),
+            total_bytes: None,
+            seconds: 0.0,
+        };
+        self.summary(py)?.unwrap_or_else(empty).stats(py)
+    }
+
+    #[pyo3(signature = (name, *, schema=None, on_schema_change="error"))]
+    fn table(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        schema: Option<&Bound<'_, PyAny>>,
+        on_schema_change: &str,
+    ) -> PyResult<PyTableReader> {
+        let (database, table) = table_name(name)?;
+        let on_change = match on_schema_change {
+            "error" => OnSchemaChange::Error,
+            "conform" => OnSchemaChange::Conform,
+            other => {
+                let message = format!("on_schema_change must be 'error' or 'conform', not {other:?}");
+                return Err(Error::config(message).into());
+            }
+        };
+        let schema = schema.map(Schema::from_pyarrow_bound).transpose()?.map(Arc::new);
+        let mut state = self.state(py);
+        let State::Ready(files, options) = &mut *state else {
+            return Err(Error::config("table() must be called before the first batch is read").into());
+        };
+        let files = std::mem::take(files);
+        let mut options = (**options).clone();
+        options.decode.tables = TableFilter::exactly(database, table);
+        *state = State::Closed(None);
+        PyTableReader::start(files, options, name, schema, on_change)
+    }
+
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        let mut state = self.state(py);
+        let summary = match &*state {
+            State::Running(running) => Some(Box::new(running.summary())),
+            State::Closed(summary) => summary.clone(),
+            State::Ready(..) => None,
+        };
+        let before = std::mem::replace(&mut *state, State::Closed(summary));
+        // Its threads may wait for the interpreter's lock.
+        py.detach(|| drop(before));
+        Ok(())
+    }
+
+    fn __iter__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __next__(&self, py: Python<'_>) -> PyResult<Option<PyChangeBatch>> {
+        loop {
+            // Taken anew each time, so that stats() and close() of other threads have their turn.
+            let mut state = self.state(py);
+            if let State::Ready(files, options) = &mut *state {
+                let running = Running::start(std::mem::take(files), (**options).clone())?;
+                *state = State::Running(Box::new(running));
+            }
+            let State::Running(running) = &mut *state else {
+                return Err(Error::config("the reader is closed").into());
+            };
+            match running.step(py)? {
+                Poll::Batch(batch) => return Ok(Some(PyChangeBatch(batch))),
+                Poll::End => return Ok(None),
+                Poll::Pending => {}
+            }
+        }
+    }
+
+    fn __enter__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    #[pyo3(signature = (*_exception))]
+    fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, PyTuple>) -> PyResult<()> {
+        self.close(py)
+    }
+}
+
+impl Drop for PyBinlogReader {
+    fn drop(&mut self) {
+        let before = std::mem::replace(
+            self.0.get_mut().unwrap_or_else(PoisonError::into_inner),
+            State::Closed(None),
+        );
+        if matches!(before, State::Running(_)) {
+            drop_detached(before);
+        }
+    }
+}
+
+/// Drops what owns threads that may wait for the interpreter's lock.
+pub(super) fn drop_detached<T: Send>(value: T) {
+    let mut value = Some(value);
+    let detached = Python::try_attach(|py| py.detach(|| drop(value.take())));
+    if detached.is_none() {
+        drop(value);
+    }
+}
+
+/// How long a wait goes on before Ctrl-C is looked for.
+const SIGNAL_CHECK: Duration = Duration::from_millis(50);

@@ -1,0 +1,103 @@
+//! Ranges of files, for tasks that decode them apart from each other.
+
+use super::reader::PyBinlogReader;
+use crate::error::Error;
+use crate::source::{Split, link_splits as link, scan_splits as scan};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyTuple};
+use std::path::PathBuf;
+
+/// A range of one file between transaction ends.
+#[pyclass(name = "Split", module = "binarrow", frozen, from_py_object)]
+#[derive(Clone)]
+pub(super) struct PySplit(Split);
+
+#[pymethods]
+impl PySplit {
+    #[getter]
+    fn path(&self) -> &str {
+        &self.0.path
+    }
+
+    #[getter]
+    fn start(&self) -> Result<u64, Error> {
+        self.0.start_offset()
+    }
+
+    #[getter]
+    fn stop(&self) -> u64 {
+        self.0.stop
+    }
+
+    fn to_json(&self) -> PyResult<String> {
+        serde_json::to_string(&self.0).map_err(|error| Error::config(error.to_string()).into())
+    }
+
+    #[staticmethod]
+    fn from_json(text: &str) -> PyResult<Self> {
+        serde_json::from_str(text)
+            .map(Self)
+            .map_err(|error| Error::config(format!("not a stored split: {error}")).into())
+    }
+
+    fn __repr__(&self) -> PyResult<String> {
+        Ok(format!("<Split {} {}..{}>", self.0.path, self.0.start_offset()?, self.0.stop))
+    }
+
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
+        other.cast::<Self>().is_ok_and(|other| other.get().0 == self.0)
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let arguments = PyTuple::new(py, [self.to_json()?])?;
+        (py.get_type::<Self>().getattr("from_json")?, arguments).into_pyobject(py)
+    }
+}
+
+/// Cut one file into ranges at transaction ends, by headers.
+#[pyfunction]
+#[pyo3(signature = (path, *, target_bytes=67_108_864, place=1))]
+pub(super) fn scan_splits(
+    py: Python<'_>,
+    path: PathBuf,
+    target_bytes: u64,
+    place: u64,
+) -> PyResult<Vec<PySplit>> {
+    if target_bytes == 0 {
+        return Err(Error::config("target_bytes must be at least 1").into());
+    }
+    let splits = py.detach(|| scan(&path, place, target_bytes))?;
+    Ok(splits.into_iter().map(PySplit).collect())
+}
+
+/// Give every range the XA transactions that were prepared before it.
+#[pyfunction]
+pub(super) fn link_splits(splits: Vec<PySplit>) -> PyResult<Vec<PySplit>> {
+    let mut splits: Vec<Split> = splits.into_iter().map(|split| split.0).collect();
+    link(&mut splits)?;
+    Ok(splits.into_iter().map(PySplit).collect())
+}
+
+/// Read one range that `scan_splits` made.
+#[pyfunction]
+#[pyo3(signature = (split, *, options=None))]
+pub(super) fn read_split(
+    py: Python<'_>,
+    split: &PySplit,
+    options: Option<&Bound<'_, PyDict>>,
+) -> PyResult<PyBinlogReader> {
+    let keywords = match options {
+        Some(options) => options.copy()?,
+        None => PyDict::new(py),
+    };
+    if keywords.contains("start")? || keywords.contains("stop")? {
+        return Err(PyTypeError::new_err("a split has its own start and stop"));
+    }
+    let (files, start, stop) = split.0.input()?;
+    // The keywords are read where `read_binlog` reads them, so that the two never differ.
+    let read_binlog = py.import("binarrow._native")?.getattr("read_binlog")?;
+    let paths = PyList::new(py, [split.path()])?;
+    let reader = read_binlog.call((paths,), Some(&keywords))?;
+    reader.cast::<PyBinlogReader>()?.get().over(py, files, start, stop)
+}

@@ -1,0 +1,135 @@
+//! `TypeOptions`: how MySQL's types become Arrow's.
+
+use crate::columnar::{
+    Enumeration, Geometry, InvalidText, Json, Profile, Time, TypeOptions, ZeroDates,
+};
+use crate::error::Error;
+use pyo3::prelude::*;
+use pyo3::types::{IntoPyDict, PyDict, PyTuple};
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+/// How MySQL's types become Arrow's.
+#[pyclass(name = "TypeOptions", module = "binarrow", frozen, from_py_object)]
+#[derive(Clone, Copy)]
+pub(super) struct PyTypeOptions(pub(super) TypeOptions);
+
+#[pymethods]
+impl PyTypeOptions {
+    #[new]
+    #[pyo3(signature = (*, profile="native", zero_dates="null", json="text", time=None, geometry="ewkb", r#enum=None, invalid_text="error"))]
+    fn new(
+        profile: &str,
+        zero_dates: &str,
+        json: &str,
+        time: Option<&str>,
+        geometry: &str,
+        r#enum: Option<&str>,
+        invalid_text: &str,
+    ) -> Result<Self, Error> {
+        let mut options = TypeOptions::new(Profile::parse(profile)?);
+        options.zero_dates = ZeroDates::parse(zero_dates)?;
+        options.json = Json::parse(json)?;
+        options.geometry = Geometry::parse(geometry)?;
+        options.invalid_text = InvalidText::parse(invalid_text)?;
+        if let Some(time) = time {
+            options.time = Time::parse(time)?;
+        }
+        if let Some(enumeration) = r#enum {
+            options.enumeration = Enumeration::parse(enumeration)?;
+        }
+        if options.is_spark() && options.enumeration == Enumeration::Dictionary {
+            return Err(Error::config(
+                "profile='spark' cannot have enum='dictionary': Spark takes no dictionaries",
+            ));
+        }
+        Ok(Self(options))
+    }
+
+    #[getter]
+    fn profile(&self) -> &'static str {
+        self.0.profile.as_str()
+    }
+
+    #[getter]
+    fn zero_dates(&self) -> &'static str {
+        self.0.zero_dates.as_str()
+    }
+
+    #[getter]
+    fn json(&self) -> &'static str {
+        self.0.json.as_str()
+    }
+
+    #[getter]
+    fn time(&self) -> &'static str {
+        self.0.time.as_str()
+    }
+
+    #[getter]
+    fn geometry(&self) -> &'static str {
+        self.0.geometry.as_str()
+    }
+
+    #[getter]
+    fn r#enum(&self) -> &'static str {
+        self.0.enumeration.as_str()
+    }
+
+    #[getter]
+    fn invalid_text(&self) -> &'static str {
+        self.0.invalid_text.as_str()
+    }
+
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
+        other.cast::<Self>().is_ok_and(|other| other.get().0 == self.0)
+    }
+
+    fn __hash__(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.0.hash(&mut hasher);
+        hasher.finish()
+    }
+
+    fn __repr__(&self) -> String {
+        let words: Vec<_> =
+            self.words().iter().map(|(name, word)| format!("{name}='{word}'")).collect();
+        format!("TypeOptions({})", words.join(", "))
+    }
+
+    fn __getnewargs_ex__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(Bound<'py, PyTuple>, Bound<'py, PyDict>)> {
+        Ok((PyTuple::empty(py), self.words().into_py_dict(py)?))
+    }
+}
+
+impl PyTypeOptions {
+    fn words(&self) -> [(&'static str, &'static str); 7] {
+        [
+            ("profile", self.profile()),
+            ("zero_dates", self.zero_dates()),
+            ("json", self.json()),
+            ("time", self.time()),
+            ("geometry", self.geometry()),
+            ("enum", self.r#enum()),
+            ("invalid_text", self.invalid_text()),
+        ]
+    }
+}
+
+/// The `types` keyword: a profile's name or the whole value.
+#[derive(FromPyObject)]
+pub(super) enum TypesKeyword {
+    Options(PyTypeOptions),
+    Profile(String),
+}
+
+impl TypesKeyword {
+    pub(super) fn options(&self) -> Result<TypeOptions, Error> {
+        match self {
+            Self::Options(options) => Ok(options.0),
+            Self::Profile(profile) => Profile::parse(profile).map(TypeOptions::new),
+        }
+    }
+}
