@@ -1,6 +1,6 @@
 """The extension module: Rust behind every name here. Import from ``binarrow``, not from this module."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from os import PathLike
 from types import TracebackType
@@ -41,6 +41,21 @@ class UnsupportedEventError(BinarrowError):
 
 class SchemaError(BinarrowError):
     """The structure of a table is not known, or does not fit what was asked for."""
+
+class InputError(BinarrowError, OSError):
+    """A file or stream could not be read."""
+
+class MissingInputError(InputError, FileNotFoundError):
+    """There is no such file."""
+
+class ForbiddenInputError(InputError, PermissionError):
+    """The file may not be read."""
+
+class DirectoryInputError(InputError, IsADirectoryError):
+    """A directory stands where a file should."""
+
+class InternalError(BinarrowError, RuntimeError):
+    """A defect of binarrow; please report it."""
 
 class ConfigError(BinarrowError, ValueError):
     """The call asks for something that cannot be."""
@@ -120,7 +135,9 @@ class ChangeBatch:
     def schema(self) -> pa.Schema: ...
     def to_pyarrow(self) -> pa.RecordBatch:
         """The rows, without a copy."""
-    def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
+    def __arrow_c_array__(
+        self, requested_schema: object | None = None
+    ) -> tuple[object, object]: ...
     def __arrow_c_schema__(self) -> object: ...
     def __len__(self) -> int: ...
 
@@ -136,9 +153,10 @@ class BinlogReader:
     def stats(self) -> dict[str, Any]:
         """Counts so far.
 
-        ``bytes_read``, ``bytes_total`` (None where unknown), ``events``, ``transactions``, ``rows``, ``batches``,
-        ``dropped_rows_events``, ``zero_dates``, ``files``, ``seconds``, and ``tables``: a dict of
-        ``database.table`` to ``{"inserts", "updates", "deletes", "bytes"}``.
+        ``bytes_read``, ``bytes_total`` (None where unknown), ``transactions``, ``rows_events``, ``rows``,
+        ``batches``, ``dropped_rows_events``, ``zero_dates`` (by column), ``first_commit`` and ``last_commit``
+        (datetime or None), ``seconds``, and ``tables``: a dict of ``database.table`` to
+        ``{"inserts", "updates", "deletes", "bytes"}``. They cover what was handed out in whole segments.
         """
     def table(
         self,

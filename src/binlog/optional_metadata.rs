@@ -45,13 +45,14 @@ impl<'a> OptionalMetadata<'a> {
         while !reader.is_empty() {
             let number = usize::from(reader.u8("optional metadata type")?);
             let value = reader.lenenc_str("optional metadata")?;
-            if let Some(slot) = number.checked_sub(1).and_then(|index| metadata.fields.get_mut(index)) {
-                if slot.replace(value).is_some() {
-                    return Err(DecodeError::Invalid {
-                        what: "a second optional metadata field of one type",
-                        value: number as u64,
-                    });
-                }
+            if let Some(slot) =
+                number.checked_sub(1).and_then(|index| metadata.fields.get_mut(index))
+                && slot.replace(value).is_some()
+            {
+                return Err(DecodeError::Invalid {
+                    what: "a second optional metadata field of one type",
+                    value: number as u64,
+                });
             }
         }
         for (one, other) in [
@@ -129,11 +130,13 @@ impl<'a> OptionalMetadata<'a> {
             field.finish("VECTOR_DIMENSIONALITY")?;
         }
         if let Some(field) = self.field(SET_STR_VALUE) {
-            let sets = columns.iter_mut().filter(|c| matches!(c.column_type, ColumnType::Set { .. }));
+            let sets =
+                columns.iter_mut().filter(|c| matches!(c.column_type, ColumnType::Set { .. }));
             apply_members(field, sets, MAX_SET_MEMBERS, "SET_STR_VALUE")?;
         }
         if let Some(field) = self.field(ENUM_STR_VALUE) {
-            let enums = columns.iter_mut().filter(|c| matches!(c.column_type, ColumnType::Enum { .. }));
+            let enums =
+                columns.iter_mut().filter(|c| matches!(c.column_type, ColumnType::Enum { .. }));
             apply_members(field, enums, MAX_ENUM_MEMBERS, "ENUM_STR_VALUE")?;
         }
         for (number, has_prefix) in [(SIMPLE_PRIMARY_KEY, false), (PRIMARY_KEY_WITH_PREFIX, true)] {
@@ -159,7 +162,11 @@ fn apply_bits<'c>(
     let bits = MsbBitmap(field.rest());
     for (index, column) in columns.enumerate() {
         if index >= bits.0.len() * 8 {
-            return Err(DecodeError::UnexpectedEnd { what, needed: index / 8 + 1, left: bits.0.len() });
+            return Err(DecodeError::UnexpectedEnd {
+                what,
+                needed: index / 8 + 1,
+                left: bits.0.len(),
+            });
         }
         set(column, bits.get(index));
     }
@@ -233,7 +240,9 @@ fn apply_members<'c>(
     for column in columns {
         let count = field.lenenc_len(what)?;
         if count > limit || count > field.left() {
-            return Err(DecodeError::Limit { what, value: count as u64, limit: limit as u64 }.into());
+            return Err(
+                DecodeError::Limit { what, value: count as u64, limit: limit as u64 }.into()
+            );
         }
         // Where the log does not tell the character set, the members cannot be read, nor need they be.
         let charset = column.collation.map(Collation::charset);
@@ -247,7 +256,8 @@ fn apply_members<'c>(
                     .decode(bytes, "ENUM or SET member")
                     .map_err(|error| {
                         let name = column.name.as_deref().unwrap_or("?");
-                        Error::from(error).context(format_args!("column {name}, {}", charset.name()))
+                        Error::from(error)
+                            .context(format_args!("column {name}, {}", charset.name()))
                     })?
                     .into(),
             };

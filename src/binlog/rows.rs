@@ -58,10 +58,9 @@ impl<'a> RowsEvent<'a> {
         let flags = reader.u16("rows event flags")?;
         if event_type.is_rows_v2() {
             let len = usize::from(reader.u16("extra row info length")?);
-            let len = len.checked_sub(2).ok_or(DecodeError::Invalid {
-                what: "extra row info length",
-                value: len as u64,
-            })?;
+            let len = len
+                .checked_sub(2)
+                .ok_or(DecodeError::Invalid { what: "extra row info length", value: len as u64 })?;
             check_extra_row_info(reader.sub(len, "extra row info")?, kind)?;
         }
         let width = reader.lenenc_len("column count")?;
@@ -82,10 +81,9 @@ fn check_extra_row_info(mut info: Reader<'_>, kind: RowsKind) -> Result<()> {
         match info.u8("extra row info type")? {
             0 => {
                 let len = usize::from(info.u8("NDB info length")?);
-                let len = len.checked_sub(1).ok_or(DecodeError::Invalid {
-                    what: "NDB info length",
-                    value: len as u64,
-                })?;
+                let len = len
+                    .checked_sub(1)
+                    .ok_or(DecodeError::Invalid { what: "NDB info length", value: len as u64 })?;
                 info.take(len, "NDB info")?;
             }
             1 => {
@@ -107,7 +105,8 @@ mod tests {
     #[test]
     fn write_rows_of_seed_001() {
         let body = [
-            0x8c, 0, 0, 0, 0, 0, 1, 0, 2, 0, 3, 0xff, 4, 1, 0, 0, 0, 5, 0x61, 0x70, 0x70, 0x6c, 0x65,
+            0x8c, 0, 0, 0, 0, 0, 1, 0, 2, 0, 3, 0xff, 4, 1, 0, 0, 0, 5, 0x61, 0x70, 0x70, 0x6c,
+            0x65,
         ];
         let event = RowsEvent::decode(&body, EventType(30), 6).unwrap();
         assert_eq!((event.table_id, event.flags, event.width), (140, STMT_END, 3));
@@ -121,6 +120,8 @@ mod tests {
     fn partition_info_is_passed_over() {
         let body = [1, 0, 0, 0, 0, 0, 0, 0, 7, 0, 1, 3, 0, 4, 0, 1, 1, 1];
         assert!(RowsEvent::decode(&body, EventType(31), 6).is_ok());
-        assert!(RowsEvent::decode(&[1, 0, 0, 0, 0, 0, 0, 0, 3, 0, 1, 3], EventType(30), 6).is_err());
+        assert!(
+            RowsEvent::decode(&[1, 0, 0, 0, 0, 0, 0, 0, 3, 0, 1, 3], EventType(30), 6).is_err()
+        );
     }
 }

@@ -60,7 +60,16 @@ impl<'a> TableMap<'a> {
         let types = reader.take(column_count, "column types")?;
         let metadata = reader.lenenc_str("column metadata")?;
         let nullable = Bitmap(reader.take(Bitmap::byte_count(column_count), "nullable bits")?);
-        Ok(Self { table_id, flags, database, table, types, metadata, nullable, optional: reader.rest() })
+        Ok(Self {
+            table_id,
+            flags,
+            database,
+            table,
+            types,
+            metadata,
+            nullable,
+            optional: reader.rest(),
+        })
     }
 
     /// The table's structure, with all that the event says of it.
@@ -69,8 +78,11 @@ impl<'a> TableMap<'a> {
         let mut primary_key = Vec::new();
         // Servers before MySQL 8.0.1 and MariaDB 10.5 may leave junk here.
         if format.optional_metadata_reliable() {
-            OptionalMetadata::decode(self.optional)?
-                .apply(&mut columns, &mut primary_key, format.is_mariadb)?;
+            OptionalMetadata::decode(self.optional)?.apply(
+                &mut columns,
+                &mut primary_key,
+                format.is_mariadb,
+            )?;
         }
         Ok(TableSchema {
             database: text(self.database, "database name")?,
@@ -173,7 +185,10 @@ fn column_type(code: u8, metadata: &mut Reader<'_>) -> Result<ColumnType> {
         246 => {
             let [precision, scale] = metadata.array(META)?;
             if !(1..=65).contains(&precision) || scale > precision || scale > 38 {
-                return bad("DECIMAL precision and scale", u64::from(precision) << 8 | u64::from(scale));
+                return bad(
+                    "DECIMAL precision and scale",
+                    u64::from(precision) << 8 | u64::from(scale),
+                );
             }
             ColumnType::Decimal { precision, scale }
         }
@@ -222,8 +237,8 @@ mod tests {
 
     /// The Table_map body of seed 001: `zhjwpku`.`t` (INT, VARCHAR(20) utf8mb4, DATE NULL).
     const SEED: &[u8] = &[
-        0x8c, 0, 0, 0, 0, 0, 1, 0, 7, b'z', b'h', b'j', b'w', b'p', b'k', b'u', 0, 1, b't', 0, 3, 3,
-        0x0f, 0x0a, 2, 0x50, 0, 4, 1, 1, 0, 2, 3, 0xfc, 0xff, 0,
+        0x8c, 0, 0, 0, 0, 0, 1, 0, 7, b'z', b'h', b'j', b'w', b'p', b'k', b'u', 0, 1, b't', 0, 3,
+        3, 0x0f, 0x0a, 2, 0x50, 0, 4, 1, 1, 0, 2, 3, 0xfc, 0xff, 0,
     ];
 
     #[test]

@@ -171,7 +171,8 @@ impl GroupTracker {
             return Ok(Verdict::Opens);
         }
         let Some(group) = &mut self.group else {
-            let transaction = Transaction { start: offset, commit_timestamp: header_time, server_id };
+            let transaction =
+                Transaction { start: offset, commit_timestamp: header_time, server_id };
             return self.outside(event, transaction);
         };
         Ok(match event {
@@ -184,13 +185,14 @@ impl GroupTracker {
             GroupEvent::XaPrepare { one_phase: true, .. } => Verdict::Ends(Outcome::Committed),
             GroupEvent::XaPrepare { xid, .. } => Verdict::Ends(Outcome::Prepared(xid)),
             GroupEvent::Rows { statement_end } => {
-                group.rows_events = group.rows_events.checked_add(1).filter(|n| *n <= MAX_ROWS_EVENTS).ok_or(
-                    DecodeError::Limit {
-                        what: "rows events in one transaction",
-                        value: u64::from(group.rows_events) + 1,
-                        limit: u64::from(MAX_ROWS_EVENTS),
-                    },
-                )?;
+                group.rows_events =
+                    group.rows_events.checked_add(1).filter(|n| *n <= MAX_ROWS_EVENTS).ok_or(
+                        DecodeError::Limit {
+                            what: "rows events in one transaction",
+                            value: u64::from(group.rows_events) + 1,
+                            limit: u64::from(MAX_ROWS_EVENTS),
+                        },
+                    )?;
                 match statement_end && !group.explicit {
                     true => Verdict::Ends(Outcome::Committed),
                     false => Verdict::Inside,
@@ -284,7 +286,8 @@ impl Group {
     }
 
     fn undo_to(&mut self, name: &[u8], offset: u64) -> Result<(), Error> {
-        let Some(index) = self.savepoints.iter().position(|savepoint| savepoint.name == name) else {
+        let Some(index) = self.savepoints.iter().position(|savepoint| savepoint.name == name)
+        else {
             // Nothing was logged before the savepoint, so the savepoint was not: all of the group is undone.
             if self.savepoints.is_empty() && self.rows_events == 0 {
                 return Ok(());

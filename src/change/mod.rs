@@ -5,5 +5,7 @@
 mod group;
 mod table_filter;
 
-pub use group::{Group, GroupEvent, GroupGtid, GroupTracker, Outcome, Transaction, Undone, Verdict};
+pub use group::{
+    Group, GroupEvent, GroupGtid, GroupTracker, Outcome, Transaction, Undone, Verdict,
+};
 pub use table_filter::TableFilter;

@@ -37,15 +37,21 @@ impl TableFilter {
 
     /// Whether rows of the table are wanted.
     pub fn accepts(&self, database: &str, table: &str) -> bool {
-        (self.include.is_empty() || self.include.iter().any(|pattern| pattern.matches(database, table)))
+        (self.include.is_empty()
+            || self.include.iter().any(|pattern| pattern.matches(database, table)))
             && !self.exclude.iter().any(|pattern| pattern.matches(database, table))
     }
 
     /// The patterns to take that match none of `tables`.
-    pub fn unmatched<'t>(&self, tables: impl Iterator<Item = (&'t str, &'t str)> + Clone) -> Vec<&str> {
+    pub fn unmatched<'t>(
+        &self,
+        tables: impl Iterator<Item = (&'t str, &'t str)> + Clone,
+    ) -> Vec<&str> {
         self.include
             .iter()
-            .filter(|pattern| !tables.clone().any(|(database, table)| pattern.matches(database, table)))
+            .filter(|pattern| {
+                !tables.clone().any(|(database, table)| pattern.matches(database, table))
+            })
             .map(|pattern| pattern.text.as_str())
             .collect()
     }
@@ -82,7 +88,9 @@ fn matches_glob(mut pattern: &[u8], mut text: &[u8]) -> bool {
                 (pattern, text) = (p_rest, t_rest);
             }
             (None, None) => return true,
-            _ => match retry.and_then(|(after, from)| from.split_first().map(|(_, rest)| (after, rest))) {
+            _ => match retry
+                .and_then(|(after, from)| from.split_first().map(|(_, rest)| (after, rest)))
+            {
                 Some((after, rest)) => {
                     (pattern, text) = (after, rest);
                     retry = Some((after, rest));
@@ -109,7 +117,11 @@ mod tests {
             ("a*b*c", "aXbYbZc", true),
             ("a*b*c", "aXbYbZ", false),
         ] {
-            assert_eq!(matches_glob(pattern.as_bytes(), text.as_bytes()), expected, "{pattern} {text}");
+            assert_eq!(
+                matches_glob(pattern.as_bytes(), text.as_bytes()),
+                expected,
+                "{pattern} {text}"
+            );
         }
     }
 

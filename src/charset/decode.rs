@@ -20,7 +20,12 @@ impl Charset {
                 out.extend_from_slice(bytes);
             }
             Some(Transcoding::Latin1) => latin1_into(bytes, out),
-            None => return Err(DecodeError::Unsupported { what: "text of this character set", value: 0 }),
+            None => {
+                return Err(DecodeError::Unsupported {
+                    what: "text of this character set",
+                    value: 0,
+                });
+            }
         }
         Ok(())
     }

@@ -8,5 +8,5 @@
 mod collation;
 mod decode;
 
-pub(crate) use decode::latin1_into;
 pub use collation::{Charset, Collation, Transcoding};
+pub(crate) use decode::latin1_into;

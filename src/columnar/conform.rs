@@ -68,10 +68,10 @@ impl Conform {
     }
 
     fn sources(&mut self, schema: &SchemaRef) -> Vec<Option<usize>> {
-        if let Some((seen, sources)) = &self.plan {
-            if Arc::ptr_eq(seen, schema) {
-                return sources.clone();
-            }
+        if let Some((seen, sources)) = &self.plan
+            && Arc::ptr_eq(seen, schema)
+        {
+            return sources.clone();
         }
         let sources: Vec<_> =
             self.target.fields().iter().map(|field| schema.index_of(field.name()).ok()).collect();
@@ -88,9 +88,11 @@ impl Conform {
 /// Names and types in order; metadata may differ.
 fn same_columns(one: &SchemaRef, other: &SchemaRef) -> bool {
     one.fields().len() == other.fields().len()
-        && one.fields().iter().zip(other.fields()).all(|(a, b)| {
-            a.name() == b.name() && a.data_type().equals_datatype(b.data_type())
-        })
+        && one
+            .fields()
+            .iter()
+            .zip(other.fields())
+            .all(|(a, b)| a.name() == b.name() && a.data_type().equals_datatype(b.data_type()))
 }
 
 fn widen(column: &ArrayRef, field: &Field) -> Result<ArrayRef, Error> {
@@ -164,7 +166,12 @@ fn difference(found: &SchemaRef, wanted: &SchemaRef) -> String {
         .filter_map(|field| {
             let other = found.field_with_name(field.name()).ok()?;
             (!other.data_type().equals_datatype(field.data_type())).then(|| {
-                format!("{} is {} instead of {}", field.name(), other.data_type(), field.data_type())
+                format!(
+                    "{} is {} instead of {}",
+                    field.name(),
+                    other.data_type(),
+                    field.data_type()
+                )
             })
         })
         .collect();

@@ -3,9 +3,7 @@
 //! Names and values are those of Delta Lake's change data feed.
 
 use crate::error::Error;
-use arrow_array::{
-    ArrayRef, Int64Array, StringArray, TimestampMicrosecondArray,
-};
+use arrow_array::{ArrayRef, Int64Array, StringArray, TimestampMicrosecondArray};
 use arrow_buffer::{Buffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{DataType, Field, TimeUnit};
 use std::sync::Arc;

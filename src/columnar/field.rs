@@ -20,10 +20,11 @@ pub(super) fn field(
     };
     put("mysql.type", column.sql_type());
     put("mysql.nullable", column.nullable.to_string());
-    if column.column_type.is_numeric() && column.column_type != ColumnType::Year {
-        if let Some(unsigned) = column.unsigned {
-            put("mysql.unsigned", unsigned.to_string());
-        }
+    if column.column_type.is_numeric()
+        && column.column_type != ColumnType::Year
+        && let Some(unsigned) = column.unsigned
+    {
+        put("mysql.unsigned", unsigned.to_string());
     }
     if let Some(collation) = column.collation {
         put("mysql.charset", collation.charset().name().to_owned());

@@ -84,9 +84,8 @@ impl TableBuilder {
     /// Appends all rows of an event, or none of them and the error.
     pub fn append(&mut self, event: &RowsEvent<'_>, stamp: &Stamp<'_>) -> Result<RowCounts, Error> {
         let first_row = self.rows();
-        let appended = self.append_rows(event, stamp).and_then(|counts| {
-            self.seal().map(|()| counts)
-        });
+        let appended =
+            self.append_rows(event, stamp).and_then(|counts| self.seal().map(|()| counts));
         match appended {
             Ok(counts) => {
                 self.envelope.end_event(stamp);
@@ -125,7 +124,11 @@ impl TableBuilder {
             .filter(|(_, count)| *count > 0)
     }
 
-    fn append_rows(&mut self, event: &RowsEvent<'_>, stamp: &Stamp<'_>) -> Result<RowCounts, Error> {
+    fn append_rows(
+        &mut self,
+        event: &RowsEvent<'_>,
+        stamp: &Stamp<'_>,
+    ) -> Result<RowCounts, Error> {
         let width = self.columns.len();
         if event.width != width {
             return Err(Error::malformed(format!(
@@ -147,12 +150,14 @@ impl TableBuilder {
         loop {
             match event.kind {
                 RowsKind::Write => {
-                    self.append_image(&mut rows, &before).map_err(|error| self.cell_error(error))?;
+                    self.append_image(&mut rows, &before)
+                        .map_err(|error| self.cell_error(error))?;
                     self.append_envelope(ChangeType::Insert, ordinal, &before);
                     counts.inserts += 1;
                 }
                 RowsKind::Delete => {
-                    self.append_image(&mut rows, &before).map_err(|error| self.cell_error(error))?;
+                    self.append_image(&mut rows, &before)
+                        .map_err(|error| self.cell_error(error))?;
                     self.append_envelope(ChangeType::Delete, ordinal, &before);
                     counts.deletes += 1;
                 }

@@ -57,7 +57,11 @@ impl TablePlan {
         Self::of_table(table, format.is_mariadb, options)
     }
 
-    fn of_table(table: TableSchema, is_mariadb: bool, options: &PlanOptions) -> Result<Self, Error> {
+    fn of_table(
+        table: TableSchema,
+        is_mariadb: bool,
+        options: &PlanOptions,
+    ) -> Result<Self, Error> {
         let in_table = |error: Error| error.context(format_args!("table {}", table.full_name()));
         let mut fields = Vec::with_capacity(table.columns.len() + options.envelope.columns.len());
         for (index, column) in table.columns.iter().enumerate() {

@@ -11,13 +11,19 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
 
 /// What `__arrow_c_schema__` gives.
-pub(super) fn schema_capsule<'py>(py: Python<'py>, schema: &Schema) -> PyResult<Bound<'py, PyCapsule>> {
+pub(super) fn schema_capsule<'py>(
+    py: Python<'py>,
+    schema: &Schema,
+) -> PyResult<Bound<'py, PyCapsule>> {
     let schema = FFI_ArrowSchema::try_from(schema).map_err(internal)?;
     PyCapsule::new_with_value(py, schema, c"arrow_schema")
 }
 
 /// What `__arrow_c_array__` gives: schema and array.
-pub(super) fn array_capsules<'py>(py: Python<'py>, batch: &RecordBatch) -> PyResult<Bound<'py, PyTuple>> {
+pub(super) fn array_capsules<'py>(
+    py: Python<'py>,
+    batch: &RecordBatch,
+) -> PyResult<Bound<'py, PyTuple>> {
     let schema = schema_capsule(py, batch.schema_ref())?;
     let array = FFI_ArrowArray::new(&StructArray::from(batch.clone()).to_data());
     let array = PyCapsule::new_with_value(py, array, c"arrow_array")?;

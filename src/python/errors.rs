@@ -2,8 +2,8 @@
 
 use crate::error::{Error, ErrorKind};
 use pyo3::exceptions::{
-    PyException, PyFileNotFoundError, PyIsADirectoryError, PyOSError, PyPermissionError, PyRuntimeError, PyUserWarning,
-    PyValueError,
+    PyException, PyFileNotFoundError, PyIsADirectoryError, PyOSError, PyPermissionError,
+    PyRuntimeError, PyUserWarning, PyValueError,
 };
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -45,10 +45,12 @@ impl Classes {
         for name in ["file", "offset", "event_type"] {
             base.bind(py).setattr(name, py.None())?;
         }
-        let under = |name: &str, parent: &Py<PyType>, builtin: Option<Bound<'_, PyType>>, doc: &str| {
-            let bases: Vec<_> = std::iter::once(parent.bind(py).clone()).chain(builtin).collect();
-            class(name, &bases, doc)
-        };
+        let under =
+            |name: &str, parent: &Py<PyType>, builtin: Option<Bound<'_, PyType>>, doc: &str| {
+                let bases: Vec<_> =
+                    std::iter::once(parent.bind(py).clone()).chain(builtin).collect();
+                class(name, &bases, doc)
+            };
         let malformed = under(
             "MalformedBinlogError",
             &base,

@@ -17,9 +17,11 @@ pub(super) fn inspect(
     verify_checksum: bool,
 ) -> PyResult<PyEventReader> {
     let place = |text: Option<&str>| -> Result<Option<(String, u64)>, Error> {
-        text.map(|text| Position::parse(text).map(|position| (position.file, position.offset))).transpose()
+        text.map(|text| Position::parse(text).map(|position| (position.file, position.offset)))
+            .transpose()
     };
-    let list = EventList::new(inputs(source)?, verify_checksum).between(place(start)?, place(stop)?)?;
+    let list =
+        EventList::new(inputs(source)?, verify_checksum).between(place(start)?, place(stop)?)?;
     Ok(PyEventReader(Mutex::new(list)))
 }
 

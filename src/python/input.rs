@@ -33,7 +33,11 @@ pub(super) fn paths(source: &Bound<'_, PyAny>) -> PyResult<Vec<PathBuf>> {
     for file in inputs(source)? {
         match file.source {
             InputSource::Path(path) => paths.push(path),
-            _ => return Err(PyTypeError::new_err("a path, a glob, a directory or a list of them is needed")),
+            _ => {
+                return Err(PyTypeError::new_err(
+                    "a path, a glob, a directory or a list of them is needed",
+                ));
+            }
         }
     }
     Ok(paths)
@@ -57,7 +61,8 @@ fn add(item: &Bound<'_, PyAny>, files: &mut Vec<InputFile>) -> PyResult<()> {
         return Ok(());
     }
     if item.hasattr("read")? {
-        let name = item.getattr("name").and_then(|name| name.extract::<String>()).unwrap_or_default();
+        let name =
+            item.getattr("name").and_then(|name| name.extract::<String>()).unwrap_or_default();
         let seekable = match item.getattr("seekable") {
             Ok(seekable) => seekable.call0()?.is_truthy()?,
             Err(_) => item.hasattr("seek")?,
@@ -93,15 +98,19 @@ struct PyFile {
 
 impl PyFile {
     fn with<T>(&self, call: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<T>) -> io::Result<T> {
-        Python::try_attach(|py| call(self.file.bind(py)).map_err(|error| io::Error::other(error.to_string())))
-            .unwrap_or_else(|| Err(io::Error::other("the interpreter ends")))
+        Python::try_attach(|py| {
+            call(self.file.bind(py)).map_err(|error| io::Error::other(error.to_string()))
+        })
+        .unwrap_or_else(|| Err(io::Error::other("the interpreter ends")))
     }
 
     fn read_bytes(&self, buffer: &mut [u8]) -> io::Result<usize> {
         self.with(|file| {
             let read = file.call_method1("read", (buffer.len(),))?;
             let Ok(bytes) = read.cast::<PyBytes>() else {
-                return Err(PyTypeError::new_err("read() gave no bytes: the file must be opened in binary mode"));
+                return Err(PyTypeError::new_err(
+                    "read() gave no bytes: the file must be opened in binary mode",
+                ));
             };
             let bytes = bytes.as_bytes();
             let len = bytes.len().min(buffer.len());
@@ -130,7 +139,7 @@ impl Input for PyFile {
         Ok(count)
     }
 
-    fn len(&mut self) -> io::Result<Option<u64>> {
+    fn size(&mut self) -> io::Result<Option<u64>> {
         Ok(None)
     }
 }

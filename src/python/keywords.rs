@@ -54,7 +54,7 @@ impl<'py> FromPyObject<'_, 'py> for Place {
             return Err(pyo3::exceptions::PyTypeError::new_err(message));
         };
         if is_gtid_set(&text) {
-            return Ok(Self::Gtids(text.parse().map_err(Error::from)?));
+            return Ok(Self::Gtids(text.parse()?));
         }
         Ok(Self::Position(Box::new(Position::parse(&text)?)))
     }
@@ -63,7 +63,8 @@ impl<'py> FromPyObject<'_, 'py> for Place {
 /// Whether text begins like a GTID set: a UUID, or MariaDB's domain-server-sequence.
 fn is_gtid_set(text: &str) -> bool {
     let head = text.trim_start();
-    let hex = |part: &str, len: usize| part.len() == len && part.bytes().all(|b| b.is_ascii_hexdigit());
+    let hex =
+        |part: &str, len: usize| part.len() == len && part.bytes().all(|b| b.is_ascii_hexdigit());
     let mysql = head.split(':').next().is_some_and(|uuid| {
         let parts: Vec<&str> = uuid.trim().split('-').collect();
         matches!(parts.as_slice(), [a, b, c, d, e] if hex(a, 8) && hex(b, 4) && hex(c, 4) && hex(d, 4) && hex(e, 12))
@@ -105,7 +106,8 @@ impl Keywords {
             return Err(Error::config("tables is empty: leave it out to read all tables").into());
         }
         let exclude = self.exclude_tables.map(Patterns::into_vec).unwrap_or_default();
-        let plan = plan_options(self.types, self.envelope, self.envelope_prefix, &self.column_names)?;
+        let plan =
+            plan_options(self.types, self.envelope, self.envelope_prefix, &self.column_names)?;
         let emit_uncommitted = word("uncommitted", &self.uncommitted, ["skip", "emit"])? == "emit";
         let allow_gaps = word("gaps", &self.gaps, ["error", "allow"])? == "allow";
         let end_at_commit = match &self.batch_end {
@@ -188,7 +190,11 @@ pub(super) fn plan_options(
     })
 }
 
-fn word<'w, const N: usize>(keyword: &str, given: &'w str, words: [&str; N]) -> Result<&'w str, Error> {
+fn word<'w, const N: usize>(
+    keyword: &str,
+    given: &'w str,
+    words: [&str; N],
+) -> Result<&'w str, Error> {
     match words.contains(&given) {
         true => Ok(given),
         false => Err(Error::config(format!("{keyword} must be one of {words:?}, not {given:?}"))),

@@ -207,7 +207,8 @@ impl Running {
 
     fn warn_of_patterns(&mut self, py: Python<'_>) -> PyResult<()> {
         let seen = self.reader.stats().tables.keys();
-        let unmatched = self.tables.unmatched(seen.map(|(database, table)| (&**database, &**table)));
+        let unmatched =
+            self.tables.unmatched(seen.map(|(database, table)| (&**database, &**table)));
         for pattern in unmatched {
             if self.warned.insert(pattern.to_owned()) {
                 warn(py, &format!("no change of a table that matches {pattern:?} in the input"))?;
@@ -311,12 +312,8 @@ impl PyBinlogReader {
     }
 
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let empty = || Summary {
-            position: None,
-            stats: Stats::default(),
-            total_bytes: None,
-            seconds: 0.0,
-        };
+        let empty =
+            || Summary { position: None, stats: Stats::default(), total_bytes: None, seconds: 0.0 };
         self.summary(py)?.unwrap_or_else(empty).stats(py)
     }
 
@@ -333,14 +330,17 @@ impl PyBinlogReader {
             "error" => OnSchemaChange::Error,
             "conform" => OnSchemaChange::Conform,
             other => {
-                let message = format!("on_schema_change must be 'error' or 'conform', not {other:?}");
+                let message =
+                    format!("on_schema_change must be 'error' or 'conform', not {other:?}");
                 return Err(Error::config(message).into());
             }
         };
         let schema = schema.map(Schema::from_pyarrow_bound).transpose()?.map(Arc::new);
         let mut state = self.state(py);
         let State::Ready(files, options) = &mut *state else {
-            return Err(Error::config("table() must be called before the first batch is read").into());
+            return Err(
+                Error::config("table() must be called before the first batch is read").into()
+            );
         };
         let files = std::mem::take(files);
         let mut options = (**options).clone();

@@ -95,11 +95,12 @@ impl State {
         let Some(batch) = batch else { return Ok(None) };
         let Some(conform) = &mut self.conform else { return Ok(Some(batch)) };
         let name = &self.name;
-        let conformed = conform
-            .apply(&batch)
-            .map_err(|error| error.context(format_args!("table {name}")))?;
+        let conformed =
+            conform.apply(&batch).map_err(|error| error.context(format_args!("table {name}")))?;
         for column in conform.take_dropped() {
-            let message = format!("table {name}: the column {column} is not in the wanted schema and is dropped");
+            let message = format!(
+                "table {name}: the column {column} is not in the wanted schema and is dropped"
+            );
             warn(py, &message)?;
         }
         Ok(Some(conformed))

@@ -1,9 +1,9 @@
 //! Every event of files, as they stand there: what `inspect` shows.
 
 use crate::binlog::{
-    CHECKSUM_LEN, ENCRYPTED_MAGIC, EventHeader, EventType, FormatDescription, GtidEvent, Incident, MAGIC,
-    MariadbGtidEvent, MariadbGtidList, PreviousGtids, Query, Rotate, RowsEvent, RowsQuery, TableMap,
-    TransactionPayload, XaPrepare, XidEvent,
+    CHECKSUM_LEN, ENCRYPTED_MAGIC, EventHeader, EventType, FormatDescription, GtidEvent, Incident,
+    MAGIC, MariadbGtidEvent, MariadbGtidList, PreviousGtids, Query, Rotate, RowsEvent, RowsQuery,
+    TableMap, TransactionPayload, XaPrepare, XidEvent,
 };
 use crate::error::{DecodeError, Error, Result};
 use crate::source::{InputFile, Payload, RawEvent, Window, event_body, verify_crc};
@@ -89,7 +89,8 @@ impl EventList {
                     file: Arc::clone(event.file),
                     offset: event.offset,
                     header: *event.header,
-                    info: describe(event).unwrap_or_else(|error| format!("cannot be read: {error}")),
+                    info: describe(event)
+                        .unwrap_or_else(|error| format!("cannot be read: {error}")),
                     compressed: event.compressed,
                 });
                 Ok(true)
@@ -153,7 +154,8 @@ impl EventList {
         match window.magic()? {
             MAGIC => {}
             ENCRYPTED_MAGIC => {
-                return Err(Error::unsupported("the file is encrypted (binlog_encryption=ON)").in_file(&name));
+                return Err(Error::unsupported("the file is encrypted (binlog_encryption=ON)")
+                    .in_file(&name));
             }
             _ => {
                 let message = "not a binary log: the file does not start with fe 62 69 6e";
@@ -161,14 +163,15 @@ impl EventList {
             }
         }
         let mut open = OpenFile { name, window, format: None, tables: HashMap::new() };
-        if let Some((file, offset)) = &self.start {
-            if **file == *open.name && *offset > open.window.offset() {
-                let first = open.window.offset();
-                let name = Arc::clone(&open.name);
-                open.see(first, false, &mut self.unpacked, &mut |_| Ok(true))
-                    .map_err(|error| error.in_file(&name))?;
-                open.window.jump(*offset);
-            }
+        if let Some((file, offset)) = &self.start
+            && **file == *open.name
+            && *offset > open.window.offset()
+        {
+            let first = open.window.offset();
+            let name = Arc::clone(&open.name);
+            open.see(first, false, &mut self.unpacked, &mut |_| Ok(true))
+                .map_err(|error| error.in_file(&name))?;
+            open.window.jump(*offset);
         }
         self.open = Some(open);
         Ok(true)
@@ -203,7 +206,9 @@ impl OpenFile {
             self.format = Some(format);
         }
         let Some(format) = &self.format else {
-            return Err(located(Error::malformed("the file does not begin with a format description")));
+            return Err(located(Error::malformed(
+                "the file does not begin with a format description",
+            )));
         };
         if verify_checksum {
             verify_crc(event, format.checksum).map_err(located)?;
@@ -222,12 +227,21 @@ impl OpenFile {
             SeenEvent { file, offset, header: &header, body, format, tables, compressed: false };
         let go_on = visit(&seen).map_err(located)?;
         if go_on && header.event_type == EventType::TRANSACTION_PAYLOAD {
-            let payload = TransactionPayload::decode(body).map_err(|error| located(error.into()))?;
+            let payload =
+                TransactionPayload::decode(body).map_err(|error| located(error.into()))?;
             Payload::unpack(payload, unpacked)
                 .and_then(|payload| {
                     payload.for_each(|inner, body, _| {
                         learn_table(tables, inner, body, format);
-                        visit(&SeenEvent { file, offset, header: inner, body, format, tables, compressed: true })
+                        visit(&SeenEvent {
+                            file,
+                            offset,
+                            header: inner,
+                            body,
+                            format,
+                            tables,
+                            compressed: true,
+                        })
                     })
                 })
                 .map_err(located)?;
@@ -297,7 +311,9 @@ fn describe(event: &SeenEvent<'_>) -> Result<String, DecodeError> {
             format!("XA PREPARE {}{}", event.xid, if event.one_phase { " ONE PHASE" } else { "" })
         }
         E::ROWS_QUERY => String::from_utf8_lossy(RowsQuery::decode(body)?.sql).into_owned(),
-        E::MARIADB_ANNOTATE_ROWS => String::from_utf8_lossy(RowsQuery::annotate(body).sql).into_owned(),
+        E::MARIADB_ANNOTATE_ROWS => {
+            String::from_utf8_lossy(RowsQuery::annotate(body).sql).into_owned()
+        }
         E::TABLE_MAP => {
             let map = TableMap::decode(body, event.format.table_id_width(E::TABLE_MAP))?;
             let name = event.tables.get(&map.table_id).map_or("?", String::as_str);
@@ -315,7 +331,9 @@ fn describe(event: &SeenEvent<'_>) -> Result<String, DecodeError> {
             let name = event.tables.get(&table_id).map_or("?", String::as_str);
             let end = if flags & crate::binlog::STMT_END != 0 { " STMT_END" } else { "" };
             match RowsEvent::decode(body, event_type, width) {
-                Ok(rows) => format!("table_id {table_id} {name}, {} bytes of rows{end}", rows.rows.len()),
+                Ok(rows) => {
+                    format!("table_id {table_id} {name}, {} bytes of rows{end}", rows.rows.len())
+                }
                 Err(_) => format!("table_id {table_id} {name}{end}"),
             }
         }

@@ -47,7 +47,12 @@ impl MapCache {
     }
 
     /// A Table_map event.
-    pub(super) fn define(&mut self, body: &[u8], id_width: usize, tables: &TableFilter) -> Result<()> {
+    pub(super) fn define(
+        &mut self,
+        body: &[u8],
+        id_width: usize,
+        tables: &TableFilter,
+    ) -> Result<()> {
         let Some((id, content)) = body.split_at_checked(id_width) else {
             TableMap::decode(body, id_width)?;
             return Ok(());
@@ -91,7 +96,8 @@ impl MapCache {
         if let Some(plan) = &map.plan {
             return Ok(Some(Arc::clone(plan)));
         }
-        let plan = Arc::new(TablePlan::try_new(&TableMap::decode(&map.content, 0)?, format, options)?);
+        let plan =
+            Arc::new(TablePlan::try_new(&TableMap::decode(&map.content, 0)?, format, options)?);
         map.plan = Some(Arc::clone(&plan));
         Ok(Some(plan))
     }

@@ -50,7 +50,9 @@ pub fn infer_schema(
             Some(Some(schema)) => return Ok(schema),
             Some(None) => {}
             None => {
-                return Err(Error::schema(format!("no change of table {database}.{table} in the input")));
+                return Err(Error::schema(format!(
+                    "no change of table {database}.{table} in the input"
+                )));
             }
         }
     }

@@ -74,7 +74,8 @@ impl Reader {
         } else {
             let (jobs_in, jobs) = bounded::<Job>(1);
             for _ in 0..threads {
-                let (jobs, decode, stopping) = (jobs.clone(), Arc::clone(&decode), Arc::clone(&stopping));
+                let (jobs, decode, stopping) =
+                    (jobs.clone(), Arc::clone(&decode), Arc::clone(&stopping));
                 handles.push(spawn("binarrow-decode", move || {
                     let mut decoder = SegmentDecoder::new(decode);
                     while let Ok(job) = jobs.recv() {

@@ -283,10 +283,8 @@ impl SegmentDecoder {
         }
         let key = (Arc::clone(&table.database), Arc::clone(&table.table));
         if let Some(index) = self.by_name.get(&key).copied() {
-            let is_same = self
-                .tables
-                .get(index)
-                .is_some_and(|slot| Arc::ptr_eq(slot.builder.plan(), &plan));
+            let is_same =
+                self.tables.get(index).is_some_and(|slot| Arc::ptr_eq(slot.builder.plan(), &plan));
             if !is_same {
                 if self.active.contains(&index) {
                     self.active.retain(|active| *active != index);

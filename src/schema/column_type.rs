@@ -221,8 +221,10 @@ impl ColumnType {
         let list = |name: &str| match members {
             None => name.to_owned(),
             Some(members) => {
-                let quoted: Vec<_> =
-                    members.iter().map(|member| format!("'{}'", member.replace('\'', "''"))).collect();
+                let quoted: Vec<_> = members
+                    .iter()
+                    .map(|member| format!("'{}'", member.replace('\'', "''")))
+                    .collect();
                 format!("{name}({})", quoted.join(","))
             }
         };

@@ -1,8 +1,9 @@
 //! An event of the log as far as cutting is concerned.
 
 use crate::binlog::{
-    CHECKSUM_LEN, ChecksumAlgorithm, EventHeader, EventType, FormatDescription, GtidEvent, Incident,
-    MariadbGtidEvent, Query, QueryKind, STMT_END, XaPrepare, checksum, table_id_and_flags,
+    CHECKSUM_LEN, ChecksumAlgorithm, EventHeader, EventType, FormatDescription, GtidEvent,
+    Incident, MariadbGtidEvent, Query, QueryKind, STMT_END, XaPrepare, checksum,
+    table_id_and_flags,
 };
 use crate::change::{GroupEvent, GroupGtid};
 use crate::error::{Error, ErrorKind, Result};
@@ -28,7 +29,7 @@ pub(crate) enum Classified {
 pub(crate) type SkipEvents = [bool; 256];
 
 /// What stands between header and checksum.
-pub(crate) fn body<'a>(event: &'a [u8], algorithm: ChecksumAlgorithm) -> Result<&'a [u8]> {
+pub(crate) fn body(event: &[u8], algorithm: ChecksumAlgorithm) -> Result<&[u8]> {
     let footer = match algorithm {
         ChecksumAlgorithm::Crc32 => CHECKSUM_LEN,
         ChecksumAlgorithm::Off => 0,
@@ -131,7 +132,9 @@ pub(crate) fn classify(
             return Err(Error::unsupported("rows events in fragments are not decoded yet"));
         }
         E::START_V3 if !may_skip => {
-            return Err(Error::unsupported("the file is of binary log version 3 or older (MySQL 4)"));
+            return Err(Error::unsupported(
+                "the file is of binary log version 3 or older (MySQL 4)",
+            ));
         }
         event_type if is_known(event_type) || header.has(EventHeader::IGNORABLE) || may_skip => {
             GroupEvent::Other

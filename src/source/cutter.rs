@@ -243,13 +243,15 @@ impl Cutter {
     fn open_next(&mut self) -> Result<bool> {
         let Some(file) = self.files.get_mut(self.current) else { return Ok(false) };
         let name = Arc::clone(&file.name);
-        if let Some(expected) = self.expected_next.take() {
-            if !self.options.allow_gaps && file.numbered && *expected != *name {
-                return Err(Error::config(format!(
-                    "the file before {name} goes on in {expected}: files are missing or out of order; \
+        if let Some(expected) = self.expected_next.take()
+            && !self.options.allow_gaps
+            && file.numbered
+            && *expected != *name
+        {
+            return Err(Error::config(format!(
+                "the file before {name} goes on in {expected}: files are missing or out of order; \
                      gaps='allow' reads on regardless"
-                )));
-            }
+            )));
         }
         let input = file.open()?;
         let chunk = self.options.segment_bytes.clamp(MIN_CHUNK, MAX_CHUNK);
@@ -269,15 +271,17 @@ impl Cutter {
                 ));
             }
         }
-        let context = Arc::new(FileContext { name: Arc::clone(&name), format: read_format(&mut window)? });
+        let context =
+            Arc::new(FileContext { name: Arc::clone(&name), format: read_format(&mut window)? });
         window.take_kept();
         let resumes = match &self.options.start {
             Start::Position(start) => *start.file == *name || start.file.is_empty(),
             _ => false,
         };
+        self.counts.input_from = 0;
         if resumes && self.position.offset > FIRST_EVENT_AT {
             let offset = self.position.offset;
-            if let Some(len) = window.input().len().ok().flatten().filter(|len| *len < offset) {
+            if let Some(len) = window.input().size().ok().flatten().filter(|len| *len < offset) {
                 return Err(Error::config(format!(
                     "the start {offset} lies beyond the end of the file, which has {len} bytes"
                 )));
@@ -285,13 +289,13 @@ impl Cutter {
             // The format description stands before the start, as it does for every resumed read.
             if offset > window.offset() {
                 window.jump(offset);
+                self.counts.input_from = offset;
             }
         } else {
             self.position.file = name.to_string();
             self.position.offset = window.offset();
         }
         self.segment_start = Arc::new(self.position.clone());
-        self.counts.input_from = window.offset();
         self.open = Some(OpenFile { window, context, closed: false });
         Ok(true)
     }
@@ -327,10 +331,10 @@ impl Cutter {
             ));
         }
         let segment = self.flush_all();
-        if let Some(open) = self.open.take() {
-            if let Some(file) = self.files.get_mut(self.current) {
-                file.put_back(open.window.into_input());
-            }
+        if let Some(open) = self.open.take()
+            && let Some(file) = self.files.get_mut(self.current)
+        {
+            file.put_back(open.window.into_input());
         }
         if is_last {
             self.finished = true;
@@ -357,7 +361,8 @@ impl Cutter {
             RawEvent::Cut => return self.end_file(true),
         };
         let end = offset + len as u64;
-        self.pass(&header, at, len).map_err(|error| error.at_event(offset, header.event_type.name()))?;
+        self.pass(&header, at, len)
+            .map_err(|error| error.at_event(offset, header.event_type.name()))?;
         if let Some(before) = self.due.as_ref().map(|due| due.before.clone()) {
             return Ok(self.flush_to(end, before));
         }
@@ -454,11 +459,11 @@ impl Cutter {
             self.finished = true;
             return Ok(());
         }
-        if let Stop::Time(stop) = self.options.stop {
-            if group.transaction.commit_timestamp > stop {
-                self.finished = true;
-                return Ok(());
-            }
+        if let Stop::Time(stop) = self.options.stop
+            && group.transaction.commit_timestamp > stop
+        {
+            self.finished = true;
+            return Ok(());
         }
         let wanted = self.is_wanted(&group);
         let before = matches!(outcome, Outcome::XaCommitted(_)).then(|| self.position.clone());
@@ -472,7 +477,8 @@ impl Cutter {
             }
             Outcome::RolledBack => self.counts.dropped_rows_events += u64::from(group.rows_events),
             Outcome::Prepared(xid) => self.prepare(xid, group.transaction.start, end),
-            Outcome::XaCommitted(_) | Outcome::XaRolledBack(_) if self.options.emit_uncommitted => {}
+            Outcome::XaCommitted(_) | Outcome::XaRolledBack(_) if self.options.emit_uncommitted => {
+            }
             Outcome::XaCommitted(xid) => match (self.decide(&xid), before) {
                 (Some(prepared), Some(before)) if wanted => {
                     self.due = Some(Due { transaction: group.transaction, prepared, before });
@@ -645,7 +651,9 @@ impl Cutter {
             &self.skip,
             self.options.verify_checksum,
         )?;
-        let is_prepared = |group: &Group| group.has_payload || matches!(found.outcome, Some(Outcome::Prepared(_)));
+        let is_prepared = |group: &Group| {
+            group.has_payload || matches!(found.outcome, Some(Outcome::Prepared(_)))
+        };
         let Some(group) = found.group.filter(is_prepared) else {
             return Err(Error::malformed(format!(
                 "no prepared XA transaction stands at {}:{}",
@@ -842,7 +850,8 @@ fn file_index(files: &[InputFile], name: &str) -> Result<usize> {
     if name.is_empty() && files.len() == 1 {
         return Ok(0);
     }
-    let base = std::path::Path::new(name).file_name().and_then(|base| base.to_str()).unwrap_or(name);
+    let base =
+        std::path::Path::new(name).file_name().and_then(|base| base.to_str()).unwrap_or(name);
     files.iter().position(|file| *file.name == *base).ok_or_else(|| {
         let names: Vec<&str> = files.iter().take(5).map(|file| &*file.name).collect();
         Error::config(format!("no file {base:?} among the input ({} …)", names.join(", ")))

@@ -147,7 +147,8 @@ fn has_number(path: &Path) -> bool {
 /// Log order: by the number at the end of the name where both have one of the same base, else by name.
 pub fn sort_by_number(files: &mut [PathBuf]) {
     files.sort_by(|a, b| {
-        let name = |path: &PathBuf| path.file_name().map(|name| name.to_string_lossy().into_owned());
+        let name =
+            |path: &PathBuf| path.file_name().map(|name| name.to_string_lossy().into_owned());
         let by_number = match (name(a), name(b)) {
             (Some(a), Some(b)) => compare_files(&a, &b),
             _ => None,

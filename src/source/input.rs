@@ -9,8 +9,8 @@ pub trait Input: Send {
     /// Reads up to `buffer.len()` bytes at `offset`; 0 is the end.
     fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<usize>;
 
-    /// The length now, where it is known without reading.
-    fn len(&mut self) -> io::Result<Option<u64>>;
+    /// The size now, where it is known without reading.
+    fn size(&mut self) -> io::Result<Option<u64>>;
 }
 
 /// A file of the system, read with positioned reads.
@@ -22,7 +22,7 @@ impl Input for FileInput {
         self.0.read_at(buffer, offset)
     }
 
-    fn len(&mut self) -> io::Result<Option<u64>> {
+    fn size(&mut self) -> io::Result<Option<u64>> {
         self.0.metadata().map(|metadata| Some(metadata.len()))
     }
 }
@@ -42,7 +42,7 @@ impl<B: AsRef<[u8]> + Send> Input for BytesInput<B> {
         Ok(len)
     }
 
-    fn len(&mut self) -> io::Result<Option<u64>> {
+    fn size(&mut self) -> io::Result<Option<u64>> {
         Ok(Some(self.0.as_ref().len() as u64))
     }
 }
@@ -86,7 +86,7 @@ impl<R: Read + Send> Input for SpooledInput<R> {
         self.spool.read_at(buffer, offset)
     }
 
-    fn len(&mut self) -> io::Result<Option<u64>> {
+    fn size(&mut self) -> io::Result<Option<u64>> {
         Ok(self.ended.then_some(self.spooled))
     }
 }
@@ -104,10 +104,11 @@ mod tests {
         let mut plain = BytesInput(bytes.as_slice());
         for (offset, len) in [(0, 10), (2_999_990, 100), (5, 7), (4_000_000, 1)] {
             let (mut a, mut b) = (vec![0; len], vec![0; len]);
-            let read = (spooled.read_at(offset, &mut a).unwrap(), plain.read_at(offset, &mut b).unwrap());
+            let read =
+                (spooled.read_at(offset, &mut a).unwrap(), plain.read_at(offset, &mut b).unwrap());
             assert_eq!(read.0, read.1);
             assert_eq!(a, b);
         }
-        assert_eq!(spooled.len().unwrap(), Some(3_000_000));
+        assert_eq!(spooled.size().unwrap(), Some(3_000_000));
     }
 }

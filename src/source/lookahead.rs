@@ -98,9 +98,8 @@ struct HeaderWalk<'i> {
 impl HeaderWalk<'_> {
     /// `len` bytes at `offset`; `None` where the input ends before.
     fn bytes_at(&mut self, offset: u64, len: usize) -> Result<Option<&[u8]>> {
-        let index = |start: u64| {
-            offset.checked_sub(start).and_then(|index| usize::try_from(index).ok())
-        };
+        let index =
+            |start: u64| offset.checked_sub(start).and_then(|index| usize::try_from(index).ok());
         let held = index(self.start).filter(|index| index.saturating_add(len) <= self.filled);
         let at = match held {
             Some(at) => at,
@@ -123,7 +122,9 @@ impl HeaderWalk<'_> {
                 Ok(0) => break,
                 Ok(count) => self.filled += count,
                 Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(Error::io(format!("cannot read at offset {offset}"), error)),
+                Err(error) => {
+                    return Err(Error::io(format!("cannot read at offset {offset}"), error));
+                }
             }
         }
         Ok(())

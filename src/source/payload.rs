@@ -3,12 +3,12 @@
 //! A small payload is unpacked into memory. A large one is unpacked twice, in bounded memory: once to find out how the
 //! transaction ends, once to decode it.
 
+use super::classify::{Classified, classify};
 use crate::binlog::{
     Compression, EventHeader, EventType, FormatDescription, Query, QueryKind, TransactionPayload,
 };
 use crate::change::{Group, GroupTracker, Outcome, Verdict};
 use crate::error::{Error, Result};
-use super::classify::{Classified, classify};
 use std::io::Read;
 
 /// An unpacked payload, or the means to unpack it piece by piece.
@@ -72,7 +72,9 @@ impl<'a> Payload<'a> {
                 let mut offset = 0;
                 while let Some(header) = next_event(&mut stream, &mut event)? {
                     let body = event.get(EventHeader::LEN..).unwrap_or_default();
-                    if !each(&header, body, offset).map_err(|error| within(error, &header, offset))? {
+                    if !each(&header, body, offset)
+                        .map_err(|error| within(error, &header, offset))?
+                    {
                         break;
                     }
                     offset += event.len() as u64;
@@ -111,7 +113,9 @@ impl<'a> Payload<'a> {
 fn open<'a>(payload: &TransactionPayload<'a>) -> Result<Box<dyn Read + 'a>> {
     Ok(match payload.compression {
         Compression::None => Box::new(payload.payload),
-        Compression::Zstd => Box::new(zstd::Decoder::with_buffer(payload.payload).map_err(unpacking)?),
+        Compression::Zstd => {
+            Box::new(zstd::Decoder::with_buffer(payload.payload).map_err(unpacking)?)
+        }
     })
 }
 

@@ -94,14 +94,15 @@ pub fn scan_splits(path: &Path, place: u64, target_bytes: u64) -> Result<Vec<Spl
         end = Some((*segment.end).clone());
     }
     foreign.extend(cutter.take_foreign().iter().map(ToString::to_string));
-    if let (Some(first), Some(end)) = (start, end) {
-        if end.offset > first.offset || splits.is_empty() {
-            splits.push(split(&first, end.offset, &mut foreign)?);
-        }
+    if let (Some(first), Some(end)) = (start, end)
+        && (end.offset > first.offset || splits.is_empty())
+    {
+        splits.push(split(&first, end.offset, &mut foreign)?);
     }
     if let Some(last) = splits.last_mut() {
         for range in cutter.prepared() {
-            let at = Position { prepared: vec![range.clone()], ..Position::in_file(&*range.file, 4) };
+            let at =
+                Position { prepared: vec![range.clone()], ..Position::in_file(&*range.file, 4) };
             last.open.push(OpenXa {
                 xid: range.xid.to_string(),
                 path: path.to_string(),
@@ -118,8 +119,13 @@ pub fn link_splits(splits: &mut [Split]) -> Result<()> {
     for split in splits {
         split.inherited = open.clone();
         open.retain(|xa| !split.foreign.contains(&xa.xid));
-        if let Some(unknown) = split.open.iter().find(|xa| open.iter().any(|other| other.xid == xa.xid)) {
-            return Err(Error::malformed(format!("XA transaction {} is prepared twice", unknown.xid)));
+        if let Some(unknown) =
+            split.open.iter().find(|xa| open.iter().any(|other| other.xid == xa.xid))
+        {
+            return Err(Error::malformed(format!(
+                "XA transaction {} is prepared twice",
+                unknown.xid
+            )));
         }
         open.extend(split.open.iter().cloned());
     }

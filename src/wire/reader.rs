@@ -168,9 +168,12 @@ impl<'a> Reader<'a> {
 
     /// `string<NUL>`: the bytes before the next NUL, which is used up.
     pub fn nul_str(&mut self, what: &'static str) -> Result<&'a [u8]> {
-        let end = self.bytes.iter().position(|byte| *byte == 0).ok_or(
-            DecodeError::UnexpectedEnd { what, needed: self.bytes.len() + 1, left: self.bytes.len() },
-        )?;
+        let end =
+            self.bytes.iter().position(|byte| *byte == 0).ok_or(DecodeError::UnexpectedEnd {
+                what,
+                needed: self.bytes.len() + 1,
+                left: self.bytes.len(),
+            })?;
         let text = self.take(end, what)?;
         self.u8(what)?;
         Ok(text)

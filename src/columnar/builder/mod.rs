@@ -78,7 +78,9 @@ pub(crate) fn make_builder(
         T::Bit { bits } => bits::make(bits, spark),
         T::Year => Primitive::boxed(number::Year),
         T::Date if text_dates => temporal_text::boxed(temporal_text::DateText),
-        T::DateTime2 { fsp } if text_dates => temporal_text::boxed(temporal_text::DateTimeText { fsp }),
+        T::DateTime2 { fsp } if text_dates => {
+            temporal_text::boxed(temporal_text::DateTimeText { fsp })
+        }
         T::Timestamp2 { fsp } if text_dates => {
             temporal_text::boxed(temporal_text::TimestampText { fsp })
         }
@@ -106,7 +108,9 @@ pub(crate) fn make_builder(
             Time::Micros => Primitive::boxed(temporal::TimeOldMicros),
             Time::Text => temporal_text::boxed(temporal_text::TimeOldText),
         },
-        T::Char { max_bytes } => character(column, CellLength::declared(max_bytes), options, max_bytes)?,
+        T::Char { max_bytes } => {
+            character(column, CellLength::declared(max_bytes), options, max_bytes)?
+        }
         T::VarChar { max_bytes } => character(column, CellLength::declared(max_bytes), options, 0)?,
         T::Blob { length_bytes } => character(column, CellLength::blob(length_bytes), options, 0)?,
         T::Enum { bytes } => match (&column.members, options.enumeration) {

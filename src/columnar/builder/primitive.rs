@@ -20,7 +20,10 @@ pub(super) trait Cell: Send + 'static {
     }
 
     /// Reads a cell; `None` is a date that Arrow cannot hold and that becomes NULL.
-    fn read(&self, image: &mut Reader<'_>) -> Result<Option<<Self::Arrow as ArrowPrimitiveType>::Native>>;
+    fn read(
+        &self,
+        image: &mut Reader<'_>,
+    ) -> Result<Option<<Self::Arrow as ArrowPrimitiveType>::Native>>;
 }
 
 /// Values of one type, with validity where needed.
@@ -34,7 +37,13 @@ pub(super) struct Primitive<C: Cell> {
 
 impl<C: Cell> Primitive<C> {
     pub(super) fn boxed(cell: C) -> Box<dyn ColumnBuilder> {
-        Box::new(Self { cell, values: Vec::new(), nulls: Nulls::default(), zero_dates: 0, expected_rows: 0 })
+        Box::new(Self {
+            cell,
+            values: Vec::new(),
+            nulls: Nulls::default(),
+            zero_dates: 0,
+            expected_rows: 0,
+        })
     }
 }
 
@@ -75,7 +84,8 @@ impl<C: Cell> ColumnBuilder for Primitive<C> {
     fn finish(&mut self) -> std::result::Result<ArrayRef, Error> {
         self.expected_rows = self.expected_rows.max(self.values.len());
         let values = std::mem::replace(&mut self.values, Vec::with_capacity(self.expected_rows));
-        let array = PrimitiveArray::<C::Arrow>::new(ScalarBuffer::from(values), self.nulls.finish());
+        let array =
+            PrimitiveArray::<C::Arrow>::new(ScalarBuffer::from(values), self.nulls.finish());
         Ok(Arc::new(array.with_data_type(self.cell.data_type())))
     }
 }

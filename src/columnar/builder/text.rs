@@ -35,7 +35,8 @@ impl Text {
     fn new_cells_are_valid(&self) -> bool {
         let bytes = self.values.bytes();
         let start = self.values.start(self.checked_rows);
-        let is_boundary = |end: &i32| bytes.get(*end as usize).is_none_or(|byte| byte & 0xc0 != 0x80);
+        let is_boundary =
+            |end: &i32| bytes.get(*end as usize).is_none_or(|byte| byte & 0xc0 != 0x80);
         bytes.get(start..).is_none_or(self.is_valid)
             && self.values.ends_from(self.checked_rows).iter().all(is_boundary)
     }

@@ -47,7 +47,10 @@ impl VarBytes {
 
     /// Appends what `write` writes; nothing of it stays on an error.
     #[inline]
-    pub(super) fn append_with(&mut self, write: impl FnOnce(&mut Vec<u8>) -> Result<()>) -> Result<()> {
+    pub(super) fn append_with(
+        &mut self,
+        write: impl FnOnce(&mut Vec<u8>) -> Result<()>,
+    ) -> Result<()> {
         let start = self.bytes.len();
         let written = write(&mut self.bytes);
         if let Err(error) = written {
