@@ -98,11 +98,19 @@ pub struct Cutter {
     /// What ends the read once the segment before it is out.
     failure: Option<Error>,
     /// What the file before this one says its successor is.
-    expected_next: Option<String>,
+    expected_next: Option<Successor>,
     /// XA transactions decided here and prepared before the start.
     foreign: Vec<Xid>,
     finished: bool,
     counts: Counts,
+}
+
+/// Which file follows the one at hand.
+enum Successor {
+    /// As its Rotate event says.
+    Named(String),
+    /// By its number, where it has no Rotate event.
+    Numbered(u64),
 }
 
 #[derive(Default)]
@@ -245,12 +253,11 @@ impl Cutter {
         let name = Arc::clone(&file.name);
         if let Some(expected) = self.expected_next.take()
             && !self.options.allow_gaps
-            && file.numbered
-            && *expected != *name
+            && !expected.is(file)
         {
             return Err(Error::config(format!(
                 "the file before {name} goes on in {expected}: files are missing or out of order; \
-                     gaps='allow' reads on regardless"
+                 gaps='allow' reads on regardless"
             )));
         }
         let input = file.open()?;
@@ -275,7 +282,7 @@ impl Cutter {
             Arc::new(FileContext { name: Arc::clone(&name), format: read_format(&mut window)? });
         window.take_kept();
         let resumes = match &self.options.start {
-            Start::Position(start) => *start.file == *name || start.file.is_empty(),
+            Start::Position(start) => file_index(&self.files, &start.file)? == self.current,
             _ => false,
         };
         self.counts.input_from = 0;
@@ -339,6 +346,12 @@ impl Cutter {
         if is_last {
             self.finished = true;
         } else {
+            // A server that was stopped or killed goes on in the file with the next number.
+            if let Some(file) = self.files.get(self.current)
+                && file.numbered
+            {
+                self.expected_next.get_or_insert(Successor::Numbered(file.number + 1));
+            }
             self.current += 1;
         }
         Ok(segment)
@@ -429,7 +442,7 @@ impl Cutter {
             }
             Classified::Rotate if header.has(EventHeader::ARTIFICIAL) => {}
             Classified::Rotate => {
-                self.expected_next = Some(Rotate::decode(body)?.file.to_owned());
+                self.expected_next = Some(Successor::Named(Rotate::decode(body)?.file.to_owned()));
                 open.closed = true;
             }
             Classified::Stop => open.closed = true,
@@ -806,6 +819,26 @@ impl Cutter {
 
     fn warn(&mut self, message: String) {
         self.counts.warnings.push(message);
+    }
+}
+
+impl Successor {
+    /// Whether `file` is it. A name without a number says nothing.
+    fn is(&self, file: &InputFile) -> bool {
+        !file.numbered
+            || match self {
+                Self::Named(name) => *name == *file.name,
+                Self::Numbered(number) => *number == file.number,
+            }
+    }
+}
+
+impl std::fmt::Display for Successor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Named(name) => f.write_str(name),
+            Self::Numbered(number) => write!(f, "number {number}"),
+        }
     }
 }
 
