@@ -53,7 +53,7 @@ def test_inspect_prints_every_event(shop):
     result = run("inspect", shop.files[0], "--format", "json")
     events = json_lines(result.stdout)
     assert result.exit_code == 0
-    assert events[0]["type"] == "Format_description"
+    assert events[0]["type"] == "Format_desc"
     assert events[0]["offset"] == 4
     assert events[-1]["type"] == "Rotate"
     ends = [event["offset"] + event["size"] for event in events if not event["compressed"]]
@@ -62,7 +62,7 @@ def test_inspect_prints_every_event(shop):
 
     lines = run("inspect", shop.files[0]).stdout.splitlines()
     assert len(lines) == len(events) + 1
-    assert "Format_description" in lines[1]
+    assert "Format_desc" in lines[1]
 
 
 def test_inspect_a_range(shop):
@@ -203,33 +203,66 @@ def test_output_in_a_pipe_is_plain_and_may_be_cut_short(shop):
     assert "\x1b" not in whole.stdout
 
 
+READ_FROM_A_PIPE = """
+import binarrow
+from binarrow.cli import main
+
+read_binlog = binarrow.read_binlog
+binarrow.read_binlog = lambda files, **options: read_binlog(open(files[0], "rb"), **options)
+main()
+"""
+
+
 def test_ctrl_c_ends_with_130_and_no_traceback(shop, tmp_path):
-    # A pipe that nobody writes to: the reader waits in it until it is interrupted.
+    # Nobody writes the rest: the reader waits for it until it is interrupted.
     waiting = tmp_path / "binlog.000001"
     os.mkfifo(waiting)
-    process = subprocess.Popen([*EXECUTABLE, "stats", str(waiting)], stderr=subprocess.PIPE)
+    process = subprocess.Popen(
+        [sys.executable, "-c", READ_FROM_A_PIPE, "stats", str(waiting)], stderr=subprocess.PIPE
+    )
     writer = os.open(waiting, os.O_RDWR)
-    os.write(writer, shop.files[0].read_bytes()[:10_000])
-    time.sleep(1.5)
-    process.send_signal(signal.SIGINT)
-    _, stderr = process.communicate(timeout=10)
-    os.close(writer)
+    try:
+        os.write(writer, shop.files[0].read_bytes()[:60_000])
+        time.sleep(1.5)
+        process.send_signal(signal.SIGINT)
+        _, stderr = process.communicate(timeout=10)
+    finally:
+        process.kill()
+        os.close(writer)
     assert process.returncode == 130
     assert stderr == b""
 
 
-def test_progress_on_a_terminal_only(shop, monkeypatch):
+class SlowReader:
+    """Reads a file of 10 MB in a second."""
+
+    def __init__(self) -> None:
+        self.started = time.monotonic()
+
+    def stats(self) -> dict[str, int]:
+        return {"bytes_read": int((time.monotonic() - self.started) * 1e7), "bytes_total": 10**7}
+
+
+def test_progress_on_a_terminal_only(monkeypatch):
     monkeypatch.setattr("binarrow.cli.progress.PATIENCE", 0.0)
     from binarrow.cli.progress import progress_of
 
     controller, terminal = pty.openpty()
     with os.fdopen(terminal, "w") as stderr:
         monkeypatch.setattr(sys, "stderr", stderr)
-        with binarrow.read_binlog(shop.glob) as reader, progress_of(reader):
-            next(reader)
-            time.sleep(0.6)
+        with progress_of(SlowReader()):
+            time.sleep(0.9)
     monkeypatch.undo()
     shown = os.read(controller, 100_000).decode()
     os.close(controller)
-    assert "MB" in shown
-    assert "/s" in shown
+    assert "/10.0 MB" in shown
+    assert "MB/s" in shown
+
+
+def test_no_progress_in_a_pipe(monkeypatch, capsys):
+    monkeypatch.setattr("binarrow.cli.progress.PATIENCE", 0.0)
+    from binarrow.cli.progress import progress_of
+
+    with progress_of(SlowReader()):
+        time.sleep(0.4)
+    assert capsys.readouterr().err == ""

@@ -34,9 +34,10 @@ def command(
 
 def _line(event: binarrow.Event) -> str:
     name = f"  {event.type_name}" if event.compressed else event.type_name
+    info = " ".join(event.info.split())  # a statement may have many lines
     return (
         f"{_time(event) or '-':19}  {event.file:16} {event.offset:12} {event.size:10}  {name:24}"
-        f" {event.info}"
+        f" {info}"
     ).rstrip()
 
 

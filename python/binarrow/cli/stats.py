@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -55,36 +55,29 @@ def command(
         stop=where(stop),
         column_names="positional" if positional else "log",
     )
-    survey = Survey()
+    by_transaction = LargestTransactions()
     with reader, progress_of(reader):
         for change in reader:
-            survey.add(change.to_pyarrow())
+            by_transaction.add(change.to_pyarrow())
     stats = reader.stats()
     names = _names(files)
-    transactions = [(_place(version, names), rows) for version, rows in survey.largest(largest)]
+    most = [(_place(version, names), rows) for version, rows in by_transaction.most(largest)]
     if format is Format.json:
-        print_json(_record(stats, survey, transactions))
+        print_json(_record(stats, most))
     else:
-        _print(stats, survey, transactions)
+        _print(stats, most)
 
 
-@dataclass
-class Survey:
-    """What the batches tell beyond the reader's own counts."""
+class LargestTransactions:
+    """Counts rows by transaction, in bounded memory."""
 
-    first: str | None = None
-    last: str | None = None
-    _rows_by_version: Counter[int] = field(default_factory=Counter)
+    def __init__(self) -> None:
+        self._rows_by_version: Counter[int] = Counter()
 
     def add(self, batch: pa.RecordBatch) -> None:
-        """Takes the envelope of a batch into account."""
+        """Takes the rows of a batch into account."""
         import pyarrow.compute as pc
 
-        times = pc.min_max(batch.column("_commit_timestamp")).as_py()
-        if times["min"] is not None:
-            first, last = times["min"].isoformat(), times["max"].isoformat()
-            self.first = min(self.first or first, first)
-            self.last = max(self.last or last, last)
         counts = pc.value_counts(batch.column("_commit_version"))
         versions, rows = counts.field("values").to_pylist(), counts.field("counts").to_pylist()
         for version, count in zip(versions, rows, strict=True):
@@ -92,14 +85,14 @@ class Survey:
         if len(self._rows_by_version) > _REMEMBERED:
             self._forget_small()
 
-    def largest(self, count: int) -> list[tuple[int, int]]:
+    def most(self, count: int) -> list[tuple[int, int]]:
         """Versions and rows of the transactions with the most rows, the largest first."""
         return heapq.nlargest(count, self._rows_by_version.items(), key=lambda item: item[1])
 
     def _forget_small(self) -> None:
         """Keeps the largest, and the latest, which may go on in the next batches."""
         newest = heapq.nlargest(_REMEMBERED // 4, self._rows_by_version.items())
-        self._rows_by_version = Counter(dict(newest + self.largest(_REMEMBERED // 4)))
+        self._rows_by_version = Counter(dict(newest + self.most(_REMEMBERED // 4)))
 
 
 _REMEMBERED = 1 << 20
@@ -123,18 +116,14 @@ def _names(files: list[str]) -> dict[int, str]:
     return names
 
 
-def _record(
-    stats: dict[str, Any], survey: Survey, transactions: list[tuple[str, int]]
-) -> dict[str, Any]:
+def _record(stats: dict[str, Any], most: list[tuple[str, int]]) -> dict[str, Any]:
     return {
-        **stats,
-        "first_commit": survey.first,
-        "last_commit": survey.last,
-        "largest_transactions": [{"position": place, "rows": rows} for place, rows in transactions],
+        **{name: _text(value) for name, value in stats.items()},
+        "largest_transactions": [{"position": place, "rows": rows} for place, rows in most],
     }
 
 
-def _print(stats: dict[str, Any], survey: Survey, transactions: list[tuple[str, int]]) -> None:
+def _print(stats: dict[str, Any], most: list[tuple[str, int]]) -> None:
     by_table = sorted(stats["tables"].items(), key=lambda item: -item[1]["bytes"])
     print_table(
         ["table", "inserts", "updates", "deletes", "bytes"],
@@ -143,21 +132,22 @@ def _print(stats: dict[str, Any], survey: Survey, transactions: list[tuple[str, 
             for name, counts in by_table
         ],
     )
-    if transactions:
-        print_table(["largest transactions", "rows"], transactions)
-    if survey.first is not None:
-        print(f"committed  {survey.first} to {survey.last}")
+    if most:
+        print_table(["largest transactions", "rows"], most)
+    if stats["first_commit"] is not None:
+        print(f"committed  {_text(stats['first_commit'])} to {_text(stats['last_commit'])}")
     print(
         f"read       {byte_count(stats['bytes_read'])} in {stats['seconds']:.2f} s:"
-        f" {grouped(stats['events'])} events, {grouped(stats['transactions'])} transactions,"
-        f" {grouped(stats['rows'])} rows"
+        f" {grouped(stats['transactions'])} transactions, {grouped(stats['rows'])} rows"
     )
-    for key, meaning in _NOTES.items():
-        if stats.get(key):
-            print(f"note       {stats[key]} {meaning}")
+    if stats["dropped_rows_events"]:
+        print(
+            f"note       {grouped(stats['dropped_rows_events'])} rows events left out:"
+            " their transactions did not commit"
+        )
+    for column, count in stats["zero_dates"].items():
+        print(f"note       {grouped(count)} zero dates in {column} were made NULL")
 
 
-_NOTES = {
-    "dropped_rows_events": "rows events of transactions that did not commit were left out",
-    "zero_dates": "zero dates were made NULL",
-}
+def _text(value: object) -> object:
+    return value.isoformat() if isinstance(value, datetime) else value

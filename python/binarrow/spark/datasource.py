@@ -84,7 +84,8 @@ class BinarrowReader(DataSourceReader):
 
     def partitions(self) -> Sequence[InputPartition]:
         """One partition a range, or as many as ``numPartitions`` says."""
-        files = expand_source(list(self._options.paths))
+        # A task's working folder is its own.
+        files = [os.path.abspath(path) for path in expand_source(list(self._options.paths))]
         scanned = _scan(files, self._target_bytes(files))
         count = self._options.num_partitions or len(scanned)
         # Spark wants a list, and takes an empty one for "one partition of nothing".

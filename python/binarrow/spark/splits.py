@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os.path
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -34,7 +35,7 @@ def splits(
         target_bytes: About how large a range shall be; it ends at a transaction's end.
     """
     size = parse_byte_size(target_bytes)
-    files = expand_source(paths)
+    files = [os.path.abspath(path) for path in expand_source(paths)]
     alone = len(files) == 1
     found = (
         scan_splits(files[0], target_bytes=size) if alone else _scan_in_tasks(spark, files, size)
