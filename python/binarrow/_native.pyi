@@ -155,7 +155,8 @@ class BinlogReader:
 
         ``bytes_read``, ``bytes_total`` (None where unknown), ``transactions``, ``rows_events``, ``rows``,
         ``batches``, ``dropped_rows_events``, ``zero_dates`` (by column), ``first_commit`` and ``last_commit``
-        (datetime or None), ``seconds``, and ``tables``: a dict of ``database.table`` to
+        (datetime or None), ``largest_transactions`` (a list of ``{"file", "offset", "bytes", "committed"}``, the
+        largest first, ten at the most), ``seconds``, and ``tables``: a dict of ``database.table`` to
         ``{"inserts", "updates", "deletes", "bytes"}``. They cover what was handed out in whole segments.
         """
     def table(

@@ -16,7 +16,7 @@ use arrow_pyarrow::{FromPyArrow, ToPyArrow};
 use arrow_schema::Schema;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::{PyDict, PyList, PyTuple};
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -246,6 +246,16 @@ impl Summary {
         let (first, last) = stats.time_span.unzip();
         dict.set_item("first_commit", first.map(time).transpose()?)?;
         dict.set_item("last_commit", last.map(time).transpose()?)?;
+        let largest = PyList::empty(py);
+        for transaction in &stats.largest {
+            let entry = PyDict::new(py);
+            entry.set_item("file", &*transaction.file)?;
+            entry.set_item("offset", transaction.offset)?;
+            entry.set_item("bytes", transaction.bytes)?;
+            entry.set_item("committed", time(transaction.commit_timestamp)?)?;
+            largest.append(entry)?;
+        }
+        dict.set_item("largest_transactions", largest)?;
         let tables = PyDict::new(py);
         for ((database, table), counts) in &stats.tables {
             let entry = PyDict::new(py);

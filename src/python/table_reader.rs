@@ -13,7 +13,7 @@ use arrow_pyarrow::ToPyArrow;
 use arrow_schema::{ArrowError, Schema, SchemaRef};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
-use pyo3::types::{PyCapsule, PyDict, PyTuple};
+use pyo3::types::{PyCapsule, PyDict, PyList, PyTuple};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// One table's changes as an Arrow stream of one schema.
@@ -144,10 +144,15 @@ impl PyTableReader {
         }
     }
 
-    fn read_all<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        let pyarrow = slf.py().import("pyarrow")?;
-        let reader = pyarrow.getattr("RecordBatchReader")?.call_method1("from_stream", (slf,))?;
-        reader.call_method0("read_all")
+    /// Not by way of the stream: pyarrow would call it without the interpreter's lock from a call that has it.
+    fn read_all<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let mut state = self.shared.state(py);
+        let schema = state.schema(py)?.to_pyarrow(py)?;
+        let batches = PyList::empty(py);
+        while let Some(batch) = state.next(py)? {
+            batches.append(batch.to_pyarrow(py)?)?;
+        }
+        py.import("pyarrow")?.getattr("Table")?.call_method1("from_batches", (batches, schema))
     }
 
     fn close(&self, py: Python<'_>) {

@@ -38,6 +38,7 @@ pub struct EventList {
 
 struct OpenFile {
     name: Arc<str>,
+    label: Arc<str>,
     window: Window,
     format: Option<FormatDescription>,
     tables: HashMap<u64, String>,
@@ -130,7 +131,7 @@ impl EventList {
             return Ok(false);
         }
         let Some(open) = &mut self.open else { return Ok(false) };
-        let name = Arc::clone(&open.name);
+        let (name, label) = (Arc::clone(&open.name), Arc::clone(&open.label));
         let offset = open.window.offset();
         if self.stop.as_ref().is_some_and(|(file, stop)| **file == *name && offset >= *stop) {
             self.files.clear();
@@ -138,7 +139,7 @@ impl EventList {
             return Ok(false);
         }
         let seen = open.see(offset, self.verify_checksum, &mut self.unpacked, visit);
-        match seen.map_err(|error| error.in_file(&name))? {
+        match seen.map_err(|error| error.in_file(&label))? {
             true => Ok(true),
             false => {
                 self.open = None;
@@ -149,28 +150,28 @@ impl EventList {
 
     fn open_next(&mut self) -> Result<bool> {
         let Some(mut file) = self.files.pop_front() else { return Ok(false) };
-        let name = Arc::clone(&file.name);
-        let mut window = Window::new(file.open()?, Arc::clone(&name), 0, CHUNK);
+        let (name, label) = (Arc::clone(&file.name), Arc::clone(&file.label));
+        let mut window = Window::new(file.open()?, Arc::clone(&label), 0, CHUNK);
         match window.magic()? {
             MAGIC => {}
             ENCRYPTED_MAGIC => {
                 return Err(Error::unsupported("the file is encrypted (binlog_encryption=ON)")
-                    .in_file(&name));
+                    .in_file(&label));
             }
             _ => {
                 let message = "not a binary log: the file does not start with fe 62 69 6e";
-                return Err(Error::malformed(message).in_file(&name));
+                return Err(Error::malformed(message).in_file(&label));
             }
         }
-        let mut open = OpenFile { name, window, format: None, tables: HashMap::new() };
+        let mut open = OpenFile { name, label, window, format: None, tables: HashMap::new() };
         if let Some((file, offset)) = &self.start
             && **file == *open.name
             && *offset > open.window.offset()
         {
             let first = open.window.offset();
-            let name = Arc::clone(&open.name);
+            let label = Arc::clone(&open.label);
             open.see(first, false, &mut self.unpacked, &mut |_| Ok(true))
-                .map_err(|error| error.in_file(&name))?;
+                .map_err(|error| error.in_file(&label))?;
             open.window.jump(*offset);
         }
         self.open = Some(open);

@@ -88,6 +88,7 @@ impl SegmentDecoder {
             transactions: segment.transactions,
             dropped_rows_events: segment.dropped_rows_events,
             time_span: segment.time_span,
+            largest: std::mem::take(&mut segment.largest),
             ..Stats::default()
         };
         let start = Arc::clone(&segment.start);
@@ -121,7 +122,7 @@ impl SegmentDecoder {
             let context = SpanContext { span, file, start: &segment.start };
             let flow = self
                 .decode_span(&context, bytes, emit)
-                .map_err(|error| error.in_file(&file.name))?;
+                .map_err(|error| error.in_file(&file.label))?;
             if matches!(flow, Flow::Unwanted) {
                 return Ok(flow);
             }

@@ -1,5 +1,6 @@
 //! What a reader has read.
 
+use crate::source::LargeTransaction;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -22,6 +23,8 @@ pub struct Stats {
     pub zero_dates: BTreeMap<String, u64>,
     /// Counts by table.
     pub tables: BTreeMap<(Arc<str>, Arc<str>), TableStats>,
+    /// The largest transactions, the largest first.
+    pub largest: Vec<LargeTransaction>,
     /// The earliest and latest commit, in microseconds since 1970 UTC.
     pub time_span: Option<(i64, i64)>,
 }
@@ -58,6 +61,9 @@ impl Stats {
             sum.updates += counts.updates;
             sum.deletes += counts.deletes;
             sum.bytes += counts.bytes;
+        }
+        for transaction in &other.largest {
+            transaction.clone().note(&mut self.largest);
         }
         self.time_span = match (self.time_span, other.time_span) {
             (Some((a, b)), Some((c, d))) => Some((a.min(c), b.max(d))),

@@ -8,7 +8,7 @@ use super::file_list::InputFile;
 use super::lookahead::look_ahead;
 use super::payload::{self, Payload};
 use super::range_cutter::RangeCutter;
-use super::segment::{FileContext, Segment, Span};
+use super::segment::{FileContext, LargeTransaction, Segment, Span};
 use super::window::{RawEvent, Window};
 use crate::binlog::{
     ENCRYPTED_MAGIC, EventHeader, EventType, FIRST_EVENT_AT, FormatDescription, MAGIC,
@@ -119,6 +119,7 @@ struct Counts {
     input_bytes: u64,
     dropped_rows_events: u64,
     warnings: Vec<String>,
+    largest: Vec<LargeTransaction>,
     time_span: Option<(i64, i64)>,
 }
 
@@ -214,7 +215,7 @@ impl Cutter {
         if result.is_err() {
             self.finished = true;
         }
-        let name = self.files.get(self.current).map(|file| Arc::clone(&file.name));
+        let name = self.files.get(self.current).map(|file| Arc::clone(&file.label));
         result.map_err(|error| match &name {
             Some(name) => error.in_file(name),
             None => error,
@@ -250,7 +251,7 @@ impl Cutter {
 
     fn open_next(&mut self) -> Result<bool> {
         let Some(file) = self.files.get_mut(self.current) else { return Ok(false) };
-        let name = Arc::clone(&file.name);
+        let (name, label) = (Arc::clone(&file.name), Arc::clone(&file.label));
         if let Some(expected) = self.expected_next.take()
             && !self.options.allow_gaps
             && !expected.is(file)
@@ -262,7 +263,7 @@ impl Cutter {
         }
         let input = file.open()?;
         let chunk = self.options.segment_bytes.clamp(MIN_CHUNK, MAX_CHUNK);
-        let mut window = Window::new(input, Arc::clone(&name), 0, chunk);
+        let mut window = Window::new(input, Arc::clone(&label), 0, chunk);
         match window.magic()? {
             MAGIC => {}
             ENCRYPTED_MAGIC => {
@@ -278,8 +279,7 @@ impl Cutter {
                 ));
             }
         }
-        let context =
-            Arc::new(FileContext { name: Arc::clone(&name), format: read_format(&mut window)? });
+        let context = Arc::new(FileContext { name, label, format: read_format(&mut window)? });
         window.take_kept();
         let resumes = match &self.options.start {
             Start::Position(start) => file_index(&self.files, &start.file)? == self.current,
@@ -299,7 +299,7 @@ impl Cutter {
                 self.counts.input_from = offset;
             }
         } else {
-            self.position.file = name.to_string();
+            self.position.file = context.name.to_string();
             self.position.offset = window.offset();
         }
         self.segment_start = Arc::new(self.position.clone());
@@ -438,7 +438,11 @@ impl Cutter {
             // A relay log has a second one, its source's.
             Classified::FormatDescription => {
                 let format = FormatDescription::decode(open.window.event(at, len))?;
-                open.context = Arc::new(FileContext { name: Arc::clone(&context.name), format });
+                open.context = Arc::new(FileContext {
+                    name: Arc::clone(&context.name),
+                    label: Arc::clone(&context.label),
+                    format,
+                });
             }
             Classified::Rotate if header.has(EventHeader::ARTIFICIAL) => {}
             Classified::Rotate => {
@@ -534,6 +538,13 @@ impl Cutter {
         let file = Arc::clone(&open.context);
         let commit_version = self.commit_version(group.transaction.start);
         self.note_time(group.transaction.commit_timestamp);
+        LargeTransaction {
+            bytes: end - group.transaction.start,
+            file: Arc::clone(&file.name),
+            offset: group.transaction.start,
+            commit_timestamp: group.transaction.commit_timestamp,
+        }
+        .note(&mut self.counts.largest);
         let all = [(group.transaction.start, end, 0)];
         let kept: Vec<_> = match self.options.emit_uncommitted || group.undone.is_empty() {
             true => all.to_vec(),
@@ -648,10 +659,14 @@ impl Cutter {
             false => {
                 let file = self.files.get_mut(index).ok_or_else(no_file)?;
                 let chunk = self.options.segment_bytes.clamp(MIN_CHUNK, MAX_CHUNK);
-                let mut window = Window::new(file.open()?, Arc::clone(&file.name), 0, chunk);
+                let mut window = Window::new(file.open()?, Arc::clone(&file.label), 0, chunk);
                 window.magic()?;
                 let format = read_format(&mut window)?;
-                let context = Arc::new(FileContext { name: Arc::clone(&file.name), format });
+                let context = Arc::new(FileContext {
+                    name: Arc::clone(&file.name),
+                    label: Arc::clone(&file.label),
+                    format,
+                });
                 Some(OpenFile { window, context, closed: false })
             }
         };
@@ -792,6 +807,7 @@ impl Cutter {
             transactions: 0,
             dropped_rows_events: counts.dropped_rows_events,
             warnings: counts.warnings,
+            largest: counts.largest,
             time_span: counts.time_span,
         }
     }

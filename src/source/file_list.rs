@@ -11,8 +11,10 @@ use std::sync::Arc;
 
 /// One input: its name, its number, where its bytes are.
 pub struct InputFile {
-    /// The name in messages and positions: the path's last part for a file.
+    /// The name in positions and batches: the path's last part for a file.
     pub name: Arc<str>,
+    /// The name in messages: the path as it was given.
+    pub label: Arc<str>,
     /// What `_commit_version` counts from: the number at the end of the name, else the place in the list, from 1.
     pub number: u64,
     /// Whether the number stands in the name, so that gaps show.
@@ -42,9 +44,11 @@ impl InputFile {
     pub fn new(name: &str, place: u64, source: InputSource) -> Self {
         let base = Path::new(name).file_name().and_then(|base| base.to_str()).unwrap_or(name);
         let number = file_number(base);
-        let name = if base.is_empty() { format!("<input {place}>") } else { base.to_owned() };
+        let unnamed = format!("<input {place}>");
+        let or_unnamed = |name: &str| if name.is_empty() { (*unnamed).into() } else { name.into() };
         Self {
-            name: name.into(),
+            name: or_unnamed(base),
+            label: or_unnamed(name),
             number: number.unwrap_or(place),
             numbered: number.is_some(),
             source,
@@ -66,7 +70,7 @@ impl InputFile {
     pub fn open(&mut self) -> Result<Box<dyn Input>> {
         match &mut self.source {
             InputSource::Path(path) => {
-                let failed = |error| Error::io("cannot open the file", error).in_file(&self.name);
+                let failed = |error| Error::io("cannot open the file", error).in_file(&self.label);
                 let file = File::open(&*path).map_err(failed)?;
                 if file.metadata().map_err(failed)?.is_dir() {
                     let message = format!("{} is a directory, not a file", path.display());

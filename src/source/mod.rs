@@ -24,6 +24,6 @@ pub use cutter::{Cutter, CutterOptions, Start, Stop};
 pub use file_list::{InputFile, InputSource, expand, sort_by_number};
 pub use input::{BytesInput, FileInput, Input, SpooledInput};
 pub(crate) use payload::Payload;
-pub use segment::{CarriedMap, FileContext, Segment, Span};
+pub use segment::{CarriedMap, FileContext, LargeTransaction, Segment, Span};
 pub use split::{Split, link_splits, scan_splits};
 pub(crate) use window::{RawEvent, Window};

@@ -65,7 +65,7 @@ impl RangeCutter {
         let rows_before = self.rows_events;
         let table_maps = self.maps.iter().map(|(_, map)| map.clone()).collect();
         while self.window.offset() < end && self.window.kept() < self.segment_bytes {
-            self.pass_event().map_err(|error| error.in_file(&self.file.name))?;
+            self.pass_event().map_err(|error| error.in_file(&self.file.label))?;
         }
         let bytes = self.window.take_kept();
         if self.window.offset() >= end {

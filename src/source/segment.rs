@@ -9,8 +9,10 @@ use std::sync::Arc;
 /// What the events of one file have in common.
 #[derive(Debug)]
 pub struct FileContext {
-    /// The file's name, for messages.
+    /// The file's name.
     pub name: Arc<str>,
+    /// Its name in messages.
+    pub label: Arc<str>,
     /// How its events are laid out.
     pub format: FormatDescription,
 }
@@ -42,6 +44,34 @@ pub struct Span {
     pub ends_transaction: bool,
 }
 
+/// How large a transaction is, and where it stands.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct LargeTransaction {
+    /// Its bytes in the log, from its first event to its last.
+    pub bytes: u64,
+    /// Name of its file.
+    pub file: Arc<str>,
+    /// Offset of its first event.
+    pub offset: u64,
+    /// Microseconds since 1970 UTC.
+    pub commit_timestamp: i64,
+}
+
+impl LargeTransaction {
+    /// How many are told of.
+    pub const KEPT: usize = 10;
+
+    /// Adds one to a list that is kept short, the largest first.
+    pub fn note(self, largest: &mut Vec<Self>) {
+        if largest.len() == Self::KEPT && largest.last().is_some_and(|least| *least >= self) {
+            return;
+        }
+        let place = largest.partition_point(|other| *other > self);
+        largest.insert(place, self);
+        largest.truncate(Self::KEPT);
+    }
+}
+
 /// Bytes of whole events, and what is needed to decode them without their neighbours.
 #[derive(Debug)]
 pub struct Segment {
@@ -61,6 +91,8 @@ pub struct Segment {
     pub dropped_rows_events: u64,
     /// What the reader should be told.
     pub warnings: Vec<String>,
+    /// The largest of the transactions that end in it.
+    pub largest: Vec<LargeTransaction>,
     /// The earliest and latest commit in it, in microseconds since 1970 UTC.
     pub time_span: Option<(i64, i64)>,
 }

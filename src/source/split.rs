@@ -64,7 +64,10 @@ impl Split {
 
 /// Cuts one file into ranges of about `target_bytes` at transaction ends. The ranges know nothing of other files yet.
 pub fn scan_splits(path: &Path, place: u64, target_bytes: u64) -> Result<Vec<Split>> {
-    let options = CutterOptions { verify_checksum: false, ..CutterOptions::default() };
+    let defaults = CutterOptions::default();
+    let target = usize::try_from(target_bytes).unwrap_or(usize::MAX);
+    let segment_bytes = defaults.segment_bytes.min(target);
+    let options = CutterOptions { segment_bytes, verify_checksum: false, ..defaults };
     let mut cutter = Cutter::try_new(vec![InputFile::at_path(path, place)], options)?;
     let path = path.to_string_lossy();
     let mut splits: Vec<Split> = Vec::new();
