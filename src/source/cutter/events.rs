@@ -1,0 +1,146 @@
+//! The events of a file: each is checked, told to the tracker, and passed.
+
+use super::files::{Successor, file_index};
+use super::{Cutter, Stop};
+use crate::binlog::{
+    EventHeader, EventType, FormatDescription, MariadbGtidList, PreviousGtids, Rotate,
+    TransactionPayload,
+};
+use crate::change::{Outcome, Verdict};
+use crate::error::Result;
+use crate::position::GtidState;
+use crate::source::classify::{Classified, body, check_crc, classify};
+use crate::source::payload::{self, Payload};
+use crate::source::segment::{FileContext, Segment};
+use crate::source::window::RawEvent;
+use std::sync::Arc;
+
+impl Cutter {
+    /// Looks at the next event; gives a segment where one is full.
+    pub(super) fn step(&mut self) -> Result<Option<Segment>> {
+        let Some(open) = &mut self.open else { return Ok(None) };
+        let offset = open.window.offset();
+        if self.tracker.group().is_none() && self.is_past_stop(offset) {
+            self.finished = true;
+            return Ok(self.flush_all());
+        }
+        let Some(open) = &mut self.open else { return Ok(None) };
+        let (header, at, len) = match open.window.peek()? {
+            RawEvent::Whole { header, at, len } => (header, at, len),
+            RawEvent::End => return self.end_file(false),
+            RawEvent::Cut => return self.end_file(true),
+        };
+        let end = offset + len as u64;
+        self.pass(&header, at, len)
+            .map_err(|error| error.at_event(offset, header.event_type.name()))?;
+        if let Some(before) = self.due.as_ref().map(|due| due.before.clone()) {
+            return Ok(self.flush_to(end, before));
+        }
+        if self.finished {
+            return Ok(self.flush_all());
+        }
+        let kept = self.open.as_ref().map_or(0, |open| open.window.kept());
+        if kept < self.options.segment_bytes {
+            return Ok(None);
+        }
+        match self.tracker.group().map(|group| group.transaction.start) {
+            None => Ok(self.flush(end)),
+            Some(start) if !self.spans.is_empty() => Ok(self.flush(start)),
+            Some(start) => {
+                self.start_large(start)?;
+                Ok(None)
+            }
+        }
+    }
+
+    pub(super) fn pass(&mut self, header: &EventHeader, at: usize, len: usize) -> Result<()> {
+        let Some(open) = &mut self.open else { return Ok(()) };
+        let offset = open.window.offset();
+        let end = offset + len as u64;
+        let context = Arc::clone(&open.context);
+        let event = open.window.event(at, len);
+        // Workers check the events that they decode; the others are checked here.
+        let is_bulk =
+            header.event_type.is_rows() || header.event_type == EventType::TRANSACTION_PAYLOAD;
+        if self.options.verify_checksum && !is_bulk {
+            check_crc(event, context.format.checksum)?;
+        }
+        let body = body(event, context.format.checksum)?;
+        let classified = classify(header, body, &context.format, &self.skip)?;
+        match classified {
+            Classified::Group(group_event) => {
+                let verdict = self.tracker.on_event(
+                    group_event,
+                    offset,
+                    header.timestamp,
+                    header.server_id,
+                )?;
+                let outcome = match verdict {
+                    Verdict::Ends(_) if header.event_type == EventType::TRANSACTION_PAYLOAD => {
+                        payload_outcome(body, &context.format)?
+                    }
+                    Verdict::Ends(outcome) => Some(outcome),
+                    Verdict::Outside => {
+                        self.position.offset = end;
+                        None
+                    }
+                    Verdict::Opens | Verdict::Inside => None,
+                };
+                open.window.advance(len);
+                if let Some(outcome) = outcome {
+                    self.end_group(outcome, end)?;
+                }
+                return Ok(());
+            }
+            // A relay log has a second one, its source's.
+            Classified::FormatDescription => {
+                let format = FormatDescription::decode(open.window.event(at, len))?;
+                open.context = Arc::new(FileContext {
+                    name: Arc::clone(&context.name),
+                    label: Arc::clone(&context.label),
+                    format,
+                });
+            }
+            Classified::Rotate if header.has(EventHeader::ARTIFICIAL) => {}
+            Classified::Rotate => {
+                self.expected_next = Some(Successor::Named(Rotate::decode(body)?.file.to_owned()));
+                open.closed = true;
+            }
+            Classified::Stop => open.closed = true,
+            Classified::PreviousGtids => {
+                let set = PreviousGtids::decode(body)?.gtid_set;
+                self.position.gtid_set = Some(GtidState::Mysql(set));
+            }
+            Classified::MariadbGtidList => {
+                let position = MariadbGtidList::decode(body)?.position();
+                self.position.gtid_set = Some(GtidState::Mariadb(position));
+            }
+        }
+        if self.tracker.group().is_none() {
+            self.position.offset = end;
+        }
+        if let Some(open) = &mut self.open {
+            open.window.advance(len);
+        }
+        Ok(())
+    }
+
+    pub(super) fn is_past_stop(&self, offset: u64) -> bool {
+        let Stop::Position(stop) = &self.options.stop else { return false };
+        match file_index(&self.files, &stop.file) {
+            Ok(index) => self.current > index || (self.current == index && offset >= stop.offset),
+            Err(_) => false,
+        }
+    }
+}
+
+/// How a compressed transaction ends, as far as the cutter must know: whether it is an XA transaction that waits for its
+/// decision. All others are committed, or found to be rolled back by who unpacks them.
+fn payload_outcome(body: &[u8], format: &FormatDescription) -> Result<Option<Outcome>> {
+    let payload = TransactionPayload::decode(body)?;
+    if !payload::xa_start(&payload)? {
+        return Ok(Some(Outcome::Committed));
+    }
+    let mut buffer = Vec::new();
+    Ok(Some(Payload::unpack(payload, &mut buffer)?.end(format)?.outcome))
+}

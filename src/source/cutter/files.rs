@@ -1,0 +1,184 @@
+//! The files, one after the other: opening, the format description, the end.
+
+use super::{Cutter, OpenFile, Start};
+use crate::binlog::{ENCRYPTED_MAGIC, EventType, FIRST_EVENT_AT, FormatDescription, MAGIC};
+use crate::error::{Error, ErrorKind, Result};
+use crate::source::classify::check_crc;
+use crate::source::file_list::InputFile;
+use crate::source::segment::{FileContext, Segment};
+use crate::source::window::{RawEvent, Window};
+use std::sync::Arc;
+
+/// Which file follows the one at hand.
+pub(super) enum Successor {
+    /// As its Rotate event says.
+    Named(String),
+    /// By its number, where it has no Rotate event.
+    Numbered(u64),
+}
+
+impl Cutter {
+    pub(super) fn open_next(&mut self) -> Result<bool> {
+        let Some(file) = self.files.get_mut(self.current) else { return Ok(false) };
+        let (name, label) = (Arc::clone(&file.name), Arc::clone(&file.label));
+        if let Some(expected) = self.expected_next.take()
+            && !self.options.allow_gaps
+            && !expected.is(file)
+        {
+            return Err(Error::config(format!(
+                "the file before {name} goes on in {expected}: files are missing or out of order; \
+                 gaps='allow' reads on regardless"
+            )));
+        }
+        let input = file.open()?;
+        let chunk = self.chunk();
+        let mut window = Window::new(input, Arc::clone(&label), 0, chunk);
+        match window.magic()? {
+            MAGIC => {}
+            ENCRYPTED_MAGIC => {
+                return Err(Error::unsupported(
+                    "the file is encrypted (binlog_encryption=ON): read it from the server, which decrypts it, \
+                     or copy it with mysqlbinlog --read-from-remote-server --raw",
+                ));
+            }
+            _ if window.offset() == 0 => return Err(Error::malformed("the file is empty")),
+            _ => {
+                return Err(Error::malformed(
+                    "not a binary log: the file does not start with fe 62 69 6e",
+                ));
+            }
+        }
+        let context = Arc::new(FileContext { name, label, format: read_format(&mut window)? });
+        window.take_kept();
+        let resumes = match &self.options.start {
+            Start::Position(start) => file_index(&self.files, &start.file)? == self.current,
+            _ => false,
+        };
+        self.counts.input_from = 0;
+        if resumes && self.position.offset > FIRST_EVENT_AT {
+            let offset = self.position.offset;
+            if let Some(len) = window.input().size().ok().flatten().filter(|len| *len < offset) {
+                return Err(Error::config(format!(
+                    "the start {offset} lies beyond the end of the file, which has {len} bytes"
+                )));
+            }
+            // The format description stands before the start, as it does for every resumed read.
+            if offset > window.offset() {
+                window.jump(offset);
+                self.counts.input_from = offset;
+            }
+        } else {
+            self.position.file = context.name.to_string();
+            self.position.offset = window.offset();
+        }
+        self.segment_start = Arc::new(self.position.clone());
+        self.open = Some(OpenFile { window, context, closed: false });
+        Ok(true)
+    }
+
+    /// The file at hand ends: between events, or `cut` in the middle of one.
+    pub(super) fn end_file(&mut self, cut: bool) -> Result<Option<Segment>> {
+        let Some(open) = &self.open else { return Ok(None) };
+        let offset = open.window.offset();
+        let in_use = open.context.format.in_use;
+        let closed = open.closed;
+        let is_last = self.current + 1 == self.files.len();
+        let unfinished = self.tracker.take();
+        if (cut || unfinished.is_some()) && !in_use {
+            let what = if cut { "an event" } else { "a transaction" };
+            let error = Error::malformed(format!(
+                "the file ends in the middle of {what}, though the server closed it: it was cut"
+            ));
+            // What is whole comes out first.
+            self.failure = Some(error.at_event(offset, "end of file"));
+            return Ok(self.flush(self.position.offset));
+        }
+        if let Some(group) = unfinished {
+            if self.options.emit_uncommitted {
+                self.push_spans(&group, offset);
+                self.position.offset = offset;
+            } else {
+                self.counts.dropped_rows_events += u64::from(group.rows_events);
+            }
+        } else if !closed && !in_use && !cut {
+            self.warn(format!(
+                "{} ends at offset {offset} without a Rotate or Stop event: if it was cut there, later changes are missing",
+                self.position.file
+            ));
+        }
+        let segment = self.flush_all();
+        if let Some(open) = self.open.take()
+            && let Some(file) = self.files.get_mut(self.current)
+        {
+            file.put_back(open.window.into_input());
+        }
+        if is_last {
+            self.finished = true;
+        } else {
+            // A server that was stopped or killed goes on in the file with the next number.
+            if let Some(file) = self.files.get(self.current)
+                && file.numbered
+            {
+                self.expected_next.get_or_insert(Successor::Numbered(file.number + 1));
+            }
+            self.current += 1;
+        }
+        Ok(segment)
+    }
+}
+
+impl Successor {
+    /// Whether `file` is it. A name without a number says nothing.
+    fn is(&self, file: &InputFile) -> bool {
+        !file.numbered
+            || match self {
+                Self::Named(name) => *name == *file.name,
+                Self::Numbered(number) => *number == file.number,
+            }
+    }
+}
+
+impl std::fmt::Display for Successor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Named(name) => f.write_str(name),
+            Self::Numbered(number) => write!(f, "number {number}"),
+        }
+    }
+}
+
+/// Reads the format description, which must be the first event.
+pub(super) fn read_format(window: &mut Window) -> Result<FormatDescription> {
+    let offset = window.offset();
+    let RawEvent::Whole { header, at, len } = window.peek()? else {
+        return Err(Error::malformed("the file ends before its format description")
+            .at_event(offset, EventType::FORMAT_DESCRIPTION.name()));
+    };
+    let located = |error: Error| error.at_event(offset, header.event_type.name());
+    if header.event_type != EventType::FORMAT_DESCRIPTION {
+        let message = "the file does not begin with a format description";
+        return Err(located(Error::malformed(message)));
+    }
+    let event = window.event(at, len);
+    let format = FormatDescription::decode(event).map_err(|error| located(error.into()))?;
+    check_crc(event, format.checksum).map_err(located)?;
+    window.advance(len);
+    Ok(format)
+}
+
+/// The file that a position names, by its name or by the last part of a path.
+pub(super) fn file_index(files: &[InputFile], name: &str) -> Result<usize> {
+    if name.is_empty() && files.len() == 1 {
+        return Ok(0);
+    }
+    let base =
+        std::path::Path::new(name).file_name().and_then(|base| base.to_str()).unwrap_or(name);
+    files.iter().position(|file| *file.name == *base).ok_or_else(|| {
+        let names: Vec<&str> = files.iter().take(5).map(|file| &*file.name).collect();
+        Error::config(format!("no file {base:?} among the input ({} …)", names.join(", ")))
+    })
+}
+
+pub(super) fn no_file() -> Error {
+    Error::new(ErrorKind::Internal, "no file is open where one must be")
+}

@@ -1,0 +1,161 @@
+//! What happens where a group of events ends: rows are kept, dropped, or wait for the decision about their XA transaction.
+
+use super::{Cutter, Due, Start, Stop};
+use crate::change::{Group, GroupGtid, Outcome};
+use crate::error::Result;
+use crate::position::{GtidState, PreparedRange, Xid};
+use crate::source::segment::{LargeTransaction, Span};
+use std::sync::Arc;
+
+impl Cutter {
+    pub(super) fn end_group(&mut self, outcome: Outcome, end: u64) -> Result<()> {
+        let Some(group) = self.tracker.take() else { return Ok(()) };
+        if self.is_past_stop(end.saturating_sub(1)) {
+            self.finished = true;
+            return Ok(());
+        }
+        if let Stop::Time(stop) = self.options.stop
+            && group.transaction.commit_timestamp > stop
+        {
+            self.finished = true;
+            return Ok(());
+        }
+        let wanted = self.is_wanted(&group);
+        let before = matches!(outcome, Outcome::XaCommitted(_)).then(|| self.position.clone());
+        self.executed(&group)?;
+        self.position.offset = end;
+        match outcome {
+            Outcome::Committed if wanted => self.push_spans(&group, end),
+            Outcome::Committed => {}
+            Outcome::RolledBack | Outcome::Prepared(_) if self.options.emit_uncommitted => {
+                self.push_spans(&group, end);
+            }
+            Outcome::RolledBack => self.counts.dropped_rows_events += u64::from(group.rows_events),
+            Outcome::Prepared(xid) => self.prepare(xid, group.transaction.start, end),
+            Outcome::XaCommitted(_) | Outcome::XaRolledBack(_) if self.options.emit_uncommitted => {
+            }
+            Outcome::XaCommitted(xid) => match (self.decide(&xid), before) {
+                (Some(prepared), Some(before)) if wanted => {
+                    self.due = Some(Due { transaction: group.transaction, prepared, before });
+                }
+                (Some(_), _) => {}
+                (None, _) => {
+                    self.foreign.push(xid);
+                    self.warn(format!(
+                        "XA COMMIT at {}:{}: the transaction was prepared before the start of the input, \
+                         so its rows are not given",
+                        self.position.file, group.transaction.start
+                    ));
+                }
+            },
+            Outcome::XaRolledBack(xid) => {
+                if self.decide(&xid).is_none() {
+                    self.foreign.push(xid);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn prepare(&mut self, xid: Xid, start: u64, end: u64) {
+        let file = self.position.file.clone();
+        self.position.prepared.retain(|prepared| prepared.xid != xid);
+        self.position.prepared.push(PreparedRange { xid, file, start, end });
+    }
+
+    pub(super) fn decide(&mut self, xid: &Xid) -> Option<PreparedRange> {
+        let index = self.position.prepared.iter().position(|prepared| prepared.xid == *xid)?;
+        Some(self.position.prepared.remove(index))
+    }
+
+    pub(super) fn push_spans(&mut self, group: &Group, end: u64) {
+        if !group.has_rows() {
+            return;
+        }
+        let Some(open) = &self.open else { return };
+        let file = Arc::clone(&open.context);
+        let commit_version = self.commit_version(group.transaction.start);
+        self.note_time(group.transaction.commit_timestamp);
+        LargeTransaction {
+            bytes: end - group.transaction.start,
+            file: Arc::clone(&file.name),
+            offset: group.transaction.start,
+            commit_timestamp: group.transaction.commit_timestamp,
+        }
+        .note(&mut self.counts.largest);
+        let all = [(group.transaction.start, end, 0)];
+        let kept: Vec<_> = match self.options.emit_uncommitted || group.undone.is_empty() {
+            true => all.to_vec(),
+            false => group.kept(end).filter(|(start, end, _)| start < end).collect(),
+        };
+        let last = kept.len();
+        for (index, (start, end, rows_before)) in kept.into_iter().enumerate() {
+            self.spans.push(Span {
+                bytes: start as usize..end as usize,
+                offset: start,
+                file: Arc::clone(&file),
+                transaction: group.transaction,
+                commit_version,
+                rows_before,
+                table_maps: Vec::new(),
+                was_prepared: false,
+                ends_transaction: index + 1 == last,
+            });
+        }
+    }
+
+    pub(super) fn is_wanted(&self, group: &Group) -> bool {
+        let after_start = match &self.options.start {
+            Start::Time(start) => group.transaction.commit_timestamp >= *start,
+            Start::Gtids(done) => !contains(done, group.gtid.as_ref()),
+            Start::Earliest | Start::Position(_) => true,
+        };
+        after_start
+            && match &self.options.stop {
+                Stop::Gtids(wanted) => contains(wanted, group.gtid.as_ref()),
+                _ => true,
+            }
+    }
+
+    pub(super) fn executed(&mut self, group: &Group) -> Result<()> {
+        match (&mut self.position.gtid_set, &group.gtid) {
+            (Some(GtidState::Mysql(set)), Some(GroupGtid::Mysql(gtid))) => {
+                set.add(&gtid.tsid, gtid.gno)?;
+            }
+            (Some(GtidState::Mariadb(position)), Some(GroupGtid::Mariadb(gtid))) => {
+                position.update(*gtid);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    pub(super) fn commit_version(&self, offset: u64) -> i64 {
+        let number = self.files.get(self.current).map_or(0, |file| file.number);
+        let number = number + u64::from(self.position.version_shift);
+        (number as i64) << FILE_NUMBER_SHIFT | offset as i64
+    }
+
+    pub(super) fn note_time(&mut self, micros: i64) {
+        let (from, to) = self.counts.time_span.unwrap_or((micros, micros));
+        self.counts.time_span = Some((from.min(micros), to.max(micros)));
+    }
+
+    pub(super) fn warn(&mut self, message: String) {
+        self.counts.warnings.push(message);
+    }
+}
+
+fn contains(state: &GtidState, gtid: Option<&GroupGtid>) -> bool {
+    match (state, gtid) {
+        (GtidState::Mysql(set), Some(GroupGtid::Mysql(gtid))) => set.contains(&gtid.tsid, gtid.gno),
+        (GtidState::Mariadb(position), Some(GroupGtid::Mariadb(gtid))) => position.contains(*gtid),
+        _ => false,
+    }
+}
+
+/// `_commit_version` has the file's number above the offset's 40 bits.
+const FILE_NUMBER_SHIFT: u32 = 40;
+
+/// The first number that does not fit above 40 bits of a signed 64-bit number.
+pub(super) const MAX_FILE_NUMBER: u64 = 1 << (63 - FILE_NUMBER_SHIFT);

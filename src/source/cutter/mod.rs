@@ -1,0 +1,258 @@
+//! The cutter: reads files in order, follows transactions by headers and small events, and cuts segments.
+//!
+//! No row leaves before its transaction's end is known: a group stays out of a segment until it is committed. One that
+//! is larger than a segment is looked through by headers to its end first, then cut between its events.
+
+mod events;
+mod files;
+mod groups;
+mod options;
+mod pieces;
+
+pub use options::{CutterOptions, Start, Stop};
+
+use super::classify::SkipEvents;
+use super::file_list::InputFile;
+use super::range_cutter::RangeCutter;
+use super::segment::{FileContext, LargeTransaction, Segment, Span};
+use super::window::Window;
+use crate::binlog::FIRST_EVENT_AT;
+use crate::change::{GroupTracker, Transaction};
+use crate::error::{Error, Result};
+use crate::position::{Position, PreparedRange, Xid};
+use files::{Successor, file_index};
+use groups::MAX_FILE_NUMBER;
+use std::sync::Arc;
+
+/// Cuts files into segments, in log order.
+pub struct Cutter {
+    files: Vec<InputFile>,
+    options: CutterOptions,
+    skip: Box<SkipEvents>,
+    /// Index of the file at hand, or of the next one to open.
+    current: usize,
+    open: Option<OpenFile>,
+    tracker: GroupTracker,
+    /// Spans of the segment at hand; their `bytes` count from the file's start.
+    spans: Vec<Span>,
+    /// Where to resume: the end of the last whole group.
+    position: Position,
+    segment_start: Arc<Position>,
+    range: Option<Range>,
+    /// XA COMMIT of a transaction whose rows are due once the segment at hand is out.
+    due: Option<Due>,
+    /// What ends the read once the segment before it is out.
+    failure: Option<Error>,
+    /// What the file before this one says its successor is.
+    expected_next: Option<Successor>,
+    /// XA transactions decided here and prepared before the start.
+    foreign: Vec<Xid>,
+    finished: bool,
+    counts: Counts,
+}
+
+/// What the segment at hand will tell besides its rows.
+#[derive(Default)]
+struct Counts {
+    input_from: u64,
+    input_bytes: u64,
+    dropped_rows_events: u64,
+    warnings: Vec<String>,
+    largest: Vec<LargeTransaction>,
+    time_span: Option<(i64, i64)>,
+}
+
+/// An XA COMMIT, and where to resume before it.
+struct Due {
+    transaction: Transaction,
+    prepared: PreparedRange,
+    before: Position,
+}
+
+/// The file at hand.
+struct OpenFile {
+    window: Window,
+    context: Arc<FileContext>,
+    closed: bool,
+}
+
+/// A transaction that is being handed out in pieces.
+struct Range {
+    cutter: RangeCutter,
+    /// The file whose input the range has; its window goes on at `resume_at` afterwards.
+    file: usize,
+    resume_at: Option<u64>,
+    end: Position,
+}
+
+impl Cutter {
+    /// A cutter for `files` in log order.
+    pub fn try_new(files: Vec<InputFile>, options: CutterOptions) -> Result<Self> {
+        let mut skip = Box::new([false; 256]);
+        for code in &options.skip_events {
+            if let Some(slot) = skip.get_mut(usize::from(*code)) {
+                *slot = true;
+            }
+        }
+        if let Some(file) = files.iter().find(|file| file.number >= MAX_FILE_NUMBER) {
+            return Err(Error::config(format!(
+                "the number of {} is too large for _commit_version",
+                file.name
+            )));
+        }
+        let mut position = Position::default();
+        let mut current = 0;
+        if let Some(first) = files.first() {
+            position.file = first.name.to_string();
+            position.offset = FIRST_EVENT_AT;
+        }
+        if let Start::Position(start) = &options.start {
+            current = file_index(&files, &start.file)?;
+            position = (**start).clone();
+        }
+        if let Stop::Position(stop) = &options.stop {
+            file_index(&files, &stop.file)?;
+        }
+        let segment_start = Arc::new(position.clone());
+        Ok(Self {
+            files,
+            options,
+            skip,
+            current,
+            open: None,
+            tracker: GroupTracker::default(),
+            spans: Vec::new(),
+            position,
+            segment_start,
+            range: None,
+            due: None,
+            failure: None,
+            expected_next: None,
+            foreign: Vec::new(),
+            finished: false,
+            counts: Counts::default(),
+        })
+    }
+
+    /// The sum of the files' sizes, where all are known.
+    pub fn total_bytes(&mut self) -> Option<u64> {
+        self.files.iter().map(InputFile::known_len).sum()
+    }
+
+    /// XA transactions prepared so far and not decided yet.
+    pub fn prepared(&self) -> &[PreparedRange] {
+        &self.position.prepared
+    }
+
+    /// XA transactions that were decided since the last call but prepared before the start of the input.
+    pub fn take_foreign(&mut self) -> Vec<Xid> {
+        std::mem::take(&mut self.foreign)
+    }
+
+    /// The next segment; `None` at the end.
+    pub fn next_segment(&mut self) -> Result<Option<Segment>> {
+        let result = self.cut();
+        if result.is_err() {
+            self.finished = true;
+        }
+        let name = self.files.get(self.current).map(|file| Arc::clone(&file.label));
+        result.map_err(|error| match &name {
+            Some(name) => error.in_file(name),
+            None => error,
+        })
+    }
+
+    fn cut(&mut self) -> Result<Option<Segment>> {
+        loop {
+            if let Some(segment) = self.next_of_range()? {
+                return Ok(Some(segment));
+            }
+            if let Some(due) = self.due.take() {
+                self.start_prepared(due.transaction, &due.prepared)?;
+                continue;
+            }
+            if let Some(failure) = self.failure.take() {
+                return Err(failure);
+            }
+            if self.finished {
+                return Ok(None);
+            }
+            if self.open.is_none() && !self.open_next()? {
+                self.finished = true;
+                return Ok(None);
+            }
+            if let Some(segment) = self.step()? {
+                return Ok(Some(segment));
+            }
+        }
+    }
+
+    /// A segment of what is kept up to `offset`, or nothing where there is nothing to decode.
+    fn flush(&mut self, offset: u64) -> Option<Segment> {
+        self.flush_to(offset, self.position.clone())
+    }
+
+    fn flush_to(&mut self, offset: u64, end: Position) -> Option<Segment> {
+        let open = self.open.as_mut()?;
+        let from = open.window.start();
+        let upto = offset.clamp(from, open.window.offset());
+        let bytes = open.window.take_until((upto - from) as usize);
+        self.counts.input_bytes += upto.saturating_sub(self.counts.input_from.min(upto));
+        self.counts.input_from = upto;
+        let mut spans = std::mem::take(&mut self.spans);
+        for span in &mut spans {
+            span.bytes = span.bytes.start - from as usize..span.bytes.end - from as usize;
+        }
+        let end = Arc::new(end);
+        let start = std::mem::replace(&mut self.segment_start, Arc::clone(&end));
+        if spans.is_empty() && *start == *end && self.counts.is_empty() {
+            return None;
+        }
+        let transactions = spans.iter().filter(|span| span.ends_transaction).count() as u64;
+        let mut segment = self.segment(bytes, spans, start, end);
+        segment.transactions = transactions;
+        Some(segment)
+    }
+
+    fn flush_all(&mut self) -> Option<Segment> {
+        let offset = self.open.as_ref()?.window.offset();
+        self.flush(offset)
+    }
+
+    fn segment(
+        &mut self,
+        bytes: Vec<u8>,
+        spans: Vec<Span>,
+        start: Arc<Position>,
+        end: Arc<Position>,
+    ) -> Segment {
+        let counts = std::mem::take(&mut self.counts);
+        self.counts.input_from = counts.input_from;
+        Segment {
+            bytes,
+            spans,
+            start,
+            end,
+            input_bytes: counts.input_bytes,
+            transactions: 0,
+            dropped_rows_events: counts.dropped_rows_events,
+            warnings: counts.warnings,
+            largest: counts.largest,
+            time_span: counts.time_span,
+        }
+    }
+
+    /// How much is read at a time.
+    fn chunk(&self) -> usize {
+        self.options.segment_bytes.clamp(MIN_CHUNK, MAX_CHUNK)
+    }
+}
+
+impl Counts {
+    fn is_empty(&self) -> bool {
+        self.input_bytes == 0 && self.dropped_rows_events == 0 && self.warnings.is_empty()
+    }
+}
+
+const MIN_CHUNK: usize = 64 << 10;
+const MAX_CHUNK: usize = 1 << 20;

@@ -1,0 +1,65 @@
+//! Where to begin and end, and how to cut.
+
+use crate::position::{GtidState, Position};
+
+/// Where to begin.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Start {
+    /// At the first event of the first file.
+    Earliest,
+    /// At a transaction's end in one of the files.
+    Position(Box<Position>),
+    /// After the transactions of a GTID set.
+    Gtids(GtidState),
+    /// At the first transaction committed at or after a time, in microseconds since 1970 UTC.
+    Time(i64),
+}
+
+/// Where to end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Stop {
+    /// At the end of the last file.
+    End,
+    /// After the last transaction that ends at or before a position.
+    Position(Box<Position>),
+    /// Transactions outside a GTID set are left out.
+    Gtids(GtidState),
+    /// Before the first transaction committed after a time, in microseconds since 1970 UTC.
+    Time(i64),
+}
+
+/// How to cut.
+#[derive(Debug, Clone)]
+pub struct CutterOptions {
+    /// Where to begin.
+    pub start: Start,
+    /// Where to end.
+    pub stop: Stop,
+    /// About how many bytes make a segment.
+    pub segment_bytes: usize,
+    /// Whether rows of transactions that did not commit are given too, in log order.
+    pub emit_uncommitted: bool,
+    /// Whether files may leave gaps between them.
+    pub allow_gaps: bool,
+    /// Whether CRC32s are checked.
+    pub verify_checksum: bool,
+    /// Event codes that may be passed over although they cannot be decoded.
+    pub skip_events: Vec<u8>,
+}
+
+impl Default for CutterOptions {
+    fn default() -> Self {
+        Self {
+            start: Start::Earliest,
+            stop: Stop::End,
+            segment_bytes: DEFAULT_SEGMENT_BYTES,
+            emit_uncommitted: false,
+            allow_gaps: false,
+            verify_checksum: true,
+            skip_events: Vec::new(),
+        }
+    }
+}
+
+/// Large enough to keep a worker busy for milliseconds, small enough to keep many in flight.
+const DEFAULT_SEGMENT_BYTES: usize = 8 << 20;

@@ -1,0 +1,179 @@
+//! Transactions that go out in pieces: those larger than a segment, and prepared ones that are committed now.
+
+use super::files::{file_index, no_file, read_format};
+use super::{Cutter, OpenFile, Range};
+use crate::change::{Group, GroupTracker, Outcome, Transaction};
+use crate::error::{Error, Result};
+use crate::position::PreparedRange;
+use crate::source::lookahead::look_ahead;
+use crate::source::range_cutter::RangeCutter;
+use crate::source::segment::{FileContext, Segment};
+use crate::source::window::Window;
+use std::sync::Arc;
+
+impl Cutter {
+    /// The group at `start` is larger than a segment: finds its end, then hands it out in pieces.
+    pub(super) fn start_large(&mut self, start: u64) -> Result<()> {
+        let Some(mut open) = self.open.take() else { return Ok(()) };
+        let context = Arc::clone(&open.context);
+        let found = look_ahead(
+            open.window.input(),
+            start,
+            &context.format,
+            &self.skip,
+            self.options.verify_checksum,
+        );
+        let found = match found {
+            Ok(found) => found,
+            Err(error) => {
+                self.open = Some(open);
+                return Err(error);
+            }
+        };
+        self.tracker.take();
+        let Some(group) = found.group else {
+            self.open = Some(open);
+            return Ok(());
+        };
+        open.window.jump(found.end);
+        let Some(outcome) = found.outcome else {
+            // The input ends first: what is there of the group is dealt with as at any end of a file.
+            self.open = Some(open);
+            return self.large_unfinished(group, found.end);
+        };
+        self.open = Some(open);
+        let transaction = group.transaction;
+        let parts: Vec<_> = match self.options.emit_uncommitted {
+            true => vec![(transaction.start, found.end, 0)],
+            false => group.kept(found.end).collect(),
+        };
+        self.tracker = GroupTracker::of(group);
+        self.end_group(outcome, found.end)?;
+        // A committed group left one span or more; they go out by the range instead.
+        if self.spans.is_empty() {
+            return Ok(());
+        }
+        self.spans.clear();
+        self.start_range(transaction, parts, found.end, (false, None))
+    }
+
+    pub(super) fn large_unfinished(&mut self, group: Group, end: u64) -> Result<()> {
+        if !self.options.emit_uncommitted {
+            self.tracker = GroupTracker::of(group);
+            return Ok(());
+        }
+        let transaction = group.transaction;
+        self.position.offset = end;
+        self.note_time(transaction.commit_timestamp);
+        self.start_range(transaction, vec![(transaction.start, end, 0)], end, (false, None))
+    }
+
+    /// The rows of an XA transaction that was prepared before and is committed now.
+    pub(super) fn start_prepared(
+        &mut self,
+        transaction: Transaction,
+        prepared: &PreparedRange,
+    ) -> Result<()> {
+        let index = file_index(&self.files, &prepared.file)?;
+        let is_current = self.open.is_some() && index == self.current;
+        let mut own = match is_current {
+            true => None,
+            false => {
+                let chunk = self.chunk();
+                let file = self.files.get_mut(index).ok_or_else(no_file)?;
+                let mut window = Window::new(file.open()?, Arc::clone(&file.label), 0, chunk);
+                window.magic()?;
+                let format = read_format(&mut window)?;
+                let context = Arc::new(FileContext {
+                    name: Arc::clone(&file.name),
+                    label: Arc::clone(&file.label),
+                    format,
+                });
+                Some(OpenFile { window, context, closed: false })
+            }
+        };
+        let open = own.as_mut().or(self.open.as_mut()).ok_or_else(no_file)?;
+        let context = Arc::clone(&open.context);
+        let found = look_ahead(
+            open.window.input(),
+            prepared.start,
+            &context.format,
+            &self.skip,
+            self.options.verify_checksum,
+        )?;
+        let is_prepared = |group: &Group| {
+            group.has_payload || matches!(found.outcome, Some(Outcome::Prepared(_)))
+        };
+        let Some(group) = found.group.filter(is_prepared) else {
+            return Err(Error::malformed(format!(
+                "no prepared XA transaction stands at {}:{}",
+                prepared.file, prepared.start
+            )));
+        };
+        let parts = group.kept(found.end).collect();
+        self.note_time(transaction.commit_timestamp);
+        let resume_at = self.position.offset;
+        let own = own.map(|open| (index, open));
+        self.start_range(transaction, parts, resume_at, (true, own))
+    }
+
+    /// `own`: the file of the range where it is not the one at hand.
+    pub(super) fn start_range(
+        &mut self,
+        transaction: Transaction,
+        parts: Vec<(u64, u64, u32)>,
+        resume_at: u64,
+        (was_prepared, own): (bool, Option<(usize, OpenFile)>),
+    ) -> Result<()> {
+        let is_own = own.is_some();
+        let (file, open) = match own {
+            Some(own) => own,
+            None => (self.current, self.open.take().ok_or_else(no_file)?),
+        };
+        let cutter = RangeCutter::new(
+            open.window,
+            open.context,
+            transaction,
+            (self.commit_version(transaction.start), was_prepared),
+            parts.into_iter(),
+            self.options.segment_bytes,
+        );
+        let resume_at = (!is_own).then_some(resume_at);
+        self.range = Some(Range { cutter, file, resume_at, end: self.position.clone() });
+        Ok(())
+    }
+
+    pub(super) fn next_of_range(&mut self) -> Result<Option<Segment>> {
+        let Some(range) = &mut self.range else { return Ok(None) };
+        if let Some((bytes, span)) = range.cutter.next_span()? {
+            let start = Arc::clone(&self.segment_start);
+            // Only its last piece moves the position on.
+            let (end, transactions) = match span.ends_transaction {
+                true => (Arc::new(range.end.clone()), 1),
+                false => (Arc::clone(&start), 0),
+            };
+            self.segment_start = Arc::clone(&end);
+            self.counts.input_bytes += bytes.len() as u64;
+            let mut segment = self.segment(bytes, vec![span], start, end);
+            segment.transactions = transactions;
+            return Ok(Some(segment));
+        }
+        if let Some(Range { cutter, file, resume_at, .. }) = self.range.take() {
+            let context = cutter.context();
+            let mut window = cutter.into_window();
+            match resume_at {
+                Some(offset) => {
+                    window.jump(offset);
+                    self.counts.input_from = offset;
+                    self.open = Some(OpenFile { window, context, closed: false });
+                }
+                None => {
+                    if let Some(file) = self.files.get_mut(file) {
+                        file.put_back(window.into_input());
+                    }
+                }
+            }
+        }
+        Ok(None)
+    }
+}
