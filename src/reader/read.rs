@@ -186,10 +186,10 @@ impl Reader {
     fn end(&mut self) {
         self.ended = true;
         self.stopping.store(true, Ordering::Relaxed);
-        // Threads that wait for room in a channel wake when its other end is gone.
+        // Threads that wait for room in a channel wake when its other end is gone, those of the segments too that are
+        // queued: a queue keeps what is in it for as long as its sender lives.
         self.current = None;
-        let (_, nothing) = bounded(0);
-        self.segments = nothing;
+        self.segments.iter().for_each(drop);
         for thread in self.threads.drain(..) {
             // A panic in it has been reported as an error already, or nobody waits for it any more.
             drop(thread.join());
