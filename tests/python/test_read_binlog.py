@@ -254,7 +254,6 @@ def test_not_a_binlog(tmp_path):
     with pytest.raises(binarrow.MalformedBinlogError) as caught:
         list(binarrow.read_binlog(path))
     assert caught.value.file == str(path)
-    assert caught.value.offset == 0
 
 
 def test_a_pattern_that_matches_nothing_is_a_warning(shop):
@@ -293,7 +292,7 @@ def test_splits_cover_the_file(shop, everything):
     found = [
         split
         for place, path in enumerate(shop.files, start=1)
-        for split in binarrow.scan_splits(str(path), target_bytes=100_000, place=place)
+        for split in binarrow.scan_splits(str(path), target_bytes=50_000, place=place)
     ]
     assert len(found) > 10
     rows: dict[str, list[dict]] = defaultdict(list)
