@@ -292,8 +292,14 @@ def read_split(
 def scan_splits(path: str, *, target_bytes: int = 64 << 20, place: int = 1) -> list[Split]:
     """Cut one file into ranges at transaction ends, by headers. ``place``: the file's place in its list, from 1."""
 
-def link_splits(splits: Sequence[Split]) -> list[Split]:
-    """Give every range the XA transactions that were prepared before it; ``splits`` in log order."""
+def link_splits(
+    splits: Sequence[Split], *, gaps: Literal["error", "allow"] = "error"
+) -> list[Split]:
+    """Give every range the XA transactions that were prepared before it; ``splits`` in log order.
+
+    Raises:
+        ConfigError: A file's Rotate event names another next file, and ``gaps`` is ``"error"``.
+    """
 
 def inspect(
     source: Source,

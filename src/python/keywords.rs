@@ -190,7 +190,8 @@ pub(super) fn plan_options(
     })
 }
 
-fn word<'w, const N: usize>(
+/// A keyword that takes one of a few words.
+pub(super) fn word<'w, const N: usize>(
     keyword: &str,
     given: &'w str,
     words: [&str; N],

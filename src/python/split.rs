@@ -1,5 +1,6 @@
 //! Ranges of files, for tasks that decode them apart from each other.
 
+use super::keywords::word;
 use super::reader::PyBinlogReader;
 use crate::error::Error;
 use crate::source::{Split, link_splits as link, scan_splits as scan};
@@ -73,9 +74,11 @@ pub(super) fn scan_splits(
 
 /// Give every range the XA transactions that were prepared before it.
 #[pyfunction]
-pub(super) fn link_splits(splits: Vec<PySplit>) -> PyResult<Vec<PySplit>> {
+#[pyo3(signature = (splits, *, gaps="error"))]
+pub(super) fn link_splits(splits: Vec<PySplit>, gaps: &str) -> PyResult<Vec<PySplit>> {
+    let allow_gaps = word("gaps", gaps, ["error", "allow"])? == "allow";
     let mut splits: Vec<Split> = splits.into_iter().map(|split| split.0).collect();
-    link(&mut splits)?;
+    link(&mut splits, allow_gaps)?;
     Ok(splits.into_iter().map(PySplit).collect())
 }
 

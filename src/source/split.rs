@@ -24,6 +24,8 @@ pub struct Split {
     pub foreign: Vec<String>,
     /// XA transactions that were prepared in this file and are open at its end; told by the file's last range.
     pub open: Vec<OpenXa>,
+    /// The file that follows, where this one says so; told by the file's last range.
+    pub successor: Option<String>,
 }
 
 /// An XA transaction that is prepared in some file.
@@ -82,6 +84,7 @@ pub fn scan_splits(path: &Path, place: u64, target_bytes: u64) -> Result<Vec<Spl
             inherited: Vec::new(),
             foreign: std::mem::take(foreign),
             open: Vec::new(),
+            successor: None,
         })
     };
     let mut end = None;
@@ -103,6 +106,7 @@ pub fn scan_splits(path: &Path, place: u64, target_bytes: u64) -> Result<Vec<Spl
         splits.push(split(&first, end.offset, &mut foreign)?);
     }
     if let Some(last) = splits.last_mut() {
+        last.successor = cutter.successor().map(ToOwned::to_owned);
         for range in cutter.prepared() {
             let at =
                 Position { prepared: vec![range.clone()], ..Position::in_file(&*range.file, 4) };
@@ -116,10 +120,26 @@ pub fn scan_splits(path: &Path, place: u64, target_bytes: u64) -> Result<Vec<Spl
     Ok(splits)
 }
 
-/// Tells each range which XA transactions of earlier files are open at its start. `splits` in log order.
-pub fn link_splits(splits: &mut [Split]) -> Result<()> {
+/// Tells each range which XA transactions of earlier files are open at its start. `splits` in log order; a file that says
+/// that another one follows it is an error, unless gaps are allowed.
+pub fn link_splits(splits: &mut [Split], allow_gaps: bool) -> Result<()> {
     let mut open: Vec<OpenXa> = Vec::new();
+    let mut before: Option<(String, String)> = None;
     for split in splits {
+        let file = InputFile::at_path(&split.path, split.place);
+        if let Some((path, successor)) = before.take()
+            && path != split.path
+            && !allow_gaps
+            && file.numbered
+            && *file.name != *successor
+        {
+            return Err(Error::config(format!(
+                "{path} goes on in {successor}, not in {}: files are missing or out of order; \
+                 gaps='allow' reads on regardless",
+                file.name
+            )));
+        }
+        before = split.successor.clone().map(|successor| (split.path.clone(), successor));
         split.inherited = open.clone();
         open.retain(|xa| !split.foreign.contains(&xa.xid));
         if let Some(unknown) =

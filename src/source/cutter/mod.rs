@@ -144,6 +144,14 @@ impl Cutter {
         &self.position.prepared
     }
 
+    /// The file that follows the last one, where its Rotate event says so.
+    pub fn successor(&self) -> Option<&str> {
+        match &self.expected_next {
+            Some(Successor::Named(name)) => Some(name),
+            _ => None,
+        }
+    }
+
     /// XA transactions that were decided since the last call but prepared before the start of the input.
     pub fn take_foreign(&mut self) -> Vec<Xid> {
         std::mem::take(&mut self.foreign)
