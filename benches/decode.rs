@@ -1,0 +1,147 @@
+//! The cutter alone, decoding on one thread, and reading files with one thread and with all.
+//!
+//!     cargo bench --bench decode                  # all; `-- cutter`, `-- decode`, `-- read/oltp` for some
+//!
+//! The binlogs come from `benches/make_binlog.py --mb 16`. `BINARROW_BENCH` names another folder for them, as there.
+
+#![allow(missing_docs)] // what the macros of criterion write
+
+use binarrow::reader::{DecodeOptions, ReadOptions, Reader, SegmentDecoder};
+use binarrow::source::{Cutter, CutterOptions, InputFile, Segment};
+use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use std::hint::black_box;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// The shapes that `make_binlog.py` makes.
+const SHAPES: [&str; 6] = ["oltp", "orders", "text", "small", "oltp-zstd", "orders-zstd"];
+
+/// Megabytes of each file.
+const MB: usize = 16;
+
+/// A binlog file in memory.
+struct Log {
+    shape: &'static str,
+    path: PathBuf,
+    bytes: Arc<Vec<u8>>,
+}
+
+impl Log {
+    fn input(&self) -> Vec<InputFile> {
+        let bytes: Arc<dyn AsRef<[u8]> + Send + Sync> = Arc::<Vec<u8>>::clone(&self.bytes);
+        vec![InputFile::of_bytes(bytes, 1)]
+    }
+
+    fn segments(&self) -> Vec<Segment> {
+        let mut cutter = Cutter::try_new(self.input(), CutterOptions::default()).expect("a cutter");
+        let mut segments = Vec::new();
+        while let Some(segment) = cutter.next_segment().expect("a segment") {
+            segments.push(segment);
+        }
+        segments
+    }
+
+    fn throughput(&self) -> Throughput {
+        Throughput::Bytes(self.bytes.len() as u64)
+    }
+}
+
+/// The files that are there; what to do about the others is said once.
+fn logs() -> Vec<Log> {
+    let folder = folder();
+    let (found, missing): (Vec<_>, Vec<_>) = SHAPES
+        .into_iter()
+        .map(|shape| (shape, folder.join(format!("{shape}.000001"))))
+        .partition(|(_, path)| path.exists());
+    if !missing.is_empty() {
+        let names: Vec<_> = missing.iter().map(|(shape, _)| *shape).collect();
+        eprintln!(
+            "no binlog in {} for: {}. Make them: python benches/make_binlog.py --mb {MB}",
+            folder.display(),
+            names.join(", ")
+        );
+    }
+    found
+        .into_iter()
+        .map(|(shape, path)| {
+            let bytes = Arc::new(std::fs::read(&path).expect("a readable file"));
+            Log { shape, path, bytes }
+        })
+        .collect()
+}
+
+fn folder() -> PathBuf {
+    let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
+    let cache = || variable("HOME").map(|home| PathBuf::from(home).join(".cache"));
+    let bench = variable("BINARROW_BENCH").map(PathBuf::from).or_else(|| {
+        let cache = variable("XDG_CACHE_HOME").map(PathBuf::from).or_else(cache)?;
+        Some(cache.join("binarrow/bench"))
+    });
+    bench.unwrap_or_default().join(format!("{MB}mb"))
+}
+
+/// Headers and small events of files in memory, to segments.
+fn cutter(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("cutter");
+    for log in logs() {
+        group.throughput(log.throughput());
+        group.bench_function(log.shape, |bencher| {
+            bencher.iter_with_large_drop(|| log.segments());
+        });
+    }
+}
+
+/// Segments to record batches on one thread; the batches are dropped.
+fn decode(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("decode");
+    for log in logs() {
+        group.throughput(log.throughput());
+        group.bench_function(log.shape, |bencher| {
+            let mut decoder = SegmentDecoder::new(Arc::new(DecodeOptions::default()));
+            bencher.iter_batched(
+                || log.segments(),
+                |segments| {
+                    for segment in segments {
+                        let mut emit = |output| {
+                            black_box(output);
+                            true
+                        };
+                        decoder.decode(segment, &mut emit).expect("a decoded segment");
+                    }
+                },
+                BatchSize::PerIteration,
+            );
+        });
+    }
+}
+
+/// Files to record batches.
+fn read(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("read");
+    let all = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut counts = vec![1, all];
+    counts.dedup();
+    for log in logs() {
+        group.throughput(log.throughput());
+        for threads in &counts {
+            let id = BenchmarkId::new(log.shape, format!("{threads}-threads"));
+            group.bench_with_input(id, threads, |bencher, threads| {
+                bencher.iter(|| {
+                    let options = ReadOptions { threads: *threads, ..ReadOptions::default() };
+                    let files = vec![InputFile::at_path(&log.path, 1)];
+                    let mut reader = Reader::try_new(files, options).expect("a reader");
+                    while let Some(batch) = reader.next_batch().expect("a batch") {
+                        black_box(batch);
+                    }
+                });
+            });
+        }
+    }
+}
+
+criterion_group! {
+    name = benches;
+    config = Criterion::default().sample_size(20);
+    targets = cutter, decode, read
+}
+criterion_main!(benches);
