@@ -189,6 +189,24 @@ impl From<Error> for PyErr {
     }
 }
 
+/// Runs `work` without the interpreter's lock. It is handed a question whether to go on, which Ctrl-C answers with no.
+pub(super) fn interruptible<T: Send>(
+    py: Python<'_>,
+    work: impl FnOnce(&mut dyn FnMut() -> bool) -> Result<T, Error> + Send,
+) -> PyResult<T> {
+    let mut interrupt = None;
+    let result = py.detach(|| {
+        work(&mut || {
+            interrupt = Python::try_attach(|py| py.check_signals()).and_then(Result::err);
+            interrupt.is_none()
+        })
+    });
+    match interrupt {
+        Some(interrupt) => Err(interrupt),
+        None => Ok(result?),
+    }
+}
+
 /// Warns the caller.
 pub(super) fn warn(py: Python<'_>, message: &str) -> PyResult<()> {
     let message = std::ffi::CString::new(message.replace('\0', " "))?;

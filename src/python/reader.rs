@@ -1,7 +1,7 @@
 //! `read_binlog` and `BinlogReader`.
 
 use super::change_batch::PyChangeBatch;
-use super::errors::warn;
+use super::errors::{interruptible, warn};
 use super::input::{inputs, paths, table_name};
 use super::keywords::{Keywords, Patterns, Place, plan_options};
 use super::position::PyPosition;
@@ -91,7 +91,9 @@ pub(super) fn infer_schema<'py>(
     let options = plan_options(types, envelope, envelope_prefix, column_names)?;
     let files = inputs(source)?;
     let (database, name) = table_name(table)?;
-    let schema = py.detach(|| crate::reader::infer_schema(files, database, name, &options))?;
+    let schema = interruptible(py, |go_on| {
+        crate::reader::infer_schema(files, database, name, &options, go_on)
+    })?;
     schema.to_pyarrow(py)
 }
 

@@ -1,5 +1,6 @@
 //! Ranges of files, for tasks that decode them apart from each other.
 
+use super::errors::interruptible;
 use super::keywords::word;
 use super::reader::PyBinlogReader;
 use crate::error::Error;
@@ -68,7 +69,7 @@ pub(super) fn scan_splits(
     if target_bytes == 0 {
         return Err(Error::config("target_bytes must be at least 1").into());
     }
-    let splits = py.detach(|| scan(&path, place, target_bytes))?;
+    let splits = interruptible(py, |go_on| scan(&path, place, target_bytes, go_on))?;
     Ok(splits.into_iter().map(PySplit).collect())
 }
 

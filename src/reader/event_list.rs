@@ -5,7 +5,7 @@ use crate::binlog::{
     MAGIC, MariadbGtidEvent, MariadbGtidList, PreviousGtids, Query, Rotate, RowsEvent, RowsQuery,
     TableMap, TransactionPayload, XaPrepare, XidEvent,
 };
-use crate::error::{DecodeError, Error, Result};
+use crate::error::{DecodeError, Error, ErrorKind, Result};
 use crate::source::{InputFile, Payload, RawEvent, Window, event_body, verify_crc};
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -103,26 +103,29 @@ impl EventList {
         }
     }
 
-    /// Calls `look` for the next Table_map event with the format and the event's body; `None` at the end.
-    pub fn next_table_map<T>(
+    /// What `look` finds in the first Table_map event in which it finds something; `None` at the end. `go_on` is asked now
+    /// and then; where it says no, the search ends with an error.
+    pub fn find_table_map<T>(
         &mut self,
         mut look: impl FnMut(&FormatDescription, &[u8]) -> Result<Option<T>>,
-    ) -> Result<Option<Option<T>>> {
-        loop {
-            let mut found = None;
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> Result<Option<T>> {
+        let mut found = None;
+        for number in 1_u64.. {
             let more = self.advance(&mut |event| {
                 if event.header.event_type == EventType::TABLE_MAP && found.is_none() {
                     found = look(event.format, event.body)?;
                 }
                 Ok(found.is_none())
             })?;
-            if !more {
-                return Ok(None);
+            if !more || found.is_some() {
+                break;
             }
-            if found.is_some() {
-                return Ok(Some(found));
+            if number.is_multiple_of(ASK_EVERY) && !go_on() {
+                return Err(Error::new(ErrorKind::Internal, "the search was interrupted"));
             }
         }
+        Ok(found)
     }
 
     /// Shows the next event of the files to `visit`, and after a payload those in it. False at the end.
@@ -351,3 +354,6 @@ fn gtid(event: GtidEvent<'_>) -> String {
 }
 
 const CHUNK: usize = 1 << 20;
+
+/// Events between two questions whether to go on: milliseconds.
+const ASK_EVERY: u64 = 16_384;

@@ -23,37 +23,29 @@ pub use read::{Poll, Reader};
 pub use segment_decoder::{Output, SegmentDecoder};
 pub use stats::{Stats, TableStats};
 
-use crate::binlog::TableMap;
+use crate::binlog::{EventType, FormatDescription, TableMap};
 use crate::columnar::{PlanOptions, TablePlan};
 use crate::error::{Error, Result};
 use crate::source::InputFile;
 use arrow_schema::SchemaRef;
 
-/// The schema of a table's batches, from its first Table_map event in `files`.
+/// The schema of a table's batches, from its first Table_map event in `files`. `go_on` is asked now and then; where it
+/// says no, the search ends with an error.
 pub fn infer_schema(
     files: Vec<InputFile>,
     database: &str,
     table: &str,
     options: &PlanOptions,
+    go_on: &mut dyn FnMut() -> bool,
 ) -> Result<SchemaRef> {
-    let mut events = EventList::new(files, true);
-    loop {
-        let found = events.next_table_map(|format, body| {
-            let width = format.table_id_width(crate::binlog::EventType::TABLE_MAP);
-            let map = TableMap::decode(body, width)?;
-            if map.database != database.as_bytes() || map.table != table.as_bytes() {
-                return Ok(None);
-            }
-            TablePlan::try_new(&map, format, options).map(|plan| Some(plan.schema))
-        })?;
-        match found {
-            Some(Some(schema)) => return Ok(schema),
-            Some(None) => {}
-            None => {
-                return Err(Error::schema(format!(
-                    "no change of table {database}.{table} in the input"
-                )));
-            }
+    let look = |format: &FormatDescription, body: &[u8]| {
+        let map = TableMap::decode(body, format.table_id_width(EventType::TABLE_MAP))?;
+        if map.database != database.as_bytes() || map.table != table.as_bytes() {
+            return Ok(None);
         }
-    }
+        TablePlan::try_new(&map, format, options).map(|plan| Some(plan.schema))
+    };
+    EventList::new(files, true)
+        .find_table_map(look, go_on)?
+        .ok_or_else(|| Error::schema(format!("no change of table {database}.{table} in the input")))
 }

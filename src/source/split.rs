@@ -2,7 +2,7 @@
 
 use super::cutter::{Cutter, CutterOptions, Start, Stop};
 use super::file_list::InputFile;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::position::Position;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -65,7 +65,13 @@ impl Split {
 }
 
 /// Cuts one file into ranges of about `target_bytes` at transaction ends. The ranges know nothing of other files yet.
-pub fn scan_splits(path: &Path, place: u64, target_bytes: u64) -> Result<Vec<Split>> {
+/// `go_on` is asked now and then; where it says no, the scan ends with an error.
+pub fn scan_splits(
+    path: &Path,
+    place: u64,
+    target_bytes: u64,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<Vec<Split>> {
     let defaults = CutterOptions::default();
     let target = usize::try_from(target_bytes).unwrap_or(usize::MAX);
     let segment_bytes = defaults.segment_bytes.min(target);
@@ -89,6 +95,9 @@ pub fn scan_splits(path: &Path, place: u64, target_bytes: u64) -> Result<Vec<Spl
     };
     let mut end = None;
     while let Some(segment) = cutter.next_segment()? {
+        if !go_on() {
+            return Err(Error::new(ErrorKind::Internal, "the scan was interrupted"));
+        }
         let first = start.get_or_insert_with(|| (*segment.start).clone());
         // An XA COMMIT makes rows due that come after its own position.
         let is_whole = segment.spans.last().is_none_or(|span| span.ends_transaction);
