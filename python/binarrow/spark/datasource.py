@@ -107,7 +107,11 @@ class BinarrowReader(DataSourceReader):
         if self._options.num_partitions is None:
             return self._options.target_bytes
         total = sum(Path(file).stat().st_size for file in files)
-        return max(1, -(-total // self._options.num_partitions))
+        return max(1, total // (self._options.num_partitions * _RANGES_A_PARTITION))
+
+
+_RANGES_A_PARTITION = 4
+"""So that groups of ranges come out about equal, though ranges do not."""
 
 
 def _scan(files: Sequence[str], target_bytes: int) -> list[Split]:
