@@ -3,7 +3,7 @@
 use super::{Cutter, Due, Start, Stop};
 use crate::change::{Group, GroupGtid, Outcome};
 use crate::error::Result;
-use crate::position::{GtidState, PreparedRange, Xid};
+use crate::position::{GtidState, MariadbGtidPosition, PreparedRange, Xid};
 use crate::source::segment::{LargeTransaction, Span};
 use std::sync::Arc;
 
@@ -125,6 +125,12 @@ impl Cutter {
             (Some(GtidState::Mariadb(position)), Some(GroupGtid::Mariadb(gtid))) => {
                 position.update(*gtid);
             }
+            // An empty set that was stored does not say whose it is.
+            (Some(state), Some(GroupGtid::Mariadb(gtid))) if is_empty(state) => {
+                let mut position = MariadbGtidPosition::default();
+                position.update(*gtid);
+                *state = GtidState::Mariadb(position);
+            }
             _ => {}
         }
         Ok(())
@@ -144,6 +150,10 @@ impl Cutter {
     pub(super) fn warn(&mut self, message: String) {
         self.counts.warnings.push(message);
     }
+}
+
+fn is_empty(state: &GtidState) -> bool {
+    matches!(state, GtidState::Mysql(set) if set.is_empty())
 }
 
 fn contains(state: &GtidState, gtid: Option<&GroupGtid>) -> bool {

@@ -30,6 +30,11 @@ impl Cutter {
                 return Err(error);
             }
         };
+        // A compressed transaction is one event: it stays whole, and only its inside says whether it is an XA transaction.
+        if found.group.as_ref().is_some_and(|group| group.has_payload) {
+            self.open = Some(open);
+            return Ok(());
+        }
         self.tracker.take();
         let Some(group) = found.group else {
             self.open = Some(open);
