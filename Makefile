@@ -16,7 +16,7 @@ BIN := .venv/bin
 SERVERS := mysql mariadb-10.11 mariadb-11.8
 WHEEL_LIMIT := 15000000
 SOURCES := $(shell find src python -name __pycache__ -prune -o \( -name '*.rs' -o -name '*.py' -o -name '*.pyi' \) -print 2>/dev/null) \
-  Cargo.toml Cargo.lock pyproject.toml
+  Cargo.toml $(wildcard Cargo.lock) pyproject.toml
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Spark's workers run in the same environment as its driver.
