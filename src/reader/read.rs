@@ -6,7 +6,7 @@ use super::segment_decoder::{Output, SegmentDecoder};
 use super::stats::Stats;
 use crate::error::{Error, ErrorKind, Result};
 use crate::position::Position;
-use crate::source::{Cutter, InputFile, Segment};
+use crate::source::{Cutter, InputFile, Segment, Start};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -57,6 +57,11 @@ impl Reader {
             threads => threads.min(MAX_THREADS),
         };
         let mut cutter = Cutter::try_new(files, options.cut.clone())?;
+        // Where nothing has come since, it stays there.
+        let position = match &options.cut.start {
+            Start::Position(start) => Some(Arc::new(Position::clone(start))),
+            _ => None,
+        };
         let total_bytes = cutter.total_bytes();
         let stopping = Arc::new(AtomicBool::new(false));
         let mut handles = Vec::with_capacity(threads + 1);
@@ -95,7 +100,7 @@ impl Reader {
             current: None,
             threads: handles,
             stopping,
-            position: None,
+            position,
             stats: Stats::default(),
             warnings: Vec::new(),
             total_bytes,

@@ -55,9 +55,12 @@ impl Cutter {
             _ => false,
         };
         self.counts.input_from = 0;
+        let mut closed = false;
         if resumes && self.position.offset > FIRST_EVENT_AT {
             let offset = self.position.offset;
-            if let Some(len) = window.input().size().ok().flatten().filter(|len| *len < offset) {
+            let size = window.input().size().ok().flatten();
+            closed = size == Some(offset); // its last event was read before
+            if let Some(len) = size.filter(|len| *len < offset) {
                 return Err(Error::config(format!(
                     "the start {offset} lies beyond the end of the file, which has {len} bytes"
                 )));
@@ -72,7 +75,7 @@ impl Cutter {
             self.position.offset = window.offset();
         }
         self.segment_start = Arc::new(self.position.clone());
-        self.open = Some(OpenFile { window, context, closed: false });
+        self.open = Some(OpenFile { window, context, closed });
         Ok(true)
     }
 
