@@ -189,8 +189,16 @@ impl Cutter {
                 self.finished = true;
                 return Ok(None);
             }
-            if let Some(segment) = self.step()? {
-                return Ok(Some(segment));
+            let segment = match self.step() {
+                Ok(segment) => segment,
+                // The whole transactions before it come out first.
+                Err(error) => {
+                    self.failure = Some(error);
+                    self.flush(self.position.offset)
+                }
+            };
+            if segment.is_some() {
+                return Ok(segment);
             }
         }
     }
