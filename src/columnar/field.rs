@@ -43,7 +43,9 @@ pub(super) fn field(
     if let Some(geometry_type) = column.geometry_type {
         put("mysql.geometry_type", geometry_type.sql().to_owned());
     }
+    // Spark refuses extension types where pyarrow makes them from these names.
     match column.column_type {
+        _ if options.is_spark() => {}
         ColumnType::Json { .. } if options.json == Json::Text => {
             put("ARROW:extension:name", "arrow.json".into());
             put("ARROW:extension:metadata", String::new());

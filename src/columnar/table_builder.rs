@@ -84,6 +84,9 @@ impl TableBuilder {
     /// Appends all rows of an event, or none of them and the error.
     pub fn append(&mut self, event: &RowsEvent<'_>, stamp: &Stamp<'_>) -> Result<RowCounts, Error> {
         let first_row = self.rows();
+        if first_row == 0 {
+            self.columns.iter_mut().for_each(|column| column.begin());
+        }
         let appended =
             self.append_rows(event, stamp).and_then(|counts| self.seal().map(|()| counts));
         match appended {

@@ -110,7 +110,7 @@ impl Keywords {
             plan_options(self.types, self.envelope, self.envelope_prefix, &self.column_names)?;
         let emit_uncommitted = word("uncommitted", &self.uncommitted, ["skip", "emit"])? == "emit";
         let allow_gaps = word("gaps", &self.gaps, ["error", "allow"])? == "allow";
-        let end_at_commit = match &self.batch_end {
+        let cut_at_commit = match &self.batch_end {
             None => false,
             Some(batch_end) => {
                 word("batch_end", batch_end, ["transaction"])?;
@@ -119,9 +119,10 @@ impl Keywords {
         };
         let defaults = match plan.types.profile {
             Profile::Native => BatchLimits::default(),
-            Profile::Spark => BatchLimits { rows: 16_384, bytes: 16 << 20, end_at_commit: false },
+            Profile::Spark => BatchLimits { rows: 16_384, bytes: 16 << 20 },
         };
         let mut cut = CutterOptions {
+            cut_at_commit,
             emit_uncommitted,
             allow_gaps,
             verify_checksum: self.verify_checksum,
@@ -151,7 +152,6 @@ impl Keywords {
                 limits: BatchLimits {
                     rows: positive("batch_rows", self.batch_rows.unwrap_or(defaults.rows))?,
                     bytes: positive("batch_bytes", self.batch_bytes.unwrap_or(defaults.bytes))?,
-                    end_at_commit,
                 },
                 split_key_updates: self.split_key_updates,
                 verify_checksum: self.verify_checksum,

@@ -21,20 +21,18 @@ pub struct DecodeOptions {
     pub emit_uncommitted: bool,
 }
 
-/// What ends a batch.
+/// What ends a batch, besides the end of its segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BatchLimits {
     /// The most rows.
     pub rows: usize,
     /// About the most bytes.
     pub bytes: usize,
-    /// Whether each commit ends it too.
-    pub end_at_commit: bool,
 }
 
 impl Default for BatchLimits {
     fn default() -> Self {
-        Self { rows: 65_536, bytes: 32 << 20, end_at_commit: false }
+        Self { rows: 65_536, bytes: 32 << 20 }
     }
 }
 

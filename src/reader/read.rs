@@ -67,30 +67,32 @@ impl Reader {
         let mut handles = Vec::with_capacity(threads + 1);
         let decode = Arc::new(options.decode);
         let (segments_in, segments) = bounded(threads * SEGMENTS_AHEAD);
+        // Decoded segments' bytes go back to the cutter.
+        let (spent_in, spent) = bounded::<Vec<u8>>(threads * SEGMENTS_AHEAD);
         if threads == 1 {
             let stopping = Arc::clone(&stopping);
             handles.push(spawn("binarrow-decode", move || {
                 let mut decoder = SegmentDecoder::new(decode);
-                cut(&mut cutter, &segments_in, &stopping, |segment, output| {
-                    run(&mut decoder, segment, output, &stopping);
+                cut(&mut cutter, &segments_in, &spent, &stopping, |segment, output| {
+                    run(&mut decoder, segment, output, &spent_in, &stopping);
                     true
                 });
             })?);
         } else {
             let (jobs_in, jobs) = bounded::<Job>(1);
             for _ in 0..threads {
-                let (jobs, decode, stopping) =
-                    (jobs.clone(), Arc::clone(&decode), Arc::clone(&stopping));
+                let (jobs, spent) = (jobs.clone(), spent_in.clone());
+                let (decode, stopping) = (Arc::clone(&decode), Arc::clone(&stopping));
                 handles.push(spawn("binarrow-decode", move || {
                     let mut decoder = SegmentDecoder::new(decode);
                     while let Ok(job) = jobs.recv() {
-                        run(&mut decoder, job.segment, &job.output, &stopping);
+                        run(&mut decoder, job.segment, &job.output, &spent, &stopping);
                     }
                 })?);
             }
             let stopping = Arc::clone(&stopping);
             handles.push(spawn("binarrow-cut", move || {
-                cut(&mut cutter, &segments_in, &stopping, |segment, output| {
+                cut(&mut cutter, &segments_in, &spent, &stopping, |segment, output| {
                     jobs_in.send(Job { segment, output: output.clone() }).is_ok()
                 });
             })?);
@@ -212,11 +214,13 @@ impl Drop for Reader {
 fn cut(
     cutter: &mut Cutter,
     segments: &Sender<Receiver<Message>>,
+    spent: &Receiver<Vec<u8>>,
     stopping: &AtomicBool,
     mut hand_over: impl FnMut(Segment, &Sender<Message>) -> bool,
 ) {
     while !stopping.load(Ordering::Relaxed) {
         let (output, receiver) = bounded(BATCHES_AHEAD);
+        spent.try_iter().for_each(|buffer| cutter.recycle(buffer));
         match guarded(|| cutter.next_segment()) {
             Ok(Some(segment)) => {
                 if segments.send(receiver).is_err() || !hand_over(segment, &output) {
@@ -238,12 +242,17 @@ fn run(
     decoder: &mut SegmentDecoder,
     segment: Segment,
     output: &Sender<Message>,
+    spent: &Sender<Vec<u8>>,
     stopping: &AtomicBool,
 ) {
     if stopping.load(Ordering::Relaxed) {
         return;
     }
     let result = guarded(|| decoder.decode(segment, &mut |item| output.send(Ok(item)).is_ok()));
+    if let Some(buffer) = decoder.take_spent() {
+        // Where the cutter has enough of them, or is gone, the buffer goes too.
+        drop(spent.try_send(buffer));
+    }
     if let Err(error) = result {
         drop(output.send(Err(error)));
     }

@@ -45,6 +45,7 @@ pub struct SegmentDecoder {
     active: Vec<usize>,
     stats: Stats,
     unpacked: Vec<u8>,
+    spent: Option<Vec<u8>>,
 }
 
 /// A table's batch under construction.
@@ -77,6 +78,7 @@ impl SegmentDecoder {
             active: Vec::new(),
             stats: Stats::default(),
             unpacked: Vec::new(),
+            spent: None,
         }
     }
 
@@ -93,6 +95,7 @@ impl SegmentDecoder {
         };
         let start = Arc::clone(&segment.start);
         let result = self.decode_spans(&segment, emit);
+        self.spent = Some(std::mem::take(&mut segment.bytes));
         match result {
             Ok(Flow::GoOn) => {
                 if !self.flush_active(&segment.start, Some(&segment.end), emit)? {
@@ -111,6 +114,11 @@ impl SegmentDecoder {
                 Ok(false)
             }
         }
+    }
+
+    /// The bytes of the last segment, to be used again.
+    pub fn take_spent(&mut self) -> Option<Vec<u8>> {
+        self.spent.take()
     }
 
     fn decode_spans(&mut self, segment: &Segment, emit: &mut Emit<'_>) -> Result<Flow> {
@@ -159,12 +167,6 @@ impl SegmentDecoder {
                 return Ok(flow);
             }
             at += event.len();
-        }
-        if self.options.limits.end_at_commit
-            && context.span.ends_transaction
-            && !self.flush_active(context.start, None, emit)?
-        {
-            return Ok(Flow::Unwanted);
         }
         Ok(Flow::GoOn)
     }

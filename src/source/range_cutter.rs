@@ -53,6 +53,11 @@ impl RangeCutter {
         self.window
     }
 
+    /// Takes a buffer back, to be used again.
+    pub(super) fn recycle(&mut self, buffer: Vec<u8>) {
+        self.window.recycle(buffer);
+    }
+
     /// The file that the range stands in.
     pub(super) fn context(&self) -> Arc<FileContext> {
         Arc::clone(&self.file)

@@ -17,6 +17,8 @@ pub(crate) struct Window {
     /// Index in `bytes` of the next event.
     next: usize,
     chunk: usize,
+    /// Buffers that were used before, to be used again.
+    spare: Vec<Vec<u8>>,
 }
 
 /// What stands at the window's next place.
@@ -40,7 +42,16 @@ pub(crate) enum RawEvent {
 impl Window {
     /// A window at `offset`.
     pub(crate) fn new(input: Box<dyn Input>, name: Arc<str>, offset: u64, chunk: usize) -> Self {
-        Self { input, name, bytes: Vec::new(), filled: 0, start: offset, next: 0, chunk }
+        Self {
+            input,
+            name,
+            bytes: Vec::new(),
+            filled: 0,
+            start: offset,
+            next: 0,
+            chunk,
+            spare: Vec::new(),
+        }
     }
 
     /// Offset of the next event.
@@ -103,6 +114,13 @@ impl Window {
         self.take_until(self.next)
     }
 
+    /// Takes a buffer back that [`Self::take_until`] gave: fresh memory costs more than it.
+    pub(crate) fn recycle(&mut self, buffer: Vec<u8>) {
+        if self.spare.len() < MAX_SPARE && buffer.len() <= MAX_SPARE_BYTES {
+            self.spare.push(buffer);
+        }
+    }
+
     /// Forgets what is kept once it is a lot.
     pub(crate) fn take_if_large(&mut self) {
         if self.next >= self.chunk {
@@ -113,9 +131,15 @@ impl Window {
     /// The first `end` bytes, which are no longer kept here; `end` is not beyond the next event.
     pub(crate) fn take_until(&mut self, end: usize) -> Vec<u8> {
         let tail = self.bytes.get(end..self.filled).unwrap_or_default();
-        let mut rest = Vec::with_capacity(tail.len().max(self.chunk));
-        rest.extend_from_slice(tail);
-        self.filled = rest.len();
+        let mut rest = self.spare.pop().unwrap_or_default();
+        // What a used buffer holds beyond the tail is room, already paid for.
+        if rest.len() < tail.len() {
+            rest.clear();
+            rest.extend_from_slice(tail);
+        } else if let Some(room) = rest.get_mut(..tail.len()) {
+            room.copy_from_slice(tail);
+        }
+        self.filled = tail.len();
         let mut taken = std::mem::replace(&mut self.bytes, rest);
         taken.truncate(end);
         self.start += end as u64;
@@ -132,7 +156,6 @@ impl Window {
                 self.take_kept();
             }
             None => {
-                self.bytes.clear();
                 self.filled = 0;
                 self.start = offset;
                 self.next = 0;
@@ -187,3 +210,9 @@ fn event_name(header: &[u8]) -> &'static str {
 
 /// What one read asks for at the most: a length that lies must not make room for it before its bytes are there.
 const MAX_READ: usize = 4 << 20;
+
+/// Buffers kept for use again.
+const MAX_SPARE: usize = 2;
+
+/// A larger buffer, that of a large event, is given back to the system.
+const MAX_SPARE_BYTES: usize = 32 << 20;

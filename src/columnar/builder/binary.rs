@@ -45,6 +45,10 @@ impl ColumnBuilder for Binary {
         })
     }
 
+    fn begin(&mut self) {
+        self.values.begin();
+    }
+
     fn append_null(&mut self) {
         self.values.append_null();
     }
@@ -83,6 +87,10 @@ impl ColumnBuilder for GeometryBytes {
         }
         let (_srid, wkb) = geometry::split(cell)?;
         self.values.append(wkb)
+    }
+
+    fn begin(&mut self) {
+        self.values.begin();
     }
 
     fn append_null(&mut self) {

@@ -30,6 +30,10 @@ impl ColumnBuilder for JsonText {
         self.values.append_with(|out| json::write_text(document, out))
     }
 
+    fn begin(&mut self) {
+        self.values.begin();
+    }
+
     fn append_null(&mut self) {
         self.values.append_null();
     }

@@ -35,6 +35,9 @@ pub(crate) trait ColumnBuilder: Send {
     /// The Arrow type of the column.
     fn data_type(&self) -> DataType;
 
+    /// Makes room for a batch like the one before: called before a batch's first row.
+    fn begin(&mut self) {}
+
     /// Reads one cell that is there and not NULL.
     fn append(&mut self, image: &mut Reader<'_>) -> Result<()>;
 

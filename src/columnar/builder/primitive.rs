@@ -52,6 +52,10 @@ impl<C: Cell> ColumnBuilder for Primitive<C> {
         self.cell.data_type()
     }
 
+    fn begin(&mut self) {
+        self.values.reserve(self.expected_rows);
+    }
+
     #[inline]
     fn append(&mut self, image: &mut Reader<'_>) -> Result<()> {
         match self.cell.read(image)? {
@@ -82,8 +86,8 @@ impl<C: Cell> ColumnBuilder for Primitive<C> {
     }
 
     fn finish(&mut self) -> std::result::Result<ArrayRef, Error> {
-        self.expected_rows = self.expected_rows.max(self.values.len());
-        let values = std::mem::replace(&mut self.values, Vec::with_capacity(self.expected_rows));
+        self.expected_rows = self.values.len();
+        let values = std::mem::take(&mut self.values);
         let array =
             PrimitiveArray::<C::Arrow>::new(ScalarBuffer::from(values), self.nulls.finish());
         Ok(Arc::new(array.with_data_type(self.cell.data_type())))

@@ -39,6 +39,10 @@ impl ColumnBuilder for EnumText {
         self.values.append(member.as_bytes())
     }
 
+    fn begin(&mut self) {
+        self.values.begin();
+    }
+
     fn append_null(&mut self) {
         self.values.append_null();
     }
@@ -89,6 +93,10 @@ impl ColumnBuilder for SetText {
             }
             Ok(())
         })
+    }
+
+    fn begin(&mut self) {
+        self.values.begin();
     }
 
     fn append_null(&mut self) {

@@ -34,6 +34,10 @@ impl<C: TextCell> ColumnBuilder for Written<C> {
         values.append_with(|out| cell.read(image, out))
     }
 
+    fn begin(&mut self) {
+        self.values.begin();
+    }
+
     fn append_null(&mut self) {
         self.values.append_null();
     }

@@ -60,6 +60,10 @@ impl ColumnBuilder for Text {
         self.values.append(self.length.cell(image)?)
     }
 
+    fn begin(&mut self) {
+        self.values.begin();
+    }
+
     fn append_null(&mut self) {
         self.values.append_null();
     }
@@ -110,6 +114,10 @@ impl ColumnBuilder for Latin1Text {
         })
     }
 
+    fn begin(&mut self) {
+        self.values.begin();
+    }
+
     fn append_null(&mut self) {
         self.values.append_null();
     }
@@ -143,6 +151,10 @@ impl ColumnBuilder for LossyText {
     fn append(&mut self, image: &mut Reader<'_>) -> Result<()> {
         let cell = self.length.cell(image)?;
         self.values.append(String::from_utf8_lossy(cell).as_bytes())
+    }
+
+    fn begin(&mut self) {
+        self.values.begin();
     }
 
     fn append_null(&mut self) {

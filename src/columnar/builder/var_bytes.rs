@@ -21,6 +21,12 @@ pub(super) struct VarBytes {
 }
 
 impl VarBytes {
+    /// Makes room for a batch like the one before.
+    pub(super) fn begin(&mut self) {
+        self.ends.reserve(self.expected_rows);
+        self.bytes.reserve(self.expected_bytes);
+    }
+
     pub(super) fn rows(&self) -> usize {
         self.ends.len()
     }
@@ -119,10 +125,10 @@ impl VarBytes {
     }
 
     fn take(&mut self) -> (OffsetBuffer<i32>, Buffer, Option<arrow_buffer::NullBuffer>) {
-        self.expected_rows = self.expected_rows.max(self.ends.len());
-        self.expected_bytes = self.expected_bytes.max(self.bytes.len());
-        let ends = std::mem::replace(&mut self.ends, Vec::with_capacity(self.expected_rows));
-        let bytes = std::mem::replace(&mut self.bytes, Vec::with_capacity(self.expected_bytes));
+        self.expected_rows = self.ends.len();
+        self.expected_bytes = self.bytes.len();
+        let ends = std::mem::take(&mut self.ends);
+        let bytes = std::mem::take(&mut self.bytes);
         let mut offsets = Vec::with_capacity(ends.len() + 1);
         offsets.push(0);
         offsets.extend_from_slice(&ends);

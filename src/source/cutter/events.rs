@@ -40,7 +40,8 @@ impl Cutter {
             return Ok(self.flush_all());
         }
         let kept = self.open.as_ref().map_or(0, |open| open.window.kept());
-        if kept < self.options.segment_bytes {
+        let group_ended = self.tracker.group().is_none() && !self.spans.is_empty();
+        if kept < self.options.segment_bytes && !(self.options.cut_at_commit && group_ended) {
             return Ok(None);
         }
         match self.tracker.group().map(|group| group.transaction.start) {

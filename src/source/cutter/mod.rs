@@ -157,6 +157,15 @@ impl Cutter {
         std::mem::take(&mut self.foreign)
     }
 
+    /// Takes the bytes of a decoded segment back, to be used again.
+    pub fn recycle(&mut self, buffer: Vec<u8>) {
+        match (&mut self.open, &mut self.range) {
+            (Some(open), _) => open.window.recycle(buffer),
+            (None, Some(range)) => range.cutter.recycle(buffer),
+            (None, None) => {}
+        }
+    }
+
     /// The next segment; `None` at the end.
     pub fn next_segment(&mut self) -> Result<Option<Segment>> {
         let result = self.cut();

@@ -37,6 +37,8 @@ pub struct CutterOptions {
     pub stop: Stop,
     /// About how many bytes make a segment.
     pub segment_bytes: usize,
+    /// Whether a segment ends at each commit, so that each has its own position.
+    pub cut_at_commit: bool,
     /// Whether rows of transactions that did not commit are given too, in log order.
     pub emit_uncommitted: bool,
     /// Whether files may leave gaps between them.
@@ -53,6 +55,7 @@ impl Default for CutterOptions {
             start: Start::Earliest,
             stop: Stop::End,
             segment_bytes: DEFAULT_SEGMENT_BYTES,
+            cut_at_commit: false,
             emit_uncommitted: false,
             allow_gaps: false,
             verify_checksum: true,
