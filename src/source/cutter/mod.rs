@@ -82,6 +82,8 @@ struct Range {
     /// The file whose input the range has; its window goes on at `resume_at` afterwards.
     file: usize,
     resume_at: Option<u64>,
+    /// Whether its bytes were passed before: those of a prepared transaction.
+    passed_before: bool,
     end: Position,
 }
 

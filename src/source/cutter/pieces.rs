@@ -144,7 +144,8 @@ impl Cutter {
             self.options.segment_bytes,
         );
         let resume_at = (!is_own).then_some(resume_at);
-        self.range = Some(Range { cutter, file, resume_at, end: self.position.clone() });
+        let end = self.position.clone();
+        self.range = Some(Range { cutter, file, resume_at, passed_before: was_prepared, end });
         Ok(())
     }
 
@@ -158,7 +159,9 @@ impl Cutter {
                 false => (Arc::clone(&start), 0),
             };
             self.segment_start = Arc::clone(&end);
-            self.counts.input_bytes += bytes.len() as u64;
+            if !range.passed_before {
+                self.counts.input_bytes += bytes.len() as u64;
+            }
             let mut segment = self.segment(bytes, vec![span], start, end);
             segment.transactions = transactions;
             return Ok(Some(segment));
