@@ -55,17 +55,17 @@ def main(out: Path) -> None:
 def start_spark() -> SparkSession:
     """A small local session with all cores."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # workers like this process
-    spark = (
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")  # whatever the machine's name resolves to
+    return (
         SparkSession.builder.master("local[*]")
         .appName("binarrow demo")
+        .config("spark.log.level", "ERROR")
         .config("spark.ui.enabled", value=False)
         .config("spark.ui.showConsoleProgress", value=False)
         .config("spark.sql.shuffle.partitions", 2)
         .config("spark.sql.session.timeZone", "UTC")
         .getOrCreate()
     )
-    spark.sparkContext.setLogLevel("ERROR")
-    return spark
 
 
 def primary_key(binlogs: str, table: str) -> list[str]:
@@ -91,10 +91,11 @@ def final_state(changes: DataFrame, key: list[str]) -> DataFrame:
 
 
 def show(table: str, changes: DataFrame) -> None:
-    """Counts by change type, and the first few changes."""
+    """Counts by change type, and a few columns of the first few changes."""
     print(f"\n== {table}")
     changes.groupBy("_change_type").count().orderBy("_change_type").show(truncate=False)
-    changes.orderBy("_commit_version", "_change_ordinal").show(4, truncate=24)
+    few = [*changes.columns[:5], "_change_type", "_commit_version", "_change_ordinal"]
+    changes.select(few).orderBy("_commit_version", "_change_ordinal").show(4, truncate=22)
 
 
 def write(frame: DataFrame, folder: Path) -> None:

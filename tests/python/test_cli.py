@@ -111,6 +111,16 @@ def test_splits(shop):
     assert run("splits", shop.glob, "--target-bytes", "many").exit_code == 2
 
 
+@pytest.mark.parametrize("command", ["splits", "stats"])
+def test_gaps_between_files(shop, tmp_path, command):
+    for path, name in zip(shop.files, ("binlog.000001", "binlog.000003"), strict=True):
+        (tmp_path / name).symlink_to(path)
+    refused = run(command, tmp_path)
+    assert refused.exit_code != 0
+    assert "binlog.000002" in refused.stderr
+    assert run(command, tmp_path, "--allow-gaps").exit_code == 0
+
+
 @pytest.mark.parametrize("types", ["native", "spark"])
 @pytest.mark.parametrize("file_format", ["parquet", "arrow", "csv", "jsonl"])
 def test_export(shop, tmp_path, file_format, types):

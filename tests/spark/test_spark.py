@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 import pytest
-from pyspark.errors import AnalysisException, PythonException
+from pyspark.errors import AnalysisException, PySparkException, PythonException
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StringType, StructType, TimestampNTZType
 
@@ -100,6 +100,20 @@ def test_data_source_over_a_list_of_paths(spark, shop):
     paths = [str(path) for path in shop.files]
     frame = spark.read.format("binarrow").option("table", "shop.customers").load(paths)
     assert frame.count() == shop.change_types("shop.customers").total()
+
+
+def test_gaps_between_files(spark, shop, tmp_path):
+    for path, name in zip(shop.files, ("binlog.000001", "binlog.000003"), strict=True):
+        (tmp_path / name).symlink_to(path)
+    with pytest.raises(binarrow.ConfigError, match=r"binlog\.000002"):
+        splits(spark, str(tmp_path))
+    assert splits(spark, str(tmp_path), gaps="allow").count() == 2
+
+    reader = spark.read.format("binarrow").option("table", "shop.customers")
+    with pytest.raises(PySparkException, match=r"binlog\.000002"):
+        reader.load(str(tmp_path)).count()
+    everything = shop.change_types("shop.customers").total()
+    assert reader.option("gaps", "allow").load(str(tmp_path)).count() == everything
 
 
 def test_counts_by_change_type(spark, shop):

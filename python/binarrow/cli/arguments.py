@@ -2,7 +2,7 @@
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 import typer
 
@@ -49,6 +49,10 @@ Positional: TypeAlias = Annotated[
     typer.Option("--positional", help="Name columns @1, @2, ... where the log does not name them."),
 ]
 
+AllowGaps: TypeAlias = Annotated[
+    bool, typer.Option("--allow-gaps", help="Take files that do not follow each other.")
+]
+
 
 def where(text: str | None) -> str | datetime | None:
     """A place in the log: a point in time if the text is one, else FILE:OFFSET or a GTID set.
@@ -61,3 +65,13 @@ def where(text: str | None) -> str | datetime | None:
         return datetime.fromisoformat(text).astimezone()
     except ValueError:
         return text
+
+
+def gaps(allowed: bool) -> Literal["error", "allow"]:
+    """The keyword of `read_binlog` that the flag stands for."""
+    return "allow" if allowed else "error"
+
+
+def column_names(positional: bool) -> Literal["positional", "log"]:
+    """Likewise."""
+    return "positional" if positional else "log"

@@ -7,6 +7,7 @@ import typer
 
 import binarrow
 from binarrow.cli.arguments import (
+    AllowGaps,
     Files,
     Positional,
     Start,
@@ -14,6 +15,8 @@ from binarrow.cli.arguments import (
     Tables,
     Types,
     TypesOption,
+    column_names,
+    gaps,
     where,
 )
 from binarrow.cli.failure import reports_failure
@@ -43,6 +46,7 @@ def command(
     stop: Stop = None,
     types: TypesOption = Types.native,
     positional: Positional = False,
+    allow_gaps: AllowGaps = False,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace the folders of tables that are there.")
     ] = False,
@@ -59,7 +63,8 @@ def command(
         start=where(start),
         stop=where(stop),
         types=types_for(file_format, types.value),
-        column_names="positional" if positional else "log",
+        column_names=column_names(positional),
+        gaps=gaps(allow_gaps),
     )
     with reader, ExportFolder(to, file_format, overwrite=overwrite) as folder:
         with progress_of(reader):

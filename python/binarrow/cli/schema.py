@@ -5,7 +5,15 @@ from typing import Annotated
 import typer
 
 import binarrow
-from binarrow.cli.arguments import Files, Format, FormatOption, Positional, Types, TypesOption
+from binarrow.cli.arguments import (
+    Files,
+    Format,
+    FormatOption,
+    Positional,
+    Types,
+    TypesOption,
+    column_names,
+)
 from binarrow.cli.failure import reports_failure
 from binarrow.cli.output import print_json, print_table
 
@@ -28,7 +36,7 @@ def command(
         files,
         table,
         types=types.value,
-        column_names="positional" if positional else "log",
+        column_names=column_names(positional),
     )
     metadata = [_metadata(field.metadata) for field in schema]
     if format is Format.json:

@@ -6,7 +6,7 @@ import typer
 
 import binarrow
 from binarrow.byte_size import parse_byte_size
-from binarrow.cli.arguments import Files, Format, FormatOption
+from binarrow.cli.arguments import AllowGaps, Files, Format, FormatOption, gaps
 from binarrow.cli.failure import reports_failure
 from binarrow.cli.output import print_table
 
@@ -22,6 +22,7 @@ def command(
     target_bytes: Annotated[
         str, typer.Option(metavar="SIZE", help="About how large a range shall be: 64m, 1g.")
     ] = "64m",
+    allow_gaps: AllowGaps = False,
     format: FormatOption = Format.table,  # noqa: A002 - the option's name
 ) -> None:
     """Print the ranges into which files are cut at transaction ends, one a Spark task."""
@@ -31,7 +32,7 @@ def command(
         for place, path in enumerate(binarrow.expand_source(files), start=1)
         for split in binarrow.scan_splits(path, target_bytes=size, place=place)
     ]
-    linked = binarrow.link_splits(found)
+    linked = binarrow.link_splits(found, gaps=gaps(allow_gaps))
     if format is Format.json:
         for split in linked:
             print(split.to_json())

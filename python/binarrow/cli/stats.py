@@ -8,6 +8,7 @@ import typer
 
 import binarrow
 from binarrow.cli.arguments import (
+    AllowGaps,
     Files,
     Format,
     FormatOption,
@@ -15,6 +16,8 @@ from binarrow.cli.arguments import (
     Start,
     Stop,
     Tables,
+    column_names,
+    gaps,
     where,
 )
 from binarrow.cli.failure import reports_failure
@@ -38,6 +41,7 @@ def command(
         int, typer.Option(min=0, max=10, help="How many of the largest transactions to show.")
     ] = 5,
     positional: Positional = False,
+    allow_gaps: AllowGaps = False,
     format: FormatOption = Format.table,  # noqa: A002 - the option's name
 ) -> None:
     """Count changes by table, and show the largest transactions and the time span."""
@@ -46,7 +50,8 @@ def command(
         tables=tables,
         start=where(start),
         stop=where(stop),
-        column_names="positional" if positional else "log",
+        column_names=column_names(positional),
+        gaps=gaps(allow_gaps),
     )
     with reader, progress_of(reader):
         for _ in reader:

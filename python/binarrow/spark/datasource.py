@@ -33,6 +33,7 @@ class BinarrowDataSource(DataSource):
     table               -            ``database.table``; needed
     targetBytes         64m          cut files into ranges of about this size, one a partition
     numPartitions       -            instead: about so many partitions of equal size
+    gaps                error        ``allow`` files that do not follow each other
     schemaChangePolicy  project      ``project`` onto the schema at load time, or ``fail``
     zeroDates           null         ``null``, ``error``, ``text``
     json                text         ``text``, ``bytes``
@@ -86,7 +87,7 @@ class BinarrowReader(DataSourceReader):
         """One partition a range, or as many as ``numPartitions`` says."""
         # A task's working folder is its own.
         files = [os.path.abspath(path) for path in expand_source(list(self._options.paths))]
-        scanned = _scan(files, self._target_bytes(files))
+        scanned = link_splits(_scan(files, self._target_bytes(files)), gaps=self._options.gaps)
         count = self._options.num_partitions or len(scanned)
         # Spark wants a list, and takes an empty one for "one partition of nothing".
         return [
@@ -122,7 +123,7 @@ def _scan(files: Sequence[str], target_bytes: int) -> list[Split]:
 
     places = range(1, len(files) + 1)
     with ThreadPoolExecutor(max_workers=min(len(files), os.cpu_count() or 1) or 1) as pool:
-        return link_splits([split for found in pool.map(scan, places, files) for split in found])
+        return [split for found in pool.map(scan, places, files) for split in found]
 
 
 def _group(splits: Sequence[Split], count: int) -> list[list[Split]]:

@@ -50,6 +50,7 @@ class SourceOptions:
     paths: tuple[str, ...]
     target_bytes: int
     num_partitions: int | None
+    gaps: Literal["error", "allow"]
     on_schema_change: Literal["error", "conform"]
     read: dict[str, Any] = field(default_factory=dict)
 
@@ -77,6 +78,7 @@ class SourceOptions:
             paths=paths,
             target_bytes=parsed.get("targetBytes", DEFAULT_TARGET_BYTES),
             num_partitions=parsed.get("numPartitions"),
+            gaps=parsed.get("gaps", "error"),
             on_schema_change=parsed.get("schemaChangePolicy", "conform"),
             read=read,
         )
@@ -169,6 +171,7 @@ _PARSERS: dict[str, Callable[[str], Any]] = {
     "table": str,
     "path": str,
     "paths": _json_list,  # Spark's own, for load([...])
+    "gaps": _one_of("error", "allow"),
     # how to share it out
     "targetBytes": parse_byte_size,
     "numPartitions": _count,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os.path
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from binarrow import Split, expand_source, link_splits, scan_splits
 from binarrow.byte_size import parse_byte_size
@@ -22,6 +22,7 @@ def splits(
     paths: str | Sequence[str],
     *,
     target_bytes: int | str = DEFAULT_TARGET_BYTES,
+    gaps: Literal["error", "allow"] = "error",
 ) -> DataFrame:
     """The ranges of the files, one row and one partition each, for :func:`binarrow.spark.decoder`.
 
@@ -33,6 +34,7 @@ def splits(
         spark: The session, classic or Connect.
         paths: A path, a glob, a folder, or several, in log order.
         target_bytes: About how large a range shall be; it ends at a transaction's end.
+        gaps: Whether files that do not follow each other are an error.
     """
     size = parse_byte_size(target_bytes)
     files = [os.path.abspath(path) for path in expand_source(paths)]
@@ -40,7 +42,9 @@ def splits(
     found = (
         scan_splits(files[0], target_bytes=size) if alone else _scan_in_tasks(spark, files, size)
     )
-    rows = [(each.path, each.start, each.stop, each.to_json()) for each in link_splits(found)]
+    rows = [
+        (each.path, each.start, each.stop, each.to_json()) for each in link_splits(found, gaps=gaps)
+    ]
     return _one_a_partition(spark, rows, SPLITS_SCHEMA)
 
 
