@@ -48,7 +48,7 @@ lint: need-cargo .venv/.dev ## Check format and style of Rust and Python
 
 .PHONY: stubs
 stubs: .venv/.develop ## Check the type stubs against the compiled module
-	$(BIN)/stubtest binarrow._native --allowlist tests/python/stubtest-allowlist.txt
+	$(BIN)/stubtest binarrow._native --mypy-config-file pyproject.toml --allowlist tests/python/stubtest-allowlist.txt
 
 .PHONY: test-rust
 test-rust: need-cargo ## Run the Rust tests alone

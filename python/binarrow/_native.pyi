@@ -268,7 +268,7 @@ def read_binlog(
     split_key_updates: bool = True,
     envelope: Sequence[str] | None = None,
     envelope_prefix: str = "_",
-    types: Literal["native", "spark"] | TypeOptions = "native",
+    types: Literal["native", "spark"] | TypeOptions | None = None,
     column_names: Literal["log", "positional"] = "log",
     batch_rows: int | None = None,
     batch_bytes: int | None = None,
@@ -280,7 +280,43 @@ def read_binlog(
     gaps: Literal["error", "allow"] = "error",
     verify_checksum: bool = True,
 ) -> BinlogReader:
-    """Read binary log files into Arrow record batches."""
+    """Read binary log files into Arrow record batches.
+
+    Nothing is read before the first batch is asked for.
+
+    Args:
+        source: A path, a glob, a folder, bytes, an open binary file, or several of them in log order.
+        tables: ``database.table`` globs; rows of other tables are skipped unread. None for all tables.
+        exclude_tables: Likewise, of the tables to leave out.
+        start: Where to begin: a :class:`Position`, ``"file:offset"``, or a datetime with a zone.
+        stop: Where to end: transactions that end at or before it come out.
+        split_key_updates: An update that changes the key comes as a ``delete`` and an ``insert``.
+        envelope: Which envelope columns to add, by their names without the prefix. None for ``change_type``,
+            ``commit_version``, ``commit_timestamp`` and ``change_ordinal``; empty for none.
+        envelope_prefix: What the names of envelope columns begin with.
+        types: ``"native"`` (as None), ``"spark"``, or a :class:`TypeOptions`.
+        column_names: ``"positional"`` names columns ``@1``, ``@2``, ... where the log does not name them;
+            ``"log"`` makes that a :class:`SchemaError`.
+        batch_rows: Rows of a batch at most; None for 65 536.
+        batch_bytes: Bytes of a batch, about, at most; None for 32 MiB.
+        batch_end: ``"transaction"`` ends batches at each commit too.
+        segment_bytes: About how many bytes of log a worker decodes at a time.
+        threads: How many workers; None for one a core.
+        uncommitted: ``"emit"`` gives the rows of transactions that never committed too.
+        skip_events: Codes of vendors' events that may be passed over.
+        gaps: ``"allow"`` takes files that do not follow each other.
+        verify_checksum: Check the CRC32 of every event.
+
+    Raises:
+        ConfigError: The call asks for something that cannot be.
+        InputError: A file cannot be read; :class:`MissingInputError` and others are kinds of it.
+
+    Errors in the files' bytes are raised by the reader, in their place in the order.
+
+    Examples:
+        >>> for change in binarrow.read_binlog("binlog.000001", tables="shop.*"):
+        ...     change.database, change.table, change.to_pyarrow()
+    """
 
 def read_split(
     split: Split,
@@ -314,12 +350,24 @@ def infer_schema(
     source: Source,
     table: str,
     *,
-    types: Literal["native", "spark"] | TypeOptions = "native",
+    types: Literal["native", "spark"] | TypeOptions | None = None,
     envelope: Sequence[str] | None = None,
     envelope_prefix: str = "_",
     column_names: Literal["log", "positional"] = "log",
 ) -> pa.Schema:
-    """The schema of a table's batches, from its first Table_map event in the files."""
+    """The schema of a table's batches, from its first Table_map event in the files.
+
+    Args:
+        source: As in :func:`read_binlog`.
+        table: ``database.table``.
+        types: As in :func:`read_binlog`, like the keywords after it.
+        envelope: -
+        envelope_prefix: -
+        column_names: -
+
+    Raises:
+        SchemaError: The files do not mention the table, or not its columns' names.
+    """
 
 def expand_source(source: Source) -> list[str]:
     """The files that a path, a glob or a directory stands for, in log order; ``*.index`` left out."""
