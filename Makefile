@@ -65,7 +65,7 @@ format: need-cargo .venv/.dev ## Format Rust and Python
 	$(BIN)/ruff format
 
 .PHONY: bench
-bench: .venv/.release ## Measure: criterion, and side by side with other decoders
+bench: need-cargo ## Measure side by side with other decoders (`cargo bench` measures the parts)
 	@benches/run
 
 .PHONY: wheel

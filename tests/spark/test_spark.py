@@ -13,6 +13,8 @@ from binarrow.spark import decoder, register, schema, splits
 from binarrow.spark.schema import _plain as plain_schema
 from binarrow.spark.schema import arrow_schema, difference
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*shop.orders. the column channel:UserWarning")
+
 SHOP_TABLES = ("shop.customers", "shop.products", "shop.orders", "shop.order_items")
 
 
