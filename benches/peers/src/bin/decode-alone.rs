@@ -1,0 +1,29 @@
+//! binarrow without its reading and cutting: segments that are in memory, decoded on one thread into record batches.
+
+use binarrow::reader::{DecodeOptions, Output, SegmentDecoder};
+use binarrow::source::{Cutter, CutterOptions, InputFile};
+use std::hint::black_box;
+use std::sync::Arc;
+
+fn main() {
+    let files = vec![InputFile::at_path(binarrow_peers::file_argument(), 1)];
+    let mut cutter = Cutter::try_new(files, CutterOptions::default()).expect("a cutter");
+    let mut segments = Vec::new();
+    while let Some(segment) = cutter.next_segment().expect("a segment") {
+        segments.push(segment);
+    }
+    binarrow_peers::measure(|| {
+        let mut decoder = SegmentDecoder::new(Arc::new(DecodeOptions::default()));
+        let mut rows = 0;
+        for segment in segments {
+            let mut emit = |output| {
+                if let Output::Batch(batch) = black_box(output) {
+                    rows += batch.batch.num_rows() as u64;
+                }
+                true
+            };
+            decoder.decode(segment, &mut emit).expect("a decoded segment");
+        }
+        rows
+    });
+}
