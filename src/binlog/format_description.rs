@@ -24,6 +24,8 @@ pub struct FormatDescription {
     pub created: u32,
     /// What stands at the end of every later event of the file.
     pub checksum: ChecksumAlgorithm,
+    /// Whether this event ends in a CRC32: it does even where no other event of the file has one, but for old servers.
+    pub has_checksum: bool,
     /// Whether the version names MariaDB.
     pub is_mariadb: bool,
     /// The numbers of the version; a part without digits is 0.
@@ -59,10 +61,10 @@ impl FormatDescription {
 
         let is_mariadb = server_version.to_ascii_lowercase().contains("mariadb");
         let version = version_numbers(&server_version, is_mariadb);
-        let knows_checksums = version >= if is_mariadb { (5, 3, 0) } else { (5, 6, 1) };
+        let has_checksum = version >= if is_mariadb { (5, 3, 0) } else { (5, 6, 1) };
         let mut lengths = reader.rest();
         let mut checksum = ChecksumAlgorithm::Off;
-        if knows_checksums {
+        if has_checksum {
             let end = lengths.len().saturating_sub(1 + CHECKSUM_LEN);
             let (head, tail) = lengths.split_at(end);
             checksum = ChecksumAlgorithm::decode(Reader::new(tail).u8("checksum algorithm")?)?;
@@ -72,11 +74,21 @@ impl FormatDescription {
             }
             lengths = head;
         }
+        // A damaged version would switch the checksum off that tells that it is damaged.
+        if !has_checksum && lengths.len() > MOST_TYPES_WITHOUT_CHECKSUM {
+            let (what, value) = ("event types of a server of this version", lengths.len() as u64);
+            return Err(DecodeError::Limit {
+                what,
+                value,
+                limit: MOST_TYPES_WITHOUT_CHECKSUM as u64,
+            });
+        }
         Ok(Self {
             binlog_version,
             server_version,
             created,
             checksum,
+            has_checksum,
             is_mariadb,
             version,
             post_header_lengths: lengths.to_vec(),
@@ -116,6 +128,9 @@ fn version_numbers(text: &str, is_mariadb: bool) -> (u16, u16, u16) {
 
 /// The only version since MySQL 5.0.
 const BINLOG_VERSION: u16 = 4;
+
+/// The newest type before checksums was HEARTBEAT, 27; the first server with both knew 35.
+const MOST_TYPES_WITHOUT_CHECKSUM: usize = 34;
 
 /// Bytes of the server version, NULs included.
 const SERVER_VERSION_LEN: usize = 50;

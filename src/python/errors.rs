@@ -171,11 +171,23 @@ pub(super) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
 impl From<Error> for PyErr {
     fn from(error: Error) -> Self {
         Python::attach(|py| {
+            let own = error
+                .io_error()
+                .and_then(|error| error.get_ref())
+                .and_then(|source| source.downcast_ref::<Self>())
+                .map(|own| own.clone_ref(py));
+            // KeyboardInterrupt and its like are no errors of ours.
+            if let Some(own) = &own
+                && !own.is_instance_of::<PyException>(py)
+            {
+                return own.clone_ref(py);
+            }
             let classes = match classes(py) {
                 Ok(classes) => classes,
                 Err(failure) => return failure,
             };
             let raised = Self::from_type(classes.of(&error).bind(py).clone(), (error.to_string(),));
+            raised.set_cause(py, own);
             let value = raised.value(py);
             let located = value
                 .setattr("file", error.file())

@@ -49,8 +49,15 @@ fn add(item: &Bound<'_, PyAny>, files: &mut Vec<InputFile>) -> PyResult<()> {
         let path: PathBuf = item.extract()?;
         let text = path.to_str().ok_or_else(|| Error::config("the path is not UTF-8"))?;
         for (place, path) in (place..).zip(expand(text)?) {
-            std::fs::metadata(&path)
+            let metadata = std::fs::metadata(&path)
                 .map_err(|error| Error::io(format!("cannot open {}", path.display()), error))?;
+            if !metadata.is_file() {
+                return Err(Error::config(format!(
+                    "{} is not a regular file: open it, and give the file object",
+                    path.display()
+                ))
+                .into());
+            }
             files.push(InputFile::at_path(path, place));
         }
         return Ok(());
@@ -98,10 +105,8 @@ struct PyFile {
 
 impl PyFile {
     fn with<T>(&self, call: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<T>) -> io::Result<T> {
-        Python::try_attach(|py| {
-            call(self.file.bind(py)).map_err(|error| io::Error::other(error.to_string()))
-        })
-        .unwrap_or_else(|| Err(io::Error::other("the interpreter ends")))
+        Python::try_attach(|py| call(self.file.bind(py)).map_err(io::Error::other))
+            .unwrap_or_else(|| Err(io::Error::other("the interpreter ends")))
     }
 
     fn read_bytes(&self, buffer: &mut [u8]) -> io::Result<usize> {

@@ -10,7 +10,7 @@ use super::type_options::TypesKeyword;
 use crate::change::TableFilter;
 use crate::columnar::OnSchemaChange;
 use crate::error::{Error, ErrorKind};
-use crate::reader::{ChangeBatch, Poll, ReadOptions, Reader, Stats};
+use crate::reader::{Poll, ReadOptions, Reader, Stats};
 use crate::source::{InputFile, Start, Stop};
 use arrow_pyarrow::{FromPyArrow, ToPyArrow};
 use arrow_schema::Schema;
@@ -120,6 +120,14 @@ pub(super) struct Running {
     tables: TableFilter,
     started: Instant,
     warned: HashSet<String>,
+    /// What a step found and its caller could not use.
+    kept: Option<Result<Poll, Error>>,
+}
+
+/// What a wait for a batch gave, and what the caller is to be told.
+pub(super) struct Step {
+    polled: Result<Poll, Error>,
+    warnings: Vec<String>,
 }
 
 /// What stays when a reader ends.
@@ -148,31 +156,26 @@ impl Running {
         tables: TableFilter,
     ) -> Result<Self, Error> {
         let reader = Reader::try_new(files, options)?;
-        Ok(Self { reader, tables, started: Instant::now(), warned: HashSet::new() })
+        Ok(Self { reader, tables, started: Instant::now(), warned: HashSet::new(), kept: None })
     }
 
-    /// Waits a moment for the next batch, without the interpreter's lock. Ctrl-C ends the wait.
-    pub(super) fn step(&mut self, py: Python<'_>) -> PyResult<Poll> {
+    /// Waits a moment for the next batch, without the interpreter's lock. Runs no Python code, for the caller holds a lock
+    /// that such code may want.
+    pub(super) fn step(&mut self, py: Python<'_>) -> Step {
+        if let Some(polled) = self.kept.take() {
+            return Step { polled, warnings: Vec::new() };
+        }
         let polled = py.detach(|| self.reader.poll(SIGNAL_CHECK));
-        self.warn(py)?;
-        let polled = polled?;
-        match polled {
-            Poll::Batch(_) => {}
-            Poll::End => self.warn_of_patterns(py)?,
-            Poll::Pending => py.check_signals()?,
+        let mut warnings = self.warnings();
+        if matches!(polled, Ok(Poll::End)) {
+            self.add_unmatched(&mut warnings);
         }
-        Ok(polled)
+        Step { polled, warnings }
     }
 
-    /// The next batch.
-    pub(super) fn next(&mut self, py: Python<'_>) -> PyResult<Option<ChangeBatch>> {
-        loop {
-            match self.step(py)? {
-                Poll::Batch(batch) => return Ok(Some(batch)),
-                Poll::End => return Ok(None),
-                Poll::Pending => {}
-            }
-        }
+    /// Gives back what a step found and its caller could not use.
+    pub(super) fn keep(&mut self, polled: Result<Poll, Error>) {
+        self.kept = Some(polled);
     }
 
     pub(super) fn summary(&self) -> Summary {
@@ -184,39 +187,54 @@ impl Running {
         }
     }
 
-    fn warn(&mut self, py: Python<'_>) -> PyResult<()> {
-        for message in self.reader.take_warnings() {
-            warn(py, &message)?;
-        }
-        let new: Vec<String> = self
-            .reader
-            .stats()
-            .zero_dates
-            .keys()
-            .filter(|column| !self.warned.contains(*column))
-            .cloned()
-            .collect();
-        for column in new {
-            let message = format!(
-                "{column} holds zero or partial dates, which become NULL (counted in stats()); \
-                 zero_dates='error' or 'text' of TypeOptions treats them otherwise"
-            );
-            self.warned.insert(column);
-            warn(py, &message)?;
-        }
-        Ok(())
-    }
-
-    fn warn_of_patterns(&mut self, py: Python<'_>) -> PyResult<()> {
-        let seen = self.reader.stats().tables.keys();
-        let unmatched =
-            self.tables.unmatched(seen.map(|(database, table)| (&**database, &**table)));
-        for pattern in unmatched {
-            if self.warned.insert(pattern.to_owned()) {
-                warn(py, &format!("no change of a table that matches {pattern:?} in the input"))?;
+    fn warnings(&mut self) -> Vec<String> {
+        let mut warnings = self.reader.take_warnings();
+        for column in self.reader.stats().zero_dates.keys() {
+            if self.warned.insert(column.clone()) {
+                warnings.push(format!(
+                    "{column} holds zero or partial dates, which become NULL (counted in stats()); \
+                     zero_dates='error' or 'text' of TypeOptions treats them otherwise"
+                ));
             }
         }
-        Ok(())
+        warnings
+    }
+
+    fn add_unmatched(&mut self, warnings: &mut Vec<String>) {
+        let seen = self.reader.stats().tables.keys();
+        let seen = seen.map(|(database, table)| (&**database, &**table));
+        for pattern in self.tables.unmatched(seen) {
+            if self.warned.insert(pattern.to_owned()) {
+                warnings
+                    .push(format!("no change of a table that matches {pattern:?} in the input"));
+            }
+        }
+    }
+}
+
+impl Step {
+    /// Whether an error came.
+    pub(super) fn is_failure(&self) -> bool {
+        self.polled.is_err()
+    }
+
+    /// What came. Runs Python code (warnings, signal handlers), so the caller holds no lock of ours; where that code raises,
+    /// `keep` gets what came, for the next call.
+    pub(super) fn settle(
+        self,
+        py: Python<'_>,
+        keep: impl FnOnce(Result<Poll, Error>),
+    ) -> PyResult<Poll> {
+        let warned = self.warnings.iter().try_for_each(|message| warn(py, message));
+        if let Err(raised) = warned {
+            keep(self.polled);
+            return Err(raised);
+        }
+        let polled = self.polled?;
+        if matches!(polled, Poll::Pending) {
+            py.check_signals()?;
+        }
+        Ok(polled)
     }
 }
 
@@ -380,16 +398,24 @@ impl PyBinlogReader {
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<PyChangeBatch>> {
         loop {
-            // Taken anew each time, so that stats() and close() of other threads have their turn.
-            let mut state = self.state(py);
-            if let State::Ready(files, options) = &mut *state {
-                let running = Running::start(std::mem::take(files), (**options).clone())?;
-                *state = State::Running(Box::new(running));
-            }
-            let State::Running(running) = &mut *state else {
-                return Err(Error::config("the reader is closed").into());
+            // Taken anew each time, so that stats() and close() of other threads, and of signal handlers, have their turn.
+            let step = {
+                let mut state = self.state(py);
+                if let State::Ready(files, options) = &mut *state {
+                    let running = Running::start(std::mem::take(files), (**options).clone())?;
+                    *state = State::Running(Box::new(running));
+                }
+                let State::Running(running) = &mut *state else {
+                    return Err(Error::config("the reader is closed").into());
+                };
+                running.step(py)
             };
-            match running.step(py)? {
+            let keep = |polled| {
+                if let State::Running(running) = &mut *self.state(py) {
+                    running.keep(polled);
+                }
+            };
+            match step.settle(py, keep)? {
                 Poll::Batch(batch) => return Ok(Some(PyChangeBatch(batch))),
                 Poll::End => return Ok(None),
                 Poll::Pending => {}

@@ -6,7 +6,7 @@ use super::position::PyPosition;
 use super::reader::{Running, Summary, drop_detached};
 use crate::columnar::{Conform, OnSchemaChange};
 use crate::error::Error;
-use crate::reader::ReadOptions;
+use crate::reader::{Poll, ReadOptions};
 use crate::source::InputFile;
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_pyarrow::ToPyArrow;
@@ -33,7 +33,10 @@ struct State {
     conform: Option<Conform>,
     /// The batch that the schema was taken from.
     first: Option<RecordBatch>,
-    started: bool,
+    /// A batch whose warning raised.
+    ready: Option<RecordBatch>,
+    /// Whether the end, or an error, has been met.
+    consumed: bool,
 }
 
 impl PyTableReader {
@@ -52,7 +55,8 @@ impl PyTableReader {
             on_change,
             conform: schema.map(|schema| Conform::new(schema, on_change)),
             first: None,
-            started: false,
+            ready: None,
+            consumed: false,
         };
         Ok(Self { shared: Arc::new(Shared(Mutex::new(state))) })
     }
@@ -63,55 +67,100 @@ impl Shared {
         // A thread that panicked with it has left nothing half done that matters here.
         self.0.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
     }
-}
 
-impl State {
-    /// The schema of all batches: the caller's, else the first batch's.
-    fn schema(&mut self, py: Python<'_>) -> PyResult<SchemaRef> {
-        if let Some(conform) = &self.conform {
-            return Ok(Arc::clone(conform.schema()));
+    /// The schema of all batches: the caller's, else the first batch's. `None` where nothing tells.
+    fn known_schema(&self, py: Python<'_>) -> PyResult<Option<SchemaRef>> {
+        if let Some(conform) = &self.state(py).conform {
+            return Ok(Some(Arc::clone(conform.schema())));
         }
-        let Some(batch) = self.pull(py)? else {
-            let message = format!(
-                "no change of table {} in the input, so its schema is not known: give one with schema=",
-                self.name
-            );
-            return Err(Error::schema(message).into());
-        };
+        let Some(batch) = self.pull(py)? else { return Ok(None) };
+        let mut state = self.state(py);
         let schema = batch.schema();
-        self.conform = Some(Conform::new(Arc::clone(&schema), self.on_change));
-        self.first = Some(batch);
-        Ok(schema)
+        state.conform = Some(Conform::new(Arc::clone(&schema), state.on_change));
+        state.first = Some(batch);
+        Ok(Some(schema))
     }
 
-    fn next(&mut self, py: Python<'_>) -> PyResult<Option<RecordBatch>> {
-        if self.conform.is_none() && !self.started {
-            self.schema(py)?;
+    fn schema(&self, py: Python<'_>) -> PyResult<SchemaRef> {
+        self.known_schema(py)?.ok_or_else(|| {
+            let name = &self.state(py).name;
+            let message = format!(
+                "no change of table {name} in the input, so its schema is not known: give one with schema="
+            );
+            Error::schema(message).into()
+        })
+    }
+
+    /// An error where all was read before: an empty table would look like one without changes.
+    fn check_unread(&self, py: Python<'_>) -> PyResult<()> {
+        let state = self.state(py);
+        match state.consumed && state.first.is_none() && state.ready.is_none() {
+            true => Err(Error::config("the table has been read already: make a new reader").into()),
+            false => Ok(()),
         }
-        let batch = match self.first.take() {
+    }
+
+    fn next(&self, py: Python<'_>) -> PyResult<Option<RecordBatch>> {
+        if self.known_schema(py)?.is_none() {
+            return Ok(None);
+        }
+        let (ready, first) = {
+            let mut state = self.state(py);
+            (state.ready.take(), state.first.take())
+        };
+        if ready.is_some() {
+            return Ok(ready);
+        }
+        let batch = match first {
             Some(batch) => Some(batch),
             None => self.pull(py)?,
         };
         let Some(batch) = batch else { return Ok(None) };
-        let Some(conform) = &mut self.conform else { return Ok(Some(batch)) };
-        let name = &self.name;
-        let conformed =
-            conform.apply(&batch).map_err(|error| error.context(format_args!("table {name}")))?;
-        for column in conform.take_dropped() {
-            let message = format!(
-                "table {name}: the column {column} is not in the wanted schema and is dropped"
-            );
-            warn(py, &message)?;
+        let (conformed, warnings) = self.state(py).conformed(batch)?;
+        let warned = warnings.iter().try_for_each(|message| warn(py, message));
+        if let Err(raised) = warned {
+            self.state(py).ready = Some(conformed);
+            return Err(raised);
         }
         Ok(Some(conformed))
     }
 
-    fn pull(&mut self, py: Python<'_>) -> PyResult<Option<RecordBatch>> {
-        self.started = true;
-        match &mut self.running {
-            Some(running) => Ok(running.next(py)?.map(|change| change.batch)),
-            None => Err(Error::config("the reader is closed").into()),
+    fn pull(&self, py: Python<'_>) -> PyResult<Option<RecordBatch>> {
+        loop {
+            let step = match &mut self.state(py).running {
+                Some(running) => running.step(py),
+                None => return Err(Error::config("the reader is closed").into()),
+            };
+            let keep = |polled| {
+                if let Some(running) = &mut self.state(py).running {
+                    running.keep(polled);
+                }
+            };
+            let is_failure = step.is_failure();
+            let settled = step.settle(py, keep);
+            if is_failure || matches!(settled, Ok(Poll::End)) {
+                self.state(py).consumed = true;
+            }
+            match settled? {
+                Poll::Batch(change) => return Ok(Some(change.batch)),
+                Poll::End => return Ok(None),
+                Poll::Pending => {}
+            }
         }
+    }
+}
+
+impl State {
+    /// The batch under the wanted schema, and what the caller is to be told.
+    fn conformed(&mut self, batch: RecordBatch) -> PyResult<(RecordBatch, Vec<String>)> {
+        let name = &self.name;
+        let Some(conform) = &mut self.conform else { return Ok((batch, Vec::new())) };
+        let conformed =
+            conform.apply(&batch).map_err(|error| error.context(format_args!("table {name}")))?;
+        let warning = |column| {
+            format!("table {name}: the column {column} is not in the wanted schema and is dropped")
+        };
+        Ok((conformed, conform.take_dropped().into_iter().map(warning).collect()))
     }
 
     fn summary(&self) -> Option<Summary> {
@@ -123,8 +172,7 @@ impl State {
 impl PyTableReader {
     #[getter]
     fn schema<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let schema = self.shared.state(py).schema(py)?;
-        schema.to_pyarrow(py)
+        self.shared.schema(py)?.to_pyarrow(py)
     }
 
     #[getter]
@@ -146,10 +194,10 @@ impl PyTableReader {
 
     /// Not by way of the stream: pyarrow would call it without the interpreter's lock from a call that has it.
     fn read_all<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let mut state = self.shared.state(py);
-        let schema = state.schema(py)?.to_pyarrow(py)?;
+        self.shared.check_unread(py)?;
+        let schema = self.shared.schema(py)?.to_pyarrow(py)?;
         let batches = PyList::empty(py);
-        while let Some(batch) = state.next(py)? {
+        while let Some(batch) = self.shared.next(py)? {
             batches.append(batch.to_pyarrow(py)?)?;
         }
         py.import("pyarrow")?.getattr("Table")?.call_method1("from_batches", (batches, schema))
@@ -171,12 +219,13 @@ impl PyTableReader {
     ) -> PyResult<Bound<'py, PyCapsule>> {
         // Best effort by the interface's rules: the caller casts.
         let _ = requested_schema;
-        let schema = self.shared.state(py).schema(py)?;
+        self.shared.check_unread(py)?;
+        let schema = self.shared.schema(py)?;
         stream_capsule(py, Box::new(Stream { shared: Arc::clone(&self.shared), schema }))
     }
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        let schema: Arc<Schema> = self.shared.state(py).schema(py)?;
+        let schema: Arc<Schema> = self.shared.schema(py)?;
         schema_capsule(py, &schema)
     }
 
@@ -185,14 +234,7 @@ impl PyTableReader {
     }
 
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let mut state = self.shared.state(py);
-        // A table without changes is an empty iteration; only its schema cannot be told.
-        if state.conform.is_none() && !state.started {
-            let Some(batch) = state.pull(py)? else { return Ok(None) };
-            state.conform = Some(Conform::new(batch.schema(), state.on_change));
-            state.first = Some(batch);
-        }
-        state.next(py)?.map(|batch| batch.to_pyarrow(py)).transpose()
+        self.shared.next(py)?.map(|batch| batch.to_pyarrow(py)).transpose()
     }
 
     fn __enter__(slf: Py<Self>) -> Py<Self> {
@@ -224,7 +266,7 @@ impl Iterator for Stream {
     type Item = Result<RecordBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let next = Python::try_attach(|py| self.shared.state(py).next(py));
+        let next = Python::try_attach(|py| self.shared.next(py));
         match next {
             Some(Ok(batch)) => batch.map(Ok),
             Some(Err(error)) => Some(Err(ArrowError::ExternalError(Box::new(error)))),

@@ -11,7 +11,7 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// What a wait for a batch gave.
 #[derive(Debug)]
@@ -39,6 +39,8 @@ pub struct Reader {
     warnings: Vec<String>,
     total_bytes: Option<u64>,
     ended: bool,
+    /// The process that the threads are in.
+    process: u32,
 }
 
 type Message = Result<Output>;
@@ -64,6 +66,7 @@ impl Reader {
         };
         let total_bytes = cutter.total_bytes();
         let stopping = Arc::new(AtomicBool::new(false));
+        cutter.stop_when(&stopping);
         let mut handles = Vec::with_capacity(threads + 1);
         let decode = Arc::new(options.decode);
         let (segments_in, segments) = bounded(threads * SEGMENTS_AHEAD);
@@ -107,17 +110,23 @@ impl Reader {
             warnings: Vec::new(),
             total_bytes,
             ended: false,
+            process: std::process::id(),
         })
     }
 
     /// Waits for the next batch, at most for `timeout`. After an error or the end it gives [`Poll::End`].
     pub fn poll(&mut self, timeout: Duration) -> Result<Poll> {
-        let deadline = std::time::Instant::now() + timeout;
+        if self.process != std::process::id() && !self.ended {
+            return Err(Error::config(
+                "the reader was made before a fork, and its threads are in the parent process: make one here",
+            ));
+        }
+        let deadline = Instant::now() + timeout;
         loop {
             if self.ended {
                 return Ok(Poll::End);
             }
-            let left = deadline.saturating_duration_since(std::time::Instant::now());
+            let left = deadline.saturating_duration_since(Instant::now());
             let Some(current) = &self.current else {
                 match self.segments.recv_timeout(left) {
                     Ok(segment) => self.current = Some(segment),
@@ -192,12 +201,22 @@ impl Reader {
 
     fn end(&mut self) {
         self.ended = true;
-        self.stopping.store(true, Ordering::Relaxed);
-        // Threads that wait for room in a channel wake when its other end is gone, those of the segments too that are
-        // queued: a queue keeps what is in it for as long as its sender lives.
         self.current = None;
-        self.segments.iter().for_each(drop);
-        for thread in self.threads.drain(..) {
+        if self.process != std::process::id() {
+            // After a fork there are no such threads in this process.
+            self.threads.drain(..).for_each(std::mem::forget);
+            return;
+        }
+        self.stopping.store(true, Ordering::Relaxed);
+        let deadline = Instant::now() + MAX_STOP;
+        while self.threads.iter().any(|thread| !thread.is_finished()) && Instant::now() < deadline {
+            // Threads that wait for room in a channel wake when its other end is gone: a queue keeps what is in it for as
+            // long as its sender lives.
+            self.segments.try_iter().for_each(drop);
+            std::thread::sleep(STOP_CHECK);
+        }
+        // One that is held up in a read of the caller's goes on by itself, and ends after it.
+        for thread in self.threads.drain(..).filter(JoinHandle::is_finished) {
             // A panic in it has been reported as an error already, or nobody waits for it any more.
             drop(thread.join());
         }
@@ -284,3 +303,9 @@ const MAX_THREADS: usize = 64;
 
 /// Enough for the deepest JSON document.
 const STACK_BYTES: usize = 2 << 20;
+
+/// How long the end waits for threads.
+const MAX_STOP: Duration = Duration::from_secs(1);
+
+/// How often it looks whether they are done.
+const STOP_CHECK: Duration = Duration::from_micros(200);

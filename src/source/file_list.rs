@@ -71,11 +71,14 @@ impl InputFile {
         match &mut self.source {
             InputSource::Path(path) => {
                 let failed = |error| Error::io("cannot open the file", error).in_file(&self.label);
-                let file = File::open(&*path).map_err(failed)?;
-                if file.metadata().map_err(failed)?.is_dir() {
-                    let message = format!("{} is a directory, not a file", path.display());
-                    return Err(Error::config(message));
+                // Opening a pipe would wait for its other end.
+                if !std::fs::metadata(&*path).map_err(failed)?.is_file() {
+                    return Err(Error::config(format!(
+                        "{} is not a regular file: open it, and give the file object",
+                        path.display()
+                    )));
                 }
+                let file = File::open(&*path).map_err(failed)?;
                 Ok(Box::new(FileInput(file)))
             }
             InputSource::Bytes(bytes) => Ok(Box::new(BytesInput(SharedBytes(Arc::clone(bytes))))),

@@ -3,6 +3,8 @@
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::FileExt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Bytes that can be read at any offset.
 pub trait Input: Send {
@@ -24,6 +26,27 @@ impl Input for FileInput {
 
     fn size(&mut self) -> io::Result<Option<u64>> {
         self.0.metadata().map(|metadata| Some(metadata.len()))
+    }
+}
+
+/// An input that fails once its reader is to stop: a slow one would hold the end up otherwise.
+pub(super) struct StoppableInput {
+    /// The input.
+    pub(super) input: Box<dyn Input>,
+    /// Set when nobody wants more.
+    pub(super) stopping: Arc<AtomicBool>,
+}
+
+impl Input for StoppableInput {
+    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        match self.stopping.load(Ordering::Relaxed) {
+            true => Err(io::Error::other("the reader is closed")),
+            false => self.input.read_at(offset, buffer),
+        }
+    }
+
+    fn size(&mut self) -> io::Result<Option<u64>> {
+        self.input.size()
     }
 }
 
@@ -82,7 +105,8 @@ impl<R: Read + Send> SpooledInput<R> {
 
 impl<R: Read + Send> Input for SpooledInput<R> {
     fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
-        self.fill(offset.saturating_add(buffer.len() as u64))?;
+        // No more than is there: a short read is as good, and the caller may want to stop.
+        self.fill(offset.saturating_add(1))?;
         self.spool.read_at(buffer, offset)
     }
 

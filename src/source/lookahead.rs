@@ -71,16 +71,9 @@ pub(super) fn look_ahead(
     }
 }
 
-/// Whether more than the head of an event says what it does to its group.
+/// Whether more than the head of an event says what it does to its group. Workers check the others' checksums.
 const fn needs_body(event_type: EventType) -> bool {
-    !event_type.is_rows()
-        && !matches!(
-            event_type,
-            EventType::TABLE_MAP
-                | EventType::TRANSACTION_PAYLOAD
-                | EventType::ROWS_QUERY
-                | EventType::MARIADB_ANNOTATE_ROWS
-        )
+    !event_type.is_rows() && !matches!(event_type, EventType::TRANSACTION_PAYLOAD)
 }
 
 /// Header, table id and flags.
@@ -112,12 +105,15 @@ impl HeaderWalk<'_> {
     }
 
     fn refill(&mut self, offset: u64, len: usize) -> Result<()> {
-        let room = len.max(self.read_size);
-        self.bytes.resize(room, 0);
+        let wanted = len.max(self.read_size);
         self.start = offset;
         self.filled = 0;
         while self.filled < len {
-            let to = self.bytes.get_mut(self.filled..).unwrap_or_default();
+            let room = wanted.min(self.filled + MAX_READ);
+            if self.bytes.len() < room {
+                self.bytes.resize(room, 0);
+            }
+            let to = self.bytes.get_mut(self.filled..room).unwrap_or_default();
             match self.input.read_at(offset + self.filled as u64, to) {
                 Ok(0) => break,
                 Ok(count) => self.filled += count,
@@ -134,6 +130,9 @@ impl HeaderWalk<'_> {
         self.read_size = if size < LARGE_EVENT { LARGE_READ } else { SMALL_READ };
     }
 }
+
+/// A length that lies must not make room for it before its bytes are there.
+const MAX_READ: usize = 4 << 20;
 
 const SMALL_READ: usize = 64;
 const LARGE_READ: usize = 64 << 10;

@@ -74,7 +74,7 @@ pub fn scan_splits(
 ) -> Result<Vec<Split>> {
     let defaults = CutterOptions::default();
     // Ranges end where segments do: small ones meet the target closely.
-    let target = usize::try_from(target_bytes / 8).unwrap_or(usize::MAX).max(MIN_SEGMENT_BYTES);
+    let target = usize::try_from(target_bytes / 8).unwrap_or(usize::MAX).max(1);
     let segment_bytes = defaults.segment_bytes.min(target);
     let options = CutterOptions { segment_bytes, verify_checksum: false, ..defaults };
     let mut cutter = Cutter::try_new(vec![InputFile::at_path(path, place)], options)?;
@@ -164,6 +164,3 @@ pub fn link_splits(splits: &mut [Split], allow_gaps: bool) -> Result<()> {
     }
     Ok(())
 }
-
-/// Smaller segments cost more than a closer range is worth.
-const MIN_SEGMENT_BYTES: usize = 16 << 10;

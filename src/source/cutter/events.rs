@@ -60,10 +60,8 @@ impl Cutter {
         let end = offset + len as u64;
         let context = Arc::clone(&open.context);
         let event = open.window.event(at, len);
-        // Workers check the events that they decode; the others are checked here.
-        let is_bulk =
-            header.event_type.is_rows() || header.event_type == EventType::TRANSACTION_PAYLOAD;
-        if self.options.verify_checksum && !is_bulk {
+        // Workers check rows events; the others are looked into here.
+        if self.options.verify_checksum && !header.event_type.is_rows() {
             check_crc(event, context.format.checksum)?;
         }
         let body = body(event, context.format.checksum)?;

@@ -1,7 +1,9 @@
 //! The files, one after the other: opening, the format description, the end.
 
 use super::{Cutter, OpenFile, Start};
-use crate::binlog::{ENCRYPTED_MAGIC, EventType, FIRST_EVENT_AT, FormatDescription, MAGIC};
+use crate::binlog::{
+    ChecksumAlgorithm, ENCRYPTED_MAGIC, EventType, FIRST_EVENT_AT, FormatDescription, MAGIC,
+};
 use crate::error::{Error, ErrorKind, Result};
 use crate::source::classify::check_crc;
 use crate::source::file_list::InputFile;
@@ -30,7 +32,7 @@ impl Cutter {
                  gaps='allow' reads on regardless"
             )));
         }
-        let input = file.open()?;
+        let input = self.open_input(self.current)?;
         let chunk = self.chunk();
         let mut window = Window::new(input, Arc::clone(&label), 0, chunk);
         match window.magic()? {
@@ -164,7 +166,10 @@ pub(super) fn read_format(window: &mut Window) -> Result<FormatDescription> {
     }
     let event = window.event(at, len);
     let format = FormatDescription::decode(event).map_err(|error| located(error.into()))?;
-    check_crc(event, format.checksum).map_err(located)?;
+    // Were its own checksum let be, damage to it could switch off the others'.
+    if format.has_checksum {
+        check_crc(event, ChecksumAlgorithm::Crc32).map_err(located)?;
+    }
     window.advance(len);
     Ok(format)
 }

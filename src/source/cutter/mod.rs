@@ -13,6 +13,7 @@ pub use options::{CutterOptions, Start, Stop};
 
 use super::classify::SkipEvents;
 use super::file_list::InputFile;
+use super::input::{Input, StoppableInput};
 use super::range_cutter::RangeCutter;
 use super::segment::{FileContext, LargeTransaction, Segment, Span};
 use super::window::Window;
@@ -23,6 +24,7 @@ use crate::position::{Position, PreparedRange, Xid};
 use files::{Successor, file_index};
 use groups::MAX_FILE_NUMBER;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// Cuts files into segments, in log order.
 pub struct Cutter {
@@ -48,6 +50,7 @@ pub struct Cutter {
     /// XA transactions decided here and prepared before the start.
     foreign: Vec<Xid>,
     finished: bool,
+    stopping: Arc<AtomicBool>,
     counts: Counts,
 }
 
@@ -132,6 +135,7 @@ impl Cutter {
             expected_next: None,
             foreign: Vec::new(),
             finished: false,
+            stopping: Arc::default(),
             counts: Counts::default(),
         })
     }
@@ -157,6 +161,18 @@ impl Cutter {
     /// XA transactions that were decided since the last call but prepared before the start of the input.
     pub fn take_foreign(&mut self) -> Vec<Xid> {
         std::mem::take(&mut self.foreign)
+    }
+
+    /// Ends the reading of inputs once `stopping` is set, in the middle of a segment too.
+    pub fn stop_when(&mut self, stopping: &Arc<AtomicBool>) {
+        self.stopping = Arc::clone(stopping);
+    }
+
+    /// Opens a file of the list.
+    fn open_input(&mut self, index: usize) -> Result<Box<dyn Input>> {
+        let file = self.files.get_mut(index).ok_or_else(files::no_file)?;
+        let input = file.open()?;
+        Ok(Box::new(StoppableInput { input, stopping: Arc::clone(&self.stopping) }))
     }
 
     /// Takes the bytes of a decoded segment back, to be used again.

@@ -85,8 +85,9 @@ impl Cutter {
             true => None,
             false => {
                 let chunk = self.chunk();
-                let file = self.files.get_mut(index).ok_or_else(no_file)?;
-                let mut window = Window::new(file.open()?, Arc::clone(&file.label), 0, chunk);
+                let input = self.open_input(index)?;
+                let file = self.files.get(index).ok_or_else(no_file)?;
+                let mut window = Window::new(input, Arc::clone(&file.label), 0, chunk);
                 window.magic()?;
                 let format = read_format(&mut window)?;
                 let context = Arc::new(FileContext {
