@@ -134,9 +134,11 @@ fn name<'a>(reader: &mut Reader<'a>, what: &'static str) -> Result<&'a [u8]> {
 
 /// A name as text: names are stored in UTF-8.
 pub(super) fn text(bytes: &[u8], what: &'static str) -> Result<std::sync::Arc<str>> {
-    std::str::from_utf8(bytes)
-        .map(Into::into)
-        .map_err(|_| DecodeError::Text { what, charset: "utf8mb4" })
+    // U+0000 is the one character that no identifier may hold, and no field of Arrow's.
+    match std::str::from_utf8(bytes) {
+        Ok(text) if !bytes.contains(&0) => Ok(text.into()),
+        _ => Err(DecodeError::Text { what, charset: "utf8mb4" }),
+    }
 }
 
 /// The type of a column from its code and its metadata bytes, which are used up.

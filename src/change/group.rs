@@ -308,6 +308,11 @@ impl Group {
         Ok(())
     }
 
+    /// Whether an event opened it; if not, the flags of its rows events say where it ends.
+    pub fn is_explicit(&self) -> bool {
+        self.explicit
+    }
+
     /// Whether it may hold rows.
     pub fn has_rows(&self) -> bool {
         self.rows_events > 0 || self.has_payload

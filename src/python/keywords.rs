@@ -179,6 +179,11 @@ pub(super) fn plan_options(
             names.iter().map(|name| EnvelopeColumn::parse(name)).collect::<Result<_, _>>()?
         }
     };
+    for (index, column) in columns.iter().enumerate() {
+        if columns.iter().take(index).any(|before| before == column) {
+            return Err(Error::config(format!("envelope names {:?} twice", column.name())));
+        }
+    }
     let column_names = match word("column_names", column_names, ["log", "positional"])? {
         "positional" => ColumnNames::Positional,
         _ => ColumnNames::Log,

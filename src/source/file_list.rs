@@ -72,7 +72,12 @@ impl InputFile {
             InputSource::Path(path) => {
                 let failed = |error| Error::io("cannot open the file", error).in_file(&self.label);
                 // Opening a pipe would wait for its other end.
-                if !std::fs::metadata(&*path).map_err(failed)?.is_file() {
+                let metadata = std::fs::metadata(&*path).map_err(failed)?;
+                if metadata.is_dir() {
+                    let message = format!("{} is a directory, not a file", path.display());
+                    return Err(Error::config(message));
+                }
+                if !metadata.is_file() {
                     return Err(Error::config(format!(
                         "{} is not a regular file: open it, and give the file object",
                         path.display()

@@ -55,17 +55,13 @@ pub(super) fn look_ahead(
         if walk.bytes_at(end - 1, 1)?.is_none() {
             return Ok(FoundEnd { end: offset, outcome: None, group: tracker.take() });
         }
-        match classified {
-            Classified::Group(event) => {
-                let verdict = tracker
-                    .on_event(event, offset, header.timestamp, header.server_id)
-                    .map_err(at)?;
-                if let Verdict::Ends(outcome) = verdict {
-                    return Ok(FoundEnd { end, outcome: Some(outcome), group: tracker.take() });
-                }
+        // What belongs to no group is passed over, as the cutter does.
+        if let Classified::Group(event) = classified {
+            let verdict =
+                tracker.on_event(event, offset, header.timestamp, header.server_id).map_err(at)?;
+            if let Verdict::Ends(outcome) = verdict {
+                return Ok(FoundEnd { end, outcome: Some(outcome), group: tracker.take() });
             }
-            // The file ends, or another begins, before the group does.
-            _ => return Ok(FoundEnd { end: offset, outcome: None, group: tracker.take() }),
         }
         offset = end;
     }

@@ -6,7 +6,7 @@ use crate::binlog::{
     EventHeader, EventType, FormatDescription, MariadbGtidList, PreviousGtids, Rotate,
     TransactionPayload,
 };
-use crate::change::{Outcome, Verdict};
+use crate::change::{Group, Outcome, Verdict};
 use crate::error::Result;
 use crate::position::GtidState;
 use crate::source::classify::{Classified, body, check_crc, classify};
@@ -60,8 +60,10 @@ impl Cutter {
         let end = offset + len as u64;
         let context = Arc::clone(&open.context);
         let event = open.window.event(at, len);
-        // Workers check rows events; the others are looked into here.
-        if self.options.verify_checksum && !header.event_type.is_rows() {
+        // Workers check rows events; the others are looked into here, and rows events whose flags end their group.
+        let is_for_workers =
+            header.event_type.is_rows() && self.tracker.group().is_some_and(Group::is_explicit);
+        if self.options.verify_checksum && !is_for_workers {
             check_crc(event, context.format.checksum)?;
         }
         let body = body(event, context.format.checksum)?;

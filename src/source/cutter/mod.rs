@@ -23,6 +23,7 @@ use crate::error::{Error, Result};
 use crate::position::{Position, PreparedRange, Xid};
 use files::{Successor, file_index};
 use groups::MAX_FILE_NUMBER;
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -102,6 +103,13 @@ impl Cutter {
         if let Some(file) = files.iter().find(|file| file.number >= MAX_FILE_NUMBER) {
             return Err(Error::config(format!(
                 "the number of {} is too large for _commit_version",
+                file.name
+            )));
+        }
+        let mut names = HashSet::new();
+        if let Some(file) = files.iter().find(|file| !names.insert(&file.name)) {
+            return Err(Error::config(format!(
+                "two inputs are named {}: their positions and versions could not be told apart",
                 file.name
             )));
         }

@@ -1,0 +1,211 @@
+//! The house: `src/` imports downwards only, and knows files, sockets and Python only where it may.
+
+use std::path::{Path, PathBuf};
+
+/// The folders of `src/` and their layers. A folder may use those of its own layer and of lower ones.
+const LAYERS: [(&str, u8); 11] = [
+    ("wire", 0),
+    ("charset", 0),
+    ("position", 0),
+    ("schema", 0),
+    ("binlog", 1),
+    ("value", 1),
+    ("change", 2),
+    ("columnar", 2),
+    ("source", 3),
+    ("reader", 3),
+    ("python", 4),
+];
+
+/// Words that may stand only in some folders.
+const CONFINED: [(&str, &[&str]); 4] = [
+    ("pyo3", &["python"]),
+    ("arrow_pyarrow", &["python"]),
+    ("std::fs", &["source", "python"]),
+    ("std::net", &["net"]),
+];
+
+#[test]
+fn imports_go_down() {
+    let mut wrong = Vec::new();
+    for file in files() {
+        let Some(own) = file.layer() else {
+            assert!(
+                ["lib", "error"].contains(&file.module[0].as_str()),
+                "src/{} has no layer: add it to this test and to the design",
+                file.path.display()
+            );
+            // The layers stand on errors, so errors stand on nothing.
+            let imports = if file.module[0] == "error" { file.imports() } else { Vec::new() };
+            wrong.extend(imports.iter().map(|import| format!("error uses {import}")));
+            continue;
+        };
+        for import in file.imports() {
+            let sideways = file.module[0] == "source" && import == "reader";
+            if layer(&import).is_some_and(|layer| layer > own) || sideways {
+                wrong.push(format!("src/{} uses {import}", file.path.display()));
+            }
+        }
+    }
+    assert_eq!(wrong, Vec::<String>::new());
+}
+
+#[test]
+fn files_sockets_and_python_stay_in_their_place() {
+    let mut wrong = Vec::new();
+    for file in files() {
+        // `use std::{fs, io}` is the same as `use std::fs`.
+        let flat = file.code.replace("std::{", "std::{ ");
+        for (word, folders) in CONFINED {
+            let tail = word.rsplit("::").next().unwrap();
+            let grouped = word.starts_with("std::")
+                && groups(&flat, "std::").iter().any(|item| item.split("::").next() == Some(tail));
+            if (words(&flat).any(|found| found == word || found.starts_with(&format!("{word}::")))
+                || grouped)
+                && !folders.contains(&file.module[0].as_str())
+            {
+                wrong.push(format!("src/{} uses {word}", file.path.display()));
+            }
+        }
+    }
+    assert_eq!(wrong, Vec::<String>::new());
+}
+
+#[test]
+fn the_tests_see_what_they_look_for() {
+    let file = |path: &str, code: &str| Source::new(Path::new(path), code);
+    let imports = |path: &str, code: &str| file(path, code).imports();
+    assert_eq!(imports("wire/a.rs", "use crate::reader::Reader;"), ["reader"]);
+    assert_eq!(
+        imports("wire/a.rs", "use crate::{error::{A, B}, value, python::{x, y::z}};"),
+        ["error", "value", "python"]
+    );
+    assert_eq!(imports("wire/mod.rs", "fn f() -> super::source::X {}"), ["source"]);
+    assert_eq!(imports("wire/a.rs", "use super::super::source::X;"), ["source"]);
+    assert_eq!(imports("wire/a.rs", "use super::source;"), Vec::<String>::new());
+    assert_eq!(
+        imports("wire/a.rs", "// crate::reader\nlet a = \"//\"; // [`crate::reader`]"),
+        [""; 0]
+    );
+    assert_eq!(imports("value/json/mod.rs", "super::super::reader::f()"), ["reader"]);
+    assert_eq!(groups("use std::{io::{self, Read}, fs};", "std::"), ["io::{self, Read}", "fs"]);
+    assert!(files().len() > 80);
+    assert!(files().iter().any(|file| file.imports().contains(&"binlog".to_owned())));
+}
+
+fn layer(module: &str) -> Option<u8> {
+    LAYERS.iter().find(|(name, _)| *name == module).map(|(_, layer)| *layer)
+}
+
+/// A file of `src/`.
+struct Source {
+    /// Below `src/`.
+    path: PathBuf,
+    /// Its module path.
+    module: Vec<String>,
+    /// Without comments.
+    code: String,
+}
+
+impl Source {
+    fn new(path: &Path, text: &str) -> Self {
+        let mut module: Vec<String> =
+            path.with_extension("").iter().map(|part| part.to_str().unwrap().to_owned()).collect();
+        if module.last().is_some_and(|last| last == "mod") {
+            module.pop();
+        }
+        let code = text.lines().map(without_comment).collect::<Vec<_>>().join("\n");
+        Self { path: path.to_owned(), module, code }
+    }
+
+    fn layer(&self) -> Option<u8> {
+        layer(&self.module[0])
+    }
+
+    /// The folders of `src/` that it names.
+    fn imports(&self) -> Vec<String> {
+        let root = "super::".repeat(self.module.len());
+        let mut imports = Vec::new();
+        for prefix in ["crate::", &root] {
+            for (at, _) in self.code.match_indices(prefix) {
+                let before = self.code[..at].chars().next_back();
+                if before.is_some_and(|before| is_word(before) || before == ':') {
+                    continue;
+                }
+                let rest = &self.code[at + prefix.len()..];
+                match rest.starts_with('{') {
+                    true => imports.extend(items(rest).iter().map(|item| first_word(item))),
+                    false => imports.push(first_word(rest)),
+                }
+            }
+        }
+        imports
+    }
+}
+
+fn files() -> Vec<Source> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut folders = vec![root.clone()];
+    let mut files = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let text = std::fs::read_to_string(&path).unwrap();
+                files.push(Source::new(path.strip_prefix(&root).unwrap(), &text));
+            }
+        }
+    }
+    files
+}
+
+/// The line up to `//`, unless that stands in a string.
+fn without_comment(line: &str) -> &str {
+    let comment =
+        line.match_indices("//").find(|(at, _)| line[..*at].matches('"').count() % 2 == 0);
+    comment.map_or(line, |(at, _)| &line[..at])
+}
+
+fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+fn first_word(text: &str) -> String {
+    text.trim_start().chars().take_while(|c| is_word(*c)).collect()
+}
+
+/// Paths and names in the code.
+fn words(code: &str) -> impl Iterator<Item = &str> {
+    code.split(|c: char| !is_word(c) && c != ':').map(|word| word.trim_matches(':'))
+}
+
+/// The items of each group `{prefix}{a, b::{c, d}}`.
+fn groups(code: &str, prefix: &str) -> Vec<String> {
+    code.match_indices(&format!("{prefix}{{"))
+        .flat_map(|(at, _)| items(&code[at + prefix.len()..]))
+        .collect()
+}
+
+/// What stands between the commas of the group that `text` begins with.
+fn items(text: &str) -> Vec<String> {
+    let mut items = vec![String::new()];
+    let mut depth = 0;
+    for c in text.chars() {
+        match c {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            break;
+        }
+        match c {
+            ',' if depth == 1 => items.push(String::new()),
+            '{' if depth == 1 => {}
+            c => items.last_mut().unwrap().push(c),
+        }
+    }
+    items.iter().map(|item| item.trim().to_owned()).filter(|item| !item.is_empty()).collect()
+}

@@ -1,0 +1,26 @@
+//! Integration tests: one binary, whole files.
+//!
+//! | module | shows |
+//! |---|---|
+//! | [`seed`] | the binlog of the project's first seed, byte by byte |
+//! | [`shop`], [`recorded`] | what real servers wrote gives what `SELECT` gave |
+//! | [`invariance`] | threads, segments, inputs, filters, resuming and splits change no row |
+//! | [`transactions`] | which rows happened, where reading begins and ends |
+//! | [`malformed`] | what is broken is an error with its place, and gives no row |
+//! | [`memory`] | a transaction of 2 GiB, lengths that lie |
+//! | [`layers`] | `src/` imports downwards only |
+//!
+//! [`log`] writes binlogs, [`rows`] reads them, [`fixtures`] finds those that are recorded.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)] // tests may
+
+mod fixtures;
+mod invariance;
+mod layers;
+mod log;
+mod malformed;
+mod memory;
+mod recorded;
+mod rows;
+mod seed;
+mod shop;
+mod transactions;

@@ -1,0 +1,184 @@
+//! Memory is bounded by limits, not by the input: a transaction of 2 GiB, lengths that lie.
+//!
+//! Each test runs itself again as a child process, whose peak (`VmHWM`) is its own.
+
+use crate::log::{
+    Event, Log, T, TABLE_MAP, begin, gtid, image, insert, payload_of, payload_packed, query,
+    rows_event, stop, table_map, transaction, xid,
+};
+use crate::rows::{decode, options, segments_of};
+use binarrow::reader::{ReadOptions, Reader};
+use binarrow::source::InputFile;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Set for the child: the file that it reads, where it reads one.
+const CHILD: &str = "BINARROW_MEMORY_CHILD";
+
+#[test]
+fn a_transaction_of_2_gib() {
+    if let Some(path) = child() {
+        let options = ReadOptions { threads: 2, ..ReadOptions::default() };
+        let mut reader = Reader::try_new(vec![InputFile::at_path(path, 1)], options).unwrap();
+        let mut rows = 0;
+        while let Some(batch) = reader.next_batch().unwrap() {
+            rows += batch.batch.num_rows() as u64;
+        }
+        assert_eq!(reader.stats().transactions, 1);
+        report(rows);
+        return;
+    }
+    // Goes with its folder, however this ends.
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("binlog.000001");
+    let rows = write_large(&path, 2 << 30);
+    assert!(path.metadata().unwrap().len() >= 2 << 30);
+    let (peak, counted) = run("memory::a_transaction_of_2_gib", &path);
+    assert_eq!(counted, rows);
+    assert!(peak < 400 << 20, "the peak was {} MiB", peak >> 20);
+}
+
+#[test]
+fn lengths_that_lie_take_no_room() {
+    if child().is_some() {
+        let mut errors = 0;
+        for log in lying() {
+            for options in [options(), segments_of(1)] {
+                errors += u64::from(decode(log.clone().inputs(), &options).error.is_some());
+            }
+        }
+        report(errors);
+        return;
+    }
+    let (peak, errors) = run("memory::lengths_that_lie_take_no_room", Path::new("none"));
+    assert_eq!(errors, 2 * lying().len() as u64);
+    assert!(peak < 100 << 20, "the peak was {} MiB", peak >> 20);
+}
+
+#[test]
+fn a_payload_bomb_takes_no_room() {
+    if child().is_some() {
+        let bomb = bomb();
+        assert!(bomb.bytes.len() < 100 << 10, "{} bytes", bomb.bytes.len());
+        let mut reader = Reader::try_new(bomb.inputs(), options()).unwrap();
+        let error = reader.next_batch().unwrap_err();
+        assert_eq!(error.event(), Some("Transaction_payload"));
+        report(0);
+        return;
+    }
+    let (peak, _) = run("memory::a_payload_bomb_takes_no_room", Path::new("none"));
+    assert!(peak < 200 << 20, "the peak was {} MiB", peak >> 20);
+}
+
+/// A file of one transaction of at least `size` bytes, made of rows events of 8 KiB. Gives the number of its rows.
+fn write_large(path: &Path, size: u64) -> u64 {
+    // Rows as an OLTP table has them; the position in the headers stays 0, so that each event is made once.
+    let text = "x".repeat(100);
+    let count = 8192 / image(0, Some(&text)).len() as i32;
+    let images: Vec<u8> = (0..count).flat_map(|id| image(id, Some(&text))).collect();
+    let events = [table_map(T), rows_event(30, T, &images)];
+    let unit: Vec<u8> = events.iter().flat_map(|event| event.bytes(0, true)).collect();
+    let chunk = unit.repeat(100);
+
+    let mut file = BufWriter::with_capacity(4 << 20, std::fs::File::create(path).unwrap());
+    file.write_all(&Log::mysql().with([gtid(1), begin()]).bytes).unwrap();
+    let chunks = size.div_ceil(chunk.len() as u64);
+    for _ in 0..chunks {
+        file.write_all(&chunk).unwrap();
+    }
+    for event in [xid(), stop()] {
+        file.write_all(&event.bytes(0, true)).unwrap();
+    }
+    file.into_inner().unwrap();
+    chunks * 100 * count as u64
+}
+
+/// Small files with lengths and counts of up to 4 GiB or more.
+fn lying() -> Vec<Log> {
+    let huge = [0xfe, 0xff, 0xff, 0xff, 0x7f, 0, 0, 0, 0];
+    let mut logs = Vec::new();
+    // Sizes of events, up to the most that is allowed.
+    for index in 1..=5 {
+        for size in [1 << 30, (1 << 30) - 1, 500 << 20, 1 << 31] {
+            let mut log = Log::mysql().with(transaction(1, [1])).with([stop()]);
+            let at = log.starts[index] as usize + 9;
+            log.bytes[at..at + 4].copy_from_slice(&u32::to_le_bytes(size));
+            logs.push(log);
+        }
+    }
+    let broken = |events: Vec<Event>| {
+        Log::mysql().with([gtid(1), begin()]).with(events).with([xid(), stop()])
+    };
+    let spliced = |mut event: Event, at: usize, bytes: &[u8]| {
+        event.body.splice(at..=at, bytes.iter().copied());
+        event
+    };
+    // Lengths in table maps: names, columns, metadata, optional metadata, its members.
+    for at in [8, 11, 14, 17] {
+        logs.push(broken(vec![spliced(table_map(T), at, &huge), insert(T, [1])]));
+    }
+    let mut members = vec![254, 2, 247, 1, 0, 10, 1, 45, 6, 9];
+    members.extend(huge);
+    let mut map = T.id.to_le_bytes()[..6].to_vec();
+    map.extend([1, 0, 1, b'd', 0, 1, b't', 0, 1]);
+    map.extend(members);
+    logs.push(broken(vec![Event::new(TABLE_MAP, map), insert(T, [1])]));
+    // Lengths in rows events: columns, a cell.
+    logs.push(broken(vec![table_map(T), spliced(insert(T, [1]), 10, &huge)]));
+    logs.push(broken(vec![table_map(T), rows_event(30, T, &[0xfc, 1, 0, 0, 0, 255, 255])]));
+    // In payloads: the packed size, the unpacked size, an event's.
+    let mut packed = payload_of(true, &begin().bytes(0, false));
+    packed.body[15..23].copy_from_slice(&u64::to_le_bytes(1 << 40));
+    logs.push(Log::mysql().with([gtid(1), packed, stop()]));
+    logs.push(Log::mysql().with([gtid(1), payload_packed(&[0], 1 << 40, b"(\xb5/\xfd"), stop()]));
+    let mut event = query("BEGIN").bytes(0, false);
+    event[9..13].copy_from_slice(&u32::to_le_bytes(1 << 30));
+    for zstd in [true, false] {
+        logs.push(Log::mysql().with([gtid(1), payload_of(zstd, &event), stop()]));
+    }
+    logs
+}
+
+/// A few KiB that unpack to 4 GiB of events which say nothing, and no end.
+fn bomb() -> Log {
+    let statement = Event::new(28, vec![0; 1 << 20]).flags(0x80).bytes(0, false);
+    let mut frame = Vec::new();
+    for _ in 0..64 {
+        frame.extend(&statement);
+    }
+    let frame = zstd::bulk::compress(&frame, 3).unwrap();
+    let mut packed = zstd::bulk::compress(&begin().bytes(0, false), 3).unwrap();
+    for _ in 0..64 {
+        packed.extend(&frame);
+    }
+    Log::mysql().with([gtid(1), payload_packed(&[0], 100, &packed), stop()])
+}
+
+// ---- the child
+
+fn child() -> Option<PathBuf> {
+    std::env::var_os(CHILD).map(PathBuf::from)
+}
+
+/// Runs one test of this binary in a process of its own. Gives its peak in bytes and the number that it reported.
+fn run(test: &str, path: &Path) -> (u64, u64) {
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", test, "--nocapture", "--test-threads=1"])
+        .env(CHILD, path)
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{text}\n{}", String::from_utf8_lossy(&output.stderr));
+    let numbers = text.lines().find_map(|line| line.split_once("peak and number: "));
+    let (peak, number) = numbers.expect("a report").1.split_once(' ').unwrap();
+    (peak.parse::<u64>().unwrap() << 10, number.parse().unwrap())
+}
+
+/// Tells the parent the peak in KiB and a number.
+fn report(number: u64) {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    let peak = peak.trim().trim_end_matches(" kB");
+    println!("\npeak and number: {peak} {number}");
+}

@@ -1,0 +1,79 @@
+//! What real servers recorded for the tests: replaying the changes from nothing gives what `SELECT` gave.
+
+use crate::fixtures::{Fixture, recorded};
+use crate::rows::{Row, options, read};
+use binarrow::reader::EventList;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+#[test]
+fn replaying_gives_what_select_gave() {
+    let mut compared = 0;
+    for fixture in recorded() {
+        let Some(expected) = fixture.expected() else { continue };
+        let outcome = read(fixture.paths(), options()).ok();
+        assert_eq!(outcome.warnings, Vec::<String>::new(), "{}", fixture.name);
+        let truncated = truncations(&fixture);
+        let mut tables: BTreeMap<&str, Vec<&Row>> = BTreeMap::new();
+        let mut rows: Vec<&Row> = outcome.rows.iter().collect();
+        rows.sort();
+        for row in rows {
+            if truncated.get(&*row.table).is_none_or(|version| row.version > *version) {
+                apply(tables.entry(&row.table).or_default(), row, &fixture.name);
+            }
+        }
+        for (table, expected) in expected.as_object().unwrap() {
+            let mut found: Vec<Vec<Option<String>>> = tables
+                .get(table.as_str())
+                .map(|rows| rows.iter().map(|row| row.cells.clone()).collect())
+                .unwrap_or_default();
+            let mut expected: Vec<Vec<Option<String>>> = expected
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|row| row.as_array().unwrap().iter().map(text).collect())
+                .collect();
+            found.sort();
+            expected.sort();
+            assert_eq!(found, expected, "{} {table}", fixture.name);
+        }
+        compared += 1;
+    }
+    assert!(compared >= 8);
+}
+
+fn text(value: &Value) -> Option<String> {
+    value.as_str().map(ToOwned::to_owned)
+}
+
+/// Applies a change to the rows of its table, as a replica without keys would.
+fn apply<'r>(table: &mut Vec<&'r Row>, row: &'r Row, name: &str) {
+    match row.change.as_str() {
+        "insert" | "update_postimage" => table.push(row),
+        _ => {
+            // A column that came later is in no image from before.
+            let same = |other: &&Row| {
+                row.columns.iter().all(|column| {
+                    !other.columns.contains(column) || other.cell(column) == row.cell(column)
+                })
+            };
+            let index = table.iter().position(same);
+            let index = index.unwrap_or_else(|| panic!("{name}: no row for {row:#?}"));
+            table.swap_remove(index);
+        }
+    }
+}
+
+/// The version of each table's last TRUNCATE.
+fn truncations(fixture: &Fixture) -> BTreeMap<String, i64> {
+    let mut events = EventList::new(fixture.paths(), true);
+    let mut truncated = BTreeMap::new();
+    while let Some(event) = events.next_event().unwrap() {
+        if let Some((_, table)) = event.info.split_once("TRUNCATE TABLE ") {
+            let number: i64 = event.file.rsplit_once('.').unwrap().1.parse().unwrap();
+            let name = table.split_whitespace().next().unwrap();
+            truncated.insert(format!("d.{name}"), number << 40 | event.offset as i64);
+        }
+    }
+    truncated
+}

@@ -1,0 +1,292 @@
+//! Reads inputs into rows that tests can compare.
+
+use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch, StringArray, cast::AsArray, types};
+use arrow_cast::display::{ArrayFormatter, FormatOptions};
+use arrow_schema::{DataType, TimeUnit};
+use binarrow::Error;
+use binarrow::columnar::{ColumnNames, EnvelopeColumn, PlanOptions};
+use binarrow::position::Position;
+use binarrow::reader::{
+    BatchLimits, ChangeBatch, DecodeOptions, Output, ReadOptions, Reader, SegmentDecoder, Stats,
+};
+use binarrow::source::{Cutter, CutterOptions, InputFile, Start, Stop};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A row as a test sees it. Ordered as the log is.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Row {
+    pub(crate) version: i64,
+    pub(crate) ordinal: i64,
+    /// `database.table`
+    pub(crate) table: Arc<str>,
+    pub(crate) change: String,
+    /// Microseconds since 1970.
+    pub(crate) timestamp: i64,
+    /// Offset of its rows event.
+    pub(crate) position: i64,
+    pub(crate) columns: Arc<[String]>,
+    /// The table's own columns as text.
+    pub(crate) cells: Vec<Option<String>>,
+}
+
+impl Row {
+    /// The cell of a column, by its name.
+    pub(crate) fn cell(&self, column: &str) -> Option<&str> {
+        let index = self.columns.iter().position(|name| name == column)?;
+        self.cells[index].as_deref()
+    }
+}
+
+/// All that a read gave.
+#[derive(Debug, Default)]
+pub(crate) struct Outcome {
+    /// In the order in which they came out.
+    pub(crate) rows: Vec<Row>,
+    /// Rows up to the end of each batch, and its position.
+    pub(crate) batches: Vec<(usize, Arc<Position>)>,
+    pub(crate) error: Option<Error>,
+    pub(crate) position: Option<Arc<Position>>,
+    pub(crate) warnings: Vec<String>,
+    pub(crate) stats: Stats,
+}
+
+impl Outcome {
+    /// There was no error.
+    pub(crate) fn ok(self) -> Self {
+        if let Some(error) = &self.error {
+            panic!("{error:?}");
+        }
+        self
+    }
+
+    /// The error there was.
+    pub(crate) fn failure(&self) -> &Error {
+        self.error.as_ref().expect("an error")
+    }
+
+    /// The rows of each table, in the order in which they came out.
+    pub(crate) fn by_table(&self) -> BTreeMap<Arc<str>, Vec<Row>> {
+        by_table(&self.rows)
+    }
+
+    /// All rows in log order, as `insert d.t 1`.
+    pub(crate) fn changes(&self) -> Vec<String> {
+        let mut rows: Vec<&Row> = self.rows.iter().collect();
+        rows.sort();
+        rows.iter()
+            .map(|row| {
+                let id = row.cells[0].as_deref().unwrap_or("NULL");
+                format!("{} {} {id}", row.change, row.table)
+            })
+            .collect()
+    }
+
+    /// The first column of all rows in log order, where all are inserts.
+    pub(crate) fn inserted(&self) -> Vec<i32> {
+        let mut rows: Vec<&Row> = self.rows.iter().collect();
+        rows.sort();
+        rows.iter()
+            .map(|row| {
+                assert_eq!(row.change, "insert");
+                row.cells[0].as_deref().unwrap().parse().unwrap()
+            })
+            .collect()
+    }
+
+    pub(crate) fn offset(&self) -> u64 {
+        self.position.as_ref().expect("a position").offset
+    }
+}
+
+/// Rows by table, each table's in the order given.
+pub(crate) fn by_table(rows: &[Row]) -> BTreeMap<Arc<str>, Vec<Row>> {
+    let mut tables: BTreeMap<Arc<str>, Vec<Row>> = BTreeMap::new();
+    for row in rows {
+        tables.entry(Arc::clone(&row.table)).or_default().push(row.clone());
+    }
+    tables
+}
+
+/// Options that give all that [`Row`] holds: one thread, names `@1` where the log has none.
+pub(crate) fn options() -> ReadOptions {
+    let mut plan = PlanOptions { column_names: ColumnNames::Positional, ..PlanOptions::default() };
+    plan.envelope.columns.push(EnvelopeColumn::BinlogPosition);
+    ReadOptions {
+        decode: DecodeOptions { plan, ..DecodeOptions::default() },
+        threads: 1,
+        ..ReadOptions::default()
+    }
+}
+
+/// The same with segments of another size.
+pub(crate) fn segments_of(bytes: usize) -> ReadOptions {
+    let options = options();
+    ReadOptions { cut: CutterOptions { segment_bytes: bytes, ..options.cut }, ..options }
+}
+
+/// The same between two places.
+pub(crate) fn between(options: ReadOptions, start: Start, stop: Stop) -> ReadOptions {
+    ReadOptions { cut: CutterOptions { start, stop, ..options.cut }, ..options }
+}
+
+/// The same with batches of at most so many rows.
+pub(crate) fn batches_of(rows: usize, options: ReadOptions) -> ReadOptions {
+    let limits = BatchLimits { rows, ..options.decode.limits };
+    ReadOptions { decode: DecodeOptions { limits, ..options.decode }, ..options }
+}
+
+/// All rows, those of transactions that did not commit too.
+pub(crate) fn emitting(options: ReadOptions) -> ReadOptions {
+    ReadOptions {
+        cut: CutterOptions { emit_uncommitted: true, ..options.cut },
+        decode: DecodeOptions { emit_uncommitted: true, ..options.decode },
+        ..options
+    }
+}
+
+/// From a position on.
+pub(crate) fn from(position: &Position) -> Start {
+    Start::Position(Box::new(position.clone()))
+}
+
+/// Up to a position.
+pub(crate) fn up_to(position: &Position) -> Stop {
+    Stop::Position(Box::new(position.clone()))
+}
+
+/// Reads with a [`Reader`]: on its threads.
+pub(crate) fn read(files: Vec<InputFile>, options: ReadOptions) -> Outcome {
+    let mut outcome = Outcome::default();
+    let mut reader = match Reader::try_new(files, options) {
+        Ok(reader) => reader,
+        Err(error) => return Outcome { error: Some(error), ..outcome },
+    };
+    loop {
+        match reader.next_batch() {
+            Ok(Some(batch)) => outcome.take(&batch),
+            Ok(None) => break,
+            Err(error) => {
+                outcome.error = Some(error);
+                break;
+            }
+        }
+    }
+    assert!(reader.next_batch().unwrap().is_none(), "nothing comes after the end");
+    outcome.position = reader.position().cloned();
+    outcome.warnings = reader.take_warnings();
+    outcome.stats = reader.stats().clone();
+    outcome.check();
+    outcome
+}
+
+/// Reads on this thread: cheap, and a panic is not turned into an error.
+pub(crate) fn decode(files: Vec<InputFile>, options: &ReadOptions) -> Outcome {
+    let mut outcome = Outcome::default();
+    let mut decoder = SegmentDecoder::new(Arc::new(options.decode.clone()));
+    let mut cutter = match Cutter::try_new(files, options.cut.clone()) {
+        Ok(cutter) => cutter,
+        Err(error) => return Outcome { error: Some(error), ..outcome },
+    };
+    loop {
+        let segment = match cutter.next_segment() {
+            Ok(Some(segment)) => segment,
+            Ok(None) => break,
+            Err(error) => {
+                outcome.error = Some(error);
+                break;
+            }
+        };
+        let decoded = decoder.decode(segment, &mut |output| {
+            match output {
+                Output::Batch(batch) => outcome.take(&batch),
+                Output::End { position, stats, warnings } => {
+                    outcome.position = Some(position);
+                    outcome.stats.add(&stats);
+                    outcome.warnings.extend(warnings);
+                }
+            }
+            true
+        });
+        if let Err(error) = decoded {
+            outcome.error = Some(error);
+            break;
+        }
+    }
+    outcome.check();
+    outcome
+}
+
+impl Outcome {
+    fn take(&mut self, batch: &ChangeBatch) {
+        self.rows.extend(rows_of(batch));
+        self.batches.push((self.rows.len(), Arc::clone(&batch.position)));
+    }
+
+    /// What holds for every read.
+    fn check(&self) {
+        for (table, rows) in self.by_table() {
+            for pair in rows.windows(2) {
+                let order = |row: &Row| (row.version, row.ordinal);
+                assert!(order(&pair[0]) < order(&pair[1]), "{table}: {pair:#?}");
+            }
+        }
+        for pair in self.batches.windows(2) {
+            let order = pair[0].1.compare(&pair[1].1);
+            assert!(order.is_none_or(|order| order.is_le()), "positions go back: {pair:?}");
+        }
+    }
+}
+
+/// The rows of one batch.
+fn rows_of(change: &ChangeBatch) -> Vec<Row> {
+    let batch = &change.batch;
+    let schema = batch.schema();
+    let names: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
+    let width = names.iter().position(|name| name == "_change_type").unwrap();
+    let columns: Arc<[String]> = names[..width].into();
+    let table: Arc<str> = format!("{}.{}", change.database, change.table).into();
+    let options = FormatOptions::default();
+    let cells: Vec<ArrayRef> = batch.columns()[..width].iter().map(without_zone).collect();
+    let formatters: Vec<_> = cells
+        .iter()
+        .map(|column| ArrayFormatter::try_new(column.as_ref(), &options).unwrap())
+        .collect();
+    let change_types: &StringArray = named(batch, "_change_type").as_string();
+    let timestamps = named(batch, "_commit_timestamp");
+    let timestamps = timestamps.as_primitive::<types::TimestampMicrosecondType>();
+    let [versions, ordinals, positions]: [&Int64Array; 3] =
+        ["_commit_version", "_change_ordinal", "_binlog_position"]
+            .map(|name| named(batch, name).as_primitive());
+    (0..batch.num_rows())
+        .map(|row| Row {
+            version: versions.value(row),
+            ordinal: ordinals.value(row),
+            table: Arc::clone(&table),
+            change: change_types.value(row).to_owned(),
+            timestamp: timestamps.value(row),
+            position: positions.value(row),
+            columns: Arc::clone(&columns),
+            cells: formatters
+                .iter()
+                .zip(batch.columns())
+                .map(|(format, column)| column.is_valid(row).then(|| format.value(row).to_string()))
+                .collect(),
+        })
+        .collect()
+}
+
+/// A column that can be printed: the printer knows no time zones, not even UTC.
+fn without_zone(column: &ArrayRef) -> ArrayRef {
+    match column.data_type() {
+        DataType::Timestamp(TimeUnit::Microsecond, Some(_)) => {
+            let utc = column.as_primitive::<types::TimestampMicrosecondType>();
+            Arc::new(utc.reinterpret_cast::<types::Int64Type>())
+        }
+        _ => Arc::clone(column),
+    }
+}
+
+fn named<'b>(batch: &'b RecordBatch, column: &str) -> &'b dyn Array {
+    batch.column_by_name(column).unwrap_or_else(|| panic!("no column {column}")).as_ref()
+}
