@@ -16,6 +16,7 @@ def spark() -> Iterator[SparkSession]:
     session = (
         SparkSession.builder.master("local[2]")
         .config("spark.ui.enabled", value=False)
+        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1")  # compiles quicker
         .config("spark.sql.shuffle.partitions", 2)
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.sql.execution.arrow.pyspark.validateSchema.enabled", value=True)
