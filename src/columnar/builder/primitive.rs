@@ -86,7 +86,8 @@ impl<C: Cell> ColumnBuilder for Primitive<C> {
     }
 
     fn finish(&mut self) -> std::result::Result<ArrayRef, Error> {
-        self.expected_rows = self.values.len();
+        // A small batch at a segment's end says little of the next one.
+        self.expected_rows = self.values.len().max(self.expected_rows / 2);
         let values = std::mem::take(&mut self.values);
         let array =
             PrimitiveArray::<C::Arrow>::new(ScalarBuffer::from(values), self.nulls.finish());

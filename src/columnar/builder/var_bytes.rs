@@ -125,8 +125,9 @@ impl VarBytes {
     }
 
     fn take(&mut self) -> (OffsetBuffer<i32>, Buffer, Option<arrow_buffer::NullBuffer>) {
-        self.expected_rows = self.ends.len();
-        self.expected_bytes = self.bytes.len();
+        // A small batch at a segment's end says little of the next one.
+        self.expected_rows = self.ends.len().max(self.expected_rows / 2);
+        self.expected_bytes = self.bytes.len().max(self.expected_bytes / 2);
         let ends = std::mem::take(&mut self.ends);
         let bytes = std::mem::take(&mut self.bytes);
         let mut offsets = Vec::with_capacity(ends.len() + 1);
