@@ -19,6 +19,7 @@ mod header;
 mod incident;
 mod mariadb_gtid;
 mod mariadb_gtid_list;
+mod name;
 mod optional_metadata;
 mod previous_gtids;
 mod query;

@@ -2,7 +2,7 @@
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/classmysql_1_1binlog_1_1event_1_1Table__map__event.html>
 
-use super::table_map::text;
+use super::name::text;
 use crate::charset::Collation;
 use crate::error::{DecodeError, Error};
 use crate::schema::{Column, ColumnType, GeometryType, KeyPart};

@@ -8,6 +8,7 @@
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/classmysql_1_1binlog_1_1event_1_1Table__map__event.html>
 
 use super::FormatDescription;
+use super::name;
 use super::optional_metadata::OptionalMetadata;
 use crate::error::{DecodeError, Error};
 use crate::schema::{Column, ColumnType, TableSchema};
@@ -47,8 +48,8 @@ impl<'a> TableMap<'a> {
         let mut reader = Reader::new(body);
         let table_id = reader.uint_le(id_width, "table id")?;
         let flags = reader.u16("table map flags")?;
-        let database = name(&mut reader, "database name")?;
-        let table = name(&mut reader, "table name")?;
+        let database = stored_name(&mut reader, "database name")?;
+        let table = stored_name(&mut reader, "table name")?;
         let column_count = reader.lenenc_len("column count")?;
         if !(1..=MAX_COLUMNS).contains(&column_count) {
             return Err(DecodeError::Limit {
@@ -85,8 +86,8 @@ impl<'a> TableMap<'a> {
             )?;
         }
         Ok(TableSchema {
-            database: text(self.database, "database name")?,
-            table: text(self.table, "table name")?,
+            database: name::text(self.database, "database name")?,
+            table: name::text(self.table, "table name")?,
             columns,
             primary_key,
         })
@@ -117,7 +118,7 @@ impl<'a> TableMap<'a> {
     }
 }
 
-fn name<'a>(reader: &mut Reader<'a>, what: &'static str) -> Result<&'a [u8]> {
+fn stored_name<'a>(reader: &mut Reader<'a>, what: &'static str) -> Result<&'a [u8]> {
     let name = reader.lenenc_str(what)?;
     if name.len() > MAX_NAME_BYTES {
         return Err(DecodeError::Limit {
@@ -129,15 +130,6 @@ fn name<'a>(reader: &mut Reader<'a>, what: &'static str) -> Result<&'a [u8]> {
     match reader.u8(what)? {
         0 => Ok(name),
         value => Err(DecodeError::Invalid { what, value: u64::from(value) }),
-    }
-}
-
-/// A name as text: names are stored in UTF-8.
-pub(super) fn text(bytes: &[u8], what: &'static str) -> Result<std::sync::Arc<str>> {
-    // U+0000 is the one character that no identifier may hold, and no field of Arrow's.
-    match std::str::from_utf8(bytes) {
-        Ok(text) if !bytes.contains(&0) => Ok(text.into()),
-        _ => Err(DecodeError::Text { what, charset: "utf8mb4" }),
     }
 }
 

@@ -69,7 +69,10 @@ impl RangeCutter {
         let offset = self.window.offset();
         let rows_before = self.rows_events;
         let table_maps = self.maps.iter().map(|(_, map)| map.clone()).collect();
-        while self.window.offset() < end && self.window.kept() < self.segment_bytes {
+        while self.window.offset() < end
+            && (self.window.kept() < self.segment_bytes
+                || end - self.window.offset() <= COMMIT_BYTES)
+        {
             self.pass_event().map_err(|error| error.in_file(&self.file.label))?;
         }
         let bytes = self.window.take_kept();
@@ -125,3 +128,7 @@ impl RangeCutter {
         Ok(())
     }
 }
+
+/// What a Xid event or a COMMIT takes: alone in the last piece, it would leave the rows before it without a position after
+/// them.
+const COMMIT_BYTES: u64 = 128;

@@ -164,7 +164,7 @@ fn files() -> Vec<Source> {
 /// The line up to `//`, unless that stands in a string.
 fn without_comment(line: &str) -> &str {
     let comment =
-        line.match_indices("//").find(|(at, _)| line[..*at].matches('"').count() % 2 == 0);
+        line.match_indices("//").find(|(at, _)| line[..*at].matches('"').count().is_multiple_of(2));
     comment.map_or(line, |(at, _)| &line[..at])
 }
 

@@ -9,8 +9,8 @@ use crate::log::{
     image, input, insert, mariadb_post_headers, mysql_post_headers, payload, payload_of,
     payload_packed, query, rows_event, stop, table_map, transaction, xid,
 };
-use crate::rows::{Outcome, Row, decode, options, segments_of};
-use binarrow::reader::ReadOptions;
+use crate::rows::{Outcome, Row, decode, options, read, segments_of};
+use binarrow::reader::{EventList, ReadOptions};
 use binarrow::source::InputFile;
 use binarrow::{Error, ErrorKind};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -379,6 +379,9 @@ fn damage_that_no_checksum_shows() {
                 seal(&mut bytes, event);
             }
             let case = format!("{} {} byte {at} = {value}", subject.name, subject.file);
+            if at % 3 == 0 {
+                list(subject.input(bytes.clone()), &case);
+            }
             let outcome = decoded(subject.input(bytes), options, &case);
             assert!(outcome.rows.len() <= subject.bytes.len(), "{case}");
             if let Some(error) = &outcome.error {
@@ -430,6 +433,15 @@ fn seal(bytes: &mut [u8], event: Found) {
     bytes[end - 4..end].copy_from_slice(&sum);
 }
 
+/// Lists the events, to the end or an error.
+fn list(files: Vec<InputFile>, case: &str) {
+    let listed = catch_unwind(AssertUnwindSafe(|| {
+        let mut events = EventList::new(files, false);
+        while let Ok(Some(_)) = events.next_event() {}
+    }));
+    assert!(listed.is_ok(), "{case}: the list of events panicked");
+}
+
 /// Decodes; a panic says which case it was.
 fn decoded(files: Vec<InputFile>, options: &ReadOptions, case: &str) -> Outcome {
     catch_unwind(AssertUnwindSafe(|| decode(files, options)))
@@ -442,7 +454,10 @@ fn decoded(files: Vec<InputFile>, options: &ReadOptions, case: &str) -> Outcome 
 /// fails; only the first transaction has rows.
 fn hostile(events: impl IntoIterator<Item = Event>, broken: usize) -> Error {
     let events: Vec<Event> = events.into_iter().collect();
-    hostile_in(&Log::mysql(), events, broken)
+    let without = hostile_in(&Log::without_checksums(), events.clone(), broken);
+    let error = hostile_in(&Log::mysql(), events, broken);
+    assert_eq!(error.message(), without.message());
+    error
 }
 
 fn hostile_in(log: &Log, events: Vec<Event>, broken: usize) -> Error {
@@ -964,6 +979,35 @@ fn format_descriptions_h25() {
     let log = Log::of("10.11.1-MariaDB", &mariadb_post_headers(), false);
     let log = log.with(transaction(1, [1])).with([stop()]);
     assert_eq!(decode(log.inputs(), &options()).ok().inserted(), [1]);
+}
+
+#[test]
+fn errors_keep_their_place_in_the_order() {
+    let text = "z".repeat(1000);
+    let row = |id| rows_event(WRITE_ROWS, T, &image(id, Some(&text)));
+    let good = |id: i32| [gtid(i64::from(id)), begin(), table_map(T), row(id), xid()];
+    let mut log = Log::mysql();
+    for id in 1..=400 {
+        log = log.with(good(id));
+    }
+    let log = log.with([stop()]);
+    // A rows event, which a worker finds broken, and a commit, which the cutter does.
+    for event in [4 + 5 * 249, 5 + 5 * 249] {
+        let mut bytes = log.bytes.clone();
+        let offset = log.starts[event];
+        bytes[offset as usize + HEADER] ^= 1;
+        for threads in [1, 4] {
+            for segment in [1, 10_000, 64 << 20] {
+                let options = ReadOptions { threads, ..segments_of(segment) };
+                let input = input("binlog.000001", 1, bytes.clone());
+                let outcome = read(vec![input], options);
+                assert_eq!(outcome.inserted(), (1..=249).collect::<Vec<i32>>());
+                assert_eq!(outcome.failure().kind(), ErrorKind::Checksum);
+                assert_eq!(outcome.failure().offset(), Some(offset));
+                assert!(outcome.offset() <= log.starts[1 + 5 * 249], "{}", outcome.offset());
+            }
+        }
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::fixtures::{Fixture, recorded};
 use crate::rows::{Row, options, read};
-use binarrow::reader::EventList;
+use binarrow::reader::{EventList, Reader, infer_schema};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -40,6 +40,49 @@ fn replaying_gives_what_select_gave() {
         compared += 1;
     }
     assert!(compared >= 8);
+}
+
+#[test]
+fn every_event_is_listed() {
+    for fixture in recorded() {
+        let mut events = EventList::new(fixture.paths(), true);
+        let mut ends = BTreeMap::new();
+        while let Some(event) = events.next_event().unwrap() {
+            let end = ends.entry(event.file.to_string()).or_insert(4);
+            assert!(!event.info.contains("cannot be read"), "{} {event:?}", fixture.name);
+            if event.compressed {
+                assert!(event.offset < *end, "it stands in the event before it: {event:?}");
+                continue;
+            }
+            assert_eq!(event.offset, *end, "{} {event:?}", fixture.name);
+            *end += u64::from(event.header.event_size);
+        }
+        assert_eq!(ends.len(), fixture.files.len());
+        for (end, file) in ends.values().zip(&fixture.files) {
+            assert_eq!(*end, file.metadata().unwrap().len(), "{}", fixture.name);
+        }
+    }
+}
+
+#[test]
+fn the_inferred_schema_is_that_of_the_first_batch() {
+    for fixture in recorded() {
+        let plan = options().decode.plan;
+        let mut reader = Reader::try_new(fixture.paths(), options()).unwrap();
+        let mut seen = BTreeMap::new();
+        while let Some(change) = reader.next_batch().unwrap() {
+            let name = (change.database.to_string(), change.table.to_string());
+            seen.entry(name).or_insert_with(|| change.batch.schema());
+        }
+        let infer = |database: &str, table: &str| {
+            infer_schema(fixture.paths(), database, table, &plan, &mut || true)
+        };
+        for ((database, table), schema) in seen {
+            let inferred = infer(&database, &table).unwrap();
+            assert_eq!(inferred, schema, "{} {table}", fixture.name);
+        }
+        assert!(infer("d", "no_such").is_err());
+    }
 }
 
 fn text(value: &Value) -> Option<String> {

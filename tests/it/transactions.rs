@@ -351,6 +351,22 @@ fn xa_after_a_resume_between_prepare_and_decision() {
 }
 
 #[test]
+fn xa_whose_file_is_not_there() {
+    let first = Log::mysql().with(prepared(1, "a", 1)).with([rotate("binlog.000002")]);
+    let second = Log::mysql().with(transaction(2, [2])).with([gtid(3), xa("COMMIT", "a"), stop()]);
+    let outcome = decode(vec![first.clone().input("binlog.000001")], &options()).ok();
+    let mut position = (*outcome.position.unwrap()).clone();
+    (position.file, position.offset) = ("binlog.000002".to_owned(), 4);
+    let rest = between(options(), from(&position), Stop::End);
+    let outcome = decode(vec![second.clone().input("binlog.000002")], &rest);
+    assert_eq!(outcome.inserted(), [2]);
+    assert_eq!(outcome.failure().kind(), ErrorKind::Config);
+    assert!(outcome.failure().message().contains("binlog.000001"), "{:?}", outcome.failure());
+    let both = vec![first.input("binlog.000001"), second.input("binlog.000002")];
+    assert_eq!(decode(both, &rest).ok().inserted(), [2, 1]);
+}
+
+#[test]
 fn xa_in_one_phase() {
     let plain = |id| {
         let mut events = vec![gtid(1), xa("START", "o")];
@@ -730,6 +746,34 @@ fn files_must_follow_each_other() {
     let renamed =
         renamed.map(|((name, log), place)| input(name, place, log.bytes.clone())).collect();
     assert_eq!(decode(renamed, &options()).ok().inserted(), [1, 2]);
+}
+
+#[test]
+fn a_stopped_server_goes_on_in_the_next_number() {
+    for in_use in [false, true] {
+        let first = if in_use { Log::mysql().in_use() } else { Log::mysql() };
+        let first = first.with(transaction(1, [1]));
+        let first = if in_use { first } else { first.with([stop()]) };
+        let second = Log::mysql().with(transaction(2, [2])).with([stop()]);
+        let files = |name| vec![first.clone().input("binlog.000009"), second.clone().input(name)];
+        assert_eq!(decode(files("binlog.000010"), &options()).ok().inserted(), [1, 2]);
+        for name in ["binlog.000011", "binlog.000008"] {
+            let outcome = decode(files(name), &options());
+            assert_eq!(outcome.inserted(), [1], "{name}");
+            assert_eq!(outcome.failure().kind(), ErrorKind::Config);
+            assert!(outcome.failure().message().contains("gaps"), "{:?}", outcome.failure());
+        }
+    }
+}
+
+#[test]
+fn no_two_files_of_one_name() {
+    let log = Log::mysql().with(transaction(1, [1])).with([stop()]);
+    let twice = vec![log.clone().input("binlog.000001"), log.input("binlog.000001")];
+    let outcome = decode(twice, &options());
+    assert_eq!(outcome.rows, []);
+    assert_eq!(outcome.failure().kind(), ErrorKind::Config);
+    assert!(outcome.failure().message().contains("binlog.000001"), "{:?}", outcome.failure());
 }
 
 #[test]

@@ -3,11 +3,11 @@
 use super::files::{Successor, file_index};
 use super::{Cutter, Stop};
 use crate::binlog::{
-    EventHeader, EventType, FormatDescription, MariadbGtidList, PreviousGtids, Rotate,
+    EventHeader, EventType, FormatDescription, MariadbGtidList, PreviousGtids, QueryKind, Rotate,
     TransactionPayload,
 };
-use crate::change::{Group, Outcome, Verdict};
-use crate::error::Result;
+use crate::change::{Group, GroupEvent, Outcome, Verdict};
+use crate::error::{Error, Result};
 use crate::position::GtidState;
 use crate::source::classify::{Classified, body, check_crc, classify};
 use crate::source::payload::{self, Payload};
@@ -68,6 +68,11 @@ impl Cutter {
         }
         let body = body(event, context.format.checksum)?;
         let classified = classify(header, body, &context.format, &self.skip)?;
+        if std::mem::take(&mut self.resumed) && is_mid_transaction(&classified, &context.format) {
+            return Err(Error::config(format!(
+                "the start {offset} lies in the middle of a transaction: a start is a transaction's end"
+            )));
+        }
         match classified {
             Classified::Group(group_event) => {
                 let verdict = self.tracker.on_event(
@@ -132,6 +137,17 @@ impl Cutter {
             Ok(index) => self.current > index || (self.current == index && offset >= stop.offset),
             Err(_) => false,
         }
+    }
+}
+
+/// Whether an event cannot be the first after a transaction's end. `BEGIN` can only where transactions have no GTID events:
+/// those of MySQL before 5.7 and MariaDB before 10.0.
+fn is_mid_transaction(event: &Classified, format: &FormatDescription) -> bool {
+    let has_gtids = format.version >= if format.is_mariadb { (10, 0, 2) } else { (5, 7, 6) };
+    match event {
+        Classified::Group(GroupEvent::TableMap | GroupEvent::Rows { .. } | GroupEvent::Xid) => true,
+        Classified::Group(GroupEvent::Query(QueryKind::Begin)) => has_gtids,
+        _ => false,
     }
 }
 

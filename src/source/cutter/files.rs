@@ -71,6 +71,7 @@ impl Cutter {
             if offset > window.offset() {
                 window.jump(offset);
                 self.counts.input_from = offset;
+                self.resumed = true;
             }
         } else {
             self.position.file = context.name.to_string();

@@ -50,6 +50,8 @@ pub struct Cutter {
     expected_next: Option<Successor>,
     /// XA transactions decided here and prepared before the start.
     foreign: Vec<Xid>,
+    /// Whether the next event is the one that a caller's start names.
+    resumed: bool,
     finished: bool,
     stopping: Arc<AtomicBool>,
     counts: Counts,
@@ -142,6 +144,7 @@ impl Cutter {
             failure: None,
             expected_next: None,
             foreign: Vec::new(),
+            resumed: false,
             finished: false,
             stopping: Arc::default(),
             counts: Counts::default(),
