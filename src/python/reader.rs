@@ -25,9 +25,9 @@ use std::time::{Duration, Instant};
 #[pyfunction]
 #[pyo3(signature = (
     source, *, tables=None, exclude_tables=None, start=None, stop=None, split_key_updates=true, envelope=None,
-    envelope_prefix="_".to_owned(), types=None, column_names="log".to_owned(), batch_rows=None, batch_bytes=None,
-    batch_end=None, segment_bytes=None, threads=None, uncommitted="skip".to_owned(), skip_events=None,
-    gaps="error".to_owned(), verify_checksum=true,
+    envelope_prefix="_", types=None, column_names="log", batch_rows=None, batch_bytes=None,
+    batch_end=None, segment_bytes=None, threads=None, uncommitted="skip", skip_events=None,
+    gaps="error", verify_checksum=true,
 ))]
 #[allow(clippy::too_many_arguments)] // they are the keywords of the Python function
 pub(super) fn read_binlog(
@@ -39,17 +39,17 @@ pub(super) fn read_binlog(
     stop: Option<Place>,
     split_key_updates: bool,
     envelope: Option<Vec<String>>,
-    envelope_prefix: String,
+    envelope_prefix: &str,
     types: Option<TypesKeyword>,
-    column_names: String,
+    column_names: &str,
     batch_rows: Option<usize>,
     batch_bytes: Option<usize>,
     batch_end: Option<String>,
     segment_bytes: Option<usize>,
     threads: Option<usize>,
-    uncommitted: String,
+    uncommitted: &str,
     skip_events: Option<Vec<u8>>,
-    gaps: String,
+    gaps: &str,
     verify_checksum: bool,
 ) -> PyResult<PyBinlogReader> {
     let keywords = Keywords {
@@ -59,17 +59,17 @@ pub(super) fn read_binlog(
         stop,
         split_key_updates,
         envelope,
-        envelope_prefix,
+        envelope_prefix: envelope_prefix.to_owned(),
         types,
-        column_names,
+        column_names: column_names.to_owned(),
         batch_rows,
         batch_bytes,
         batch_end,
         segment_bytes,
         threads,
-        uncommitted,
+        uncommitted: uncommitted.to_owned(),
         skip_events,
-        gaps,
+        gaps: gaps.to_owned(),
         verify_checksum,
     };
     let options = keywords.options(py)?;
@@ -78,17 +78,17 @@ pub(super) fn read_binlog(
 
 /// The schema of a table's batches, from its first Table_map event in the files.
 #[pyfunction]
-#[pyo3(signature = (source, table, *, types=None, envelope=None, envelope_prefix="_".to_owned(), column_names="log"))]
+#[pyo3(signature = (source, table, *, types=None, envelope=None, envelope_prefix="_", column_names="log"))]
 pub(super) fn infer_schema<'py>(
     py: Python<'py>,
     source: &Bound<'py, PyAny>,
     table: &str,
     types: Option<TypesKeyword>,
     envelope: Option<Vec<String>>,
-    envelope_prefix: String,
+    envelope_prefix: &str,
     column_names: &str,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let options = plan_options(types, envelope, envelope_prefix, column_names)?;
+    let options = plan_options(types, envelope, envelope_prefix.to_owned(), column_names)?;
     let files = inputs(source)?;
     let (database, name) = table_name(table)?;
     let schema = interruptible(py, |go_on| {

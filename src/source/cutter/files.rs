@@ -35,21 +35,7 @@ impl Cutter {
         let input = self.open_input(self.current)?;
         let chunk = self.chunk();
         let mut window = Window::new(input, Arc::clone(&label), 0, chunk);
-        match window.magic()? {
-            MAGIC => {}
-            ENCRYPTED_MAGIC => {
-                return Err(Error::unsupported(
-                    "the file is encrypted (binlog_encryption=ON): read it from the server, which decrypts it, \
-                     or copy it with mysqlbinlog --read-from-remote-server --raw",
-                ));
-            }
-            _ if window.offset() == 0 => return Err(Error::malformed("the file is empty")),
-            _ => {
-                return Err(Error::malformed(
-                    "not a binary log: the file does not start with fe 62 69 6e",
-                ));
-            }
-        }
+        check_magic(&mut window).map_err(|error| error.at_event(0, "file header"))?;
         let context = Arc::new(FileContext { name, label, format: read_format(&mut window)? });
         window.take_kept();
         let resumes = match &self.options.start {
@@ -150,6 +136,19 @@ impl std::fmt::Display for Successor {
             Self::Named(name) => f.write_str(name),
             Self::Numbered(number) => write!(f, "number {number}"),
         }
+    }
+}
+
+/// Reads the first bytes, which say what kind of file it is.
+fn check_magic(window: &mut Window) -> Result<()> {
+    match window.magic()? {
+        MAGIC => Ok(()),
+        ENCRYPTED_MAGIC => Err(Error::unsupported(
+            "the file is encrypted (binlog_encryption=ON): read it from the server, which decrypts it, \
+             or copy it with mysqlbinlog --read-from-remote-server --raw",
+        )),
+        _ if window.offset() == 0 => Err(Error::malformed("the file is empty")),
+        _ => Err(Error::malformed("not a binary log: the file does not start with fe 62 69 6e")),
     }
 }
 
