@@ -58,6 +58,11 @@ impl RangeCutter {
         self.window.recycle(buffer);
     }
 
+    /// Where the next run begins.
+    pub(super) fn offset(&self) -> u64 {
+        self.window.offset()
+    }
+
     /// The file that the range stands in.
     pub(super) fn context(&self) -> Arc<FileContext> {
         Arc::clone(&self.file)

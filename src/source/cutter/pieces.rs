@@ -161,7 +161,9 @@ impl Cutter {
             };
             self.segment_start = Arc::clone(&end);
             if !range.passed_before {
-                self.counts.input_bytes += bytes.len() as u64;
+                let upto = range.cutter.offset();
+                self.counts.input_bytes += upto.saturating_sub(self.counts.input_from);
+                self.counts.input_from = upto;
             }
             let mut segment = self.segment(bytes, vec![span], start, end);
             segment.transactions = transactions;
@@ -173,7 +175,6 @@ impl Cutter {
             match resume_at {
                 Some(offset) => {
                     window.jump(offset);
-                    self.counts.input_from = offset;
                     self.open = Some(OpenFile { window, context, closed: false });
                 }
                 None => {
