@@ -35,6 +35,11 @@ impl Fixture {
         (file.file_name().unwrap().to_str().unwrap().to_owned(), std::fs::read(file).unwrap())
     }
 
+    /// Bytes of all its files.
+    pub(crate) fn size(&self) -> u64 {
+        self.files.iter().map(|file| file.metadata().unwrap().len()).sum()
+    }
+
     /// What `SELECT` gave at the end.
     pub(crate) fn expected(&self) -> Option<serde_json::Value> {
         let path = self.files[0].with_file_name("expected.json");

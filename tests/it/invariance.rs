@@ -32,6 +32,7 @@ fn threads_segments_and_inputs() {
                     assert_same(&outcome.rows, &expected.rows, &case);
                     assert_eq!(outcome.position, expected.position, "{case}");
                     assert_eq!(outcome.warnings, expected.warnings, "{case}");
+                    assert_eq!(outcome.stats.bytes_read, fixture.size(), "{case}");
                     assert_eq!(outcome.stats.rows_events, expected.stats.rows_events, "{case}");
                     assert_eq!(outcome.stats.transactions, expected.stats.transactions, "{case}");
                     assert_eq!(outcome.stats.tables, expected.stats.tables, "{case}");
