@@ -13,56 +13,13 @@
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/json__binary_8h.html>
 
-use super::{Kind, MAX_DEPTH, Scalar, Width, Writer, escape, scalar};
+use super::budget::Budget;
+use super::{Kind, MAX_DEPTH, Scalar, Value, Width};
 use crate::error::DecodeError;
 use crate::wire::{Reader, Result};
 
-pub(super) fn write_object(
-    writer: &mut Writer<'_>,
-    bytes: &[u8],
-    width: Width,
-    depth: usize,
-) -> Result<()> {
-    let mut container = Container::open(writer, bytes, width, KEY_LENGTH_BYTES, depth)?;
-    writer.out.push(b'{');
-    let mut first = true;
-    while !container.value_entries.is_empty() {
-        separate(writer, &mut first);
-        let key = container.next_key()?;
-        writer.spend(key.len())?;
-        escape::quote(key, writer.out);
-        writer.out.extend_from_slice(b": ");
-        container.write_next_value(writer, depth)?;
-    }
-    writer.out.push(b'}');
-    Ok(())
-}
-
-pub(super) fn write_array(
-    writer: &mut Writer<'_>,
-    bytes: &[u8],
-    width: Width,
-    depth: usize,
-) -> Result<()> {
-    let mut container = Container::open(writer, bytes, width, NO_KEYS, depth)?;
-    writer.out.push(b'[');
-    let mut first = true;
-    while !container.value_entries.is_empty() {
-        separate(writer, &mut first);
-        container.write_next_value(writer, depth)?;
-    }
-    writer.out.push(b']');
-    Ok(())
-}
-
-fn separate(writer: &mut Writer<'_>, first: &mut bool) {
-    if !std::mem::take(first) {
-        writer.out.extend_from_slice(b", ");
-    }
-}
-
 /// An open container: its bytes up to its size, and cursors over its entries.
-struct Container<'a> {
+pub(super) struct Container<'a> {
     bytes: &'a [u8],
     width: Width,
     header_bytes: usize,
@@ -71,12 +28,31 @@ struct Container<'a> {
 }
 
 impl<'a> Container<'a> {
-    /// Reads the header. `key_length_bytes` is what a key entry has beside the offset.
-    fn open(
-        writer: &mut Writer<'_>,
+    /// Reads the header of an object that lies inside of `depth` containers.
+    pub(super) fn object(
         bytes: &'a [u8],
         width: Width,
-        key_length_bytes: Option<usize>,
+        budget: &mut Budget,
+        depth: usize,
+    ) -> Result<Self> {
+        Self::open(bytes, width, width.bytes() + KEY_LENGTH_BYTES, budget, depth)
+    }
+
+    /// Reads the header of an array that lies inside of `depth` containers.
+    pub(super) fn array(
+        bytes: &'a [u8],
+        width: Width,
+        budget: &mut Budget,
+        depth: usize,
+    ) -> Result<Self> {
+        Self::open(bytes, width, 0, budget, depth)
+    }
+
+    fn open(
+        bytes: &'a [u8],
+        width: Width,
+        key_entry_bytes: usize,
+        budget: &mut Budget,
         depth: usize,
     ) -> Result<Self> {
         if depth >= MAX_DEPTH {
@@ -93,29 +69,37 @@ impl<'a> Container<'a> {
         let bytes = Reader::new(bytes).take(size, "JSON container")?;
         let mut header = Reader::new(bytes);
         header.take(2 * offset_bytes, "JSON container header")?;
-        let key_entry_bytes = key_length_bytes.map_or(0, |length| offset_bytes + length);
         let key_entries = header.sub(count.saturating_mul(key_entry_bytes), "JSON key entries")?;
         let value_entries =
             header.sub(count.saturating_mul(1 + offset_bytes), "JSON value entries")?;
         let header_bytes = size - header.left();
-        writer.spend(header_bytes)?;
+        budget.spend(header_bytes)?;
         Ok(Self { bytes, width, header_bytes, key_entries, value_entries })
     }
 
-    fn next_key(&mut self) -> Result<&'a [u8]> {
+    /// The next key of an object, which may be no UTF-8; `None` after the last.
+    pub(super) fn next_key(&mut self, budget: &mut Budget) -> Result<Option<&'a [u8]>> {
+        if self.key_entries.is_empty() {
+            return Ok(None);
+        }
         let offset = self.width.read(&mut self.key_entries, "JSON key offset")?;
-        let length = self.key_entries.u16("JSON key length")?;
-        Reader::new(self.at_offset(offset, "JSON key offset")?)
-            .take(usize::from(length), "JSON key")
+        let length = usize::from(self.key_entries.u16("JSON key length")?);
+        let key =
+            Reader::new(self.at_offset(offset, "JSON key offset")?).take(length, "JSON key")?;
+        budget.spend(length)?;
+        Ok(Some(key))
     }
 
-    fn write_next_value(&mut self, writer: &mut Writer<'_>, depth: usize) -> Result<()> {
+    /// The next member's value; `None` after the last.
+    pub(super) fn next_value(&mut self) -> Result<Option<Value<'a>>> {
+        if self.value_entries.is_empty() {
+            return Ok(None);
+        }
         let kind = Kind::from_code(self.value_entries.u8("JSON value type")?)?;
         let mut entry = self.value_entries.sub(self.width.bytes(), "JSON value entry")?;
         match kind {
-            // What is in the entry is paid for with the header.
-            Kind::Scalar(inlined) if self.width.inlines(inlined) => {
-                scalar::write(inlined, &mut entry, writer.out)
+            Kind::Scalar(scalar) if self.width.inlines(scalar) => {
+                Ok(Some(Value { kind, bytes: entry.rest(), is_inlined: true }))
             }
             Kind::Object(Width::Large) | Kind::Array(Width::Large)
                 if self.width == Width::Small =>
@@ -127,7 +111,8 @@ impl<'a> Container<'a> {
             }
             _ => {
                 let offset = self.width.read(&mut entry, "JSON value offset")?;
-                writer.value(kind, self.at_offset(offset, "JSON value offset")?, depth + 1)
+                let bytes = self.at_offset(offset, "JSON value offset")?;
+                Ok(Some(Value { kind, bytes, is_inlined: false }))
             }
         }
     }
@@ -150,6 +135,7 @@ impl Width {
         }
     }
 
+    #[inline]
     fn read(self, reader: &mut Reader<'_>, what: &'static str) -> Result<usize> {
         Ok(match self {
             Self::Small => usize::from(reader.u16(what)?),
@@ -167,5 +153,5 @@ impl Width {
     }
 }
 
-const KEY_LENGTH_BYTES: Option<usize> = Some(2);
-const NO_KEYS: Option<usize> = None;
+/// What a key entry has beside the offset.
+const KEY_LENGTH_BYTES: usize = 2;

@@ -13,22 +13,29 @@
 //! | type | value | file |
 //! |---|---|---|
 //! | 00–03 | objects and arrays, small and large | `container.rs` |
-//! | 04–0c | literals, integers, double, string | `scalar.rs`, `double.rs`, `escape.rs` |
+//! | 04–0c | literals, integers, double, string | `scalar.rs` |
 //! | 0f | any other MySQL type: temporals, decimals, bytes | `opaque.rs` |
+//!
+//! `text.rs` prints what these read, with `double.rs`, `escape.rs` and `base64.rs`.
 //!
 //! Hostile documents cost no more than honest ones: containers nest to a limit, and no byte is used more than once, so
 //! that time and output are linear in the length of the document. MariaDB's JSON is plain text and does not come here.
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/json__binary_8h.html>
 
+mod base64;
+mod budget;
 mod container;
 mod double;
 mod escape;
 mod opaque;
 mod scalar;
+mod text;
 
 use crate::error::DecodeError;
 use crate::wire::{Reader, Result};
+use budget::Budget;
+use scalar::ScalarValue;
 
 /// Containers within containers: `JSON_DOCUMENT_MAX_DEPTH`, the server refuses deeper documents.
 pub const MAX_DEPTH: usize = 100;
@@ -37,22 +44,11 @@ pub const MAX_DEPTH: usize = 100;
 /// After an error `out` is as it was.
 pub fn write_text(document: &[u8], out: &mut Vec<u8>) -> Result<()> {
     let start = out.len();
-    let result = write_document(document, out).and_then(|()| check_utf8(out, start));
+    let result = text::Text::write(document, out).and_then(|()| check_utf8(out, start));
     if result.is_err() {
         out.truncate(start);
     }
     result
-}
-
-fn write_document(document: &[u8], out: &mut Vec<u8>) -> Result<()> {
-    let mut reader = Reader::new(document);
-    if reader.is_empty() {
-        out.extend_from_slice(b"null");
-        return Ok(());
-    }
-    let kind = Kind::from_code(reader.u8("JSON type")?)?;
-    let budget = document.len();
-    Writer { out, budget, document_bytes: budget }.value(kind, reader.rest(), 0)
 }
 
 /// Checks all strings at once: what stands between them is ASCII.
@@ -63,43 +59,38 @@ fn check_utf8(out: &[u8], start: usize) -> Result<()> {
     }
 }
 
-/// Where the text goes, and how much of the document is still unused.
-struct Writer<'o> {
-    out: &'o mut Vec<u8>,
-    /// Bytes that containers and values may still take. Values that share bytes use it up.
-    budget: usize,
-    document_bytes: usize,
+/// A value where it lies: what it is, and bytes that begin with it. Those of a value behind an offset go on to the end of
+/// its container.
+#[derive(Debug, Clone, Copy)]
+struct Value<'a> {
+    kind: Kind,
+    bytes: &'a [u8],
+    /// It stands in its container's entry, and is paid for with it.
+    is_inlined: bool,
 }
 
-impl Writer<'_> {
-    /// Writes the value that starts with `bytes`, inside of `depth` containers.
-    fn value(&mut self, kind: Kind, bytes: &[u8], depth: usize) -> Result<()> {
-        match kind {
-            Kind::Object(width) => container::write_object(self, bytes, width, depth),
-            Kind::Array(width) => container::write_array(self, bytes, width, depth),
-            Kind::Scalar(scalar) => {
-                let mut reader = Reader::new(bytes);
-                scalar::write(scalar, &mut reader, self.out)?;
-                self.spend(bytes.len() - reader.left())
-            }
-        }
+impl<'a> Value<'a> {
+    /// The document's one value; of no bytes it is a null.
+    fn of_document(document: &'a [u8]) -> Result<Self> {
+        let mut reader = Reader::new(if document.is_empty() { NULL } else { document });
+        let kind = Kind::from_code(reader.u8("JSON type")?)?;
+        Ok(Self { kind, bytes: reader.rest(), is_inlined: document.is_empty() })
     }
 
-    /// Takes `bytes` off the budget.
-    fn spend(&mut self, bytes: usize) -> Result<()> {
-        match self.budget.checked_sub(bytes) {
-            Some(left) => {
-                self.budget = left;
-                Ok(())
-            }
-            None => Err(DecodeError::Limit {
-                what: "bytes used by the values of a JSON document",
-                value: (self.document_bytes - self.budget + bytes) as u64,
-                limit: self.document_bytes as u64,
-            }),
+    /// Reads a value of the kind `Kind::Scalar(scalar)`.
+    #[inline]
+    fn scalar(self, scalar: Scalar, budget: &mut Budget) -> Result<ScalarValue<'a>> {
+        let mut reader = Reader::new(self.bytes);
+        let value = scalar::read(scalar, &mut reader)?;
+        if !self.is_inlined {
+            budget.spend(self.bytes.len() - reader.left())?;
         }
+        Ok(value)
     }
 }
+
+/// The document `null`.
+const NULL: &[u8] = &[4, 0];
 
 /// What the type byte says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

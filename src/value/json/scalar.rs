@@ -1,4 +1,4 @@
-//! Literals, numbers and strings.
+//! Literals, numbers, strings and opaque values, as they are stored.
 //!
 //! ```text
 //! literal   00 null, 01 true, 02 false          integers, double   little-endian
@@ -9,36 +9,58 @@
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/json__binary_8h.html>
 
-use super::super::digits;
-use super::{Scalar, double, escape, opaque};
+use super::Scalar;
 use crate::error::DecodeError;
 use crate::wire::{Reader, Result};
 
-/// Appends the value at the front of `reader`. What follows it is left alone: it may be another's.
-pub(super) fn write(scalar: Scalar, reader: &mut Reader<'_>, out: &mut Vec<u8>) -> Result<()> {
-    match scalar {
-        Scalar::Literal => out.extend_from_slice(match reader.u8("JSON literal")? {
-            0 => b"null",
-            1 => b"true",
-            2 => b"false",
+/// A value that holds no others.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum ScalarValue<'a> {
+    Null,
+    Bool(bool),
+    Signed(i64),
+    Unsigned(u64),
+    Double(f64),
+    /// Meant to be UTF-8; nobody has looked yet.
+    String(&'a [u8]),
+    /// A value of another MySQL type: its number and its bytes.
+    Opaque(u8, &'a [u8]),
+}
+
+/// Reads the value at the front of `reader`. What follows it is left alone: it may be another's.
+#[inline]
+pub(super) fn read<'a>(scalar: Scalar, reader: &mut Reader<'a>) -> Result<ScalarValue<'a>> {
+    Ok(match scalar {
+        Scalar::Literal => match reader.u8("JSON literal")? {
+            0 => ScalarValue::Null,
+            1 => ScalarValue::Bool(true),
+            2 => ScalarValue::Bool(false),
             code => {
                 return Err(DecodeError::Invalid { what: "JSON literal", value: u64::from(code) });
             }
-        }),
-        Scalar::I16 => digits::push_signed(out, i64::from(reader.u16("JSON i16")? as i16)),
-        Scalar::U16 => digits::push(out, u64::from(reader.u16("JSON u16")?)),
-        Scalar::I32 => digits::push_signed(out, i64::from(reader.u32("JSON i32")? as i32)),
-        Scalar::U32 => digits::push(out, u64::from(reader.u32("JSON u32")?)),
-        Scalar::I64 => digits::push_signed(out, reader.i64("JSON i64")?),
-        Scalar::U64 => digits::push(out, reader.u64("JSON u64")?),
-        Scalar::Double => double::write(reader.array("JSON double").map(f64::from_le_bytes)?, out)?,
-        Scalar::String => escape::quote(variable(reader, "JSON string")?, out),
+        },
+        Scalar::I16 => ScalarValue::Signed(i64::from(reader.u16("JSON i16")? as i16)),
+        Scalar::U16 => ScalarValue::Unsigned(u64::from(reader.u16("JSON u16")?)),
+        Scalar::I32 => ScalarValue::Signed(i64::from(reader.u32("JSON i32")? as i32)),
+        Scalar::U32 => ScalarValue::Unsigned(u64::from(reader.u32("JSON u32")?)),
+        Scalar::I64 => ScalarValue::Signed(reader.i64("JSON i64")?),
+        Scalar::U64 => ScalarValue::Unsigned(reader.u64("JSON u64")?),
+        Scalar::Double => {
+            let value = reader.array("JSON double").map(f64::from_le_bytes)?;
+            if !value.is_finite() {
+                return Err(DecodeError::Invalid {
+                    what: "JSON double that is not a number",
+                    value: 0,
+                });
+            }
+            ScalarValue::Double(value)
+        }
+        Scalar::String => ScalarValue::String(variable(reader, "JSON string")?),
         Scalar::Opaque => {
             let field_type = reader.u8("JSON opaque type")?;
-            opaque::write(field_type, variable(reader, "JSON opaque value")?, out)?;
+            ScalarValue::Opaque(field_type, variable(reader, "JSON opaque value")?)
         }
-    }
-    Ok(())
+    })
 }
 
 /// A length and as many bytes.
