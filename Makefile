@@ -13,7 +13,7 @@ export CARGO_TARGET_DIR ?= $(HOME)/.cache/binarrow/target
 # Outside the clone, so that every clone shares one compiled set of dependencies.
 
 BIN := .venv/bin
-SERVERS := mysql mariadb-10.11 mariadb-11.8
+SERVERS := mysql mysql-5.7 mysql-5.6 mariadb-10.5 mariadb-10.11 mariadb-11.8
 WHEEL_LIMIT := 15000000
 SOURCES := $(shell find src python -name __pycache__ -prune -o \( -name '*.rs' -o -name '*.py' -o -name '*.pyi' \) -print 2>/dev/null) \
   Cargo.toml $(wildcard Cargo.lock) pyproject.toml

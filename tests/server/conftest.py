@@ -34,9 +34,30 @@ def mariadb_11_8() -> Iterator[Server]:
         yield server
 
 
+@pytest.fixture(scope="session")
+def mysql_5_7() -> Iterator[Server]:
+    """MySQL 5.7, GTIDs on."""
+    with Server.start("mysql-5.7") as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def mysql_5_6() -> Iterator[Server]:
+    """MySQL 5.6, GTIDs on."""
+    with Server.start("mysql-5.6") as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def mariadb_10_5() -> Iterator[Server]:
+    """MariaDB 10.5."""
+    with Server.start("mariadb-10.5") as server:
+        yield server
+
+
 @pytest.fixture(scope="session", params=FLAVORS)
 def server(request: pytest.FixtureRequest) -> Server:
-    """Each of the servers in turn."""
+    """Each of the servers in turn, those that have every feature unless the test names others."""
     name = str(request.param).replace("-", "_").replace(".", "_")
     started: Server = request.getfixturevalue(name)
     return started

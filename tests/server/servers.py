@@ -26,13 +26,17 @@ from typing import Any
 
 import pymysql
 
+# The servers that have every feature, and all of them: tests of what old servers write, or of
+# everything that any of them writes, take the second.
 FLAVORS = ("mysql", "mariadb-10.11", "mariadb-11.8")
+ALL_FLAVORS = ("mysql", "mysql-5.7", "mysql-5.6", "mariadb-11.8", "mariadb-10.11", "mariadb-10.5")
+
+NAMES_IN_THE_LOG = "--binlog-row-metadata=FULL"  # MySQL 5 knows no such thing
 
 LAB = Path(__file__).with_name("lab")
 
-# What the tests want of every server: names in the log, little memory, no waiting for the disk.
+# What the tests want of every server: little memory, no waiting for the disk.
 TEST_OPTIONS = (
-    "--binlog-row-metadata=FULL",
     "--innodb-buffer-pool-size=64M",
     "--innodb-flush-log-at-trx-commit=2",
     "--sync-binlog=0",
@@ -72,11 +76,13 @@ class Server:
         """Starts a server, installing it first if need be.
 
         `options` are server options such as `--log-bin-compress=ON`; they win over
-        `TEST_OPTIONS`, which `test_options=False` leaves out. Without `datadir` the server gets a
+        `TEST_OPTIONS` and `NAMES_IN_THE_LOG`, which `test_options=False` leaves out. Without `datadir` the server gets a
         fresh temporary folder that `stop` removes.
         """
         folder = datadir or Path(tempfile.mkdtemp(prefix="binarrow-server-")) / "data"
-        defaults = TEST_OPTIONS if test_options else ()
+        defaults: list[str] = [*TEST_OPTIONS] if test_options else []
+        if test_options and not flavor.startswith("mysql-5"):
+            defaults.append(NAMES_IN_THE_LOG)
         try:
             output = _lab("start", flavor, "--datadir", str(folder), "--", *defaults, *options)
         except LabError:
@@ -98,6 +104,11 @@ class Server:
     @property
     def is_mariadb(self) -> bool:
         return self.flavor.startswith("mariadb")
+
+    @property
+    def is_old(self) -> bool:
+        """MySQL 5: its log names no columns, and there is nothing else either to tell of them."""
+        return self.flavor.startswith("mysql-5")
 
     def shutdown(self) -> None:
         """Shuts the server down cleanly: its last binlog file is closed, the data folder stays."""
@@ -142,7 +153,10 @@ class Server:
         return closed
 
     def mysqlbinlog(self, path: Path, *arguments: str) -> str:
-        """What the server's own `mysqlbinlog` prints; bytes that are not UTF-8 become `\\xNN`."""
+        """What the server's own `mysqlbinlog` prints; bytes that are not UTF-8 become `\\xNN`.
+
+        For MySQL 5 it is that of MySQL 9.7.
+        """
         return self.run(
             "mariadb-binlog" if self.is_mariadb else "mysqlbinlog", *arguments, str(path)
         )
