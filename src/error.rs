@@ -58,6 +58,12 @@ pub enum DecodeError {
         /// Its code in the format.
         value: u64,
     },
+    /// Compressed bytes are damaged, or are not what their length says.
+    #[error("{what} cannot be decompressed")]
+    Deflate {
+        /// What is compressed.
+        what: &'static str,
+    },
     /// Text is not valid in its character set.
     #[error("{what} is not valid {charset} text")]
     Text {

@@ -162,6 +162,11 @@ impl EventType {
         matches!(self.0, 30..=32 | 39 | 169..=171)
     }
 
+    /// Whether the event holds rows, or a part of an event that does.
+    pub const fn carries_rows(self) -> bool {
+        self.is_rows() || matches!(self, Self::MARIADB_PARTIAL_ROW_DATA)
+    }
+
     /// Whether the rows, or the text of a query, are packed with MariaDB's `log_bin_compress`.
     pub const fn is_mariadb_compressed(self) -> bool {
         matches!(self.0, 165..=171)

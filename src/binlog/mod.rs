@@ -11,6 +11,7 @@
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_replication_binlog_event.html>
 
 pub mod checksum;
+mod compressed;
 mod event_type;
 mod format_description;
 mod gtid;
@@ -21,6 +22,7 @@ mod mariadb_gtid;
 mod mariadb_gtid_list;
 mod name;
 mod optional_metadata;
+mod partial_row_data;
 mod previous_gtids;
 mod query;
 mod query_kind;
@@ -33,6 +35,7 @@ mod xa_prepare;
 mod xid;
 
 pub use checksum::{CHECKSUM_LEN, ChecksumAlgorithm};
+pub use compressed::Compressed;
 pub use event_type::{EventType, RowsKind};
 pub use format_description::FormatDescription;
 pub use gtid::GtidEvent;
@@ -41,6 +44,7 @@ pub use incident::Incident;
 pub use mariadb_gtid::MariadbGtidEvent;
 pub use mariadb_gtid_list::MariadbGtidList;
 pub use optional_metadata::OptionalMetadata;
+pub use partial_row_data::{FragmentOrder, PartialRowData};
 pub use previous_gtids::PreviousGtids;
 pub use query::{Query, StatusVariable, StatusVariables};
 pub use query_kind::QueryKind;

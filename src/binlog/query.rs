@@ -8,10 +8,11 @@
 //! ```
 
 use crate::binlog::query_kind::QueryKind;
+use crate::binlog::{Compressed, EventType};
 use crate::error::DecodeError;
-use crate::wire::{Reader, Result};
+use crate::wire::{Inflater, Reader, Result};
 
-/// A statement. In MariaDB's Query_compressed event `sql` is packed.
+/// A statement. In MariaDB's Query_compressed event `sql` is packed until [`Query::inflate`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Query<'a> {
     /// The connection that ran it.
@@ -48,6 +49,18 @@ impl<'a> Query<'a> {
         }
         let sql = reader.rest();
         Ok(Self { thread_id, exec_time, error_code, database, sql, status_variables })
+    }
+
+    /// The same event with plain text, where its type says that it is packed.
+    pub fn inflate<'i>(self, event_type: EventType, inflater: &'i mut Inflater) -> Result<Query<'i>>
+    where
+        'a: 'i,
+    {
+        if !event_type.is_mariadb_compressed() {
+            return Ok(self);
+        }
+        let sql = Compressed::decode(self.sql)?.inflate(inflater, "the compressed statement")?;
+        Ok(Query { sql, ..self })
     }
 
     /// The settings, one after the other. Codes from 128 on mean different things to MariaDB and to others.

@@ -8,9 +8,9 @@
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/classmysql_1_1binlog_1_1event_1_1Rows__event.html>
 
-use super::{EventType, RowsKind};
+use super::{Compressed, EventType, RowsKind};
 use crate::error::DecodeError;
-use crate::wire::{Bitmap, Reader, Result};
+use crate::wire::{Bitmap, Inflater, Reader, Result};
 
 /// The dummy table id that ends a statement without rows.
 pub const DUMMY_TABLE_ID: u64 = 0x00ff_ffff;
@@ -33,7 +33,7 @@ pub struct RowsEvent<'a> {
     pub columns: Bitmap<'a>,
     /// Which columns an update's after image holds; the same as `columns` for the others.
     pub columns_after: Bitmap<'a>,
-    /// The row images.
+    /// The row images; packed, where the event's type says so, until [`RowsEvent::inflate`].
     pub rows: &'a [u8],
 }
 
@@ -47,7 +47,7 @@ impl<'a> RowsEvent<'a> {
     /// Decodes the header and bitmaps of a rows event's body; the images are left as bytes.
     pub fn decode(body: &'a [u8], event_type: EventType, id_width: usize) -> Result<Self> {
         let kind = match (event_type.0, event_type.rows_kind()) {
-            (23..=25 | 30..=32, Some(kind)) => kind,
+            (23..=25 | 30..=32 | 166..=171, Some(kind)) => kind,
             (code, _) => {
                 let what = "a rows event of this type";
                 return Err(DecodeError::Unsupported { what, value: u64::from(code) });
@@ -72,6 +72,22 @@ impl<'a> RowsEvent<'a> {
             _ => columns,
         };
         Ok(Self { table_id, flags, kind, width, columns, columns_after, rows: reader.rest() })
+    }
+
+    /// The same event with plain rows, where its type says that they are packed.
+    pub fn inflate<'i>(
+        self,
+        event_type: EventType,
+        inflater: &'i mut Inflater,
+    ) -> Result<RowsEvent<'i>>
+    where
+        'a: 'i,
+    {
+        if !event_type.is_mariadb_compressed() {
+            return Ok(self);
+        }
+        let rows = Compressed::decode(self.rows)?.inflate(inflater, "the compressed rows")?;
+        Ok(RowsEvent { rows, ..self })
     }
 }
 

@@ -4,7 +4,7 @@
 //! event, and ends with Xid, `COMMIT`, `ROLLBACK`, XA_prepare, a Transaction_payload, a lone statement; one without an
 //! opening event ends with its statement.
 
-use crate::binlog::QueryKind;
+use crate::binlog::{FragmentOrder, QueryKind};
 use crate::error::{DecodeError, Error};
 use crate::position::{Gtid, MariadbGtid, Xid};
 
@@ -48,6 +48,15 @@ pub enum GroupEvent {
     Rows {
         /// Whether it is the last of its statement.
         statement_end: bool,
+    },
+    /// A part of a rows event (MariaDB's Partial_row_data): the last of them counts as the event.
+    Fragment {
+        /// Which part, from 1.
+        seq: u32,
+        /// Of how many.
+        total: u32,
+        /// In the first: whether the rows event is the last of its statement.
+        statement_end: Option<bool>,
     },
     /// A Transaction_payload event: a transaction whole.
     Payload,
@@ -121,6 +130,9 @@ pub struct Group {
     begun: bool,
     explicit: bool,
     savepoints: Vec<Savepoint>,
+    fragments: FragmentOrder,
+    /// Whether the rows event in fragments is the last of its statement.
+    fragments_end: bool,
 }
 
 #[derive(Debug)]
@@ -161,6 +173,23 @@ impl GroupTracker {
         server_id: u32,
     ) -> Result<Verdict, Error> {
         let header_time = i64::from(seconds) * 1_000_000;
+        let event = match event {
+            GroupEvent::Fragment { seq, total, statement_end } => {
+                let header = (offset, header_time, server_id);
+                match self.on_fragment((seq, total), statement_end, header)? {
+                    Some(statement_end) => GroupEvent::Rows { statement_end },
+                    None => return Ok(Verdict::Inside),
+                }
+            }
+            event => {
+                if self.group.as_ref().is_some_and(|group| group.fragments.is_open()) {
+                    return Err(Error::malformed(
+                        "fragments of the rows event before it are missing",
+                    ));
+                }
+                event
+            }
+        };
         if let GroupEvent::Gtid { gtid, begins, commit_timestamp } = event {
             if self.group.as_ref().is_some_and(|group| group.rows_events > 0) {
                 return Err(Error::malformed("a transaction begins before the one before it ends"));
@@ -198,8 +227,27 @@ impl GroupTracker {
                     false => Verdict::Inside,
                 }
             }
-            GroupEvent::TableMap | GroupEvent::Other | GroupEvent::Gtid { .. } => Verdict::Inside,
+            GroupEvent::TableMap
+            | GroupEvent::Other
+            | GroupEvent::Fragment { .. }
+            | GroupEvent::Gtid { .. } => Verdict::Inside,
         })
+    }
+
+    /// The last fragment gives the flag of the whole event.
+    fn on_fragment(
+        &mut self,
+        (seq, total): (u32, u32),
+        statement_end: Option<bool>,
+        (start, commit_timestamp, server_id): (u64, i64, u32),
+    ) -> Result<Option<bool>, Error> {
+        if self.group.is_none() {
+            self.open(Transaction { start, commit_timestamp, server_id }, None, true, false);
+        }
+        let Some(group) = &mut self.group else { return Ok(None) };
+        let is_whole = group.fragments.take(seq, total)?;
+        group.fragments_end = statement_end.unwrap_or(group.fragments_end);
+        Ok(is_whole.then_some(group.fragments_end))
     }
 
     fn outside(&mut self, event: GroupEvent, transaction: Transaction) -> Result<Verdict, Error> {
@@ -255,6 +303,8 @@ impl GroupTracker {
             begun,
             explicit,
             savepoints: Vec::new(),
+            fragments: FragmentOrder::default(),
+            fragments_end: false,
         });
     }
 }

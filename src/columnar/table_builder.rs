@@ -17,6 +17,8 @@ pub struct TableBuilder {
     envelope: EnvelopeBuilder,
     split_key_updates: bool,
     wants_present: bool,
+    /// Whether cells may be larger than the log holds them.
+    inflates: bool,
     wire_bytes: usize,
     /// Where the key's cells stand in the images of the row at hand.
     key_before: Vec<Range<usize>>,
@@ -59,6 +61,7 @@ impl TableBuilder {
             envelope: EnvelopeBuilder::default(),
             split_key_updates,
             wants_present: plan.envelope.columns.contains(&EnvelopeColumn::Present),
+            inflates: plan.table.columns.iter().any(|column| column.column_type.is_compressed()),
             wire_bytes: 0,
             key_before: Vec::new(),
             key_after: Vec::new(),
@@ -76,7 +79,7 @@ impl TableBuilder {
         self.envelope.rows()
     }
 
-    /// Bytes of the batch so far, about: the rows as the log holds them and the envelope.
+    /// Bytes of the batch so far, about: the rows as the log holds them, what they inflate to, and the envelope.
     pub fn bytes(&self) -> usize {
         self.wire_bytes + self.rows() * ENVELOPE_ROW_BYTES
     }
@@ -93,6 +96,10 @@ impl TableBuilder {
             Ok(counts) => {
                 self.envelope.end_event(stamp);
                 self.wire_bytes += event.rows.len();
+                if self.inflates {
+                    let inflated = self.columns.iter_mut().map(|column| column.take_inflated());
+                    self.wire_bytes += inflated.sum::<usize>();
+                }
                 Ok(counts)
             }
             Err(error) => {

@@ -1,12 +1,13 @@
 //! Every event of files, as they stand there: what `inspect` shows.
 
 use crate::binlog::{
-    CHECKSUM_LEN, ENCRYPTED_MAGIC, EventHeader, EventType, FormatDescription, GtidEvent, Incident,
-    MAGIC, MariadbGtidEvent, MariadbGtidList, PreviousGtids, Query, Rotate, RowsEvent, RowsQuery,
-    TableMap, TransactionPayload, XaPrepare, XidEvent,
+    CHECKSUM_LEN, Compressed, ENCRYPTED_MAGIC, EventHeader, EventType, FormatDescription,
+    GtidEvent, Incident, MAGIC, MariadbGtidEvent, MariadbGtidList, PartialRowData, PreviousGtids,
+    Query, Rotate, RowsEvent, RowsQuery, TableMap, TransactionPayload, XaPrepare, XidEvent,
 };
 use crate::error::{DecodeError, Error, ErrorKind, Result};
 use crate::source::{InputFile, Payload, RawEvent, Window, event_body, verify_crc};
+use crate::wire::Inflater;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
@@ -300,8 +301,9 @@ fn describe(event: &SeenEvent<'_>) -> Result<String, DecodeError> {
             let gtid = decoded.gtid(event.header.server_id);
             format!("{gtid}{}", if decoded.is_standalone() { " standalone" } else { "" })
         }
-        E::QUERY => {
-            let query = Query::decode(body)?;
+        E::QUERY | E::MARIADB_QUERY_COMPRESSED => {
+            let mut inflater = Inflater::default();
+            let query = Query::decode(body)?.inflate(event.header.event_type, &mut inflater)?;
             let database = String::from_utf8_lossy(query.database);
             let sql = String::from_utf8_lossy(query.sql);
             match database.is_empty() {
@@ -328,6 +330,10 @@ fn describe(event: &SeenEvent<'_>) -> Result<String, DecodeError> {
             let size = payload.uncompressed_size.map_or("unknown".into(), |size| size.to_string());
             format!("{:?}, {} bytes, {size} unpacked", payload.compression, payload.payload.len())
         }
+        E::MARIADB_PARTIAL_ROW_DATA => {
+            let part = PartialRowData::decode(body)?;
+            format!("fragment {} of {}, {} bytes", part.seq, part.total, part.chunk.len())
+        }
         E::INCIDENT => format!("kind {}", Incident::decode(body)?.kind),
         event_type if event_type.is_rows() => {
             let width = event.format.table_id_width(event_type);
@@ -336,7 +342,12 @@ fn describe(event: &SeenEvent<'_>) -> Result<String, DecodeError> {
             let end = if flags & crate::binlog::STMT_END != 0 { " STMT_END" } else { "" };
             match RowsEvent::decode(body, event_type, width) {
                 Ok(rows) => {
-                    format!("table_id {table_id} {name}, {} bytes of rows{end}", rows.rows.len())
+                    let plain = match event_type.is_mariadb_compressed() {
+                        true => format!(" ({} plain)", Compressed::decode(rows.rows)?.plain_len),
+                        false => String::new(),
+                    };
+                    let len = rows.rows.len();
+                    format!("table_id {table_id} {name}, {len} bytes of rows{plain}{end}")
                 }
                 Err(_) => format!("table_id {table_id} {name}{end}"),
             }

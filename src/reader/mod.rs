@@ -10,6 +10,7 @@
 
 mod batch;
 mod event_list;
+mod fragments;
 mod map_cache;
 mod options;
 mod read;

@@ -1,18 +1,20 @@
 //! A segment into batches: a pure function, but for buffers and table maps that are kept for speed.
 
 use super::batch::ChangeBatch;
+use super::fragments::Fragments;
 use super::map_cache::MapCache;
 use super::options::DecodeOptions;
 use super::stats::{Stats, TableStats};
 use crate::binlog::{
-    ChecksumAlgorithm, DUMMY_TABLE_ID, EventHeader, EventType, RowsEvent, TransactionPayload,
-    table_id_and_flags,
+    ChecksumAlgorithm, DUMMY_TABLE_ID, EventHeader, EventType, PartialRowData, RowsEvent,
+    TransactionPayload, table_id_and_flags,
 };
 use crate::change::Outcome;
 use crate::columnar::{Stamp, TableBuilder, TablePlan};
 use crate::error::{Error, Result};
 use crate::position::Position;
 use crate::source::{FileContext, Payload, Segment, Span, event_body, verify_crc};
+use crate::wire::Inflater;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -45,6 +47,8 @@ pub struct SegmentDecoder {
     active: Vec<usize>,
     stats: Stats,
     unpacked: Vec<u8>,
+    inflater: Inflater,
+    fragments: Fragments,
     spent: Option<Vec<u8>>,
 }
 
@@ -78,6 +82,8 @@ impl SegmentDecoder {
             active: Vec::new(),
             stats: Stats::default(),
             unpacked: Vec::new(),
+            inflater: Inflater::default(),
+            fragments: Fragments::default(),
             spent: None,
         }
     }
@@ -147,6 +153,7 @@ impl SegmentDecoder {
         let format = &context.file.format;
         self.maps.begin_file(format);
         self.maps.begin_transaction();
+        self.fragments.clear();
         let id_width = format.table_id_width(EventType::TABLE_MAP);
         for map in &context.span.table_maps {
             self.maps.define(&map.0, id_width, &self.options.tables)?;
@@ -182,6 +189,9 @@ impl SegmentDecoder {
     ) -> Result<Flow> {
         let format = &context.file.format;
         let checksum = format.checksum;
+        if header.event_type != EventType::MARIADB_PARTIAL_ROW_DATA {
+            self.fragments.expect_none()?;
+        }
         match header.event_type {
             // The cutter has checked this one's checksum.
             EventType::TABLE_MAP => {
@@ -192,6 +202,21 @@ impl SegmentDecoder {
             EventType::TRANSACTION_PAYLOAD => {
                 self.check(event, checksum)?;
                 self.decode_payload(context, event_body(event, checksum)?, offset, rows_event, emit)
+            }
+            EventType::MARIADB_PARTIAL_ROW_DATA => {
+                self.check(event, checksum)?;
+                let fragment = PartialRowData::decode(event_body(event, checksum)?)?;
+                if !self.fragments.take(&fragment, offset)? {
+                    return Ok(Flow::GoOn);
+                }
+                let number = *rows_event;
+                *rows_event += 1;
+                let whole = std::mem::take(&mut self.fragments);
+                let (header, body) = whole.event(checksum)?;
+                let offset = whole.offset();
+                let flow = self.decode_rows(context, &header, body, offset, number, emit);
+                self.fragments = whole;
+                flow
             }
             event_type if event_type.is_rows() => {
                 self.check(event, checksum)?;
@@ -239,6 +264,7 @@ impl SegmentDecoder {
             return Ok(Flow::GoOn);
         };
         let Some(index) = self.slot(plan, context.start, emit)? else { return Ok(Flow::Unwanted) };
+        let event = event.inflate(header.event_type, &mut self.inflater)?;
         let Some(slot) = self.tables.get_mut(index) else { return Ok(Flow::GoOn) };
         let stamp = Stamp {
             commit_version: context.span.commit_version,

@@ -166,6 +166,11 @@ impl GeometryType {
 }
 
 impl ColumnType {
+    /// Whether cells are packed, with MariaDB's COMPRESSED attribute.
+    pub const fn is_compressed(&self) -> bool {
+        matches!(self, Self::VarCharCompressed { .. } | Self::BlobCompressed { .. })
+    }
+
     /// Whether the table map's SIGNEDNESS field has a bit for such a column.
     pub const fn is_numeric(&self) -> bool {
         matches!(

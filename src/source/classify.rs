@@ -2,11 +2,12 @@
 
 use crate::binlog::{
     CHECKSUM_LEN, ChecksumAlgorithm, EventHeader, EventType, FormatDescription, GtidEvent,
-    Incident, MariadbGtidEvent, Query, QueryKind, STMT_END, XaPrepare, checksum,
+    Incident, MariadbGtidEvent, PartialRowData, Query, STMT_END, XaPrepare, checksum,
     table_id_and_flags,
 };
 use crate::change::{GroupEvent, GroupGtid};
 use crate::error::{Error, ErrorKind, Result};
+use crate::wire::Inflater;
 
 /// What an event is to the cutter.
 #[derive(Debug)]
@@ -87,18 +88,18 @@ pub(crate) fn classify(
                 commit_timestamp: None,
             }
         }
-        E::QUERY => {
-            let query = Query::decode(body)?;
+        E::QUERY | E::MARIADB_QUERY_COMPRESSED => {
+            let mut inflater = Inflater::default();
+            let query = Query::decode(body)?.inflate(header.event_type, &mut inflater)?;
             if !may_skip && changes_rows(query.sql) {
-                return Err(Error::unsupported(
+                return Err(Error::unsupported(format!(
                     "a statement that changes rows was logged as text (binlog_format is not ROW): its rows are \
-                     not in the log; skip_events=[2] passes over such statements",
-                ));
+                     not in the log; skip_events=[{}] passes over such statements",
+                    header.event_type.0
+                )));
             }
             GroupEvent::Query(query.kind())
         }
-        // Its text is packed; the words that begin and end transactions are too short for that.
-        E::MARIADB_QUERY_COMPRESSED => GroupEvent::Query(QueryKind::Other),
         E::XID => GroupEvent::Xid,
         E::XA_PREPARE => {
             let event = XaPrepare::decode(body)?;
@@ -128,8 +129,14 @@ pub(crate) fn classify(
                  skip_events=[18] passes over such statements",
             ));
         }
-        E::MARIADB_PARTIAL_ROW_DATA if !may_skip => {
-            return Err(Error::unsupported("rows events in fragments are not decoded yet"));
+        E::MARIADB_PARTIAL_ROW_DATA => {
+            let fragment = PartialRowData::decode(body)?;
+            let statement_end = (fragment.seq == 1).then(|| ends_statement(&fragment, format));
+            GroupEvent::Fragment {
+                seq: fragment.seq,
+                total: fragment.total,
+                statement_end: statement_end.transpose()?,
+            }
         }
         E::START_V3 if !may_skip => {
             return Err(Error::unsupported(
@@ -146,6 +153,17 @@ pub(crate) fn classify(
             )));
         }
     }))
+}
+
+/// Whether the rows event that begins with this fragment is the last of its statement.
+fn ends_statement(first: &PartialRowData<'_>, format: &FormatDescription) -> Result<bool> {
+    let header = EventHeader::decode(first.chunk)?;
+    if !header.event_type.is_rows() {
+        return Err(Error::malformed("the fragments are those of an event without rows"));
+    }
+    let body = first.chunk.get(EventHeader::LEN..).unwrap_or_default();
+    let (_, flags) = table_id_and_flags(body, format.table_id_width(header.event_type))?;
+    Ok(flags & STMT_END != 0)
 }
 
 /// Events that say nothing about rows or groups.
@@ -169,7 +187,6 @@ fn is_known(event_type: EventType) -> bool {
             | E::VIEW_CHANGE
             | E::MARIADB_ANNOTATE_ROWS
             | E::MARIADB_BINLOG_CHECKPOINT
-            | E::MARIADB_PARTIAL_ROW_DATA
             | E::START_V3
     )
 }

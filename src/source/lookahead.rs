@@ -2,7 +2,7 @@
 
 use super::classify::{Classified, SkipEvents, body, check_crc, classify};
 use super::input::Input;
-use crate::binlog::{EventHeader, EventType, FormatDescription};
+use crate::binlog::{EventHeader, EventType, FormatDescription, PartialRowData};
 use crate::change::{Group, GroupTracker, Outcome, Verdict};
 use crate::error::{Error, Result};
 
@@ -69,11 +69,11 @@ pub(super) fn look_ahead(
 
 /// Whether more than the head of an event says what it does to its group. Workers check the others' checksums.
 const fn needs_body(event_type: EventType) -> bool {
-    !event_type.is_rows() && !matches!(event_type, EventType::TRANSACTION_PAYLOAD)
+    !event_type.carries_rows() && !matches!(event_type, EventType::TRANSACTION_PAYLOAD)
 }
 
-/// Header, table id and flags.
-const ROWS_HEAD: usize = EventHeader::LEN + 8;
+/// Header, table id and flags; behind a fragment's own head.
+const ROWS_HEAD: usize = EventHeader::LEN + PartialRowData::MAX_HEAD + EventHeader::LEN + 8;
 
 /// Bytes at rising offsets, read in large pieces where events are small and in small ones where they are large.
 struct HeaderWalk<'i> {

@@ -3,7 +3,7 @@
 use super::classify::body;
 use super::segment::{CarriedMap, FileContext, Span};
 use super::window::{RawEvent, Window};
-use crate::binlog::{EventType, STMT_END, table_id_and_flags};
+use crate::binlog::{EventType, MAX_EVENT_SIZE, PartialRowData, STMT_END, table_id_and_flags};
 use crate::change::Transaction;
 use crate::error::{Error, Result};
 use std::collections::VecDeque;
@@ -21,6 +21,8 @@ pub(super) struct RangeCutter {
     rows_events: u32,
     maps: Vec<(u64, CarriedMap)>,
     segment_bytes: usize,
+    /// Whether the last event is a part of a rows event that goes on in the next one.
+    in_fragments: bool,
 }
 
 impl RangeCutter {
@@ -43,6 +45,7 @@ impl RangeCutter {
             rows_events: 0,
             maps: Vec::new(),
             segment_bytes,
+            in_fragments: false,
         };
         cutter.enter_part();
         cutter
@@ -76,7 +79,8 @@ impl RangeCutter {
         let table_maps = self.maps.iter().map(|(_, map)| map.clone()).collect();
         while self.window.offset() < end
             && (self.window.kept() < self.segment_bytes
-                || end - self.window.offset() <= COMMIT_BYTES)
+                || end - self.window.offset() <= COMMIT_BYTES
+                || (self.in_fragments && self.window.kept() < self.max_bytes()))
         {
             self.pass_event().map_err(|error| error.in_file(&self.file.label))?;
         }
@@ -99,6 +103,11 @@ impl RangeCutter {
         Ok(Some((bytes, span)))
     }
 
+    /// A rows event in fragments stays in one piece; one that is larger than it may be is for the decoder to refuse.
+    fn max_bytes(&self) -> usize {
+        self.segment_bytes.saturating_add(2 * MAX_EVENT_SIZE as usize)
+    }
+
     fn enter_part(&mut self) {
         if let Some((start, _, rows_before)) = self.parts.front().copied() {
             self.window.jump(start);
@@ -114,7 +123,13 @@ impl RangeCutter {
         };
         let format = &self.file.format;
         let located = |error: Error| error.at_event(offset, header.event_type.name());
-        if header.event_type == EventType::TABLE_MAP {
+        self.in_fragments = false;
+        if header.event_type == EventType::MARIADB_PARTIAL_ROW_DATA {
+            let body = body(self.window.event(at, len), format.checksum).map_err(located)?;
+            let fragment = PartialRowData::decode(body).map_err(|error| located(error.into()))?;
+            self.in_fragments = !fragment.is_last();
+            self.rows_events += u32::from(fragment.is_last());
+        } else if header.event_type == EventType::TABLE_MAP {
             let body = body(self.window.event(at, len), format.checksum).map_err(located)?;
             let (id, _) = table_id_and_flags(body, format.table_id_width(header.event_type))
                 .map_err(|error| located(error.into()))?;

@@ -11,6 +11,7 @@
 //! | module | MySQL types |
 //! |---|---|
 //! | [`bit`] | BIT |
+//! | [`compressed`] | VARCHAR and BLOB with MariaDB's COMPRESSED attribute |
 //! | [`decimal`] | NEWDECIMAL |
 //! | [`geometry`] | GEOMETRY |
 //! | [`json`] | JSON in MySQL's binary form |
@@ -20,6 +21,7 @@
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/classmysql_1_1binlog_1_1event_1_1Table__map__event.html>
 
 pub mod bit;
+pub mod compressed;
 pub mod decimal;
 mod digits;
 pub mod geometry;

@@ -1,12 +1,14 @@
-//! Bytes as MySQL writes them: a checked cursor, length-encoded numbers, bitmaps.
+//! Bytes as MySQL writes them: a checked cursor, length-encoded numbers, bitmaps, deflate streams.
 //!
-//! In: a slice. Out: numbers and sub-slices of it. Nothing here can read past the end, and nothing allocates.
-//! Called by every codec of layer 1.
+//! In: a slice. Out: numbers and sub-slices of it. Nothing here can read past the end, and nothing allocates but
+//! [`Inflater`], which keeps its buffer. Called by every codec of layer 1.
 
 mod bitmap;
+mod inflate;
 mod reader;
 
 pub use bitmap::{Bitmap, MsbBitmap};
+pub use inflate::{DeflateForm, Inflater, MAX_INFLATED};
 pub use reader::Reader;
 
 /// The result of a codec.

@@ -63,9 +63,7 @@ class Play:
 @pytest.fixture(scope="module", params=FLAVORS)
 def play(request: pytest.FixtureRequest) -> Iterator[Play]:
     with Server.start(request.param) as server:
-        # MariaDB's compressed rows events are a later issue; MySQL's compressed transactions are not
-        share = 0.0 if server.is_mariadb else 0.3
-        tables = workload.run(server, SEED, TRANSACTIONS, compressed_share=share)
+        tables = workload.run(server, SEED, TRANSACTIONS, compressed_share=0.3, extras=True)
         server.flush_binlog()
         files = server.binlog_files()[:-1]
         others = oracle.tables_with_other_charsets(server, workload.DATABASE)
@@ -91,7 +89,8 @@ def test_replay_gives_what_select_gives(play: Play, types: str) -> None:
     report(play, types, compared)
     assert compared.rows > 1000
     leftover = {table for table, state in replayed.items() if state.content(state.names)}
-    assert leftover <= set(selected)  # nothing of tables that never came to be
+    # nothing of tables that never came to be
+    assert leftover - set(workload.NOT_COMPARED) <= set(selected)
 
 
 def test_text_of_later_charsets_is_read_as_bytes(play: Play) -> None:
@@ -242,5 +241,5 @@ def test_integers_agree_with_mysqlbinlog_row_by_row(play: Play) -> None:
 
     unsigned = [name == "id" or name == "required" or name.endswith("unsigned") for name in names]
     printed = listing.integer_images(play.listing(), table, unsigned)
-    assert len(printed) > 50
+    assert len(printed) > 20
     assert images == printed

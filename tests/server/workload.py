@@ -36,6 +36,9 @@ ODD_TABLE = "odd näme `x`"  # quoted names need care
 
 GENERATED = {f"{DATABASE}.generated": ("half", "third")}
 
+# A system-versioned table holds its history too, a sequence's rows are its counters: `test_mariadb.py` has them.
+NOT_COMPARED = (f"{DATABASE}.versioned", f"{DATABASE}.numbers")
+
 NULL_SHARE = 0.15
 
 # Errors for an XA transaction: the server does not know it, the server has rolled it back.
@@ -435,8 +438,8 @@ def run(
     for _ in range(transactions):
         play.step()
     play.finish()
-    names = {*play.tables, *play.copies} - {"versioned"}
-    return sorted(f"{DATABASE}.{name}" for name in names)
+    names = {f"{DATABASE}.{name}" for name in (*play.tables, *play.copies)}
+    return sorted(names.difference(NOT_COMPARED))
 
 
 @dataclass

@@ -21,6 +21,11 @@ impl CellLength {
         Self { prefix: length_bytes, max: u32::MAX }
     }
 
+    /// All that is there: a cell that was unpacked before.
+    pub(super) const fn whole() -> Self {
+        Self { prefix: 0, max: u32::MAX }
+    }
+
     /// The cell's bytes.
     #[inline]
     pub(super) fn cell<'a>(self, image: &mut Reader<'a>) -> Result<&'a [u8]> {
@@ -29,6 +34,7 @@ impl CellLength {
             1 => u32::from(image.u8(WHAT)?),
             2 => u32::from(image.u16(WHAT)?),
             3 => image.u24(WHAT)?,
+            0 => return Ok(image.rest()),
             _ => image.u32(WHAT)?,
         };
         if len > self.max {

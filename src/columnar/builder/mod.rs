@@ -6,6 +6,7 @@
 mod binary;
 mod bits;
 mod boolean;
+mod compressed;
 mod decimal;
 mod dictionary;
 mod json;
@@ -55,6 +56,11 @@ pub(crate) trait ColumnBuilder: Send {
 
     /// Zero dates that became NULL since the last call.
     fn take_zero_dates(&mut self) -> u64 {
+        0
+    }
+
+    /// Bytes that cells took beyond those of their rows event, since the last call.
+    fn take_inflated(&mut self) -> usize {
         0
     }
 
@@ -139,7 +145,15 @@ pub(crate) fn make_builder(
             Geometry::Wkb => Box::new(binary::GeometryBytes::new(length_bytes, false)),
         },
         T::Vector { length_bytes } => Box::new(vector::VectorList::new(length_bytes)),
-        T::VarCharCompressed { .. } | T::BlobCompressed { .. } | T::TypedArray => {
+        T::VarCharCompressed { max_bytes } => {
+            let plain = character(column, CellLength::whole(), options, 0)?;
+            compressed::boxed(CellLength::declared(max_bytes), plain)
+        }
+        T::BlobCompressed { length_bytes } => {
+            let plain = character(column, CellLength::whole(), options, 0)?;
+            compressed::boxed(CellLength::blob(length_bytes), plain)
+        }
+        T::TypedArray => {
             return Err(Error::unsupported(format!(
                 "columns of type {} are not decoded yet",
                 column.sql_type()

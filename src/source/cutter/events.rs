@@ -61,8 +61,8 @@ impl Cutter {
         let context = Arc::clone(&open.context);
         let event = open.window.event(at, len);
         // Workers check rows events; the others are looked into here, and rows events whose flags end their group.
-        let is_for_workers =
-            header.event_type.is_rows() && self.tracker.group().is_some_and(Group::is_explicit);
+        let is_for_workers = header.event_type.carries_rows()
+            && self.tracker.group().is_some_and(Group::is_explicit);
         if self.options.verify_checksum && !is_for_workers {
             check_crc(event, context.format.checksum)?;
         }
@@ -145,7 +145,12 @@ impl Cutter {
 fn is_mid_transaction(event: &Classified, format: &FormatDescription) -> bool {
     let has_gtids = format.version >= if format.is_mariadb { (10, 0, 2) } else { (5, 7, 6) };
     match event {
-        Classified::Group(GroupEvent::TableMap | GroupEvent::Rows { .. } | GroupEvent::Xid) => true,
+        Classified::Group(
+            GroupEvent::TableMap
+            | GroupEvent::Rows { .. }
+            | GroupEvent::Fragment { .. }
+            | GroupEvent::Xid,
+        ) => true,
         Classified::Group(GroupEvent::Query(QueryKind::Begin)) => has_gtids,
         _ => false,
     }
