@@ -168,6 +168,13 @@ impl Error {
         self
     }
 
+    /// Puts `advice` behind the message: what to do.
+    #[must_use]
+    pub fn advise(mut self, advice: impl fmt::Display) -> Self {
+        self.0.message = format!("{}: {advice}", self.0.message);
+        self
+    }
+
     /// Which next step a caller can take.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind

@@ -5,7 +5,7 @@ use super::envelope::Envelope;
 use super::field::field;
 use super::type_options::TypeOptions;
 use crate::binlog::{FormatDescription, TableMap};
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::schema::{Column, ColumnType, TableSchema};
 use arrow_schema::{Field, Schema, SchemaRef};
 use std::collections::HashMap;
@@ -54,7 +54,10 @@ impl TablePlan {
         options: &PlanOptions,
     ) -> Result<Self, Error> {
         let table = map.schema(format)?;
-        Self::of_table(table, format.is_mariadb, options)
+        Self::of_table(table, format.is_mariadb, options).map_err(|error| match error.kind() {
+            ErrorKind::Schema => error.advise(remedy(format, options.column_names)),
+            _ => error,
+        })
     }
 
     fn of_table(
@@ -133,9 +136,22 @@ fn column_name(column: &Column, index: usize, names: ColumnNames) -> Result<Arc<
     match (&column.name, names) {
         (Some(name), _) => Ok(Arc::clone(name)),
         (None, ColumnNames::Positional) => Ok(format!("@{}", index + 1).into()),
-        (None, ColumnNames::Log) => Err(Error::schema(
-            "the log names no columns: set binlog_row_metadata=FULL on the server, \
-             or ask for names @1, @2, ... with column_names='positional'",
-        )),
+        (None, ColumnNames::Log) => Err(Error::schema("the log names no columns")),
     }
+}
+
+/// What to do where the log tells too little of a table; servers that cannot tell more are named.
+fn remedy(format: &FormatDescription, names: ColumnNames) -> String {
+    let mut remedy = if format.optional_metadata_reliable() {
+        "set binlog_row_metadata=FULL on the server, or".to_owned()
+    } else {
+        let server = if format.is_mariadb { "MariaDB" } else { "MySQL" };
+        let (major, minor, patch) = format.version;
+        format!("{server} {major}.{minor}.{patch} has no option that makes it tell more;")
+    };
+    remedy.push_str(" give the table's CREATE TABLE statement with schemas=");
+    if names == ColumnNames::Log {
+        remedy.push_str(", or ask for names @1, @2, ... with column_names='positional'");
+    }
+    remedy
 }

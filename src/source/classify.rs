@@ -107,6 +107,12 @@ pub(crate) fn classify(
         }
         E::TABLE_MAP => GroupEvent::TableMap,
         E::TRANSACTION_PAYLOAD => GroupEvent::Payload,
+        E::PRE_GA_WRITE_ROWS | E::PRE_GA_UPDATE_ROWS | E::PRE_GA_DELETE_ROWS => {
+            return Err(Error::unsupported(
+                "rows in the layout of MySQL 5.1.5 to 5.1.17, before its release, are not decoded: \
+                 let a later server replay the log, and read that server's own",
+            ));
+        }
         event_type if event_type.is_rows() => {
             let (_, flags) = table_id_and_flags(body, format.table_id_width(event_type))?;
             GroupEvent::Rows { statement_end: flags & STMT_END != 0 }

@@ -74,18 +74,32 @@ impl Log {
     }
 
     pub(crate) fn of(version: &str, post_headers: &[u8], checksum: bool) -> Self {
-        let mut body = vec![4, 0];
-        body.extend(version.as_bytes());
-        body.resize(2 + 50, 0);
-        body.extend(0_u32.to_le_bytes());
-        body.push(19);
-        body.extend(post_headers);
+        let mut body = Self::format_description(version, post_headers);
         body.push(u8::from(checksum));
         let mut log =
             Self { bytes: vec![0xfe, b'b', b'i', b'n'], starts: Vec::new(), checksum: true };
         log.push(&Event::new(FORMAT_DESCRIPTION, body));
         log.checksum = checksum;
         log
+    }
+
+    /// A file of a server that knew no checksums, before MySQL 5.6.1.
+    pub(crate) fn before_checksums(version: &str, post_headers: &[u8]) -> Self {
+        let mut log =
+            Self { bytes: vec![0xfe, b'b', b'i', b'n'], starts: Vec::new(), checksum: false };
+        let body = Self::format_description(version, post_headers);
+        log.push(&Event::new(FORMAT_DESCRIPTION, body));
+        log
+    }
+
+    fn format_description(version: &str, post_headers: &[u8]) -> Vec<u8> {
+        let mut body = vec![4, 0];
+        body.extend(version.as_bytes());
+        body.resize(2 + 50, 0);
+        body.extend(0_u32.to_le_bytes());
+        body.push(19);
+        body.extend(post_headers);
+        body
     }
 
     /// The same without checksums.

@@ -6,6 +6,7 @@
 //! | [`shop`], [`recorded`] | what real servers wrote gives what `SELECT` gave |
 //! | [`invariance`] | threads, segments, inputs, filters, resuming and splits change no row |
 //! | [`transactions`] | which rows happened, where reading begins and ends |
+//! | [`old_servers`] | what MySQL 5 and old MariaDBs wrote is read, or refused by name |
 //! | [`malformed`] | what is broken is an error with its place, and gives no row |
 //! | [`memory`] | a transaction of 2 GiB, lengths that lie |
 //! | [`layers`] | `src/` imports downwards only |
@@ -19,6 +20,7 @@ mod layers;
 mod log;
 mod malformed;
 mod memory;
+mod old_servers;
 mod recorded;
 mod rows;
 mod seed;

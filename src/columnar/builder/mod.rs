@@ -166,10 +166,7 @@ pub(crate) fn make_builder(
 fn integer(column: &Column, spark: bool) -> std::result::Result<Box<dyn ColumnBuilder>, Error> {
     use ColumnType as T;
     let Some(unsigned) = column.unsigned else {
-        return Err(Error::schema(
-            "the log does not tell whether the column is signed (it was written by MySQL before 8.0.1, or by MariaDB \
-             with binlog_row_metadata=NO_LOG): set binlog_row_metadata=FULL on the server",
-        ));
+        return Err(Error::schema("the log does not tell whether the column is signed"));
     };
     Ok(match (&column.column_type, unsigned, spark) {
         (T::Tiny, false, _) => Primitive::boxed(number::Tiny),
