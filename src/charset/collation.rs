@@ -53,13 +53,13 @@ impl Collation {
             95 | 96 => Cp932,
             97 | 98 => Eucjpms,
             248..=250 => Gb18030,
-            // MariaDB: Croatian collations, NOPAD forms (base + 1024), UCA 14.0.0
-            576..=578 => Utf8mb3,
-            608..=610 => Utf8mb4,
+            // MariaDB: Croatian collations and `general1400_as_ci`, NOPAD forms (base + 1024), UCA 14.0.0
+            576..=579 => Utf8mb3,
+            608..=611 => Utf8mb4,
             640..=642 => Ucs2,
             672..=674 => Utf16,
             736..=738 => Utf32,
-            1025..=2047 => Self(self.0 - 1024).charset(),
+            1025..=1279 => Self(self.0 - 1024).charset(),
             2048..=2303 => Utf8mb3,
             2304..=2559 => Utf8mb4,
             2560..=2815 => Ucs2,
@@ -184,27 +184,6 @@ impl Charset {
             _ => 1,
         }
     }
-
-    /// How stored bytes become UTF-8; `None` where this version cannot.
-    pub const fn transcoding(self) -> Option<Transcoding> {
-        match self {
-            Self::Utf8mb3 | Self::Utf8mb4 => Some(Transcoding::Utf8),
-            Self::Ascii => Some(Transcoding::Ascii),
-            Self::Latin1 => Some(Transcoding::Latin1),
-            _ => None,
-        }
-    }
-}
-
-/// How stored bytes become UTF-8.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Transcoding {
-    /// They are UTF-8, to be checked.
-    Utf8,
-    /// They are ASCII, to be checked: the server gives bytes above 0x7f no character.
-    Ascii,
-    /// Windows-1252, with C1 controls for 81, 8D, 8F, 90 and 9D: every byte is a character.
-    Latin1,
 }
 
 #[cfg(test)]

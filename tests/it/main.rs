@@ -8,12 +8,14 @@
 //! | [`transactions`] | which rows happened, where reading begins and ends |
 //! | [`old_servers`] | what MySQL 5 and old MariaDBs wrote is read, or refused by name |
 //! | [`malformed`] | what is broken is an error with its place, and gives no row |
+//! | [`collations`] | every collation id of every server has its character set |
 //! | [`memory`] | a transaction of 2 GiB, lengths that lie |
 //! | [`layers`] | `src/` imports downwards only |
 //!
 //! [`log`] writes binlogs, [`rows`] reads them, [`fixtures`] finds those that are recorded.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)] // tests may
 
+mod collations;
 mod fixtures;
 mod invariance;
 mod layers;

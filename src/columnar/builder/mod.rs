@@ -22,7 +22,7 @@ mod var_bytes;
 mod vector;
 
 use super::type_options::{Enumeration, Geometry, InvalidText, Json, Time, TypeOptions, ZeroDates};
-use crate::charset::Transcoding;
+use crate::charset::{Collation, Transcoding};
 use crate::error::Error;
 use crate::schema::{Column, ColumnType};
 use crate::wire::{Reader, Result};
@@ -194,9 +194,10 @@ fn character(
     options: &TypeOptions,
     pad_to: u16,
 ) -> std::result::Result<Box<dyn ColumnBuilder>, Error> {
-    let Some(charset) = column.collation.map(|collation| collation.charset()) else {
+    let Some(collation) = column.collation else {
         return Ok(Box::new(binary::Binary::new(length)));
     };
+    let charset = collation.charset();
     if charset.is_binary() {
         return Ok(Box::new(binary::Binary::padded(length, usize::from(pad_to))));
     }
@@ -205,13 +206,20 @@ fn character(
     }
     let replace = options.invalid_text == InvalidText::Replace;
     match charset.transcoding() {
-        Some(Transcoding::Latin1) => Ok(Box::new(text::Latin1Text::new(length))),
-        Some(_) if replace => Ok(Box::new(text::LossyText::new(length))),
-        Some(Transcoding::Utf8) => Ok(Box::new(text::Text::utf8(length, charset.name()))),
-        Some(Transcoding::Ascii) => Ok(Box::new(text::Text::ascii(length))),
-        None => Err(Error::unsupported(format!(
-            "text in character set {} is not decoded yet; invalid_text='binary' gives text columns as bytes",
-            charset.name()
-        ))),
+        Some(Transcoding::Utf8) if !replace => {
+            Ok(Box::new(text::Text::utf8(length, charset.name())))
+        }
+        Some(Transcoding::Ascii) if !replace => Ok(Box::new(text::Text::ascii(length))),
+        Some(_) => Ok(Box::new(text::TranscodedText::new(length, charset, replace))),
+        None => Err(unknown_collation(collation)),
     }
+}
+
+/// Text whose collation no server known here has.
+fn unknown_collation(collation: Collation) -> Error {
+    Error::unsupported(format!(
+        "collation id {} is of no server known to this version, so the text's character set is not known; \
+         invalid_text='binary' gives text columns as bytes",
+        collation.0
+    ))
 }

@@ -1,11 +1,12 @@
 //! CHAR, VARCHAR and TEXT as UTF-8.
 //!
 //! UTF-8 and ASCII columns are copied as they are and checked once an event, over all of the event's cells at a time.
+//! Text in other character sets is transcoded cell by cell, straight into the column's bytes.
 
 use super::ColumnBuilder;
 use super::length::CellLength;
 use super::var_bytes::VarBytes;
-use crate::charset::latin1_into;
+use crate::charset::Charset;
 use crate::error::{DecodeError, Error};
 use crate::wire::{Reader, Result};
 use arrow_array::ArrayRef;
@@ -88,19 +89,22 @@ impl ColumnBuilder for Text {
     }
 }
 
-/// Text in Windows-1252, MySQL's latin1: every byte is a character.
-pub(super) struct Latin1Text {
+/// Text that becomes UTF-8 character by character, or that is repaired where it is not valid.
+pub(super) struct TranscodedText {
     length: CellLength,
     values: VarBytes,
+    charset: Charset,
+    replace: bool,
 }
 
-impl Latin1Text {
-    pub(super) fn new(length: CellLength) -> Self {
-        Self { length, values: VarBytes::default() }
+impl TranscodedText {
+    /// `replace`: what is no character becomes U+FFFD instead of an error.
+    pub(super) fn new(length: CellLength, charset: Charset, replace: bool) -> Self {
+        Self { length, values: VarBytes::default(), charset, replace }
     }
 }
 
-impl ColumnBuilder for Latin1Text {
+impl ColumnBuilder for TranscodedText {
     fn data_type(&self) -> DataType {
         DataType::Utf8
     }
@@ -108,49 +112,14 @@ impl ColumnBuilder for Latin1Text {
     #[inline]
     fn append(&mut self, image: &mut Reader<'_>) -> Result<()> {
         let cell = self.length.cell(image)?;
-        self.values.append_with(|out| {
-            latin1_into(cell, out);
-            Ok(())
+        let (charset, replace) = (self.charset, self.replace);
+        self.values.append_with(|out| match replace {
+            false => charset.decode_into(cell, "a cell", out),
+            true => {
+                charset.decode_lossy_into(cell, out);
+                Ok(())
+            }
         })
-    }
-
-    fn begin(&mut self) {
-        self.values.begin();
-    }
-
-    fn append_null(&mut self) {
-        self.values.append_null();
-    }
-
-    fn truncate(&mut self, rows: usize) {
-        self.values.truncate(rows);
-    }
-
-    fn finish(&mut self) -> std::result::Result<ArrayRef, Error> {
-        self.values.finish_text()
-    }
-}
-
-/// Text whose stored form is UTF-8 or ASCII, with U+FFFD for what is not valid.
-pub(super) struct LossyText {
-    length: CellLength,
-    values: VarBytes,
-}
-
-impl LossyText {
-    pub(super) fn new(length: CellLength) -> Self {
-        Self { length, values: VarBytes::default() }
-    }
-}
-
-impl ColumnBuilder for LossyText {
-    fn data_type(&self) -> DataType {
-        DataType::Utf8
-    }
-
-    fn append(&mut self, image: &mut Reader<'_>) -> Result<()> {
-        let cell = self.length.cell(image)?;
-        self.values.append(String::from_utf8_lossy(cell).as_bytes())
     }
 
     fn begin(&mut self) {

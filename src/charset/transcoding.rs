@@ -1,0 +1,160 @@
+//! Which scheme a character set follows, with the measured tables.
+//!
+//! The tables are what servers answered for every byte sequence (`tests/server/charset_tables.py` writes them); MySQL 9.7,
+//! MariaDB 10.11 and 11.8 agree on every character. No library's tables are used: encoding_rs, for one, follows the web's
+//! standard, which differs for most of these names.
+
+use super::Charset;
+use super::multi_byte::{DoubleByte, EucJapanese, Gb18030, Grid, ShiftedJis};
+use super::scheme::transcode;
+use super::single_byte::{Ascii, Points, SingleByte, points};
+use super::wide::{Utf16, Utf32};
+
+/// How stored bytes become UTF-8.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Transcoding {
+    /// They are UTF-8, to be checked. A character of four bytes is one in utf8mb3 too: no server lets it in there.
+    Utf8,
+    /// They are ASCII, to be checked: bytes above 0x7f are no characters.
+    Ascii,
+    /// Windows-1252, with C1 controls for 81, 8D, 8F, 90 and 9D: every byte is a character.
+    Latin1,
+    /// Character for character, by a table or by computation.
+    Characters,
+}
+
+impl Charset {
+    /// How stored bytes become UTF-8; `None` where they are no text, or the character set is unknown.
+    pub const fn transcoding(self) -> Option<Transcoding> {
+        match self {
+            Self::Binary | Self::Unknown => None,
+            Self::Utf8mb3 | Self::Utf8mb4 => Some(Transcoding::Utf8),
+            Self::Ascii => Some(Transcoding::Ascii),
+            Self::Latin1 => Some(Transcoding::Latin1),
+            _ => Some(Transcoding::Characters),
+        }
+    }
+
+    /// Appends `bytes` as UTF-8 to `out`. What is no character becomes U+FFFD, or else (`replace` is false) makes it
+    /// `false`, and what `out` got is of no use.
+    pub(super) fn transcode(self, bytes: &[u8], replace: bool, out: &mut Vec<u8>) -> bool {
+        match self {
+            Self::Utf8mb3 | Self::Utf8mb4 => return utf8(bytes, replace, out),
+            Self::Binary | Self::Unknown => return false,
+            Self::Ascii => transcode(Ascii, bytes, replace, out),
+            Self::Swe7 => transcode(SingleByte::<false>(&SWE7), bytes, replace, out),
+            Self::Big5 => transcode(DoubleByte(&BIG5), bytes, replace, out),
+            Self::Euckr => transcode(DoubleByte(&EUCKR), bytes, replace, out),
+            Self::Gb2312 => transcode(DoubleByte(&GB2312), bytes, replace, out),
+            Self::Gbk => transcode(DoubleByte(&GBK), bytes, replace, out),
+            Self::Cp932 => transcode(ShiftedJis(&CP932), bytes, replace, out),
+            Self::Sjis => transcode(ShiftedJis(&SJIS), bytes, replace, out),
+            Self::Eucjpms => transcode(EucJapanese(&EUCJPMS, &EUCJPMS_3), bytes, replace, out),
+            Self::Ujis => transcode(EucJapanese(&UJIS, &UJIS_3), bytes, replace, out),
+            Self::Gb18030 => {
+                transcode(Gb18030 { two: &GB18030, four: GB18030_4 }, bytes, replace, out)
+            }
+            Self::Ucs2 => transcode(Utf16::<true, false>, bytes, replace, out),
+            Self::Utf16 => transcode(Utf16::<true, true>, bytes, replace, out),
+            Self::Utf16le => transcode(Utf16::<false, true>, bytes, replace, out),
+            Self::Utf32 => transcode(Utf32, bytes, replace, out),
+            _ => match self.single_byte() {
+                Some(points) => transcode(SingleByte::<true>(points), bytes, replace, out),
+                None => false,
+            },
+        }
+    }
+
+    /// The table of a character set that has one byte a character and ASCII in the lower half.
+    const fn single_byte(self) -> Option<&'static Points> {
+        Some(match self {
+            Self::Armscii8 => &ARMSCII8,
+            Self::Cp1250 => &CP1250,
+            Self::Cp1251 => &CP1251,
+            Self::Cp1256 => &CP1256,
+            Self::Cp1257 => &CP1257,
+            Self::Cp850 => &CP850,
+            Self::Cp852 => &CP852,
+            Self::Cp866 => &CP866,
+            Self::Dec8 => &DEC8,
+            Self::Geostd8 => &GEOSTD8,
+            Self::Greek => &GREEK,
+            Self::Hebrew => &HEBREW,
+            Self::Hp8 => &HP8,
+            Self::Keybcs2 => &KEYBCS2,
+            Self::Koi8r => &KOI8R,
+            Self::Koi8u => &KOI8U,
+            Self::Latin1 => &LATIN1,
+            Self::Latin2 => &LATIN2,
+            Self::Latin5 => &LATIN5,
+            Self::Latin7 => &LATIN7,
+            Self::Macce => &MACCE,
+            Self::Macroman => &MACROMAN,
+            Self::Tis620 => &TIS620,
+            _ => return None,
+        })
+    }
+}
+
+/// Checked in one go where it is valid; U+FFFD as Unicode recommends, for each longest start of a character.
+fn utf8(bytes: &[u8], replace: bool, out: &mut Vec<u8>) -> bool {
+    if simdutf8::basic::from_utf8(bytes).is_ok() {
+        out.extend_from_slice(bytes);
+        return true;
+    }
+    for chunk in bytes.utf8_chunks() {
+        out.extend_from_slice(chunk.valid().as_bytes());
+        if !chunk.invalid().is_empty() {
+            out.extend_from_slice("\u{fffd}".as_bytes());
+        }
+    }
+    replace
+}
+
+macro_rules! single_byte {
+    ($($name:ident = $file:literal),+ $(,)?) => {
+        $(static $name: Points = points(include_bytes!(concat!("tables/", $file, ".bin")));)+
+    };
+}
+
+single_byte! {
+    ARMSCII8 = "armscii8",
+    CP1250 = "cp1250",
+    CP1251 = "cp1251",
+    CP1256 = "cp1256",
+    CP1257 = "cp1257",
+    CP850 = "cp850",
+    CP852 = "cp852",
+    CP866 = "cp866",
+    DEC8 = "dec8",
+    GEOSTD8 = "geostd8",
+    GREEK = "greek",
+    HEBREW = "hebrew",
+    HP8 = "hp8",
+    KEYBCS2 = "keybcs2",
+    KOI8R = "koi8r",
+    KOI8U = "koi8u",
+    LATIN1 = "latin1",
+    LATIN2 = "latin2",
+    LATIN5 = "latin5",
+    LATIN7 = "latin7",
+    MACCE = "macce",
+    MACROMAN = "macroman",
+    SWE7 = "swe7",
+    TIS620 = "tis620",
+}
+
+// First lead byte, first and last trail byte, as the script that writes the tables has them.
+static BIG5: Grid = Grid::new(0xa1, 0x40, 0xfe, include_bytes!("tables/big5.bin"));
+static CP932: Grid = Grid::new(0x81, 0x40, 0xfc, include_bytes!("tables/cp932.bin"));
+static EUCJPMS: Grid = Grid::new(0xa1, 0xa1, 0xfe, include_bytes!("tables/eucjpms.bin"));
+static EUCJPMS_3: Grid = Grid::new(0xa1, 0xa1, 0xfe, include_bytes!("tables/eucjpms-3.bin"));
+static EUCKR: Grid = Grid::new(0x81, 0x41, 0xfe, include_bytes!("tables/euckr.bin"));
+static GB18030: Grid = Grid::new(0x81, 0x40, 0xfe, include_bytes!("tables/gb18030.bin"));
+static GB2312: Grid = Grid::new(0xa1, 0xa1, 0xfe, include_bytes!("tables/gb2312.bin"));
+static GBK: Grid = Grid::new(0x81, 0x40, 0xfe, include_bytes!("tables/gbk.bin"));
+static SJIS: Grid = Grid::new(0x81, 0x40, 0xfc, include_bytes!("tables/sjis.bin"));
+static UJIS: Grid = Grid::new(0xa1, 0xa1, 0xfe, include_bytes!("tables/ujis.bin"));
+static UJIS_3: Grid = Grid::new(0xa1, 0xa1, 0xfe, include_bytes!("tables/ujis-3.bin"));
+
+static GB18030_4: &[[u8; 4]] = include_bytes!("tables/gb18030-4.bin").as_chunks().0;
