@@ -145,9 +145,8 @@ impl Gb18030 {
                 };
                 let after = self.four.partition_point(|cell| u32::from(run(cell).0) <= number);
                 let cell = after.checked_sub(1).and_then(|index| self.four.get(index));
-                cell.map(run).map_or(BAD, |(first, point)| {
-                    u32::from(point) + (number - u32::from(first))
-                })
+                cell.map(run)
+                    .map_or(BAD, |(first, point)| u32::from(point) + (number - u32::from(first)))
             }
             FOUR_BYTES_FROM_10000..=LAST_FOUR_BYTES => number - FOUR_BYTES_FROM_10000 + 0x1_0000,
             _ => BAD,

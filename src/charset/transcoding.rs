@@ -39,8 +39,8 @@ impl Charset {
     /// `false`, and what `out` got is of no use.
     pub(super) fn transcode(self, bytes: &[u8], replace: bool, out: &mut Vec<u8>) -> bool {
         match self {
-            Self::Utf8mb3 | Self::Utf8mb4 => return utf8(bytes, replace, out),
-            Self::Binary | Self::Unknown => return false,
+            Self::Utf8mb3 | Self::Utf8mb4 => utf8(bytes, replace, out),
+            Self::Binary | Self::Unknown => false,
             Self::Ascii => transcode(Ascii, bytes, replace, out),
             Self::Swe7 => transcode(SingleByte::<false>(&SWE7), bytes, replace, out),
             Self::Big5 => transcode(DoubleByte(&BIG5), bytes, replace, out),

@@ -18,9 +18,6 @@ from cells import Cell, double
 from servers import Server, Session
 from workload import quote
 
-# The charsets whose text becomes UTF-8; columns in others are read as bytes.
-DECODED_CHARSETS = {"utf8mb4", "utf8mb3", "ascii", "latin1"}
-
 EPOCH = datetime(1970, 1, 1)
 SRID_FLAG = 0x2000_0000
 
@@ -102,16 +99,6 @@ def describe(
             " ORDER BY ordinal_position"
         )
     ]
-
-
-def tables_with_other_charsets(server: Server, database: str) -> list[str]:
-    """The tables with text that is not decoded yet, as `database.table`."""
-    known = ", ".join(text(charset) for charset in sorted(DECODED_CHARSETS | {"utf8"}))
-    rows = server.query(
-        "SELECT DISTINCT table_name FROM information_schema.columns"
-        f" WHERE table_schema = {text(database)} AND character_set_name NOT IN ({known})"
-    )
-    return sorted(f"{database}.{name}" for (name,) in rows)
 
 
 def text(value: str) -> str:

@@ -29,6 +29,9 @@ from binarrow import TypeOptions
 SEED = int(os.environ.get("BINARROW_SEED", "1"))
 TRANSACTIONS = int(os.environ.get("BINARROW_TRANSACTIONS", "300"))
 
+# A table with a column for each charset.
+CHARSETS = f"{workload.DATABASE}.charsets"
+
 SEGMENTS = (65_536, 64 << 20)
 CONFIGURATIONS = [
     {"threads": threads, "segment_bytes": size} for threads in (1, 4) for size in SEGMENTS
@@ -43,7 +46,7 @@ class Play:
     tables: list[str]
     files: list[Path]
     truncations: list[tuple[int, str]]
-    other_charsets: list[str]
+    text_bytes: Selected
     selected: dict[str, Selected] = field(repr=False)
 
     @property
@@ -52,7 +55,7 @@ class Play:
         return workload.GENERATED if self.server.flavor == "mariadb-11.8" else {}
 
     def read(self, **keywords: Any) -> binarrow.BinlogReader:
-        settings = {"exclude_tables": self.other_charsets, "envelope": ENVELOPE, **keywords}
+        settings = {"envelope": ENVELOPE, **keywords}
         return binarrow.read_binlog([str(path) for path in self.files], **settings)
 
     def listing(self) -> str:
@@ -66,11 +69,9 @@ def play(request: pytest.FixtureRequest) -> Iterator[Play]:
         tables = workload.run(server, SEED, TRANSACTIONS, compressed_share=0.3, extras=True)
         server.flush_binlog()
         files = server.binlog_files()[:-1]
-        others = oracle.tables_with_other_charsets(server, workload.DATABASE)
-        selected = {
-            table: oracle.select(server, table, text_as_bytes=table in others) for table in tables
-        }
-        yield Play(server, tables, files, truncations_in(files), others, selected)
+        selected = {table: oracle.select(server, table) for table in tables}
+        text_bytes = oracle.select(server, CHARSETS, text_as_bytes=True)
+        yield Play(server, tables, files, truncations_in(files), text_bytes, selected)
 
 
 def report(play: Play, what: str, compared: Compared) -> None:
@@ -84,32 +85,21 @@ def report(play: Play, what: str, compared: Compared) -> None:
 def test_replay_gives_what_select_gives(play: Play, types: str) -> None:
     replayed = replay(play.read(types=types), play.truncations)
 
-    selected = {t: rows for t, rows in play.selected.items() if t not in play.other_charsets}
-    compared = assert_same_tables(replayed, selected, play.left_out)
+    compared = assert_same_tables(replayed, play.selected, play.left_out)
     report(play, types, compared)
     assert compared.rows > 1000
     leftover = {table for table, state in replayed.items() if state.content(state.names)}
     # nothing of tables that never came to be
-    assert leftover - set(workload.NOT_COMPARED) <= set(selected)
+    assert leftover - set(workload.NOT_COMPARED) <= set(play.selected)
 
 
-def test_text_of_later_charsets_is_read_as_bytes(play: Play) -> None:
-    options = TypeOptions(invalid_text="binary")
-    reader = play.read(tables=play.other_charsets, exclude_tables=None, types=options)
+def test_text_can_be_read_as_bytes(play: Play) -> None:
+    reader = play.read(tables=CHARSETS, types=TypeOptions(invalid_text="binary"))
     replayed = replay(reader, play.truncations)
 
-    selected = {table: play.selected[table] for table in play.other_charsets}
-    compared = assert_same_tables(replayed, selected, {})
+    compared = assert_same_tables(replayed, {CHARSETS: play.text_bytes}, {})
     report(play, "bytes", compared)
     assert compared.rows > 0
-
-
-def test_text_of_later_charsets_is_an_error_that_names_the_charset(play: Play) -> None:
-    assert f"{workload.DATABASE}.charsets" in play.other_charsets
-    with pytest.raises(binarrow.UnsupportedEventError, match="character set armscii8") as caught:
-        list(play.read(tables=f"{workload.DATABASE}.charsets", exclude_tables=None))
-    assert "invalid_text" in str(caught.value)
-    assert caught.value.file is not None
 
 
 # ------------------------------------------------------------- the same rows, however they are read
@@ -152,9 +142,7 @@ def test_a_choice_of_tables_changes_nothing(play: Play) -> None:
 def test_file_objects_give_what_paths_give(play: Play) -> None:
     files = [path.open("rb") for path in play.files]
     try:
-        reader = binarrow.read_binlog(
-            files, exclude_tables=play.other_charsets, envelope=ENVELOPE, segment_bytes=65_536
-        )
+        reader = binarrow.read_binlog(files, envelope=ENVELOPE, segment_bytes=65_536)
         from_objects = changes_by_table(reader)
     finally:
         for file in files:
@@ -214,7 +202,6 @@ def test_counts_agree_with_mysqlbinlog(play: Play) -> None:
     skipped = listing.given_up(printed)
     for table in skipped:  # mysqlbinlog has no words for geometry
         assert any(c.data_type == "geometry" for c in play.selected[table].columns), table
-    skipped.update(play.other_charsets)
     wanted = {key: n for key, n in listing.counts(printed).items() if key[0] not in skipped}
     assert len(wanted) > 50
     assert {key: n for key, n in counts.items() if key[0] not in skipped} == wanted
