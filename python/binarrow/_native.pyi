@@ -232,7 +232,22 @@ class Event:
     def flags(self) -> int: ...
     @property
     def info(self) -> str:
-        """What the event says, in one line: table and row count, statement, GTID. Never a cell."""
+        """What the event says, in one line: table, GTID, a statement up to its first value."""
+    @property
+    def table(self) -> str | None:
+        """``database.table`` of a Table_map or rows event."""
+    @property
+    def table_metadata(self) -> str | None:
+        """A Table_map event's columns and key, if asked for, as ``mysqlbinlog`` prints them."""
+    @property
+    def data(self) -> bytes | None:
+        """The event's bytes, if asked for: header, body, and the checksum where it has one."""
+    def hexdump(self, start: int = 0, size: int | None = None) -> str:
+        """Its bytes as ``mysqlbinlog --hexdump`` shows them, from index ``start`` of the body on.
+
+        Raises:
+            ConfigError: The bytes were not asked for.
+        """
     @property
     def compressed(self) -> bool:
         """Whether the event stood inside a Transaction_payload event."""
@@ -340,11 +355,31 @@ def link_splits(
 def inspect(
     source: Source,
     *,
-    start: str | None = None,
-    stop: str | None = None,
+    start: Position | str | datetime | None = None,
+    stop: Position | str | datetime | None = None,
+    tables: str | Sequence[str] | None = None,
+    event_types: str | Sequence[str] | None = None,
+    queries: bool = False,
+    table_metadata: bool = False,
+    data: bool = False,
     verify_checksum: bool = True,
 ) -> EventReader:
-    """Every event, as it stands in the files; events inside a Transaction_payload event too."""
+    """Every event, as it stands in the files; events inside a Transaction_payload event too.
+
+    Args:
+        source: As in :func:`read_binlog`. Streams are read as they come.
+        start: The first event to give: ``"file:offset"``, an offset in the only file, or a time.
+        stop: The first event not to give any more, likewise.
+        tables: Only Table_map and rows events of these tables: ``database.table``, with ``*``.
+        event_types: Only events of these types, as ``type_name`` has them, in any case, with ``*``.
+        queries: Put whole statements into ``info``. They may hold values of rows.
+        table_metadata: Fill ``Event.table_metadata``.
+        data: Fill ``Event.data``. The bytes hold values of rows.
+        verify_checksum: Check the CRC32 of every event.
+
+    Raises:
+        ConfigError: There is no such file, place or event type.
+    """
 
 def infer_schema(
     source: Source,

@@ -9,3 +9,4 @@ pub use group::{
     Group, GroupEvent, GroupGtid, GroupTracker, Outcome, Transaction, Undone, Verdict,
 };
 pub use table_filter::TableFilter;
+pub(crate) use table_filter::matches_glob;

@@ -76,7 +76,7 @@ impl Pattern {
 }
 
 /// `*` stands for any bytes, `?` for one.
-fn matches_glob(mut pattern: &[u8], mut text: &[u8]) -> bool {
+pub(crate) fn matches_glob(mut pattern: &[u8], mut text: &[u8]) -> bool {
     let mut retry: Option<(&[u8], &[u8])> = None;
     loop {
         match (pattern.split_first(), text.split_first()) {

@@ -1,28 +1,72 @@
 //! `inspect`: the events of files as they stand there.
 
-use super::input::inputs;
+use super::errors::interruptible;
+use super::input::inputs_read_once;
+use super::keywords::{Patterns, Place};
+use crate::change::TableFilter;
 use crate::error::Error;
-use crate::position::Position;
-use crate::reader::{EventInfo, EventList};
+use crate::reader::{EventInfo, EventList, EventListOptions, EventPlace, EventTypeFilter, hexdump};
 use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyString};
 use std::sync::Mutex;
 
-/// Every event of the files; those inside a Transaction_payload event too.
+/// The events of the files; those inside a Transaction_payload event too.
 #[pyfunction]
-#[pyo3(signature = (source, *, start=None, stop=None, verify_checksum=true))]
+#[pyo3(signature = (source, *, start=None, stop=None, tables=None, event_types=None, queries=false, table_metadata=false,
+    data=false, verify_checksum=true))]
+#[allow(clippy::too_many_arguments)] // keywords
 pub(super) fn inspect(
     source: &Bound<'_, PyAny>,
-    start: Option<&str>,
-    stop: Option<&str>,
+    start: Option<PlaceKeyword>,
+    stop: Option<PlaceKeyword>,
+    tables: Option<Patterns>,
+    event_types: Option<Patterns>,
+    queries: bool,
+    table_metadata: bool,
+    data: bool,
     verify_checksum: bool,
 ) -> PyResult<PyEventReader> {
-    let place = |text: Option<&str>| -> Result<Option<(String, u64)>, Error> {
-        text.map(|text| Position::parse(text).map(|position| (position.file, position.offset)))
-            .transpose()
+    let options = EventListOptions {
+        verify_checksum,
+        start: start.map(|place| place.0),
+        stop: stop.map(|place| place.0),
+        tables: tables
+            .map(|patterns| TableFilter::try_new(&patterns.into_vec(), &[]))
+            .transpose()?,
+        types: event_types
+            .map(|patterns| EventTypeFilter::try_new(&patterns.into_vec()))
+            .transpose()?,
+        queries,
+        table_metadata,
+        data,
     };
-    let list =
-        EventList::new(inputs(source)?, verify_checksum).between(place(start)?, place(stop)?)?;
-    Ok(PyEventReader(Mutex::new(list)))
+    Ok(PyEventReader(Mutex::new(EventList::try_new(inputs_read_once(source)?, options)?)))
+}
+
+/// `start` or `stop` of `inspect`: as `read_binlog` takes it but for GTID sets, or an offset alone.
+pub(super) struct PlaceKeyword(EventPlace);
+
+impl<'py> FromPyObject<'_, 'py> for PlaceKeyword {
+    type Error = PyErr;
+
+    fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        if let Ok(text) = value.cast::<PyString>()
+            && let Ok(offset) = text.to_cow()?.trim().parse::<u64>()
+        {
+            return Ok(Self(EventPlace::At(String::new(), offset)));
+        }
+        match value.extract::<Place>()? {
+            Place::Position(position) => Ok(Self(EventPlace::At(position.file, position.offset))),
+            // Headers count whole seconds.
+            Place::Time(micros) => {
+                Ok(Self(EventPlace::Time(micros.saturating_add(999_999).div_euclid(1_000_000))))
+            }
+            Place::Gtids(_) => {
+                let message = "inspect begins and ends at a position or a time, not at a GTID set";
+                Err(Error::config(message).into())
+            }
+        }
+    }
 }
 
 /// An iterator of events.
@@ -36,9 +80,9 @@ impl PyEventReader {
     }
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<PyEvent>> {
-        let next = py.detach(|| {
+        let next = interruptible(py, |go_on| {
             // A thread that panicked with it has left nothing half done that matters here.
-            self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner).next_event()
+            self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner).next_event_while(go_on)
         });
         Ok(next?.map(PyEvent))
     }
@@ -103,6 +147,29 @@ impl PyEvent {
     #[getter]
     fn compressed(&self) -> bool {
         self.0.compressed
+    }
+
+    #[getter]
+    fn table(&self) -> Option<&str> {
+        self.0.table.as_deref()
+    }
+
+    #[getter]
+    fn table_metadata(&self) -> Option<&str> {
+        self.0.table_metadata.as_deref()
+    }
+
+    #[getter]
+    fn data<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
+        self.0.data.as_ref().map(|data| PyBytes::new(py, data))
+    }
+
+    #[pyo3(signature = (start=0, size=None))]
+    fn hexdump(&self, start: usize, size: Option<usize>) -> PyResult<String> {
+        match &self.0.data {
+            Some(data) => Ok(hexdump(data, self.0.offset, start, size.unwrap_or(usize::MAX))),
+            None => Err(Error::config("the bytes are not here: inspect(..., data=True)").into()),
+        }
     }
 
     fn __repr__(&self) -> String {

@@ -1,7 +1,7 @@
 //! What Python gives as input: paths, globs, directories, bytes, file objects, and lists of them.
 
 use crate::error::{Error, Result};
-use crate::source::{Input, InputFile, InputSource, SpooledInput, expand};
+use crate::source::{ForwardInput, Input, InputFile, InputSource, SpooledInput, expand};
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -13,13 +13,29 @@ use std::sync::Arc;
 
 /// The inputs that a `source` argument stands for, in log order.
 pub(super) fn inputs(source: &Bound<'_, PyAny>) -> PyResult<Vec<InputFile>> {
+    inputs_with(source, Stream::Spooled)
+}
+
+/// The same for a reader that goes through them once, from the front: streams are kept nowhere.
+pub(super) fn inputs_read_once(source: &Bound<'_, PyAny>) -> PyResult<Vec<InputFile>> {
+    inputs_with(source, Stream::Forward)
+}
+
+/// What becomes of a stream that cannot seek.
+#[derive(Clone, Copy)]
+enum Stream {
+    Spooled,
+    Forward,
+}
+
+fn inputs_with(source: &Bound<'_, PyAny>, stream: Stream) -> PyResult<Vec<InputFile>> {
     let mut files = Vec::new();
     if source.is_instance_of::<PyList>() || source.is_instance_of::<PyTuple>() {
         for item in source.try_iter()? {
-            add(&item?, &mut files)?;
+            add(&item?, stream, &mut files)?;
         }
     } else {
-        add(source, &mut files)?;
+        add(source, stream, &mut files)?;
     }
     match files.is_empty() {
         true => Err(Error::config("no input: the list of files is empty").into()),
@@ -43,7 +59,7 @@ pub(super) fn paths(source: &Bound<'_, PyAny>) -> PyResult<Vec<PathBuf>> {
     Ok(paths)
 }
 
-fn add(item: &Bound<'_, PyAny>, files: &mut Vec<InputFile>) -> PyResult<()> {
+fn add(item: &Bound<'_, PyAny>, stream: Stream, files: &mut Vec<InputFile>) -> PyResult<()> {
     let place = files.len() as u64 + 1;
     if item.is_instance_of::<PyString>() || item.hasattr("__fspath__")? {
         let path: PathBuf = item.extract()?;
@@ -75,9 +91,10 @@ fn add(item: &Bound<'_, PyAny>, files: &mut Vec<InputFile>) -> PyResult<()> {
             Err(_) => item.hasattr("seek")?,
         };
         let file = PyFile { file: item.clone().unbind(), at: None };
-        let input: Box<dyn Input> = match seekable {
-            true => Box::new(file),
-            false => Box::new(
+        let input: Box<dyn Input> = match (seekable, stream) {
+            (true, _) => Box::new(file),
+            (false, Stream::Forward) => Box::new(ForwardInput::new(file)),
+            (false, Stream::Spooled) => Box::new(
                 SpooledInput::try_new(file)
                     .map_err(|error| Error::io("cannot make a temporary file", error))?,
             ),

@@ -19,7 +19,7 @@ pub(super) enum Patterns {
 }
 
 impl Patterns {
-    fn into_vec(self) -> Vec<String> {
+    pub(super) fn into_vec(self) -> Vec<String> {
         match self {
             Self::One(pattern) => vec![pattern],
             Self::Several(patterns) => patterns,

@@ -1,40 +1,146 @@
 //! Every event of files, as they stand there: what `inspect` shows.
 
+use super::event_info::{EventInfo, SeenEvent, TableName};
+use super::event_options::{EventListOptions, EventPlace};
 use crate::binlog::{
-    CHECKSUM_LEN, Compressed, ENCRYPTED_MAGIC, EventHeader, EventType, FormatDescription,
-    GtidEvent, Incident, MAGIC, MariadbGtidEvent, MariadbGtidList, PartialRowData, PreviousGtids,
-    Query, Rotate, RowsEvent, RowsQuery, TableMap, TransactionPayload, XaPrepare, XidEvent,
+    CHECKSUM_LEN, ENCRYPTED_MAGIC, EventHeader, EventType, FormatDescription, MAGIC, TableMap,
+    TransactionPayload,
 };
-use crate::error::{DecodeError, Error, ErrorKind, Result};
-use crate::source::{InputFile, Payload, RawEvent, Window, event_body, verify_crc};
-use crate::wire::Inflater;
+use crate::error::{Error, ErrorKind, Result};
+use crate::source::{InputFile, PayloadEvents, RawEvent, Window, event_body, verify_crc};
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-/// One event, in words.
-#[derive(Debug, Clone)]
-pub struct EventInfo {
-    /// Name of the file.
-    pub file: Arc<str>,
-    /// Offset in the file; that of the Transaction_payload event for the events in it.
-    pub offset: u64,
-    /// The header.
-    pub header: EventHeader,
-    /// What it says, in one line. Never a cell.
-    pub info: String,
-    /// Whether it stands in a Transaction_payload event.
-    pub compressed: bool,
+/// Events of files, those that the options ask for.
+pub struct EventList {
+    walk: Walk,
+    options: EventListOptions,
+    /// The time from which on events are wanted, until one of that time has come.
+    waits_for: Option<i64>,
+    ended: bool,
+}
+
+impl EventList {
+    /// All events of `files` in log order.
+    pub fn new(files: Vec<InputFile>, verify_checksum: bool) -> Self {
+        let walk = Walk { files: files.into(), open: None, start: None, verify_checksum };
+        Self { walk, options: EventListOptions::default(), waits_for: None, ended: false }
+    }
+
+    /// The events of `files` that `options` ask for, in log order.
+    pub fn try_new(files: Vec<InputFile>, mut options: EventListOptions) -> Result<Self> {
+        let mut files = VecDeque::from(files);
+        for place in options.start.iter_mut().chain(&mut options.stop) {
+            let EventPlace::At(name, _) = place else { continue };
+            match files.front() {
+                Some(only) if name.is_empty() && files.len() == 1 => *name = only.name.to_string(),
+                _ if name.is_empty() => {
+                    return Err(Error::config("with several files a place is FILE:OFFSET"));
+                }
+                _ if !files.iter().any(|file| *file.name == **name) => {
+                    return Err(Error::config(format!("no file {name:?} among the input")));
+                }
+                _ => {}
+            }
+        }
+        let (mut start, mut waits_for) = (None, None);
+        match options.start.take() {
+            Some(EventPlace::At(name, offset)) => {
+                while files.front().is_some_and(|file| *file.name != *name) {
+                    files.pop_front();
+                }
+                start = Some(offset);
+            }
+            Some(EventPlace::Time(time)) => waits_for = Some(time),
+            None => {}
+        }
+        let walk = Walk { files, open: None, start, verify_checksum: options.verify_checksum };
+        Ok(Self { walk, options, waits_for, ended: false })
+    }
+
+    /// The next event that is wanted; `None` at the end. A cut at the end of the last file ends the walk.
+    pub fn next_event(&mut self) -> Result<Option<EventInfo>> {
+        self.next_event_while(&mut || true)
+    }
+
+    /// The same; `go_on` is asked now and then, and where it says no the walk ends with an error.
+    pub fn next_event_while(
+        &mut self,
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> Result<Option<EventInfo>> {
+        let (options, waits_for) = (&self.options, &mut self.waits_for);
+        for number in 1_u64.. {
+            if self.ended {
+                break;
+            }
+            let is_before_start = |event: &SeenEvent<'_>, waits_for: &mut Option<i64>| {
+                if waits_for.is_some_and(|time| event.compressed || !event.is_since(time)) {
+                    return true;
+                }
+                *waits_for = None;
+                false
+            };
+            let seen = self.walk.advance(|event| {
+                if options.ends_before(event) {
+                    return Ok(Seen::Stop);
+                }
+                if is_before_start(event, waits_for) || !options.wants(event) {
+                    return Ok(Seen::Passed);
+                }
+                Ok(Seen::Wanted(Box::new(event.info(options))))
+            })?;
+            match seen {
+                Some(Seen::Wanted(info)) => return Ok(Some(*info)),
+                Some(Seen::Passed) => ask(number, go_on)?,
+                Some(Seen::Stop) | None => self.ended = true,
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// What `look` finds in the first Table_map event of `files` in which it finds something; `None` at the end. `go_on` is
+/// asked now and then; where it says no, the search ends with an error.
+pub(super) fn find_table_map<T>(
+    files: Vec<InputFile>,
+    mut look: impl FnMut(&FormatDescription, &[u8]) -> Result<Option<T>>,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<Option<T>> {
+    let mut walk = Walk { files: files.into(), open: None, start: None, verify_checksum: true };
+    for number in 1_u64.. {
+        let found = walk.advance(|event| match event.header.event_type {
+            EventType::TABLE_MAP => look(event.format, event.body),
+            _ => Ok(None),
+        })?;
+        match found {
+            None => break,
+            Some(None) => ask(number, go_on)?,
+            Some(found) => return Ok(found),
+        }
+    }
+    Ok(None)
+}
+
+fn ask(number: u64, go_on: &mut dyn FnMut() -> bool) -> Result<()> {
+    match number.is_multiple_of(ASK_EVERY) && !go_on() {
+        true => Err(Error::new(ErrorKind::Internal, "the walk over the events was interrupted")),
+        false => Ok(()),
+    }
+}
+
+enum Seen {
+    Wanted(Box<EventInfo>),
+    Passed,
+    Stop,
 }
 
 /// Walks files event by event.
-pub struct EventList {
+struct Walk {
     files: VecDeque<InputFile>,
     open: Option<OpenFile>,
+    /// Offset in the first file to begin at.
+    start: Option<u64>,
     verify_checksum: bool,
-    start: Option<(String, u64)>,
-    stop: Option<(String, u64)>,
-    queue: VecDeque<EventInfo>,
-    unpacked: Vec<u8>,
 }
 
 struct OpenFile {
@@ -42,112 +148,29 @@ struct OpenFile {
     label: Arc<str>,
     window: Window,
     format: Option<FormatDescription>,
-    tables: HashMap<u64, String>,
+    tables: HashMap<u64, TableName>,
+    /// What is left of the Transaction_payload event at hand, and that event's offset.
+    payload: Option<(PayloadEvents, u64)>,
 }
 
-impl EventList {
-    /// A walk over `files` in log order.
-    pub fn new(files: Vec<InputFile>, verify_checksum: bool) -> Self {
-        Self {
-            files: files.into(),
-            open: None,
-            verify_checksum,
-            start: None,
-            stop: None,
-            queue: VecDeque::new(),
-            unpacked: Vec::new(),
-        }
-    }
-
-    /// Begins at an event's offset in one of the files, and ends before another's.
-    pub fn between(
-        mut self,
-        start: Option<(String, u64)>,
-        stop: Option<(String, u64)>,
-    ) -> Result<Self> {
-        for (name, _) in start.iter().chain(&stop) {
-            if !self.files.iter().any(|file| *file.name == **name) {
-                return Err(Error::config(format!("no file {name:?} among the input")));
-            }
-        }
-        if let Some((name, _)) = &start {
-            while self.files.front().is_some_and(|file| *file.name != **name) {
-                self.files.pop_front();
-            }
-        }
-        (self.start, self.stop) = (start, stop);
-        Ok(self)
-    }
-
-    /// The next event; `None` at the end. A cut at the end of the last file ends the walk.
-    pub fn next_event(&mut self) -> Result<Option<EventInfo>> {
+impl Walk {
+    /// Shows the next event to `visit`, those in a payload after it. `None` at the end.
+    fn advance<T>(
+        &mut self,
+        mut visit: impl FnMut(&SeenEvent<'_>) -> Result<T>,
+    ) -> Result<Option<T>> {
         loop {
-            if let Some(info) = self.queue.pop_front() {
-                return Ok(Some(info));
-            }
-            let mut found = VecDeque::new();
-            let more = self.advance(&mut |event| {
-                found.push_back(EventInfo {
-                    file: Arc::clone(event.file),
-                    offset: event.offset,
-                    header: *event.header,
-                    info: describe(event)
-                        .unwrap_or_else(|error| format!("cannot be read: {error}")),
-                    compressed: event.compressed,
-                });
-                Ok(true)
-            })?;
-            if !more {
+            if self.open.is_none() && !self.open_next()? {
                 return Ok(None);
             }
-            self.queue = found;
-        }
-    }
-
-    /// What `look` finds in the first Table_map event in which it finds something; `None` at the end. `go_on` is asked now
-    /// and then; where it says no, the search ends with an error.
-    pub fn find_table_map<T>(
-        &mut self,
-        mut look: impl FnMut(&FormatDescription, &[u8]) -> Result<Option<T>>,
-        go_on: &mut dyn FnMut() -> bool,
-    ) -> Result<Option<T>> {
-        let mut found = None;
-        for number in 1_u64.. {
-            let more = self.advance(&mut |event| {
-                if event.header.event_type == EventType::TABLE_MAP && found.is_none() {
-                    found = look(event.format, event.body)?;
-                }
-                Ok(found.is_none())
-            })?;
-            if !more || found.is_some() {
-                break;
-            }
-            if number.is_multiple_of(ASK_EVERY) && !go_on() {
-                return Err(Error::new(ErrorKind::Internal, "the search was interrupted"));
-            }
-        }
-        Ok(found)
-    }
-
-    /// Shows the next event of the files to `visit`, and after a payload those in it. False at the end.
-    fn advance(&mut self, visit: &mut dyn FnMut(&SeenEvent<'_>) -> Result<bool>) -> Result<bool> {
-        if self.open.is_none() && !self.open_next()? {
-            return Ok(false);
-        }
-        let Some(open) = &mut self.open else { return Ok(false) };
-        let (name, label) = (Arc::clone(&open.name), Arc::clone(&open.label));
-        let offset = open.window.offset();
-        if self.stop.as_ref().is_some_and(|(file, stop)| **file == *name && offset >= *stop) {
-            self.files.clear();
-            self.open = None;
-            return Ok(false);
-        }
-        let seen = open.see(offset, self.verify_checksum, &mut self.unpacked, visit);
-        match seen.map_err(|error| error.in_file(&label))? {
-            true => Ok(true),
-            false => {
-                self.open = None;
-                self.advance(visit)
+            let Some(open) = &mut self.open else { return Ok(None) };
+            let seen = match open.see_in_payload(&mut visit) {
+                Ok(None) => open.see(self.verify_checksum, &mut visit),
+                seen => seen,
+            };
+            match seen.map_err(|error| error.in_file(&open.label))? {
+                None => self.open = None,
+                seen => return Ok(seen),
             }
         }
     }
@@ -167,47 +190,62 @@ impl EventList {
                 return Err(Error::malformed(message).in_file(&label));
             }
         }
-        let mut open = OpenFile { name, label, window, format: None, tables: HashMap::new() };
-        if let Some((file, offset)) = &self.start
-            && **file == *open.name
-            && *offset > open.window.offset()
-        {
-            let first = open.window.offset();
-            let label = Arc::clone(&open.label);
-            open.see(first, false, &mut self.unpacked, &mut |_| Ok(true))
-                .map_err(|error| error.in_file(&label))?;
-            open.window.jump(*offset);
+        let mut open =
+            OpenFile { name, label, window, format: None, tables: HashMap::new(), payload: None };
+        if let Some(offset) = self.start.take().filter(|offset| *offset > open.window.offset()) {
+            open.see(false, &mut |_| Ok(())).map_err(|error| error.in_file(&open.label))?;
+            open.window.jump(offset);
         }
         self.open = Some(open);
         Ok(true)
     }
 }
 
-/// An event as [`EventList`] sees it.
-struct SeenEvent<'a> {
-    file: &'a Arc<str>,
-    offset: u64,
-    header: &'a EventHeader,
-    body: &'a [u8],
-    format: &'a FormatDescription,
-    tables: &'a HashMap<u64, String>,
-    compressed: bool,
-}
-
 impl OpenFile {
-    /// The event at `offset`; false at the end of the file.
-    fn see(
+    /// The next event of the payload at hand; `None` after its last.
+    fn see_in_payload<T>(
         &mut self,
-        offset: u64,
+        visit: &mut impl FnMut(&SeenEvent<'_>) -> Result<T>,
+    ) -> Result<Option<T>> {
+        let Some((events, offset)) = &mut self.payload else { return Ok(None) };
+        let (Some(format), tables, offset) = (&self.format, &mut self.tables, *offset) else {
+            return Ok(None);
+        };
+        let seen = events.next(|header, bytes| {
+            let body = bytes.get(EventHeader::LEN..).unwrap_or_default();
+            learn_table(tables, header, body, format);
+            let file = &self.name;
+            visit(&SeenEvent {
+                file,
+                offset,
+                header,
+                bytes,
+                body,
+                format,
+                tables,
+                compressed: true,
+            })
+        });
+        let seen =
+            seen.map_err(|error| error.at_event(offset, EventType::TRANSACTION_PAYLOAD.name()))?;
+        if seen.is_none() {
+            self.payload = None;
+        }
+        Ok(seen)
+    }
+
+    /// The next event of the file; `None` at its end.
+    fn see<T>(
+        &mut self,
         verify_checksum: bool,
-        unpacked: &mut Vec<u8>,
-        visit: &mut dyn FnMut(&SeenEvent<'_>) -> Result<bool>,
-    ) -> Result<bool> {
-        let RawEvent::Whole { header, at, len } = self.window.peek()? else { return Ok(false) };
+        visit: &mut impl FnMut(&SeenEvent<'_>) -> Result<T>,
+    ) -> Result<Option<T>> {
+        let offset = self.window.offset();
+        let RawEvent::Whole { header, at, len } = self.window.peek()? else { return Ok(None) };
         let located = |error: Error| error.at_event(offset, header.event_type.name());
-        let event = self.window.event(at, len);
+        let bytes = self.window.event(at, len);
         if header.event_type == EventType::FORMAT_DESCRIPTION {
-            let format = FormatDescription::decode(event).map_err(|error| located(error.into()))?;
+            let format = FormatDescription::decode(bytes).map_err(|error| located(error.into()))?;
             self.format = Some(format);
         }
         let Some(format) = &self.format else {
@@ -216,49 +254,36 @@ impl OpenFile {
             )));
         };
         if verify_checksum {
-            verify_crc(event, format.checksum).map_err(located)?;
+            verify_crc(bytes, format.checksum).map_err(located)?;
         }
         let body = match header.event_type {
             // Its checksum stands there even where the others have none.
-            EventType::FORMAT_DESCRIPTION => event
-                .get(EventHeader::LEN..event.len().saturating_sub(CHECKSUM_LEN))
+            EventType::FORMAT_DESCRIPTION => bytes
+                .get(EventHeader::LEN..bytes.len().saturating_sub(CHECKSUM_LEN))
                 .unwrap_or_default(),
-            _ => event_body(event, format.checksum).map_err(located)?,
+            _ => event_body(bytes, format.checksum).map_err(located)?,
         };
-        let tables = &mut self.tables;
-        let file = &self.name;
+        let (tables, file) = (&mut self.tables, &self.name);
         learn_table(tables, &header, body, format);
+        let header = &header;
         let seen =
-            SeenEvent { file, offset, header: &header, body, format, tables, compressed: false };
-        let go_on = visit(&seen).map_err(located)?;
-        if go_on && header.event_type == EventType::TRANSACTION_PAYLOAD {
-            let payload =
-                TransactionPayload::decode(body).map_err(|error| located(error.into()))?;
-            Payload::unpack(payload, unpacked)
-                .and_then(|payload| {
-                    payload.for_each(|inner, body, _| {
-                        learn_table(tables, inner, body, format);
-                        visit(&SeenEvent {
-                            file,
-                            offset,
-                            header: inner,
-                            body,
-                            format,
-                            tables,
-                            compressed: true,
-                        })
-                    })
-                })
+            SeenEvent { file, offset, header, bytes, body, format, tables, compressed: false };
+        let seen = visit(&seen).map_err(located)?;
+        if header.event_type == EventType::TRANSACTION_PAYLOAD {
+            let events = TransactionPayload::decode(body)
+                .map_err(Error::from)
+                .and_then(|payload| PayloadEvents::try_new(&payload))
                 .map_err(located)?;
+            self.payload = Some((events, offset));
         }
         self.window.advance(len);
         self.window.take_if_large();
-        Ok(true)
+        Ok(Some(seen))
     }
 }
 
 fn learn_table(
-    tables: &mut HashMap<u64, String>,
+    tables: &mut HashMap<u64, TableName>,
     header: &EventHeader,
     body: &[u8],
     format: &FormatDescription,
@@ -266,101 +291,10 @@ fn learn_table(
     if header.event_type != EventType::TABLE_MAP {
         return;
     }
-    if let Ok(map) = TableMap::decode(body, format.table_id_width(header.event_type)) {
-        let name = format!(
-            "{}.{}",
-            String::from_utf8_lossy(map.database),
-            String::from_utf8_lossy(map.table)
-        );
-        tables.insert(map.table_id, name);
-    }
-}
-
-/// What an event says, in one line.
-fn describe(event: &SeenEvent<'_>) -> Result<String, DecodeError> {
-    use EventType as E;
-    let body = event.body;
-    Ok(match event.header.event_type {
-        E::FORMAT_DESCRIPTION => format!(
-            "server {}, checksum {:?}{}",
-            event.format.server_version,
-            event.format.checksum,
-            if event.format.in_use { ", in use or not closed properly" } else { "" }
-        ),
-        E::ROTATE => {
-            let rotate = Rotate::decode(body)?;
-            format!("{};pos={}", rotate.file, rotate.position)
-        }
-        E::PREVIOUS_GTIDS => PreviousGtids::decode(body)?.gtid_set.to_string(),
-        E::MARIADB_GTID_LIST => MariadbGtidList::decode(body)?.position().to_string(),
-        E::GTID => gtid(GtidEvent::decode(body)?),
-        E::GTID_TAGGED => gtid(GtidEvent::decode_tagged(body)?),
-        E::ANONYMOUS_GTID => gtid(GtidEvent::decode_anonymous(body)?),
-        E::MARIADB_GTID => {
-            let decoded = MariadbGtidEvent::decode(body)?;
-            let gtid = decoded.gtid(event.header.server_id);
-            format!("{gtid}{}", if decoded.is_standalone() { " standalone" } else { "" })
-        }
-        E::QUERY | E::MARIADB_QUERY_COMPRESSED => {
-            let mut inflater = Inflater::default();
-            let query = Query::decode(body)?.inflate(event.header.event_type, &mut inflater)?;
-            let database = String::from_utf8_lossy(query.database);
-            let sql = String::from_utf8_lossy(query.sql);
-            match database.is_empty() {
-                true => sql.into_owned(),
-                false => format!("use `{database}`; {sql}"),
-            }
-        }
-        E::XID => format!("COMMIT /* xid={} */", XidEvent::decode(body)?.xid),
-        E::XA_PREPARE => {
-            let event = XaPrepare::decode(body)?;
-            format!("XA PREPARE {}{}", event.xid, if event.one_phase { " ONE PHASE" } else { "" })
-        }
-        E::ROWS_QUERY => String::from_utf8_lossy(RowsQuery::decode(body)?.sql).into_owned(),
-        E::MARIADB_ANNOTATE_ROWS => {
-            String::from_utf8_lossy(RowsQuery::annotate(body).sql).into_owned()
-        }
-        E::TABLE_MAP => {
-            let map = TableMap::decode(body, event.format.table_id_width(E::TABLE_MAP))?;
-            let name = event.tables.get(&map.table_id).map_or("?", String::as_str);
-            format!("table_id {} {name}, {} columns", map.table_id, map.types.len())
-        }
-        E::TRANSACTION_PAYLOAD => {
-            let payload = TransactionPayload::decode(body)?;
-            let size = payload.uncompressed_size.map_or("unknown".into(), |size| size.to_string());
-            format!("{:?}, {} bytes, {size} unpacked", payload.compression, payload.payload.len())
-        }
-        E::MARIADB_PARTIAL_ROW_DATA => {
-            let part = PartialRowData::decode(body)?;
-            format!("fragment {} of {}, {} bytes", part.seq, part.total, part.chunk.len())
-        }
-        E::INCIDENT => format!("kind {}", Incident::decode(body)?.kind),
-        event_type if event_type.is_rows() => {
-            let width = event.format.table_id_width(event_type);
-            let (table_id, flags) = crate::binlog::table_id_and_flags(body, width)?;
-            let name = event.tables.get(&table_id).map_or("?", String::as_str);
-            let end = if flags & crate::binlog::STMT_END != 0 { " STMT_END" } else { "" };
-            match RowsEvent::decode(body, event_type, width) {
-                Ok(rows) => {
-                    let plain = match event_type.is_mariadb_compressed() {
-                        true => format!(" ({} plain)", Compressed::decode(rows.rows)?.plain_len),
-                        false => String::new(),
-                    };
-                    let len = rows.rows.len();
-                    format!("table_id {table_id} {name}, {len} bytes of rows{plain}{end}")
-                }
-                Err(_) => format!("table_id {table_id} {name}{end}"),
-            }
-        }
-        _ => String::new(),
-    })
-}
-
-fn gtid(event: GtidEvent<'_>) -> String {
-    let gtid = event.gtid().map_or("ANONYMOUS".into(), |gtid| gtid.to_string());
-    match event.transaction_length {
-        Some(length) => format!("{gtid}, transaction of {length} bytes"),
-        None => gtid,
+    let Ok(map) = TableMap::decode(body, format.table_id_width(header.event_type)) else { return };
+    let is_known = tables.get(&map.table_id).is_some_and(|name| name.is_of(&map));
+    if !is_known {
+        tables.insert(map.table_id, TableName::of(&map));
     }
 }
 

@@ -9,16 +9,24 @@
 //! ```
 
 mod batch;
+mod event_info;
 mod event_list;
+mod event_options;
 mod fragments;
+mod hexdump;
 mod map_cache;
 mod options;
 mod read;
 mod segment_decoder;
+mod statement;
 mod stats;
+mod table_metadata;
 
 pub use batch::ChangeBatch;
-pub use event_list::{EventInfo, EventList};
+pub use event_info::EventInfo;
+pub use event_list::EventList;
+pub use event_options::{EventListOptions, EventPlace, EventTypeFilter};
+pub use hexdump::hexdump;
 pub use options::{BatchLimits, DecodeOptions, ReadOptions};
 pub use read::{Poll, Reader};
 pub use segment_decoder::{Output, SegmentDecoder};
@@ -46,7 +54,6 @@ pub fn infer_schema(
         }
         TablePlan::try_new(&map, format, options).map(|plan| Some(plan.schema))
     };
-    EventList::new(files, true)
-        .find_table_map(look, go_on)?
+    event_list::find_table_map(files, look, go_on)?
         .ok_or_else(|| Error::schema(format!("no change of table {database}.{table} in the input")))
 }

@@ -115,11 +115,55 @@ impl<R: Read + Send> Input for SpooledInput<R> {
     }
 }
 
+/// A stream that cannot seek, for a reader that never goes back: what it passes over is read and forgotten.
+#[derive(Debug)]
+pub struct ForwardInput<R> {
+    stream: R,
+    at: u64,
+}
+
+impl<R: Read> ForwardInput<R> {
+    /// `stream` from its beginning.
+    pub const fn new(stream: R) -> Self {
+        Self { stream, at: 0 }
+    }
+}
+
+impl<R: Read + Send> Input for ForwardInput<R> {
+    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        let Some(skip) = offset.checked_sub(self.at) else {
+            return Err(io::Error::other("a stream cannot be read again"));
+        };
+        let skipped = io::copy(&mut (&mut self.stream).take(skip), &mut io::sink())?;
+        self.at += skipped;
+        if skipped < skip {
+            return Ok(0);
+        }
+        let count = self.stream.read(buffer)?;
+        self.at += count as u64;
+        Ok(count)
+    }
+
+    fn size(&mut self) -> io::Result<Option<u64>> {
+        Ok(None)
+    }
+}
+
 const SPOOL_CHUNK: usize = 1 << 20;
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_stream_is_read_forward_only() {
+        let mut input = ForwardInput::new(&b"0123456789"[..]);
+        let mut buffer = [0; 3];
+        assert_eq!((input.read_at(2, &mut buffer).unwrap(), &buffer), (3, b"234"));
+        assert_eq!((input.read_at(7, &mut buffer).unwrap(), &buffer), (3, b"789"));
+        assert!(input.read_at(4, &mut buffer).is_err());
+        assert_eq!(input.read_at(20, &mut buffer).unwrap(), 0);
+    }
 
     #[test]
     fn a_spooled_stream_reads_like_bytes() {

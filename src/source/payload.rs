@@ -9,7 +9,7 @@ use crate::binlog::{
 };
 use crate::change::{Group, GroupTracker, Outcome, Verdict};
 use crate::error::{Error, Result};
-use std::io::Read;
+use std::io::{BufReader, Cursor, Read};
 
 /// An unpacked payload, or the means to unpack it piece by piece.
 pub(crate) enum Payload<'a> {
@@ -107,6 +107,39 @@ impl<'a> Payload<'a> {
             Ok(true)
         })?;
         end.ok_or_else(|| Error::malformed("the compressed transaction has no end"))
+    }
+}
+
+/// The events of a payload one at a time: of what it unpacks to, no more than one event is held.
+pub(crate) struct PayloadEvents {
+    stream: Box<dyn Read + Send>,
+    event: Vec<u8>,
+    offset: u64,
+}
+
+impl PayloadEvents {
+    /// The events of `payload`, whose packed bytes are copied.
+    pub(crate) fn try_new(payload: &TransactionPayload<'_>) -> Result<Self> {
+        let packed = Cursor::new(payload.payload.to_vec());
+        let stream: Box<dyn Read + Send> = match payload.compression {
+            Compression::None => Box::new(packed),
+            // Headers are small reads.
+            Compression::Zstd => {
+                Box::new(BufReader::new(zstd::Decoder::with_buffer(packed).map_err(unpacking)?))
+            }
+        };
+        Ok(Self { stream, event: Vec::new(), offset: 0 })
+    }
+
+    /// Shows the next event to `visit`: its header and its bytes, the header among them. `None` at the end.
+    pub(crate) fn next<T>(
+        &mut self,
+        visit: impl FnOnce(&EventHeader, &[u8]) -> Result<T>,
+    ) -> Result<Option<T>> {
+        let Some(header) = next_event(&mut *self.stream, &mut self.event)? else { return Ok(None) };
+        let offset = self.offset;
+        self.offset += self.event.len() as u64;
+        visit(&header, &self.event).map(Some).map_err(|error| within(error, &header, offset))
     }
 }
 

@@ -182,7 +182,7 @@ def _cut(changes: Changes, truncations: deque[int]) -> Iterator[Changes | None]:
 def truncations_in(files: Sequence[Path]) -> list[tuple[int, str]]:
     """The TRUNCATE statements in the log: the version that a row would have there, the table."""
     found = []
-    for event in binarrow.inspect([str(path) for path in files]):
+    for event in binarrow.inspect([str(path) for path in files], queries=True):
         match = TRUNCATED.match(event.info) if event.type_name.startswith("Query") else None
         if match:
             version = (int(event.file.rsplit(".", 1)[1]) << 40) + event.offset

@@ -1,8 +1,9 @@
 """Arguments that several commands share, and what their text means."""
 
+import sys
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, BinaryIO, Literal, TypeAlias
 
 import typer
 
@@ -52,6 +53,11 @@ Positional: TypeAlias = Annotated[
 AllowGaps: TypeAlias = Annotated[
     bool, typer.Option("--allow-gaps", help="Take files that do not follow each other.")
 ]
+
+
+def sources(files: list[str]) -> list[str | BinaryIO]:
+    """The files as `binarrow` takes them: ``-`` is standard input."""
+    return [sys.stdin.buffer if name == "-" else name for name in files]
 
 
 def where(text: str | None) -> str | datetime | None:

@@ -1,54 +1,142 @@
 """`binarrow inspect`: every event as it stands in the files."""
 
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
 from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Annotated
+
+import typer
 
 import binarrow
-from binarrow.cli.arguments import Files, Format, FormatOption, Start, Stop
+from binarrow.cli.arguments import Files, Format, FormatOption, Tables, sources, where
 from binarrow.cli.failure import reports_failure
-from binarrow.cli.output import print_json
+from binarrow.cli.output import Screen, on_one_line, print_json
 
 EXAMPLES = """\
 Examples:
   binarrow inspect binlog.000001
-  binarrow inspect binlog.000001 --start binlog.000001:4096 --stop binlog.000001:8192
+  binarrow inspect binlog.000001 --tables 'shop.*' --type '*rows*'
+  binarrow inspect binlog.000001 --start 4096 --stop 2026-11-21T09:00
+  binarrow inspect binlog.000001 --type table_map --table-metadata
+  binarrow inspect binlog.000001 --start 4096 --stop 4200 --hexdump
+  zstdcat binlog.000001.zst | binarrow inspect - | less -S
   binarrow inspect 'binlog.*' --format json | jq -r .type | sort | uniq -c"""
+
+HEXDUMP_BYTES = 1 << 20
+"""A large event is dumped in pieces of so many bytes."""
 
 
 @reports_failure
 def command(
     files: Files,
-    start: Start = None,
-    stop: Stop = None,
+    tables: Tables = None,
+    event_types: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--type",
+            metavar="TYPE",
+            help="Only events of this type, as the list names it, in any case; a glob; may be given"
+            " again.",
+        ),
+    ] = None,
+    start: Annotated[
+        str | None,
+        typer.Option(metavar="WHERE", help="Begin at FILE:OFFSET, at OFFSET, or at a time."),
+    ] = None,
+    stop: Annotated[
+        str | None,
+        typer.Option(metavar="WHERE", help="End before FILE:OFFSET, OFFSET, or a time."),
+    ] = None,
+    queries: Annotated[
+        bool,
+        typer.Option(
+            "--queries",
+            help="Show statements whole. They may hold values of rows, and passwords.",
+        ),
+    ] = False,
+    table_metadata: Annotated[
+        bool,
+        typer.Option(
+            "--table-metadata",
+            help="Under each Table_map event its columns and key, as mysqlbinlog"
+            " --print-table-metadata prints them.",
+        ),
+    ] = False,
+    hexdump: Annotated[
+        bool,
+        typer.Option(
+            "--hexdump",
+            help="Under each event its bytes, as mysqlbinlog --hexdump prints them. They hold the"
+            " values of rows.",
+        ),
+    ] = False,
     format: FormatOption = Format.table,  # noqa: A002 - the option's name
 ) -> None:
-    """Print the events of binlog files, one a line; rows are counted, never shown."""
-    events = binarrow.inspect(files, start=start, stop=stop)
+    """Print the events of binlog files, one a line. FILE may be - for standard input.
+
+    Of a transaction that is compressed the events inside follow, indented.
+
+    Values of rows are not shown, nor statements beyond their first value, unless asked for.
+
+    Times are shown in UTC; those given without a zone are local.
+    """
+    events = binarrow.inspect(
+        sources(files),
+        tables=tables,
+        event_types=event_types,
+        start=where(start),
+        stop=where(stop),
+        queries=queries,
+        table_metadata=table_metadata,
+        data=hexdump,
+    )
     if format is Format.json:
         for event in events:
             print_json(_record(event))
-        return
-    print(f"{'time (UTC)':19}  {'file':16} {'offset':>12} {'size':>10}  {'type':24} info")
+    else:
+        _print_lines(events, hexdump=hexdump)
+
+
+def _print_lines(events: Iterable[binarrow.Event], *, hexdump: bool) -> None:
+    screen = Screen.of_stdout()
+    write = sys.stdout.write
+    head = f"{'time (UTC)':19}  {'file':16} {'offset':>12} {'size':>10}  {'type':24} info"
+    write(screen.styled(screen.fitted(head), "bold") + "\n")
     for event in events:
-        print(_line(event))
+        line = screen.fitted(_line(event))
+        if screen.colour:
+            line = screen.styled(line[:TIME_WIDTH], "dim") + line[TIME_WIDTH:]
+        write(f"{line}\n")
+        if event.table_metadata is not None:
+            write(event.table_metadata)
+        if hexdump:
+            for begin in range(0, max(event.size, 1), HEXDUMP_BYTES):
+                write(event.hexdump(begin, HEXDUMP_BYTES))
+
+
+TIME_WIDTH = 19
 
 
 def _line(event: binarrow.Event) -> str:
     name = f"  {event.type_name}" if event.compressed else event.type_name
-    info = " ".join(event.info.split())  # a statement may have many lines
     return (
-        f"{_time(event) or '-':19}  {event.file:16} {event.offset:12} {event.size:10}  {name:24}"
-        f" {info}"
+        f"{_time(event.timestamp):19}  {event.file:16} {event.offset:12} {event.size:10}  {name:24}"
+        f" {on_one_line(event.info)}"
     ).rstrip()
 
 
-def _time(event: binarrow.Event) -> str | None:
-    if event.timestamp == 0:
-        return None
-    return datetime.fromtimestamp(event.timestamp, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+@lru_cache(maxsize=16)  # neighbours have the same time
+def _time(timestamp: int) -> str:
+    if timestamp == 0:
+        return "-"
+    return datetime.fromtimestamp(timestamp, UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
 
 def _record(event: binarrow.Event) -> dict[str, object]:
-    return {
+    record: dict[str, object] = {
         "file": event.file,
         "offset": event.offset,
         "size": event.size,
@@ -59,5 +147,11 @@ def _record(event: binarrow.Event) -> dict[str, object]:
         "log_pos": event.log_pos,
         "flags": event.flags,
         "compressed": event.compressed,
+        "table": event.table,
         "info": event.info,
     }
+    if event.table_metadata is not None:
+        record["table_metadata"] = event.table_metadata
+    if event.data is not None:
+        record["data"] = event.data.hex()
+    return record

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
 
 def print_json(record: dict[str, Any]) -> None:
@@ -31,6 +32,44 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> Non
             *(grouped(cell) if isinstance(cell, int) else escape(str(cell)) for cell in row)
         )
     console.print(table)
+
+
+@dataclass(frozen=True)
+class Screen:
+    """Where lines go."""
+
+    width: int | None
+    """How many characters fit on a line; None in a pipe, where lines are whole."""
+    colour: bool
+
+    @classmethod
+    def of_stdout(cls) -> Screen:
+        """A terminal as wide and as colourful as rich finds it, or a pipe."""
+        from rich.console import Console
+
+        console = Console()
+        is_terminal = console.is_terminal
+        colour = is_terminal and console.color_system is not None and not console.no_color
+        return cls(console.width if is_terminal else None, colour)
+
+    def fitted(self, line: str) -> str:
+        """The line, cut where the terminal's would be."""
+        if self.width is None or len(line) <= self.width:
+            return line
+        return line[: self.width - 1] + "…"
+
+    def styled(self, text: str, style: Literal["bold", "dim"]) -> str:
+        """The text in a style, where there are colours."""
+        code = {"bold": 1, "dim": 2}[style]
+        return f"\x1b[{code}m{text}\x1b[0m" if self.colour else text
+
+
+def on_one_line(text: str) -> str:
+    """The text without line breaks and without what could command a terminal."""
+    text = " ".join(text.split())
+    if text.isprintable():
+        return text
+    return "".join(each if each.isprintable() else f"\\x{ord(each):02x}" for each in text)
 
 
 def grouped(number: int) -> str:
