@@ -5,12 +5,43 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 HEAD = re.compile(r"### (INSERT INTO|UPDATE|DELETE FROM) `((?:[^`]|``)*)`\.`((?:[^`]|``)*)`\s*\Z")
 CELL = re.compile(r"###   @(\d+)=(.*?)(?: /\* \w+.*\*/)?\Z")
 NUMBER = re.compile(r"(-?\d+)(?: \((\d+)\))?\Z")
 
 KINDS = {"INSERT INTO": "inserts", "UPDATE": "updates", "DELETE FROM": "deletes"}
+
+
+@dataclass
+class Image:
+    """A row image as it is printed: each cell that it holds by its column's number from 1."""
+
+    kind: str  # inserts, updates, deletes
+    part: str  # WHERE, SET
+    cells: dict[int, tuple[str, str]] = field(default_factory=dict)  # the value, what it is
+
+
+def images(listing: str) -> dict[str, list[Image]]:
+    """Each table's row images, in the log's order."""
+    tables: dict[str, list[Image]] = {}
+    kind = table = ""
+    for line in listing.split("\n"):  # (a text may hold what else Python takes for a line's end)
+        if not line.startswith("### "):
+            continue
+        if line in {"### WHERE", "### SET"}:
+            tables.setdefault(table, []).append(Image(kind, line[4:]))
+        elif line.startswith("###   @"):
+            number, _, rest = line.removeprefix("###   @").partition("=")
+            value, _, what = rest.rpartition(" /* ")
+            what = re.sub(r" (COMPRESSED )?meta=.*", r" \1", what).strip()
+            tables[table][-1].cells[int(number)] = (value, what)
+        else:
+            head = HEAD.match(line)
+            assert head, line
+            kind, table = KINDS[head[1]], table_of(head)
+    return tables
 
 
 def heads(listing: str) -> Iterator[tuple[str, str]]:

@@ -70,7 +70,7 @@ def select(server: Server, table: str, *, text_as_bytes: bool = False) -> Select
     session = server.connect(conv={**_conversions()})
     try:
         session.execute("SET SESSION time_zone = '+00:00', sql_mode = ''")
-        if not server.is_mariadb:
+        if server.flavor == "mysql":
             session.execute("SET SESSION show_gipk_in_create_table_and_information_schema = ON")
         columns = describe(session, database, name, text_as_bytes=text_as_bytes)
         shown = ", ".join(column.expression for column in columns)
@@ -153,7 +153,7 @@ def _same(value: Any) -> Cell:
 
 
 NUMBER = ("{}", _same)
-FLOAT = ("CAST({} AS DOUBLE)", double)  # a FLOAT itself is shown with six digits
+FLOAT = ("{} * 1e0", double)  # a FLOAT itself is shown with six digits
 TEXT = ("HEX(CONVERT({} USING utf8mb4))", unhex_text)
 BYTES = ("HEX({})", bytes.fromhex)
 MOMENT = ("CAST({} AS CHAR)", moment)

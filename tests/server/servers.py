@@ -26,10 +26,10 @@ from typing import Any
 
 import pymysql
 
-# The servers that have every feature, and all of them: tests of what old servers write, or of
-# everything that any of them writes, take the second.
+# The servers that have every feature; those whose log names no columns; all of them.
 FLAVORS = ("mysql", "mariadb-10.11", "mariadb-11.8")
-ALL_FLAVORS = ("mysql", "mysql-5.7", "mysql-5.6", "mariadb-11.8", "mariadb-10.11", "mariadb-10.5")
+OLD_FLAVORS = ("mysql-5.7", "mysql-5.6")
+ALL_FLAVORS = ("mysql", *OLD_FLAVORS, "mariadb-11.8", "mariadb-10.11", "mariadb-10.5")
 
 NAMES_IN_THE_LOG = "--binlog-row-metadata=FULL"  # MySQL 5 knows no such thing
 
@@ -81,7 +81,7 @@ class Server:
         """
         folder = datadir or Path(tempfile.mkdtemp(prefix="binarrow-server-")) / "data"
         defaults: list[str] = [*TEST_OPTIONS] if test_options else []
-        if test_options and not flavor.startswith("mysql-5"):
+        if test_options and flavor not in OLD_FLAVORS:
             defaults.append(NAMES_IN_THE_LOG)
         try:
             output = _lab("start", flavor, "--datadir", str(folder), "--", *defaults, *options)
@@ -108,7 +108,7 @@ class Server:
     @property
     def is_old(self) -> bool:
         """MySQL 5: its log names no columns, and there is nothing else either to tell of them."""
-        return self.flavor.startswith("mysql-5")
+        return self.flavor in OLD_FLAVORS
 
     def shutdown(self) -> None:
         """Shuts the server down cleanly: its last binlog file is closed, the data folder stays."""

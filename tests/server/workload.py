@@ -148,8 +148,10 @@ def type_tables(flavor: str) -> list[Table]:
         Table("shapes", list(_shapes(flavor))),
         Table("wide", list(_wide())),
     ]
-    if flavor != "mariadb-10.11":
+    if flavor in ("mysql", "mariadb-11.8"):
         tables.append(Table("vectors", list(_vectors(flavor))))
+    if flavor == "mysql-5.6":
+        tables = [table for table in tables if table.name != "documents"]
     return tables
 
 
@@ -226,29 +228,37 @@ def charset_table(session: Session) -> Table:
     return Table("charsets", columns)
 
 
-def mariadb_tables() -> list[Table]:
-    """What only MariaDB has."""
+def mariadb_types(flavor: str) -> list[Table]:
+    """One table for each family of types that only MariaDB has."""
     uuid = values.one_of("UUID()", "'00000000-0000-0000-0000-000000000000'")
     inet4 = values.one_of("'0.0.0.0'", "'255.255.255.255'", "'192.168.1.10'")
     inet6 = values.one_of("'::'", "'ffff::1'", "'2001:db8::ff00:42:8329'", "'::ffff:1.2.3.4'")
     text = values.text("utf8mb4", 200)
+    addresses = [Column("four", "INET4", inet4), Column("six", "INET6", inet6)]
+    compressed = [
+        Column("vc", "VARCHAR(200) COMPRESSED CHARACTER SET utf8mb4", text),
+        Column("vb", "VARBINARY(300) COMPRESSED", values.binary(300)),
+        Column("t", "TEXT COMPRESSED CHARACTER SET latin1", values.text("latin1", 5000)),
+        Column("b", "LONGBLOB COMPRESSED", values.binary(70_000)),
+    ]
+    if flavor == "mariadb-10.5":  # it has neither INET4 nor UUID
+        return [Table("addresses", addresses[1:]), Table("compressed_columns", compressed)]
     return [
-        Table("addresses", [Column("four", "INET4", inet4), Column("six", "INET6", inet6)]),
+        Table("addresses", addresses),
         Table("uuids", [Column("u", "UUID", uuid), Column("n", "INT", values.integer(32))]),
-        Table(
-            "compressed_columns",
-            [
-                Column("vc", "VARCHAR(200) COMPRESSED CHARACTER SET utf8mb4", text),
-                Column("vb", "VARBINARY(300) COMPRESSED", values.binary(300)),
-                Column("t", "TEXT COMPRESSED CHARACTER SET latin1", values.text("latin1", 5000)),
-                Column("b", "LONGBLOB COMPRESSED", values.binary(70_000)),
-            ],
-        ),
+        Table("compressed_columns", compressed),
+    ]
+
+
+def mariadb_tables(flavor: str) -> list[Table]:
+    """What only MariaDB has."""
+    return [
+        *mariadb_types(flavor),
         Table(
             "versioned",
             [
                 Column("n", "INT", values.integer(32)),
-                Column("t", "TEXT CHARACTER SET utf8mb4", text),
+                Column("t", "TEXT CHARACTER SET utf8mb4", values.text("utf8mb4", 200)),
             ],
             "PRIMARY KEY (id)) WITH SYSTEM VERSIONING",
         ),
@@ -472,7 +482,7 @@ class Workload:
         flavor = self.server.flavor
         tables = [*type_tables(flavor), *shape_tables(flavor), charset_table(self.session)]
         if extras and self.server.is_mariadb:
-            tables += mariadb_tables()
+            tables += mariadb_tables(flavor)
             self.session.execute("CREATE SEQUENCE numbers", *["DO NEXTVAL(numbers)"] * 3)
         self.session.execute(*(table.create() for table in tables))
         self.tables = {table.name: table for table in tables}
