@@ -15,6 +15,18 @@ export CARGO_TARGET_DIR ?= $(HOME)/.cache/binarrow/target
 BIN := .venv/bin
 SERVERS := mysql mysql-5.7 mysql-5.6 mariadb-10.5 mariadb-10.11 mariadb-11.8
 WHEEL_LIMIT := 15000000
+
+# Fuzzing wants stable Rust and a C++ compiler. The flags are those of `cargo fuzz`, which does as well.
+SECONDS := 60
+FUZZ_FLAGS := --cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
+  -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
+  -Cllvm-args=-sanitizer-coverage-trace-compares
+FUZZ_HOST = $(shell rustc -vV | sed -n 's/^host: //p')
+FUZZ_BUILD = RUSTFLAGS="$(FUZZ_FLAGS)" cargo build --quiet --release --manifest-path fuzz/Cargo.toml \
+  --target-dir $(CARGO_TARGET_DIR)/fuzz --target $(FUZZ_HOST)
+FUZZ_BIN = $(CARGO_TARGET_DIR)/fuzz/$(FUZZ_HOST)/release
+# One input: a second, and a few times the largest piece that is unpacked at once (src/limits.rs).
+FUZZ_LIMITS := -timeout=1 -malloc_limit_mb=160 -rss_limit_mb=512 -max_len=8192
 SOURCES := $(shell find src python -name __pycache__ -prune -o \( -name '*.rs' -o -name '*.py' -o -name '*.pyi' \) -print 2>/dev/null) \
   Cargo.toml $(wildcard Cargo.lock) pyproject.toml
 
@@ -42,6 +54,8 @@ lint: need-cargo .venv/.dev ## Check format and style of Rust and Python
 	cargo fmt --check
 	cargo clippy --quiet --all-targets -- -D warnings
 	cargo clippy --quiet --all-targets --features python -- -D warnings
+	cargo fmt --check --manifest-path fuzz/Cargo.toml
+	cargo clippy --quiet --manifest-path fuzz/Cargo.toml --no-default-features --all-targets -- -D warnings
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
@@ -61,12 +75,35 @@ test-python: .venv/.develop .venv/.spark servers ## Run the Python, Spark and se
 .PHONY: format
 format: need-cargo .venv/.dev ## Format Rust and Python
 	cargo fmt
+	cargo fmt --manifest-path fuzz/Cargo.toml
 	$(BIN)/ruff check --fix --quiet || true
 	$(BIN)/ruff format
 
 .PHONY: bench
 bench: need-cargo ## Measure side by side with other decoders (`cargo bench` measures the parts)
 	@benches/run
+
+.PHONY: fuzz
+fuzz: need-cargo ## Fuzz one target for a while: make fuzz TARGET=json SECONDS=60
+	@[[ -f fuzz/fuzz_targets/$(TARGET).rs ]] || { \
+	  echo "binarrow: set TARGET to one of:" $(basename $(notdir $(wildcard fuzz/fuzz_targets/*.rs))) >&2; exit 1; }
+	@mkdir -p out/fuzz/corpus/$(TARGET) out/fuzz/found
+	@$(FUZZ_BUILD) --bin $(TARGET)
+	$(FUZZ_BIN)/$(TARGET) out/fuzz/corpus/$(TARGET) fuzz/corpus/$(TARGET) \
+	  -artifact_prefix=out/fuzz/found/$(TARGET)- -max_total_time=$(SECONDS) $(FUZZ_LIMITS)
+
+.PHONY: fuzz-corpus
+fuzz-corpus: need-cargo ## Make the committed corpora anew, from themselves, what `make fuzz` has added, and recorded binlogs
+	@$(FUZZ_BUILD) --bins
+	cargo run --quiet --manifest-path fuzz/Cargo.toml --no-default-features --example seeds -- out/fuzz/seeds
+	@for target in $(basename $(notdir $(wildcard fuzz/fuzz_targets/*.rs))); do \
+	  rm -rf out/fuzz/small; \
+	  mkdir -p out/fuzz/{small,corpus/$$target,seeds/$$target} fuzz/corpus/$$target; \
+	  $(FUZZ_BIN)/$$target -set_cover_merge=1 -use_counters=0 $(FUZZ_LIMITS) out/fuzz/small \
+	    fuzz/corpus/$$target out/fuzz/corpus/$$target out/fuzz/seeds/$$target 2>/dev/null; \
+	  rm -rf fuzz/corpus/$$target; mv out/fuzz/small fuzz/corpus/$$target; \
+	  echo "$$target: $$(ls fuzz/corpus/$$target | wc -l) inputs"; \
+	done
 
 .PHONY: wheel
 wheel: .venv/.wheel ## Build the release wheel into dist/

@@ -78,7 +78,7 @@ pub(crate) fn recorded() -> Vec<Fixture> {
     let mut folders: Vec<PathBuf> = std::fs::read_dir(folder())
         .unwrap()
         .map(|entry| entry.unwrap().path())
-        .filter(|path| path.is_dir())
+        .filter(|path| path.join("binlog.000001").is_file())
         .collect();
     folders.sort();
     let fixtures: Vec<_> = folders.iter().map(|folder| of_folder(folder)).collect();

@@ -9,6 +9,7 @@
 //! | [`old_servers`] | what MySQL 5 and old MariaDBs wrote is read, or refused by name |
 //! | [`malformed`] | what is broken is an error with its place, and gives no row |
 //! | [`collations`] | every collation id of every server has its character set |
+//! | [`fuzz`] | the fuzz targets over their corpus, over what they found, over mutations |
 //! | [`memory`] | a transaction of 2 GiB, lengths that lie |
 //! | [`layers`] | `src/` imports downwards only |
 //!
@@ -17,6 +18,7 @@
 
 mod collations;
 mod fixtures;
+mod fuzz;
 mod invariance;
 mod layers;
 mod log;
@@ -28,3 +30,7 @@ mod rows;
 mod seed;
 mod shop;
 mod transactions;
+
+#[allow(unreachable_pub)] // a crate of its own for the fuzzer
+#[path = "../../fuzz/src/lib.rs"]
+mod targets;

@@ -1,0 +1,49 @@
+//! Targets of one event's body.
+
+use binarrow::binlog::{
+    FormatDescription, Incident, Query, Rotate, RowsQuery, TableMap, XaPrepare, XidEvent,
+};
+use binarrow::columnar::{ColumnNames, PlanOptions, TableBuilder, TablePlan};
+use std::sync::Arc;
+
+/// A table map, and what is made of it before the first row.
+pub(crate) fn table_map(data: &[u8]) {
+    let Some((&choice, data)) = data.split_first() else { return };
+    let width = if choice & 1 == 1 { 4 } else { 6 };
+    let Ok(map) = TableMap::decode(data, width) else { return };
+    let format = FormatDescription {
+        binlog_version: 4,
+        server_version: "9.7.0".into(),
+        created: 0,
+        checksum: binarrow::binlog::ChecksumAlgorithm::Off,
+        has_checksum: true,
+        is_mariadb: choice & 2 == 2,
+        version: if choice & 2 == 2 { (11, 8, 9) } else { (9, 7, 0) },
+        post_header_lengths: Vec::new(),
+        in_use: false,
+    };
+    let options = PlanOptions { column_names: ColumnNames::Positional, ..PlanOptions::default() };
+    let Ok(plan) = TablePlan::try_new(&map, &format, &options) else { return };
+    assert_eq!(plan.table.columns.len(), map.types.len());
+    for (index, column) in plan.table.columns.iter().enumerate() {
+        assert!(!column.sql_type().is_empty());
+        assert!(!plan.column_label(index).is_empty());
+    }
+    let mut builder = TableBuilder::try_new(Arc::new(plan), true).expect("builders as planned");
+    assert_eq!(builder.finish().expect("an empty batch").num_rows(), 0);
+}
+
+/// A statement with its settings, and the other small events that make context.
+pub(crate) fn query(data: &[u8]) {
+    if let Ok(query) = Query::decode(data) {
+        for is_mariadb in [false, true] {
+            let mut variables = query.status_variables(is_mariadb);
+            // No variable is shorter than its code.
+            assert!(variables.by_ref().count() + variables.left() <= data.len());
+        }
+        query.kind();
+    }
+    let _ = XaPrepare::decode(data).map(|event| event.xid.to_string());
+    let _ = (Rotate::decode(data), Incident::decode(data), XidEvent::decode(data));
+    let _ = (RowsQuery::decode(data), FormatDescription::decode(data));
+}

@@ -1,0 +1,43 @@
+//! The fuzz targets: each takes any bytes, and must neither panic, nor hang, nor take more memory than the limits allow.
+//!
+//! `fuzz_targets/NAME.rs` runs one under libFuzzer; the Rust tests include this file and run each over
+//! `corpus/NAME` and over what was found before (`tests/fixtures/bugs/NAME`). What comes out without an error is held
+//! against an oracle where there is one: a round trip, a second decoder, Arrow's own validation.
+//!
+//! | file | targets |
+//! |---|---|
+//! | `log.rs` | bytes in a binlog, through the reader |
+//! | `event.rs` | one event's decoder |
+//! | `gtid.rs` | GTIDs and their sets, as text and as bytes |
+//! | `value.rs` | one cell |
+
+mod event;
+mod gtid;
+mod log;
+mod value;
+
+/// What a target does with its bytes.
+pub type Target = fn(&[u8]);
+
+/// All targets by name: those of `fuzz_targets` and the folders of `corpus`.
+pub const TARGETS: &[(&str, Target)] = &[
+    ("file", log::file),
+    ("events", log::events),
+    ("rows", log::rows),
+    ("payload", log::payload),
+    ("table_map", event::table_map),
+    ("query", event::query),
+    ("json", value::json),
+    ("decimal", value::decimal),
+    ("temporals", value::temporals),
+    ("gtid_text", gtid::text),
+    ("gtid_binary", gtid::binary),
+    ("gtid_event", gtid::event),
+    ("gtid_tagged", gtid::tagged),
+];
+
+/// Runs a target by its name.
+pub fn run(name: &str, data: &[u8]) {
+    let target = TARGETS.iter().find(|(other, _)| *other == name);
+    target.expect("a target of that name").1(data);
+}

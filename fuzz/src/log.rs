@@ -1,0 +1,204 @@
+//! Targets that put their bytes into a binlog and read it: cutter, decoder, Arrow builders, and the list of events.
+//!
+//! All but [`file`] take records, which they make events of with sizes and positions that fit, so that the fuzzer need
+//! not find those out. The first byte sets options.
+//!
+//! ```text
+//! record: event type 1, header flags 1, body length 2, body (as much of it as there is)
+//! ```
+
+use arrow_array::Array;
+use binarrow::columnar::{
+    ColumnNames, Enumeration, EnvelopeColumn, InvalidText, Json, Profile, Time, TypeOptions,
+    ZeroDates,
+};
+use binarrow::reader::{EventList, Output, ReadOptions, SegmentDecoder};
+use binarrow::source::{Cutter, InputFile, InputSource};
+use binarrow::{ErrorKind, Result};
+use std::sync::Arc;
+
+/// A whole file.
+pub(crate) fn file(data: &[u8]) {
+    // Sizes of the file, so that what is found stays found as it grows.
+    read(data.to_vec(), (data.len() % 256) as u8);
+}
+
+/// Any events in any order, in a file of MySQL or of MariaDB.
+pub(crate) fn events(data: &[u8]) {
+    let Some((&choice, data)) = data.split_first() else { return };
+    read(Log::of(choice).with_records(data).bytes, choice);
+}
+
+/// Rows under any table map.
+///
+/// ```text
+/// options 1, table map's length 2, its body, records: event type 1, header flags 1, length 2, body
+/// ```
+pub(crate) fn rows(data: &[u8]) {
+    let [choice, a, b, data @ ..] = data else { return };
+    let (map, data) = split(data, u16::from_le_bytes([*a, *b]));
+    let mut log = Log::of(*choice);
+    log.push(QUERY, 0, BEGIN);
+    log.push(TABLE_MAP, 0, map);
+    for (code, flags, body) in Records(data) {
+        // Of this table, whatever the bytes say.
+        let mut body = body.to_vec();
+        let id = map.len().min(body.len()).min(6);
+        body[..id].copy_from_slice(&map[..id]);
+        log.push(code, flags, &body);
+    }
+    log.push(XID, 0, &[0; 8]);
+    read(log.bytes, *choice);
+}
+
+/// A compressed transaction: the event's body, or events for one that is not compressed or packed here.
+pub(crate) fn payload(data: &[u8]) {
+    let [choice, form, data @ ..] = data else { return };
+    let mut log = Log::of(choice & !1);
+    let mut inner = Log { bytes: Vec::new() };
+    match form % 3 {
+        0 => log.push(TRANSACTION_PAYLOAD, 0, data),
+        form => {
+            inner = inner.with_records(data);
+            let (compression, packed) = match form {
+                1 => (&[0xfc, 255, 0][..], inner.bytes.clone()),
+                _ => (&[0][..], zstd::bulk::compress(&inner.bytes, 1).unwrap_or_default()),
+            };
+            let mut body = vec![2, compression.len() as u8];
+            body.extend(compression);
+            body.extend([1, 9, 0xfe]);
+            body.extend((packed.len() as u64).to_le_bytes());
+            body.push(0);
+            body.extend(packed);
+            log.push(TRANSACTION_PAYLOAD, 0, &body);
+        }
+    }
+    read(log.bytes, *choice);
+}
+
+/// A binlog under construction.
+struct Log {
+    bytes: Vec<u8>,
+}
+
+impl Log {
+    /// A file without checksums, of MariaDB where the first bit of `choice` is set.
+    fn of(choice: u8) -> Self {
+        let recorded = if choice & 1 == 1 { MARIADB } else { MYSQL };
+        let size = recorded.get(13..17).and_then(|size| size.try_into().ok());
+        let size = u32::from_le_bytes(size.expect("a recorded file")) as usize;
+        Self { bytes: recorded[..4 + size].to_vec() }
+    }
+
+    fn with_records(mut self, data: &[u8]) -> Self {
+        for (code, flags, body) in Records(data) {
+            self.push(code, flags, body);
+        }
+        self
+    }
+
+    fn push(&mut self, code: u8, flags: u8, body: &[u8]) {
+        let size = 19 + body.len();
+        let end = (self.bytes.len() + size) as u32;
+        self.bytes.extend(1_700_000_000_u32.to_le_bytes());
+        self.bytes.push(code);
+        self.bytes.extend(1_u32.to_le_bytes());
+        self.bytes.extend((size as u32).to_le_bytes());
+        self.bytes.extend(end.to_le_bytes());
+        self.bytes.extend([flags, 0]);
+        self.bytes.extend(body);
+    }
+}
+
+/// Event type, flags and body of each record.
+struct Records<'a>(&'a [u8]);
+
+impl<'a> Iterator for Records<'a> {
+    type Item = (u8, u8, &'a [u8]);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let [code, flags, a, b, rest @ ..] = self.0 else { return None };
+        let (body, rest) = split(rest, u16::from_le_bytes([*a, *b]));
+        self.0 = rest;
+        Some((*code, *flags, body))
+    }
+}
+
+fn split(bytes: &[u8], len: u16) -> (&[u8], &[u8]) {
+    bytes.split_at(bytes.len().min(usize::from(len)))
+}
+
+/// Lists the events of a file and decodes its rows.
+fn read(bytes: Vec<u8>, choice: u8) {
+    let bytes = Arc::new(bytes);
+    let input = || vec![InputFile::new("binlog.000001", 1, InputSource::Bytes(bytes.clone()))];
+    let mut list = EventList::new(input(), false);
+    while let Ok(Some(_)) = list.next_event() {}
+    if let Err(error) = decode(input(), &options(choice)) {
+        assert!(error.kind() != ErrorKind::Internal, "{error:?}");
+        assert!(error.file().is_some(), "{error:?}");
+    }
+}
+
+/// Decodes on this thread, and has Arrow check what comes out.
+fn decode(files: Vec<InputFile>, options: &ReadOptions) -> Result<()> {
+    let mut cutter = Cutter::try_new(files, options.cut.clone())?;
+    let mut decoder = SegmentDecoder::new(Arc::new(options.decode.clone()));
+    while let Some(segment) = cutter.next_segment()? {
+        decoder.decode(segment, &mut |output| {
+            if let Output::Batch(change) = output {
+                for column in change.batch.columns() {
+                    column.to_data().validate_full().expect("valid arrays");
+                }
+            }
+            true
+        })?;
+    }
+    Ok(())
+}
+
+/// Other options for each byte.
+fn options(choice: u8) -> ReadOptions {
+    let bit = |bit: u8| choice >> bit & 1 == 1;
+    let mut options = ReadOptions::default();
+    options.cut.verify_checksum = false;
+    options.decode.verify_checksum = false;
+    options.cut.segment_bytes = if bit(1) { 1 } else { 64 << 10 };
+    options.cut.emit_uncommitted = bit(2);
+    options.decode.emit_uncommitted = bit(2);
+    options.cut.cut_at_commit = bit(3);
+    if bit(4) {
+        options.cut.skip_events = (0..=255).collect();
+    }
+    options.decode.plan.column_names = ColumnNames::Positional;
+    options.decode.plan.envelope.columns.push(EnvelopeColumn::Present);
+    options.decode.plan.types = match choice >> 5 {
+        0 | 1 => TypeOptions::new(Profile::Native),
+        2 | 3 => TypeOptions::new(Profile::Spark),
+        4 | 5 => TypeOptions {
+            zero_dates: ZeroDates::Text,
+            time: Time::Text,
+            enumeration: Enumeration::Text,
+            invalid_text: InvalidText::Replace,
+            ..TypeOptions::new(Profile::Native)
+        },
+        _ => TypeOptions {
+            json: Json::Bytes,
+            enumeration: Enumeration::Ordinal,
+            invalid_text: InvalidText::Binary,
+            ..TypeOptions::new(Profile::Spark)
+        },
+    };
+    options
+}
+
+const MYSQL: &[u8] = include_bytes!("../../tests/fixtures/mysql-no-checksum/binlog.000001");
+const MARIADB: &[u8] = include_bytes!("../../tests/fixtures/mariadb10-no-checksum/binlog.000001");
+
+const QUERY: u8 = 2;
+const XID: u8 = 16;
+const TABLE_MAP: u8 = 19;
+const TRANSACTION_PAYLOAD: u8 = 40;
+
+/// The body of a Query event.
+const BEGIN: &[u8] = b"\0\0\0\0\0\0\0\0\x01\0\0\0\0d\0BEGIN";

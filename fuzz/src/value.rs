@@ -1,0 +1,84 @@
+//! Targets of one cell.
+
+use binarrow::value::temporal::{date, datetime, old, time, timestamp};
+use binarrow::value::{decimal, json};
+
+/// A JSON document in MySQL's binary form; the text of a valid one is JSON, and bounded.
+pub(crate) fn json(data: &[u8]) {
+    let mut out = b"before".to_vec();
+    match json::write_text(data, &mut out) {
+        Ok(()) => {
+            let text = &out[b"before".len()..];
+            assert!(text.len() <= 64 + 16 * data.len(), "{} of {}", text.len(), data.len());
+            let parsed = serde_json::from_slice::<serde::de::IgnoredAny>(text);
+            assert!(parsed.is_ok(), "{parsed:?}: {}", String::from_utf8_lossy(text));
+        }
+        Err(_) => assert_eq!(out, b"before"),
+    }
+}
+
+/// A decimal of any precision and scale: the number and the text agree.
+///
+/// ```text
+/// precision 1, scale 1, value
+/// ```
+pub(crate) fn decimal(data: &[u8]) {
+    let [precision, scale, value @ ..] = data else { return };
+    let (precision, scale) = (*precision, *scale);
+    let mut text = Vec::new();
+    let written = decimal::write_text(value, precision, scale, &mut text);
+    let wide = decimal::decode_wide(value, precision, scale);
+    let number = decimal::decode_i128(value, precision, scale);
+    assert_eq!(written.is_ok(), wide.is_ok());
+    let Ok(wide) = wide else {
+        assert!(number.is_err() && text.is_empty());
+        return;
+    };
+    let digits: Vec<u8> = text.iter().copied().filter(u8::is_ascii_digit).collect();
+    assert!(digits.len() <= 1 + usize::from(precision));
+    let has_point = text.contains(&b'.');
+    assert_eq!((has_point, text.starts_with(b"-")), (scale > 0, wide.negative));
+    if let Ok(number) = number {
+        let (low, high) = wide.to_parts();
+        assert_eq!((low as i128, high), (number, if number < 0 { -1 } else { 0 }));
+        let digits = String::from_utf8(digits).expect("digits");
+        assert_eq!(digits.parse::<u128>(), Ok(number.unsigned_abs()));
+    }
+}
+
+/// Dates and times, new and old, of any precision.
+///
+/// ```text
+/// fractional digits 1, value
+/// ```
+pub(crate) fn temporals(data: &[u8]) {
+    let Some((&fsp, value)) = data.split_first() else { return };
+    let mut text = Vec::new();
+    for moment in [datetime::decode2(value, fsp), old::datetime(value)].into_iter().flatten() {
+        text.clear();
+        moment.write_text(fsp, &mut text);
+        assert!(text.len() <= 26 && text.is_ascii(), "{text:?}");
+        if let Some(micros) = moment.micros_since_epoch() {
+            assert_eq!(datetime::DateTime::from_timestamp(Some(micros)), moment);
+        }
+    }
+    for micros in [time::decode2(value, fsp), old::time(value)].into_iter().flatten() {
+        text.clear();
+        time::write_text(micros, fsp, &mut text);
+        assert!(text.len() <= 17 && text.is_ascii(), "{text:?}");
+        assert!(micros.unsigned_abs() < 839 * 3600 * 1_000_000, "{micros}");
+    }
+    for micros in [timestamp::decode2(value, fsp), old::timestamp(value)].into_iter().flatten() {
+        let moment = datetime::DateTime::from_timestamp(micros);
+        assert!(micros.is_none() || moment.micros_since_epoch() == micros);
+    }
+    if let Some(bytes) = value.first_chunk() {
+        let date = date::decode(*bytes);
+        if let Some(days) = date.days_since_epoch() {
+            assert_eq!(date::Date::from_days_since_epoch(days), date);
+        }
+        text.clear();
+        date.write_text(&mut text);
+        assert!(text.is_ascii(), "{text:?}");
+    }
+}
