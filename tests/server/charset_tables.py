@@ -83,16 +83,13 @@ BATCH = 20_000
 Meanings = dict[bytes, str | None]
 
 
-def candidates(charset: str) -> Iterator[bytes]:
+def short_sequences(charset: str) -> Iterator[bytes]:
     """Every sequence that may be a character: all bytes, all pairs of a high byte and any byte, and so on."""
     yield from (bytes([byte]) for byte in range(256))
-    if charset in EIGHT_BIT:
-        return
-    yield from map(bytes, product(HIGH, range(256)))
+    if charset in GRIDS:
+        yield from map(bytes, product(HIGH, range(256)))
     if charset in EUC_JAPANESE:
         yield from map(bytes, product((0x8E, 0x8F), range(256), HIGH))
-    if charset == "gb18030":
-        yield from four_byte_sequences()
 
 
 def four_byte_sequences() -> Iterator[bytes]:
@@ -101,14 +98,19 @@ def four_byte_sequences() -> Iterator[bytes]:
     yield from map(bytes, product(first, second, first, second))
 
 
-def measure(session: Session, charset: str) -> Meanings:
-    """Keeps all sequences in a column of the charset, and reads them."""
+def sequences(charset: str) -> Iterator[bytes]:
+    yield from short_sequences(charset)
+    if charset == "gb18030":
+        yield from four_byte_sequences()
+
+
+def measure(session: Session, charset: str, candidates: Iterator[bytes]) -> Meanings:
+    """Keeps sequences in a column of the charset, and reads them."""
     session.execute(
         "DROP TABLE IF EXISTS measured",
         f"CREATE TABLE measured (sent VARBINARY(4), kept VARCHAR(4) CHARACTER SET {charset})",
     )
-    sequences = candidates(charset)
-    while batch := [f"(x'{one.hex()}', x'{one.hex()}')" for one in islice(sequences, BATCH)]:
+    while batch := [f"(x'{one.hex()}', x'{one.hex()}')" for one in islice(candidates, BATCH)]:
         session.execute(f"INSERT INTO measured VALUES {', '.join(batch)}")
     rows = session.query(
         "SELECT sent, CONVERT(kept USING utf8mb4) FROM measured WHERE sent = CAST(kept AS BINARY)"
@@ -123,7 +125,7 @@ def measure_all(server: Server) -> dict[str, Meanings]:
         session.execute("USE charset_tables")
         has = {name for name, *_ in session.query("SHOW CHARACTER SET")}
         charsets = [name for name in (*EIGHT_BIT, *GRIDS) if name in has]
-        return {charset: measure(session, charset) for charset in charsets}
+        return {name: measure(session, name, sequences(name)) for name in charsets}
     finally:
         session.close()
 
