@@ -72,7 +72,7 @@ class TypeOptions:
         *,
         profile: Literal["native", "spark"] = "native",
         zero_dates: Literal["null", "error", "text"] = "null",
-        json: Literal["text", "bytes"] = "text",
+        json: Literal["text", "variant", "bytes"] = "text",
         time: Literal["duration", "micros", "interval", "text"] | None = None,
         geometry: Literal["ewkb", "wkb", "mysql"] = "ewkb",
         enum: Literal["dictionary", "text", "ordinal"] | None = None,

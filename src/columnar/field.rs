@@ -50,6 +50,10 @@ pub(super) fn field(
             put("ARROW:extension:name", "arrow.json".into());
             put("ARROW:extension:metadata", String::new());
         }
+        ColumnType::Json { .. } if options.json == Json::Variant => {
+            put("ARROW:extension:name", "arrow.parquet.variant".into());
+            put("ARROW:extension:metadata", String::new());
+        }
         ColumnType::Geometry { .. } if options.geometry == Geometry::Wkb => {
             put("ARROW:extension:name", "geoarrow.wkb".into());
             put("ARROW:extension:metadata", "{}".into());

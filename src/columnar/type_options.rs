@@ -108,6 +108,8 @@ words! {
     Json, "json" {
         /// The text that `CAST(col AS CHAR)` gives.
         Text = "text",
+        /// Parquet's Variant, as a struct that Spark takes for its VARIANT.
+        Variant = "variant",
         /// The server's binary form.
         Bytes = "bytes",
     }

@@ -79,22 +79,27 @@ def source_row(rng: random.Random) -> str:
 
 def documents(rng: random.Random, count: int) -> list[str]:
     """So many documents, each an SQL expression for a JSON column."""
-    kinds: tuple[tuple[int, Callable[[random.Random], str]], ...] = (
-        (40, lambda rng: _json(_value(rng, rng.randint(0, 6)))),
-        (15, lambda rng: _typed(rng, rng.randint(0, 4))),
-        (10, _numbers),
-        (8, _wide),
-        (5, _deep),
-        (1, _deep_typed),
-    )
-    weights = [weight for weight, _ in kinds]
+    found = plain_documents(rng, count * 4 // 5)
+    makers = (lambda rng: _typed(rng, rng.randint(0, 4)), _deep_typed)
+    return found + [make(rng) for make in rng.choices(makers, (15, 1), k=count - len(found))]
+
+
+def plain_documents(rng: random.Random, count: int) -> list[str]:
+    """Documents that JSON text can say."""
     found = [_json("\0"), _json({"": {"": ""}}), _json([]), _json({}), _json(None)]
     found += [_json(every) for every in ("".join(map(chr, range(0x80))), chr(0x10FFFF))]
     found += [_json({chr(code) + '"': chr(code)}) for code in (*range(0x20), 0x22, 0x5C, 0x7F)]
     found += [_large(rng) for _ in range(12)]
     found += [_json({"k" * LONGEST_KEY: 1, "k" * (LONGEST_KEY - 1): [2]})]
-    kinds_chosen = rng.choices([make for _, make in kinds], weights, k=count - len(found))
-    return found + [make(rng) for make in kinds_chosen]
+    kinds: tuple[tuple[int, Callable[[random.Random], str]], ...] = (
+        (40, lambda rng: _json(_value(rng, rng.randint(0, 6)))),
+        (10, _numbers),
+        (8, _wide),
+        (5, _deep),
+    )
+    weights = [weight for weight, _ in kinds]
+    chosen = rng.choices([make for _, make in kinds], weights, k=count - len(found))
+    return found + [make(rng) for make in chosen]
 
 
 # ------------------------------------------------------------------------- what JSON text can say

@@ -22,8 +22,9 @@ ELEMENT = "CONCAT('$[', id % JSON_LENGTH(j), ']')"
 ROUNDS = (
     ("OBJECT", f"JSON_REPLACE(j, {KEY}, id)"),
     ("ARRAY", f"JSON_REPLACE(j, {ELEMENT}, CAST(id AS DECIMAL(9,3)))"),
+    ("OBJECT", f"JSON_SET(j, CONCAT({KEY}, '[0]'), 'in it', CONCAT({KEY}, '.k'), 1e300)"),
     ("OBJECT", f"JSON_REMOVE(j, {KEY})"),
-    ("ARRAY", f"JSON_REMOVE(j, {ELEMENT})"),
+    ("ARRAY", f"JSON_REMOVE(j, {ELEMENT}, CONCAT({ELEMENT}, '[0]'))"),
     ("OBJECT", f"JSON_SET(j, {KEY}, REPEAT('é', id % 40), '$.new', TIME'-00:00:01.5')"),
     ("ARRAY", f"JSON_SET(j, {ELEMENT}, JSON_OBJECT('k', 1.5e0), '$[1000]', NULL)"),
 )

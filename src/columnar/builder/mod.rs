@@ -19,6 +19,7 @@ mod temporal;
 mod temporal_text;
 mod text;
 mod var_bytes;
+mod variant;
 mod vector;
 
 use super::type_options::{Enumeration, Geometry, InvalidText, Json, Time, TypeOptions, ZeroDates};
@@ -137,6 +138,7 @@ pub(crate) fn make_builder(
         },
         T::Json { length_bytes } => match options.json {
             Json::Text => Box::new(json::JsonText::new(length_bytes)),
+            Json::Variant => Box::new(variant::JsonVariant::new(length_bytes)),
             Json::Bytes => Box::new(binary::Binary::new(CellLength::blob(length_bytes))),
         },
         T::Geometry { length_bytes } => match options.geometry {

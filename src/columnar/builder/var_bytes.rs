@@ -81,6 +81,12 @@ impl VarBytes {
         Ok(())
     }
 
+    /// A value of no bytes, under a struct's NULL.
+    pub(super) fn append_empty(&mut self) {
+        self.ends.push(self.bytes.len() as i32);
+        self.nulls.append_valid();
+    }
+
     pub(super) fn append_null(&mut self) {
         self.nulls.append_null(self.ends.len());
         self.ends.push(self.bytes.len() as i32);

@@ -77,6 +77,16 @@ impl<'a> Container<'a> {
         Ok(Self { bytes, width, header_bytes, key_entries, value_entries })
     }
 
+    /// Members that are still to be read.
+    pub(super) const fn len(&self) -> usize {
+        self.value_entries.left() / (1 + self.width.bytes())
+    }
+
+    /// Bytes of the header and of all that an offset may reach.
+    pub(super) const fn size(&self) -> usize {
+        self.bytes.len()
+    }
+
     /// The next key of an object, which may be no UTF-8; `None` after the last.
     pub(super) fn next_key(&mut self, budget: &mut Budget) -> Result<Option<&'a [u8]>> {
         if self.key_entries.is_empty() {

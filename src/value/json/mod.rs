@@ -1,4 +1,4 @@
-//! MySQL's binary JSON to text, byte for byte as `CAST(column AS CHAR)` prints it.
+//! MySQL's binary JSON to text, byte for byte as `CAST(column AS CHAR)` prints it, and to Spark's VARIANT.
 //!
 //! ```text
 //! {"a": 1}      00 | 01 00 | 0c 00 | 0b 00 01 00 | 05 01 00 | 61
@@ -16,7 +16,7 @@
 //! | 04–0c | literals, integers, double, string | `scalar.rs` |
 //! | 0f | any other MySQL type: temporals, decimals, bytes | `opaque.rs` |
 //!
-//! `text.rs` prints what these read, with `double.rs`, `escape.rs` and `base64.rs`.
+//! `text.rs` prints what these read, with `double.rs`, `escape.rs` and `base64.rs`; `variant` makes Spark's VARIANT of it.
 //!
 //! Hostile documents cost no more than honest ones: containers nest to a limit, and no byte is used more than once, so
 //! that time and output are linear in the length of the document. MariaDB's JSON is plain text and does not come here.
@@ -31,11 +31,14 @@ mod escape;
 mod opaque;
 mod scalar;
 mod text;
+mod variant;
 
 use crate::error::DecodeError;
 use crate::wire::{Reader, Result};
 use budget::Budget;
 use scalar::ScalarValue;
+
+pub use variant::VariantEncoder;
 
 /// Containers within containers: `JSON_DOCUMENT_MAX_DEPTH`, the server refuses deeper documents.
 pub const MAX_DEPTH: usize = 100;
@@ -145,5 +148,7 @@ impl Kind {
     }
 }
 
+#[cfg(test)]
+mod encode;
 #[cfg(test)]
 mod tests;

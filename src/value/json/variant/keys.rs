@@ -1,0 +1,197 @@
+//! The dictionary of a document's keys: each once, in order, and for every field its key's place there.
+
+use super::super::budget::Budget;
+use super::super::container::Container;
+use super::super::{Kind, Value};
+use super::{int_bytes, order, push_int};
+use crate::error::DecodeError;
+use crate::wire::Result;
+
+/// The keys of one document, and what was made of them.
+#[derive(Debug)]
+pub(super) struct Dictionary {
+    /// The keys of all objects as the walk meets them, each after its length.
+    found: Vec<u8>,
+    /// The same of the document for which the rest was made.
+    known: Vec<u8>,
+    /// Where each key of `known` starts and how long it is.
+    keys: Vec<(u32, u16)>,
+    /// The numbers of these keys, in the order of the keys.
+    sorted: Vec<u32>,
+    /// For each key of `known` its place in the dictionary.
+    ids: Vec<u32>,
+    /// Keys in the dictionary.
+    count: u32,
+    metadata: Vec<u8>,
+}
+
+impl Default for Dictionary {
+    fn default() -> Self {
+        Self {
+            found: Vec::new(),
+            known: Vec::new(),
+            keys: Vec::new(),
+            sorted: Vec::new(),
+            ids: Vec::new(),
+            count: 0,
+            metadata: vec![VERSION | SORTED, 0, 0],
+        }
+    }
+}
+
+impl Dictionary {
+    /// Walks through the containers of a document and makes the dictionary of their keys.
+    pub(super) fn collect(&mut self, root: Value<'_>, document_bytes: usize) -> Result<()> {
+        self.found.clear();
+        Walk { found: &mut self.found, budget: Budget::new(document_bytes) }.value(root, 0)?;
+        if self.found == self.known {
+            return Ok(());
+        }
+        // What is half made must not be taken for the next document's.
+        self.rebuild().inspect_err(|_| *self = Self::default())
+    }
+
+    /// The encoded dictionary.
+    pub(super) fn metadata(&self) -> &[u8] {
+        &self.metadata
+    }
+
+    /// The place of each field's key, in the order of a walk through the document.
+    pub(super) fn ids(&self) -> &[u32] {
+        &self.ids
+    }
+
+    /// Bytes that hold every place.
+    pub(super) const fn id_bytes(&self) -> usize {
+        int_bytes(self.count.saturating_sub(1))
+    }
+
+    fn rebuild(&mut self) -> Result<()> {
+        self.metadata.clear();
+        self.ids.clear();
+        self.split()?;
+        let Self { found, keys, sorted, ids, .. } = self;
+        let key = |number: &u32| key_of(found, keys, *number);
+        sorted.clear();
+        sorted.extend(0..keys.len() as u32);
+        sorted.sort_unstable_by(|one, other| order::by_utf16(key(one), key(other)));
+        ids.resize(keys.len(), 0);
+        let mut count = 0;
+        let mut bytes = 0;
+        let mut before: Option<&[u8]> = None;
+        let mut in_byte_order = true;
+        // Afterwards `sorted` holds one number for each different key.
+        sorted.retain(|number| {
+            let this = key(number);
+            let is_new = before != Some(this);
+            if is_new {
+                in_byte_order &= before < Some(this);
+                before = Some(this);
+                count += 1;
+                bytes += this.len();
+            }
+            if let Some(id) = ids.get_mut(*number as usize) {
+                *id = count - 1;
+            }
+            is_new
+        });
+        self.count = count;
+        self.write_metadata(bytes, in_byte_order)?;
+        std::mem::swap(&mut self.found, &mut self.known);
+        Ok(())
+    }
+
+    /// Finds the keys in `found` and checks that they are text.
+    fn split(&mut self) -> Result<()> {
+        self.keys.clear();
+        let mut rest = self.found.as_slice();
+        let mut start = 0;
+        while let Some((length, after)) = rest.split_first_chunk() {
+            let length = u16::from_le_bytes(*length);
+            let (key, after) = after.split_at_checked(usize::from(length)).unwrap_or_default();
+            if simdutf8::basic::from_utf8(key).is_err() {
+                return Err(DecodeError::Text {
+                    what: "key in a JSON document",
+                    charset: "utf8mb4",
+                });
+            }
+            self.keys.push((start + LENGTH_BYTES, length));
+            start += LENGTH_BYTES + u32::from(length);
+            rest = after;
+        }
+        Ok(())
+    }
+
+    fn write_metadata(&mut self, bytes: usize, in_byte_order: bool) -> Result<()> {
+        let Self { found: document, keys, sorted, metadata: out, count, .. } = self;
+        let bytes = u32::try_from(bytes).map_err(|_| DecodeError::Limit {
+            what: "bytes of the keys of a JSON document",
+            value: bytes as u64,
+            limit: u64::from(u32::MAX),
+        })?;
+        let offset_bytes = int_bytes(bytes.max(*count));
+        let sorted_flag = if in_byte_order { SORTED } else { 0 };
+        out.push(VERSION | sorted_flag | ((offset_bytes - 1) as u8) << 6);
+        push_int(out, *count, offset_bytes);
+        let mut offset = 0;
+        push_int(out, offset, offset_bytes);
+        for number in &*sorted {
+            offset += key_of(document, keys, *number).len() as u32;
+            push_int(out, offset, offset_bytes);
+        }
+        for number in &*sorted {
+            out.extend_from_slice(key_of(document, keys, *number));
+        }
+        Ok(())
+    }
+}
+
+/// The key of a number, out of the bytes where all stand.
+#[inline]
+fn key_of<'k>(bytes: &'k [u8], keys: &[(u32, u16)], number: u32) -> &'k [u8] {
+    keys.get(number as usize)
+        .and_then(|(start, length)| bytes.get(*start as usize..)?.get(..usize::from(*length)))
+        .unwrap_or_default()
+}
+
+/// The walk that meets fields in the order in which they are written.
+struct Walk<'o> {
+    found: &'o mut Vec<u8>,
+    budget: Budget,
+}
+
+impl Walk<'_> {
+    fn value(&mut self, value: Value<'_>, depth: usize) -> Result<()> {
+        match value.kind {
+            Kind::Object(width) => {
+                let mut object = Container::object(value.bytes, width, &mut self.budget, depth)?;
+                while let Some(key) = object.next_key(&mut self.budget)? {
+                    self.found.extend_from_slice(&(key.len() as u16).to_le_bytes());
+                    self.found.extend_from_slice(key);
+                    if let Some(value) = object.next_value()? {
+                        self.value(value, depth + 1)?;
+                    }
+                }
+                Ok(())
+            }
+            Kind::Array(width) => {
+                let mut array = Container::array(value.bytes, width, &mut self.budget, depth)?;
+                while let Some(value) = array.next_value()? {
+                    self.value(value, depth + 1)?;
+                }
+                Ok(())
+            }
+            // Read when it is written.
+            Kind::Scalar(_) => Ok(()),
+        }
+    }
+}
+
+/// What stands before a key in `found`.
+const LENGTH_BYTES: u32 = 2;
+
+/// The one version that there is.
+const VERSION: u8 = 1;
+
+/// Says that the keys are in the order of their bytes.
+const SORTED: u8 = 0x10;

@@ -1,0 +1,149 @@
+//! Values that hold no others: a byte that says what follows, then little-endian numbers or text.
+//!
+//! ```text
+//! header   type << 2      null 0 · true 1 · false 2 · int8 3 · int16 4 · int32 5 · int64 6 · double 7
+//!                         decimal4 8 · decimal8 9 · decimal16 10 · date 11 · timestamp without zone 13
+//!                         binary 15 · long string 16
+//!          length << 2 | 1      a string of up to 63 bytes
+//! ```
+
+use super::super::opaque::Opaque;
+use super::super::scalar::ScalarValue;
+use super::decimal;
+use crate::error::DecodeError;
+use crate::wire::Result;
+
+/// Appends a value.
+pub(super) fn write(value: ScalarValue<'_>, out: &mut Vec<u8>) -> Result<()> {
+    match value {
+        ScalarValue::Null => out.push(header(NULL)),
+        ScalarValue::Bool(true) => out.push(header(TRUE)),
+        ScalarValue::Bool(false) => out.push(header(FALSE)),
+        ScalarValue::Signed(number) => integer(number, out),
+        ScalarValue::Unsigned(number) => match i64::try_from(number) {
+            Ok(number) => integer(number, out),
+            Err(_) => decimal::write(i128::from(number), 0, out),
+        },
+        ScalarValue::Double(number) => tagged(DOUBLE, &number.to_le_bytes(), out),
+        ScalarValue::String(text) => {
+            if simdutf8::basic::from_utf8(text).is_err() {
+                return Err(DecodeError::Text {
+                    what: "string in a JSON document",
+                    charset: "utf8mb4",
+                });
+            }
+            string(text, out)?;
+        }
+        ScalarValue::Opaque(field_type, data) => opaque(Opaque::read(field_type, data)?, out)?,
+    }
+    Ok(())
+}
+
+fn opaque(value: Opaque<'_>, out: &mut Vec<u8>) -> Result<()> {
+    match value {
+        Opaque::Decimal(number) => {
+            if let Some((unscaled, scale)) = decimal::read(number, out)? {
+                decimal::write(unscaled, scale, out);
+                return Ok(());
+            }
+        }
+        Opaque::Date(date) => {
+            if let Some(days) = date.days_since_epoch() {
+                tagged(DATE, &days.to_le_bytes(), out);
+                return Ok(());
+            }
+        }
+        Opaque::DateTime(moment) => {
+            if let Some(micros) = moment.micros_since_epoch() {
+                tagged(TIMESTAMP_NTZ, &micros.to_le_bytes(), out);
+                return Ok(());
+            }
+        }
+        Opaque::Bytes(_, data) => {
+            tagged(BINARY, &length(data)?, out);
+            out.extend_from_slice(data);
+            return Ok(());
+        }
+        Opaque::Time(_) => {}
+    }
+    text_of(value, out)
+}
+
+/// A value that no type holds, as a string: a time, a date that is none, a decimal of many digits.
+fn text_of(value: Opaque<'_>, out: &mut Vec<u8>) -> Result<()> {
+    let start = out.len();
+    out.push(0);
+    value.write_bare(out)?;
+    let text = start + 1;
+    let len = out.len() - text;
+    if len <= MAX_SHORT {
+        if let Some(place) = out.get_mut(start) {
+            *place = short_header(len);
+        }
+        return Ok(());
+    }
+    // Once more, behind the longer header.
+    out.truncate(start);
+    tagged(LONG_STRING, &(len as u32).to_le_bytes(), out);
+    value.write_bare(out)
+}
+
+fn integer(number: i64, out: &mut Vec<u8>) {
+    if let Ok(number) = i8::try_from(number) {
+        tagged(INT8, &number.to_le_bytes(), out);
+    } else if let Ok(number) = i16::try_from(number) {
+        tagged(INT16, &number.to_le_bytes(), out);
+    } else if let Ok(number) = i32::try_from(number) {
+        tagged(INT32, &number.to_le_bytes(), out);
+    } else {
+        tagged(INT64, &number.to_le_bytes(), out);
+    }
+}
+
+fn string(text: &[u8], out: &mut Vec<u8>) -> Result<()> {
+    match text.len() {
+        len @ 0..=MAX_SHORT => out.push(short_header(len)),
+        _ => tagged(LONG_STRING, &length(text)?, out),
+    }
+    out.extend_from_slice(text);
+    Ok(())
+}
+
+fn length(bytes: &[u8]) -> Result<[u8; 4]> {
+    u32::try_from(bytes.len()).map(u32::to_le_bytes).map_err(|_| DecodeError::Limit {
+        what: "bytes of a value in a JSON document",
+        value: bytes.len() as u64,
+        limit: u64::from(u32::MAX),
+    })
+}
+
+/// A header and a number.
+#[inline]
+pub(super) fn tagged(kind: u8, bytes: &[u8], out: &mut Vec<u8>) {
+    out.push(header(kind));
+    out.extend_from_slice(bytes);
+}
+
+const fn header(kind: u8) -> u8 {
+    kind << 2
+}
+
+const fn short_header(len: usize) -> u8 {
+    (len as u8) << 2 | SHORT_STRING
+}
+
+const NULL: u8 = 0;
+const TRUE: u8 = 1;
+const FALSE: u8 = 2;
+const INT8: u8 = 3;
+const INT16: u8 = 4;
+const INT32: u8 = 5;
+const INT64: u8 = 6;
+const DOUBLE: u8 = 7;
+const DATE: u8 = 11;
+const TIMESTAMP_NTZ: u8 = 13;
+const BINARY: u8 = 15;
+const LONG_STRING: u8 = 16;
+
+const SHORT_STRING: u8 = 1;
+const MAX_SHORT: usize = 63;

@@ -1,0 +1,192 @@
+//! Values: a header with offsets, then the members one after the other.
+//!
+//! ```text
+//! object   header | count | count × id | count + 1 × offset | values       ids in the order of their keys
+//! array    header | count | count + 1 × offset | values
+//!
+//! count    1 byte, or 4 in containers of more than 255 members
+//! ```
+
+use super::super::budget::Budget;
+use super::super::container::Container;
+use super::super::{Kind, Value};
+use super::{Field, int_bytes, primitive};
+use crate::error::DecodeError;
+use crate::wire::Result;
+
+/// The walk that writes.
+pub(super) struct Writer<'o> {
+    pub(super) out: &'o mut Vec<u8>,
+    pub(super) budget: Budget,
+    /// The places of the keys that are to come.
+    pub(super) ids: std::slice::Iter<'o, u32>,
+    pub(super) id_bytes: usize,
+    /// Members of the containers that are open, the innermost last.
+    pub(super) fields: &'o mut Vec<Field>,
+}
+
+impl Writer<'_> {
+    /// Writes a value that lies inside of `depth` containers.
+    pub(super) fn value(&mut self, value: Value<'_>, depth: usize) -> Result<()> {
+        match value.kind {
+            Kind::Object(width) => {
+                let object = Container::object(value.bytes, width, &mut self.budget, depth)?;
+                self.container(object, Shape::Object { id_bytes: self.id_bytes }, depth)
+            }
+            Kind::Array(width) => {
+                let array = Container::array(value.bytes, width, &mut self.budget, depth)?;
+                self.container(array, Shape::Array, depth)
+            }
+            Kind::Scalar(scalar) => {
+                let scalar = value.scalar(scalar, &mut self.budget)?;
+                primitive::write(scalar, self.out)
+            }
+        }
+    }
+
+    fn container(
+        &mut self,
+        mut container: Container<'_>,
+        shape: Shape,
+        depth: usize,
+    ) -> Result<()> {
+        let start = self.out.len();
+        let first_field = self.fields.len();
+        // The values will take about as much as they take in the document. Where that is wrong they are moved.
+        let guess = Header {
+            shape,
+            count: container.len(),
+            offset_bytes: int_bytes(u32::try_from(container.size()).unwrap_or(u32::MAX)),
+        };
+        let values = start + guess.bytes();
+        self.out.resize(values, 0);
+        while let Some(value) = container.next_value()? {
+            let id = match shape {
+                Shape::Object { .. } => self.ids.next().copied().unwrap_or_default(),
+                Shape::Array => 0,
+            };
+            let offset = check_size(self.out.len() - values)?;
+            self.fields.push(Field { id, offset });
+            self.value(value, depth + 1)?;
+        }
+        let size = check_size(self.out.len() - values)?;
+        let header = Header { offset_bytes: int_bytes(size), ..guess };
+        self.make_room(values, start + header.bytes());
+        let fields = self.fields.get_mut(first_field..).unwrap_or_default();
+        if let Shape::Object { .. } = shape {
+            sort(fields)?;
+        }
+        if let Some(place) = self.out.get_mut(start..start + header.bytes()) {
+            header.write(fields, size, place);
+        }
+        self.fields.truncate(first_field);
+        Ok(())
+    }
+
+    /// Moves what stands from `from` on, so that it begins at `to`.
+    fn make_room(&mut self, from: usize, to: usize) {
+        let end = self.out.len();
+        if to > from {
+            self.out.resize(end + (to - from), 0);
+        }
+        if to != from {
+            self.out.copy_within(from..end, to);
+            self.out.truncate(end - from + to);
+        }
+    }
+}
+
+/// Brings the fields of an object into the order of their keys; every key comes once.
+fn sort(fields: &mut [Field]) -> Result<()> {
+    fields.sort_unstable_by_key(|field| field.id);
+    let is_twice = fields.iter().zip(fields.iter().skip(1)).any(|(one, next)| one.id == next.id);
+    if is_twice {
+        return Err(DecodeError::Invalid {
+            what: "JSON object with the same key twice, its number of members",
+            value: fields.len() as u64,
+        });
+    }
+    Ok(())
+}
+
+fn check_size(bytes: usize) -> Result<u32> {
+    u32::try_from(bytes).map_err(|_| DecodeError::Limit {
+        what: "bytes of a JSON container as a variant",
+        value: bytes as u64,
+        limit: u64::from(u32::MAX),
+    })
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Shape {
+    Object { id_bytes: usize },
+    Array,
+}
+
+/// What stands before a container's values.
+#[derive(Debug, Clone, Copy)]
+struct Header {
+    shape: Shape,
+    count: usize,
+    offset_bytes: usize,
+}
+
+impl Header {
+    const fn id_bytes(self) -> usize {
+        match self.shape {
+            Shape::Object { id_bytes } => id_bytes,
+            Shape::Array => 0,
+        }
+    }
+
+    const fn is_large(self) -> bool {
+        self.count > 0xff
+    }
+
+    const fn bytes(self) -> usize {
+        let count_bytes = if self.is_large() { 4 } else { 1 };
+        1 + count_bytes + self.count * self.id_bytes() + (self.count + 1) * self.offset_bytes
+    }
+
+    /// Fills the header's bytes.
+    fn write(self, fields: &[Field], size: u32, place: &mut [u8]) {
+        let is_large = u8::from(self.is_large());
+        let offsets = (self.offset_bytes - 1) as u8;
+        let kind = match self.shape {
+            Shape::Object { id_bytes } => {
+                OBJECT | offsets << 2 | ((id_bytes - 1) as u8) << 4 | is_large << 6
+            }
+            Shape::Array => ARRAY | offsets << 2 | is_large << 4,
+        };
+        let mut place = Place(place);
+        place.put(u32::from(kind), 1);
+        place.put(self.count as u32, if self.is_large() { 4 } else { 1 });
+        if let Shape::Object { id_bytes } = self.shape {
+            for field in fields {
+                place.put(field.id, id_bytes);
+            }
+        }
+        for field in fields {
+            place.put(field.offset, self.offset_bytes);
+        }
+        place.put(size, self.offset_bytes);
+    }
+}
+
+/// Bytes to be filled from the front.
+struct Place<'o>(&'o mut [u8]);
+
+impl Place<'_> {
+    #[inline]
+    fn put(&mut self, number: u32, bytes: usize) {
+        if let Some((head, tail)) = std::mem::take(&mut self.0).split_at_mut_checked(bytes) {
+            for (byte, part) in head.iter_mut().zip(number.to_le_bytes()) {
+                *byte = part;
+            }
+            self.0 = tail;
+        }
+    }
+}
+
+const OBJECT: u8 = 2;
+const ARRAY: u8 = 3;
