@@ -27,6 +27,9 @@ TYPES = binarrow.TypeOptions(profile="spark", json="variant")
 JACKSON_LONGEST_KEY = 50_000
 """Spark's parse_json refuses longer ones."""
 
+KEYS = [*(f"k{number}" for number in range(40)), "😀", "\ue000", "Ａ", "é", ""]  # noqa: RUF001
+"""Their order by UTF-16 is not that of their bytes."""
+
 # An SQL expression for a document, and what Spark makes of the variant: its schema, and to_json.
 VALUES = [
     ("'null'", "VOID", "null"),
@@ -70,10 +73,11 @@ VALUES = [
 
 @pytest.fixture(scope="module")
 def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A binlog with the tables `plain`, of documents that JSON text can say, and `of_types`."""
+    """A binlog with the tables `plain`, of documents that JSON text can say, `of_types` and `keys`."""
     folder = tmp_path_factory.mktemp("variant")
     plain = enumerate(plain_documents(random.Random(3), 2_000))
     rows = [f"({number}, {document})" for number, document in plain]
+    pairs = ", ".join(f"'{key}', {place}" for place, key in enumerate(KEYS))
     of_types = [f"({number}, {document})" for number, (document, _, _) in enumerate(VALUES)]
     with Server.start("mysql") as server:
         server.execute(
@@ -87,6 +91,8 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 for start in range(0, len(rows), 500)
             ),
             *(f"INSERT INTO of_types VALUES {row}" for row in of_types),
+            "CREATE TABLE `keys` (id INT PRIMARY KEY, j JSON)",
+            f"INSERT INTO `keys` VALUES (1, JSON_OBJECT({pairs}))",
         )
         path = server.flush_binlog()
         (folder / path.name).write_bytes(path.read_bytes())
@@ -164,22 +170,10 @@ def test_values(spark: SparkSession, log: Path) -> None:
 
 def test_keys_of_large_objects_are_found(spark: SparkSession, log: Path) -> None:
     """Spark halves the keys of objects from 32 fields on: they must be in its own order."""
-    keys = [f"k{number}" for number in range(40)] + ["😀", "\ue000", "Ａ", "é", ""]
-    with Server.start("mysql") as server:
-        pairs = ", ".join(f"'{key}', {place}" for place, key in enumerate(keys))
-        server.execute(
-            "CREATE DATABASE v",
-            "CREATE TABLE v.t (id INT PRIMARY KEY, j JSON)",
-            f"INSERT INTO v.t VALUES (1, JSON_OBJECT({pairs}))",
-        )
-        path = server.flush_binlog()
-        copy = log.parent / "keys"
-        copy.mkdir()
-        (copy / path.name).write_bytes(path.read_bytes())
     register(spark)
-    frame = spark.read.format("binarrow").options(table="v.t", json="variant").load(str(copy))
-    [row] = frame.selectExpr(*(f"variant_get(j, '$[\"{key}\"]', 'int')" for key in keys)).collect()
-    assert list(row) == list(range(len(keys)))
+    frame = spark.read.format("binarrow").options(table="v.keys", json="variant").load(str(log))
+    [row] = frame.selectExpr(*(f"variant_get(j, '$[\"{key}\"]', 'int')" for key in KEYS)).collect()
+    assert list(row) == list(range(len(KEYS)))
 
 
 def test_without_spark(log: Path) -> None:
