@@ -165,6 +165,10 @@ class Server:
         """Runs a program that came with the server and gives its output."""
         return _lab("run", self.flavor, program, *arguments)
 
+    def run_raw(self, program: str, *arguments: str) -> bytes:
+        """The same with the output's bytes as they are."""
+        return _lab_raw("run", self.flavor, program, *arguments)
+
     def __enter__(self) -> Server:
         return self
 
@@ -225,11 +229,15 @@ class Session:
 
 
 def _lab(*arguments: str) -> str:
+    return _lab_raw(*arguments).decode(errors="backslashreplace")
+
+
+def _lab_raw(*arguments: str) -> bytes:
     done = subprocess.run([str(LAB), *arguments], capture_output=True, check=False)
     if done.returncode != 0:
         message = done.stderr.decode(errors="backslashreplace").strip()
         raise LabError(f"lab {' '.join(arguments[:2])} (status {done.returncode}):\n{message}")
-    return done.stdout.decode(errors="backslashreplace")
+    return done.stdout
 
 
 def _is_alive(pid: int) -> bool:
