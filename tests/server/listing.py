@@ -35,8 +35,7 @@ def images(listing: str) -> dict[str, list[Image]]:
         elif line.startswith("###   @"):
             number, _, rest = line.removeprefix("###   @").partition("=")
             value, _, what = rest.rpartition(" /* ")
-            what = re.sub(r" (COMPRESSED )?meta=.*", r" \1", what).strip()
-            tables[table][-1].cells[int(number)] = (value, what)
+            tables[table][-1].cells[int(number)] = (value, what.partition(" meta=")[0])
         else:
             head = HEAD.match(line)
             assert head, line

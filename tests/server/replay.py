@@ -4,19 +4,22 @@
     tables["shop.orders"].content(("id", "total"))
 
 The replay is strict: an image that says what a row was must find that very row, order must rise,
-an update keeps its key. Whatever does not fit is an `AssertionError`.
+an update keeps its key. Whatever does not fit is an `AssertionError`. What an after image leaves
+out is as it was before (and what `json="diff"` gives is applied to what was before); in a new row
+it is what `defaults` says: `{"shop.orders": {"note": None}}`.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pyarrow as pa
 from cells import Cell, column_cells
+from json_diff import is_diff, patched
 
 import binarrow
 
@@ -61,6 +64,7 @@ class TableState:
     last: tuple[int, int] = (-1, -1)
     changes: int = 0
     before: Change | None = None  # the first half of an update
+    defaults: Mapping[str, Cell] = field(default_factory=dict)
 
     def content(self, names: Names) -> list[Row]:
         """The rows, under these columns: those that the log did not know are NULL."""
@@ -89,15 +93,15 @@ class TableState:
             assert before.ordinal + 1 == change.ordinal
             if all(before.present) and all(change.present):  # else it is no delete and insert
                 assert self._key_of(before.row) == self._key_of(change.row), "a key changed"
-            self._remove(before)
-            self._add(change.row)
+            self._add(self._filled(change, self._remove(before)))
             return
         assert self.before is None, f"{self.name}: a preimage without its postimage"
         if change.kind == "update_preimage":
             self.before = change
         elif change.kind == "insert":
-            assert all(change.present), f"{self.name}: an insert with holes"
-            self._add(change.row)
+            missing = {n for n, there in zip(self.names, change.present, strict=True) if not there}
+            assert missing <= set(self.defaults), f"{self.name}: an insert without {missing}"
+            self._add(self._filled(change, tuple(self.defaults.get(name) for name in self.names)))
         else:
             assert change.kind == "delete", change.kind
             self._remove(change)
@@ -110,18 +114,32 @@ class TableState:
         assert key not in self.by_key, f"{self.name}: {key} is there already"
         self.by_key[key] = row
 
-    def _remove(self, change: Change) -> None:
-        if not self.key:
-            assert all(change.present), f"{self.name} has no key and an image has holes"
-            assert self.rows[change.row] > 0, f"{self.name}: no row {change.row}"
-            self.rows[change.row] -= 1
-            return
-        held = self.by_key.pop(self._key_of(change.row), None)
-        assert held is not None, f"{self.name}: no row with key {self._key_of(change.row)}"
+    def _remove(self, change: Change) -> Row:
+        if self.key:
+            held = self.by_key.pop(self._key_of(change.row), None)
+            assert held is not None, f"{self.name}: no row with key {self._key_of(change.row)}"
+        elif all(change.present):
+            held = change.row
+            assert self.rows[held] > 0, f"{self.name}: no row {held}"
+            self.rows[held] -= 1
+        else:  # a unique key, which the image must tell in full
+            fitting = [row for row, count in self.rows.items() if count and fits(change, row)]
+            assert len(fitting) == 1, f"{self.name}: {len(fitting)} rows fit {change}"
+            [held] = fitting
+            self.rows[held] -= 1
         for name, was, says, is_there in zip(
             self.names, held, change.row, change.present, strict=True
         ):
             assert not is_there or was == says, f"{self.name}.{name}: {was!r}, not {says!r}"
+        return held
+
+    @staticmethod
+    def _filled(change: Change, base: Row) -> Row:
+        cells = zip(change.row, change.present, base, strict=True)
+        return tuple(
+            patched(before, cell) if there and is_diff(cell) else cell if there else before
+            for cell, there, before in cells
+        )
 
     def _key_of(self, row: Row) -> Row:
         return tuple(row[self.names.index(name)] for name in self.key)
@@ -136,6 +154,11 @@ class TableState:
             self._add(row)
 
 
+def fits(change: Change, row: Row) -> bool:
+    cells = zip(change.row, change.present, row, strict=True)
+    return all(says == is_now for says, there, is_now in cells if there)
+
+
 def remapped(row: Row, names: Names, wanted: Names) -> Row:
     if names == wanted:
         return row
@@ -144,16 +167,22 @@ def remapped(row: Row, names: Names, wanted: Names) -> Row:
 
 
 def replay(
-    batches: Iterable[binarrow.ChangeBatch], truncations: Sequence[tuple[int, str]] = ()
+    batches: Iterable[binarrow.ChangeBatch],
+    truncations: Sequence[tuple[int, str]] = (),
+    defaults: Mapping[str, Mapping[str, Cell]] | None = None,
 ) -> dict[str, TableState]:
-    """The tables after all changes; `truncations` come from `truncations_in`."""
+    """The tables after all changes; `truncations` come from `truncations_in`.
+
+    `defaults`: the cells of new rows that images leave out.
+    """
     tables: dict[str, TableState] = {}
     waiting: dict[str, deque[int]] = {}
     for version, table in truncations:
         waiting.setdefault(table, deque()).append(version)
     for batch in batches:
         changes = changes_of(batch)
-        state = tables.setdefault(changes.table, TableState(changes.table))
+        own = (defaults or {}).get(changes.table, {})
+        state = tables.setdefault(changes.table, TableState(changes.table, defaults=own))
         for part in _cut(changes, waiting.get(changes.table, deque())):
             if part is None:
                 state.clear()

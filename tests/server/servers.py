@@ -201,6 +201,7 @@ class Session:
             "charset": "utf8mb4",
             "autocommit": True,
             "max_allowed_packet": 64 << 20,
+            "ssl_disabled": True,  # the sockets are private, and to load certificates takes long
         }
         self._connection = pymysql.connect(**{**settings, **keywords})
 

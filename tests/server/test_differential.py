@@ -63,7 +63,7 @@ class Play:
         return "".join(self.server.mysqlbinlog(path, "-vv") for path in self.files)
 
 
-@pytest.fixture(scope="module", params=FLAVORS)
+@pytest.fixture(scope="module", params=(*FLAVORS, "mariadb-10.5"))
 def play(request: pytest.FixtureRequest) -> Iterator[Play]:
     with Server.start(request.param) as server:
         tables = workload.run(server, SEED, TRANSACTIONS, compressed_share=0.3, extras=True)

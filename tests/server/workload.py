@@ -557,8 +557,11 @@ class Workload:
                 "SET GLOBAL log_bin_compress_min_len = 10",
                 f"SET SESSION gtid_domain_id = {self.rng.choice((0, 0, 0, 7))}",
                 f"SET SESSION binlog_annotate_row_events = {self.rng.choice(('ON', 'OFF'))}",
-                f"SET SESSION binlog_alter_two_phase = {self.rng.choice(('ON', 'OFF'))}",
             )
+            if self.server.flavor != "mariadb-10.5":
+                session.execute(
+                    f"SET SESSION binlog_alter_two_phase = {self.rng.choice(('ON', 'OFF'))}"
+                )
             return
         options = "PARTIAL_JSON" if self.partial_json and self.rng.random() < 0.7 else ""
         session.execute(
