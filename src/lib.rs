@@ -11,7 +11,7 @@
 //! |---|---|---|
 //! | 0 | [`wire`], [`charset`], [`position`], [`schema`] | bytes, text, positions, the words all layers share |
 //! | 1 | [`binlog`], [`value`] | one event, one cell: bytes to borrowed views, no I/O |
-//! | 2 | [`change`], [`columnar`] | transactions and filters; row images into Arrow builders |
+//! | 2 | [`change`], [`history`], [`columnar`] | transactions and filters; CREATE TABLE text; row images into Arrow builders |
 //! | 3 | [`source`], [`reader`] | files to segments; segments to batches, on threads |
 //! | 4 | `python` | the extension module |
 
@@ -20,6 +20,7 @@ pub mod change;
 pub mod charset;
 pub mod columnar;
 pub mod error;
+pub mod history;
 pub mod position;
 pub mod reader;
 pub mod schema;

@@ -14,6 +14,9 @@ class _ArrowSchemaExportable(Protocol):
     def __arrow_c_schema__(self) -> object: ...
 
 _Path: TypeAlias = str | PathLike[str]
+Schemas: TypeAlias = str | Mapping[str, str] | Sequence[str]
+"""CREATE TABLE text: a dump of tables, several, or a dict of ``database.table`` to one statement each."""
+
 Source: TypeAlias = _Path | bytes | IO[bytes] | Sequence[_Path | bytes | IO[bytes]]
 """One input, or several in log order: a path, a glob, a directory, bytes, or an open binary file object."""
 
@@ -285,6 +288,7 @@ def read_binlog(
     envelope_prefix: str = "_",
     types: Literal["native", "spark"] | TypeOptions | None = None,
     column_names: Literal["log", "positional"] = "log",
+    schemas: Schemas | None = None,
     batch_rows: int | None = None,
     batch_bytes: int | None = None,
     batch_end: Literal["transaction"] | None = None,
@@ -312,6 +316,12 @@ def read_binlog(
         types: ``"native"`` (as None), ``"spark"``, or a :class:`TypeOptions`.
         column_names: ``"positional"`` names columns ``@1``, ``@2``, ... where the log does not name them;
             ``"log"`` makes that a :class:`SchemaError`.
+        schemas: Structures of tables, for what the log leaves out: names, signs, members, keys, and types that it
+            shows as bytes (MariaDB's UUID, INET4, INET6, VECTOR). Either a dict of ``"database.table"`` to what
+            ``SHOW CREATE TABLE`` prints, or SQL text with ``USE`` and ``CREATE TABLE`` statements, such as
+            ``mysqldump --no-data --databases shop`` or ``mariadb-dump`` prints; other statements are passed over.
+            What the log says itself stands. A structure that does not fit the log, for the table was altered
+            since, is a :class:`SchemaError`.
         batch_rows: Rows of a batch at most; None for 65 536.
         batch_bytes: Bytes of a batch, about, at most; None for 32 MiB.
         batch_end: ``"transaction"`` ends batches at each commit too.
@@ -324,6 +334,7 @@ def read_binlog(
 
     Raises:
         ConfigError: The call asks for something that cannot be.
+        SchemaError: A statement in a dict of ``schemas`` is not understood.
         InputError: A file cannot be read; :class:`MissingInputError` and others are kinds of it.
 
     Errors in the files' bytes are raised by the reader, in their place in the order.
@@ -331,6 +342,12 @@ def read_binlog(
     Examples:
         >>> for change in binarrow.read_binlog("binlog.000001", tables="shop.*"):
         ...     change.database, change.table, change.to_pyarrow()
+
+        A log that names no columns, as MySQL writes it by default:
+
+        >>> [(_, statement)] = cursor.execute("SHOW CREATE TABLE shop.orders").fetchall()
+        >>> binarrow.read_binlog("binlog.000001", schemas={"shop.orders": statement})
+        >>> binarrow.read_binlog("binlog.000001", schemas=Path("shop.sql").read_text())
     """
 
 def read_split(
@@ -389,6 +406,7 @@ def infer_schema(
     envelope: Sequence[str] | None = None,
     envelope_prefix: str = "_",
     column_names: Literal["log", "positional"] = "log",
+    schemas: Schemas | None = None,
 ) -> pa.Schema:
     """The schema of a table's batches, from its first Table_map event in the files.
 
@@ -399,6 +417,7 @@ def infer_schema(
         envelope: -
         envelope_prefix: -
         column_names: -
+        schemas: -
 
     Raises:
         SchemaError: The files do not mention the table, or not its columns' names.

@@ -43,6 +43,9 @@ pub struct TableMap<'a> {
 }
 
 impl<'a> TableMap<'a> {
+    /// Flag: column 0 is `my_row_id`, which the server made (`sql_generate_invisible_primary_key`).
+    pub const GENERATED_INVISIBLE_PRIMARY_KEY: u16 = 4;
+
     /// Decodes a Table_map event's body.
     pub fn decode(body: &'a [u8], id_width: usize) -> Result<Self> {
         let mut reader = Reader::new(body);
@@ -101,15 +104,8 @@ impl<'a> TableMap<'a> {
             .enumerate()
             .map(|(index, code)| {
                 Ok(Column {
-                    name: None,
-                    column_type: column_type(*code, &mut metadata)?,
                     nullable: self.nullable.get(index),
-                    unsigned: None,
-                    collation: None,
-                    members: None,
-                    geometry_type: None,
-                    dimension: None,
-                    visible: None,
+                    ..Column::new(None, column_type(*code, &mut metadata)?)
                 })
             })
             .collect::<Result<Vec<_>>>()?;
@@ -150,12 +146,12 @@ fn column_type(code: u8, metadata: &mut Reader<'_>) -> Result<ColumnType> {
             (5, 8) => ColumnType::Double,
             (_, size) => return bad("FLOAT or DOUBLE size", size.into()),
         },
-        7 => ColumnType::TimestampOld,
+        7 => ColumnType::TimestampOld { fsp: None },
         8 => ColumnType::LongLong,
         9 => ColumnType::Int24,
         10 | 14 => ColumnType::Date,
-        11 => ColumnType::TimeOld,
-        12 => ColumnType::DateTimeOld,
+        11 => ColumnType::TimeOld { fsp: None },
+        12 => ColumnType::DateTimeOld { fsp: None },
         13 => ColumnType::Year,
         15 => ColumnType::VarChar { max_bytes: metadata.u16(META)? },
         16 => {

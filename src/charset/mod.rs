@@ -6,6 +6,7 @@
 //! <https://dev.mysql.com/doc/refman/9.7/en/charset-charsets.html>
 
 mod collation;
+mod collation_by_name;
 mod collation_name;
 mod decode;
 mod multi_byte;

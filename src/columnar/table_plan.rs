@@ -6,6 +6,7 @@ use super::field::field;
 use super::type_options::TypeOptions;
 use crate::binlog::{FormatDescription, TableMap};
 use crate::error::{Error, ErrorKind};
+use crate::history::Schemas;
 use crate::schema::{Column, ColumnType, TableSchema};
 use arrow_schema::{Field, Schema, SchemaRef};
 use std::collections::HashMap;
@@ -30,11 +31,13 @@ pub struct PlanOptions {
     pub envelope: Envelope,
     /// Where column names come from.
     pub column_names: ColumnNames,
+    /// Structures of tables, for what the log leaves out.
+    pub schemas: Arc<Schemas>,
 }
 
 /// The plan for the rows under one Table_map.
 pub struct TablePlan {
-    /// The table's structure as the log tells it.
+    /// The table's structure as the log tells it, and what was given for it.
     pub table: TableSchema,
     /// The schema of its batches.
     pub schema: SchemaRef,
@@ -53,9 +56,10 @@ impl TablePlan {
         format: &FormatDescription,
         options: &PlanOptions,
     ) -> Result<Self, Error> {
-        let table = map.schema(format)?;
+        let table = options.schemas.complete(map.schema(format)?, map, format)?;
+        let name = (Arc::clone(&table.database), Arc::clone(&table.table));
         Self::of_table(table, format.is_mariadb, options).map_err(|error| match error.kind() {
-            ErrorKind::Schema => error.advise(remedy(format, options.column_names)),
+            ErrorKind::Schema => error.advise(remedy(format, options, &name.0, &name.1)),
             _ => error,
         })
     }
@@ -141,16 +145,21 @@ fn column_name(column: &Column, index: usize, names: ColumnNames) -> Result<Arc<
 }
 
 /// What to do where the log tells too little of a table; servers that cannot tell more are named.
-fn remedy(format: &FormatDescription, names: ColumnNames) -> String {
+fn remedy(
+    format: &FormatDescription,
+    options: &PlanOptions,
+    database: &str,
+    table: &str,
+) -> String {
     let mut remedy = if format.optional_metadata_reliable() {
-        "set binlog_row_metadata=FULL on the server, or".to_owned()
+        "set binlog_row_metadata=FULL on the server, or ".to_owned()
     } else {
         let server = if format.is_mariadb { "MariaDB" } else { "MySQL" };
         let (major, minor, patch) = format.version;
-        format!("{server} {major}.{minor}.{patch} has no option that makes it tell more;")
+        format!("{server} {major}.{minor}.{patch} has no option that makes it tell more; ")
     };
-    remedy.push_str(" give the table's CREATE TABLE statement with schemas=");
-    if names == ColumnNames::Log {
+    remedy.push_str(&options.schemas.advice(database, table));
+    if options.column_names == ColumnNames::Log {
         remedy.push_str(", or ask for names @1, @2, ... with column_names='positional'");
     }
     remedy

@@ -1,6 +1,7 @@
 //! The keywords of `read_binlog` as options of the reader.
 
 use super::position::PyPosition;
+use super::schemas::SchemasKeyword;
 use super::type_options::TypesKeyword;
 use crate::change::TableFilter;
 use crate::columnar::{ColumnNames, Envelope, EnvelopeColumn, PlanOptions, Profile, TypeOptions};
@@ -88,6 +89,7 @@ pub(super) struct Keywords {
     pub(super) envelope_prefix: String,
     pub(super) types: Option<TypesKeyword>,
     pub(super) column_names: String,
+    pub(super) schemas: Option<SchemasKeyword>,
     pub(super) batch_rows: Option<usize>,
     pub(super) batch_bytes: Option<usize>,
     pub(super) batch_end: Option<String>,
@@ -106,8 +108,13 @@ impl Keywords {
             return Err(Error::config("tables is empty: leave it out to read all tables").into());
         }
         let exclude = self.exclude_tables.map(Patterns::into_vec).unwrap_or_default();
-        let plan =
-            plan_options(self.types, self.envelope, self.envelope_prefix, &self.column_names)?;
+        let plan = plan_options(
+            self.types,
+            self.envelope,
+            self.envelope_prefix,
+            &self.column_names,
+            self.schemas,
+        )?;
         let emit_uncommitted = word("uncommitted", &self.uncommitted, ["skip", "emit"])? == "emit";
         let allow_gaps = word("gaps", &self.gaps, ["error", "allow"])? == "allow";
         let cut_at_commit = match &self.batch_end {
@@ -172,6 +179,7 @@ pub(super) fn plan_options(
     envelope: Option<Vec<String>>,
     prefix: String,
     column_names: &str,
+    schemas: Option<SchemasKeyword>,
 ) -> Result<PlanOptions, Error> {
     let columns = match envelope {
         None => EnvelopeColumn::DEFAULT.to_vec(),
@@ -192,6 +200,7 @@ pub(super) fn plan_options(
         types: types.map_or(Ok(TypeOptions::default()), |types| types.options())?,
         envelope: Envelope { columns, prefix },
         column_names,
+        schemas: SchemasKeyword::schemas(schemas)?,
     })
 }
 

@@ -11,6 +11,7 @@ mod input;
 mod keywords;
 mod position;
 mod reader;
+mod schemas;
 mod split;
 mod table_reader;
 mod type_options;

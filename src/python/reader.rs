@@ -5,6 +5,7 @@ use super::errors::{interruptible, warn};
 use super::input::{inputs, paths, table_name};
 use super::keywords::{Keywords, Patterns, Place, plan_options};
 use super::position::PyPosition;
+use super::schemas::SchemasKeyword;
 use super::table_reader::PyTableReader;
 use super::type_options::TypesKeyword;
 use crate::change::TableFilter;
@@ -25,7 +26,7 @@ use std::time::{Duration, Instant};
 #[pyfunction]
 #[pyo3(signature = (
     source, *, tables=None, exclude_tables=None, start=None, stop=None, split_key_updates=true, envelope=None,
-    envelope_prefix="_", types=None, column_names="log", batch_rows=None, batch_bytes=None,
+    envelope_prefix="_", types=None, column_names="log", schemas=None, batch_rows=None, batch_bytes=None,
     batch_end=None, segment_bytes=None, threads=None, uncommitted="skip", skip_events=None,
     gaps="error", verify_checksum=true,
 ))]
@@ -42,6 +43,7 @@ pub(super) fn read_binlog(
     envelope_prefix: &str,
     types: Option<TypesKeyword>,
     column_names: &str,
+    schemas: Option<SchemasKeyword>,
     batch_rows: Option<usize>,
     batch_bytes: Option<usize>,
     batch_end: Option<String>,
@@ -62,6 +64,7 @@ pub(super) fn read_binlog(
         envelope_prefix: envelope_prefix.to_owned(),
         types,
         column_names: column_names.to_owned(),
+        schemas,
         batch_rows,
         batch_bytes,
         batch_end,
@@ -78,7 +81,8 @@ pub(super) fn read_binlog(
 
 /// The schema of a table's batches, from its first Table_map event in the files.
 #[pyfunction]
-#[pyo3(signature = (source, table, *, types=None, envelope=None, envelope_prefix="_", column_names="log"))]
+#[pyo3(signature = (source, table, *, types=None, envelope=None, envelope_prefix="_", column_names="log", schemas=None))]
+#[allow(clippy::too_many_arguments)] // likewise
 pub(super) fn infer_schema<'py>(
     py: Python<'py>,
     source: &Bound<'py, PyAny>,
@@ -87,8 +91,9 @@ pub(super) fn infer_schema<'py>(
     envelope: Option<Vec<String>>,
     envelope_prefix: &str,
     column_names: &str,
+    schemas: Option<SchemasKeyword>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let options = plan_options(types, envelope, envelope_prefix.to_owned(), column_names)?;
+    let options = plan_options(types, envelope, envelope_prefix.to_owned(), column_names, schemas)?;
     let files = inputs(source)?;
     let (database, name) = table_name(table)?;
     let schema = interruptible(py, |go_on| {

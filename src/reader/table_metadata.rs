@@ -133,9 +133,9 @@ fn put_type(out: &mut String, column: &Column, is_mariadb: bool) {
         T::Time2 { fsp } => temporal("TIME", *fsp),
         T::DateTime2 { fsp } => temporal("DATETIME", *fsp),
         T::Timestamp2 { fsp } => temporal("TIMESTAMP", *fsp),
-        T::TimeOld => "TIME".into(),
-        T::DateTimeOld => "DATETIME".into(),
-        T::TimestampOld => "TIMESTAMP".into(),
+        T::TimeOld { .. } => "TIME".into(),
+        T::DateTimeOld { .. } => "DATETIME".into(),
+        T::TimestampOld { .. } => "TIMESTAMP".into(),
         T::Char { max_bytes } => sized(*max_bytes, "CHAR", "BINARY"),
         T::VarChar { max_bytes } => sized(*max_bytes, "VARCHAR", "VARBINARY"),
         T::Blob { length_bytes } => blob(*length_bytes),
@@ -146,7 +146,7 @@ fn put_type(out: &mut String, column: &Column, is_mariadb: bool) {
             Some(GeometryType::GeometryCollection) if !is_mariadb => "GEOMCOLLECTION".into(),
             kind => kind.unwrap_or(GeometryType::Geometry).sql().to_ascii_uppercase(),
         },
-        T::Vector { .. } => match column.dimension {
+        T::Vector { .. } | T::VectorVarBinary { .. } => match column.dimension {
             Some(dimension) => format!("VECTOR({dimension})"),
             None => "VECTOR".into(),
         },
@@ -156,6 +156,9 @@ fn put_type(out: &mut String, column: &Column, is_mariadb: bool) {
             format!("{} COMPRESSED", sized(declared, "VARCHAR", "VARBINARY"))
         }
         T::BlobCompressed { length_bytes } => format!("{} COMPRESSED", blob(*length_bytes)),
+        T::Uuid => "UUID".into(),
+        T::Inet4 => "INET4".into(),
+        T::Inet6 => "INET6".into(),
         T::TypedArray => "ARRAY".into(),
     };
     out.push_str(&text);

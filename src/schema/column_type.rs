@@ -53,12 +53,21 @@ pub enum ColumnType {
         /// Digits of the fraction of a second, 0 to 6.
         fsp: u8,
     },
-    /// TIME as MySQL 5.5 and older store it
-    TimeOld,
-    /// DATETIME as MySQL 5.5 and older store it
-    DateTimeOld,
-    /// TIMESTAMP as MySQL 5.5 and older store it
-    TimestampOld,
+    /// TIME as MySQL 5.5 and older store it, and MariaDB with `mysql56_temporal_format=OFF`
+    TimeOld {
+        /// Digits of the fraction of a second; `None` where only the log tells of the column, for it does not say.
+        fsp: Option<u8>,
+    },
+    /// DATETIME, likewise
+    DateTimeOld {
+        /// Likewise.
+        fsp: Option<u8>,
+    },
+    /// TIMESTAMP, likewise
+    TimestampOld {
+        /// Likewise.
+        fsp: Option<u8>,
+    },
     /// CHAR, or BINARY where the collation is binary
     Char {
         /// The longest value, in bytes.
@@ -99,6 +108,17 @@ pub enum ColumnType {
         /// Bytes of the length field.
         length_bytes: u8,
     },
+    /// VECTOR of MariaDB, which the log shows as a VARBINARY
+    VectorVarBinary {
+        /// The longest value, in bytes.
+        max_bytes: u16,
+    },
+    /// UUID of MariaDB, which the log shows as a BINARY(16)
+    Uuid,
+    /// INET4 of MariaDB, which the log shows as a BINARY(4)
+    Inet4,
+    /// INET6 of MariaDB, which the log shows as a BINARY(16)
+    Inet6,
     /// VARCHAR or VARBINARY with MariaDB's COMPRESSED attribute
     VarCharCompressed {
         /// The longest stored value, in bytes.
@@ -248,9 +268,9 @@ impl ColumnType {
             Self::Time2 { fsp } => fraction("time", *fsp),
             Self::DateTime2 { fsp } => fraction("datetime", *fsp),
             Self::Timestamp2 { fsp } => fraction("timestamp", *fsp),
-            Self::TimeOld => "time".into(),
-            Self::DateTimeOld => "datetime".into(),
-            Self::TimestampOld => "timestamp".into(),
+            Self::TimeOld { fsp } => fraction("time", fsp.unwrap_or(0)),
+            Self::DateTimeOld { fsp } => fraction("datetime", fsp.unwrap_or(0)),
+            Self::TimestampOld { fsp } => fraction("timestamp", fsp.unwrap_or(0)),
             Self::Char { max_bytes } if binary => format!("binary({max_bytes})"),
             Self::Char { max_bytes } => format!("char({})", char_len(*max_bytes)),
             Self::VarChar { max_bytes } if binary => format!("varbinary({max_bytes})"),
@@ -262,7 +282,10 @@ impl ColumnType {
             Self::Set { .. } => list("set"),
             Self::Json { .. } => "json".into(),
             Self::Geometry { .. } => geometry.unwrap_or(GeometryType::Geometry).sql().into(),
-            Self::Vector { .. } => match dimension {
+            Self::Uuid => "uuid".into(),
+            Self::Inet4 => "inet4".into(),
+            Self::Inet6 => "inet6".into(),
+            Self::Vector { .. } | Self::VectorVarBinary { .. } => match dimension {
                 Some(dimension) => format!("vector({dimension})"),
                 None => "vector".into(),
             },

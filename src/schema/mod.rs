@@ -1,9 +1,10 @@
 //! The words that all layers share for the structure of a table.
 //!
-//! In: nothing. Out: [`ColumnType`], [`Column`], [`TableSchema`]. Made by `binlog::table_map` (and later by a history),
-//! read by `columnar`.
+//! In: nothing. Out: [`ColumnType`], [`Column`], [`TableSchema`]. Made by `binlog::table_map` and
+//! `history`, read by `columnar`.
 
 mod column_type;
+mod complete;
 mod table_schema;
 
 pub use column_type::{ColumnType, GeometryType};

@@ -28,6 +28,21 @@ pub struct Column {
 }
 
 impl Column {
+    /// A column of which nothing more is told: it may be NULL, and all else is unknown.
+    pub fn new(name: Option<Arc<str>>, column_type: ColumnType) -> Self {
+        Self {
+            name,
+            column_type,
+            nullable: true,
+            unsigned: None,
+            collation: None,
+            members: None,
+            geometry_type: None,
+            dimension: None,
+            visible: None,
+        }
+    }
+
     /// The type as SHOW CREATE TABLE writes it, as far as the log tells.
     pub fn sql_type(&self) -> String {
         self.column_type.sql(

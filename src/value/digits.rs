@@ -26,6 +26,16 @@ pub(crate) fn push(out: &mut Vec<u8>, value: u64) {
     push_padded(out, value, 1);
 }
 
+/// Appends `value` in base 16 without leading zeros; zero is `0`.
+pub(crate) fn push_hex(out: &mut Vec<u8>, value: u16) {
+    let nibbles = [value >> 12, value >> 8 & 15, value >> 4 & 15, value & 15];
+    let zeros = nibbles.iter().take(3).take_while(|nibble| **nibble == 0).count();
+    out.extend(nibbles.iter().skip(zeros).filter_map(|n| HEX_DIGITS.get(usize::from(*n))));
+}
+
+/// The digits of base 16, in lower case.
+pub(crate) const HEX_DIGITS: &[u8; 16] = b"0123456789abcdef";
+
 /// Appends `value` without leading zeros, with a `-` where it is negative.
 #[inline]
 pub(crate) fn push_signed(out: &mut Vec<u8>, value: i64) {

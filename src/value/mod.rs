@@ -14,8 +14,10 @@
 //! | [`compressed`] | VARCHAR and BLOB with MariaDB's COMPRESSED attribute |
 //! | [`decimal`] | NEWDECIMAL |
 //! | [`geometry`] | GEOMETRY |
+//! | [`inet`] | INET4, INET6 of MariaDB |
 //! | [`json`] | JSON in MySQL's binary form |
 //! | [`temporal`] | DATE, TIME, DATETIME, TIMESTAMP, old and new |
+//! | [`uuid`] | UUID of MariaDB |
 //! | [`vector`] | VECTOR |
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/classmysql_1_1binlog_1_1event_1_1Table__map__event.html>
@@ -25,8 +27,10 @@ pub mod compressed;
 pub mod decimal;
 mod digits;
 pub mod geometry;
+pub mod inet;
 pub mod json;
 pub mod temporal;
+pub mod uuid;
 pub mod vector;
 
 pub use temporal::{Date, DateTime};

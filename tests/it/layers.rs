@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// The folders of `src/` and their layers. A folder may use those of its own layer and of lower ones.
-const LAYERS: [(&str, u8); 11] = [
+const LAYERS: [(&str, u8); 12] = [
     ("wire", 0),
     ("charset", 0),
     ("position", 0),
@@ -12,6 +12,7 @@ const LAYERS: [(&str, u8); 11] = [
     ("value", 1),
     ("change", 2),
     ("columnar", 2),
+    ("history", 2),
     ("source", 3),
     ("reader", 3),
     ("python", 4),

@@ -3,6 +3,7 @@
 //! In: the cursor over a row image. Out: an Arrow array. [`make_builder`] is the type table: the one place that maps a
 //! MySQL column to an Arrow type. Called by `columnar::table_builder`.
 
+mod address;
 mod binary;
 mod bits;
 mod boolean;
@@ -94,26 +95,26 @@ pub(crate) fn make_builder(
         T::Timestamp2 { fsp } if text_dates => {
             temporal_text::boxed(temporal_text::TimestampText { fsp })
         }
-        T::DateTimeOld | T::TimestampOld | T::TimeOld if is_mariadb => {
-            return Err(Error::unsupported(format!(
-                "{} of the MariaDB 5.3 form (mysql56_temporal_format=OFF) cannot be decoded: \
-                 the log does not tell its fraction digits; ALTER TABLE ... FORCE with the option ON converts it",
-                column.sql_type()
-            )));
+        T::DateTimeOld { fsp } | T::TimestampOld { fsp } | T::TimeOld { fsp }
+            if fsp.map_or(is_mariadb, |fsp| fsp > 0) =>
+        {
+            return Err(old_fraction(column, fsp));
         }
-        T::DateTimeOld if text_dates => temporal_text::boxed(temporal_text::DateTimeOldText),
-        T::TimestampOld if text_dates => temporal_text::boxed(temporal_text::TimestampOldText),
+        T::DateTimeOld { .. } if text_dates => temporal_text::boxed(temporal_text::DateTimeOldText),
+        T::TimestampOld { .. } if text_dates => {
+            temporal_text::boxed(temporal_text::TimestampOldText)
+        }
         T::Date => Primitive::boxed(temporal::Date { zero_is_error }),
         T::DateTime2 { fsp } => Primitive::boxed(temporal::DateTime { fsp, zero_is_error }),
         T::Timestamp2 { fsp } => Primitive::boxed(temporal::Timestamp { fsp, zero_is_error }),
-        T::DateTimeOld => Primitive::boxed(temporal::DateTimeOld { zero_is_error }),
-        T::TimestampOld => Primitive::boxed(temporal::TimestampOld { zero_is_error }),
+        T::DateTimeOld { .. } => Primitive::boxed(temporal::DateTimeOld { zero_is_error }),
+        T::TimestampOld { .. } => Primitive::boxed(temporal::TimestampOld { zero_is_error }),
         T::Time2 { fsp } => match options.time {
             Time::Duration | Time::Interval => Primitive::boxed(temporal::TimeDuration { fsp }),
             Time::Micros => Primitive::boxed(temporal::TimeMicros { fsp }),
             Time::Text => temporal_text::boxed(temporal_text::TimeText { fsp }),
         },
-        T::TimeOld => match options.time {
+        T::TimeOld { .. } => match options.time {
             Time::Duration | Time::Interval => Primitive::boxed(temporal::TimeOldDuration),
             Time::Micros => Primitive::boxed(temporal::TimeOldMicros),
             Time::Text => temporal_text::boxed(temporal_text::TimeOldText),
@@ -146,7 +147,15 @@ pub(crate) fn make_builder(
             Geometry::Ewkb => Box::new(binary::GeometryBytes::new(length_bytes, true)),
             Geometry::Wkb => Box::new(binary::GeometryBytes::new(length_bytes, false)),
         },
-        T::Vector { length_bytes } => Box::new(vector::VectorList::new(length_bytes)),
+        T::Vector { length_bytes } => {
+            Box::new(vector::VectorList::new(CellLength::blob(length_bytes)))
+        }
+        T::VectorVarBinary { max_bytes } => {
+            Box::new(vector::VectorList::new(CellLength::declared(max_bytes)))
+        }
+        T::Uuid => temporal_text::boxed(address::UuidText),
+        T::Inet4 => temporal_text::boxed(address::Inet4Text),
+        T::Inet6 => temporal_text::boxed(address::Inet6Text),
         T::VarCharCompressed { max_bytes } => {
             let plain = character(column, CellLength::whole(), options, 0)?;
             compressed::boxed(CellLength::declared(max_bytes), plain)
@@ -162,6 +171,22 @@ pub(crate) fn make_builder(
             )));
         }
     })
+}
+
+/// The form of MariaDB 5.3: how many bytes a value takes depends on its fraction, which the log does not tell.
+fn old_fraction(column: &Column, fsp: Option<u8>) -> Error {
+    let name = column.sql_type();
+    let why = match fsp {
+        None => {
+            "the log does not tell its fraction digits: where it has none, give the table's CREATE TABLE statement \
+                 with schemas=; else"
+        }
+        Some(_) => "values with a fraction are not decoded:",
+    };
+    Error::unsupported(format!(
+        "{name} of the MariaDB 5.3 form (mysql56_temporal_format=OFF): {why} ALTER TABLE ... FORCE with the option ON \
+         converts the table"
+    ))
 }
 
 /// The integers: the log must tell whether they are signed.

@@ -20,9 +20,9 @@ pub(super) struct VectorList {
 }
 
 impl VectorList {
-    pub(super) fn new(length_bytes: u8) -> Self {
+    pub(super) fn new(length: CellLength) -> Self {
         Self {
-            length: CellLength::blob(length_bytes),
+            length,
             element: Arc::new(Field::new("element", DataType::Float32, true)),
             ends: Vec::new(),
             elements: Vec::new(),

@@ -1,0 +1,334 @@
+//! A column of a CREATE TABLE statement.
+
+use super::create_table::skip_value;
+use super::cursor::Cursor;
+use super::data_type::{DataType, data_type};
+use super::token::{Result, Token};
+use crate::charset::Charset;
+use std::sync::Arc;
+
+/// What a column or a table says of its character set and collation.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct CharsetClause {
+    pub(super) charset: Option<Charset>,
+    /// By its name: what that stands for differs by server.
+    pub(super) collation: Option<String>,
+    /// The attribute BINARY: the character set's `_bin` collation.
+    pub(super) binary: bool,
+}
+
+/// Which end of MariaDB's system period a column holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RowPeriod {
+    Start,
+    End,
+}
+
+/// A column as the statement says it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ColumnDefinition {
+    pub(super) name: Arc<str>,
+    pub(super) data_type: DataType,
+    pub(super) charset: CharsetClause,
+    pub(super) unsigned: bool,
+    pub(super) not_null: bool,
+    pub(super) visible: bool,
+    /// PRIMARY KEY as an attribute.
+    pub(super) primary: bool,
+    /// UNIQUE as an attribute.
+    pub(super) unique: bool,
+    /// Whether it is computed and not stored.
+    pub(super) is_virtual: bool,
+    /// MariaDB's COMPRESSED.
+    pub(super) compressed: bool,
+    pub(super) row_period: Option<RowPeriod>,
+    /// WITH SYSTEM VERSIONING as an attribute.
+    pub(super) versioned: bool,
+    /// The line of the statement that it is in.
+    pub(super) line: usize,
+}
+
+impl ColumnDefinition {
+    /// Reads a column: name, type, attributes, up to the `,` or `)` after it.
+    pub(super) fn parse(cursor: &mut Cursor<'_>) -> Result<Self> {
+        let line = cursor.line();
+        let name = cursor.name()?;
+        let parsed = data_type(cursor)?;
+        let mut column = Self {
+            name: name.into(),
+            data_type: parsed.data_type,
+            charset: parsed.charset,
+            unsigned: parsed.is_serial,
+            not_null: parsed.is_serial,
+            visible: true,
+            primary: false,
+            unique: parsed.is_serial,
+            is_virtual: false,
+            compressed: false,
+            row_period: None,
+            versioned: false,
+            line,
+        };
+        while !matches!(cursor.peek(), Token::Sign(',' | ')')) {
+            column.attribute(cursor)?;
+        }
+        Ok(column)
+    }
+
+    fn attribute(&mut self, cursor: &mut Cursor<'_>) -> Result<()> {
+        let unknown = match cursor.peek() {
+            Token::End => cursor.error("`)` is missing"),
+            _ => cursor.error("an attribute that is not known"),
+        };
+        let Token::Word(word) = *cursor.peek() else { return Err(unknown) };
+        if self.charset.attribute(cursor)? {
+            return Ok(());
+        }
+        match word.to_ascii_uppercase().as_str() {
+            "UNSIGNED" | "ZEROFILL" => {
+                cursor.bump()?;
+                self.unsigned = true;
+            }
+            "SIGNED" | "NULL" => drop(cursor.bump()?),
+            "NOT" => {
+                cursor.bump()?;
+                if cursor.accept("NULL")? {
+                    self.not_null = true;
+                } else if !cursor.accept_any(&["ENFORCED", "SECONDARY"])? {
+                    return Err(cursor.error("NULL is missing after NOT"));
+                }
+            }
+            "ENFORCED" | "VISIBLE" | "VIRTUAL" => drop(cursor.bump()?),
+            "STORED" | "PERSISTENT" => {
+                cursor.bump()?;
+                self.is_virtual = false;
+            }
+            "INVISIBLE" => {
+                cursor.bump()?;
+                self.visible = false;
+            }
+            "AUTO_INCREMENT" => {
+                cursor.bump()?;
+                self.not_null = true;
+            }
+            "SERIAL" => {
+                cursor.bump()?;
+                cursor.expect("DEFAULT")?;
+                cursor.expect("VALUE")?;
+                (self.not_null, self.unique) = (true, true);
+            }
+            "PRIMARY" | "KEY" => {
+                cursor.accept("PRIMARY")?;
+                cursor.accept("KEY")?;
+                self.primary = true;
+            }
+            "UNIQUE" => {
+                cursor.bump()?;
+                cursor.accept("KEY")?;
+                self.unique = true;
+            }
+            "DEFAULT" => {
+                cursor.bump()?;
+                skip_default(cursor)?;
+            }
+            "ON" => skip_on(cursor)?,
+            "COMMENT" => {
+                cursor.bump()?;
+                cursor.text()?;
+            }
+            "COLUMN_FORMAT" => {
+                cursor.bump()?;
+                cursor.name()?;
+                if cursor.accept_all(&["WITH", "COMPRESSION_DICTIONARY"])? {
+                    cursor.name()?;
+                }
+            }
+            "STORAGE" => {
+                cursor.bump()?;
+                cursor.name()?;
+            }
+            "SRID" => {
+                cursor.bump()?;
+                cursor.number()?;
+            }
+            "COMPRESSED" => {
+                cursor.bump()?;
+                if cursor.accept_sign('=')? {
+                    cursor.name_or_text()?;
+                }
+                self.compressed = true;
+            }
+            "GENERATED" => {
+                cursor.bump()?;
+                cursor.expect("ALWAYS")?;
+                self.generated(cursor)?;
+            }
+            "AS" => self.generated(cursor)?,
+            "CONSTRAINT" => {
+                cursor.bump()?;
+                if !cursor.is("CHECK") {
+                    cursor.name()?;
+                }
+                if !cursor.is("CHECK") {
+                    return Err(cursor.error("CHECK is missing"));
+                }
+            }
+            "CHECK" => {
+                cursor.bump()?;
+                cursor.skip_parens()?;
+            }
+            "REFERENCES" => {
+                cursor.bump()?;
+                cursor.qualified_name()?;
+                cursor.accept_parens()?;
+                if cursor.accept("MATCH")? {
+                    cursor.name()?;
+                }
+            }
+            "WITH" if cursor.accept_all(&["WITH", "SYSTEM", "VERSIONING"])? => {
+                self.versioned = true;
+            }
+            "WITHOUT" if cursor.accept_all(&["WITHOUT", "SYSTEM", "VERSIONING"])? => {}
+            _ => {
+                // An engine's own attribute: `ENCRYPTED=YES`. None of them changes what a column is.
+                cursor.bump()?;
+                let needs_no_sign = word.to_ascii_uppercase().ends_with("ENGINE_ATTRIBUTE");
+                if !cursor.accept_sign('=')? && !needs_no_sign {
+                    return Err(unknown);
+                }
+                skip_value(cursor)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// `AS (expression)`, or MariaDB's `AS ROW START`.
+    fn generated(&mut self, cursor: &mut Cursor<'_>) -> Result<()> {
+        cursor.expect("AS")?;
+        if cursor.accept("ROW")? {
+            self.row_period = Some(match cursor.accept("START")? {
+                true => RowPeriod::Start,
+                false => cursor.expect("END").map(|()| RowPeriod::End)?,
+            });
+            self.not_null = true;
+            return Ok(());
+        }
+        self.is_virtual = true;
+        cursor.skip_parens()
+    }
+}
+
+impl CharsetClause {
+    /// Reads one word of a column on its character set, if the token at hand is one.
+    fn attribute(&mut self, cursor: &mut Cursor<'_>) -> Result<bool> {
+        if cursor.accept("ASCII")? {
+            self.charset = Some(Charset::Latin1);
+        } else if cursor.accept("UNICODE")? {
+            self.charset = Some(Charset::Ucs2);
+        } else if cursor.accept("BYTE")? {
+            self.charset = Some(Charset::Binary);
+        } else if cursor.accept("BINARY")? {
+            self.binary = true;
+        } else {
+            return self.named(cursor);
+        }
+        Ok(true)
+    }
+
+    /// Reads `CHARACTER SET name` or `COLLATE name`, if the token at hand begins one.
+    pub(super) fn named(&mut self, cursor: &mut Cursor<'_>) -> Result<bool> {
+        if cursor.accept("CHARSET")?
+            || cursor.accept_all(&["CHARACTER", "SET"])?
+            || cursor.accept_all(&["CHAR", "SET"])?
+        {
+            cursor.accept_sign('=')?;
+            let unknown = cursor.error("a character set that is not known");
+            let name = cursor.name_or_text()?;
+            // `DEFAULT` takes back what was said.
+            self.charset = match name.eq_ignore_ascii_case("DEFAULT") {
+                true => None,
+                false => Some(Charset::from_name(&name).ok_or(unknown)?),
+            };
+            return Ok(true);
+        }
+        if cursor.accept("COLLATE")? {
+            cursor.accept_sign('=')?;
+            let name = cursor.name_or_text()?;
+            self.collation = (!name.eq_ignore_ascii_case("DEFAULT")).then_some(name);
+            return Ok(true);
+        }
+        Ok(false)
+    }
+}
+
+/// Steps over what follows DEFAULT: a literal, a call, an expression.
+fn skip_default(cursor: &mut Cursor<'_>) -> Result<()> {
+    if cursor.accept_all(&["NEXT", "VALUE", "FOR"])? {
+        return cursor.qualified_name().map(drop);
+    }
+    loop {
+        while let Token::Sign('+' | '-' | '~' | '!') = cursor.peek() {
+            cursor.bump()?;
+        }
+        match cursor.peek() {
+            Token::Sign('(') => cursor.skip_parens()?,
+            Token::Sign('.') => {} // of .5
+            Token::Sign(_) | Token::End => return Err(cursor.error("a value is missing")),
+            _ if cursor.is("CASE") => skip_case(cursor)?,
+            _ => drop(cursor.bump()?),
+        }
+        loop {
+            match cursor.peek() {
+                Token::Sign('(') => cursor.skip_parens()?,
+                Token::Sign('.') => {
+                    cursor.bump()?;
+                    cursor.bump()?;
+                }
+                // After a character set: _utf8mb4'a', DATE'2020-02-02'.
+                Token::Text(_) | Token::DoubleQuoted(_) | Token::Bytes(_) => drop(cursor.bump()?),
+                _ => break,
+            }
+        }
+        match cursor.peek() {
+            Token::Sign('+' | '-' | '*' | '/' | '%' | '|' | '&' | '^') => drop(cursor.bump()?),
+            _ => return Ok(()),
+        }
+    }
+}
+
+/// Steps over `CASE ... END`.
+fn skip_case(cursor: &mut Cursor<'_>) -> Result<()> {
+    let mut depth = 0_usize;
+    loop {
+        if cursor.is("CASE") {
+            depth += 1;
+        } else if cursor.is("END") {
+            depth -= 1;
+        } else if *cursor.peek() == Token::End {
+            return Err(cursor.error("END is missing"));
+        }
+        cursor.bump()?;
+        if depth == 0 {
+            return Ok(());
+        }
+    }
+}
+
+/// `ON UPDATE CURRENT_TIMESTAMP(3)`, or what a reference does: `ON DELETE SET NULL`.
+fn skip_on(cursor: &mut Cursor<'_>) -> Result<()> {
+    cursor.bump()?;
+    if !cursor.accept_any(&["UPDATE", "DELETE"])? {
+        return Err(cursor.error("UPDATE is missing after ON"));
+    }
+    if cursor.accept("SET")? {
+        return match cursor.accept_any(&["NULL", "DEFAULT"])? {
+            true => Ok(()),
+            false => Err(cursor.error("NULL is missing after SET")),
+        };
+    }
+    if cursor.accept("NO")? {
+        return cursor.expect("ACTION");
+    }
+    cursor.name()?;
+    cursor.accept_parens().map(drop)
+}

@@ -1,0 +1,236 @@
+//! A CREATE TABLE statement: what it says of columns and keys, before any server makes something of it.
+
+use super::column::{CharsetClause, ColumnDefinition};
+use super::cursor::Cursor;
+use super::token::{Result, Token};
+use std::sync::Arc;
+
+/// What a CREATE TABLE statement says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CreateTable {
+    /// The database, where the statement names it.
+    pub database: Option<Arc<str>>,
+    /// The table.
+    pub table: Arc<str>,
+    pub(super) columns: Vec<ColumnDefinition>,
+    /// The constraint PRIMARY KEY.
+    pub(super) primary_key: Option<Key>,
+    /// The constraints UNIQUE, in the statement's order.
+    pub(super) unique_keys: Vec<Key>,
+    /// The table's own default.
+    pub(super) charset: CharsetClause,
+    /// MariaDB's WITH SYSTEM VERSIONING.
+    pub(super) versioned: bool,
+    /// Whether the engine has hash keys of its own, and so needs no hidden column for them.
+    pub(super) has_hash_keys: bool,
+    /// MariaDB's application-time periods.
+    pub(super) periods: Vec<Period>,
+}
+
+/// `PERIOD FOR name (start, end)`
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Period {
+    pub(super) name: String,
+    pub(super) start: String,
+    pub(super) end: String,
+}
+
+/// A key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Key {
+    pub(super) parts: Vec<KeyColumn>,
+    /// MariaDB: the key is held as the hash of its columns, in a column of its own.
+    pub(super) is_hash: bool,
+}
+
+/// A part of a key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum KeyColumn {
+    Column {
+        name: String,
+        /// In characters; 0 for the whole column.
+        prefix: u64,
+    },
+    /// Of a functional index.
+    Expression,
+    /// `period WITHOUT OVERLAPS`
+    Period(String),
+}
+
+impl CreateTable {
+    /// Reads `[OR REPLACE] [TEMPORARY] TABLE [IF NOT EXISTS] name`, after CREATE: the name, and whether the table is
+    /// temporary.
+    pub(super) fn parse_head(cursor: &mut Cursor<'_>) -> Result<((Option<String>, String), bool)> {
+        cursor.accept_all(&["OR", "REPLACE"])?;
+        let is_temporary = cursor.accept("TEMPORARY")?;
+        cursor.expect("TABLE")?;
+        cursor.accept_all(&["IF", "NOT", "EXISTS"])?;
+        Ok((cursor.qualified_name()?, is_temporary))
+    }
+
+    /// Reads the rest, after the name, up to the statement's end.
+    pub(super) fn parse_body(
+        cursor: &mut Cursor<'_>,
+        (database, table): (Option<String>, String),
+    ) -> Result<Self> {
+        let mut create = Self {
+            database: database.map(Into::into),
+            table: table.into(),
+            columns: Vec::new(),
+            primary_key: None,
+            unique_keys: Vec::new(),
+            charset: CharsetClause::default(),
+            versioned: false,
+            has_hash_keys: false,
+            periods: Vec::new(),
+        };
+        if cursor.is("LIKE") {
+            return Err(cursor.error("LIKE names no columns: give what SHOW CREATE TABLE prints"));
+        }
+        cursor.expect_sign('(')?;
+        if cursor.is("LIKE") || cursor.is("SELECT") {
+            return Err(cursor.error("no columns: give what SHOW CREATE TABLE prints"));
+        }
+        loop {
+            create.element(cursor)?;
+            if !cursor.accept_sign(',')? {
+                break;
+            }
+        }
+        cursor.expect_sign(')')?;
+        create.options(cursor)?;
+        if create.columns.is_empty() {
+            return Err(cursor.error("a table without columns"));
+        }
+        Ok(create)
+    }
+
+    /// A column, a key or a constraint.
+    fn element(&mut self, cursor: &mut Cursor<'_>) -> Result<()> {
+        if cursor.accept("CONSTRAINT")? {
+            cursor.accept_all(&["IF", "NOT", "EXISTS"])?;
+            let is_name = !["PRIMARY", "UNIQUE", "FOREIGN", "CHECK"].iter().any(|w| cursor.is(w));
+            if is_name {
+                cursor.name()?;
+            }
+            if !["PRIMARY", "UNIQUE", "FOREIGN", "CHECK"].iter().any(|word| cursor.is(word)) {
+                return Err(cursor.error("a constraint that is not known"));
+            }
+        }
+        if cursor.accept_all(&["PRIMARY", "KEY"])? {
+            self.primary_key = Some(key(cursor)?);
+            return Ok(());
+        }
+        if cursor.accept("UNIQUE")? {
+            cursor.accept_any(&["KEY", "INDEX"])?;
+            let key = key(cursor)?;
+            self.unique_keys.push(key);
+            return Ok(());
+        }
+        let is_other = ["FOREIGN", "CHECK", "KEY", "INDEX", "FULLTEXT", "SPATIAL"]
+            .iter()
+            .any(|word| cursor.is(word));
+        // These two are words that a column may be called.
+        let is_vector_key = [["VECTOR", "KEY"], ["VECTOR", "INDEX"]].iter().any(|w| cursor.are(w));
+        if is_other || is_vector_key {
+            return cursor.skip_element();
+        }
+        if cursor.accept_all(&["PERIOD", "FOR"])? {
+            let name = cursor.name()?;
+            cursor.expect_sign('(')?;
+            let start = cursor.name()?;
+            cursor.expect_sign(',')?;
+            let end = cursor.name()?;
+            cursor.expect_sign(')')?;
+            self.periods.push(Period { name, start, end });
+            return Ok(());
+        }
+        let column = ColumnDefinition::parse(cursor)?;
+        if column.unique {
+            let part = KeyColumn::Column { name: column.name.to_string(), prefix: 0 };
+            self.unique_keys.push(Key { parts: vec![part], is_hash: false });
+        }
+        self.columns.push(column);
+        Ok(())
+    }
+
+    /// What stands after the columns: only the character set and versioning matter here.
+    fn options(&mut self, cursor: &mut Cursor<'_>) -> Result<()> {
+        loop {
+            if cursor.accept_all(&["WITH", "SYSTEM", "VERSIONING"])? {
+                self.versioned = true;
+                continue;
+            }
+            if self.charset.named(cursor)? {
+                continue;
+            }
+            if cursor.accept("ENGINE")? {
+                cursor.accept_sign('=')?;
+                let engine = cursor.name_or_text()?;
+                self.has_hash_keys =
+                    ["MEMORY", "HEAP"].iter().any(|e| e.eq_ignore_ascii_case(&engine));
+                continue;
+            }
+            match cursor.peek() {
+                Token::Sign('(') => cursor.skip_parens()?,
+                // The next row of what the client prints for \G.
+                Token::End | Token::Sign(';' | '*') => return Ok(()),
+                _ if cursor.is("CREATE") => return Ok(()),
+                _ if ["AS", "SELECT", "IGNORE", "REPLACE"].iter().any(|w| cursor.is(w)) => {
+                    let message = "columns come from a SELECT: give what SHOW CREATE TABLE prints";
+                    return Err(cursor.error(message));
+                }
+                Token::Sign(')') => return Err(cursor.error("a `)` too many")),
+                _ => drop(cursor.bump()?),
+            }
+        }
+    }
+}
+
+/// `[name] [USING HASH] (column [(prefix)] [ASC|DESC], ...) [options]`
+fn key(cursor: &mut Cursor<'_>) -> Result<Key> {
+    let mut is_hash = false;
+    cursor.accept_all(&["IF", "NOT", "EXISTS"])?;
+    while !cursor.is_sign('(') {
+        if cursor.accept_any(&["USING", "TYPE"])? {
+            is_hash |= cursor.is("HASH");
+        }
+        cursor.name()?;
+    }
+    cursor.expect_sign('(')?;
+    let mut parts = Vec::new();
+    loop {
+        if cursor.accept_parens()? {
+            parts.push(KeyColumn::Expression);
+        } else {
+            let name = cursor.name()?;
+            let prefix = cursor.number_in_parens()?.unwrap_or(0);
+            parts.push(match cursor.accept_all(&["WITHOUT", "OVERLAPS"])? {
+                true => KeyColumn::Period(name),
+                false => KeyColumn::Column { name, prefix },
+            });
+        }
+        cursor.accept_any(&["ASC", "DESC"])?;
+        if !cursor.accept_sign(',')? {
+            break;
+        }
+    }
+    cursor.expect_sign(')')?;
+    while !matches!(cursor.peek(), Token::Sign(',' | ')')) {
+        if cursor.accept_any(&["USING", "TYPE"])? {
+            is_hash |= cursor.is("HASH");
+        }
+        if matches!(cursor.bump()?, Token::End) {
+            return Err(cursor.error("`)` is missing"));
+        }
+    }
+    Ok(Key { parts, is_hash })
+}
+
+/// Steps over an option's value.
+pub(super) fn skip_value(cursor: &mut Cursor<'_>) -> Result<()> {
+    match cursor.peek() {
+        Token::Sign(_) | Token::End => Err(cursor.error("a value is missing")),
+        _ => cursor.bump().map(drop),
+    }
+}

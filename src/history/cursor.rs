@@ -1,0 +1,254 @@
+//! A place in SQL text, and the small steps that a grammar is made of.
+
+use super::token::{Lexer, Result, SyntaxError, Token};
+
+/// The token at hand, and the text after it.
+#[derive(Debug, Clone)]
+pub(super) struct Cursor<'t> {
+    lexer: Lexer<'t>,
+    token: Token<'t>,
+    at: usize,
+}
+
+impl<'t> Cursor<'t> {
+    pub(super) fn new(text: &'t str) -> Result<Self> {
+        let mut lexer = Lexer::new(text);
+        let (at, token) = lexer.next_token()?;
+        Ok(Self { lexer, token, at })
+    }
+
+    /// The token at hand.
+    pub(super) fn peek(&self) -> &Token<'t> {
+        &self.token
+    }
+
+    /// The line of the token at hand, from 1.
+    pub(super) fn line(&self) -> usize {
+        self.lexer.line(self.at)
+    }
+
+    /// The line that a syntax error is in.
+    pub(super) fn line_of(&self, error: &SyntaxError) -> usize {
+        self.lexer.line(error.at)
+    }
+
+    /// The token at hand, stepped over.
+    pub(super) fn bump(&mut self) -> Result<Token<'t>> {
+        let (at, token) = self.lexer.next_token()?;
+        self.at = at;
+        Ok(std::mem::replace(&mut self.token, token))
+    }
+
+    /// An error at the token at hand.
+    pub(super) fn error(&self, message: impl Into<String>) -> SyntaxError {
+        SyntaxError {
+            message: format!("{} near {}", message.into(), self.token.label()),
+            at: self.at,
+        }
+    }
+
+    /// Whether the token at hand is this keyword.
+    pub(super) fn is(&self, keyword: &str) -> bool {
+        matches!(self.token, Token::Word(word) if word.eq_ignore_ascii_case(keyword))
+    }
+
+    /// Whether the token at hand is this sign.
+    pub(super) fn is_sign(&self, sign: char) -> bool {
+        self.token == Token::Sign(sign)
+    }
+
+    /// Whether the token at hand and those after it are these keywords.
+    pub(super) fn are(&self, keywords: &[&str]) -> bool {
+        let mut ahead = self.clone();
+        keywords.iter().all(|keyword| ahead.is(keyword) && ahead.bump().is_ok())
+    }
+
+    /// Steps over a keyword, if it is there.
+    pub(super) fn accept(&mut self, keyword: &str) -> Result<bool> {
+        let is_there = self.is(keyword);
+        if is_there {
+            self.bump()?;
+        }
+        Ok(is_there)
+    }
+
+    /// Steps over keywords, if all of them are there.
+    pub(super) fn accept_all(&mut self, keywords: &[&str]) -> Result<bool> {
+        let are_there = self.are(keywords);
+        if are_there {
+            for _ in keywords {
+                self.bump()?;
+            }
+        }
+        Ok(are_there)
+    }
+
+    /// Steps over one of some keywords, if it is there.
+    pub(super) fn accept_any(&mut self, keywords: &[&str]) -> Result<bool> {
+        let is_there = keywords.iter().any(|keyword| self.is(keyword));
+        if is_there {
+            self.bump()?;
+        }
+        Ok(is_there)
+    }
+
+    pub(super) fn accept_sign(&mut self, sign: char) -> Result<bool> {
+        let is_there = self.is_sign(sign);
+        if is_there {
+            self.bump()?;
+        }
+        Ok(is_there)
+    }
+
+    pub(super) fn expect(&mut self, keyword: &str) -> Result<()> {
+        match self.accept(keyword)? {
+            true => Ok(()),
+            false => Err(self.error(format!("{keyword} is missing"))),
+        }
+    }
+
+    pub(super) fn expect_sign(&mut self, sign: char) -> Result<()> {
+        match self.accept_sign(sign)? {
+            true => Ok(()),
+            false => Err(self.error(format!("`{sign}` is missing"))),
+        }
+    }
+
+    /// A name, in quotes or without.
+    pub(super) fn name(&mut self) -> Result<String> {
+        match &self.token {
+            Token::Word(_) | Token::Quoted(_) | Token::DoubleQuoted(_) => {}
+            _ => return Err(self.error("a name is missing")),
+        }
+        Ok(match self.bump()? {
+            Token::Word(name) => name.to_owned(),
+            Token::Quoted(name) | Token::DoubleQuoted(name) => name.into_owned(),
+            _ => String::new(),
+        })
+    }
+
+    /// `name` or `database.name`.
+    pub(super) fn qualified_name(&mut self) -> Result<(Option<String>, String)> {
+        let first = self.name()?;
+        match self.accept_sign('.')? {
+            true => Ok((Some(first), self.name()?)),
+            false => Ok((None, first)),
+        }
+    }
+
+    /// A name where a string stands for one too.
+    pub(super) fn name_or_text(&mut self) -> Result<String> {
+        match &self.token {
+            Token::Text(_) => self.text(),
+            _ => self.name(),
+        }
+    }
+
+    /// A string.
+    pub(super) fn text(&mut self) -> Result<String> {
+        match &self.token {
+            Token::Text(_) | Token::DoubleQuoted(_) | Token::Bytes(_) => {}
+            _ => return Err(self.error("a string is missing")),
+        }
+        match self.bump()? {
+            Token::Text(text) | Token::DoubleQuoted(text) => Ok(text.into_owned()),
+            Token::Bytes(bytes) => String::from_utf8(bytes)
+                .map_err(|_| self.error("a string of bytes that are not UTF-8")),
+            _ => Ok(String::new()),
+        }
+    }
+
+    /// A whole number.
+    pub(super) fn number(&mut self) -> Result<u64> {
+        let number = match self.token {
+            Token::Number(digits) => digits.parse().ok(),
+            _ => None,
+        };
+        let number = number.ok_or_else(|| self.error("a number is missing"))?;
+        self.bump()?;
+        Ok(number)
+    }
+
+    /// `(n)`, if it is there.
+    pub(super) fn number_in_parens(&mut self) -> Result<Option<u64>> {
+        if !self.accept_sign('(')? {
+            return Ok(None);
+        }
+        let number = self.number()?;
+        self.expect_sign(')')?;
+        Ok(Some(number))
+    }
+
+    /// Steps over a pair of parentheses and all that is in it.
+    pub(super) fn skip_parens(&mut self) -> Result<()> {
+        self.expect_sign('(')?;
+        let mut depth = 1_usize;
+        while depth > 0 {
+            match self.bump()? {
+                Token::Sign('(') => depth += 1,
+                Token::Sign(')') => depth -= 1,
+                Token::End => return Err(self.error("`)` is missing")),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Steps over parentheses, if they are there.
+    pub(super) fn accept_parens(&mut self) -> Result<bool> {
+        let are_there = self.is_sign('(');
+        if are_there {
+            self.skip_parens()?;
+        }
+        Ok(are_there)
+    }
+
+    /// Steps to the `,` or `)` that ends an element of a list.
+    pub(super) fn skip_element(&mut self) -> Result<()> {
+        loop {
+            match self.peek() {
+                Token::Sign(',' | ')') => return Ok(()),
+                Token::Sign('(') => self.skip_parens()?,
+                Token::End | Token::Sign(';') => return Err(self.error("`)` is missing")),
+                _ => drop(self.bump()?),
+            }
+        }
+    }
+
+    /// Steps over the statement's end.
+    pub(super) fn skip_statement(&mut self) -> Result<()> {
+        while !matches!(self.bump()?, Token::Sign(';') | Token::End) {}
+        Ok(())
+    }
+
+    /// What is left of the line of the token at hand, that token included; goes on after it.
+    pub(super) fn rest_of_line(&mut self) -> Result<&'t str> {
+        let mut lexer = self.lexer;
+        lexer.seek(self.at);
+        let rest = lexer.rest();
+        let line = rest.lines().next().unwrap_or_default();
+        self.go_on(self.at + line.len())?;
+        Ok(line)
+    }
+
+    /// Goes on at the next line that begins with `word`, or at the end.
+    pub(super) fn skip_to_line(&mut self, word: &str) -> Result<()> {
+        let mut lexer = self.lexer;
+        lexer.seek(self.at);
+        let rest = lexer.rest();
+        let mut at = self.at;
+        for line in rest.split_inclusive('\n') {
+            let head = line.trim_start().get(..word.len());
+            if head.is_some_and(|head| head.eq_ignore_ascii_case(word)) {
+                break;
+            }
+            at += line.len();
+        }
+        self.go_on(at)
+    }
+
+    fn go_on(&mut self, at: usize) -> Result<()> {
+        self.lexer.seek(at);
+        self.bump().map(drop)
+    }
+}

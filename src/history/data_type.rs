@@ -1,0 +1,214 @@
+//! A column's data type: the words that both servers know for it.
+//!
+//! <https://dev.mysql.com/doc/refman/9.7/en/data-types.html>, <https://mariadb.com/kb/en/data-types/>
+
+use super::column::CharsetClause;
+use super::cursor::Cursor;
+use super::token::Result;
+use crate::charset::Charset;
+use crate::schema::{ColumnType, GeometryType};
+
+/// A data type as the statement says it. What it becomes can depend on the server and on the character set.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum DataType {
+    /// The same everywhere.
+    Plain(ColumnType),
+    /// CHAR and BINARY, VARCHAR and VARBINARY.
+    Char {
+        /// In characters.
+        length: u64,
+        varying: bool,
+    },
+    /// TEXT and BLOB of a size; 0: the smallest that holds `length` characters.
+    Text {
+        length_bytes: u8,
+        length: u64,
+    },
+    Enum(Vec<String>),
+    Set(Vec<String>),
+    Json,
+    Geometry(GeometryType),
+    Vector {
+        dimension: u64,
+    },
+    Uuid,
+    Inet4,
+    Inet6,
+}
+
+/// A type, with what its name says besides.
+#[derive(Debug)]
+pub(super) struct ParsedType {
+    pub(super) data_type: DataType,
+    pub(super) charset: CharsetClause,
+    /// Whether it is SERIAL: BIGINT UNSIGNED NOT NULL AUTO_INCREMENT UNIQUE.
+    pub(super) is_serial: bool,
+}
+
+/// Reads a data type, without the attributes after it.
+pub(super) fn data_type(cursor: &mut Cursor<'_>) -> Result<ParsedType> {
+    use ColumnType as T;
+    use DataType::{Plain, Text};
+    let unknown = cursor.error("a data type that is not known");
+    let word = cursor.name()?.to_ascii_uppercase();
+    let mut charset = CharsetClause::default();
+    let binary = || CharsetClause { charset: Some(Charset::Binary), ..CharsetClause::default() };
+    let national = || CharsetClause { charset: Some(Charset::Utf8mb3), ..CharsetClause::default() };
+    let mut is_serial = false;
+    let integer = |cursor: &mut Cursor<'_>, column_type| {
+        cursor.number_in_parens()?; // the display width
+        Ok(Plain(column_type))
+    };
+    let data_type = match word.as_str() {
+        "TINYINT" | "INT1" => integer(cursor, T::Tiny)?,
+        "BOOL" | "BOOLEAN" => Plain(T::Tiny),
+        "SMALLINT" | "INT2" => integer(cursor, T::Short)?,
+        "MEDIUMINT" | "INT3" | "MIDDLEINT" => integer(cursor, T::Int24)?,
+        "INT" | "INTEGER" | "INT4" => integer(cursor, T::Long)?,
+        "BIGINT" | "INT8" => integer(cursor, T::LongLong)?,
+        "SERIAL" => {
+            is_serial = true;
+            Plain(T::LongLong)
+        }
+        "FLOAT" | "FLOAT4" => match digits(cursor)? {
+            Some((25.., None)) => Plain(T::Double),
+            _ => Plain(T::Float),
+        },
+        "DOUBLE" | "FLOAT8" | "REAL" => {
+            cursor.accept("PRECISION")?;
+            digits(cursor)?;
+            Plain(T::Double)
+        }
+        "DECIMAL" | "NUMERIC" | "DEC" | "FIXED" => decimal(cursor)?,
+        "BIT" => match cursor.number_in_parens()?.unwrap_or(1) {
+            0 => Plain(T::Bit { bits: 1 }),
+            bits @ 1..=64 => Plain(T::Bit { bits: bits as u8 }),
+            _ => return Err(cursor.error("a BIT of more than 64 bits")),
+        },
+        "YEAR" => integer(cursor, T::Year)?,
+        "DATE" => Plain(T::Date),
+        "TIME" => Plain(T::Time2 { fsp: fraction(cursor)? }),
+        "DATETIME" => Plain(T::DateTime2 { fsp: fraction(cursor)? }),
+        "TIMESTAMP" => Plain(T::Timestamp2 { fsp: fraction(cursor)? }),
+        "CHAR" | "CHARACTER" => {
+            let varying = cursor.accept("VARYING")?;
+            character(cursor, varying)?
+        }
+        "VARCHAR" | "VARCHARACTER" => character(cursor, true)?,
+        "NCHAR" | "NVARCHAR" | "NATIONAL" => {
+            charset = national();
+            let varying = match word.as_str() {
+                "NVARCHAR" => true,
+                "NCHAR" => cursor.accept_any(&["VARYING", "VARCHAR", "VARCHARACTER"])?,
+                _ if cursor.accept_any(&["CHAR", "CHARACTER"])? => cursor.accept("VARYING")?,
+                _ if cursor.accept_any(&["VARCHAR", "VARCHARACTER"])? => true,
+                _ => return Err(cursor.error("CHAR is missing after NATIONAL")),
+            };
+            character(cursor, varying)?
+        }
+        "BINARY" | "VARBINARY" => {
+            charset = binary();
+            character(cursor, word == "VARBINARY")?
+        }
+        "LONG" => {
+            let is_text = match cursor.accept_any(&["CHAR", "CHARACTER"])? {
+                true => cursor.expect("VARYING").map(|()| true)?,
+                false => cursor.accept_any(&["VARCHAR", "VARCHARACTER"])?,
+            };
+            if !is_text && cursor.accept("VARBINARY")? {
+                charset = binary();
+            }
+            Text { length_bytes: 3, length: 0 }
+        }
+        "TINYTEXT" => Text { length_bytes: 1, length: 0 },
+        "TEXT" => sized_text(cursor)?,
+        "MEDIUMTEXT" => Text { length_bytes: 3, length: 0 },
+        "LONGTEXT" => Text { length_bytes: 4, length: 0 },
+        "TINYBLOB" | "BLOB" | "MEDIUMBLOB" | "LONGBLOB" => {
+            charset = binary();
+            match word.as_str() {
+                "TINYBLOB" => Text { length_bytes: 1, length: 0 },
+                "BLOB" => sized_text(cursor)?,
+                "MEDIUMBLOB" => Text { length_bytes: 3, length: 0 },
+                _ => Text { length_bytes: 4, length: 0 },
+            }
+        }
+        "ENUM" => DataType::Enum(members(cursor)?),
+        "SET" => DataType::Set(members(cursor)?),
+        "JSON" => DataType::Json,
+        "GEOMETRY" => DataType::Geometry(GeometryType::Geometry),
+        "POINT" => DataType::Geometry(GeometryType::Point),
+        "LINESTRING" => DataType::Geometry(GeometryType::LineString),
+        "POLYGON" => DataType::Geometry(GeometryType::Polygon),
+        "MULTIPOINT" => DataType::Geometry(GeometryType::MultiPoint),
+        "MULTILINESTRING" => DataType::Geometry(GeometryType::MultiLineString),
+        "MULTIPOLYGON" => DataType::Geometry(GeometryType::MultiPolygon),
+        "GEOMETRYCOLLECTION" | "GEOMCOLLECTION" => {
+            DataType::Geometry(GeometryType::GeometryCollection)
+        }
+        "VECTOR" => {
+            DataType::Vector { dimension: cursor.number_in_parens()?.unwrap_or(DEFAULT_DIMENSION) }
+        }
+        "UUID" => DataType::Uuid,
+        "INET4" => DataType::Inet4,
+        "INET6" => DataType::Inet6,
+        _ => return Err(unknown),
+    };
+    Ok(ParsedType { data_type, charset, is_serial })
+}
+
+/// `(m)` or `(m,d)`, if it is there.
+fn digits(cursor: &mut Cursor<'_>) -> Result<Option<(u64, Option<u64>)>> {
+    if !cursor.accept_sign('(')? {
+        return Ok(None);
+    }
+    let first = cursor.number()?;
+    let second = cursor.accept_sign(',')?.then(|| cursor.number()).transpose()?;
+    cursor.expect_sign(')')?;
+    Ok(Some((first, second)))
+}
+
+fn decimal(cursor: &mut Cursor<'_>) -> Result<DataType> {
+    let (precision, scale) = digits(cursor)?.unwrap_or((0, None));
+    let scale = scale.unwrap_or(0);
+    let precision = if precision == 0 { scale.max(10) } else { precision };
+    if precision > 65 || scale > precision.min(38) {
+        return Err(cursor.error("a DECIMAL that no server has"));
+    }
+    Ok(DataType::Plain(ColumnType::Decimal { precision: precision as u8, scale: scale as u8 }))
+}
+
+fn fraction(cursor: &mut Cursor<'_>) -> Result<u8> {
+    match cursor.number_in_parens()?.unwrap_or(0) {
+        fsp @ 0..=6 => Ok(fsp as u8),
+        _ => Err(cursor.error("more than 6 digits of a second")),
+    }
+}
+
+fn character(cursor: &mut Cursor<'_>, varying: bool) -> Result<DataType> {
+    match cursor.number_in_parens()? {
+        Some(length) => Ok(DataType::Char { length, varying }),
+        None if varying => Err(cursor.error("the length is missing")),
+        None => Ok(DataType::Char { length: 1, varying }),
+    }
+}
+
+fn sized_text(cursor: &mut Cursor<'_>) -> Result<DataType> {
+    Ok(match cursor.number_in_parens()? {
+        None | Some(0) => DataType::Text { length_bytes: 2, length: 0 },
+        Some(length) => DataType::Text { length_bytes: 0, length },
+    })
+}
+
+fn members(cursor: &mut Cursor<'_>) -> Result<Vec<String>> {
+    cursor.expect_sign('(')?;
+    let mut members = vec![cursor.text()?];
+    while cursor.accept_sign(',')? {
+        members.push(cursor.text()?);
+    }
+    cursor.expect_sign(')')?;
+    Ok(members)
+}
+
+/// Of MySQL's VECTOR; MariaDB wants one to be named.
+const DEFAULT_DIMENSION: u64 = 2048;

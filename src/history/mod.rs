@@ -1,0 +1,29 @@
+//! Table structures that do not come from the log: `CREATE TABLE` text.
+//!
+//! In: SQL as SHOW CREATE TABLE, `mysqldump --no-data` and `mariadb-dump` print it, or as people write it. Out:
+//! [`TableSchema`](crate::schema::TableSchema), and with [`Schemas`] the structures of tables in the log made whole. Called
+//! by `columnar::table_plan` and `python::schemas`.
+//!
+//! ```text
+//! text ─ token ─ cursor ─ create_table, column, data_type ─ CreateTable ─ resolve ─ TableSchema
+//!          what a statement says, of either server           what one server makes of it
+//! ```
+//!
+//! What is not understood is an error that names the table and the line, never a guess.
+//!
+//! <https://dev.mysql.com/doc/refman/9.7/en/create-table.html>, <https://mariadb.com/kb/en/create-table/>
+
+mod column;
+mod create_table;
+mod cursor;
+mod data_type;
+mod resolve;
+mod schemas;
+mod token;
+
+#[cfg(test)]
+mod tests;
+
+pub use create_table::CreateTable;
+pub use resolve::SqlServer;
+pub use schemas::Schemas;

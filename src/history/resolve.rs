@@ -1,0 +1,364 @@
+//! What one server makes of a CREATE TABLE statement: types with their sizes, collations, keys.
+
+use super::column::{CharsetClause, ColumnDefinition, RowPeriod};
+use super::create_table::{CreateTable, Key, KeyColumn};
+use super::data_type::DataType;
+use crate::binlog::FormatDescription;
+use crate::charset::{Charset, Collation};
+use crate::error::Error;
+use crate::schema::{Column, ColumnType, KeyPart, TableSchema};
+use std::sync::Arc;
+
+/// The server that a statement was for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SqlServer {
+    /// Whether it is MariaDB.
+    pub is_mariadb: bool,
+    /// The numbers of its version.
+    pub version: (u16, u16, u16),
+}
+
+impl From<&FormatDescription> for SqlServer {
+    fn from(format: &FormatDescription) -> Self {
+        Self { is_mariadb: format.is_mariadb, version: format.version }
+    }
+}
+
+impl CreateTable {
+    /// The structure of the table on `server`. `default` tells the collation of the column with this index where neither
+    /// column nor table names one: the database's, say.
+    pub fn table_schema(
+        &self,
+        database: &str,
+        server: SqlServer,
+        default: &dyn Fn(usize) -> Option<Collation>,
+    ) -> Result<TableSchema, Error> {
+        let table = Resolver { create: self, server, default };
+        table.schema(database).map_err(|message| {
+            Error::schema(format!("CREATE TABLE {database}.{}: {message}", self.table))
+        })
+    }
+
+    /// MariaDB's hidden columns that hold the hashes of long unique keys, where all such keys have one.
+    pub(super) fn hash_columns(&self, schema: &TableSchema) -> Vec<Column> {
+        let is_long = |key: &&Key| self.is_long(key, &schema.columns);
+        (1..=self.unique_keys.iter().filter(is_long).count())
+            .map(|number| Column {
+                nullable: true,
+                unsigned: Some(true),
+                visible: Some(false),
+                ..Column::new(Some(format!("DB_ROW_HASH_{number}").into()), ColumnType::LongLong)
+            })
+            .collect()
+    }
+
+    /// Whether MariaDB holds a key as a hash, in a column of its own.
+    fn is_long(&self, key: &Key, columns: &[Column]) -> bool {
+        key.is_hash && !self.has_hash_keys || self.holds_whole_blob(key, columns)
+    }
+
+    fn holds_whole_blob(&self, key: &Key, columns: &[Column]) -> bool {
+        key.parts.iter().any(|part| match part {
+            KeyColumn::Column { name, prefix: 0 } => {
+                let column = self.column_index(name).and_then(|index| columns.get(index));
+                column.is_some_and(|column| matches!(column.column_type, ColumnType::Blob { .. }))
+            }
+            _ => false,
+        })
+    }
+
+    fn column_index(&self, name: &str) -> Option<usize> {
+        let name = name.to_lowercase();
+        self.columns.iter().position(|column| column.name.to_lowercase() == name)
+    }
+}
+
+/// What is wrong, without the table's name.
+type Result<T, E = String> = std::result::Result<T, E>;
+
+struct Resolver<'c> {
+    create: &'c CreateTable,
+    server: SqlServer,
+    default: &'c dyn Fn(usize) -> Option<Collation>,
+}
+
+impl Resolver<'_> {
+    fn schema(&self, database: &str) -> Result<TableSchema> {
+        let create = self.create;
+        let table_default = self.clause(&create.charset, None)?;
+        let mut columns = Vec::with_capacity(create.columns.len() + 2);
+        for (index, definition) in create.columns.iter().enumerate() {
+            if columns.iter().any(|before: &Column| before.name.as_ref() == Some(&definition.name))
+            {
+                return Err(format!("column `{}` stands there twice", definition.name));
+            }
+            let default = table_default.or_else(|| (self.default)(index));
+            let column = self.column(definition, default).map_err(|message| {
+                format!("column `{}` (line {}): {message}", definition.name, definition.line)
+            })?;
+            columns.push(column);
+        }
+        let row_end = self.add_row_period(&mut columns);
+        let primary_key = self.primary_key(&mut columns, row_end)?;
+        Ok(TableSchema {
+            database: database.into(),
+            table: Arc::clone(&create.table),
+            columns,
+            primary_key,
+        })
+    }
+
+    fn column(&self, definition: &ColumnDefinition, default: Option<Collation>) -> Result<Column> {
+        let ColumnDefinition { data_type, charset, compressed, .. } = definition;
+        let own = self.clause(charset, default)?;
+        let collation = own.or(default);
+        let needed = || {
+            collation.ok_or(
+                "neither the column nor the table names a character set, and the log does not tell it: \
+                 add DEFAULT CHARSET=... after the table's columns",
+            )
+        };
+        let mut column = Column {
+            nullable: !definition.not_null,
+            visible: Some(definition.visible),
+            ..Column::new(Some(Arc::clone(&definition.name)), ColumnType::Tiny)
+        };
+        column.column_type = match data_type {
+            DataType::Plain(column_type) => {
+                if column_type.is_numeric() {
+                    let unsigned = definition.unsigned && *column_type != ColumnType::Year;
+                    column.unsigned = Some(unsigned);
+                }
+                column_type.clone()
+            }
+            DataType::Char { length, varying } => {
+                let collation = needed()?;
+                column.collation = Some(collation);
+                let bytes = length.saturating_mul(collation.charset().max_char_bytes() as u64);
+                let limit = if *varying { u64::from(u16::MAX) } else { MAX_CHAR_BYTES };
+                if bytes > limit {
+                    return Err(format!("{bytes} bytes are more than {limit}"));
+                }
+                let max_bytes = bytes as u16;
+                match (varying, compressed) {
+                    (false, _) => ColumnType::Char { max_bytes },
+                    (true, false) => ColumnType::VarChar { max_bytes },
+                    // A byte that says how it is compressed stands before it.
+                    (true, true) => {
+                        ColumnType::VarCharCompressed { max_bytes: max_bytes.saturating_add(1) }
+                    }
+                }
+            }
+            DataType::Text { length_bytes, length } => {
+                let collation = needed()?;
+                column.collation = Some(collation);
+                let bytes = length.saturating_mul(collation.charset().max_char_bytes() as u64);
+                let length_bytes = match (length_bytes, bytes) {
+                    (1.., _) => *length_bytes,
+                    (_, ..0x100) => 1,
+                    (_, ..0x1_0000) => 2,
+                    (_, ..0x100_0000) => 3,
+                    (_, _) => 4,
+                };
+                match compressed {
+                    false => ColumnType::Blob { length_bytes },
+                    true => ColumnType::BlobCompressed { length_bytes },
+                }
+            }
+            DataType::Enum(members) => {
+                column.collation = collation;
+                column.members = Some(stored_members(members, collation));
+                ColumnType::Enum { bytes: if members.len() < 256 { 1 } else { 2 } }
+            }
+            DataType::Set(members) => {
+                column.collation = collation;
+                column.members = Some(stored_members(members, collation));
+                match members.len() {
+                    ..=8 => ColumnType::Set { bytes: 1 },
+                    9..=16 => ColumnType::Set { bytes: 2 },
+                    17..=24 => ColumnType::Set { bytes: 3 },
+                    25..=32 => ColumnType::Set { bytes: 4 },
+                    33..=64 => ColumnType::Set { bytes: 8 },
+                    _ => return Err("a SET of more than 64 members".into()),
+                }
+            }
+            DataType::Json if self.server.is_mariadb => {
+                column.collation = Charset::Utf8mb4.binary_collation();
+                ColumnType::Blob { length_bytes: 4 }
+            }
+            DataType::Json => ColumnType::Json { length_bytes: 4 },
+            DataType::Geometry(kind) => {
+                column.geometry_type = Some(*kind);
+                // Each server counts other columns among those with a collation.
+                column.collation = self.server.is_mariadb.then_some(Collation::BINARY);
+                ColumnType::Geometry { length_bytes: 4 }
+            }
+            DataType::Vector { dimension } => {
+                let dimension = u16::try_from(*dimension).ok().filter(|d| *d <= MAX_DIMENSION);
+                let dimension =
+                    dimension.ok_or("a VECTOR of more elements than a server allows")?;
+                column.dimension = Some(u32::from(dimension));
+                column.collation = Some(Collation::BINARY);
+                match self.server.is_mariadb {
+                    true => ColumnType::VectorVarBinary { max_bytes: 4 * dimension },
+                    false => ColumnType::Vector { length_bytes: 4 },
+                }
+            }
+            DataType::Uuid | DataType::Inet4 | DataType::Inet6 if !self.server.is_mariadb => {
+                return Err("a type of MariaDB, and the log is MySQL's".into());
+            }
+            DataType::Uuid => ColumnType::Uuid,
+            DataType::Inet4 => ColumnType::Inet4,
+            DataType::Inet6 => ColumnType::Inet6,
+        };
+        Ok(column)
+    }
+
+    /// The collation that a clause stands for; `None` where it says nothing.
+    fn clause(
+        &self,
+        clause: &CharsetClause,
+        default: Option<Collation>,
+    ) -> Result<Option<Collation>> {
+        let SqlServer { is_mariadb, version } = self.server;
+        let inherited = default.map(Collation::charset);
+        if let Some(name) = &clause.collation {
+            let charset = clause.charset.or(inherited);
+            let collation = Collation::from_name(name, charset, is_mariadb)
+                .ok_or_else(|| format!("the collation {name} is not known"))?;
+            return match clause.charset {
+                Some(charset) if charset != collation.charset() => {
+                    Err(format!("the collation {name} is not one of {}", charset.name()))
+                }
+                _ => Ok(Some(collation)),
+            };
+        }
+        Ok(match (clause.charset, clause.binary) {
+            (Some(charset), false) => charset.default_collation(is_mariadb, version),
+            (Some(charset), true) => charset.binary_collation(),
+            (None, true) => inherited.and_then(Charset::binary_collation),
+            (None, false) => None,
+        })
+    }
+
+    /// MariaDB's columns of a table WITH SYSTEM VERSIONING, where the statement does not name them. Gives the index of that
+    /// with the row's end.
+    fn add_row_period(&self, columns: &mut Vec<Column>) -> Option<usize> {
+        let definitions = &self.create.columns;
+        let is_end = |column: &ColumnDefinition| column.row_period == Some(RowPeriod::End);
+        if let Some(index) = definitions.iter().position(is_end) {
+            return Some(index);
+        }
+        if !self.create.versioned && !definitions.iter().any(|column| column.versioned) {
+            return None;
+        }
+        for name in ["row_start", "row_end"] {
+            columns.push(Column {
+                nullable: false,
+                visible: Some(false),
+                ..Column::new(Some(name.into()), ColumnType::Timestamp2 { fsp: 6 })
+            });
+        }
+        columns.len().checked_sub(1)
+    }
+
+    /// The primary key. Where there is none, servers take the first unique key of whole columns that are NOT NULL, and the
+    /// log calls that one primary too.
+    fn primary_key(&self, columns: &mut [Column], row_end: Option<usize>) -> Result<Vec<KeyPart>> {
+        let create = self.create;
+        let inline = create.columns.iter().position(|column| column.primary);
+        let mut parts = match (&create.primary_key, inline) {
+            (Some(key), _) => self.key_parts(key, columns)?,
+            (None, Some(column)) => vec![KeyPart { column, prefix: 0 }],
+            (None, None) => {
+                let mut found = Vec::new();
+                for key in &create.unique_keys {
+                    let parts = match key.parts.contains(&KeyColumn::Expression) {
+                        true => continue,
+                        false => self.key_parts(key, columns)?,
+                    };
+                    let is_handle = parts.iter().all(|part| {
+                        let column = columns.get(part.column);
+                        let is_virtual =
+                            create.columns.get(part.column).is_some_and(|c| c.is_virtual);
+                        part.prefix == 0
+                            && !is_virtual
+                            && column.is_some_and(|column| !column.nullable)
+                    });
+                    let is_long = self.server.is_mariadb && create.is_long(key, columns);
+                    if is_handle && !is_long {
+                        found = parts;
+                        break;
+                    }
+                }
+                found
+            }
+        };
+        for part in &parts {
+            if let Some(column) = columns.get_mut(part.column) {
+                column.nullable = false;
+            }
+        }
+        // MariaDB keeps old rows in the same key.
+        if let Some(column) = row_end.filter(|column| !parts.iter().any(|p| p.column == *column))
+            && !parts.is_empty()
+        {
+            parts.push(KeyPart { column, prefix: 0 });
+        }
+        Ok(parts)
+    }
+
+    fn key_parts(&self, key: &Key, columns: &[Column]) -> Result<Vec<KeyPart>> {
+        let create = self.create;
+        let index = |name: &str| {
+            create.column_index(name).ok_or_else(|| format!("a key names `{name}`, no column"))
+        };
+        let mut parts = Vec::with_capacity(key.parts.len());
+        for part in &key.parts {
+            match part {
+                KeyColumn::Column { name, prefix } => {
+                    let column = index(name)?;
+                    let whole = columns.get(column).and_then(char_length) == Some(*prefix);
+                    let prefix = if whole { 0 } else { u32::try_from(*prefix).unwrap_or(0) };
+                    parts.push(KeyPart { column, prefix });
+                }
+                KeyColumn::Expression => return Err("an expression in the primary key".into()),
+                KeyColumn::Period(name) => {
+                    let period = create.periods.iter().find(|p| p.name.eq_ignore_ascii_case(name));
+                    let period =
+                        period.ok_or_else(|| format!("a key names `{name}`, no period"))?;
+                    for name in [&period.end, &period.start] {
+                        parts.push(KeyPart { column: index(name)?, prefix: 0 });
+                    }
+                }
+            }
+        }
+        Ok(parts)
+    }
+}
+
+/// How many characters a CHAR or VARCHAR holds at most; bytes where it is binary.
+fn char_length(column: &Column) -> Option<u64> {
+    let (ColumnType::Char { max_bytes } | ColumnType::VarChar { max_bytes }) = column.column_type
+    else {
+        return None;
+    };
+    let width = column.collation.map_or(1, |collation| collation.charset().max_char_bytes());
+    Some(u64::from(max_bytes) / width.max(1) as u64)
+}
+
+/// Servers cut the spaces at a member's end, where it is text.
+fn stored_members(members: &[String], collation: Option<Collation>) -> Arc<[Arc<str>]> {
+    let keeps_spaces = collation == Some(Collation::BINARY);
+    let stored = |member: &String| match keeps_spaces {
+        true => Arc::from(member.as_str()),
+        false => Arc::from(member.trim_end_matches(' ')),
+    };
+    members.iter().map(stored).collect()
+}
+
+/// 255 characters of four bytes.
+const MAX_CHAR_BYTES: u64 = 1020;
+
+/// Of both servers.
+const MAX_DIMENSION: u16 = 16_383;

@@ -1,0 +1,324 @@
+//! Structures of many tables, from SQL text, by database and table.
+
+use super::column::CharsetClause;
+use super::create_table::CreateTable;
+use super::cursor::Cursor;
+use super::resolve::SqlServer;
+use super::token::{self, Token};
+use crate::binlog::{FormatDescription, TableMap};
+use crate::charset::{Charset, Collation};
+use crate::error::{Error, Result};
+use crate::schema::{Column, ColumnType, KeyPart, TableSchema};
+use std::collections::BTreeMap;
+
+/// Table structures that were given as SQL text.
+///
+/// A statement that is not understood is kept as its error, which comes out when rows of its table do: a dump of all tables
+/// may be given for a log of a few.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Schemas {
+    tables: BTreeMap<(String, String), Given>,
+    /// What CREATE DATABASE statements say.
+    databases: BTreeMap<String, CharsetClause>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Given {
+    Table(Box<CreateTable>),
+    /// Why it cannot be used.
+    Refused(String),
+}
+
+impl Schemas {
+    /// Whether nothing was given.
+    pub fn is_empty(&self) -> bool {
+        self.tables.is_empty()
+    }
+
+    /// Takes one table's CREATE TABLE statement. Its name in the log is `database`.`table`, whatever the statement calls it.
+    ///
+    /// # Errors
+    /// The text is not one CREATE TABLE statement that is understood.
+    pub fn add_table(&mut self, database: &str, table: &str, text: &str) -> Result<()> {
+        let mut own = Self::default();
+        own.add_statements(text, Some(database))
+            .map_err(|error| error.context(format_args!("the structure of {database}.{table}")))?;
+        let mut given = own.tables.into_values();
+        let (Some(given), None) = (given.next(), given.next()) else {
+            return Err(Error::config(format!(
+                "the structure of {database}.{table} must be one CREATE TABLE statement, as SHOW CREATE TABLE prints it"
+            )));
+        };
+        let mut create = match given {
+            Given::Table(create) => create,
+            Given::Refused(why) => return Err(Error::schema(why)),
+        };
+        create.table = table.into();
+        let key = (database.to_owned(), table.to_owned());
+        if self.tables.insert(key, Given::Table(create)).is_some() {
+            return Err(given_twice(database, table));
+        }
+        Ok(())
+    }
+
+    /// Takes the tables of a dump: CREATE TABLE statements, each with its database's name or after a USE.
+    ///
+    /// # Errors
+    /// There is no CREATE TABLE in the text, one names no database, a table comes twice, or the text breaks off.
+    pub fn add_text(&mut self, text: &str) -> Result<()> {
+        let before = self.tables.len();
+        self.add_statements(text, None)?;
+        match self.tables.len() == before {
+            true => Err(Error::config(
+                "the text of table structures holds no CREATE TABLE statement: give what SHOW CREATE TABLE or \
+                 mysqldump --no-data prints",
+            )),
+            false => Ok(()),
+        }
+    }
+
+    /// The structure of a table as the log tells it, made whole by the one that was given for it; as it is where none was.
+    pub fn complete(
+        &self,
+        log: TableSchema,
+        map: &TableMap<'_>,
+        format: &FormatDescription,
+    ) -> Result<TableSchema> {
+        let key = (log.database.to_string(), log.table.to_string());
+        let create = match self.tables.get(&key) {
+            None => return Ok(log),
+            Some(Given::Table(create)) => create,
+            Some(Given::Refused(why)) => return Err(Error::schema(why)),
+        };
+        let server = SqlServer::from(format);
+        let hidden_key = map.flags & TableMap::GENERATED_INVISIBLE_PRIMARY_KEY != 0
+            && create.columns.len() + 1 == log.columns.len();
+        let first = usize::from(hidden_key);
+        let database_default = match self.databases.get(&key.0) {
+            Some(clause) => server.collation_of(clause),
+            None => None,
+        };
+        let default = |index: usize| {
+            let logged = log.columns.get(index + first).and_then(|column| column.collation);
+            logged.or(database_default)
+        };
+        let mut known = create.table_schema(&log.database, server, &default)?;
+        if hidden_key {
+            prepend_hidden_key(&mut known);
+        }
+        if format.is_mariadb && log.columns.len() > known.columns.len() {
+            let hashes = create.hash_columns(&known);
+            if known.columns.len() + hashes.len() == log.columns.len() {
+                known.columns.extend(hashes);
+            }
+        }
+        log.complete(&known)
+    }
+
+    /// What to give for a table of which the log says too little.
+    pub fn advice(&self, database: &str, table: &str) -> String {
+        let key = (database.to_owned(), table.to_owned());
+        if self.is_empty() || self.tables.contains_key(&key) {
+            return "give the table's CREATE TABLE statement with schemas=".into();
+        }
+        let is_near = |(d, t): &&(String, String)| {
+            d.eq_ignore_ascii_case(database) && t.eq_ignore_ascii_case(table)
+        };
+        match self.tables.keys().find(is_near) {
+            None => {
+                "add its CREATE TABLE statement to schemas=, which is without this table".into()
+            }
+            Some((d, t)) => format!("call {d}.{t} in schemas= by its name in the log"),
+        }
+    }
+
+    /// `alone`: the database of the only table, which may go without one.
+    fn add_statements(&mut self, text: &str, alone: Option<&str>) -> Result<()> {
+        let located = |cursor: Option<&Cursor<'_>>, error: token::SyntaxError| {
+            let line = cursor.map_or(1, |cursor| cursor.line_of(&error));
+            Error::config(format!("line {line} of the table structures: {}", error.message))
+        };
+        let mut cursor = Cursor::new(text).map_err(|error| located(None, error))?;
+        let mut database = alone.map(ToOwned::to_owned);
+        while *cursor.peek() != Token::End {
+            let before = cursor.clone();
+            self.add_statement(&mut cursor, &mut database)
+                .map_err(|error| located(Some(&before), error))??;
+        }
+        Ok(())
+    }
+
+    /// One statement, and its end. The outer error is one of syntax.
+    fn add_statement(
+        &mut self,
+        cursor: &mut Cursor<'_>,
+        database: &mut Option<String>,
+    ) -> token::Result<Result<()>> {
+        if cursor.accept_sign(';')? {
+            return Ok(Ok(()));
+        }
+        if cursor.is("DELIMITER") {
+            let line = cursor.rest_of_line()?;
+            // What stands under another delimiter are programs.
+            if line.split_whitespace().nth(1) != Some(";") {
+                cursor.skip_to_line("DELIMITER")?;
+            }
+            return Ok(Ok(()));
+        }
+        if cursor.is_sign('*') {
+            // The client's \G: *** 1. row ***, Table: name, Create Table: CREATE TABLE ...
+            while !cursor.are(&["CREATE", "TABLE"]) && *cursor.peek() != Token::End {
+                cursor.bump()?;
+            }
+            cursor.accept_all(&["CREATE", "TABLE"])?;
+            cursor.accept_sign(':')?;
+            return Ok(Ok(()));
+        }
+        if cursor.accept("USE")? {
+            *database = Some(cursor.name()?);
+        } else if cursor.accept("CREATE")? {
+            let is_table = [&["TABLE"][..], &["TEMPORARY"], &["OR", "REPLACE", "TABLE"]]
+                .iter()
+                .any(|words| cursor.are(words));
+            if is_table {
+                return self.create_table(cursor, database.as_deref());
+            }
+            if cursor.accept_any(&["DATABASE", "SCHEMA"])? {
+                return self.create_database(cursor).map(Ok);
+            }
+        } else if cursor.accept("DROP")? {
+            if cursor.accept_any(&["TABLE", "TABLES"])? {
+                self.drop_tables(cursor, database.as_deref())?;
+            }
+        } else if cursor.accept_all(&["ALTER", "TABLE"])? {
+            self.alter_table(cursor, database.as_deref())?;
+        } else if cursor.accept_all(&["RENAME", "TABLE"])? {
+            let name = cursor.qualified_name()?;
+            self.refuse(database.as_deref(), name, "it is renamed after its CREATE TABLE");
+        }
+        cursor.skip_statement()?;
+        Ok(Ok(()))
+    }
+
+    fn create_table(
+        &mut self,
+        cursor: &mut Cursor<'_>,
+        database: Option<&str>,
+    ) -> token::Result<Result<()>> {
+        let (name, is_temporary) = CreateTable::parse_head(cursor)?;
+        if is_temporary {
+            cursor.skip_statement()?;
+            return Ok(Ok(()));
+        }
+        let (own, table) = name.clone();
+        let Some(database) = own.as_deref().or(database).map(ToOwned::to_owned) else {
+            return Ok(Err(Error::config(format!(
+                "CREATE TABLE {table} names no database: put USE database; before it, or give a dict of \
+                 'database.table' to CREATE TABLE text"
+            ))));
+        };
+        let given = match CreateTable::parse_body(cursor, name) {
+            Ok(create) => Given::Table(Box::new(create)),
+            Err(error) => {
+                let line = cursor.line_of(&error);
+                let why = &error.message;
+                cursor.skip_statement()?;
+                Given::Refused(format!("CREATE TABLE {database}.{table}, line {line}: {why}"))
+            }
+        };
+        cursor.accept_sign(';')?;
+        let key = (database, table);
+        if self.tables.contains_key(&key) {
+            return Ok(Err(given_twice(&key.0, &key.1)));
+        }
+        self.tables.insert(key, given);
+        Ok(Ok(()))
+    }
+
+    fn create_database(&mut self, cursor: &mut Cursor<'_>) -> token::Result<()> {
+        cursor.accept_all(&["IF", "NOT", "EXISTS"])?;
+        let name = cursor.name()?;
+        let mut clause = CharsetClause::default();
+        while !matches!(cursor.peek(), Token::End | Token::Sign(';')) {
+            if !clause.named(cursor)? {
+                cursor.bump()?;
+            }
+        }
+        self.databases.insert(name, clause);
+        Ok(())
+    }
+
+    fn drop_tables(
+        &mut self,
+        cursor: &mut Cursor<'_>,
+        database: Option<&str>,
+    ) -> token::Result<()> {
+        cursor.accept_all(&["IF", "EXISTS"])?;
+        loop {
+            let (own, table) = cursor.qualified_name()?;
+            if let Some(database) = own.as_deref().or(database) {
+                self.tables.remove(&(database.to_owned(), table));
+            }
+            if !cursor.accept_sign(',')? {
+                return Ok(());
+            }
+        }
+    }
+
+    fn alter_table(
+        &mut self,
+        cursor: &mut Cursor<'_>,
+        database: Option<&str>,
+    ) -> token::Result<()> {
+        cursor.accept_all(&["IF", "EXISTS"])?;
+        let name = cursor.qualified_name()?;
+        if !cursor.are(&["DISABLE", "KEYS"]) && !cursor.are(&["ENABLE", "KEYS"]) {
+            self.refuse(
+                database,
+                name,
+                "an ALTER TABLE follows its CREATE TABLE, and is not applied: give what SHOW CREATE TABLE prints",
+            );
+        }
+        Ok(())
+    }
+
+    fn refuse(
+        &mut self,
+        database: Option<&str>,
+        (own, table): (Option<String>, String),
+        why: &str,
+    ) {
+        let Some(database) = own.as_deref().or(database) else { return };
+        if let Some(given) = self.tables.get_mut(&(database.to_owned(), table.clone())) {
+            *given = Given::Refused(format!("the structure of {database}.{table}: {why}"));
+        }
+    }
+}
+
+impl SqlServer {
+    /// The collation that a database's clause stands for.
+    fn collation_of(self, clause: &CharsetClause) -> Option<Collation> {
+        match (&clause.collation, clause.charset) {
+            (Some(name), charset) => Collation::from_name(name, charset, self.is_mariadb),
+            (None, charset) => {
+                charset.and_then(|c: Charset| c.default_collation(self.is_mariadb, self.version))
+            }
+        }
+    }
+}
+
+/// MySQL's `sql_generate_invisible_primary_key`: dumps may leave the column out.
+fn prepend_hidden_key(known: &mut TableSchema) {
+    let column = Column {
+        nullable: false,
+        unsigned: Some(true),
+        visible: Some(false),
+        ..Column::new(Some("my_row_id".into()), ColumnType::LongLong)
+    };
+    known.columns.insert(0, column);
+    known.primary_key = vec![KeyPart { column: 0, prefix: 0 }];
+}
+
+fn given_twice(database: &str, table: &str) -> Error {
+    Error::config(format!("the structure of {database}.{table} is given twice"))
+}

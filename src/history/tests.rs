@@ -1,0 +1,376 @@
+//! One test a construct; live servers confirm the rest (tests/server/test_schemas.py).
+
+use super::*;
+use crate::charset::Collation;
+use crate::error::ErrorKind;
+use crate::schema::{ColumnType as T, TableSchema};
+
+const MYSQL: SqlServer = SqlServer { is_mariadb: false, version: (9, 7, 0) };
+const MARIADB: SqlServer = SqlServer { is_mariadb: true, version: (11, 8, 9) };
+
+fn create(text: &str) -> CreateTable {
+    let mut cursor = cursor::Cursor::new(text).unwrap();
+    cursor.expect("CREATE").unwrap();
+    let (name, _) = CreateTable::parse_head(&mut cursor).unwrap();
+    CreateTable::parse_body(&mut cursor, name).unwrap_or_else(|e| panic!("{}", e.message))
+}
+
+fn schema(text: &str, server: SqlServer) -> TableSchema {
+    create(text).table_schema("shop", server, &|_| None).unwrap()
+}
+
+/// The only column of a table in latin1.
+fn column(definition: &str, server: SqlServer) -> crate::schema::Column {
+    let text = format!("CREATE TABLE t (c {definition}) DEFAULT CHARSET=latin1");
+    schema(&text, server).columns.pop().unwrap()
+}
+
+fn refusal(text: &str) -> String {
+    let mut schemas = Schemas::default();
+    let error = schemas.add_table("shop", "t", text).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Schema | ErrorKind::Config), "{error}");
+    error.to_string()
+}
+
+#[test]
+fn every_type_and_its_other_names() {
+    let char = |max_bytes| T::Char { max_bytes };
+    let varchar = |max_bytes| T::VarChar { max_bytes };
+    let blob = |length_bytes| T::Blob { length_bytes };
+    let decimal = |precision, scale| T::Decimal { precision, scale };
+    for (names, column_type) in [
+        ("tinyint|TINYINT(1)|int1|bool|BOOLEAN", T::Tiny),
+        ("smallint(6)|int2", T::Short),
+        ("mediumint|int3|middleint", T::Int24),
+        ("int|integer(11)|int4|int signed", T::Long),
+        ("bigint|int8", T::LongLong),
+        ("float|float4|float(24)|float(7,3)|float(0)", T::Float),
+        ("double|float8|real|double precision|float(25)|float(53)|double(5,2)", T::Double),
+        ("decimal|dec|numeric(10)|fixed(10,0)|decimal(0)", decimal(10, 0)),
+        ("decimal(65,30)", decimal(65, 30)),
+        ("bit|bit(1)|bit(0)", T::Bit { bits: 1 }),
+        ("bit(64)", T::Bit { bits: 64 }),
+        ("year|year(4)", T::Year),
+        ("date", T::Date),
+        ("time(6)", T::Time2 { fsp: 6 }),
+        ("datetime|datetime(0)", T::DateTime2 { fsp: 0 }),
+        ("timestamp(3) NULL", T::Timestamp2 { fsp: 3 }),
+        ("char|character|char(1)|char byte|binary", char(1)),
+        ("char(10)|character(10) character set ascii|binary(10)|char(10) charset binary", char(10)),
+        ("nchar(10)|national char(10)|char(10) charset utf8|national character(10)", char(30)),
+        ("char(255) charset utf8mb4", char(1020)),
+        ("varchar(20)|character varying(20)|char varying(20)|varcharacter(20)", varchar(20)),
+        ("varbinary(20)|varchar(20) byte|varchar(20) character set binary", varchar(20)),
+        ("nvarchar(5)|nchar varchar(5)|nchar varying(5)|national varchar(5)", varchar(15)),
+        ("national char varying(5)|national varcharacter(5)", varchar(15)),
+        ("tinytext|tinyblob|text(255)|blob(10)|text(63) charset utf8mb4", blob(1)),
+        ("text|blob|text(256)|text(64) charset utf8mb4|text byte", blob(2)),
+        ("mediumtext|mediumblob|long|long varchar|long varbinary|long char varying", blob(3)),
+        ("blob(70000)|text(20000) charset utf8mb4", blob(3)),
+        ("longtext|longblob|blob(20000000)", blob(4)),
+        ("enum('a')", T::Enum { bytes: 1 }),
+        ("set('a','b')", T::Set { bytes: 1 }),
+        ("geometry|point|geomcollection|multipolygon SRID 4326", T::Geometry { length_bytes: 4 }),
+    ] {
+        for name in names.split('|') {
+            assert_eq!(column(name, MYSQL).column_type, column_type, "{name}");
+            assert_eq!(column(name, MARIADB).column_type, column_type, "{name}");
+        }
+    }
+}
+
+#[test]
+fn servers_make_different_things_of_one_type() {
+    assert_eq!(column("json", MYSQL).column_type, T::Json { length_bytes: 4 });
+    let json = column("json", MARIADB);
+    assert_eq!(
+        (json.column_type, json.collation),
+        (T::Blob { length_bytes: 4 }, Some(Collation(46)))
+    );
+    assert_eq!(column("vector", MYSQL).dimension, Some(2048));
+    assert_eq!(column("vector(3)", MYSQL).column_type, T::Vector { length_bytes: 4 });
+    assert_eq!(column("vector(3)", MARIADB).column_type, T::VectorVarBinary { max_bytes: 12 });
+    assert_eq!(column("uuid", MARIADB).column_type, T::Uuid);
+    let error =
+        create("CREATE TABLE t (c uuid)").table_schema("shop", MYSQL, &|_| None).unwrap_err();
+    assert!(
+        error.to_string().contains("CREATE TABLE shop.t: column `c` (line 1): a type of MariaDB")
+    );
+    let compressed = |sql| column(sql, MARIADB).column_type;
+    assert_eq!(
+        compressed("varchar(20) /*M!100301 COMPRESSED*/ DEFAULT NULL"),
+        T::VarCharCompressed { max_bytes: 21 }
+    );
+    assert_eq!(compressed("text compressed=zlib"), T::BlobCompressed { length_bytes: 2 });
+}
+
+#[test]
+fn signs_nulls_and_visibility() {
+    let told = |sql| {
+        let c = column(sql, MYSQL);
+        (c.unsigned, c.nullable, c.visible)
+    };
+    assert_eq!(told("int"), (Some(false), true, Some(true)));
+    assert_eq!(told("int unsigned NOT NULL"), (Some(true), false, Some(true)));
+    assert_eq!(told("int(5) zerofill NULL"), (Some(true), true, Some(true)));
+    assert_eq!(told("decimal(5,2) unsigned"), (Some(true), true, Some(true)));
+    assert_eq!(told("year"), (Some(false), true, Some(true)));
+    assert_eq!(told("date"), (None, true, Some(true)));
+    assert_eq!(told("serial"), (Some(true), false, Some(true)));
+    assert_eq!(told("int auto_increment key"), (Some(false), false, Some(true)));
+    assert_eq!(told("int /*!80023 INVISIBLE */"), (Some(false), true, Some(false)));
+}
+
+#[test]
+fn attributes_are_understood() {
+    for attributes in [
+        "DEFAULT NULL",
+        "DEFAULT '0' NOT NULL COMMENT 'it''s, \\'so)'",
+        "DEFAULT -1.5e-3 NOT NULL",
+        "DEFAULT (uuid()) NOT NULL",
+        "DEFAULT uuid() COMMENT \"a\"",
+        "DEFAULT _utf8mb4'a' UNIQUE KEY",
+        "DEFAULT _latin1 X'41'",
+        "DEFAULT nextval(`shop`.`s`) NOT NULL",
+        "DEFAULT NEXT VALUE FOR shop.s",
+        "DEFAULT CURRENT_TIMESTAMP(6) ON UPDATE CURRENT_TIMESTAMP(6)",
+        "DEFAULT (1) + 2 * pow(3,4) CHECK (c > 0)",
+        "DEFAULT CASE WHEN 1 THEN 2 ELSE CASE 1 WHEN 1 THEN 3 END END NOT NULL",
+        "NOT NULL DEFAULT b'101'",
+        "GENERATED ALWAYS AS ((`a` + `b`)) STORED NOT NULL",
+        "AS (concat(a,')')) VIRTUAL INVISIBLE",
+        "AS (a) PERSISTENT",
+        "CHECK (json_valid(`c`)) NOT ENFORCED",
+        "CONSTRAINT `x` CHECK (c <> 1) ENFORCED",
+        "CONSTRAINT CHECK (c <> 1)",
+        "REFERENCES shop.other (id) MATCH FULL ON DELETE SET NULL ON UPDATE NO ACTION",
+        "REFERENCES other ON DELETE CASCADE",
+        "COLUMN_FORMAT COMPRESSED WITH COMPRESSION_DICTIONARY d STORAGE DISK",
+        "ENGINE_ATTRIBUTE='{\"a\": 1}' SECONDARY_ENGINE_ATTRIBUTE = '{}' NOT SECONDARY",
+        "WITHOUT SYSTEM VERSIONING",
+        "REF_SYSTEM_ID=4326 ENCRYPTED=YES",
+        "COLLATE binary",
+        "NOT NULL SERIAL DEFAULT VALUE",
+    ] {
+        let table = create(&format!("CREATE TABLE t (c int {attributes}, d int)"));
+        assert_eq!(table.columns.len(), 2, "{attributes}");
+    }
+}
+
+#[test]
+fn character_sets_come_from_the_column_the_table_or_the_caller() {
+    let collation = |definition: &str, tail: &str, server, default: Option<u32>| {
+        create(&format!("CREATE TABLE t (c {definition}) {tail}"))
+            .table_schema("shop", server, &|_| default.map(Collation))
+            .map(|schema| schema.columns[0].collation.map(|collation| collation.0))
+    };
+    for (definition, tail, mysql, mariadb) in [
+        ("text", "DEFAULT CHARSET=utf8mb4", 255, 2304),
+        ("text", "CHARACTER SET utf8mb4 COLLATE=utf8mb4_bin", 46, 46),
+        ("text", "COLLATE 'latin1_bin'", 47, 47),
+        ("text charset utf8mb4", "DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin", 255, 2304),
+        ("text collate utf8mb4_bin", "DEFAULT CHARSET=latin1", 46, 46),
+        ("text binary", "DEFAULT CHARSET=latin1", 47, 47),
+        ("text ascii binary", "", 47, 47),
+        ("char(3) unicode", "", 35, 2560),
+        ("text", "", 8, 8),
+        ("blob", "DEFAULT CHARSET=latin1", 63, 63),
+        ("enum('a') charset latin1", "", 8, 8),
+        ("nchar(3) binary", "", 83, 83),
+        ("text", "/*!50100 DEFAULT CHARSET=ascii */", 11, 11),
+    ] {
+        assert_eq!(
+            collation(definition, tail, MYSQL, Some(8)).unwrap(),
+            Some(mysql),
+            "{definition}"
+        );
+        assert_eq!(
+            collation(definition, tail, MARIADB, Some(8)).unwrap(),
+            Some(mariadb),
+            "{definition}"
+        );
+    }
+    assert_eq!(collation("text collate uca1400_as_cs", "", MARIADB, Some(45)).unwrap(), Some(2307));
+    for (definition, tail) in [
+        ("text", ""),
+        ("text collate klingon_ci", ""),
+        ("text charset latin1 collate utf8mb4_bin", ""),
+        ("text", "COLLATE=klingon_ci"),
+    ] {
+        assert!(collation(definition, tail, MYSQL, None).is_err(), "{definition} {tail}");
+    }
+    // where the log tells it
+    let error = collation("text", "", MYSQL, None).unwrap_err().to_string();
+    assert!(error.contains("DEFAULT CHARSET"), "{error}");
+}
+
+#[test]
+fn members() {
+    let of = |sql| {
+        let members = column(sql, MYSQL).members.unwrap();
+        members.iter().map(|m| m.to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        of("enum('a', 'it''s', \"b\\\"\", 'c\\nd', 'e  ', x'41')"),
+        ["a", "it's", "b\"", "c\nd", "e", "A"]
+    );
+    assert_eq!(of("set('a b','',0x42) charset binary"), ["a b", "", "B"]);
+    let many = |kind: &str, count: usize| {
+        let members: Vec<_> = (0..count).map(|number| format!("'{number}'")).collect();
+        column(&format!("{kind}({})", members.join(",")), MYSQL).column_type
+    };
+    assert_eq!(many("enum", 255), T::Enum { bytes: 1 });
+    assert_eq!(many("enum", 256), T::Enum { bytes: 2 });
+    for (count, bytes) in [(8, 1), (9, 2), (17, 3), (25, 4), (33, 8), (64, 8)] {
+        assert_eq!(many("set", count), T::Set { bytes });
+    }
+}
+
+#[test]
+fn keys() {
+    let key = |elements: &str, server| {
+        let table = schema(&format!("CREATE TABLE t ({elements}) charset latin1"), server);
+        let parts = table.primary_key.iter().map(|part| (part.column, part.prefix));
+        parts.collect::<Vec<_>>()
+    };
+    for (elements, parts) in [
+        ("a int primary key, b int", &[(0, 0)][..]),
+        ("a int, b int key", &[(1, 0)]),
+        ("a int, b varchar(9), primary key (b(3), a)", &[(1, 3), (0, 0)]),
+        (
+            "a int, b varchar(9), constraint x primary key using btree (`B`(9) desc) comment 'k'",
+            &[(1, 0)],
+        ),
+        ("a int not null, b int, unique (b), unique key k (a) using btree", &[(0, 0)]),
+        ("a int not null, b int not null unique, unique (a)", &[(1, 0)]),
+        ("a varchar(9) not null, unique (a(3))", &[]),
+        ("a int not null, b int, unique (a, b)", &[]),
+        ("a int not null, unique ((a + 1))", &[]),
+        ("a int as (1) virtual not null, unique (a)", &[]),
+        ("a int, key (a), index i (a), fulltext key (a), spatial index (a), check (a > 1)", &[]),
+        (
+            "a int, constraint foreign key f (a) references x (y) on delete cascade, unique i (a)",
+            &[],
+        ),
+        ("period int, vector int, primary key (vector, period)", &[(1, 0), (0, 0)]),
+    ] {
+        assert_eq!(key(elements, MYSQL), parts, "{elements}");
+    }
+    assert!(!schema("CREATE TABLE t (a int, primary key (a))", MYSQL).columns[0].nullable);
+    let period =
+        "id int, s date, e date, period for p (s, e), primary key (id, p without overlaps)";
+    assert_eq!(key(period, MARIADB), [(0, 0), (2, 0), (1, 0)]);
+    assert!(refusal("CREATE TABLE t (a int").contains("line 1"));
+}
+
+#[test]
+fn columns_that_mariadb_adds() {
+    let names = |schema: &TableSchema| -> Vec<String> {
+        schema.columns.iter().map(|column| column.name.as_ref().unwrap().to_string()).collect()
+    };
+    let versioned = schema(
+        "CREATE TABLE t (a int primary key) ENGINE=InnoDB WITH SYSTEM VERSIONING PARTITION BY SYSTEM_TIME (PARTITION p CURRENT)",
+        MARIADB,
+    );
+    assert_eq!(names(&versioned), ["a", "row_start", "row_end"]);
+    assert_eq!(versioned.primary_key.len(), 2);
+    let own = schema(
+        "CREATE TABLE t (a int, s timestamp(6) generated always as row start invisible, \
+         e timestamp(6) as row end, period for system_time (s, e)) with system versioning",
+        MARIADB,
+    );
+    assert_eq!(names(&own), ["a", "s", "e"]);
+    let create = create(
+        "CREATE TABLE t (a text, b int, unique (a), unique (b) using hash, unique (b)) charset latin1",
+    );
+    let schema = create.table_schema("shop", MARIADB, &|_| None).unwrap();
+    assert_eq!(create.hash_columns(&schema).len(), 2);
+}
+
+#[test]
+fn what_is_not_understood_is_an_error_with_its_place() {
+    for (text, place) in [
+        (
+            "CREATE TABLE t (a int,\n b klingon)",
+            "line 2: a data type that is not known near `klingon`",
+        ),
+        ("CREATE TABLE t (a int\n wobbly)", "line 2: an attribute that is not known near `wobbly`"),
+        ("CREATE TABLE t LIKE u", "LIKE"),
+        ("CREATE TABLE t (LIKE u)", "no columns"),
+        ("CREATE TABLE t (a int) AS SELECT 1 AS b", "SELECT"),
+        ("CREATE TABLE t SELECT 1", "`(` is missing"),
+        ("CREATE TABLE t (a int, a int", "`)` is missing"),
+        ("CREATE TABLE t ()", "a name is missing"),
+        ("CREATE TABLE t (a bit(65))", "64 bits"),
+        ("CREATE TABLE t (a decimal(66,0))", "DECIMAL"),
+        ("CREATE TABLE t (a varchar)", "length"),
+        ("CREATE TABLE t (a time(7))", "6 digits"),
+        ("CREATE TABLE t (a int charset klingon)", "character set"),
+        ("CREATE TABLE t (a int) CREATE TABLE u (b int)", "one CREATE TABLE"),
+        ("", "one CREATE TABLE"),
+        ("SELECT 'a", "without its end"),
+        ("CREATE TABLE t (a int); ALTER TABLE t ADD b int", "ALTER TABLE"),
+    ] {
+        let message = refusal(text);
+        assert!(message.contains(place), "{text}: {message}");
+    }
+}
+
+#[test]
+fn a_string_never_stands_in_an_error() {
+    let message = refusal("CREATE TABLE t (a int 'secret')");
+    assert!(message.contains("a string") && !message.contains("secret"), "{message}");
+}
+
+#[test]
+fn a_dump_of_databases() {
+    let dump = "-- MySQL dump\n/*!40101 SET NAMES utf8mb4 */;\n/*M!999999\\- enable the sandbox mode */ \n\
+        CREATE DATABASE /*!32312 IF NOT EXISTS*/ `shop` /*!40100 DEFAULT CHARACTER SET latin1 */;\n\
+        USE `shop`;\nDROP TABLE IF EXISTS `a`;\n\
+        CREATE TABLE `a` (\n  `id` int NOT NULL,\n  `note` varchar(20)\n) ENGINE=InnoDB;\n\
+        INSERT INTO `a` VALUES (1,'CREATE TABLE x (;');\n\
+        /*!50001 DROP VIEW IF EXISTS `v`*/;\n/*!50001 CREATE VIEW `v` AS SELECT 1 AS `x`*/;\n\
+        CREATE TEMPORARY TABLE tmp (a int);\n\
+        DELIMITER ;;\n/*!50003 CREATE TRIGGER t BEFORE INSERT ON a FOR EACH ROW BEGIN SET @a = 'it;; ''s'; END */;;\n\
+        DELIMITER ;\nALTER TABLE a DISABLE KEYS;\n\
+        use other;\ncreate table odd select 1;\ncreate or replace table `b``c` (x int)\n\
+        create table if not exists shop.d (y int); RENAME TABLE shop.d TO shop.e;\n";
+    let mut schemas = Schemas::default();
+    schemas.add_text(dump).unwrap();
+    assert!(schemas.advice("shop", "a").contains("schemas="));
+    assert!(schemas.advice("SHOP", "A").contains("shop.a"));
+    assert!(schemas.advice("shop", "zzz").contains("without this table"));
+    let shown = format!("{schemas:?}");
+    for (table, is_there) in [("\"b`c\"", true), ("\"tmp\"", false), ("\"odd\"", true)] {
+        assert_eq!(shown.contains(table), is_there, "{table}");
+    }
+    assert!(schemas.add_text("USE shop; CREATE TABLE a (x int)").is_err(), "twice");
+    assert!(schemas.add_text("SELECT 1;").is_err());
+    assert!(schemas.add_text("CREATE TABLE lonely (x int)").is_err());
+}
+
+#[test]
+fn what_the_client_prints_for_g() {
+    let mut schemas = Schemas::default();
+    let text = "use shop;\n*************************** 1. row ***************************\n       Table: a\n\
+        Create Table: CREATE TABLE `a` (\n  `id` int\n) ENGINE=InnoDB\n\
+        *************************** 1. row ***************************\n       Table: b\n\
+        Create Table: CREATE TABLE `b` (\n  `id` int\n) ENGINE=InnoDB\n1 row in set (0.00 sec)\n";
+    schemas.add_text(text).unwrap();
+    let shown = format!("{schemas:?}");
+    assert!(
+        shown.contains("(\"shop\", \"a\"): Table") && shown.contains("(\"shop\", \"b\"): Table")
+    );
+}
+
+#[test]
+fn no_text_panics() {
+    let text = "CREATE TABLE `a` (b int(3) DEFAULT 'x' COMMENT \"y\", /*!1 c */ enum('a',x'41'), \
+        PRIMARY KEY (b(3))) DEFAULT CHARSET=latin1 PARTITION BY x (y); USE z; DELIMITER ;;\nx";
+    for (at, _) in text.char_indices() {
+        let mut schemas = Schemas::default();
+        let _ = schemas.add_text(&text[..at]);
+        let _ = schemas.add_text(&text[at..]);
+        let _ = schemas.add_text(&format!("{}é{}", &text[..at], &text[at + 1..]));
+    }
+}

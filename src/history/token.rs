@@ -1,0 +1,341 @@
+//! SQL text as tokens: names, words, literals, signs.
+//!
+//! Comments are passed over, but for versioned ones (`/*!80023 INVISIBLE */`, MariaDB's `/*M!100301 COMPRESSED*/`): the
+//! server that wrote them into a statement reads them as code, so they are code here.
+//!
+//! <https://dev.mysql.com/doc/refman/9.7/en/language-structure.html>
+
+use std::borrow::Cow;
+
+/// A token.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Token<'t> {
+    /// A keyword or a name without quotes.
+    Word(&'t str),
+    /// A name in backticks.
+    Quoted(Cow<'t, str>),
+    /// A string in single quotes.
+    Text(Cow<'t, str>),
+    /// A string in double quotes, or a name under `ANSI_QUOTES`.
+    DoubleQuoted(Cow<'t, str>),
+    /// `x'41'`, `0x41`, `b'1000001'`, `0b1000001`.
+    Bytes(Vec<u8>),
+    /// Digits, with a fraction and an exponent where they follow.
+    Number(&'t str),
+    /// Any other character.
+    Sign(char),
+    /// The end of the text.
+    End,
+}
+
+impl Token<'_> {
+    /// The token in a message; of strings only that they are one, for nobody knows what they hold.
+    pub(super) fn label(&self) -> String {
+        match self {
+            Self::Word(word) | Self::Number(word) => format!("`{word}`"),
+            Self::Quoted(name) => format!("`{name}`"),
+            Self::Text(_) | Self::DoubleQuoted(_) | Self::Bytes(_) => "a string".into(),
+            Self::Sign(sign) => format!("`{sign}`"),
+            Self::End => "the end".into(),
+        }
+    }
+}
+
+/// What is wrong with the text, and where: a byte offset.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct SyntaxError {
+    pub(super) message: String,
+    pub(super) at: usize,
+}
+
+pub(super) type Result<T> = std::result::Result<T, SyntaxError>;
+
+/// Cuts text into tokens.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Lexer<'t> {
+    text: &'t str,
+    at: usize,
+    /// Inside a versioned comment, whose end is no token either.
+    versioned: bool,
+    /// After the point of `shop.2020`, digits begin a name.
+    after_point: bool,
+}
+
+impl<'t> Lexer<'t> {
+    pub(super) fn new(text: &'t str) -> Self {
+        Self { text, at: 0, versioned: false, after_point: false }
+    }
+
+    /// The next token and where it begins.
+    pub(super) fn next_token(&mut self) -> Result<(usize, Token<'t>)> {
+        self.skip_space()?;
+        let start = self.at;
+        let after_point = std::mem::take(&mut self.after_point);
+        let Some(first) = self.rest().chars().next() else { return Ok((start, Token::End)) };
+        let token = match first {
+            '`' => Token::Quoted(self.quoted('`', false)?),
+            '\'' => Token::Text(self.quoted('\'', true)?),
+            '"' => Token::DoubleQuoted(self.quoted('"', true)?),
+            'x' | 'X' if self.rest().get(1..2) == Some("'") => self.bits_in_quotes(16)?,
+            'b' | 'B' if self.rest().get(1..2) == Some("'") => self.bits_in_quotes(2)?,
+            'n' | 'N' if self.rest().get(1..2) == Some("'") => {
+                self.at += 1;
+                Token::Text(self.quoted('\'', true)?)
+            }
+            _ if first.is_ascii_digit() && !after_point => self.number(),
+            _ if is_word(first) => Token::Word(self.take_while(is_word)),
+            _ => {
+                self.at += first.len_utf8();
+                self.after_point = first == '.';
+                Token::Sign(first)
+            }
+        };
+        Ok((start, token))
+    }
+
+    /// What has not been read.
+    pub(super) fn rest(&self) -> &'t str {
+        self.text.get(self.at..).unwrap_or_default()
+    }
+
+    /// Goes on at byte `at`, a boundary of characters outside quotes and comments.
+    pub(super) fn seek(&mut self, at: usize) {
+        self.at = at;
+    }
+
+    /// The line that byte `at` is in, from 1.
+    pub(super) fn line(&self, at: usize) -> usize {
+        1 + self.text.bytes().take(at).filter(|byte| *byte == b'\n').count()
+    }
+
+    fn skip_space(&mut self) -> Result<()> {
+        loop {
+            let rest = self.rest();
+            let trimmed = rest.trim_start_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
+            self.at += rest.len() - trimmed.len();
+            let is_dashes = |rest: &str| {
+                let after = rest.strip_prefix("--").map(|rest| rest.chars().next());
+                after.is_some_and(|next| next.is_none_or(|c| c.is_whitespace() || c.is_control()))
+            };
+            if trimmed.starts_with('#') || is_dashes(trimmed) {
+                self.at += trimmed.find('\n').unwrap_or(trimmed.len());
+            } else if self.versioned && trimmed.starts_with("*/") {
+                self.versioned = false;
+                self.at += 2;
+            } else if trimmed.starts_with("/*") {
+                self.skip_comment(trimmed)?;
+            } else {
+                return Ok(());
+            }
+        }
+    }
+
+    fn skip_comment(&mut self, comment: &str) -> Result<()> {
+        let code = comment.strip_prefix("/*!").or_else(|| comment.strip_prefix("/*M!"));
+        if let Some(code) = code {
+            let digits = code.bytes().take(6).take_while(u8::is_ascii_digit).count();
+            let version = code.get(..digits).and_then(|digits| digits.parse().ok()).unwrap_or(0);
+            if !NEVER.contains(&version) {
+                self.versioned = true;
+                self.at += comment.len() - code.len() + digits;
+                return Ok(());
+            }
+        }
+        let end = comment.get(2..).and_then(|inside| inside.find("*/"));
+        let Some(end) = end else {
+            return Err(SyntaxError { message: "a comment without its end".into(), at: self.at });
+        };
+        self.at += end + 4;
+        Ok(())
+    }
+
+    fn take_while(&mut self, accepts: impl Fn(char) -> bool) -> &'t str {
+        let rest = self.rest();
+        let taken = rest.get(..rest.find(|c| !accepts(c)).unwrap_or(rest.len())).unwrap_or("");
+        self.at += taken.len();
+        taken
+    }
+
+    /// Digits, or a name that begins with some.
+    fn number(&mut self) -> Token<'t> {
+        let start = self.at;
+        let word = self.take_while(is_word);
+        if !word.bytes().all(|byte| byte.is_ascii_digit()) {
+            let bits = |prefix: &str, base| {
+                word.strip_prefix(prefix).filter(|d| !d.is_empty()).and_then(|d| bits(d, base))
+            };
+            if let Some(bytes) = bits("0x", 16).or_else(|| bits("0b", 2)) {
+                return Token::Bytes(bytes);
+            }
+            return match word.strip_suffix(['e', 'E']) {
+                Some(digits) if digits.bytes().all(|b| b.is_ascii_digit()) => {
+                    self.exponent();
+                    Token::Number(self.text.get(start..self.at).unwrap_or(word))
+                }
+                _ => Token::Word(word),
+            };
+        }
+        let rest = self.rest();
+        if let Some(fraction) = rest.strip_prefix('.')
+            && !fraction
+                .starts_with(|c: char| is_word(c) && !c.is_ascii_digit() && !"eE".contains(c))
+        {
+            self.at += 1;
+            self.take_while(is_word);
+            let taken = self.text.get(start..self.at).unwrap_or_default();
+            if taken.ends_with(['e', 'E']) {
+                self.exponent();
+            }
+        }
+        Token::Number(self.text.get(start..self.at).unwrap_or(word))
+    }
+
+    /// `+3` of `1.5e+3`.
+    fn exponent(&mut self) {
+        if self.rest().starts_with(['+', '-']) {
+            self.at += 1;
+            self.take_while(is_word);
+        }
+    }
+
+    /// What stands between two `quote`s; a doubled one stands for itself, and so, in strings, does one after a backslash.
+    fn quoted(&mut self, quote: char, escapes: bool) -> Result<Cow<'t, str>> {
+        let start = self.at + quote.len_utf8();
+        let inside = self.text.get(start..).unwrap_or_default();
+        let mut text = String::new();
+        // What of `inside` is in `text` already.
+        let mut copied = 0;
+        let mut chars = inside.char_indices().peekable();
+        while let Some((at, c)) = chars.next() {
+            if c == '\\' && escapes {
+                text.push_str(inside.get(copied..at).unwrap_or_default());
+                let Some((at, escaped)) = chars.next() else { break };
+                match escaped {
+                    '0' => text.push('\0'),
+                    'b' => text.push('\u{8}'),
+                    'n' => text.push('\n'),
+                    'r' => text.push('\r'),
+                    't' => text.push('\t'),
+                    'Z' => text.push('\u{1a}'),
+                    // These stay two characters, for patterns.
+                    '%' | '_' => text.extend(['\\', escaped]),
+                    other => text.push(other),
+                }
+                copied = at + escaped.len_utf8();
+            } else if c == quote {
+                text.push_str(inside.get(copied..at).unwrap_or_default());
+                if chars.next_if(|(_, next)| *next == quote).is_some() {
+                    text.push(quote);
+                    copied = at + 2 * quote.len_utf8();
+                    continue;
+                }
+                self.at = start + at + quote.len_utf8();
+                let plain = inside.get(..at).filter(|plain| *plain == text);
+                return Ok(plain.map_or(Cow::Owned(text), Cow::Borrowed));
+            }
+        }
+        Err(SyntaxError { message: format!("a {quote} without its end"), at: self.at })
+    }
+
+    fn bits_in_quotes(&mut self, base: u32) -> Result<Token<'t>> {
+        let start = self.at;
+        self.at += 1;
+        let digits = self.quoted('\'', false)?;
+        bits(&digits, base).map(Token::Bytes).ok_or_else(|| SyntaxError {
+            message: "a hexadecimal or bit literal with other digits".into(),
+            at: start,
+        })
+    }
+}
+
+/// Digits of base 16 or 2 as bytes, the last digit last.
+fn bits(digits: &str, base: u32) -> Option<Vec<u8>> {
+    let digits: Vec<u8> =
+        digits.chars().map(|c| c.to_digit(base).map(|digit| digit as u8)).collect::<Option<_>>()?;
+    let (width, shift) = if base == 16 { (2, 4) } else { (8, 1) };
+    Some(
+        digits
+            .rchunks(width)
+            .rev()
+            .map(|byte| byte.iter().fold(0, |b, d| b << shift | d))
+            .collect(),
+    )
+}
+
+fn is_word(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_' || c == '$' || c >= '\u{80}' && !c.is_whitespace()
+}
+
+/// Versions of comments that no server ever reads as code: `mariadb-dump`'s first line has one.
+const NEVER: [u32; 2] = [99_999, 999_999];
+
+#[cfg(test)]
+mod tests {
+    use super::Token::*;
+    use super::*;
+
+    fn tokens(text: &str) -> Vec<Token<'_>> {
+        let mut lexer = Lexer::new(text);
+        let mut tokens = Vec::new();
+        loop {
+            match lexer.next_token().unwrap().1 {
+                End => return tokens,
+                token => tokens.push(token),
+            }
+        }
+    }
+
+    #[test]
+    fn names_strings_and_numbers() {
+        assert_eq!(
+            tokens(
+                "a `b``c` 'd''e\\n\\\\\\'\\%' \"f\" x'4142' 0x141 b'1' 0b100000001 N'g' 12 1.5 größe"
+            ),
+            [
+                Word("a"),
+                Quoted("b`c".into()),
+                Text("d'e\n\\'\\%".into()),
+                DoubleQuoted("f".into()),
+                Bytes(b"AB".to_vec()),
+                Bytes(vec![1, 0x41]),
+                Bytes(vec![1]),
+                Bytes(vec![1, 1]),
+                Text("g".into()),
+                Number("12"),
+                Number("1.5"),
+                Word("größe"),
+            ]
+        );
+        assert_eq!(
+            tokens("shop.2020 1a 1e5"),
+            [Word("shop"), Sign('.'), Word("2020"), Word("1a"), Word("1e5")]
+        );
+        assert_eq!(
+            tokens("1.5e-3,2e+4)"),
+            [Number("1.5e-3"), Sign(','), Number("2e+4"), Sign(')')]
+        );
+    }
+
+    #[test]
+    fn comments_are_passed_over_and_versioned_ones_are_code() {
+        assert_eq!(
+            tokens("a -- b\n# c\n/* d */ e--f"),
+            [Word("a"), Word("e"), Sign('-'), Sign('-'), Word("f")]
+        );
+        assert_eq!(
+            tokens("a /*!80023 INVISIBLE */ b /*M!100301 C*/,/*!d*/"),
+            [Word("a"), Word("INVISIBLE"), Word("b"), Word("C"), Sign(','), Word("d")]
+        );
+        assert_eq!(tokens("/*!50100 a /* b */ c */ d"), [Word("a"), Word("c"), Word("d")]);
+        assert_eq!(tokens("/*M!999999\\- enable the sandbox mode */ a"), [Word("a")]);
+        assert_eq!(tokens("'-- no' --"), [Text("-- no".into())]);
+    }
+
+    #[test]
+    fn what_does_not_end_is_an_error() {
+        for text in ["'a", "`a", "\"a\\\"", "/* a", "x'4", "x'4g'", "b'2'", "'\\"] {
+            assert!(Lexer::new(text).next_token().is_err(), "{text}");
+        }
+        assert_eq!(Lexer::new("a\nb").line(2), 2);
+    }
+}

@@ -1,0 +1,32 @@
+//! UUID of MariaDB: 16 bytes in the order of the text.
+//!
+//! ```text
+//! 12 3e 45 67 e8 9b 12 d3 a4 56 42 66 55 44 00 00      123e4567-e89b-12d3-a456-426655440000
+//! ```
+//!
+//! <https://mariadb.com/kb/en/uuid-data-type/>
+
+use super::digits::HEX_DIGITS;
+
+/// Appends the text that SELECT shows.
+pub fn write_text(bytes: [u8; 16], out: &mut Vec<u8>) {
+    for (index, byte) in bytes.into_iter().enumerate() {
+        if matches!(index, 4 | 6 | 8 | 10) {
+            out.push(b'-');
+        }
+        out.extend(HEX_DIGITS.get(usize::from(byte >> 4)));
+        out.extend(HEX_DIGITS.get(usize::from(byte & 15)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text() {
+        let mut out = Vec::new();
+        write_text(0x123e4567_e89b_12d3_a456_426655440000_u128.to_be_bytes(), &mut out);
+        assert_eq!(out, b"123e4567-e89b-12d3-a456-426655440000");
+    }
+}
