@@ -72,6 +72,21 @@ pub enum DecodeError {
         /// The character set that it should be in.
         charset: &'static str,
     },
+    /// A change that does not fit what it changes.
+    #[error("a {what} does not apply: {why}")]
+    DoesNotApply {
+        /// The change.
+        what: &'static str,
+        /// What is wrong.
+        why: &'static str,
+    },
+    /// A document of which the log tells what changed, but not what it was.
+    #[error(
+        "the log holds only what changed in the document (binlog_row_value_options=PARTIAL_JSON), and the image of the row \
+         before the change leaves the document out: set binlog_row_image=FULL on the server, or take the changes themselves, \
+         with json='diff'"
+    )]
+    PartialWithoutBefore,
 }
 
 /// The next step that a caller can take.
@@ -209,7 +224,9 @@ impl Error {
 impl From<DecodeError> for Error {
     fn from(error: DecodeError) -> Self {
         let kind = match error {
-            DecodeError::Unsupported { .. } => ErrorKind::Unsupported,
+            DecodeError::Unsupported { .. } | DecodeError::PartialWithoutBefore => {
+                ErrorKind::Unsupported
+            }
             _ => ErrorKind::Malformed,
         };
         Self::new(kind, error.to_string())

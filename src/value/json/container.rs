@@ -19,12 +19,13 @@ use crate::error::DecodeError;
 use crate::wire::{Reader, Result};
 
 /// An open container: its bytes up to its size, and cursors over its entries.
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Container<'a> {
     bytes: &'a [u8],
-    width: Width,
+    pub(super) width: Width,
     header_bytes: usize,
-    key_entries: Reader<'a>,
-    value_entries: Reader<'a>,
+    pub(super) key_entries: Reader<'a>,
+    pub(super) value_entries: Reader<'a>,
 }
 
 impl<'a> Container<'a> {
@@ -92,12 +93,16 @@ impl<'a> Container<'a> {
         if self.key_entries.is_empty() {
             return Ok(None);
         }
+        let key = self.read_key()?;
+        budget.spend(key.len())?;
+        Ok(Some(key))
+    }
+
+    /// The key of the next entry, not paid for.
+    pub(super) fn read_key(&mut self) -> Result<&'a [u8]> {
         let offset = self.width.read(&mut self.key_entries, "JSON key offset")?;
         let length = usize::from(self.key_entries.u16("JSON key length")?);
-        let key =
-            Reader::new(self.at_offset(offset, "JSON key offset")?).take(length, "JSON key")?;
-        budget.spend(length)?;
-        Ok(Some(key))
+        Reader::new(self.at_offset(offset, "JSON key offset")?).take(length, "JSON key")
     }
 
     /// The next member's value; `None` after the last.
@@ -138,7 +143,7 @@ impl<'a> Container<'a> {
 
 impl Width {
     /// Bytes of a count, size or offset.
-    const fn bytes(self) -> usize {
+    pub(super) const fn bytes(self) -> usize {
         match self {
             Self::Small => 2,
             Self::Large => 4,
@@ -146,7 +151,7 @@ impl Width {
     }
 
     #[inline]
-    fn read(self, reader: &mut Reader<'_>, what: &'static str) -> Result<usize> {
+    pub(super) fn read(self, reader: &mut Reader<'_>, what: &'static str) -> Result<usize> {
         Ok(match self {
             Self::Small => usize::from(reader.u16(what)?),
             Self::Large => reader.u32(what)? as usize,
@@ -154,7 +159,7 @@ impl Width {
     }
 
     /// Whether a value of this type stands in the entry itself.
-    const fn inlines(self, scalar: Scalar) -> bool {
+    pub(super) const fn inlines(self, scalar: Scalar) -> bool {
         match scalar {
             Scalar::Literal | Scalar::I16 | Scalar::U16 => true,
             Scalar::I32 | Scalar::U32 => matches!(self, Self::Large),
@@ -164,4 +169,4 @@ impl Width {
 }
 
 /// What a key entry has beside the offset.
-const KEY_LENGTH_BYTES: usize = 2;
+pub(super) const KEY_LENGTH_BYTES: usize = 2;

@@ -26,12 +26,19 @@
 mod base64;
 mod budget;
 mod container;
+mod diff;
 mod double;
 mod escape;
 mod opaque;
+mod patch;
+mod path;
+mod rebuild;
 mod scalar;
 mod text;
 mod variant;
+
+pub use diff::{Diff, Diffs, Operation, write_diff_text};
+pub use patch::apply_diffs;
 
 use crate::error::DecodeError;
 use crate::wire::{Reader, Result};

@@ -64,7 +64,7 @@ pub(super) fn read<'a>(scalar: Scalar, reader: &mut Reader<'a>) -> Result<Scalar
 }
 
 /// A length and as many bytes.
-fn variable<'a>(reader: &mut Reader<'a>, what: &'static str) -> Result<&'a [u8]> {
+pub(super) fn variable<'a>(reader: &mut Reader<'a>, what: &'static str) -> Result<&'a [u8]> {
     let mut length = 0u64;
     for shift in (0..35).step_by(7) {
         let byte = reader.u8(what)?;
