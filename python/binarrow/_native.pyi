@@ -68,14 +68,26 @@ class BinarrowWarning(UserWarning):
 
 @final
 class TypeOptions:
-    """How MySQL's types become Arrow's. Frozen, hashable, picklable."""
+    """How MySQL's types become Arrow's. Frozen, hashable, picklable.
+
+    ``json="diff"``: where the log holds only what changed in a document (MySQL's
+    ``binlog_row_value_options=PARTIAL_JSON``), the value is that change, as text::
+
+        {"$diff":[{"op":"replace","path":"$.age","value":26}, ...]}
+
+    Operations are ``replace``, ``insert`` and ``remove`` (without ``value``), to be applied in that
+    order to the document before. A diff begins with the nine bytes ``{"$diff":``, which no whole
+    document does: those are as the server prints them, with a space after each colon. Without
+    this option the change is applied to the row's image before the change, and it is an error
+    where that leaves the document out (``binlog_row_image=MINIMAL``).
+    """
 
     def __new__(
         cls,
         *,
         profile: Literal["native", "spark"] = "native",
         zero_dates: Literal["null", "error", "text"] = "null",
-        json: Literal["text", "variant", "bytes"] = "text",
+        json: Literal["text", "variant", "bytes", "diff"] = "text",
         time: Literal["duration", "micros", "interval", "text"] | None = None,
         geometry: Literal["ewkb", "wkb", "mysql"] = "ewkb",
         enum: Literal["dictionary", "text", "ordinal"] | None = None,

@@ -31,6 +31,7 @@ mod rows;
 mod rows_query;
 mod table_map;
 mod transaction_payload;
+mod value_options;
 mod xa_prepare;
 mod xid;
 
@@ -53,6 +54,7 @@ pub use rows::{DUMMY_TABLE_ID, RowsEvent, STMT_END, table_id_and_flags};
 pub use rows_query::RowsQuery;
 pub use table_map::TableMap;
 pub use transaction_payload::{Compression, TransactionPayload};
+pub use value_options::partial_columns;
 pub use xa_prepare::XaPrepare;
 pub use xid::XidEvent;
 

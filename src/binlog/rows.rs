@@ -1,10 +1,11 @@
-//! Write_rows, Update_rows and Delete_rows: the row images of one table.
+//! Write_rows, Update_rows, Delete_rows and Partial_update_rows: the row images of one table.
 //!
 //! ```text
 //! table_id u48 (u32 on 5.1 betas) | flags u16 | v2: extra row info, u16 length that counts itself
 //! width lenenc | columns_before | update: columns_after | rows ...
 //! ```
 //! A row image: null bits of the columns present, then the values that are not NULL. An update has two images a row.
+//! In a Partial_update_rows event the second of them begins with its value options (`value_options.rs`).
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/classmysql_1_1binlog_1_1event_1_1Rows__event.html>
 
@@ -33,6 +34,8 @@ pub struct RowsEvent<'a> {
     pub columns: Bitmap<'a>,
     /// Which columns an update's after image holds; the same as `columns` for the others.
     pub columns_after: Bitmap<'a>,
+    /// Whether every after image begins with value options.
+    pub has_value_options: bool,
     /// The row images; packed, where the event's type says so, until [`RowsEvent::inflate`].
     pub rows: &'a [u8],
 }
@@ -47,7 +50,7 @@ impl<'a> RowsEvent<'a> {
     /// Decodes the header and bitmaps of a rows event's body; the images are left as bytes.
     pub fn decode(body: &'a [u8], event_type: EventType, id_width: usize) -> Result<Self> {
         let kind = match (event_type.0, event_type.rows_kind()) {
-            (23..=25 | 30..=32 | 166..=171, Some(kind)) => kind,
+            (23..=25 | 30..=32 | 39 | 166..=171, Some(kind)) => kind,
             (code, _) => {
                 let what = "a rows event of this type";
                 return Err(DecodeError::Unsupported { what, value: u64::from(code) });
@@ -71,7 +74,16 @@ impl<'a> RowsEvent<'a> {
             }
             _ => columns,
         };
-        Ok(Self { table_id, flags, kind, width, columns, columns_after, rows: reader.rest() })
+        Ok(Self {
+            table_id,
+            flags,
+            kind,
+            width,
+            columns,
+            columns_after,
+            has_value_options: event_type == EventType::PARTIAL_UPDATE_ROWS,
+            rows: reader.rest(),
+        })
     }
 
     /// The same event with plain rows, where its type says that they are packed.

@@ -46,7 +46,7 @@ pub(super) fn field(
     // Spark refuses extension types where pyarrow makes them from these names.
     match column.column_type {
         _ if options.is_spark() => {}
-        ColumnType::Json { .. } if options.json == Json::Text => {
+        ColumnType::Json { .. } if matches!(options.json, Json::Text | Json::Diff) => {
             put("ARROW:extension:name", "arrow.json".into());
             put("ARROW:extension:metadata", String::new());
         }

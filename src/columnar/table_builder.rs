@@ -1,5 +1,7 @@
 //! Rows of one table under one structure, on their way to a record batch.
 
+mod partial_update;
+
 use super::builder::ColumnBuilder;
 use super::envelope::{ChangeType, EnvelopeBuilder, EnvelopeColumn, Stamp};
 use super::table_plan::TablePlan;
@@ -7,6 +9,7 @@ use crate::binlog::{RowsEvent, RowsKind};
 use crate::error::{DecodeError, Error, ErrorKind};
 use crate::wire::{Bitmap, Reader};
 use arrow_array::RecordBatch;
+use partial_update::PartialUpdate;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -23,6 +26,7 @@ pub struct TableBuilder {
     /// Where the key's cells stand in the images of the row at hand.
     key_before: Vec<Range<usize>>,
     key_after: Vec<Range<usize>>,
+    partial: PartialUpdate,
 }
 
 /// Rows that one event held, by what they were.
@@ -65,6 +69,7 @@ impl TableBuilder {
             wire_bytes: 0,
             key_before: Vec::new(),
             key_after: Vec::new(),
+            partial: PartialUpdate::default(),
             plan,
         })
     }
@@ -170,6 +175,11 @@ impl TableBuilder {
                         .map_err(|error| self.cell_error(error))?;
                     self.append_envelope(ChangeType::Delete, ordinal, &before);
                     counts.deletes += 1;
+                }
+                RowsKind::Update if event.has_value_options => {
+                    self.append_partial_update(&mut rows, &before, &after, ordinal)
+                        .map_err(|error| self.cell_error(error))?;
+                    counts.updates += 1;
                 }
                 RowsKind::Update => {
                     self.append_update(&mut rows, &before, &after, ordinal)

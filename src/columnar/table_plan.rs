@@ -45,7 +45,7 @@ pub struct TablePlan {
     pub(super) is_key: Vec<bool>,
     /// The envelope of its batches.
     pub(super) envelope: Envelope,
-    types: TypeOptions,
+    pub(super) types: TypeOptions,
     is_mariadb: bool,
 }
 

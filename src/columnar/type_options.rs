@@ -112,6 +112,8 @@ words! {
         Variant = "variant",
         /// The server's binary form.
         Bytes = "bytes",
+        /// Text too, but of a document that the log holds only the changes of, the changes: `{"$diff":[...]}`.
+        Diff = "diff",
     }
 }
 

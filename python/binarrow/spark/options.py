@@ -177,7 +177,7 @@ _PARSERS: dict[str, Callable[[str], Any]] = {
     "numPartitions": _count,
     # types
     "zeroDates": _one_of("null", "error", "text"),
-    "json": _one_of("text", "variant", "bytes"),
+    "json": _one_of("text", "variant", "bytes", "diff"),
     "time": _one_of("micros", "interval", "text"),
     "geometry": _one_of("ewkb", "wkb", "mysql"),
     "enum": _one_of("text", "ordinal"),

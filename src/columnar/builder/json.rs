@@ -30,6 +30,10 @@ impl ColumnBuilder for JsonText {
         self.values.append_with(|out| json::write_text(document, out))
     }
 
+    fn append_diffs(&mut self, diffs: &[u8]) -> Result<()> {
+        self.values.append_with(|out| json::write_diff_text(diffs, out))
+    }
+
     fn begin(&mut self) {
         self.values.begin();
     }

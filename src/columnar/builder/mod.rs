@@ -25,7 +25,7 @@ mod vector;
 
 use super::type_options::{Enumeration, Geometry, InvalidText, Json, Time, TypeOptions, ZeroDates};
 use crate::charset::{Collation, Transcoding};
-use crate::error::Error;
+use crate::error::{DecodeError, Error};
 use crate::schema::{Column, ColumnType};
 use crate::wire::{Reader, Result};
 use arrow_array::ArrayRef;
@@ -44,12 +44,17 @@ pub(crate) trait ColumnBuilder: Send {
     /// Reads one cell that is there and not NULL.
     fn append(&mut self, image: &mut Reader<'_>) -> Result<()>;
 
+    /// The changes of a JSON document in place of the document.
+    fn append_diffs(&mut self, _diffs: &[u8]) -> Result<()> {
+        Err(DecodeError::Invalid { what: "partial bit of a column without JSON", value: 1 })
+    }
+
     /// A NULL, or a column that the image leaves out.
     fn append_null(&mut self);
 
     /// Checks what came since the last call: the end of a rows event. On an error gives the row, counted from the first
     /// of the batch.
-    fn seal(&mut self) -> std::result::Result<(), (usize, crate::error::DecodeError)> {
+    fn seal(&mut self) -> std::result::Result<(), (usize, DecodeError)> {
         Ok(())
     }
 
@@ -138,7 +143,7 @@ pub(crate) fn make_builder(
             None => Primitive::boxed(bits::SetBits { bytes }),
         },
         T::Json { length_bytes } => match options.json {
-            Json::Text => Box::new(json::JsonText::new(length_bytes)),
+            Json::Text | Json::Diff => Box::new(json::JsonText::new(length_bytes)),
             Json::Variant => Box::new(variant::JsonVariant::new(length_bytes)),
             Json::Bytes => Box::new(binary::Binary::new(CellLength::blob(length_bytes))),
         },
