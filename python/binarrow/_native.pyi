@@ -77,8 +77,9 @@ class TypeOptions:
 
     Operations are ``replace``, ``insert`` and ``remove`` (without ``value``), to be applied in that
     order to the document before. A diff begins with the nine bytes ``{"$diff":``, which no whole
-    document does: those are as the server prints them, with a space after each colon. Without
-    this option the change is applied to the row's image before the change, and it is an error
+    document does: those are as the server prints them, with a space after each colon. No diffs
+    (``[]``) mean that the document is as it was. The ``insert`` of an update that changes the key
+    holds the whole document. Without this option the change is applied to the row's image before the change, and it is an error
     where that leaves the document out (``binlog_row_image=MINIMAL``).
     """
 

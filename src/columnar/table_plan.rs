@@ -121,6 +121,14 @@ impl TablePlan {
         self.schema.fields().get(index).map(AsRef::as_ref)
     }
 
+    /// How many bytes the length of a cell of column `index` takes, where that is JSON.
+    pub(super) fn length_bytes(&self, index: usize) -> usize {
+        match self.table.columns.get(index).map(|column| &column.column_type) {
+            Some(ColumnType::Json { length_bytes }) => usize::from(*length_bytes),
+            _ => 4,
+        }
+    }
+
     /// Columns of dates whose zero values become NULL, for warnings.
     pub fn column_label(&self, index: usize) -> String {
         let name = self.column_field(index).map_or("?", |field| field.name());

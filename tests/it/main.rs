@@ -10,6 +10,7 @@
 //! | [`malformed`] | what is broken is an error with its place, and gives no row |
 //! | [`collations`] | every collation id of every server has its character set |
 //! | [`fuzz`] | the fuzz targets over their corpus, over what they found, over mutations |
+//! | [`partial_json`] | documents that the log holds only the changes of |
 //! | [`memory`] | a transaction of 2 GiB, lengths that lie |
 //! | [`layers`] | `src/` imports downwards only |
 //!
@@ -25,6 +26,7 @@ mod log;
 mod malformed;
 mod memory;
 mod old_servers;
+mod partial_json;
 mod recorded;
 mod rows;
 mod seed;

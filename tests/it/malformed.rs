@@ -910,8 +910,6 @@ fn rows_events_that_are_not_decoded() {
     for code in [20, 21, 22] {
         assert_eq!(hostile([table_map(T), v1_rows(code)], 1).kind(), ErrorKind::Unsupported);
     }
-    let event = insert(T, [2]).coded(39);
-    assert_eq!(hostile([table_map(T), event], 1).kind(), ErrorKind::Unsupported);
 }
 
 #[test]

@@ -28,6 +28,8 @@ pub(crate) struct Row {
     pub(crate) columns: Arc<[String]>,
     /// The table's own columns as text.
     pub(crate) cells: Vec<Option<String>>,
+    /// Which columns the image held, where `_present` was asked for.
+    pub(crate) present: Option<Vec<u8>>,
 }
 
 impl Row {
@@ -258,6 +260,7 @@ fn rows_of(change: &ChangeBatch) -> Vec<Row> {
     let [versions, ordinals, positions]: [&Int64Array; 3] =
         ["_commit_version", "_change_ordinal", "_binlog_position"]
             .map(|name| named(batch, name).as_primitive());
+    let present = batch.column_by_name("_present").map(|column| column.as_binary::<i32>());
     (0..batch.num_rows())
         .map(|row| Row {
             version: versions.value(row),
@@ -272,6 +275,7 @@ fn rows_of(change: &ChangeBatch) -> Vec<Row> {
                 .zip(batch.columns())
                 .map(|(format, column)| column.is_valid(row).then(|| format.value(row).to_string()))
                 .collect(),
+            present: present.map(|bits| bits.value(row).to_vec()),
         })
         .collect()
 }

@@ -1,15 +1,15 @@
 //! Rows of a Partial_update_rows event: documents of the after image are put together from those of the before image.
 //!
 //! The cells of the before image are taken in as always, and their places in the event kept: a partial cell of the after
-//! image is the document at that place with its diffs applied. With `json='diff'` it is the diffs themselves.
+//! image is the document at that place with its diffs applied. With `json='diff'` it is the diffs themselves, unless the
+//! update becomes a delete and an insert.
 
 use super::{CellResult, Image, TableBuilder, null_bits};
 use crate::binlog::partial_columns;
-use crate::columnar::builder::ColumnBuilder;
 use crate::columnar::envelope::ChangeType;
 use crate::columnar::type_options::Json;
 use crate::error::DecodeError;
-use crate::schema::ColumnType;
+use crate::schema::{Column, ColumnType};
 use crate::value::json;
 use crate::wire::{Bitmap, Reader, Result};
 use std::ops::Range;
@@ -19,10 +19,12 @@ use std::ops::Range;
 pub(super) struct PartialUpdate {
     before: Vec<Place>,
     after: Vec<Place>,
-    /// A document put together, as a cell: its length, then its bytes.
-    cell: Vec<u8>,
+    /// The partial cells of the after image: their columns, and where their diffs stand.
+    diffs: Vec<(usize, Range<usize>)>,
     /// Which columns the after image holds.
     present: Vec<u8>,
+    /// A document put together, as a cell: its length, then its bytes.
+    cell: Vec<u8>,
 }
 
 /// Where a cell stands, counted from the row's first byte.
@@ -31,14 +33,6 @@ enum Place {
     Absent,
     Null,
     At(Range<usize>),
-}
-
-/// What became of a partial cell.
-#[derive(PartialEq, Eq)]
-enum Found {
-    Value,
-    /// It is as it was, and nobody knows how: the same as a column that the image leaves out.
-    Absent,
 }
 
 impl TableBuilder {
@@ -54,15 +48,18 @@ impl TableBuilder {
         let mut partial = std::mem::take(&mut self.partial);
         self.append_placed_image(rows, before, &mut partial.before)?;
         self.append_envelope(ChangeType::UpdatePreimage, ordinal, before);
-        self.append_partial_image(rows, row, after, &mut partial)?;
+        self.append_partial_image(rows, row.len(), after, &mut partial)?;
+        let splits = self.split_key_updates
+            && before.is_full
+            && after.is_full
+            && self.key_changes(row, &partial);
+        // An insert holds whole documents.
+        let as_diffs = self.plan.types.json == Json::Diff && !splits;
+        self.append_partial_cells(row, as_diffs, &mut partial)?;
         let present = Bitmap(&partial.present);
-        self.append_envelope(
-            ChangeType::UpdatePostimage,
-            ordinal + 1,
-            &Image { present, ..*after },
-        );
-        let splits = self.split_key_updates && before.is_full && after.is_full;
-        if splits && self.key_changes(row, &partial) {
+        let after = Image { present, ..*after };
+        self.append_envelope(ChangeType::UpdatePostimage, ordinal + 1, &after);
+        if splits {
             self.envelope.split_update();
         }
         self.partial = partial;
@@ -99,33 +96,29 @@ impl TableBuilder {
         Ok(())
     }
 
-    /// An after image with its value options into the columns. `row` begins with the before image.
+    /// An after image into the columns, all but its partial cells. `row_len` counts the bytes from the before image on.
     fn append_partial_image(
         &mut self,
         rows: &mut Reader<'_>,
-        row: &[u8],
+        row_len: usize,
         image: &Image<'_>,
         partial: &mut PartialUpdate,
     ) -> CellResult {
-        let PartialUpdate { before, after, cell, present } = partial;
+        let PartialUpdate { after, diffs, present, .. } = partial;
         after.clear();
+        diffs.clear();
         present.clear();
         present.extend_from_slice(image.present.0);
-        let types = self.plan.table.columns.iter().map(|column| &column.column_type);
-        let json_columns = types.clone().filter(|t| matches!(t, ColumnType::Json { .. })).count();
-        let in_first_column = |error| (0, error);
-        let partial_columns = partial_columns(rows, json_columns).map_err(in_first_column)?;
+        let is_json = |column: &Column| matches!(column.column_type, ColumnType::Json { .. });
+        let table = &self.plan.table.columns;
+        let json_columns = table.iter().filter(|column| is_json(column)).count();
+        let partial_columns = partial_columns(rows, json_columns).map_err(|error| (0, error))?;
         let nulls = null_bits(rows, image)?;
         let (mut bit, mut json_bit) = (0, 0);
-        let wants_diffs = self.plan.types.json == Json::Diff;
-        let columns = self.columns.iter_mut().zip(types).zip(before.iter());
-        for (index, ((column, column_type), before)) in columns.enumerate() {
-            let length_bytes = match column_type {
-                ColumnType::Json { length_bytes } => Some(*length_bytes),
-                _ => None,
-            };
-            let is_partial = length_bytes.is_some() && partial_columns.get(json_bit);
-            json_bit += usize::from(length_bytes.is_some());
+        for (index, (column, described)) in self.columns.iter_mut().zip(table).enumerate() {
+            let is_json = is_json(described);
+            let is_partial = is_json && partial_columns.get(json_bit);
+            json_bit += usize::from(is_json);
             if !image.present.get(index) {
                 column.append_null();
                 after.push(Place::Absent);
@@ -138,28 +131,63 @@ impl TableBuilder {
                 after.push(Place::Null);
                 continue;
             }
-            let start = row.len() - rows.left();
             let in_column = |error| (index, error);
-            match length_bytes.filter(|_| is_partial) {
-                None => column.append(rows).map_err(in_column)?,
-                Some(length_bytes) => {
-                    let len = rows.u32("length of JSON diffs").map_err(in_column)?;
-                    let diffs = rows.take(len as usize, "JSON diffs").map_err(in_column)?;
-                    if wants_diffs {
-                        column.append_diffs(diffs).map_err(in_column)?;
-                    } else {
-                        let document = Before { place: before, row, length_bytes };
-                        let found = document.append_patched(diffs, column.as_mut(), cell);
-                        if found.map_err(in_column)? == Found::Absent
-                            && let Some(byte) = present.get_mut(index / 8)
-                        {
-                            *byte &= !(1 << (index % 8));
-                        }
-                        self.wire_bytes += cell.len();
-                    }
-                }
+            let mut start = row_len - rows.left();
+            if is_partial {
+                let len = rows.u32("length of JSON diffs").map_err(in_column)?;
+                start = row_len - rows.left();
+                rows.take(len as usize, "JSON diffs").map_err(in_column)?;
+                diffs.push((index, start..row_len - rows.left()));
+            } else {
+                column.append(rows).map_err(in_column)?;
             }
-            after.push(Place::At(start..row.len() - rows.left()));
+            after.push(Place::At(start..row_len - rows.left()));
+        }
+        Ok(())
+    }
+
+    /// The partial cells of the after image: as their diffs, or put together from the before image.
+    fn append_partial_cells(
+        &mut self,
+        row: &[u8],
+        as_diffs: bool,
+        partial: &mut PartialUpdate,
+    ) -> CellResult {
+        let PartialUpdate { before, diffs, present, cell, .. } = partial;
+        for (index, place) in diffs {
+            let index = *index;
+            let diffs = row.get(place.clone()).unwrap_or_default();
+            let Some(column) = self.columns.get_mut(index) else { continue };
+            let appended = match before.get(index) {
+                _ if as_diffs => column.append_diffs(diffs),
+                Some(Place::At(place)) if diffs.is_empty() => {
+                    column.append(&mut Reader::new(row.get(place.clone()).unwrap_or_default()))
+                }
+                Some(Place::At(place)) => {
+                    let before = row.get(place.clone()).unwrap_or_default();
+                    patch_cell(before, diffs, self.plan.length_bytes(index), cell)
+                        .and_then(|()| column.append(&mut Reader::new(cell)))
+                        .inspect(|()| self.wire_bytes += cell.len())
+                }
+                Some(Place::Null) if diffs.is_empty() => {
+                    column.append_null();
+                    Ok(())
+                }
+                Some(Place::Null) => {
+                    let why = "it changes a document that is NULL";
+                    Err(DecodeError::DoesNotApply { what: "JSON diff", why })
+                }
+                // It is as it was, and nobody knows how: the same as a column that the image leaves out.
+                _ if diffs.is_empty() => {
+                    column.append_null();
+                    if let Some(byte) = present.get_mut(index / 8) {
+                        *byte &= !(1 << (index % 8));
+                    }
+                    Ok(())
+                }
+                _ => Err(DecodeError::PartialWithoutBefore),
+            };
+            appended.map_err(|error| (index, error))?;
         }
         Ok(())
     }
@@ -177,54 +205,23 @@ impl TableBuilder {
     }
 }
 
-/// What the before image says of a document.
-struct Before<'b> {
-    place: &'b Place,
-    row: &'b [u8],
-    length_bytes: u8,
-}
-
-impl Before<'_> {
-    /// Appends the document with its diffs applied; it is put together in `cell`.
-    fn append_patched(
-        &self,
-        diffs: &[u8],
-        column: &mut dyn ColumnBuilder,
-        cell: &mut Vec<u8>,
-    ) -> Result<Found> {
-        cell.clear();
-        let before = match self.place {
-            Place::At(range) => self.row.get(range.clone()).unwrap_or_default(),
-            Place::Null if diffs.is_empty() => {
-                column.append_null();
-                return Ok(Found::Value);
-            }
-            Place::Null => {
-                let why = "it changes a document that is NULL";
-                return Err(DecodeError::DoesNotApply { what: "JSON diff", why });
-            }
-            Place::Absent if diffs.is_empty() => {
-                column.append_null();
-                return Ok(Found::Absent);
-            }
-            Place::Absent => return Err(DecodeError::PartialWithoutBefore),
-        };
-        if diffs.is_empty() {
-            column.append(&mut Reader::new(before))?;
-            return Ok(Found::Value);
-        }
-        let prefix = usize::from(self.length_bytes);
-        cell.resize(prefix, 0);
-        json::apply_diffs(before.get(prefix..).unwrap_or_default(), diffs, cell)?;
-        let len = (cell.len() - prefix) as u64;
-        let limit = u64::MAX >> (64 - 8 * u32::from(self.length_bytes).clamp(1, 4));
-        if len > limit {
-            return Err(DecodeError::Limit { what: "bytes of a JSON document", value: len, limit });
-        }
-        for (byte, length) in cell.iter_mut().zip(len.to_le_bytes()).take(prefix) {
-            *byte = length;
-        }
-        column.append(&mut Reader::new(cell))?;
-        Ok(Found::Value)
+/// Makes a cell of the document in the cell `before` with its diffs applied.
+fn patch_cell(before: &[u8], diffs: &[u8], length_bytes: usize, cell: &mut Vec<u8>) -> Result<()> {
+    cell.clear();
+    cell.resize(length_bytes, 0);
+    json::apply_diffs(before.get(length_bytes..).unwrap_or_default(), diffs, cell)?;
+    let len = cell.len() - length_bytes;
+    let bytes = len.to_le_bytes();
+    if bytes.iter().skip(length_bytes).any(|byte| *byte != 0) {
+        let limit = (1 << (8 * length_bytes)) - 1;
+        return Err(DecodeError::Limit {
+            what: "bytes of a JSON document",
+            value: len as u64,
+            limit,
+        });
     }
+    for (byte, length) in cell.iter_mut().zip(bytes).take(length_bytes) {
+        *byte = length;
+    }
+    Ok(())
 }
