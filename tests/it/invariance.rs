@@ -3,8 +3,9 @@
 
 use crate::fixtures::{Fixture, Via, recorded, recorded_as, shop};
 use crate::log::{
-    Event, Log, T, Table, U, begin, delete, gtid, image, insert, not_last, payload, previous_gtids,
-    query, rotate, rows_event, stop, table_map, update, xa, xa_prepare, xid,
+    Event, Log, T, Table, U, begin, compressed, delete, fragments, gtid, image, insert, not_last,
+    payload, previous_gtids, query, rotate, rows_event, stop, table_map, update, xa, xa_prepare,
+    xid,
 };
 use crate::rows::{
     Outcome, Row, batches_of, between, by_table, decode, from, options, read, segments_of, up_to,
@@ -294,6 +295,18 @@ fn generated() -> (Fixture, TempDir) {
         let inside = [begin()].into_iter().chain(statements(id, events, 20)).chain([xid()]);
         first.extend([gtid(number()), payload(true, inside)]);
     }
+    // MariaDB's: rows compressed, rows in fragments that are larger than a segment together.
+    first.extend([gtid(number()), begin()]);
+    let packed = |event: Event| if event.code == 19 { event } else { compressed(event) };
+    first.extend(statements(number() as i32 * 100_000, 40, 20).into_iter().map(packed));
+    first.extend([xid(), gtid(number()), begin()]);
+    for (event, index) in statements(number() as i32 * 100_000, 4, 200).into_iter().zip(0..) {
+        match event.code {
+            19 => first.push(event),
+            _ => first.extend(fragments(&event, 1000 + 3000 * index, index % 2 == 0)),
+        }
+    }
+    first.push(xid());
     let id = number() as i32 * 100_000;
     let inside = [xa("START", "packed")]
         .into_iter()

@@ -5,6 +5,9 @@
 //! ```
 
 use binarrow::source::{InputFile, InputSource};
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
+use std::io::Write;
 use std::sync::Arc;
 
 /// An event without its place in a file.
@@ -394,6 +397,61 @@ pub(crate) fn gtid_list(seq: u64) -> Event {
     Event::new(GTID_LIST, body)
 }
 
+/// What `log_bin_compress` makes of a Query event, or of a rows event for [`table_map`]'s columns.
+pub(crate) fn compressed(event: Event) -> Event {
+    let is_update = matches!(event.code, UPDATE_ROWS | UPDATE_ROWS_V1);
+    let (plain, code) = match event.code {
+        // Thread id and so on, variables, the database `d` with its NUL.
+        QUERY => (13 + usize::from(event.body[11]) + 2, QUERY_COMPRESSED),
+        WRITE_ROWS..=DELETE_ROWS => (6 + 2 + 2 + 2 + usize::from(is_update), event.code + 139),
+        _ => (6 + 2 + 2 + usize::from(is_update), event.code + 143),
+    };
+    let mut body = event.body[..plain].to_vec();
+    body.extend(packed(&event.body[plain..]));
+    Event { code, body, ..event }
+}
+
+/// Bytes as `log_bin_compress` packs them.
+pub(crate) fn packed(plain: &[u8]) -> Vec<u8> {
+    packed_as(plain.len() as u64, plain)
+}
+
+/// The same under a length of the caller's.
+pub(crate) fn packed_as(len: u64, plain: &[u8]) -> Vec<u8> {
+    let len: Vec<u8> = len.to_be_bytes().into_iter().skip_while(|byte| *byte == 0).collect();
+    let mut packed = vec![0x80 | len.len() as u8];
+    packed.extend(len);
+    packed.extend(zlib(plain));
+    packed
+}
+
+pub(crate) fn zlib(plain: &[u8]) -> Vec<u8> {
+    let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(plain).unwrap();
+    encoder.finish().unwrap()
+}
+
+/// A rows event in fragments of `len` bytes; `checksum`: whether it has one of its own.
+pub(crate) fn fragments(event: &Event, len: usize, checksum: bool) -> Vec<Event> {
+    let whole = event.bytes(0, checksum);
+    let total = whole.len().div_ceil(len) as u32;
+    whole
+        .chunks(len)
+        .zip(1..)
+        .map(|(chunk, seq)| fragment(total, seq, (seq == 1).then_some(whole.len() as u64), chunk))
+        .collect()
+}
+
+/// A Partial_row_data event.
+pub(crate) fn fragment(total: u32, seq: u32, original_size: Option<u64>, chunk: &[u8]) -> Event {
+    let mut body = total.to_le_bytes().to_vec();
+    body.extend(seq.to_le_bytes());
+    body.push(u8::from(original_size.is_some()));
+    body.extend(original_size.iter().flat_map(|size| size.to_le_bytes()));
+    body.extend(chunk);
+    Event::new(PARTIAL_ROW_DATA, body)
+}
+
 // ---- codes and sizes
 
 pub(crate) const HEADER: usize = 19;
@@ -419,6 +477,8 @@ pub(crate) const TRANSACTION_PAYLOAD: u8 = 40;
 pub(crate) const ANNOTATE_ROWS: u8 = 160;
 pub(crate) const MARIADB_GTID: u8 = 162;
 pub(crate) const GTID_LIST: u8 = 163;
+pub(crate) const QUERY_COMPRESSED: u8 = 165;
+pub(crate) const PARTIAL_ROW_DATA: u8 = 172;
 
 /// The lengths that MySQL 9.7 writes.
 pub(crate) fn mysql_post_headers() -> Vec<u8> {

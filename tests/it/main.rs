@@ -7,6 +7,7 @@
 //! | [`invariance`] | threads, segments, inputs, filters, resuming and splits change no row |
 //! | [`transactions`] | which rows happened, where reading begins and ends |
 //! | [`old_servers`] | what MySQL 5 and old MariaDBs wrote is read, or refused by name |
+//! | [`mariadb`] | compressed events and columns, rows events in fragments |
 //! | [`malformed`] | what is broken is an error with its place, and gives no row |
 //! | [`collations`] | every collation id of every server has its character set |
 //! | [`fuzz`] | the fuzz targets over their corpus, over what they found, over mutations |
@@ -24,6 +25,7 @@ mod invariance;
 mod layers;
 mod log;
 mod malformed;
+mod mariadb;
 mod memory;
 mod old_servers;
 mod partial_json;

@@ -452,7 +452,7 @@ fn decoded(files: Vec<InputFile>, options: &ReadOptions, case: &str) -> Outcome 
 
 /// Decodes a good transaction, then one that holds `events`, then a good one. The event `broken` of them must be what
 /// fails; only the first transaction has rows.
-fn hostile(events: impl IntoIterator<Item = Event>, broken: usize) -> Error {
+pub(crate) fn hostile(events: impl IntoIterator<Item = Event>, broken: usize) -> Error {
     let events: Vec<Event> = events.into_iter().collect();
     let without = hostile_in(&Log::without_checksums(), events.clone(), broken);
     let error = hostile_in(&Log::mysql(), events, broken);
@@ -477,7 +477,7 @@ fn hostile_in(log: &Log, events: Vec<Event>, broken: usize) -> Error {
 }
 
 /// The rows that events give inside a transaction.
-fn harmless(events: impl IntoIterator<Item = Event>) -> Vec<String> {
+pub(crate) fn harmless(events: impl IntoIterator<Item = Event>) -> Vec<String> {
     let log = Log::mysql().with([gtid(1), begin()]).with(events).with([xid(), stop()]);
     let outcome = decode(log.inputs(), &options()).ok();
     outcome.changes()
@@ -489,13 +489,13 @@ fn failure(bytes: Vec<u8>) -> Error {
     outcome.error.unwrap()
 }
 
-fn assert_located(error: &Error, offset: u64, event: &str) {
+pub(crate) fn assert_located(error: &Error, offset: u64, event: &str) {
     assert_eq!((error.offset(), error.event()), (Some(offset), Some(event)), "{error:?}");
     assert!(error.file().is_some(), "{error:?}");
 }
 
 /// A table map of the types and metadata given, every column nullable, with `optional` behind.
-fn map_of(types: &[u8], metadata: &[u8], optional: &[u8]) -> Event {
+pub(crate) fn map_of(types: &[u8], metadata: &[u8], optional: &[u8]) -> Event {
     let mut body = T.id.to_le_bytes()[..6].to_vec();
     body.extend([1, 0, 1, b'd', 0, 1, b't', 0, types.len() as u8]);
     body.extend(types);
@@ -510,7 +510,7 @@ fn map_of(types: &[u8], metadata: &[u8], optional: &[u8]) -> Event {
 const SIGNED: [u8; 3] = [1, 1, 0];
 
 /// A Write_rows of one row of one column that is not NULL.
-fn one_cell(cell: &[u8]) -> Event {
+pub(crate) fn one_cell(cell: &[u8]) -> Event {
     let mut body = T.id.to_le_bytes()[..6].to_vec();
     body.extend([1, 0, 2, 0, 1, 0xff, 0xfe]);
     body.extend(cell);

@@ -3,8 +3,8 @@
 //! Each test runs itself again as a child process, whose peak (`VmHWM`) is its own.
 
 use crate::log::{
-    Event, Log, T, TABLE_MAP, begin, gtid, image, insert, payload_of, payload_packed, query,
-    rows_event, stop, table_map, transaction, xid,
+    Event, Log, T, TABLE_MAP, begin, compressed, fragment, gtid, image, insert, packed_as,
+    payload_of, payload_packed, query, rows_event, stop, table_map, transaction, xid, zlib,
 };
 use crate::rows::{decode, options, segments_of};
 use binarrow::reader::{ReadOptions, Reader};
@@ -72,6 +72,26 @@ fn a_payload_bomb_takes_no_room() {
     assert!(peak < 200 << 20, "the peak was {} MiB", peak >> 20);
 }
 
+#[test]
+fn rows_text_and_cells_that_are_bombs_take_no_room() {
+    if child().is_some() {
+        let bombs = deflate_bombs();
+        for (log, event) in &bombs {
+            let outcome = decode(log.clone().inputs(), &options());
+            assert_eq!(outcome.rows, []);
+            let error = outcome.failure();
+            assert_eq!(error.event(), Some(*event));
+            assert!(error.message().contains("cannot be decompressed"), "{error}");
+        }
+        report(bombs.len() as u64);
+        return;
+    }
+    let (peak, count) =
+        run("memory::rows_text_and_cells_that_are_bombs_take_no_room", Path::new("none"));
+    assert_eq!(count, 3);
+    assert!(peak < 60 << 20, "the peak was {} MiB", peak >> 20);
+}
+
 /// A file of one transaction of at least `size` bytes, made of rows events of 8 KiB. Gives the number of its rows.
 fn write_large(path: &Path, size: u64) -> u64 {
     // Rows as an OLTP table has them; the position in the headers stays 0, so that each event is made once.
@@ -133,6 +153,21 @@ fn lying() -> Vec<Log> {
     packed.body[15..23].copy_from_slice(&u64::to_le_bytes(1 << 40));
     logs.push(Log::mysql().with([gtid(1), packed, stop()]));
     logs.push(Log::mysql().with([gtid(1), payload_packed(&[0], 1 << 40, b"(\xb5/\xfd"), stop()]));
+    // Of MariaDB: what rows, text and a cell inflate to, the size of fragments.
+    let mut rows = compressed(insert(T, [1]));
+    rows.body.truncate(12);
+    rows.body.extend(packed_as(1 << 30, &image(1, None)));
+    logs.push(broken(vec![table_map(T), rows]));
+    let mut text = query("");
+    text.code = 165;
+    text.body.extend(packed_as(1 << 30, b"CREATE TABLE x (id INT)"));
+    logs.push(broken(vec![text]));
+    let cell = [&[0x8c, 0x40, 0, 0, 0, 3, 0][..]].concat();
+    logs.push(broken(cell_of(&cell).to_vec()));
+    let whole = insert(T, [1]).bytes(0, false);
+    let first = fragment(2, 1, Some(1 << 30), &whole[..30]);
+    logs.push(broken(vec![table_map(T), first, fragment(2, 2, None, &whole[30..])]));
+    logs.push(broken(vec![table_map(T), fragment(u32::MAX, 1, None, &whole)]));
     let mut event = query("BEGIN").bytes(0, false);
     event[9..13].copy_from_slice(&u32::to_le_bytes(1 << 30));
     for zstd in [true, false] {
@@ -154,6 +189,40 @@ fn bomb() -> Log {
         packed.extend(&frame);
     }
     Log::mysql().with([gtid(1), payload_packed(&[0], 100, &packed), stop()])
+}
+
+/// Less than 1 MiB each that inflate to 256 MiB, and say that they do to 1000 bytes.
+fn deflate_bombs() -> [(Log, &'static str); 3] {
+    let stream = zlib(&vec![0; 256 << 20]);
+    assert!(stream.len() < 1 << 20);
+    let bomb = [&[0x82, 0x03, 0xe8][..], &stream].concat();
+    let log = |events: &[Event]| {
+        Log::mysql().with([gtid(1), begin()]).with(events.iter().cloned()).with([xid(), stop()])
+    };
+    let mut rows = compressed(insert(T, [1]));
+    rows.body.truncate(12);
+    rows.body.extend(&bomb);
+    let mut text = query("");
+    text.code = 165;
+    text.body.extend(&bomb);
+    [
+        (log(&[table_map(T), rows]), "Write_rows_compressed"),
+        (log(&[text]), "Query_compressed"),
+        (log(&cell_of(&bomb)), "Write_rows"),
+    ]
+}
+
+/// A row of one LONGBLOB COMPRESSED.
+fn cell_of(cell: &[u8]) -> [Event; 2] {
+    let mut map = T.id.to_le_bytes()[..6].to_vec();
+    map.extend([1, 0, 1, b'd', 0, 1, b't', 0, 1, 140, 1, 4, 1]);
+    let mut row = vec![0xfe];
+    row.extend((cell.len() as u32).to_le_bytes());
+    row.extend(cell);
+    let mut rows = T.id.to_le_bytes()[..6].to_vec();
+    rows.extend([1, 0, 2, 0, 1, 0xff]);
+    rows.extend(row);
+    [Event::new(TABLE_MAP, map), Event::new(30, rows)]
 }
 
 // ---- the child

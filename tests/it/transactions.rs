@@ -13,11 +13,11 @@ use binarrow::reader::{ReadOptions, Reader};
 use binarrow::source::{CutterOptions, InputFile, Start, Stop};
 
 /// Decodes the log in one segment and in as many as there can be; both must agree.
-fn run(log: &Log) -> Outcome {
+pub(crate) fn run(log: &Log) -> Outcome {
     run_with(log, options())
 }
 
-fn run_with(log: &Log, options: ReadOptions) -> Outcome {
+pub(crate) fn run_with(log: &Log, options: ReadOptions) -> Outcome {
     run_all(|| log.clone().inputs(), &options)
 }
 
