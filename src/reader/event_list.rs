@@ -7,7 +7,7 @@ use crate::binlog::{
     TransactionPayload,
 };
 use crate::error::{Error, ErrorKind, Result};
-use crate::source::{InputFile, PayloadEvents, RawEvent, Window, event_body, verify_crc};
+use crate::source::{InputFile, PayloadEvents, RawEvent, Window, encrypted, event_body, verify_crc};
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
@@ -243,6 +243,9 @@ impl OpenFile {
         let offset = self.window.offset();
         let RawEvent::Whole { header, at, len } = self.window.peek()? else { return Ok(None) };
         let located = |error: Error| error.at_event(offset, header.event_type.name());
+        if header.event_type == EventType::MARIADB_START_ENCRYPTION {
+            return Err(located(encrypted()));
+        }
         let bytes = self.window.event(at, len);
         if header.event_type == EventType::FORMAT_DESCRIPTION {
             let format = FormatDescription::decode(bytes).map_err(|error| located(error.into()))?;

@@ -125,9 +125,7 @@ pub(crate) fn classify(
             )));
         }
         E::MARIADB_START_ENCRYPTION => {
-            return Err(Error::unsupported(
-                "the file is encrypted (MariaDB's encrypt_binlog): read it from the server, which decrypts it",
-            ));
+            return Err(encrypted());
         }
         E::EXECUTE_LOAD_QUERY if !may_skip => {
             return Err(Error::unsupported(
@@ -159,6 +157,14 @@ pub(crate) fn classify(
             )));
         }
     }))
+}
+
+/// What follows a Start_encryption event cannot be read.
+pub(crate) fn encrypted() -> Error {
+    Error::unsupported(
+        "the file is encrypted (MariaDB's encrypt_binlog): read it from the server, which decrypts it, \
+         or copy it with mariadb-binlog --read-from-remote-server --raw",
+    )
 }
 
 /// Whether the rows event that begins with this fragment is the last of its statement.
