@@ -7,7 +7,10 @@ use crate::binlog::{
     TransactionPayload,
 };
 use crate::error::{Error, ErrorKind, Result};
-use crate::source::{InputFile, PayloadEvents, RawEvent, Window, encrypted, event_body, verify_crc};
+use crate::source::{
+    InputFile, PayloadEvents, RawEvent, Window, encrypted, event_body, starts_encryption,
+    verify_crc,
+};
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
@@ -243,7 +246,7 @@ impl OpenFile {
         let offset = self.window.offset();
         let RawEvent::Whole { header, at, len } = self.window.peek()? else { return Ok(None) };
         let located = |error: Error| error.at_event(offset, header.event_type.name());
-        if header.event_type == EventType::MARIADB_START_ENCRYPTION {
+        if starts_encryption(&header) {
             return Err(located(encrypted()));
         }
         let bytes = self.window.event(at, len);

@@ -124,7 +124,7 @@ pub(crate) fn classify(
                 incident.kind
             )));
         }
-        E::MARIADB_START_ENCRYPTION => {
+        E::MARIADB_START_ENCRYPTION if starts_encryption(header) => {
             return Err(encrypted());
         }
         E::EXECUTE_LOAD_QUERY if !may_skip => {
@@ -159,7 +159,12 @@ pub(crate) fn classify(
     }))
 }
 
-/// What follows a Start_encryption event cannot be read.
+/// Whether what follows cannot be read. A server that sends its file decrypts it, and marks the event as one to ignore.
+pub(crate) fn starts_encryption(header: &EventHeader) -> bool {
+    header.event_type == EventType::MARIADB_START_ENCRYPTION && !header.has(EventHeader::IGNORABLE)
+}
+
+/// The error where it cannot.
 pub(crate) fn encrypted() -> Error {
     Error::unsupported(
         "the file is encrypted (MariaDB's encrypt_binlog): read it from the server, which decrypts it, \

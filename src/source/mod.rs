@@ -19,7 +19,9 @@ mod segment;
 mod split;
 mod window;
 
-pub(crate) use classify::{body as event_body, check_crc as verify_crc, encrypted};
+pub(crate) use classify::{
+    body as event_body, check_crc as verify_crc, encrypted, starts_encryption,
+};
 pub use cutter::{Cutter, CutterOptions, Start, Stop};
 pub use file_list::{InputFile, InputSource, expand, sort_by_number};
 pub use input::{BytesInput, FileInput, ForwardInput, Input, SpooledInput};

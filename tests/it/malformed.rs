@@ -53,6 +53,10 @@ fn encrypted() {
     assert_eq!(error.kind(), ErrorKind::Unsupported);
     assert!(error.message().contains("encrypted"), "{error}");
     assert_located(&error, Log::mariadb().end(), "Start_encryption");
+    // As it stands in a copy of what the server sent, which it had decrypted.
+    let sent = Event::new(164, [1; 17]).flags(0x80);
+    let log = Log::mariadb().with([sent]).with(transaction(1, [1])).with([stop()]);
+    assert_eq!(decode(log.inputs(), &options()).ok().inserted(), [1]);
 }
 
 #[test]
