@@ -375,4 +375,10 @@ fn the_fixtures_hold_what_they_are_there_for() {
     for name in ["mysql-compressed", "mariadb10-transactions", "mysql-no-gtids"] {
         assert!(changes(name).iter().all(|row| row.cell("v") != Some("never")), "{name}");
     }
+    for name in ["mariadb10-compressed", "mariadb11-compressed"] {
+        let rows = changes(name);
+        let text = "é".repeat(100);
+        assert!(rows.iter().any(|row| row.cell("v") == Some(&text)), "{name}");
+        assert!(rows.iter().any(|row| row.cell("l") == Some(&"ß".repeat(100))), "{name}");
+    }
 }

@@ -4,10 +4,10 @@
 
 use crate::fixtures::{folder, recorded, recorded_as};
 use crate::log::{
-    DELETE_ROWS, Event, FORMAT_DESCRIPTION, GTID, HEADER, INCIDENT, Log, MARIADB_GTID, QUERY, T,
-    TABLE_MAP, TRANSACTION_PAYLOAD, Table, UPDATE_ROWS, WRITE_ROWS, XA_PREPARE, XID, begin, gtid,
-    image, input, insert, mariadb_post_headers, mysql_post_headers, payload, payload_of,
-    payload_packed, query, rows_event, stop, table_map, transaction, xid,
+    DELETE_ROWS, Event, FORMAT_DESCRIPTION, GTID, HEADER, INCIDENT, Log, MARIADB_GTID, QUERY,
+    QUERY_COMPRESSED, T, TABLE_MAP, TRANSACTION_PAYLOAD, Table, UPDATE_ROWS, WRITE_ROWS,
+    XA_PREPARE, XID, begin, gtid, image, input, insert, mariadb_post_headers, mysql_post_headers,
+    payload, payload_of, payload_packed, query, rows_event, stop, table_map, transaction, xid,
 };
 use crate::rows::{Outcome, Row, decode, options, read, segments_of};
 use binarrow::reader::{EventList, ReadOptions};
@@ -204,6 +204,8 @@ fn find_events(bytes: &[u8]) -> Vec<Found> {
                     open = None;
                 }
             }
+            // No statement that ends a transaction is packed.
+            QUERY_COMPRESSED if open == Some((false, false)) => open = None,
             XID | XA_PREPARE | TRANSACTION_PAYLOAD => open = None,
             TABLE_MAP if open.is_none() => open = Some((true, true)),
             WRITE_ROWS..=DELETE_ROWS if open == Some((true, true)) && body[6] & 1 == 1 => {
