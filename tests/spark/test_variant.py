@@ -27,7 +27,7 @@ TYPES = binarrow.TypeOptions(profile="spark", json="variant")
 JACKSON_LONGEST_KEY = 50_000
 """Spark's parse_json refuses longer ones."""
 
-KEYS = [*(f"k{number}" for number in range(40)), "😀", "\ue000", "Ａ", "é", ""]  # noqa: RUF001
+KEYS = [*(f"k{number}" for number in range(40)), "😀", "\ue000", "Ａ", "é", ""]
 """Their order by UTF-16 is not that of their bytes."""
 
 # An SQL expression for a document, and what Spark makes of the variant: its schema, and to_json.
