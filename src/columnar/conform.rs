@@ -49,7 +49,11 @@ impl Conform {
     pub fn apply(&mut self, batch: &RecordBatch) -> Result<RecordBatch, Error> {
         let schema = batch.schema();
         if same_columns(&schema, &self.target) {
-            return RecordBatch::try_new(Arc::clone(&self.target), batch.columns().to_vec())
+            // The fields inside of a list or struct may be named or marked otherwise.
+            let columns = batch.columns().iter().zip(self.target.fields());
+            let columns =
+                columns.map(|(column, field)| widen(column, field)).collect::<Result<_, _>>()?;
+            return RecordBatch::try_new(Arc::clone(&self.target), columns)
                 .map_err(|error| Error::new(ErrorKind::Internal, error.to_string()));
         }
         if self.on_change == OnSchemaChange::Error {

@@ -93,6 +93,10 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
             *(f"INSERT INTO of_types VALUES {row}" for row in of_types),
             "CREATE TABLE `keys` (id INT PRIMARY KEY, j JSON)",
             f"INSERT INTO `keys` VALUES (1, JSON_OBJECT({pairs}))",
+            "CREATE TABLE altered (id INT PRIMARY KEY)",
+            "INSERT INTO altered VALUES (1)",
+            "ALTER TABLE altered ADD j JSON",
+            "INSERT INTO altered VALUES (2, '[2]'), (3, NULL)",
         )
         path = server.flush_binlog()
         (folder / path.name).write_bytes(path.read_bytes())
@@ -176,6 +180,19 @@ def test_keys_of_large_objects_are_found(spark: SparkSession, log: Path) -> None
     assert list(row) == list(range(len(KEYS)))
 
 
+def test_rows_from_before_the_column(spark: SparkSession, log: Path) -> None:
+    register(spark)
+    declared = "id int, j variant, _change_type string"
+    frame = (
+        spark.read.format("binarrow")
+        .options(table="v.altered", json="variant")
+        .schema(declared)
+        .load(str(log))
+        .selectExpr("id", "to_json(j)")
+    )
+    assert sorted(map(tuple, frame.collect())) == [(1, None), (2, "[2]"), (3, None)]
+
+
 def test_without_spark(log: Path) -> None:
     """The native profile has the same struct, and pyspark's own reader understands it."""
     types = binarrow.TypeOptions(json="variant")
@@ -183,6 +200,13 @@ def test_without_spark(log: Path) -> None:
     reader = binarrow.read_binlog(str(log), types=types).table("v.of_types")
     table = pa.table(reader)
     assert table.schema.field("j").equals(inferred.field("j"))
+    # A schema of the caller's own, without Spark's mark on it.
+    storage = pa.struct(
+        [pa.field(name, pa.binary(), nullable=False) for name in ("value", "metadata")]
+    )
+    unmarked = pa.schema([pa.field("j", storage) if f.name == "j" else f for f in table.schema])
+    reader = binarrow.read_binlog(str(log), types=types).table("v.of_types", schema=unmarked)
+    assert pa.table(reader).column("j").to_pylist() == table.column("j").to_pylist()
     kind = table.schema.field("j").type
     assert [field.name for field in kind] == ["value", "metadata"]
     values = [

@@ -122,6 +122,18 @@ fn depth() {
     assert_eq!(text(&nested(MAX_DEPTH)).unwrap(), expected);
     assert!(text(&nested(MAX_DEPTH + 1)).is_err());
     assert!(text(&nested(9_000)).is_err());
+    // The same in large arrays, which reach as deep as there are bytes.
+    let mut bytes = Vec::new();
+    for left in (0..100_000u32).rev() {
+        let inner = if left == 0 { 0 } else { 1 };
+        bytes.extend([inner, 0, 0, 0]);
+        bytes.extend((8 + 13 * left).to_le_bytes());
+        if left > 0 {
+            bytes.extend([3, 13, 0, 0, 0]);
+        }
+    }
+    bytes.insert(0, 3);
+    assert!(matches!(text(&bytes), Err(DecodeError::Limit { .. })));
 }
 
 /// Arrays whose entries all point at one array, which does the same: exponential without a budget.
