@@ -17,6 +17,7 @@
 //! | 0f | any other MySQL type: temporals, decimals, bytes | `opaque.rs` |
 //!
 //! `text.rs` prints what these read, with `double.rs`, `escape.rs` and `base64.rs`; `variant` makes Spark's VARIANT of it.
+//! `diff.rs` reads what partial updates log, `patch.rs` and `rebuild.rs` apply it: binary form in, binary form out.
 //!
 //! Hostile documents cost no more than honest ones: containers nest to a limit, and no byte is used more than once, so
 //! that time and output are linear in the length of the document. MariaDB's JSON is plain text and does not come here.
@@ -37,14 +38,13 @@ mod scalar;
 mod text;
 mod variant;
 
-pub use diff::{Diff, Diffs, Operation, write_diff_text};
-pub use patch::apply_diffs;
-
 use crate::error::DecodeError;
 use crate::wire::{Reader, Result};
 use budget::Budget;
 use scalar::ScalarValue;
 
+pub use diff::{Diff, Diffs, Operation, write_diff_text};
+pub use patch::apply_diffs;
 pub use variant::VariantEncoder;
 
 /// Containers within containers: `JSON_DOCUMENT_MAX_DEPTH`, the server refuses deeper documents.
