@@ -198,11 +198,11 @@ fn cells_of_compressed_columns() {
     let latin1: Vec<u8> = long.chars().map(|char| char as u32 as u8).collect();
     let cell = packed(&head(&latin1), &latin1, 2);
     let map = column(140, &[2], 8);
-    assert_eq!(cells(&map, &[cell.clone()], &options()), [Some(long.clone())]);
+    assert_eq!(cells(&map, std::slice::from_ref(&cell), &options()), [Some(long.clone())]);
     let mut bytes = options();
     bytes.decode.plan.types.invalid_text = InvalidText::Binary;
     let hex = |bytes: &[u8]| Some(bytes.iter().map(|b| format!("{b:02x}")).collect::<String>());
-    assert_eq!(cells(&map, &[cell.clone()], &bytes), [hex(&latin1)]);
+    assert_eq!(cells(&map, std::slice::from_ref(&cell), &bytes), [hex(&latin1)]);
     assert_eq!(cells(&column(140, &[2], 63), &[cell], &options()), [hex(&latin1)]);
 
     // What cells inflate to counts for the size of a batch.
