@@ -26,6 +26,7 @@ mod partial_row_data;
 mod previous_gtids;
 mod query;
 mod query_kind;
+mod query_text;
 mod rotate;
 mod rows;
 mod rows_query;

@@ -144,11 +144,12 @@ impl SeenEvent<'_> {
                 let mut inflater = Inflater::default();
                 let query = Query::decode(body)?.inflate(self.header.event_type, &mut inflater)?;
                 let database = String::from_utf8_lossy(query.database);
+                let text = query.text();
                 let sql = match query.kind() {
                     QueryKind::Other | QueryKind::CreateTableStartTransaction => {
-                        statement(query.sql)
+                        statement(text.as_bytes())
                     }
-                    _ => String::from_utf8_lossy(query.sql).into_owned(),
+                    _ => text.into_owned(),
                 };
                 match database.is_empty() {
                     true => sql,

@@ -7,8 +7,16 @@
 /// CREATE TABLE shop.orders (id INT ...)     ->  CREATE TABLE shop.orders …
 /// UPDATE customers SET phone = '555-1234'   ->  UPDATE customers SET phone …
 /// ```
+///
+/// Bytes that are not UTF-8 are text of a client whose character set is not known: what follows the first of them is not
+/// shown either, for it may hold bytes that look like quotes.
 pub(super) fn head(sql: &[u8]) -> String {
     let sql = after_comments(sql);
+    if std::str::from_utf8(sql).is_err() {
+        let ascii = sql.split(|byte| !byte.is_ascii()).next().unwrap_or_default();
+        let shown = head(ascii);
+        return if shown.ends_with('…') { shown } else { format!("{shown}…") };
+    }
     let mut end = 0;
     while let Some(len) = sql.get(end..).and_then(harmless) {
         end += len;
@@ -81,6 +89,9 @@ mod tests {
         ] {
             assert_eq!(head(sql.as_bytes()), shown, "{sql}");
         }
-        head(b"\xff\xfe \xff'");
+        assert_eq!(head(b"\xff\xfe \xff'"), "…");
+        // 8160 is one character of gbk, the other backtick begins a name
+        assert_eq!(head(b"INSERT INTO \x81` SELECT 'secret' AS `b`"), "INSERT INTO…");
+        assert_eq!(head(b"UPDATE a SET b = '\xff'"), "UPDATE a SET b …");
     }
 }

@@ -307,6 +307,69 @@ def name_of(word: str) -> str:
     return "".join(character for character in word if " " < character <= "\uffff")
 
 
+# ------------------------------------------------------------------------- statements
+
+# Words with a backslash or a backtick among their bytes, and others.
+CLIENTS = {
+    "sjis": ("cp932", "ソ表"),
+    "gbk": ("gbk", "乗中"),
+    "big5": ("big5", "功許"),
+    "latin1": ("cp1252", "é€"),
+    "cp1251": ("cp1251", "Дя"),
+    "utf8mb4": ("utf-8", "é中"),
+}
+
+
+def test_statements_are_text_whatever_the_client_speaks(server: Server) -> None:
+    found: dict[str, list[str]] = {}
+    for charset, (encoding, word) in CLIENTS.items():
+        statements = [
+            f"CREATE TABLE `{word}` (id INT PRIMARY KEY COMMENT '{word}', `c{word}` INT)",
+            f"ALTER TABLE `{word}` COMMENT '{word}'",
+            f"CREATE VIEW `v{word}` AS SELECT '{word}' AS `{word}` FROM `{word}`",
+            f"CREATE TABLE `copy{word}` AS SELECT 1 AS `{word}`",
+            "BEGIN",
+            f"INSERT INTO `{word}` VALUES (1, 1)",
+            f"SAVEPOINT `{word}`",
+            f"INSERT INTO `{word}` VALUES (2, 1)",
+            f"ROLLBACK TO `{word}`",
+            f"INSERT INTO `{word}` VALUES (3, 1)",
+            "COMMIT",
+            f"DROP TABLE `copy{word}`",
+        ]
+        with database(server, f"speaks_{charset}") as name:
+            session = server.connect(database=name)
+            with logging(server) as files:
+                session.execute(f"SET NAMES {charset}")
+                for statement in statements:
+                    session._connection.query(statement.encode(encoding))
+            session.close()
+            paths = [str(path) for path in files]
+            found[charset] = [
+                event.info
+                for event in binarrow.inspect(paths, queries=True)
+                if event.type_name.startswith("Query")
+            ]
+            rows = cells_of(read(files, f"{name}.{word}"), f"c{word}")
+            assert rows == [1, 1]
+        infos = found[charset]
+        assert not [info for info in infos if REPLACED in info]
+        for statement in statements[:2]:
+            assert f"use `{name}`; {statement}" in infos
+        assert (
+            sum(f"`v{word}` AS " in info and f"'{word}' AS `{word}`" in info for info in infos) == 1
+        )
+        assert (
+            sum(
+                info.startswith(f"use `{name}`; DROP TABLE") and f"`copy{word}`" in info
+                for info in infos
+            )
+            == 1
+        )
+        assert sum(f"`copy{word}`" in info for info in infos) == 2
+        assert sum("SAVEPOINT" in info and f"`{word}`" in info for info in infos) == 1
+
+
 # ------------------------------------------------------------------------- collations
 
 
