@@ -9,7 +9,7 @@
 //!
 //! | layer | modules | knows |
 //! |---|---|---|
-//! | 0 | [`wire`], [`charset`], [`position`], [`schema`] | bytes, text, positions, the words all layers share |
+//! | 0 | [`wire`], [`charset`], [`position`], [`schema`], [`limits`] | bytes, text, positions, the words all layers share |
 //! | 1 | [`binlog`], [`value`] | one event, one cell: bytes to borrowed views, no I/O |
 //! | 2 | [`change`], [`history`], [`columnar`] | transactions and filters; CREATE TABLE text; row images into Arrow builders |
 //! | 3 | [`source`], [`reader`] | files to segments; segments to batches, on threads |
@@ -21,6 +21,7 @@ pub mod charset;
 pub mod columnar;
 pub mod error;
 pub mod history;
+pub mod limits;
 pub mod position;
 pub mod reader;
 pub mod schema;

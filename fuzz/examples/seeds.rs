@@ -107,6 +107,16 @@ fn of_log(bytes: &[u8], seeds: &mut Seeds) -> Result<(), Box<dyn Error>> {
             }
             23..=25 | 30..=32 | 39 | 166..=171 => {
                 if let Some(map) = maps.get(&body[..6]) {
+                    if is_mariadb && code < 30 {
+                        // The table id, the flags, the number of columns, one bitmap or two.
+                        let bitmaps = if code == 24 { 2 } else { 1 };
+                        let head = 9 + bitmaps * usize::from(body[8]).div_ceil(8);
+                        let mut seed = vec![1];
+                        seed.extend((map.len() as u16).to_le_bytes());
+                        seed.extend(map);
+                        seed.extend(record(code - 22, head as u8, body));
+                        seeds.add("compressed_rows", &seed)?;
+                    }
                     let mut seed = vec![u8::from(is_mariadb)];
                     seed.extend((map.len() as u16).to_le_bytes());
                     seed.extend(map);
@@ -171,6 +181,15 @@ fn hand_made(seeds: &mut Seeds) -> Result<(), Box<dyn Error>> {
         (0, &[0x40, 0xe2, 0x01]),
     ] {
         seeds.add("temporals", &[&[fsp], value].concat())?;
+    }
+    for collation in [8_u16, 33, 45, 54, 56, 60, 63, 1, 28, 12, 248] {
+        let text = "Gr\u{fc}\u{df}e \u{20ac} \u{1f600}".as_bytes();
+        seeds.add("text", &[&collation.to_le_bytes()[..], text].concat())?;
+    }
+    for value in
+        [&b"\x00plain"[..], b"\x81\x03\x78\x9c\x4b\x4c\x4a\x06\x00\x02\x4d\x01\x27", &[0; 25]]
+    {
+        seeds.add("bytes", &[&[6], value].concat())?;
     }
     for text in [
         "3e11fa47-71ca-11e1-9e33-c80aa9429562:1-5:8,55778904-0299-11f1-b1b8-4ef0c4956feb:tag:1",

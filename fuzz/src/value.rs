@@ -1,7 +1,10 @@
 //! Targets of one cell.
 
+use binarrow::charset::Collation;
 use binarrow::value::temporal::{date, datetime, old, time, timestamp};
-use binarrow::value::{decimal, json};
+use binarrow::value::{bit, compressed, decimal, geometry, json, vector};
+use binarrow::wire::Inflater;
+use std::io::Write;
 
 /// A JSON document in MySQL's binary form; the text of a valid one is JSON, and bounded.
 pub(crate) fn json(data: &[u8]) {
@@ -80,5 +83,49 @@ pub(crate) fn temporals(data: &[u8]) {
         text.clear();
         date.write_text(&mut text);
         assert!(text.is_ascii(), "{text:?}");
+    }
+}
+
+/// A cell of a compressed column, as it is and packed here; and the types that are little more than bytes.
+///
+/// ```text
+/// form 1, value
+/// ```
+pub(crate) fn bytes(data: &[u8]) {
+    let Some((&form, value)) = data.split_first() else { return };
+    let mut inflater = Inflater::default();
+    let _ = compressed::plain(value, &mut inflater).map(<[u8]>::len);
+    let level = flate2::Compression::new(u32::from(form % 10));
+    let mut packer = flate2::write::ZlibEncoder::new(vec![0x84], level);
+    packer.get_mut().extend((value.len() as u32).to_be_bytes());
+    packer.write_all(value).expect("room");
+    let packed = packer.finish().expect("room");
+    assert_eq!(compressed::plain(&packed, &mut inflater), Ok(value));
+
+    if let (Ok(dimension), Ok(elements)) = (vector::dimension(value), vector::elements(value)) {
+        assert_eq!((dimension, elements.count()), (value.len() / 4, dimension));
+    }
+    let mut ewkb = Vec::new();
+    if geometry::write_ewkb(value, &mut ewkb).is_ok() {
+        assert!((value.len() - 4..=value.len()).contains(&ewkb.len()));
+    }
+    assert_eq!(bit::decode(value).is_ok(), value.len() <= bit::MAX_BYTES);
+}
+
+/// Text under any collation: UTF-8 comes out, or an error; read without errors it is the same where there is none.
+///
+/// ```text
+/// collation id 2, text
+/// ```
+pub(crate) fn text(data: &[u8]) {
+    let [a, b, text @ ..] = data else { return };
+    let charset = Collation(u16::from_le_bytes([*a, *b]).into()).charset();
+    let lossy = charset.decode_lossy(text);
+    let mut out = b"before".to_vec();
+    match charset.decode_into(text, "text", &mut out) {
+        Ok(()) => {
+            assert_eq!(std::str::from_utf8(&out), Ok(format!("before{lossy}").as_str()));
+        }
+        Err(_) => assert_eq!(out, b"before"),
     }
 }

@@ -8,6 +8,7 @@
 
 use crate::binlog::event_type::EventType;
 use crate::error::DecodeError;
+use crate::limits::MAX_EVENT_SIZE;
 use crate::wire::{Reader, Result};
 
 /// The common header of an event.
@@ -80,9 +81,6 @@ impl EventHeader {
         self.flags & flag == flag
     }
 }
-
-/// 1 GiB: the largest `max_allowed_packet` of a replica, so the largest event that MySQL's own replication can carry.
-pub const MAX_EVENT_SIZE: u32 = 1 << 30;
 
 #[cfg(test)]
 mod tests {

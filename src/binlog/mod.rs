@@ -41,7 +41,7 @@ pub use compressed::Compressed;
 pub use event_type::{EventType, RowsKind};
 pub use format_description::FormatDescription;
 pub use gtid::GtidEvent;
-pub use header::{EventHeader, MAX_EVENT_SIZE};
+pub use header::EventHeader;
 pub use incident::Incident;
 pub use mariadb_gtid::MariadbGtidEvent;
 pub use mariadb_gtid_list::MariadbGtidList;

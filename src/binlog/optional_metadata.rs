@@ -5,14 +5,10 @@
 use super::name::text;
 use crate::charset::Collation;
 use crate::error::{DecodeError, Error};
+use crate::limits::{MAX_ENUM_MEMBERS, MAX_SET_MEMBERS};
 use crate::schema::{Column, ColumnType, GeometryType, KeyPart};
 use crate::wire::{MsbBitmap, Reader, Result};
 use std::sync::Arc;
-
-/// The most members of an ENUM. <https://dev.mysql.com/doc/refman/9.7/en/enum.html>
-const MAX_ENUM_MEMBERS: usize = 65_535;
-/// The most members of a SET. <https://dev.mysql.com/doc/refman/9.7/en/set.html>
-const MAX_SET_MEMBERS: usize = 64;
 
 /// The fields, each as its bytes; absent where the server did not log it.
 #[derive(Debug, Clone, Copy, Default)]

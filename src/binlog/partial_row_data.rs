@@ -7,8 +7,8 @@
 //!
 //! <https://mariadb.com/docs/server/reference/clientserver-protocol/replication-protocol/partial_row_data_event>
 
-use super::MAX_EVENT_SIZE;
 use crate::error::DecodeError;
+use crate::limits::MAX_EVENT_SIZE;
 use crate::wire::{Reader, Result};
 
 /// A fragment, borrowed from its bytes.

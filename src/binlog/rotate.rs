@@ -3,6 +3,7 @@
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/classmysql_1_1binlog_1_1event_1_1Rotate__event.html>
 
 use crate::error::DecodeError;
+use crate::limits::MAX_FILE_NAME_BYTES;
 use crate::wire::{Reader, Result};
 
 /// Where the log goes on. One ends most files; a server also sends an artificial one at the start of each file.
@@ -23,9 +24,9 @@ impl<'a> Rotate<'a> {
             return Err(DecodeError::Invalid { what: "rotate position", value: position });
         }
         let name = reader.rest();
-        if name.is_empty() || name.len() > MAX_FILE_NAME {
+        if name.is_empty() || name.len() > MAX_FILE_NAME_BYTES {
             let (what, value) = ("rotate file name length", name.len() as u64);
-            return Err(DecodeError::Limit { what, value, limit: MAX_FILE_NAME as u64 });
+            return Err(DecodeError::Limit { what, value, limit: MAX_FILE_NAME_BYTES as u64 });
         }
         match std::str::from_utf8(name) {
             Ok(file) => Ok(Self { position, file }),
@@ -36,9 +37,6 @@ impl<'a> Rotate<'a> {
 
 /// Offset of a file's first event: after the magic bytes.
 pub const FIRST_EVENT_AT: u64 = 4;
-
-/// `FN_REFLEN` of the server, without its NUL.
-const MAX_FILE_NAME: usize = 511;
 
 #[cfg(test)]
 mod tests {

@@ -11,15 +11,9 @@ use super::FormatDescription;
 use super::name;
 use super::optional_metadata::OptionalMetadata;
 use crate::error::{DecodeError, Error};
+use crate::limits::{MAX_COLUMNS, MAX_NAME_BYTES};
 use crate::schema::{Column, ColumnType, TableSchema};
 use crate::wire::{Bitmap, Reader, Result};
-
-/// The most columns that a table can have.
-/// <https://dev.mysql.com/doc/refman/9.7/en/column-count-limit.html>
-const MAX_COLUMNS: usize = 4096;
-
-/// The longest name of a database or table in bytes: 64 characters of utf8mb3.
-const MAX_NAME_BYTES: usize = 192;
 
 /// A Table_map event, borrowed from its bytes.
 #[derive(Debug, Clone, Copy)]

@@ -7,6 +7,7 @@
 //! ```
 
 use crate::error::DecodeError;
+use crate::limits::MAX_XID_PART_BYTES;
 use crate::position::Xid;
 use crate::wire::{Reader, Result};
 
@@ -36,8 +37,10 @@ impl XaPrepare {
 
 fn part_len(reader: &mut Reader<'_>, what: &'static str) -> Result<usize> {
     match reader.u32(what)? as usize {
-        len @ 0..=Xid::MAX_PART => Ok(len),
-        len => Err(DecodeError::Limit { what, value: len as u64, limit: Xid::MAX_PART as u64 }),
+        len @ 0..=MAX_XID_PART_BYTES => Ok(len),
+        len => {
+            Err(DecodeError::Limit { what, value: len as u64, limit: MAX_XID_PART_BYTES as u64 })
+        }
     }
 }
 

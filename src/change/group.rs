@@ -4,8 +4,10 @@
 //! event, and ends with Xid, `COMMIT`, `ROLLBACK`, XA_prepare, a Transaction_payload, a lone statement; one without an
 //! opening event ends with its statement.
 
+use super::savepoints::{self, Savepoint, Savepoints};
 use crate::binlog::{FragmentOrder, QueryKind};
 use crate::error::{DecodeError, Error};
+use crate::limits::MAX_ROWS_EVENTS;
 use crate::position::{Gtid, MariadbGtid, Xid};
 
 /// What a reader of the log must know of a transaction before its rows.
@@ -129,17 +131,10 @@ pub struct Group {
     pub undone: Vec<Undone>,
     begun: bool,
     explicit: bool,
-    savepoints: Vec<Savepoint>,
+    savepoints: Savepoints,
     fragments: FragmentOrder,
     /// Whether the rows event in fragments is the last of its statement.
     fragments_end: bool,
-}
-
-#[derive(Debug)]
-struct Savepoint {
-    name: Vec<u8>,
-    offset: u64,
-    rows_before: u32,
 }
 
 /// Follows groups through a file.
@@ -302,7 +297,7 @@ impl GroupTracker {
             undone: Vec::new(),
             begun,
             explicit,
-            savepoints: Vec::new(),
+            savepoints: Savepoints::default(),
             fragments: FragmentOrder::default(),
             fragments_end: false,
         });
@@ -321,8 +316,8 @@ impl Group {
                 Verdict::Inside
             }
             QueryKind::Savepoint(name) => {
-                self.savepoints.retain(|savepoint| savepoint.name != name);
-                self.savepoints.push(Savepoint { name, offset, rows_before: self.rows_events });
+                let rows_before = self.rows_events;
+                self.savepoints.set(name, Savepoint { offset, rows_before })?;
                 Verdict::Inside
             }
             QueryKind::RollbackTo(name) => {
@@ -336,25 +331,23 @@ impl Group {
     }
 
     fn undo_to(&mut self, name: &[u8], offset: u64) -> Result<(), Error> {
-        let Some(index) = self.savepoints.iter().position(|savepoint| savepoint.name == name)
-        else {
+        let Some(savepoint) = self.savepoints.roll_back_to(name) else {
             // Nothing was logged before the savepoint, so the savepoint was not: all of the group is undone.
             if self.savepoints.is_empty() && self.rows_events == 0 {
                 return Ok(());
             }
             return Err(Error::malformed("ROLLBACK TO a savepoint that the log does not name"));
         };
-        self.savepoints.truncate(index + 1);
-        if let Some(savepoint) = self.savepoints.last() {
-            let start = savepoint.offset;
-            self.undone.retain(|undone| undone.start < start);
-            self.undone.push(Undone {
-                start,
-                end: offset,
-                rows_before: savepoint.rows_before,
-                rows_through: self.rows_events,
-            });
-        }
+        let start = savepoint.offset;
+        // In order: what is undone now may have been undone in parts.
+        while self.undone.pop_if(|undone| undone.start >= start).is_some() {}
+        self.undone.push(Undone {
+            start,
+            end: offset,
+            rows_before: savepoint.rows_before,
+            rows_through: self.rows_events,
+        });
+        savepoints::check("rolled back parts of one transaction", self.undone.len())?;
         Ok(())
     }
 
@@ -376,9 +369,6 @@ impl Group {
         starts.zip(ends).map(|((start, rows), end)| (start, end, rows))
     }
 }
-
-/// `_change_ordinal` keeps the number of the rows event in 31 bits.
-const MAX_ROWS_EVENTS: u32 = i32::MAX as u32;
 
 #[cfg(test)]
 mod tests {

@@ -3,6 +3,7 @@
 //! In: events as views. Out: verdicts. No bytes of rows are looked at. Called by `source` (to cut) and by `reader`.
 
 mod group;
+mod savepoints;
 mod table_filter;
 
 pub use group::{

@@ -200,7 +200,6 @@ const fn single(id: u32) -> Option<&'static str> {
         577 | 609 | 641 | 673 | 737 => "myanmar_ci",
         579 | 611 => "general1400_as_ci",
         578 | 610 | 642 | 674 | 738 => "thai_520_w2",
-        579 | 611 => "general1400_as_ci",
         _ => return None,
     })
 }

@@ -16,6 +16,7 @@ use std::str::FromStr;
 use super::varint::{decode_varint, encode_varint};
 use super::xid::{from_hex, to_hex};
 use crate::error::{DecodeError, Error};
+use crate::limits::MAX_TAG_BYTES;
 use crate::wire::{Reader, Result};
 
 /// The source of a GTID: a server's UUID, from MySQL 8.3 on with a tag, which is mostly empty.
@@ -276,7 +277,7 @@ impl GtidSet {
 /// Whether the bytes are a tag: 1 to 32 of `a-z`, `0-9`, `_`, no digit first.
 fn is_tag(tag: &[u8]) -> bool {
     let word = |byte: &u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_');
-    tag.len() <= MAX_TAG
+    tag.len() <= MAX_TAG_BYTES
         && tag.first().is_some_and(|first| !first.is_ascii_digit())
         && tag.iter().all(word)
 }
@@ -284,8 +285,8 @@ fn is_tag(tag: &[u8]) -> bool {
 /// A tag with its length before it; it may be empty.
 pub(crate) fn decode_tag<'a>(reader: &mut Reader<'a>) -> Result<&'a str> {
     let len = decode_varint(reader, "GTID tag length")?;
-    if len > MAX_TAG as u64 {
-        let limit = MAX_TAG as u64;
+    if len > MAX_TAG_BYTES as u64 {
+        let limit = MAX_TAG_BYTES as u64;
         return Err(DecodeError::Limit { what: "GTID tag length", value: len, limit });
     }
     let tag = reader.take(len as usize, "GTID tag")?;
@@ -413,9 +414,6 @@ fn write_uuid(f: &mut fmt::Formatter<'_>, uuid: &[u8; 16]) -> fmt::Result {
 
 /// The highest number that a server gives: 2^63 - 2.
 pub(crate) const MAX_GNO: u64 = i64::MAX as u64 - 1;
-
-/// `TAG_MAX_LENGTH` of the server.
-const MAX_TAG: usize = 32;
 
 #[cfg(test)]
 mod tests {

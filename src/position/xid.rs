@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::error::DecodeError;
+use crate::limits::MAX_XID_PART_BYTES;
 use crate::wire::Result;
 
 /// The id that a transaction manager gave an XA transaction.
@@ -17,14 +18,11 @@ pub struct Xid {
 }
 
 impl Xid {
-    /// Most bytes of each part, by the X/Open standard (`MAXGTRIDSIZE`, `MAXBQUALSIZE`).
-    pub const MAX_PART: usize = 64;
-
     /// An id of parts that are short enough.
     pub fn try_new(format_id: u32, gtrid: &[u8], bqual: &[u8]) -> Result<Self> {
         for (what, part) in [("gtrid length", gtrid), ("bqual length", bqual)] {
-            if part.len() > Self::MAX_PART {
-                let (value, limit) = (part.len() as u64, Self::MAX_PART as u64);
+            if part.len() > MAX_XID_PART_BYTES {
+                let (value, limit) = (part.len() as u64, MAX_XID_PART_BYTES as u64);
                 return Err(DecodeError::Limit { what, value, limit });
             }
         }

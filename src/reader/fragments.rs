@@ -1,9 +1,8 @@
 //! A rows event put together from its fragments (MariaDB's Partial_row_data events).
 
-use crate::binlog::{
-    CHECKSUM_LEN, ChecksumAlgorithm, EventHeader, FragmentOrder, MAX_EVENT_SIZE, PartialRowData,
-};
+use crate::binlog::{CHECKSUM_LEN, ChecksumAlgorithm, EventHeader, FragmentOrder, PartialRowData};
 use crate::error::{DecodeError, Error, Result};
+use crate::limits::MAX_EVENT_SIZE;
 use crate::source::event_body;
 
 /// The fragments of one event after the other, in a buffer that is used again.

@@ -5,6 +5,7 @@ use super::input::Input;
 use crate::binlog::{EventHeader, EventType, FormatDescription, PartialRowData};
 use crate::change::{Group, GroupTracker, Outcome, Verdict};
 use crate::error::{Error, Result};
+use crate::limits::MAX_READ;
 
 /// The end of a group that was looked for.
 #[derive(Debug)]
@@ -126,9 +127,6 @@ impl HeaderWalk<'_> {
         self.read_size = if size < LARGE_EVENT { LARGE_READ } else { SMALL_READ };
     }
 }
-
-/// A length that lies must not make room for it before its bytes are there.
-const MAX_READ: usize = 4 << 20;
 
 const SMALL_READ: usize = 64;
 const LARGE_READ: usize = 64 << 10;

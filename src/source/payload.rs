@@ -9,6 +9,7 @@ use crate::binlog::{
 };
 use crate::change::{Group, GroupTracker, Outcome, Verdict};
 use crate::error::{Error, Result};
+use crate::limits::MAX_IN_MEMORY;
 use std::io::{BufReader, Cursor, Read};
 
 /// An unpacked payload, or the means to unpack it piece by piece.
@@ -33,7 +34,7 @@ impl<'a> Payload<'a> {
             return Ok(Self::Memory(payload.payload));
         }
         buffer.clear();
-        let limit = MEMORY_LIMIT as u64;
+        let limit = MAX_IN_MEMORY as u64;
         if payload.uncompressed_size.is_some_and(|size| size > limit) {
             return Ok(Self::Stream(payload));
         }
@@ -191,6 +192,3 @@ fn cut() -> Error {
 fn within(error: Error, header: &EventHeader, offset: u64) -> Error {
     error.context(format_args!("{} at {offset} of the payload", header.event_type.name()))
 }
-
-/// What is unpacked in one piece at the most.
-const MEMORY_LIMIT: usize = 64 << 20;

@@ -3,9 +3,10 @@
 use super::classify::body;
 use super::segment::{CarriedMap, FileContext, Span};
 use super::window::{RawEvent, Window};
-use crate::binlog::{EventType, MAX_EVENT_SIZE, PartialRowData, STMT_END, table_id_and_flags};
+use crate::binlog::{EventType, PartialRowData, STMT_END, table_id_and_flags};
 use crate::change::Transaction;
 use crate::error::{Error, Result};
+use crate::limits::MAX_EVENT_SIZE;
 use std::collections::VecDeque;
 use std::sync::Arc;
 

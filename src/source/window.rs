@@ -3,6 +3,7 @@
 use super::input::Input;
 use crate::binlog::{EventHeader, FIRST_EVENT_AT};
 use crate::error::{Error, Result};
+use crate::limits::MAX_READ;
 use std::sync::Arc;
 
 /// A buffer over a part of an input: from the start of the segment at hand to what has been read ahead.
@@ -207,9 +208,6 @@ impl Window {
 fn event_name(header: &[u8]) -> &'static str {
     header.get(4).map_or("event header", |code| crate::binlog::EventType(*code).name())
 }
-
-/// What one read asks for at the most: a length that lies must not make room for it before its bytes are there.
-const MAX_READ: usize = 4 << 20;
 
 /// Buffers kept for use again.
 const MAX_SPARE: usize = 2;

@@ -4,10 +4,8 @@
 
 use super::Result;
 use crate::error::DecodeError;
+use crate::limits::MAX_INFLATED;
 use flate2::{Decompress, FlushDecompress, Status};
-
-/// What one stream may inflate to: the largest event, which no cell exceeds either (`max_allowed_packet` stops there).
-pub const MAX_INFLATED: u64 = 1 << 30;
 
 /// What stands around a deflate stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

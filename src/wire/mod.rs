@@ -8,7 +8,7 @@ mod inflate;
 mod reader;
 
 pub use bitmap::{Bitmap, MsbBitmap};
-pub use inflate::{DeflateForm, Inflater, MAX_INFLATED};
+pub use inflate::{DeflateForm, Inflater};
 pub use reader::Reader;
 
 /// The result of a codec.

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 /// The folders of `src/` and their layers. A folder may use those of its own layer and of lower ones.
-const LAYERS: [(&str, u8); 12] = [
+const LAYERS: [(&str, u8); 13] = [
+    ("limits", 0),
     ("wire", 0),
     ("charset", 0),
     ("position", 0),

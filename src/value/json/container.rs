@@ -14,8 +14,9 @@
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/json__binary_8h.html>
 
 use super::budget::Budget;
-use super::{Kind, MAX_DEPTH, Scalar, Value, Width};
+use super::{Kind, Scalar, Value, Width};
 use crate::error::DecodeError;
+use crate::limits::MAX_JSON_DEPTH;
 use crate::wire::{Reader, Result};
 
 /// An open container: its bytes up to its size, and cursors over its entries.
@@ -56,11 +57,11 @@ impl<'a> Container<'a> {
         budget: &mut Budget,
         depth: usize,
     ) -> Result<Self> {
-        if depth >= MAX_DEPTH {
+        if depth >= MAX_JSON_DEPTH {
             return Err(DecodeError::Limit {
                 what: "depth of a JSON document",
                 value: depth as u64 + 1,
-                limit: MAX_DEPTH as u64,
+                limit: MAX_JSON_DEPTH as u64,
             });
         }
         let offset_bytes = width.bytes();

@@ -47,9 +47,6 @@ pub use diff::{Diff, Diffs, Operation, write_diff_text};
 pub use patch::apply_diffs;
 pub use variant::VariantEncoder;
 
-/// Containers within containers: `JSON_DOCUMENT_MAX_DEPTH`, the server refuses deeper documents.
-pub const MAX_DEPTH: usize = 100;
-
 /// Appends the document as text, in valid UTF-8. A document of no bytes is `null`, as the server reads it.
 /// After an error `out` is as it was.
 pub fn write_text(document: &[u8], out: &mut Vec<u8>) -> Result<()> {

@@ -11,8 +11,8 @@
 //!
 //! <https://dev.mysql.com/doc/refman/8.4/en/json.html#json-path-syntax>
 
-use super::MAX_DEPTH;
 use crate::error::DecodeError;
+use crate::limits::MAX_JSON_DEPTH;
 use crate::wire::{Reader, Result};
 use std::borrow::Cow;
 
@@ -56,11 +56,11 @@ pub(super) fn parse(path: &[u8]) -> Result<Vec<Leg<'_>>> {
         return Err(bad(path, &reader));
     }
     while let Some(byte) = next(&mut reader) {
-        if legs.len() == MAX_DEPTH {
+        if legs.len() == MAX_JSON_DEPTH {
             return Err(DecodeError::Limit {
                 what: "legs of a JSON diff's path",
                 value: legs.len() as u64 + 1,
-                limit: MAX_DEPTH as u64,
+                limit: MAX_JSON_DEPTH as u64,
             });
         }
         let leg = match byte {
@@ -245,8 +245,11 @@ mod tests {
     #[test]
     fn as_many_legs_as_containers_nest() {
         let path = |legs: usize| format!("${}", "[0]".repeat(legs));
-        assert_eq!(parse(path(MAX_DEPTH).as_bytes()).unwrap().len(), MAX_DEPTH);
-        assert!(matches!(parse(path(MAX_DEPTH + 1).as_bytes()), Err(DecodeError::Limit { .. })));
+        assert_eq!(parse(path(MAX_JSON_DEPTH).as_bytes()).unwrap().len(), MAX_JSON_DEPTH);
+        assert!(matches!(
+            parse(path(MAX_JSON_DEPTH + 1).as_bytes()),
+            Err(DecodeError::Limit { .. })
+        ));
         assert!(parse(path(1 << 18).as_bytes()).is_err());
         assert_eq!(parse(format!("$.{}", "x".repeat(1 << 20)).as_bytes()).unwrap().len(), 1);
     }

@@ -1,4 +1,5 @@
 use super::*;
+use crate::limits::MAX_JSON_DEPTH;
 use proptest::prelude::*;
 
 fn text(document: &[u8]) -> Result<String> {
@@ -118,9 +119,9 @@ fn rejects() {
 
 #[test]
 fn depth() {
-    let expected = format!("{}{}", "[".repeat(MAX_DEPTH), "]".repeat(MAX_DEPTH));
-    assert_eq!(text(&nested(MAX_DEPTH)).unwrap(), expected);
-    assert!(text(&nested(MAX_DEPTH + 1)).is_err());
+    let expected = format!("{}{}", "[".repeat(MAX_JSON_DEPTH), "]".repeat(MAX_JSON_DEPTH));
+    assert_eq!(text(&nested(MAX_JSON_DEPTH)).unwrap(), expected);
+    assert!(text(&nested(MAX_JSON_DEPTH + 1)).is_err());
     assert!(text(&nested(9_000)).is_err());
     // The same in large arrays, which reach as deep as there are bytes.
     let mut bytes = Vec::new();

@@ -1,7 +1,8 @@
 //! The oracle is a plain tree of values: changed by the same diffs and written out whole, it gives the same bytes.
 
-use super::super::{MAX_DEPTH, write_text};
+use super::super::write_text;
 use super::*;
+use crate::limits::MAX_JSON_DEPTH;
 use proptest::prelude::*;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -295,12 +296,15 @@ fn a_container_grows_and_shrinks() {
 #[test]
 fn as_deep_as_documents_go() {
     let mut document = Json::Int(1);
-    for _ in 0..MAX_DEPTH {
+    for _ in 0..MAX_JSON_DEPTH {
         document = Json::Array(vec![document]);
     }
-    let path = format!("${}", "[0]".repeat(MAX_DEPTH));
+    let path = format!("${}", "[0]".repeat(MAX_JSON_DEPTH));
     let after = patched(&document.document(0), &diff(0, &path, Some(&Json::Int(2)))).unwrap();
-    assert_eq!(text(&after), format!("{}2{}", "[".repeat(MAX_DEPTH), "]".repeat(MAX_DEPTH)));
+    assert_eq!(
+        text(&after),
+        format!("{}2{}", "[".repeat(MAX_JSON_DEPTH), "]".repeat(MAX_JSON_DEPTH))
+    );
     // One container more: no server writes that, and none of it is shown.
     let after = patched(&document.document(0), &diff(0, &path, Some(&ints([2])))).unwrap();
     assert!(write_text(&after, &mut Vec::new()).is_err());
