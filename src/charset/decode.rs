@@ -6,11 +6,14 @@ use crate::wire::Result;
 use std::borrow::Cow;
 
 impl Charset {
-    /// `bytes` of this character set as UTF-8, appended to `out`. `what` names the field in the error.
+    /// `bytes` of this character set as UTF-8, appended to `out`. `what` names the field in the error, after which `out`
+    /// is as it was.
     pub fn decode_into(self, bytes: &[u8], what: &'static str, out: &mut Vec<u8>) -> Result<()> {
+        let start = out.len();
         if self.transcode(bytes, false, out) {
             return Ok(());
         }
+        out.truncate(start);
         Err(match self.transcoding() {
             Some(_) => DecodeError::Text { what, charset: self.name() },
             None => DecodeError::Unsupported { what: "text of no known character set", value: 0 },
