@@ -36,7 +36,7 @@ class BinarrowDataSource(DataSource):
     gaps                error        ``allow`` files that do not follow each other
     schemaChangePolicy  project      ``project`` onto the schema at load time, or ``fail``
     zeroDates           null         ``null``, ``error``, ``text``
-    json                text         ``text``, ``variant``, ``bytes``, ``diff`` (see ``TypeOptions``)
+    json                text         ``text``, ``variant``, ``bytes``, ``diff``: see ``TypeOptions``
     time                micros       ``micros``, ``interval``, ``text``
     geometry            ewkb         ``ewkb``, ``wkb``, ``mysql``
     enum                text         ``text``, ``ordinal``
