@@ -90,7 +90,12 @@ fn add(item: &Bound<'_, PyAny>, stream: Stream, files: &mut Vec<InputFile>) -> P
             Ok(seekable) => seekable.call0()?.is_truthy()?,
             Err(_) => item.hasattr("seek")?,
         };
-        let file = PyFile { file: item.clone().unbind(), at: None };
+        // `read1` gives what there is; `read` of a pipe waits until all that was asked for has come.
+        let method = match seekable {
+            false if item.hasattr("read1")? => "read1",
+            _ => "read",
+        };
+        let file = PyFile { file: item.clone().unbind(), method, at: None };
         let input: Box<dyn Input> = match (seekable, stream) {
             (true, _) => Box::new(file),
             (false, Stream::Forward) => Box::new(ForwardInput::new(file)),
@@ -116,6 +121,8 @@ fn add(item: &Bound<'_, PyAny>, stream: Stream, files: &mut Vec<InputFile>) -> P
 /// A binary file object of Python's. Each read takes the interpreter's lock.
 struct PyFile {
     file: Py<PyAny>,
+    /// What reads of it.
+    method: &'static str,
     /// Where the object stands, as far as this one moved it.
     at: Option<u64>,
 }
@@ -128,7 +135,7 @@ impl PyFile {
 
     fn read_bytes(&self, buffer: &mut [u8]) -> io::Result<usize> {
         self.with(|file| {
-            let read = file.call_method1("read", (buffer.len(),))?;
+            let read = file.call_method1(self.method, (buffer.len(),))?;
             let Ok(bytes) = read.cast::<PyBytes>() else {
                 return Err(PyTypeError::new_err(
                     "read() gave no bytes: the file must be opened in binary mode",
