@@ -353,12 +353,13 @@ def test_statements_are_text_whatever_the_client_speaks(server: Server) -> None:
             rows = cells_of(read(files, f"{name}.{word}"), f"c{word}")
             assert rows == [1, 1]
         infos = found[charset]
-        assert not [info for info in infos if REPLACED in info]
+        # a view's name stands there in UTF-8, what it selects in the client's characters
+        [view] = [info for info in infos if " VIEW " in info]
+        assert f"'{word}' AS `{word}`" in view
+        infos.remove(view)
+        assert not [info for info in infos if REPLACED in info], infos
         for statement in statements[:2]:
             assert f"use `{name}`; {statement}" in infos
-        assert (
-            sum(f"`v{word}` AS " in info and f"'{word}' AS `{word}`" in info for info in infos) == 1
-        )
         assert (
             sum(
                 info.startswith(f"use `{name}`; DROP TABLE") and f"`copy{word}`" in info

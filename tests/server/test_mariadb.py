@@ -143,7 +143,7 @@ def test_compressed_events_give_what_plain_ones_give(special: Server) -> None:
     assert assert_replays(special, files) > 500
     texts = [
         event.info
-        for event in binarrow.inspect([str(path) for path in files])
+        for event in binarrow.inspect([str(path) for path in files], queries=True)
         if event.type_name == "Query_compressed"
     ]
     assert f"use `{DATABASE}`; {TRANSACTIONS[0]}" in texts
@@ -567,7 +567,7 @@ def test_events_that_say_something(special: Server) -> None:
         "INSERT INTO t VALUES (2)",
         "SET SESSION binlog_annotate_row_events = ON",
     )
-    events = list(binarrow.inspect([str(path) for path in files]))
+    events = list(binarrow.inspect([str(path) for path in files], queries=True))
     [annotated] = [event for event in events if event.type_name == "Annotate_rows"]
     assert annotated.info == "INSERT INTO t VALUES (1) /* a comment */"
     assert {"Format_desc", "Gtid_list", "Binlog_checkpoint", "Rotate"} <= set(names(files))
