@@ -10,10 +10,9 @@ impl<'a> Query<'a> {
     /// character set, and so does the DROP that a server writes for it. `SAVEPOINT`, and the CREATE TABLE that stands for
     /// CREATE TABLE ... SELECT, are UTF-8 whatever the event says of the client.
     pub fn text(&self) -> Cow<'a, str> {
-        if self.kind() != QueryKind::Other || self.is_like_show_create_table() {
-            if let Ok(text) = std::str::from_utf8(self.sql) {
-                return Cow::Borrowed(text);
-            }
+        let is_utf8 = self.kind() != QueryKind::Other || self.is_like_show_create_table();
+        if is_utf8 && let Ok(text) = std::str::from_utf8(self.sql) {
+            return Cow::Borrowed(text);
         }
         self.client_charset().decode_lossy(self.sql)
     }

@@ -382,7 +382,7 @@ fn difference(from: &[Interval], removed: &[Interval]) -> Vec<Interval> {
 fn parse_interval(text: &str) -> Option<Interval> {
     let (start, end) = text.split_once('-').unwrap_or((text, text));
     let (start, end) = (parse_number(start.trim())?, parse_number(end.trim())?);
-    (1 <= start && start <= end && end <= MAX_GNO).then_some(Interval { start, end: end + 1 })
+    (1 <= start && start <= end && end <= MAX_GNO).then(|| Interval { start, end: end + 1 })
 }
 
 /// Digits and nothing else, no sign.
