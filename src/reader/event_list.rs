@@ -3,13 +3,13 @@
 use super::event_info::{EventInfo, SeenEvent, TableName};
 use super::event_options::{EventListOptions, EventPlace};
 use crate::binlog::{
-    CHECKSUM_LEN, ENCRYPTED_MAGIC, EventHeader, EventType, FormatDescription, MAGIC, TableMap,
+    CHECKSUM_LEN, ChecksumAlgorithm, EventHeader, EventType, FormatDescription, TableMap,
     TransactionPayload,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::source::{
-    InputFile, PayloadEvents, RawEvent, Window, encrypted, event_body, starts_encryption,
-    verify_crc,
+    InputFile, PayloadEvents, RawEvent, Window, check_magic, encrypted, event_body,
+    starts_encryption, verify_crc, was_cut,
 };
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -46,6 +46,11 @@ impl EventList {
                 _ => {}
             }
         }
+        if let Some(EventPlace::At(name, _)) = &options.stop
+            && let Some(last) = files.iter().position(|file| *file.name == **name)
+        {
+            files.truncate(last + 1);
+        }
         let (mut start, mut waits_for) = (None, None);
         match options.start.take() {
             Some(EventPlace::At(name, offset)) => {
@@ -61,7 +66,8 @@ impl EventList {
         Ok(Self { walk, options, waits_for, ended: false })
     }
 
-    /// The next event that is wanted; `None` at the end. A cut at the end of the last file ends the walk.
+    /// The next event that is wanted; `None` at the end. A file that ends in the middle of an event ends the walk with an
+    /// error, unless its server may still be writing to it.
     pub fn next_event(&mut self) -> Result<Option<EventInfo>> {
         self.next_event_while(&mut || true)
     }
@@ -182,22 +188,13 @@ impl Walk {
         let Some(mut file) = self.files.pop_front() else { return Ok(false) };
         let (name, label) = (Arc::clone(&file.name), Arc::clone(&file.label));
         let mut window = Window::new(file.open()?, Arc::clone(&label), 0, CHUNK);
-        match window.magic()? {
-            MAGIC => {}
-            ENCRYPTED_MAGIC => {
-                return Err(Error::unsupported("the file is encrypted (binlog_encryption=ON)")
-                    .in_file(&label));
-            }
-            _ => {
-                let message = "not a binary log: the file does not start with fe 62 69 6e";
-                return Err(Error::malformed(message).in_file(&label));
-            }
-        }
+        check_magic(&mut window).map_err(|error| error.in_file(&label))?;
         let mut open =
             OpenFile { name, label, window, format: None, tables: HashMap::new(), payload: None };
         if let Some(offset) = self.start.take().filter(|offset| *offset > open.window.offset()) {
-            open.see(false, &mut |_| Ok(())).map_err(|error| error.in_file(&open.label))?;
-            open.window.jump(offset);
+            open.see(false, &mut |_| Ok(()))
+                .and_then(|_| open.begin_at(offset, self.verify_checksum))
+                .map_err(|error| error.in_file(&open.label))?;
         }
         self.open = Some(open);
         Ok(true)
@@ -237,6 +234,31 @@ impl OpenFile {
         Ok(seen)
     }
 
+    /// Goes to the event at `offset`: in the middle of one it would look as if the file were damaged.
+    fn begin_at(&mut self, offset: u64, verify_checksum: bool) -> Result<()> {
+        self.window.jump(offset);
+        let checksum = match &self.format {
+            Some(format) if verify_checksum => format.checksum,
+            _ => ChecksumAlgorithm::Off,
+        };
+        let begins = match self.window.peek() {
+            Ok(RawEvent::Whole { at, len, .. }) => {
+                verify_crc(self.window.event(at, len), checksum).is_ok()
+            }
+            Ok(RawEvent::End) => {
+                self.window.input().size().ok().flatten().is_none_or(|size| size >= offset)
+            }
+            Err(error) if error.kind() == ErrorKind::Io => return Err(error),
+            Ok(RawEvent::Cut) | Err(_) => false,
+        };
+        match begins {
+            true => Ok(()),
+            false => Err(Error::config(format!(
+                "no whole event begins at offset {offset}: begin at one that the list of events shows"
+            ))),
+        }
+    }
+
     /// The next event of the file; `None` at its end.
     fn see<T>(
         &mut self,
@@ -244,7 +266,17 @@ impl OpenFile {
         visit: &mut impl FnMut(&SeenEvent<'_>) -> Result<T>,
     ) -> Result<Option<T>> {
         let offset = self.window.offset();
-        let RawEvent::Whole { header, at, len } = self.window.peek()? else { return Ok(None) };
+        let (header, at, len) = match (self.window.peek()?, &self.format) {
+            (RawEvent::Whole { header, at, len }, _) => (header, at, len),
+            (RawEvent::Cut, Some(format)) if !format.in_use => {
+                return Err(was_cut("an event", offset));
+            }
+            (_, Some(_)) => return Ok(None),
+            (_, None) => {
+                return Err(Error::malformed("the file ends before its format description")
+                    .at_event(offset, EventType::FORMAT_DESCRIPTION.name()));
+            }
+        };
         let located = |error: Error| error.at_event(offset, header.event_type.name());
         if starts_encryption(&header) {
             return Err(located(encrypted()));
@@ -260,7 +292,12 @@ impl OpenFile {
             )));
         };
         if verify_checksum {
-            verify_crc(bytes, format.checksum).map_err(located)?;
+            // Were the format description's own let be, damage to it could switch off the others'.
+            let checksum = match header.event_type {
+                EventType::FORMAT_DESCRIPTION if format.has_checksum => ChecksumAlgorithm::Crc32,
+                _ => format.checksum,
+            };
+            verify_crc(bytes, checksum).map_err(located)?;
         }
         let body = match header.event_type {
             // Its checksum stands there even where the others have none.

@@ -13,6 +13,7 @@ mod cutter;
 mod file_list;
 mod input;
 mod lookahead;
+mod magic;
 mod payload;
 mod range_cutter;
 mod segment;
@@ -22,9 +23,11 @@ mod window;
 pub(crate) use classify::{
     body as event_body, check_crc as verify_crc, encrypted, starts_encryption,
 };
+pub(crate) use cutter::was_cut;
 pub use cutter::{Cutter, CutterOptions, Start, Stop};
 pub use file_list::{InputFile, InputSource, expand, sort_by_number};
 pub use input::{BytesInput, FileInput, ForwardInput, Input, SpooledInput};
+pub(crate) use magic::check_magic;
 pub(crate) use payload::{Payload, PayloadEvents};
 pub use segment::{CarriedMap, FileContext, LargeTransaction, Segment, Span};
 pub use split::{Split, link_splits, scan_splits};

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import pty
@@ -94,6 +95,22 @@ def test_by_offset(shop):
     assert "FILE:OFFSET" in several.stderr
     second = records(*shop.files, "--start", f"{shop.files[1].name}:4")
     assert {event["file"] for event in second} == {shop.files[1].name}
+
+
+def test_an_offset_is_never_a_date(shop):
+    """20200101 is one; so is a place in the middle of an event, or behind the file's end, an error."""
+    for offset in (20200101, records(shop.files[0])[10]["offset"] + 3):
+        refused = run(shop.files[0], "--start", offset)
+        assert refused.exit_code == 2
+        assert f"no whole event begins at offset {offset}" in refused.stderr
+
+
+def test_nothing_comes_after_the_file_to_stop_in(shop):
+    first, second = shop.files[:2]
+    every = records(first)
+    assert records(first, second, "--stop", f"{first.name}:99999999") == every
+    backwards = ("--start", f"{second.name}:4", "--stop", f"{first.name}:4")
+    assert records(first, second, *backwards) == []
 
 
 def test_by_offset_keeps_compressed_transactions_whole(compressed):
@@ -313,3 +330,42 @@ def test_damage_is_one_line_and_exit_code_1(tmp_path, shop):
     assert result.stderr.count("\n") == 1
     assert str(broken) in result.stderr
     assert len(result.stdout.splitlines()) > 100
+
+
+def test_a_file_that_was_cut_is_listed_and_then_an_error(tmp_path, shop):
+    every = records(shop.files[0])
+    at = every[-2]["offset"]
+    cut = tmp_path / shop.files[0].name
+    data = shop.files[0].read_bytes()[: at + 5]
+    for content, in_use in [(data, False), (data[:21] + b"\1" + data[22:], True)]:
+        cut.write_bytes(content)
+        result = run(cut, "--format", "json")
+        assert [json.loads(line) for line in result.stdout.splitlines()][1:] == every[1:-2]
+        assert result.exit_code == (0 if in_use else 1)
+        assert ("it was cut" in result.stderr) != in_use
+    assert "begins at" in run(cut, "--start", at).stderr
+    for size, message in [(0, "the file is empty"), (4, "format description"), (50, "description")]:
+        cut.write_bytes(data[:size])
+        result = run(cut)
+        assert result.exit_code == 1
+        assert message in result.stderr
+
+
+def test_a_compressed_file_is_told_from_others(tmp_path, shop):
+    packed = tmp_path / "binlog.000001"
+    packed.write_bytes(gzip.compress(shop.files[0].read_bytes()))
+    for read in (binarrow.inspect, binarrow.read_binlog):
+        with pytest.raises(binarrow.MalformedBinlogError, match="gzip -dc"):
+            list(read(str(packed)))
+
+
+def test_a_terminal_without_the_characters(tmp_path, shop):
+    log = tmp_path / "größe.000001"
+    log.write_bytes(shop.files[0].read_bytes())
+    done = subprocess.run(
+        [*EXECUTABLE, "inspect", str(log), "--type", "xid"],
+        capture_output=True,
+        check=True,
+        env=os.environ | {"PYTHONIOENCODING": "ascii"},
+    )
+    assert rb"gr\xf6\xdfe.000001" in done.stdout

@@ -1,6 +1,8 @@
 """The table of commands."""
 
+import io
 import signal
+import sys
 
 import typer
 
@@ -46,4 +48,8 @@ def main() -> None:
     # Whoever closes our output early (`| head`) ends us quietly, as it ends any Unix tool.
     if hasattr(signal, "SIGPIPE"):
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    # What the terminal's encoding has no character for is no reason to fail.
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     app()

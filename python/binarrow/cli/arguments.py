@@ -65,8 +65,8 @@ def where(text: str | None) -> str | datetime | None:
 
     A time without a zone is local time, as everywhere on the command line.
     """
-    if text is None:
-        return None
+    if text is None or text.isdigit():  # an offset, though some read as dates
+        return text
     try:
         return datetime.fromisoformat(text).astimezone()
     except ValueError:

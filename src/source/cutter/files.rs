@@ -1,12 +1,11 @@
 //! The files, one after the other: opening, the format description, the end.
 
 use super::{Cutter, OpenFile, Start};
-use crate::binlog::{
-    ChecksumAlgorithm, ENCRYPTED_MAGIC, EventType, FIRST_EVENT_AT, FormatDescription, MAGIC,
-};
+use crate::binlog::{ChecksumAlgorithm, EventType, FIRST_EVENT_AT, FormatDescription};
 use crate::error::{Error, ErrorKind, Result};
 use crate::source::classify::check_crc;
 use crate::source::file_list::InputFile;
+use crate::source::magic::check_magic;
 use crate::source::segment::{FileContext, Segment};
 use crate::source::window::{RawEvent, Window};
 use std::sync::Arc;
@@ -35,7 +34,7 @@ impl Cutter {
         let input = self.open_input(self.current)?;
         let chunk = self.chunk();
         let mut window = Window::new(input, Arc::clone(&label), 0, chunk);
-        check_magic(&mut window).map_err(|error| error.at_event(0, "file header"))?;
+        check_magic(&mut window)?;
         let context = Arc::new(FileContext { name, label, format: read_format(&mut window)? });
         window.take_kept();
         let resumes = match &self.options.start {
@@ -77,12 +76,8 @@ impl Cutter {
         let is_last = self.current + 1 == self.files.len();
         let unfinished = self.tracker.take();
         if (cut || unfinished.is_some()) && !in_use {
-            let what = if cut { "an event" } else { "a transaction" };
-            let error = Error::malformed(format!(
-                "the file ends in the middle of {what}, though the server closed it: it was cut"
-            ));
             // What is whole comes out first.
-            self.failure = Some(error.at_event(offset, "end of file"));
+            self.failure = Some(was_cut(if cut { "an event" } else { "a transaction" }, offset));
             return Ok(self.flush(self.position.offset));
         }
         if let Some(group) = unfinished {
@@ -139,17 +134,12 @@ impl std::fmt::Display for Successor {
     }
 }
 
-/// Reads the first bytes, which say what kind of file it is.
-fn check_magic(window: &mut Window) -> Result<()> {
-    match window.magic()? {
-        MAGIC => Ok(()),
-        ENCRYPTED_MAGIC => Err(Error::unsupported(
-            "the file is encrypted (binlog_encryption=ON): read it from the server, which decrypts it, \
-             or copy it with mysqlbinlog --read-from-remote-server --raw",
-        )),
-        _ if window.offset() == 0 => Err(Error::malformed("the file is empty")),
-        _ => Err(Error::malformed("not a binary log: the file does not start with fe 62 69 6e")),
-    }
+/// The error for a file that ends in the middle of `what`, though no server writes to it any more.
+pub(crate) fn was_cut(what: &str, offset: u64) -> Error {
+    Error::malformed(format!(
+        "the file ends in the middle of {what}, though the server closed it: it was cut"
+    ))
+    .at_event(offset, "end of file")
 }
 
 /// Reads the format description, which must be the first event.

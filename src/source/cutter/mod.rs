@@ -9,6 +9,7 @@ mod groups;
 mod options;
 mod pieces;
 
+pub(crate) use files::was_cut;
 pub use options::{CutterOptions, Start, Stop};
 
 use super::classify::SkipEvents;
