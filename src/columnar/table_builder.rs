@@ -95,8 +95,10 @@ impl TableBuilder {
         if first_row == 0 {
             self.columns.iter_mut().for_each(|column| column.begin());
         }
-        let appended =
-            self.append_rows(event, stamp).and_then(|counts| self.seal().map(|()| counts));
+        let appended = match self.append_rows(event, stamp) {
+            Ok(counts) => self.seal().map(|()| counts),
+            Err(error) => Err((self.rows(), error)),
+        };
         match appended {
             Ok(counts) => {
                 self.envelope.end_event(stamp);
@@ -107,9 +109,10 @@ impl TableBuilder {
                 }
                 Ok(counts)
             }
-            Err(error) => {
-                let row = self.rows().saturating_sub(first_row);
+            Err((row, error)) => {
                 self.truncate(first_row);
+                let halves = if event.kind == RowsKind::Update { 2 } else { 1 };
+                let row = row.saturating_sub(first_row) / halves + 1;
                 Err(error.context(format_args!(
                     "table {}, row {row} of the event",
                     self.plan.table.full_name()
@@ -292,10 +295,11 @@ impl TableBuilder {
         Ok(())
     }
 
-    fn seal(&mut self) -> Result<(), Error> {
+    /// Checks what columns check once an event; an error comes with its row.
+    fn seal(&mut self) -> Result<(), (usize, Error)> {
         for index in 0..self.columns.len() {
             let sealed = self.columns.get_mut(index).map_or(Ok(()), |column| column.seal());
-            sealed.map_err(|(_row, error)| self.cell_error((index, error)))?;
+            sealed.map_err(|(row, error)| (row, self.cell_error((index, error))))?;
         }
         Ok(())
     }
@@ -314,7 +318,14 @@ impl TableBuilder {
 
     fn cell_error(&self, (index, error): (usize, DecodeError)) -> Error {
         let name = self.plan.column_field(index).map_or("?", |field| field.name());
-        Error::from(error).context(format_args!("column {name}"))
+        let column = self.plan.table.columns.get(index);
+        let is_text = column.is_some_and(|column| column.column_type.is_character());
+        let is_invalid = is_text && matches!(error, DecodeError::Text { .. });
+        let error = Error::from(error).context(format_args!("column {name}"));
+        match is_invalid {
+            true => error.advise("invalid_text='replace' or 'binary' takes such cells"),
+            false => error,
+        }
     }
 }
 

@@ -12,6 +12,7 @@
 //! | [`collations`] | every collation id of every server has its character set |
 //! | [`fuzz`] | the fuzz targets over their corpus, over what they found, over mutations |
 //! | [`partial_json`] | documents that the log holds only the changes of |
+//! | [`text`] | cells that are no text: an error with its row, or replaced |
 //! | [`memory`] | a transaction of 2 GiB, lengths that lie |
 //! | [`layers`] | `src/` imports downwards only |
 //!
@@ -33,6 +34,7 @@ mod recorded;
 mod rows;
 mod seed;
 mod shop;
+mod text;
 mod transactions;
 
 #[allow(unreachable_pub)] // a crate of its own for the fuzzer
