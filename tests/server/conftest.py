@@ -10,7 +10,9 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))  # for `import servers`, whatever the import mode
 
+from logged import database
 from servers import FLAVORS, Server
+from special import DATABASE, PLAIN
 
 
 @pytest.fixture(scope="session")
@@ -61,3 +63,15 @@ def server(request: pytest.FixtureRequest) -> Server:
     name = str(request.param).replace("-", "_").replace(".", "_")
     started: Server = request.getfixturevalue(name)
     return started
+
+
+@pytest.fixture
+def special(server: Server) -> Iterator[Server]:
+    """A MariaDB with an empty database of the test's own, in the time zone UTC."""
+    with database(server, DATABASE, "SET SESSION time_zone = '+00:00'"):
+        yield server
+        server.execute(
+            *PLAIN,
+            "SET GLOBAL binlog_row_metadata = FULL",
+            "SET SESSION binlog_row_image = FULL, binlog_format = ROW, sql_mode = DEFAULT",
+        )
