@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
+import matrix_tables
 import old_times
-import workload
 from logged import logging
+from matrix_tables import is_generated
 from servers import Server
 from workload import Table, quote
 
@@ -62,8 +63,16 @@ class Played:
     """A case that a server has played."""
 
     database: str
+    case: Case
     tables: list[Table]
     files: list[Path]
+    schemas: dict[str, str]  # what SHOW CREATE TABLE says
+    definitions: dict[str, list[str]]  # of all columns in order, "" for those that the server adds
+
+    @property
+    def given(self) -> dict[str, str] | None:
+        """What a reader must be told of the tables."""
+        return None if self.case.has_names else self.schemas
 
     def names(self) -> list[str]:
         return [f"{self.database}.{table.name}" for table in self.tables]
@@ -76,6 +85,18 @@ class Played:
             }
             for table in self.tables
         }
+
+    def left_out(self, flavor: str) -> dict[str, list[str]]:
+        """The columns that no image holds, but those that the server has at hand."""
+        missing = {}
+        if self.case.image != "FULL" or flavor == "mariadb-11.8":
+            for table in self.tables:
+                computed = [c.name for c in table.columns if is_generated(c)]
+                missing[f"{self.database}.{table.name}"] = computed
+        if self.case.image == "NOBLOB":  # of a row that MariaDB moves to a table's history
+            for name in ("versioned", "periods"):
+                missing[f"{self.database}.{name}"] = ["t"]
+        return missing
 
 
 class Matrix:
@@ -95,35 +116,48 @@ class Matrix:
         database = f"matrix_{number}"
         self.session.execute(f"CREATE DATABASE {database} CHARACTER SET utf8mb4", f"USE {database}")
         for table in self.tables:
-            self.session.execute(self.create(table))
-            if table.name == old_times.NAME:
-                old_times.make_old(self.server, database, table.name)
+            self.create(database, table)
         self.set(case)
         with logging(self.server) as files:
-            for name in self.statements:
-                self.session.execute(*self.statements[name])
-        return Played(database, self.tables, files)
+            for table in self.tables:
+                self.session.execute(*self.statements[table.name])
+        named = {f"{database}.{table.name}": table for table in self.tables}
+        schemas = {name: self.shown(table) for name, table in named.items()}
+        definitions = {name: self.definitions(table) for name, table in named.items()}
+        return Played(database, case, self.tables, files, schemas, definitions)
 
     def _tables(self) -> Iterator[Table]:
-        flavor = self.server.flavor
-        tables = workload.type_tables(flavor)
-        if self.server.is_mariadb:
-            tables += workload.mariadb_types(flavor)
-        if self.server.is_old:
-            tables.append(old_times.table())
-        tables.append(workload.charset_table(self.session))
-        for table in tables:
-            if table.tail == "PRIMARY KEY (id))":
-                table.tail = "PRIMARY KEY (id)) ROW_FORMAT=DYNAMIC"
+        for table in matrix_tables.tables(self.server, self.session):
+            if table.tail.endswith("KEY (id))"):
+                table.tail += " ROW_FORMAT=DYNAMIC"
             yield table
 
-    def create(self, table: Table) -> str:
+    def create(self, database: str, table: Table) -> None:
         statement = table.create()
-        return (
-            statement.replace("CHARACTER SET utf8mb3", "CHARACTER SET utf8")
-            if self.server.is_old
-            else statement
-        )
+        if self.server.is_old:
+            statement = statement.replace("CHARACTER SET utf8mb3", "CHARACTER SET utf8")
+        if table.name == matrix_tables.HIDDEN_KEY:
+            setting = "SET SESSION sql_generate_invisible_primary_key"
+            self.session.execute(f"{setting} = ON", statement, f"{setting} = OFF")
+            return
+        self.session.execute(statement)
+        if table.name == old_times.NAME:
+            old_times.make_old(self.server, database, table.name)
+
+    def shown(self, table: Table) -> str:
+        """What SHOW CREATE TABLE says, with the characters for which it has only a '?'."""
+        [(_, shown)] = self.session.query(f"SHOW CREATE TABLE {table.sql_name}")
+        return str(shown).replace(matrix_tables.SHOWN_BEYOND, matrix_tables.BEYOND)
+
+    def definitions(self, table: Table) -> list[str]:
+        definitions = [column.definition for column in table.columns]
+        if table.next_id is not None:
+            definitions.insert(0, "BIGINT UNSIGNED NOT NULL")
+        if table.name == matrix_tables.HIDDEN_KEY:
+            definitions.insert(0, "")
+        if "SYSTEM VERSIONING" in table.tail and "PERIOD" not in table.tail:
+            definitions += ["", ""]
+        return definitions
 
     def set(self, case: Case) -> None:
         self.session.execute(f"SET SESSION binlog_row_image = {case.image}")
@@ -136,15 +170,6 @@ class Matrix:
         self.session.execute(*(f"SET GLOBAL {name} = {value}" for name, value in settings.items()))
         if self.server.flavor == "mysql":
             self.session.execute(f"SET SESSION binlog_transaction_compression = {on}")
-
-    def create_statements(self, played: Played) -> dict[str, str]:
-        """What SHOW CREATE TABLE says of each table."""
-        return {
-            f"{played.database}.{table.name}": str(
-                self.session.query(f"SHOW CREATE TABLE {quote(table.name)}")[0][1]
-            )
-            for table in played.tables
-        }
 
 
 def statements(rng: random.Random, table: Table) -> Iterator[str]:

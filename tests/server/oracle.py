@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
@@ -33,6 +33,7 @@ class Column:
     charset: str | None
     precision: int
     as_bytes: bool  # text of which the bytes are compared
+    written_out: bool = False  # MariaDB's UUID and addresses as text
 
     @property
     def expression(self) -> str:
@@ -49,6 +50,8 @@ class Column:
     def _form(self) -> tuple[str, Callable[[Any], Cell]]:
         if self.charset is not None and self.as_bytes:
             return "HEX({})", bytes.fromhex
+        if self.written_out and self.data_type in WRITTEN_OUT:
+            return WRITTEN
         return FORMS.get(self.data_type, TEXT if self.charset else BYTES)
 
 
@@ -64,23 +67,33 @@ class Selected:
         return tuple(column.name for column in self.columns)
 
 
-def select(server: Server, table: str, *, text_as_bytes: bool = False) -> Selected:
-    """All rows of `database.table`, with its generated and invisible columns."""
+def select(
+    server: Server, table: str, *, text_as_bytes: bool = False, written_out: bool = False
+) -> Selected:
+    """All rows of `database.table`, those of its history too, with its generated and invisible columns."""
     database, name = table.split(".", 1)
     session = server.connect(conv={**_conversions()})
     try:
         session.execute("SET SESSION time_zone = '+00:00', sql_mode = ''")
         if server.flavor == "mysql":
             session.execute("SET SESSION show_gipk_in_create_table_and_information_schema = ON")
-        columns = describe(session, database, name, text_as_bytes=text_as_bytes)
+        columns = [
+            replace(column, written_out=written_out)
+            for column in describe(session, database, name, text_as_bytes=text_as_bytes)
+        ]
+        if server.is_mariadb:
+            columns += hidden_period(session, database, name)
         shown = ", ".join(column.expression for column in columns)
         values = [column.value for column in columns]
+        place = f"{quote(database)}.{quote(name)}"
+        if server.is_mariadb and is_versioned(session, database, name):
+            place += " FOR SYSTEM_TIME ALL"
         rows = [
             tuple(
                 None if cell is None else value(cell)
                 for value, cell in zip(values, row, strict=True)
             )
-            for row in session.query(f"SELECT {shown} FROM {quote(database)}.{quote(name)}")
+            for row in session.query(f"SELECT {shown} FROM {place}")
         ]
     finally:
         session.close()
@@ -99,6 +112,26 @@ def describe(
             " ORDER BY ordinal_position"
         )
     ]
+
+
+def is_versioned(session: Session, database: str, table: str) -> bool:
+    """Whether MariaDB keeps the table's old rows."""
+    [(kind,)] = session.query(
+        "SELECT table_type FROM information_schema.tables"
+        f" WHERE table_schema = {text(database)} AND table_name = {text(table)}"
+    )
+    return bool(kind == "SYSTEM VERSIONED")
+
+
+def hidden_period(session: Session, database: str, table: str) -> list[Column]:
+    """The columns for which a versioned table has no names of its own."""
+    [(named,)] = session.query(
+        "SELECT COUNT(*) FROM information_schema.columns WHERE generation_expression = 'ROW START'"
+        f" AND table_schema = {text(database)} AND table_name = {text(table)}"
+    )
+    if named or not is_versioned(session, database, table):
+        return []
+    return [Column(name, "timestamp", None, 0, as_bytes=False) for name in ("row_start", "row_end")]
 
 
 def text(value: str) -> str:
@@ -156,6 +189,8 @@ NUMBER = ("{}", _same)
 FLOAT = ("{} * 1e0", double)  # a FLOAT itself is shown with six digits
 TEXT = ("HEX(CONVERT({} USING utf8mb4))", unhex_text)
 BYTES = ("HEX({})", bytes.fromhex)
+WRITTEN_OUT = ("uuid", "inet4", "inet6")
+WRITTEN = ("HEX(CONVERT(CAST({} AS CHAR) USING utf8mb4))", unhex_text)
 MOMENT = ("CAST({} AS CHAR)", moment)
 
 FORMS: dict[str, tuple[str, Callable[[Any], Cell]]] = {
@@ -167,11 +202,12 @@ FORMS: dict[str, tuple[str, Callable[[Any], Cell]]] = {
     "datetime": MOMENT,
     "timestamp": MOMENT,
     "time": ("CAST({} AS CHAR)", duration),
-    "json": ("HEX(CONVERT(CAST({} AS CHAR) USING utf8mb4))", unhex_text),
+    "json": WRITTEN,
     **dict.fromkeys(
         ("geometry", "point", "linestring", "polygon", "multipoint", "multilinestring")
         + ("multipolygon", "geomcollection", "geometrycollection"),
         ("HEX({})", ewkb),
     ),
     "vector": BYTES,
+    **dict.fromkeys(("enum", "set"), TEXT),  # the words of one in the charset `binary` too
 }

@@ -6,9 +6,11 @@ ENUM by their numbers, integers as if signed.
 
 from __future__ import annotations
 
+import ipaddress
 import json
 import re
 import struct
+import uuid
 from collections.abc import Callable
 from datetime import date, datetime, timedelta
 from decimal import Decimal
@@ -17,7 +19,14 @@ from cells import Cell
 
 BITS = {"TINYINT": 8, "SHORTINT": 16, "MEDIUMINT": 24, "INT": 32, "LONGINT": 64}
 EPOCH = datetime(1970, 1, 1)
-MEMBER = re.compile(r"'([^']*)'")
+MEMBER = re.compile(r"'((?:[^']|'')*)'")
+
+# MariaDB's types of which the tool prints the bytes.
+PACKED: dict[str, Callable[[str], bytes]] = {
+    "UUID": lambda shown: uuid.UUID(shown).bytes,
+    "INET4": lambda shown: ipaddress.IPv4Address(shown).packed,
+    "INET6": lambda shown: ipaddress.IPv6Address(shown).packed,
+}
 
 # What stands for a byte, by its number.
 MARIADB_ESCAPES = {byte: f"\\x{byte:02x}" for byte in range(0x20)}
@@ -51,7 +60,10 @@ def shown(cell: Cell, kind: str, definition: str, escapes: dict[int, str]) -> st
     if word == "JSON" and cell.startswith('"'):
         cell = json.loads(cell)  # a string alone comes without its own quotes
     content = cell.encode() if isinstance(cell, str) else cell
-    if word == "STRING" and not definition.startswith("CHAR"):
+    if definition in PACKED:
+        content = PACKED[definition](cell) if isinstance(cell, str) else cell
+    is_text = definition.startswith("CHAR") and not definition.endswith("BYTE")
+    if word == "STRING" and not is_text:
         content = content.rstrip(b"\0")  # the server leaves out the zeros that fill a BINARY(n)
     return f"'{quoted(content, escapes)}'"
 
@@ -69,7 +81,7 @@ def _integer(number: int, bits: int) -> str:
 
 
 def _members(definition: str) -> list[str]:
-    return MEMBER.findall(definition)
+    return [word.replace("''", "'").replace("\\\\", "\\") for word in MEMBER.findall(definition)]
 
 
 def _bits(words: str, members: list[str]) -> int:

@@ -1,12 +1,15 @@
 """The matrix: every type and charset x row image x metadata x compression x server, cell for cell.
 
 What a reader makes of the log must be what the server holds afterwards, and each row image what the
-server's own tool prints of it. The settings are in `matrix.py`, one `Case` each; a server starts
-once and plays them all. `pytest -s` shows the table of what was compared.
+server's own tool prints of it. What the log does not tell comes from SHOW CREATE TABLE. The settings
+are in `matrix.py`, one `Case` each; a server starts once and plays them all. `pytest -s` shows the
+table of what was compared, `BINARROW_SEED=7` takes other values.
 """
 
 from __future__ import annotations
 
+import os
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,19 +17,26 @@ from typing import Any
 
 import listing
 import matrix
+import matrix_tables
 import oracle
 import printed
 import pytest
 from compare import assert_same_tables
 from matrix import Matrix, Played
-from replay import ENVELOPE, changes_of, replay
+from replay import ENVELOPE, TableState, changes_of, replay
 from servers import ALL_FLAVORS, Server
 
 import binarrow
 from binarrow import TypeOptions
 
+SEED = int(os.environ.get("BINARROW_SEED", "1"))
+SHOWN = 1500  # of what a case found, in characters
+
 # As stored: text in its own charset, geometry with its SRID in front.
 STORED = TypeOptions(invalid_text="binary", geometry="mysql")
+
+# In a document, words apart from numbers.
+WORD_OR_FRACTION = re.compile(r'("(?:[^"\\]|\\.)*")|\.0(?![0-9])')
 
 PRINTED_AS = {
     "insert": ("inserts", "SET"),
@@ -41,6 +51,7 @@ class Tally:
     """What was compared."""
 
     cases: int = 0
+    not_equal: int = 0
     rows: int = 0
     selected: int = 0  # cells that were compared with SELECT's
     images: int = 0
@@ -52,33 +63,37 @@ class Tally:
 def tallies() -> Iterator[dict[str, Tally]]:
     held: dict[str, Tally] = {}
     yield held
-    print(
-        f"\n{'server':15}{'cases':>7}{'rows':>8}{'cells as selected':>19}{'images':>9}{'as printed':>12}"
-    )
+    heads = ("cases", "equal", "not equal", "rows", "cells as SELECT", "images")
+    heads = (*heads, "cells as printed", "not printed")
+    print(f"\n{f'seed {SEED}':15}{''.join(f'{head:>{len(head) + 3}}' for head in heads)}")
     for flavor, tally in held.items():
-        print(
-            f"{flavor:15}{tally.cases:7}{tally.rows:8}{tally.selected:19}"
-            f"{tally.images:9}{tally.printed:12}"
-        )
+        figures = (tally.cases, tally.cases - tally.not_equal, tally.not_equal, tally.rows)
+        figures = (*figures, tally.selected, tally.images, tally.printed, tally.not_printed)
+        shown = (f"{n:{len(head) + 3}}" for head, n in zip(heads, figures, strict=True))
+        print(f"{flavor:15}{''.join(shown)}")
 
 
 @pytest.mark.parametrize("flavor", ALL_FLAVORS)
 def test_matrix(flavor: str, tallies: dict[str, Tally]) -> None:
     tally = tallies.setdefault(flavor, Tally())
+    failures: list[str] = []
     with Server.start(flavor, matrix.options(flavor)) as server:
-        player = Matrix(server)
+        player = Matrix(server, SEED)
         for number, case in enumerate(matrix.cases(flavor), 1):
-            if not case.has_names:
-                continue  # with the keyword `schemas`
             play = player.play(case, number)
+            tally.cases += 1
             try:
                 compare_with_select(server, play, tally)
                 compare_with_listing(server, play, tally)
-            except Exception as error:
-                error.add_note(f"{flavor}: {case}")
-                raise
-            tally.cases += 1
-    assert tally.cases == sum(case.has_names for case in matrix.cases(flavor))
+                if number == 1:
+                    assert not any(matrix_tables.missing(player.session, play.database))
+                    without_structures(server, play)
+            except (AssertionError, binarrow.BinarrowError) as error:
+                failures.append(f"{case}: {error}"[:SHOWN])
+            player.session.execute(f"DROP DATABASE {play.database}")
+    tally.not_equal = len(failures)
+    assert not failures, "\n".join([f"{flavor}, seed {SEED}", *failures])
+    assert tally.cases == len(matrix.cases(flavor))
 
 
 def read(play: Played, **keywords: Any) -> binarrow.BinlogReader:
@@ -87,29 +102,41 @@ def read(play: Played, **keywords: Any) -> binarrow.BinlogReader:
 
 
 def compare_with_select(server: Server, play: Played, tally: Tally) -> None:
-    replayed = replay(read(play), defaults=play.defaults())
-    selected = {name: oracle.select(server, name) for name in play.names()}
-    compared = assert_same_tables(replayed, selected, {})
+    replayed = replay(read(play, schemas=play.given), defaults=play.defaults())
+    if server.flavor == "mysql-5.7":
+        shown_by_5_7(replayed[f"{play.database}.documents"])
+    written_out = play.given is not None  # the log says of MariaDB's UUIDs that they are bytes
+    selected = {name: oracle.select(server, name, written_out=written_out) for name in play.names()}
+    compared = assert_same_tables(replayed, selected, play.left_out(server.flavor))
     tally.rows += compared.rows
     tally.selected += compared.cells
 
 
-def compare_with_listing(server: Server, play: Played, tally: Tally) -> None:
+def shown_by_5_7(documents: TableState) -> None:
+    """In a document MySQL 5.7 shows a double without a fraction as an integer, newer servers do not."""
+    for key, row in documents.by_key.items():
+        documents.by_key[key] = tuple(
+            WORD_OR_FRACTION.sub(lambda found: found[1] or "", cell)
+            if isinstance(cell, str)
+            else cell
+            for cell in row
+        )
+
+
+def compare_with_listing(server: Server, play: Played, tally: Tally, **keywords: Any) -> None:
     """Image by image, whatever the image holds."""
+    keywords = keywords or {"schemas": play.given}
     text = "".join(server.mysqlbinlog(path, "-vv") for path in play.files)
     wanted = listing.images(text)
     given_up = listing.given_up(text)
     assert given_up <= {f"{play.database}.shapes"}  # MySQL's tool has no words for geometry
     escapes = printed.MARIADB_ESCAPES if server.is_mariadb else printed.MYSQL_ESCAPES
-    definitions = {
-        f"{play.database}.{table.name}": {c.name: c.definition for c in table.columns}
-        for table in play.tables
-    }
     counts: Counter[str] = Counter()
-    for batch in read(play, types=STORED, split_key_updates=False):
+    for batch in read(play, types=STORED, split_key_updates=False, **keywords):
         changes = changes_of(batch)
         if changes.table in given_up:
             continue
+        definitions = play.definitions[changes.table]
         for change in changes.items:
             image = wanted[changes.table][counts[changes.table]]
             counts[changes.table] += 1
@@ -121,9 +148,7 @@ def compare_with_listing(server: Server, play: Played, tally: Tally) -> None:
                 name, cell = changes.names[number - 1], change.row[number - 1]
                 value, kind = image.cells[number]
                 try:
-                    expected = printed.shown(
-                        cell, kind, definitions[changes.table].get(name, ""), escapes
-                    )
+                    expected = printed.shown(cell, kind, definitions[number - 1], escapes)
                 except printed.NotPrintedError:
                     tally.not_printed += 1
                     continue
@@ -133,3 +158,19 @@ def compare_with_listing(server: Server, play: Played, tally: Tally) -> None:
         table: len(images) for table, images in wanted.items() if table not in given_up
     }
     tally.images += counts.total()
+
+
+def without_structures(server: Server, play: Played) -> None:
+    """Where nobody gives the tables' structures: an error that says what to do, or columns by place."""
+    for table in play.names():
+        with pytest.raises(binarrow.SchemaError, match="schemas=") as caught:
+            list(read(play, tables=table))
+        assert table in str(caught.value)
+        assert "positional" in str(caught.value)
+    if play.case.metadata == "MINIMAL":
+        compare_with_listing(server, play, Tally(), column_names="positional")
+        return
+    for table in play.names():  # each has an integer of which nobody tells the sign
+        with pytest.raises(binarrow.SchemaError, match=r"column @\d+: .* signed") as caught:
+            list(read(play, tables=table, column_names="positional"))
+        assert "schemas=" in str(caught.value)

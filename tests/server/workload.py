@@ -208,7 +208,18 @@ def shape_tables(flavor: str) -> list[Table]:
 
 def charset_table(session: Session) -> Table:
     """A column for each of the server's charsets, with characters that it can store."""
-    columns = []
+    return Table(
+        "charsets",
+        [
+            Column(charset, f"VARCHAR(20) CHARACTER SET {charset}", values.text_of(characters, 20))
+            for charset, characters in storable_characters(session).items()
+        ],
+    )
+
+
+def storable_characters(session: Session) -> dict[str, str]:
+    """Of `values.SAMPLE`, what each of the server's charsets can store."""
+    found = {}
     for (charset,) in session.query(
         "SELECT character_set_name FROM information_schema.character_sets"
         " WHERE character_set_name <> 'binary' ORDER BY 1"
@@ -217,15 +228,13 @@ def charset_table(session: Session) -> Table:
             f"HEX(CONVERT(CONVERT({values.utf8(character)} USING {charset}) USING utf8mb4))"
             for character in values.SAMPLE
         )
-        [found] = session.query(f"SELECT {tests}")
-        characters = "".join(
+        [codes] = session.query(f"SELECT {tests}")
+        found[charset] = "".join(
             character
-            for character, code in zip(values.SAMPLE, found, strict=True)
+            for character, code in zip(values.SAMPLE, codes, strict=True)
             if bytes.fromhex(code).decode() == character
         )
-        definition = f"VARCHAR(20) CHARACTER SET {charset}"
-        columns.append(Column(charset, definition, values.text_of(characters, 20)))
-    return Table("charsets", columns)
+    return found
 
 
 def mariadb_types(flavor: str) -> list[Table]:
