@@ -14,7 +14,10 @@ class _ArrowSchemaExportable(Protocol):
     def __arrow_c_schema__(self) -> object: ...
 
 _Path: TypeAlias = str | PathLike[str]
-Schemas: TypeAlias = str | Mapping[str, str] | Sequence[str]
+Sql: TypeAlias = str | bytes | bytearray | PathLike[str]
+"""SQL as text, as bytes (a dump holds the bytes of binary defaults as they are), or in a file."""
+
+Schemas: TypeAlias = Sql | Mapping[str, Sql] | Sequence[Sql]
 """CREATE TABLE text: a dump of tables, several, or a dict of ``database.table`` to one statement each."""
 
 Source: TypeAlias = _Path | bytes | IO[bytes] | Sequence[_Path | bytes | IO[bytes]]
@@ -332,9 +335,10 @@ def read_binlog(
         schemas: Structures of tables, for what the log leaves out: names, signs, members, keys, and types that it
             shows as bytes (MariaDB's UUID, INET4, INET6, VECTOR). Either a dict of ``"database.table"`` to what
             ``SHOW CREATE TABLE`` prints, or SQL text with ``USE`` and ``CREATE TABLE`` statements, such as
-            ``mysqldump --no-data --databases shop`` or ``mariadb-dump`` prints; other statements are passed over.
-            What the log says itself stands. A structure that does not fit the log, for the table was altered
-            since, is a :class:`SchemaError`.
+            ``mysqldump --no-data shop`` or ``mariadb-dump`` prints; other statements are passed over.
+            A ``Path`` stands for the text in that file. What the log says itself stands. A structure that does not
+            fit the log, for the table was altered since, is a :class:`SchemaError`. Servers print ``?`` for characters
+            beyond U+FFFF in members of ENUM and SET: where a member holds one, a warning says so.
         batch_rows: Rows of a batch at most; None for 65 536.
         batch_bytes: Bytes of a batch, about, at most; None for 32 MiB.
         batch_end: ``"transaction"`` ends batches at each commit too.
@@ -360,7 +364,7 @@ def read_binlog(
 
         >>> [(_, statement)] = cursor.execute("SHOW CREATE TABLE shop.orders").fetchall()
         >>> binarrow.read_binlog("binlog.000001", schemas={"shop.orders": statement})
-        >>> binarrow.read_binlog("binlog.000001", schemas=Path("shop.sql").read_text())
+        >>> binarrow.read_binlog("binlog.000001", schemas=Path("shop.sql"))
     """
 
 def read_split(

@@ -3,6 +3,7 @@
 use super::column::{CharsetClause, ColumnDefinition};
 use super::cursor::Cursor;
 use super::token::{Result, Token};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What a CREATE TABLE statement says.
@@ -13,18 +14,32 @@ pub struct CreateTable {
     /// The table.
     pub table: Arc<str>,
     pub(super) columns: Vec<ColumnDefinition>,
+    /// The columns' indexes by their names in lower case.
+    by_name: BTreeMap<String, usize>,
     /// The constraint PRIMARY KEY.
     pub(super) primary_key: Option<Key>,
     /// The constraints UNIQUE, in the statement's order.
     pub(super) unique_keys: Vec<Key>,
     /// The table's own default.
     pub(super) charset: CharsetClause,
+    /// Whether that may have been left out, and INVISIBLE too, as MariaDB and MySQL 5 do under `sql_mode=ANSI`.
+    pub(super) is_abridged: bool,
     /// MariaDB's WITH SYSTEM VERSIONING.
     pub(super) versioned: bool,
     /// Whether the engine has hash keys of its own, and so needs no hidden column for them.
     pub(super) has_hash_keys: bool,
     /// MariaDB's application-time periods.
     pub(super) periods: Vec<Period>,
+}
+
+/// What stands before the columns.
+#[derive(Debug, Clone)]
+pub(super) struct Head {
+    pub(super) database: Option<String>,
+    pub(super) table: String,
+    pub(super) is_temporary: bool,
+    /// Whether the name is in double quotes.
+    is_ansi: bool,
 }
 
 /// `PERIOD FOR name (start, end)`
@@ -58,28 +73,31 @@ pub(super) enum KeyColumn {
 }
 
 impl CreateTable {
-    /// Reads `[OR REPLACE] [TEMPORARY] TABLE [IF NOT EXISTS] name`, after CREATE: the name, and whether the table is
-    /// temporary.
-    pub(super) fn parse_head(cursor: &mut Cursor<'_>) -> Result<((Option<String>, String), bool)> {
+    /// Reads `[OR REPLACE] [TEMPORARY] TABLE [IF NOT EXISTS] name`, after CREATE.
+    pub(super) fn parse_head(cursor: &mut Cursor<'_>) -> Result<Head> {
         cursor.accept_all(&["OR", "REPLACE"])?;
         let is_temporary = cursor.accept("TEMPORARY")?;
         cursor.expect("TABLE")?;
         cursor.accept_all(&["IF", "NOT", "EXISTS"])?;
-        Ok((cursor.qualified_name()?, is_temporary))
+        let is_ansi = matches!(cursor.peek(), Token::DoubleQuoted(_));
+        let (database, table) = cursor.qualified_name()?;
+        Ok(Head { database, table, is_temporary, is_ansi })
     }
 
     /// Reads the rest, after the name, up to the statement's end.
     pub(super) fn parse_body(
         cursor: &mut Cursor<'_>,
-        (database, table): (Option<String>, String),
+        Head { database, table, is_ansi, .. }: Head,
     ) -> Result<Self> {
         let mut create = Self {
             database: database.map(Into::into),
             table: table.into(),
             columns: Vec::new(),
+            by_name: BTreeMap::new(),
             primary_key: None,
             unique_keys: Vec::new(),
             charset: CharsetClause::default(),
+            is_abridged: is_ansi,
             versioned: false,
             has_hash_keys: false,
             periods: Vec::new(),
@@ -99,10 +117,27 @@ impl CreateTable {
         }
         cursor.expect_sign(')')?;
         create.options(cursor)?;
+        create.is_abridged &= create.charset == CharsetClause::default();
         if create.columns.is_empty() {
             return Err(cursor.error("a table without columns"));
         }
         Ok(create)
+    }
+
+    /// The index of a column, whatever the case of its name.
+    pub(super) fn column_index(&self, name: &str) -> Option<usize> {
+        self.by_name.get(&name.to_lowercase()).copied()
+    }
+
+    /// Whether a name or a member holds a character in the place of bytes that are not UTF-8.
+    pub(super) fn has_unreadable_names(&self) -> bool {
+        let is_unreadable = |text: &str| text.contains(char::REPLACEMENT_CHARACTER);
+        is_unreadable(&self.table)
+            || self.database.as_deref().is_some_and(is_unreadable)
+            || self.columns.iter().any(|column| {
+                is_unreadable(&column.name)
+                    || column.data_type.members().iter().any(|member| is_unreadable(member))
+            })
     }
 
     /// A column, a key or a constraint.
@@ -146,6 +181,9 @@ impl CreateTable {
             return Ok(());
         }
         let column = ColumnDefinition::parse(cursor)?;
+        if self.by_name.insert(column.name.to_lowercase(), self.columns.len()).is_some() {
+            return Err(cursor.error(format!("column `{}` stands there twice", column.name)));
+        }
         if column.unique {
             let part = KeyColumn::Column { name: column.name.to_string(), prefix: 0 };
             self.unique_keys.push(Key { parts: vec![part], is_hash: false });

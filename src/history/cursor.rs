@@ -32,6 +32,11 @@ impl<'t> Cursor<'t> {
         self.lexer.line(error.at)
     }
 
+    /// The database that a dump's first lines, if they were before the token at hand, say it is of.
+    pub(super) fn take_dumped(&mut self) -> Option<&'t str> {
+        self.lexer.take_dumped()
+    }
+
     /// The token at hand, stepped over.
     pub(super) fn bump(&mut self) -> Result<Token<'t>> {
         let (at, token) = self.lexer.next_token()?;

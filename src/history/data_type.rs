@@ -36,6 +36,16 @@ pub(super) enum DataType {
     Inet6,
 }
 
+impl DataType {
+    /// Of an ENUM or SET.
+    pub(super) fn members(&self) -> &[String] {
+        match self {
+            Self::Enum(members) | Self::Set(members) => members,
+            _ => &[],
+        }
+    }
+}
+
 /// A type, with what its name says besides.
 #[derive(Debug)]
 pub(super) struct ParsedType {

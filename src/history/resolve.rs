@@ -66,11 +66,6 @@ impl CreateTable {
             _ => false,
         })
     }
-
-    fn column_index(&self, name: &str) -> Option<usize> {
-        let name = name.to_lowercase();
-        self.columns.iter().position(|column| column.name.to_lowercase() == name)
-    }
 }
 
 /// What is wrong, without the table's name.
@@ -88,10 +83,6 @@ impl Resolver<'_> {
         let table_default = self.clause(&create.charset, None)?;
         let mut columns = Vec::with_capacity(create.columns.len() + 2);
         for (index, definition) in create.columns.iter().enumerate() {
-            if columns.iter().any(|before: &Column| before.name.as_ref() == Some(&definition.name))
-            {
-                return Err(format!("column `{}` stands there twice", definition.name));
-            }
             let default = table_default.or_else(|| (self.default)(index));
             let column = self.column(definition, default).map_err(|message| {
                 format!("column `{}` (line {}): {message}", definition.name, definition.line)
@@ -115,12 +106,13 @@ impl Resolver<'_> {
         let needed = || {
             collation.ok_or(
                 "neither the column nor the table names a character set, and the log does not tell it: \
-                 add DEFAULT CHARSET=... after the table's columns",
+                 add DEFAULT CHARSET=... after the table's columns (sql_mode=ANSI and --compatible=ansi leave it out)",
             )
         };
         let mut column = Column {
             nullable: !definition.not_null,
-            visible: Some(definition.visible),
+            visible: (!definition.visible || !self.create.is_abridged)
+                .then_some(definition.visible),
             ..Column::new(Some(Arc::clone(&definition.name)), ColumnType::Tiny)
         };
         column.column_type = match data_type {

@@ -9,6 +9,7 @@ use crate::binlog::{FormatDescription, TableMap};
 use crate::charset::{Charset, Collation};
 use crate::error::{Error, Result};
 use crate::schema::{Column, ColumnType, KeyPart, TableSchema};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// Table structures that were given as SQL text.
@@ -39,9 +40,9 @@ impl Schemas {
     ///
     /// # Errors
     /// The text is not one CREATE TABLE statement that is understood.
-    pub fn add_table(&mut self, database: &str, table: &str, text: &str) -> Result<()> {
+    pub fn add_table(&mut self, database: &str, table: &str, text: impl AsRef<[u8]>) -> Result<()> {
         let mut own = Self::default();
-        own.add_statements(text, Some(database))
+        own.add_statements(text.as_ref(), Some(database))
             .map_err(|error| error.context(format_args!("the structure of {database}.{table}")))?;
         let mut given = own.tables.into_values();
         let (Some(given), None) = (given.next(), given.next()) else {
@@ -61,13 +62,14 @@ impl Schemas {
         Ok(())
     }
 
-    /// Takes the tables of a dump: CREATE TABLE statements, each with its database's name or after a USE.
+    /// Takes the tables of a dump: CREATE TABLE statements, each with its database's name, or after a USE or the dump's own
+    /// first lines.
     ///
     /// # Errors
     /// There is no CREATE TABLE in the text, one names no database, a table comes twice, or the text breaks off.
-    pub fn add_text(&mut self, text: &str) -> Result<()> {
+    pub fn add_text(&mut self, text: impl AsRef<[u8]>) -> Result<()> {
         let before = self.tables.len();
-        self.add_statements(text, None)?;
+        self.add_statements(text.as_ref(), None)?;
         match self.tables.len() == before {
             true => Err(Error::config(
                 "the text of table structures holds no CREATE TABLE statement: give what SHOW CREATE TABLE or \
@@ -95,8 +97,8 @@ impl Schemas {
             && create.columns.len() + 1 == log.columns.len();
         let first = usize::from(hidden_key);
         let database_default = match self.databases.get(&key.0) {
-            Some(clause) => server.collation_of(clause),
-            None => None,
+            Some(clause) if !create.is_abridged => server.collation_of(clause),
+            _ => None,
         };
         let default = |index: usize| {
             let logged = log.columns.get(index + first).and_then(|column| column.collation);
@@ -113,6 +115,21 @@ impl Schemas {
             }
         }
         log.complete(&known)
+    }
+
+    /// ENUM and SET columns, as database, table and column, of which a member may not be what it is: servers print `?` for
+    /// characters beyond U+FFFF.
+    pub fn doubtful_members(&self) -> impl Iterator<Item = (&str, &str, &str)> {
+        self.tables.iter().flat_map(|((database, table), given)| {
+            let columns = match given {
+                Given::Table(create) => create.columns.as_slice(),
+                Given::Refused(_) => &[],
+            };
+            columns
+                .iter()
+                .filter(|column| column.data_type.members().iter().any(|m| m.contains('?')))
+                .map(move |column| (database.as_str(), table.as_str(), &*column.name))
+        })
     }
 
     /// What to give for a table of which the log says too little.
@@ -133,19 +150,46 @@ impl Schemas {
     }
 
     /// `alone`: the database of the only table, which may go without one.
-    fn add_statements(&mut self, text: &str, alone: Option<&str>) -> Result<()> {
+    fn add_statements(&mut self, bytes: &[u8], alone: Option<&str>) -> Result<()> {
+        if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
+            return Err(Error::config(
+                "the text of table structures is UTF-16, as some shells write what a program prints: let mysqldump \
+                 write it (--result-file)",
+            ));
+        }
+        // A dump holds the bytes of binary defaults as they are. Where they matter, the table is refused.
+        let text = String::from_utf8_lossy(bytes);
+        let is_lossy = matches!(text, Cow::Owned(_));
         let located = |cursor: Option<&Cursor<'_>>, error: token::SyntaxError| {
             let line = cursor.map_or(1, |cursor| cursor.line_of(&error));
             Error::config(format!("line {line} of the table structures: {}", error.message))
         };
-        let mut cursor = Cursor::new(text).map_err(|error| located(None, error))?;
+        let mut cursor = Cursor::new(&text).map_err(|error| located(None, error))?;
         let mut database = alone.map(ToOwned::to_owned);
         while *cursor.peek() != Token::End {
+            if let Some(dumped) = cursor.take_dumped()
+                && alone.is_none()
+            {
+                database = Some(dumped.to_owned());
+            }
             let before = cursor.clone();
             self.add_statement(&mut cursor, &mut database)
                 .map_err(|error| located(Some(&before), error))??;
         }
+        if is_lossy {
+            self.refuse_unreadable();
+        }
         Ok(())
+    }
+
+    fn refuse_unreadable(&mut self) {
+        for ((database, table), given) in &mut self.tables {
+            if matches!(given, Given::Table(create) if create.has_unreadable_names()) {
+                *given = Given::Refused(format!(
+                    "the structure of {database}.{table}: a name or a member in it is not UTF-8: give a text in UTF-8"
+                ));
+            }
+        }
     }
 
     /// One statement, and its end. The outer error is one of syntax.
@@ -205,19 +249,19 @@ impl Schemas {
         cursor: &mut Cursor<'_>,
         database: Option<&str>,
     ) -> token::Result<Result<()>> {
-        let (name, is_temporary) = CreateTable::parse_head(cursor)?;
-        if is_temporary {
+        let head = CreateTable::parse_head(cursor)?;
+        if head.is_temporary {
             cursor.skip_statement()?;
             return Ok(Ok(()));
         }
-        let (own, table) = name.clone();
-        let Some(database) = own.as_deref().or(database).map(ToOwned::to_owned) else {
+        let table = head.table.clone();
+        let Some(database) = head.database.as_deref().or(database).map(ToOwned::to_owned) else {
             return Ok(Err(Error::config(format!(
                 "CREATE TABLE {table} names no database: put USE database; before it, or give a dict of \
                  'database.table' to CREATE TABLE text"
             ))));
         };
-        let given = match CreateTable::parse_body(cursor, name) {
+        let given = match CreateTable::parse_body(cursor, head) {
             Ok(create) => Given::Table(Box::new(create)),
             Err(error) => {
                 let line = cursor.line_of(&error);

@@ -11,8 +11,8 @@ const MARIADB: SqlServer = SqlServer { is_mariadb: true, version: (11, 8, 9) };
 fn create(text: &str) -> CreateTable {
     let mut cursor = cursor::Cursor::new(text).unwrap();
     cursor.expect("CREATE").unwrap();
-    let (name, _) = CreateTable::parse_head(&mut cursor).unwrap();
-    CreateTable::parse_body(&mut cursor, name).unwrap_or_else(|e| panic!("{}", e.message))
+    let head = CreateTable::parse_head(&mut cursor).unwrap();
+    CreateTable::parse_body(&mut cursor, head).unwrap_or_else(|e| panic!("{}", e.message))
 }
 
 fn schema(text: &str, server: SqlServer) -> TableSchema {
@@ -347,6 +347,45 @@ fn a_dump_of_databases() {
     assert!(schemas.add_text("USE shop; CREATE TABLE a (x int)").is_err(), "twice");
     assert!(schemas.add_text("SELECT 1;").is_err());
     assert!(schemas.add_text("CREATE TABLE lonely (x int)").is_err());
+}
+
+#[test]
+fn a_dump_of_one_database() {
+    let head = "-- MySQL dump 10.13\n--\n-- Host: localhost    Database: ";
+    let table = "\n-- ---\nCREATE TABLE `a` (id int) -- end\n;\n";
+    let mut schemas = Schemas::default();
+    schemas.add_text(format!("{head}shop{table}{head}größe 2\r{table}{head}{table}")).unwrap_err();
+    schemas = Schemas::default();
+    schemas.add_text(format!("{head}shop{table}{head}größe 2\r{table}")).unwrap();
+    for database in ["shop", "größe 2"] {
+        assert!(schemas.advice(database, "a").contains("statement with schemas="), "{database}");
+    }
+    assert!(Schemas::default().add_text(format!("{head}{table}")).is_err());
+    let mut named = Schemas::default();
+    named.add_table("d", "t", format!("{head}shop{table}")).unwrap();
+    assert!(!named.advice("d", "t").contains("without"));
+}
+
+#[test]
+fn bytes_that_are_not_utf8() {
+    let mut schemas = Schemas::default();
+    schemas
+        .add_text(b"CREATE TABLE d.a (x int DEFAULT '\xff'); CREATE TABLE d.b (e enum('\xff'))")
+        .unwrap();
+    let shown = format!("{schemas:?}");
+    assert!(shown.contains("(\"d\", \"a\"): Table") && shown.contains("not UTF-8"), "{shown}");
+    assert!(schemas.add_text(b"\xff\xfeC\0R\0").unwrap_err().to_string().contains("UTF-16"));
+}
+
+#[test]
+fn a_table_whose_character_set_was_left_out() {
+    for (text, is_left_out) in [
+        ("CREATE TABLE \"t\" (a int)", true),
+        ("CREATE TABLE \"t\" (a int) DEFAULT CHARSET=latin1", false),
+        ("CREATE TABLE `t` (a int)", false),
+    ] {
+        assert_eq!(create(text).is_abridged, is_left_out, "{text}");
+    }
 }
 
 #[test]

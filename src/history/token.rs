@@ -59,17 +59,33 @@ pub(super) struct Lexer<'t> {
     versioned: bool,
     /// After the point of `shop.2020`, digits begin a name.
     after_point: bool,
+    /// A byte that lines are counted up to, and the line it is in: a count from the text's beginning each time would make
+    /// long texts slow.
+    counted: usize,
+    line: usize,
+    /// The database that a dump's first lines name.
+    dumped: Option<&'t str>,
 }
 
 impl<'t> Lexer<'t> {
     pub(super) fn new(text: &'t str) -> Self {
-        Self { text, at: 0, versioned: false, after_point: false }
+        Self {
+            text,
+            at: 0,
+            versioned: false,
+            after_point: false,
+            counted: 0,
+            line: 1,
+            dumped: None,
+        }
     }
 
     /// The next token and where it begins.
     pub(super) fn next_token(&mut self) -> Result<(usize, Token<'t>)> {
         self.skip_space()?;
         let start = self.at;
+        self.line = self.line(start);
+        self.counted = start;
         let after_point = std::mem::take(&mut self.after_point);
         let Some(first) = self.rest().chars().next() else { return Ok((start, Token::End)) };
         let token = match first {
@@ -93,6 +109,11 @@ impl<'t> Lexer<'t> {
         Ok((start, token))
     }
 
+    /// The database that the first lines of a dump have named since this was asked last.
+    pub(super) fn take_dumped(&mut self) -> Option<&'t str> {
+        self.dumped.take()
+    }
+
     /// What has not been read.
     pub(super) fn rest(&self) -> &'t str {
         self.text.get(self.at..).unwrap_or_default()
@@ -105,7 +126,11 @@ impl<'t> Lexer<'t> {
 
     /// The line that byte `at` is in, from 1.
     pub(super) fn line(&self, at: usize) -> usize {
-        1 + self.text.bytes().take(at).filter(|byte| *byte == b'\n').count()
+        let ends = |from: usize, to: usize| {
+            let between = self.text.as_bytes().get(from..to).unwrap_or_default();
+            between.iter().filter(|byte| **byte == b'\n').count()
+        };
+        (self.line + ends(self.counted, at)).saturating_sub(ends(at, self.counted))
     }
 
     fn skip_space(&mut self) -> Result<()> {
@@ -118,7 +143,9 @@ impl<'t> Lexer<'t> {
                 after.is_some_and(|next| next.is_none_or(|c| c.is_whitespace() || c.is_control()))
             };
             if trimmed.starts_with('#') || is_dashes(trimmed) {
-                self.at += trimmed.find('\n').unwrap_or(trimmed.len());
+                let line = trimmed.lines().next().unwrap_or_default();
+                self.at += line.len();
+                self.dumped = dumped_database(line).or(self.dumped);
             } else if self.versioned && trimmed.starts_with("*/") {
                 self.versioned = false;
                 self.at += 2;
@@ -246,6 +273,13 @@ impl<'t> Lexer<'t> {
             at: start,
         })
     }
+}
+
+/// `-- Host: localhost    Database: shop`, which `mysqldump` and `mariadb-dump` print first. For one database they print
+/// no USE.
+fn dumped_database(comment: &str) -> Option<&str> {
+    let (_, database) = comment.strip_prefix("-- Host: ")?.split_once("Database: ")?;
+    Some(database.trim_end()).filter(|database| !database.is_empty())
 }
 
 /// Digits of base 16 or 2 as bytes, the last digit last.

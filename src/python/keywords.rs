@@ -1,5 +1,6 @@
 //! The keywords of `read_binlog` as options of the reader.
 
+use super::errors::warn;
 use super::position::PyPosition;
 use super::schemas::SchemasKeyword;
 use super::type_options::TypesKeyword;
@@ -115,6 +116,16 @@ impl Keywords {
             &self.column_names,
             self.schemas,
         )?;
+        let tables = TableFilter::try_new(&include.unwrap_or_default(), &exclude)?;
+        for (database, table, column) in plan.schemas.doubtful_members() {
+            if tables.accepts(database, table) {
+                let message = format!(
+                    "schemas: a member of {database}.{table}.{column} holds '?', which servers print for characters beyond \
+                     U+FFFF too: if it is one, write the character itself"
+                );
+                warn(py, &message)?;
+            }
+        }
         let emit_uncommitted = word("uncommitted", &self.uncommitted, ["skip", "emit"])? == "emit";
         let allow_gaps = word("gaps", &self.gaps, ["error", "allow"])? == "allow";
         let cut_at_commit = match &self.batch_end {
@@ -154,7 +165,7 @@ impl Keywords {
         Ok(ReadOptions {
             cut,
             decode: DecodeOptions {
-                tables: TableFilter::try_new(&include.unwrap_or_default(), &exclude)?,
+                tables,
                 plan,
                 limits: BatchLimits {
                     rows: positive("batch_rows", self.batch_rows.unwrap_or(defaults.rows))?,

@@ -1,18 +1,58 @@
 //! The keyword `schemas`: SQL text as table structures.
 
 use super::input::table_name;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::history::Schemas;
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
+use pyo3::types::{PyByteArray, PyBytes, PyString};
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// CREATE TABLE text: that of a dump, of several, or one statement for each table.
 #[derive(FromPyObject)]
 pub(super) enum SchemasKeyword {
-    ByTable(BTreeMap<String, String>),
-    Text(String),
-    Several(Vec<String>),
+    ByTable(BTreeMap<String, Sql>),
+    One(Sql),
+    Several(Vec<Sql>),
+}
+
+/// SQL as text, as bytes (a dump holds binary defaults as they are), or in a file.
+pub(super) enum Sql {
+    Text(Vec<u8>),
+    File(PathBuf),
+}
+
+impl<'py> FromPyObject<'_, 'py> for Sql {
+    type Error = PyErr;
+
+    fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        if let Ok(text) = value.cast::<PyString>() {
+            return Ok(Self::Text(text.to_str()?.into()));
+        }
+        if let Ok(bytes) = value.cast::<PyBytes>() {
+            return Ok(Self::Text(bytes.as_bytes().into()));
+        }
+        if let Ok(bytes) = value.cast::<PyByteArray>() {
+            return Ok(Self::Text(bytes.to_vec()));
+        }
+        value.extract().map(Self::File).map_err(|_| {
+            PyTypeError::new_err("SQL is a str, bytes, or the path of a file (os.PathLike)")
+        })
+    }
+}
+
+impl Sql {
+    fn read(self) -> Result<Vec<u8>> {
+        match self {
+            Self::Text(text) => Ok(text),
+            Self::File(path) => {
+                let name = format!("schemas: {}", path.display());
+                std::fs::read(&path).map_err(|error| Error::io(name, error))
+            }
+        }
+    }
 }
 
 impl SchemasKeyword {
@@ -21,14 +61,14 @@ impl SchemasKeyword {
         let mut schemas = Schemas::default();
         match given {
             None => {}
-            Some(Self::Text(text)) => schemas.add_text(&text)?,
+            Some(Self::One(text)) => schemas.add_text(text.read()?)?,
             Some(Self::Several(texts)) => {
-                texts.iter().try_for_each(|text| schemas.add_text(text))?;
+                texts.into_iter().try_for_each(|text| schemas.add_text(text.read()?))?;
             }
             Some(Self::ByTable(texts)) => {
-                for (name, text) in &texts {
-                    let (database, table) = table_name(name)?;
-                    schemas.add_table(database, table, text)?;
+                for (name, text) in texts {
+                    let (database, table) = table_name(&name)?;
+                    schemas.add_table(database, table, text.read()?)?;
                 }
             }
         }

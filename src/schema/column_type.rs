@@ -246,10 +246,7 @@ impl ColumnType {
         let list = |name: &str| match members {
             None => name.to_owned(),
             Some(members) => {
-                let quoted: Vec<_> = members
-                    .iter()
-                    .map(|member| format!("'{}'", member.replace('\'', "''")))
-                    .collect();
+                let quoted: Vec<_> = members.iter().map(|member| quoted(member)).collect();
                 format!("{name}({})", quoted.join(","))
             }
         };
@@ -303,6 +300,24 @@ impl ColumnType {
             Self::TypedArray => "typed array".into(),
         }
     }
+}
+
+/// A member as SHOW CREATE TABLE writes it.
+fn quoted(member: &str) -> String {
+    let mut text = String::with_capacity(member.len() + 2);
+    text.push('\'');
+    for c in member.chars() {
+        match c {
+            '\'' => text.push_str("''"),
+            '\\' => text.push_str("\\\\"),
+            '\0' => text.push_str("\\0"),
+            '\n' => text.push_str("\\n"),
+            '\r' => text.push_str("\\r"),
+            c => text.push(c),
+        }
+    }
+    text.push('\'');
+    text
 }
 
 const fn blob_size(length_bytes: u8) -> &'static str {

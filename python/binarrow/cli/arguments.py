@@ -3,6 +3,7 @@
 import sys
 from datetime import datetime
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated, BinaryIO, Literal, TypeAlias
 
 import typer
@@ -49,7 +50,14 @@ Positional: TypeAlias = Annotated[
     bool,
     typer.Option("--positional", help="Name columns @1, @2, ... where the log does not name them."),
 ]
-
+Schemas: TypeAlias = Annotated[
+    list[Path] | None,
+    typer.Option(
+        metavar="FILE",
+        help="Structures of tables that the log says too little of, as 'mysqldump --no-data DB' prints"
+        " them; may be given again.",
+    ),
+]
 AllowGaps: TypeAlias = Annotated[
     bool, typer.Option("--allow-gaps", help="Take files that do not follow each other.")
 ]

@@ -10,6 +10,7 @@ from binarrow.cli.arguments import (
     AllowGaps,
     Files,
     Positional,
+    Schemas,
     Start,
     Stop,
     Tables,
@@ -29,7 +30,11 @@ EXAMPLES = """\
 Examples:
   binarrow export 'binlog.*' --to changes
   binarrow export binlog.000001 --to changes --tables 'shop.*' --file-format csv
-  binarrow export binlog.000002 --to changes --types spark --overwrite"""
+  binarrow export binlog.000002 --to changes --types spark --overwrite
+
+Where the log does not name columns (MySQL 5, binlog_row_metadata=MINIMAL), a dump does:
+  mysqldump --no-data shop > shop.sql
+  binarrow export binlog.000001 --to changes --schemas shop.sql"""
 
 
 @reports_failure
@@ -45,6 +50,7 @@ def command(
     start: Start = None,
     stop: Stop = None,
     types: TypesOption = Types.native,
+    schemas: Schemas = None,
     positional: Positional = False,
     allow_gaps: AllowGaps = False,
     overwrite: Annotated[
@@ -63,6 +69,7 @@ def command(
         start=where(start),
         stop=where(stop),
         types=types_for(file_format, types.value),
+        schemas=schemas or None,
         column_names=column_names(positional),
         gaps=gaps(allow_gaps),
     )

@@ -37,8 +37,19 @@ def reports_failure(command: Callable[P, None]) -> Callable[P, None]:
     return run
 
 
+# What the library calls its keywords, and what they are on the command line.
+OPTIONS = {
+    "column_names='positional'": "--positional",
+    "with schemas=": "in a file, with --schemas",
+    "schemas=": "--schemas",
+}
+
+
 def _failed(error: Exception, code: int) -> typer.Exit:
-    print(f"binarrow: {error}", file=sys.stderr)
+    message = str(error)
+    for keyword, option in OPTIONS.items():
+        message = message.replace(keyword, option)
+    print(f"binarrow: {message}", file=sys.stderr)
     return typer.Exit(code)
 
 

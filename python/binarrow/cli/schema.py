@@ -10,6 +10,7 @@ from binarrow.cli.arguments import (
     Format,
     FormatOption,
     Positional,
+    Schemas,
     Types,
     TypesOption,
     column_names,
@@ -20,7 +21,8 @@ from binarrow.cli.output import print_json, print_table
 EXAMPLES = """\
 Examples:
   binarrow schema binlog.000001 --table shop.orders
-  binarrow schema binlog.000001 --table shop.orders --types spark --format json"""
+  binarrow schema binlog.000001 --table shop.orders --types spark --format json
+  binarrow schema binlog.000001 --table shop.orders --schemas shop.sql"""
 
 
 @reports_failure
@@ -28,6 +30,7 @@ def command(
     files: Files,
     table: Annotated[str, typer.Option(metavar="DB.TABLE", help="The table.", show_default=False)],
     types: TypesOption = Types.native,
+    schemas: Schemas = None,
     positional: Positional = False,
     format: FormatOption = Format.table,  # noqa: A002 - the option's name
 ) -> None:
@@ -36,6 +39,7 @@ def command(
         files,
         table,
         types=types.value,
+        schemas=schemas or None,
         column_names=column_names(positional),
     )
     metadata = [_metadata(field.metadata) for field in schema]

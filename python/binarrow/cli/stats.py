@@ -13,6 +13,7 @@ from binarrow.cli.arguments import (
     Format,
     FormatOption,
     Positional,
+    Schemas,
     Start,
     Stop,
     Tables,
@@ -28,6 +29,7 @@ EXAMPLES = """\
 Examples:
   binarrow stats binlog.000001
   binarrow stats '/archive/binlog.*' --tables 'shop.*' --largest 10
+  binarrow stats binlog.000001 --schemas shop.sql
   binarrow stats 'binlog.*' --format json | jq .rows"""
 
 
@@ -40,6 +42,7 @@ def command(
     largest: Annotated[
         int, typer.Option(min=0, max=10, help="How many of the largest transactions to show.")
     ] = 5,
+    schemas: Schemas = None,
     positional: Positional = False,
     allow_gaps: AllowGaps = False,
     format: FormatOption = Format.table,  # noqa: A002 - the option's name
@@ -50,6 +53,7 @@ def command(
         tables=tables,
         start=where(start),
         stop=where(stop),
+        schemas=schemas or None,
         column_names=column_names(positional),
         gaps=gaps(allow_gaps),
     )

@@ -41,6 +41,9 @@ class BinarrowDataSource(DataSource):
     geometry            ewkb         ``ewkb``, ``wkb``, ``mysql``
     enum                text         ``text``, ``ordinal``
     invalidText         error        ``error``, ``replace``, ``binary``
+    schemas             -            CREATE TABLE text, for logs that do not tell columns' names
+    schemasFile         -            instead: files on the driver with ``mysqldump --no-data``,
+                                     comma-separated
     columnNames         log          ``positional`` names columns @1, @2 where the log does not
     envelope            the four     envelope columns, comma-separated
     envelopePrefix      _            what their names begin with

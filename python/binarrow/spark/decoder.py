@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from binarrow import BinlogReader, SchemaError, Split, read_binlog, read_split
-from binarrow.spark.options import TASK_DEFAULTS, ReadOptions, check_keywords, spark_types
+from binarrow.spark.options import TASK_DEFAULTS, ReadOptions, check_keywords, loaded, spark_types
 from binarrow.spark.schema import arrow_schema, difference
 
 if TYPE_CHECKING:
@@ -37,6 +37,8 @@ def decoder(
     check_keywords(options)
     settings = {**TASK_DEFAULTS, **options}
     settings["types"] = spark_types(settings["types"])
+    if settings.get("schemas") is not None:
+        settings["schemas"] = loaded(settings["schemas"])
     target = arrow_schema(schema)
 
     # What Spark pickles: this function by value, with plain data; the rest by its name.

@@ -6,10 +6,15 @@ import difflib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypedDict
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
-from binarrow import ConfigError, TypeOptions
+from binarrow import ConfigError, InputError, TypeOptions
 from binarrow.byte_size import parse_byte_size
+
+if TYPE_CHECKING:
+    from binarrow._native import Schemas, Sql
 
 DEFAULT_TARGET_BYTES = 64 << 20
 """Bytes of log for one task: seconds of work, and little lost when a task is repeated."""
@@ -27,6 +32,7 @@ class ReadOptions(TypedDict, total=False):
 
     types: Literal["spark"] | TypeOptions
     column_names: Literal["log", "positional"]
+    schemas: Schemas
     envelope: Sequence[str]
     envelope_prefix: str
     split_key_updates: bool
@@ -38,7 +44,7 @@ class ReadOptions(TypedDict, total=False):
     threads: int
 
 
-SCHEMA_OPTIONS = ("types", "column_names", "envelope", "envelope_prefix")
+SCHEMA_OPTIONS = ("types", "column_names", "schemas", "envelope", "envelope_prefix")
 """The keywords that shape the schema too, and so are :func:`binarrow.infer_schema`'s as well."""
 
 
@@ -73,6 +79,13 @@ class SourceOptions:
         types = {key: parsed[name] for name, key in _TYPE_KEYWORDS.items() if name in parsed}
         read = {key: parsed[name] for name, key in _READ_KEYWORDS.items() if name in parsed}
         read["types"] = TypeOptions(profile="spark", **types)
+        if "schemas" in parsed and "schemasFile" in parsed:
+            raise ConfigError("schemas is text and schemasFile names files: set one of them")
+        if "schemas" in parsed:  # of tables without a database: that of the table
+            database = parsed["table"].partition(".")[0].replace("`", "``")
+            read["schemas"] = f"USE `{database}`; {parsed['schemas']}"
+        if "schemasFile" in parsed:
+            read["schemas"] = loaded([Path(name) for name in parsed["schemasFile"]])
         return cls(
             table=parsed["table"],
             paths=paths,
@@ -105,6 +118,28 @@ def spark_types(types: str | TypeOptions) -> Literal["spark"] | TypeOptions:
     raise ConfigError(
         f"Spark does not take the types {types!r}; use TypeOptions(profile='spark', ...)"
     )
+
+
+def loaded(schemas: Schemas) -> Schemas:
+    """The text in the place of files' names: a task may not see the driver's files.
+
+    Raises:
+        InputError: A file cannot be read.
+    """
+    if isinstance(schemas, Mapping):
+        return {table: _sql(statement) for table, statement in schemas.items()}
+    if isinstance(schemas, str | bytes | bytearray | PathLike):
+        return _sql(schemas)
+    return [_sql(each) for each in schemas]
+
+
+def _sql(given: Sql) -> Sql:
+    if not isinstance(given, PathLike):
+        return given
+    try:
+        return Path(given).read_bytes()
+    except OSError as error:
+        raise InputError(f"schemas: {given}: {error.strerror}") from error
 
 
 def _canonical(name: str) -> str:
@@ -184,6 +219,8 @@ _PARSERS: dict[str, Callable[[str], Any]] = {
     "invalidText": _one_of("error", "replace", "binary"),
     # columns and rows
     "columnNames": _one_of("log", "positional"),
+    "schemas": str,
+    "schemasFile": _words,
     "envelope": _words,
     "envelopePrefix": str,
     "splitKeyUpdates": _boolean,
@@ -207,6 +244,7 @@ _TYPE_KEYWORDS = {
 
 _READ_KEYWORDS = {
     "columnNames": "column_names",
+    "schemas": "schemas",
     "envelope": "envelope",
     "envelopePrefix": "envelope_prefix",
     "splitKeyUpdates": "split_key_updates",

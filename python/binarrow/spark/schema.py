@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql.types import StructType
 
-    from binarrow._native import Source
+    from binarrow._native import Schemas, Source
 
 
 def schema(
@@ -25,10 +25,12 @@ def schema(
     envelope: Sequence[str] | None = None,
     envelope_prefix: str = "_",
     column_names: Literal["log", "positional"] = "log",
+    schemas: Schemas | None = None,
 ) -> StructType:
     """The Spark schema of a table's changes, from the first time the files mention the table.
 
-    Every field is nullable. Hand the same ``types`` to :func:`binarrow.spark.decoder`.
+    Every field is nullable. Hand the same ``types`` and ``schemas`` to
+    :func:`binarrow.spark.decoder`.
 
     Args:
         source: Files, in log order; one that holds the table is enough.
@@ -37,6 +39,8 @@ def schema(
         envelope: The envelope columns; None for the usual four.
         envelope_prefix: What their names begin with.
         column_names: ``"positional"`` names columns ``@1``, ``@2``, ... where the log does not.
+        schemas: CREATE TABLE statements, for what the log leaves out: see
+            :func:`binarrow.read_binlog`.
     """
     from pyspark.sql.pandas.types import from_arrow_schema
 
@@ -47,6 +51,7 @@ def schema(
         envelope=envelope,
         envelope_prefix=envelope_prefix,
         column_names=column_names,
+        schemas=schemas,
     )
     return from_arrow_schema(_plain(inferred), prefer_timestamp_ntz=True)
 
