@@ -410,6 +410,6 @@ fn no_text_panics() {
         let mut schemas = Schemas::default();
         let _ = schemas.add_text(&text[..at]);
         let _ = schemas.add_text(&text[at..]);
-        let _ = schemas.add_text(&format!("{}é{}", &text[..at], &text[at + 1..]));
+        let _ = schemas.add_text(format!("{}é{}", &text[..at], &text[at + 1..]));
     }
 }

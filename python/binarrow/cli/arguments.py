@@ -54,8 +54,8 @@ Schemas: TypeAlias = Annotated[
     list[Path] | None,
     typer.Option(
         metavar="FILE",
-        help="Structures of tables that the log says too little of, as 'mysqldump --no-data DB' prints"
-        " them; may be given again.",
+        help="What 'mysqldump --no-data DB' prints, for logs that do not name columns; may be given"
+        " again.",
     ),
 ]
 AllowGaps: TypeAlias = Annotated[

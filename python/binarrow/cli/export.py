@@ -31,8 +31,6 @@ Examples:
   binarrow export 'binlog.*' --to changes
   binarrow export binlog.000001 --to changes --tables 'shop.*' --file-format csv
   binarrow export binlog.000002 --to changes --types spark --overwrite
-
-Where the log does not name columns (MySQL 5, binlog_row_metadata=MINIMAL), a dump does:
   mysqldump --no-data shop > shop.sql
   binarrow export binlog.000001 --to changes --schemas shop.sql"""
 
