@@ -3,6 +3,7 @@
 //! `make fuzz-corpus` merges them into the committed corpus: of all seeds, those that reach code no other does.
 
 use arrow_array::{Array, cast::AsArray};
+use binarrow::binlog::{Query, TableMap};
 use binarrow::columnar::{ColumnNames, Json, PlanOptions};
 use binarrow::reader::{ReadOptions, Reader};
 use binarrow::source::InputFile;
@@ -68,13 +69,8 @@ fn of_log(bytes: &[u8], seeds: &mut Seeds) -> Result<(), Box<dyn Error>> {
     let first = 4 + number(13) as usize;
     let checksum = if bytes[first - 5] == 1 { 4 } else { 0 };
     let is_mariadb = bytes[4..first].windows(7).any(|window| window == b"MariaDB");
-    let record = |code: u8, flags: u8, body: &[u8]| {
-        let mut record = vec![code, flags];
-        record.extend((body.len() as u16).to_le_bytes());
-        record.extend(body);
-        record
-    };
     let mut maps: HashMap<Vec<u8>, Vec<u8>> = HashMap::new();
+    let mut statements: HashMap<Vec<u8>, Vec<u8>> = HashMap::new();
     let mut group = Vec::new();
     let mut at = first;
     while at + 19 <= bytes.len() {
@@ -82,9 +78,24 @@ fn of_log(bytes: &[u8], seeds: &mut Seeds) -> Result<(), Box<dyn Error>> {
         let (code, flags) = (bytes[at + 4], bytes[at + 17]);
         let body = &bytes[at + 19..at + size - checksum];
         match code {
-            2 | 4 | 26 | 29 | 38 => seeds.add("query", body)?,
+            2 | 4 | 26 | 29 | 38 => {
+                if code == 2
+                    && let Some((table, sql)) = created(body)?
+                {
+                    statements.insert(table, sql);
+                }
+                seeds.add("query", body)?;
+            }
             19 => {
-                seeds.add("table_map", &[&[u8::from(is_mariadb) << 1], body].concat())?;
+                let choice = u8::from(is_mariadb) << 1;
+                seeds.add("table_map", &[&[choice], body].concat())?;
+                let map = TableMap::decode(body, 6)?;
+                if let Some(sql) = statements.get(map.table) {
+                    // As the log says it, and as it says least.
+                    for map in [body, &body[..body.len() - map.optional.len()]] {
+                        seeds.add("create_table", &with_map(choice, map, sql))?;
+                    }
+                }
                 maps.insert(body[..6].into(), body.into());
             }
             35 | 163 => seeds.add("gtid_binary", body)?,
@@ -111,19 +122,16 @@ fn of_log(bytes: &[u8], seeds: &mut Seeds) -> Result<(), Box<dyn Error>> {
                         // The table id, the flags, the number of columns, one bitmap or two.
                         let bitmaps = if code == 24 { 2 } else { 1 };
                         let head = 9 + bitmaps * usize::from(body[8]).div_ceil(8);
-                        let mut seed = vec![1];
-                        seed.extend((map.len() as u16).to_le_bytes());
-                        seed.extend(map);
-                        seed.extend(record(code - 22, head as u8, body));
-                        seeds.add("compressed_rows", &seed)?;
+                        let packed = record(code - 22, head as u8, body);
+                        seeds.add("compressed_rows", &with_map(1, map, &packed))?;
+                        let pieces = fragments(&bytes[at..at + size - checksum]);
+                        seeds.add("rows", &with_map(1, map, &pieces))?;
+                        let group = [&[1][..], &record(19, 0, map), &pieces].concat();
+                        seeds.add("events", &group)?;
                     }
-                    let mut seed = vec![u8::from(is_mariadb)];
-                    seed.extend((map.len() as u16).to_le_bytes());
-                    seed.extend(map);
-                    seed.extend(record(code, flags, body));
-                    for choice in [0, 1 << 6, 2 << 6, 3 << 6] {
-                        seed[0] = u8::from(is_mariadb) | choice;
-                        seeds.add("rows", &seed)?;
+                    for types in 0..8 {
+                        let choice = u8::from(is_mariadb) | types << 5;
+                        seeds.add("rows", &with_map(choice, map, &record(code, flags, body)))?;
                     }
                 }
             }
@@ -140,6 +148,52 @@ fn of_log(bytes: &[u8], seeds: &mut Seeds) -> Result<(), Box<dyn Error>> {
     seeds.add("events", &[&[u8::from(is_mariadb)], &group[..]].concat())
 }
 
+/// Event type, flags, length and body.
+fn record(code: u8, flags: u8, body: &[u8]) -> Vec<u8> {
+    let mut record = vec![code, flags];
+    record.extend((body.len() as u16).to_le_bytes());
+    record.extend(body);
+    record
+}
+
+/// Options, a table map under its length, and what stands after it.
+fn with_map(choice: u8, map: &[u8], rest: &[u8]) -> Vec<u8> {
+    let mut seed = vec![choice];
+    seed.extend((map.len() as u16).to_le_bytes());
+    seed.extend(map);
+    seed.extend(rest);
+    seed
+}
+
+/// Records of the three Partial_row_data events that a rows event without its checksum is cut into.
+fn fragments(event: &[u8]) -> Vec<u8> {
+    let mut event = event.to_vec();
+    let size = event.len();
+    event[9..13].copy_from_slice(&(size as u32).to_le_bytes());
+    let chunks = event.chunks(size.div_ceil(3)).zip(1_u32..);
+    let pieces = chunks.map(|(chunk, number)| {
+        let mut body = [3_u32.to_le_bytes(), number.to_le_bytes()].concat();
+        body.push(u8::from(number == 1));
+        if number == 1 {
+            body.extend((size as u64).to_le_bytes());
+        }
+        body.extend(chunk);
+        record(172, 0, &body)
+    });
+    pieces.collect::<Vec<_>>().concat()
+}
+
+/// The table that a Query event creates, and its statement.
+fn created(body: &[u8]) -> Result<Option<(Vec<u8>, Vec<u8>)>, Box<dyn Error>> {
+    let query = Query::decode(body)?;
+    let name = query.sql.strip_prefix(b"CREATE TABLE ").map(|rest| {
+        let is_end = |byte: &u8| *byte == b' ' || *byte == b'(';
+        let end = rest.iter().position(is_end).unwrap_or(rest.len());
+        rest[..end].to_vec()
+    });
+    Ok(name.map(|name| (name, query.sql.to_vec())))
+}
+
 /// The JSON documents in a file's rows.
 fn documents(path: &Path, seeds: &mut Seeds) -> Result<(), Box<dyn Error>> {
     let mut plan = PlanOptions { column_names: ColumnNames::Positional, ..PlanOptions::default() };
@@ -154,6 +208,13 @@ fn documents(path: &Path, seeds: &mut Seeds) -> Result<(), Box<dyn Error>> {
             if let Some(cells) = column.as_binary_opt::<i32>().filter(|_| is_json) {
                 for row in (0..cells.len()).filter(|row| cells.is_valid(*row)) {
                     seeds.add("json", cells.value(row))?;
+                    for diffs in DIFFS {
+                        let document = cells.value(row);
+                        let mut seed = (document.len() as u16).to_le_bytes().to_vec();
+                        seed.extend(document);
+                        seed.extend(*diffs);
+                        seeds.add("json_diff", &seed)?;
+                    }
                 }
             }
         }
@@ -161,8 +222,46 @@ fn documents(path: &Path, seeds: &mut Seeds) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
+/// Diffs that fit some recorded documents.
+const DIFFS: &[&[u8]] = &[
+    b"",
+    b"\0\x05$.age\x03\x05\x1a\0",
+    b"\x01\x05$.new\x02\x04\0",
+    b"\x02\x05$.age\x01\x05$.age\x06\x0c\x04long",
+    b"\x02\x09$.a[last]\0\x06$.a[0]\x05\x02\0\0\x04\0",
+    b"\x01\x04$[0]\x03\x05\x07\0\x02\x09$[last-1]",
+    b"\0\x01$\x0d\0\x01\0\x0c\0\x0b\0\x01\0\x04\x01\0a\x02\x03$.a",
+    b"\x01\x0c$.new.\"q\\\"\"\x04\x0f\xfc\x01x",
+    b"\0\x0b$.\"\xd0\xba\xd0\xbb\xd1\x8e\".b\x09\x0b\0\0\0\0\0\0\xf8\x3f",
+];
+
+/// What people write, and what no recorded statement has.
+const STRUCTURES: &[&str] = &[
+    "CREATE DATABASE d CHARACTER SET latin1 COLLATE latin1_bin; USE d; CREATE TABLE t (a CHAR(3), b INT);",
+    "CREATE TABLE `t` (`a` int unsigned NOT NULL AUTO_INCREMENT COMMENT 'a '' \\' b', `b` enum('x','y''z') \
+     CHARACTER SET latin1 DEFAULT 'x', `c` set('a','b') COLLATE utf8mb4_bin, `g` int GENERATED ALWAYS AS (`a` + 1) \
+     VIRTUAL, PRIMARY KEY (`a` DESC), UNIQUE KEY `u` (`b`(2),`c`) USING HASH, KEY `k` ((lower(`b`))), \
+     CONSTRAINT `f` FOREIGN KEY (`b`) REFERENCES `o` (`id`) ON DELETE SET NULL) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4",
+    "create table t (id serial, p point srid 4326 not null, v vector(3), j json check (json_valid(j)), \
+     d decimal(65,30) zerofill, b bit(10) default b'101', ts timestamp(6) null on update current_timestamp(6)) \
+     partition by range (id) (partition p0 values less than (10))",
+    "CREATE TABLE t (a INT, b TEXT COMPRESSED, s TIMESTAMP(6) GENERATED ALWAYS AS ROW START, \
+     e TIMESTAMP(6) GENERATED ALWAYS AS ROW END, PERIOD FOR SYSTEM_TIME (s, e), u UUID, i INET6, f DATE, \
+     g DATE, PERIOD FOR p (f, g), UNIQUE (a, p WITHOUT OVERLAPS)) WITH SYSTEM VERSIONING",
+    "*************************** 1. row ***************************\n Table: t\nCreate Table: CREATE TABLE t (a INT /*!80023 INVISIBLE */)",
+    "DELIMITER ;;\nCREATE TRIGGER x BEFORE INSERT ON t FOR EACH ROW BEGIN END;;\nDELIMITER ;\nCREATE TABLE d.t (a INT DEFAULT (CASE WHEN 1 THEN 2 END));DROP TABLE IF EXISTS d.t;ALTER TABLE d.t ADD x INT;RENAME TABLE d.t TO d.u",
+    "CREATE TABLE t (a NATIONAL CHARACTER VARYING(9), b LONG VARBINARY, c DOUBLE PRECISION UNSIGNED, d YEAR(4), UNIQUE (b), UNIQUE (a) USING HASH) ENGINE=MEMORY",
+];
+
 /// What no recorded file holds on its own.
 fn hand_made(seeds: &mut Seeds) -> Result<(), Box<dyn Error>> {
+    // d.t of an INT and a CHAR(3), without optional metadata.
+    let map = [1, 0, 0, 0, 0, 0, 1, 0, 1, b'd', 0, 1, b't', 0, 2, 3, 254, 2, 254, 12, 3];
+    for text in STRUCTURES {
+        for choice in [0, 2] {
+            seeds.add("create_table", &with_map(choice, &map, text.as_bytes()))?;
+        }
+    }
     for (precision, scale, value) in [
         (14, 4, &[0x81, 0x0d, 0xfb, 0x38, 0xd2, 0x04, 0xd2][..]),
         (14, 4, &[0x7e, 0xf2, 0x04, 0xc7, 0x2d, 0xfb, 0x2d]),

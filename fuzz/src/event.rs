@@ -11,26 +11,36 @@ pub(crate) fn table_map(data: &[u8]) {
     let Some((&choice, data)) = data.split_first() else { return };
     let width = if choice & 1 == 1 { 4 } else { 6 };
     let Ok(map) = TableMap::decode(data, width) else { return };
-    let format = FormatDescription {
-        binlog_version: 4,
-        server_version: "9.7.0".into(),
-        created: 0,
-        checksum: binarrow::binlog::ChecksumAlgorithm::Off,
-        has_checksum: true,
-        is_mariadb: choice & 2 == 2,
-        version: if choice & 2 == 2 { (11, 8, 9) } else { (9, 7, 0) },
-        post_header_lengths: Vec::new(),
-        in_use: false,
-    };
     let options = PlanOptions { column_names: ColumnNames::Positional, ..PlanOptions::default() };
-    let Ok(plan) = TablePlan::try_new(&map, &format, &options) else { return };
-    assert_eq!(plan.table.columns.len(), map.types.len());
+    if let Ok(plan) = TablePlan::try_new(&map, &format_description(choice & 2 == 2), &options) {
+        assert_plan(plan, map.types.len());
+    }
+}
+
+/// A plan for a table of that many columns can be carried out.
+pub(crate) fn assert_plan(plan: TablePlan, columns: usize) {
+    assert_eq!(plan.table.columns.len(), columns);
     for (index, column) in plan.table.columns.iter().enumerate() {
         assert!(!column.sql_type().is_empty());
         assert!(!plan.column_label(index).is_empty());
     }
     let mut builder = TableBuilder::try_new(Arc::new(plan), true).expect("builders as planned");
     assert_eq!(builder.finish().expect("an empty batch").num_rows(), 0);
+}
+
+/// What the first event of a current server's file says.
+pub(crate) fn format_description(is_mariadb: bool) -> FormatDescription {
+    FormatDescription {
+        binlog_version: 4,
+        server_version: "9.7.0".into(),
+        created: 0,
+        checksum: binarrow::binlog::ChecksumAlgorithm::Off,
+        has_checksum: true,
+        is_mariadb,
+        version: if is_mariadb { (11, 8, 9) } else { (9, 7, 0) },
+        post_header_lengths: Vec::new(),
+        in_use: false,
+    }
 }
 
 /// A statement with its settings, and the other small events that make context.

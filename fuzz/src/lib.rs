@@ -10,9 +10,13 @@
 //! | `event.rs` | one event's decoder |
 //! | `gtid.rs` | GTIDs and their sets, as text and as bytes |
 //! | `value.rs` | one cell |
+//! | `json.rs` | a document, and diffs on it |
+//! | `history.rs` | `CREATE TABLE` text |
 
 mod event;
 mod gtid;
+mod history;
+mod json;
 mod log;
 mod value;
 
@@ -27,8 +31,10 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("compressed_rows", log::compressed_rows),
     ("payload", log::payload),
     ("table_map", event::table_map),
+    ("create_table", history::create_table),
     ("query", event::query),
-    ("json", value::json),
+    ("json", json::document),
+    ("json_diff", json::diffs),
     ("decimal", value::decimal),
     ("temporals", value::temporals),
     ("bytes", value::bytes),
@@ -43,4 +49,9 @@ pub const TARGETS: &[(&str, Target)] = &[
 pub fn run(name: &str, data: &[u8]) {
     let target = TARGETS.iter().find(|(other, _)| *other == name);
     target.expect("a target of that name").1(data);
+}
+
+/// The first bytes, as many as there are of them, and the rest.
+fn split(bytes: &[u8], len: u16) -> (&[u8], &[u8]) {
+    bytes.split_at(bytes.len().min(usize::from(len)))
 }

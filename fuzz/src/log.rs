@@ -7,6 +7,7 @@
 //! record: event type 1, header flags 1, body length 2, body (as much of it as there is)
 //! ```
 
+use super::split;
 use arrow_array::Array;
 use binarrow::columnar::{
     ColumnNames, Enumeration, EnvelopeColumn, InvalidText, Json, Profile, Time, TypeOptions,
@@ -43,10 +44,12 @@ pub(crate) fn rows(data: &[u8]) {
     log.push(QUERY, 0, BEGIN);
     log.push(TABLE_MAP, 0, map);
     for (code, flags, body) in Records(data) {
-        // Of this table, whatever the bytes say.
         let mut body = body.to_vec();
-        let id = map.len().min(body.len()).min(6);
-        body[..id].copy_from_slice(&map[..id]);
+        // Of this table, whatever the bytes say; a fragment begins with other things.
+        if code != PARTIAL_ROW_DATA {
+            let id = map.len().min(body.len()).min(6);
+            body[..id].copy_from_slice(&map[..id]);
+        }
         log.push(code, flags, &body);
     }
     log.push(XID, 0, &[0; 8]);
@@ -151,10 +154,6 @@ impl<'a> Iterator for Records<'a> {
     }
 }
 
-fn split(bytes: &[u8], len: u16) -> (&[u8], &[u8]) {
-    bytes.split_at(bytes.len().min(usize::from(len)))
-}
-
 /// Lists the events of a file and decodes its rows.
 fn read(bytes: Vec<u8>, choice: u8) {
     let bytes = Arc::new(bytes);
@@ -202,8 +201,10 @@ fn options(choice: u8) -> ReadOptions {
     options.decode.plan.column_names = ColumnNames::Positional;
     options.decode.plan.envelope.columns.push(EnvelopeColumn::Present);
     options.decode.plan.types = match choice >> 5 {
-        0 | 1 => TypeOptions::new(Profile::Native),
-        2 | 3 => TypeOptions::new(Profile::Spark),
+        0 => TypeOptions::new(Profile::Native),
+        1 => TypeOptions { json: Json::Diff, ..TypeOptions::new(Profile::Native) },
+        2 => TypeOptions::new(Profile::Spark),
+        3 => TypeOptions { json: Json::Variant, ..TypeOptions::new(Profile::Spark) },
         4 | 5 => TypeOptions {
             zero_dates: ZeroDates::Text,
             time: Time::Text,
@@ -228,6 +229,7 @@ const QUERY: u8 = 2;
 const XID: u8 = 16;
 const TABLE_MAP: u8 = 19;
 const TRANSACTION_PAYLOAD: u8 = 40;
+const PARTIAL_ROW_DATA: u8 = 172;
 
 /// The body of a Query event.
 const BEGIN: &[u8] = b"\0\0\0\0\0\0\0\0\x01\0\0\0\0d\0BEGIN";

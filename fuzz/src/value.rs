@@ -2,23 +2,9 @@
 
 use binarrow::charset::Collation;
 use binarrow::value::temporal::{date, datetime, old, time, timestamp};
-use binarrow::value::{bit, compressed, decimal, geometry, json, vector};
+use binarrow::value::{bit, compressed, decimal, geometry, vector};
 use binarrow::wire::Inflater;
 use std::io::Write;
-
-/// A JSON document in MySQL's binary form; the text of a valid one is JSON, and bounded.
-pub(crate) fn json(data: &[u8]) {
-    let mut out = b"before".to_vec();
-    match json::write_text(data, &mut out) {
-        Ok(()) => {
-            let text = &out[b"before".len()..];
-            assert!(text.len() <= 64 + 16 * data.len(), "{} of {}", text.len(), data.len());
-            let parsed = serde_json::from_slice::<serde::de::IgnoredAny>(text);
-            assert!(parsed.is_ok(), "{parsed:?}: {}", String::from_utf8_lossy(text));
-        }
-        Err(_) => assert_eq!(out, b"before"),
-    }
-}
 
 /// A decimal of any precision and scale: the number and the text agree.
 ///

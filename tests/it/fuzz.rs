@@ -64,14 +64,11 @@ fn names_agree() {
     }
 }
 
-/// The corpus of a target, and what was found by it: `bugs/TARGET-WHAT`.
+/// The corpus of a target, and what was found by it: `bugs/TARGET/WHAT`.
 fn inputs(target: &str) -> BTreeMap<PathBuf, Vec<u8>> {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus").join(target);
     let mut paths = list(&corpus);
-    paths.extend(list(&folder().join("bugs")).into_iter().filter(|path| {
-        let name = path.file_name().unwrap().to_str().unwrap();
-        name.split_once('-').is_some_and(|(prefix, _)| prefix == target)
-    }));
+    paths.extend(list(&folder().join("bugs").join(target)));
     paths.into_iter().map(|path| (path.clone(), std::fs::read(path).unwrap())).collect()
 }
 

@@ -45,7 +45,10 @@ impl Value<'_> {
         let len = match self.kind {
             Kind::Object(width) | Kind::Array(width) => {
                 width.read(&mut reader, "JSON member count")?;
-                width.read(&mut reader, "JSON container size")?
+                let size = width.read(&mut reader, "JSON container size")?;
+                let mut container = Reader::new(self.bytes).sub(size, "JSON container")?;
+                container.take(2 * width.bytes(), "JSON container header")?;
+                size
             }
             Kind::Scalar(scalar) => {
                 match scalar {

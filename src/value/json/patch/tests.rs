@@ -265,6 +265,15 @@ fn keys_too_long_for_an_entry() {
 }
 
 #[test]
+fn containers_shorter_than_their_header() {
+    for document in [&b"\0\x02\0\x02\0"[..], b"\x02\0\0\x03\0", b"\x03\0\0\0\0\x07\0\0\0"] {
+        assert!(patched(document, b"").is_err());
+        let value = [&[0, 1, b'$', document.len() as u8][..], document].concat();
+        assert!(patched(b"\x05\x01\0", &value).is_err());
+    }
+}
+
+#[test]
 fn documents_of_no_bytes() {
     assert_eq!(patched(b"", b"").unwrap(), [4, 0]);
     assert!(patched(b"", &diff(1, "$.a", Some(&Json::Null))).is_err());
