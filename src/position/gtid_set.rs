@@ -457,6 +457,7 @@ mod tests {
             format!("{A}:1-"),
             format!("{A}:1-2-3"),
             format!("{A}:9223372036854775807"),
+            format!("{A}:18446744073709551615"),
             format!("{A}:99999999999999999999"),
             format!("{A}:tag"),
             format!("{A}:tag:tag2:1"),
