@@ -4,6 +4,7 @@ use super::*;
 use crate::charset::Collation;
 use crate::error::ErrorKind;
 use crate::schema::{ColumnType as T, TableSchema};
+use proptest::prelude::*;
 
 const MYSQL: SqlServer = SqlServer { is_mariadb: false, version: (9, 7, 0) };
 const MARIADB: SqlServer = SqlServer { is_mariadb: true, version: (11, 8, 9) };
@@ -411,5 +412,115 @@ fn no_text_panics() {
         let _ = schemas.add_text(&text[..at]);
         let _ = schemas.add_text(&text[at..]);
         let _ = schemas.add_text(format!("{}é{}", &text[..at], &text[at + 1..]));
+    }
+}
+
+/// Pieces that texts of all kinds are made of.
+const PIECES: &[&str] = &[
+    "CREATE",
+    "TABLE",
+    "TEMPORARY",
+    "DATABASE",
+    "USE",
+    "DROP",
+    "ALTER",
+    "RENAME",
+    "DELIMITER",
+    "LIKE",
+    "SELECT",
+    "IF NOT EXISTS",
+    "CREATE TABLE d.t (",
+    "CREATE TABLE \"t\" (a ",
+    "a",
+    "`b``c`",
+    "c int",
+    "bigint unsigned",
+    "varchar(20)",
+    "char",
+    "text(70000)",
+    "enum('a','?')",
+    "set(\"x\",x'ff')",
+    "json",
+    "uuid",
+    "vector(3)",
+    "decimal(65,30)",
+    "point",
+    "timestamp(6)",
+    "serial",
+    "NOT NULL",
+    "DEFAULT",
+    "DEFAULT CASE WHEN 1 END",
+    "'it''s'",
+    "'\\\\'",
+    "X'0",
+    "b'2'",
+    "0x41",
+    "1.5e+",
+    "1",
+    "18446744073709551616",
+    "-",
+    ".",
+    "(",
+    ")",
+    ",",
+    ";",
+    "=",
+    "*",
+    "/*!50100 ",
+    "/*M!999999",
+    "*/",
+    "/*",
+    "-- ",
+    "#",
+    "\n",
+    "-- Host: h    Database: d\n",
+    "CHARSET",
+    "COLLATE",
+    "binary",
+    "utf8mb4_bin",
+    "PRIMARY KEY (a)",
+    "UNIQUE (a(3), b)",
+    "KEY",
+    "((a + 1))",
+    "PERIOD FOR p (a, b)",
+    "p WITHOUT OVERLAPS",
+    "AS (a)",
+    "AS ROW END",
+    "WITH SYSTEM VERSIONING",
+    "COMPRESSED",
+    "CHECK (",
+    "REFERENCES t",
+    "ON UPDATE",
+    "ENGINE=MEMORY",
+    "é\u{fffd}",
+    "\0",
+];
+
+fn piece() -> impl Strategy<Value = String> {
+    prop_oneof![
+        8 => proptest::sample::select(PIECES).prop_map(str::to_owned),
+        1 => ".{0,5}",
+    ]
+}
+
+proptest! {
+    #[test]
+    fn no_text_of_pieces_panics(pieces in proptest::collection::vec(piece(), 0..40), glue in " ?") {
+        let text = pieces.join(&glue);
+        let mut schemas = Schemas::default();
+        let _ = schemas.add_text(&text);
+        let _ = schemas.add_table("d", "t", &text);
+        let Ok(mut cursor) = cursor::Cursor::new(&text) else { return Ok(()) };
+        if !matches!(cursor.accept("CREATE"), Ok(true)) {
+            return Ok(());
+        }
+        let Ok(head) = CreateTable::parse_head(&mut cursor) else { return Ok(()) };
+        let Ok(create) = CreateTable::parse_body(&mut cursor, head) else { return Ok(()) };
+        for server in [MYSQL, MARIADB] {
+            if let Ok(schema) = create.table_schema("d", server, &|_| Some(Collation(8))) {
+                prop_assert!(schema.primary_key.iter().all(|part| part.column < schema.columns.len()));
+                create.hash_columns(&schema);
+            }
+        }
     }
 }

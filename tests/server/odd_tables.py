@@ -37,7 +37,7 @@ EVERYWHERE = {
         "(a CHAR(4) CHARACTER SET utf8mb4, b VARBINARY(9), n INT, PRIMARY KEY (b(9), a))",
         "VALUES ('a', 'b', 1)",
     ),
-    "unique_key": (
+    "unique_keys": (
         "(m INT, p INT NOT NULL, n INT UNSIGNED NOT NULL, UNIQUE KEY x (m), UNIQUE KEY y (n, p), UNIQUE KEY z (n))",
         "VALUES (NULL, -1, 4294967295)",
     ),
@@ -86,7 +86,7 @@ EVERYWHERE = {
 }
 
 GENERATED = {
-    "generated": (
+    "computed": (
         (
             "(id INT UNSIGNED PRIMARY KEY, half INT GENERATED ALWAYS AS (id DIV 2) VIRTUAL COMMENT 'a)',"
             " word VARCHAR(30) CHARACTER SET utf8mb4 AS (CONCAT('),(', id, '`')) STORED, n BIGINT UNSIGNED NOT NULL,"
@@ -129,7 +129,7 @@ OF_MYSQL = {
 }
 
 OF_MARIADB = {
-    "versioned": (
+    "with_history": (
         "(id INT UNSIGNED PRIMARY KEY, t TEXT CHARACTER SET utf8mb4 WITHOUT SYSTEM VERSIONING) WITH SYSTEM VERSIONING",
         "(id, t) VALUES (1, 'ä')",
     ),
@@ -140,7 +140,7 @@ OF_MARIADB = {
         ),
         "(id, n) VALUES (1, 2)",
     ),
-    "periods": (
+    "overlapping": (
         "(id INT, s DATE, e DATE, PERIOD FOR p (s, e), UNIQUE KEY (id, p WITHOUT OVERLAPS))",
         "VALUES (1, '2020-01-01', '2021-01-01')",
     ),
