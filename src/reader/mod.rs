@@ -14,6 +14,7 @@ mod event_list;
 mod event_options;
 mod fragments;
 mod hexdump;
+mod in_flight;
 mod map_cache;
 mod options;
 mod read;

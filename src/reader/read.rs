@@ -1,12 +1,13 @@
 //! A reader: threads that cut and decode, and the one place where their batches come out in log order.
 
 use super::batch::ChangeBatch;
+use super::in_flight::{InFlight, Permit};
 use super::options::ReadOptions;
 use super::segment_decoder::{Output, SegmentDecoder};
 use super::stats::Stats;
 use crate::error::{Error, ErrorKind, Result};
 use crate::position::Position;
-use crate::source::{Cutter, InputFile, Segment, Start};
+use crate::source::{Cutter, InputFile, MAX_SPARE_BYTES, Segment, Start};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -27,7 +28,8 @@ pub enum Poll {
 /// Reads files into batches. Its threads begin with it and end with it.
 ///
 /// With one thread, that thread cuts and decodes. With more, one cuts and the others decode; each segment has a bounded
-/// channel of its own, and the channels are drained in log order. A slow caller stops them all.
+/// channel of its own, and the channels are drained in log order. A slow caller stops them all. What is cut and not yet
+/// decoded is bounded in bytes too.
 pub struct Reader {
     /// A channel for each segment, in log order.
     segments: Receiver<Receiver<Message>>,
@@ -49,6 +51,8 @@ type Message = Result<Output>;
 struct Job {
     segment: Segment,
     output: Sender<Message>,
+    /// Given back when it is done.
+    _permit: Permit,
 }
 
 impl Reader {
@@ -83,20 +87,25 @@ impl Reader {
             })?);
         } else {
             let (jobs_in, jobs) = bounded::<Job>(1);
+            let in_flight = InFlight::new(MAX_IN_FLIGHT);
             for _ in 0..threads {
                 let (jobs, spent) = (jobs.clone(), spent_in.clone());
                 let (decode, stopping) = (Arc::clone(&decode), Arc::clone(&stopping));
                 handles.push(spawn("binarrow-decode", move || {
                     let mut decoder = SegmentDecoder::new(decode);
-                    while let Ok(job) = jobs.recv() {
-                        run(&mut decoder, job.segment, &job.output, &spent, &stopping);
+                    while let Ok(Job { segment, output, _permit }) = jobs.recv() {
+                        run(&mut decoder, segment, &output, &spent, &stopping);
                     }
                 })?);
             }
             let stopping = Arc::clone(&stopping);
             handles.push(spawn("binarrow-cut", move || {
                 cut(&mut cutter, &segments_in, &spent, &stopping, |segment, output| {
-                    jobs_in.send(Job { segment, output: output.clone() }).is_ok()
+                    in_flight.enter(segment.bytes.len(), &stopping).is_some_and(|permit| {
+                        jobs_in
+                            .send(Job { segment, output: output.clone(), _permit: permit })
+                            .is_ok()
+                    })
                 });
             })?);
         }
@@ -268,7 +277,7 @@ fn run(
         return;
     }
     let result = guarded(|| decoder.decode(segment, &mut |item| output.send(Ok(item)).is_ok()));
-    if let Some(buffer) = decoder.take_spent() {
+    if let Some(buffer) = decoder.take_spent().filter(|buffer| buffer.len() <= MAX_SPARE_BYTES) {
         // Where the cutter has enough of them, or is gone, the buffer goes too.
         drop(spent.try_send(buffer));
     }
@@ -294,6 +303,10 @@ fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<
 
 /// Segments that may be cut ahead, for each thread.
 const SEGMENTS_AHEAD: usize = 2;
+
+/// Bytes of segments that are cut and not yet decoded: some for each of a few threads, even of segments that are one large
+/// event each.
+const MAX_IN_FLIGHT: usize = 256 << 20;
 
 /// Batches that may wait in the channel of one segment.
 const BATCHES_AHEAD: usize = 2;

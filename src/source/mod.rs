@@ -31,4 +31,4 @@ pub(crate) use magic::check_magic;
 pub(crate) use payload::{Payload, PayloadEvents};
 pub use segment::{CarriedMap, FileContext, LargeTransaction, Segment, Span};
 pub use split::{Split, link_splits, scan_splits};
-pub(crate) use window::{RawEvent, Window};
+pub(crate) use window::{MAX_SPARE_BYTES, RawEvent, Window};

@@ -213,4 +213,4 @@ fn event_name(header: &[u8]) -> &'static str {
 const MAX_SPARE: usize = 2;
 
 /// A larger buffer, that of a large event, is given back to the system.
-const MAX_SPARE_BYTES: usize = 32 << 20;
+pub(crate) const MAX_SPARE_BYTES: usize = 32 << 20;

@@ -12,6 +12,7 @@ use binarrow::source::InputFile;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 /// Set for the child: the file that it reads, where it reads one.
 const CHILD: &str = "BINARROW_MEMORY_CHILD";
@@ -37,6 +38,38 @@ fn a_transaction_of_2_gib() {
     let (peak, counted) = run("memory::a_transaction_of_2_gib", &path);
     assert_eq!(counted, rows);
     assert!(peak < 400 << 20, "the peak was {} MiB", peak >> 20);
+}
+
+/// However many threads there are for them.
+#[test]
+fn large_events_one_after_the_other() {
+    const COUNT: u64 = 24;
+    if let Some(path) = child() {
+        let mut options = ReadOptions { threads: 16, ..ReadOptions::default() };
+        options.decode.limits.rows = 100;
+        let mut reader = Reader::try_new(vec![InputFile::at_path(path, 1)], options).unwrap();
+        std::thread::sleep(Duration::from_secs(1)); // as much is read ahead as ever will be
+        while reader.next_batch().unwrap().is_some() {}
+        report(reader.stats().transactions);
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("binlog.000001");
+    let rows = rows_event(30, T, &image(1, Some(&"x".repeat(8000))).repeat(100));
+    let [map, rows] = [table_map(T), rows].map(|event| event.bytes(0, false));
+    let inner = [begin().bytes(0, false), map, rows.repeat(40), xid().bytes(0, false)].concat();
+    let transaction = payload_of(false, &inner).bytes(0, true);
+    assert!(transaction.len() > 30 << 20);
+    let mut file = std::fs::File::create(&path).unwrap();
+    file.write_all(&Log::mysql().bytes).unwrap();
+    for gno in 0..COUNT {
+        file.write_all(&gtid(1 + gno as i64).bytes(0, true)).unwrap();
+        file.write_all(&transaction).unwrap();
+    }
+    file.write_all(&stop().bytes(0, true)).unwrap();
+    let (peak, counted) = run("memory::large_events_one_after_the_other", &path);
+    assert_eq!(counted, COUNT);
+    assert!(peak < 450 << 20, "the peak was {} MiB", peak >> 20);
 }
 
 #[test]

@@ -1,0 +1,84 @@
+//! How much of the input stands between the cutter and the end of its decoding.
+//!
+//! Segments are small, but for those of one large event: without a limit in bytes there would be one for each thread and
+//! more. Called by `read`.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// The bytes of the segments that are cut and not yet decoded.
+#[derive(Debug)]
+pub(super) struct InFlight {
+    bytes: Mutex<usize>,
+    left: Condvar,
+    limit: usize,
+}
+
+impl InFlight {
+    /// None yet, and at most `limit`: but one segment alone may be larger.
+    pub(super) fn new(limit: usize) -> Arc<Self> {
+        Arc::new(Self { bytes: Mutex::new(0), left: Condvar::new(), limit })
+    }
+
+    /// Waits until there is room for `bytes`, which the permit gives back; `None` once `stopping` is set.
+    pub(super) fn enter(self: &Arc<Self>, bytes: usize, stopping: &AtomicBool) -> Option<Permit> {
+        let mut sum = self.lock();
+        while *sum > 0 && sum.saturating_add(bytes) > self.limit {
+            if stopping.load(Ordering::Relaxed) {
+                return None;
+            }
+            sum = self.left.wait_timeout(sum, STOP_CHECK).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        *sum += bytes;
+        Some(Permit { bytes, of: Arc::clone(self) })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, usize> {
+        // A sum is never half done.
+        self.bytes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Room that a segment takes as long as this lives.
+#[derive(Debug)]
+pub(super) struct Permit {
+    bytes: usize,
+    of: Arc<InFlight>,
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        *self.of.lock() -= self.bytes;
+        self.of.left.notify_all();
+    }
+}
+
+/// How often a wait looks whether it is to stop.
+const STOP_CHECK: Duration = Duration::from_millis(10);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn up_to_the_limit_or_one_alone() {
+        let go_on = AtomicBool::new(false);
+        let stop = AtomicBool::new(true);
+        let in_flight = InFlight::new(100);
+        let large = in_flight.enter(1000, &stop).unwrap();
+        assert!(in_flight.enter(1, &stop).is_none());
+        drop(large);
+        let first = in_flight.enter(60, &stop).unwrap();
+        let second = in_flight.enter(40, &stop).unwrap();
+        assert!(in_flight.enter(1, &stop).is_none());
+        let waiting = std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| in_flight.enter(50, &go_on).is_some());
+            drop(first);
+            waiting.join().unwrap()
+        });
+        assert!(waiting);
+        drop(second);
+        assert_eq!(*in_flight.lock(), 0);
+    }
+}
