@@ -1,7 +1,7 @@
 //! Targets of one cell.
 
 use binarrow::charset::Collation;
-use binarrow::value::temporal::{date, datetime, old, time, timestamp};
+use binarrow::value::temporal::{date, datetime, mariadb53, old, time, timestamp};
 use binarrow::value::{bit, compressed, decimal, geometry, vector};
 use binarrow::wire::Inflater;
 use std::io::Write;
@@ -43,7 +43,11 @@ pub(crate) fn decimal(data: &[u8]) {
 pub(crate) fn temporals(data: &[u8]) {
     let Some((&fsp, value)) = data.split_first() else { return };
     let mut text = Vec::new();
-    for moment in [datetime::decode2(value, fsp), old::datetime(value)].into_iter().flatten() {
+    for moment in
+        [datetime::decode2(value, fsp), mariadb53::datetime(value, fsp), old::datetime(value)]
+            .into_iter()
+            .flatten()
+    {
         text.clear();
         moment.write_text(fsp, &mut text);
         assert!(text.len() <= 26 && text.is_ascii(), "{text:?}");
@@ -51,13 +55,20 @@ pub(crate) fn temporals(data: &[u8]) {
             assert_eq!(datetime::DateTime::from_timestamp(Some(micros)), moment);
         }
     }
-    for micros in [time::decode2(value, fsp), old::time(value)].into_iter().flatten() {
+    for micros in [time::decode2(value, fsp), mariadb53::time(value, fsp), old::time(value)]
+        .into_iter()
+        .flatten()
+    {
         text.clear();
         time::write_text(micros, fsp, &mut text);
         assert!(text.len() <= 17 && text.is_ascii(), "{text:?}");
         assert!(micros.unsigned_abs() < 839 * 3600 * 1_000_000, "{micros}");
     }
-    for micros in [timestamp::decode2(value, fsp), old::timestamp(value)].into_iter().flatten() {
+    for micros in
+        [timestamp::decode2(value, fsp), mariadb53::timestamp(value, fsp), old::timestamp(value)]
+            .into_iter()
+            .flatten()
+    {
         let moment = datetime::DateTime::from_timestamp(micros);
         assert!(micros.is_none() || moment.micros_since_epoch() == micros);
     }

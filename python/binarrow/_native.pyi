@@ -332,8 +332,9 @@ def read_binlog(
         types: ``"native"`` (as None), ``"spark"``, or a :class:`TypeOptions`.
         column_names: ``"positional"`` names columns ``@1``, ``@2``, ... where the log does not name them;
             ``"log"`` makes that a :class:`SchemaError`.
-        schemas: Structures of tables, for what the log leaves out: names, signs, members, keys, and types that it
-            shows as bytes (MariaDB's UUID, INET4, INET6, VECTOR). Either a dict of ``"database.table"`` to what
+        schemas: Structures of tables, for what the log leaves out: names, signs, members, keys, types that it
+            shows as bytes (MariaDB's UUID, INET4, INET6, VECTOR), and the digits of times in MariaDB's old form
+            (``mysql56_temporal_format=OFF``). Either a dict of ``"database.table"`` to what
             ``SHOW CREATE TABLE`` prints, or SQL text with ``USE`` and ``CREATE TABLE`` statements, such as
             ``mysqldump --no-data shop`` or ``mariadb-dump`` prints; other statements are passed over.
             A ``Path`` stands for the text in that file. What the log says itself stands. A structure that does not

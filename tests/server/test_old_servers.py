@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
 from pathlib import Path
 
 import old_times
+import oracle
 import pytest
+import values
+from compare import assert_same_tables
 from logged import database, logged, logging, read, rows
+from replay import ENVELOPE, replay
 from servers import OLD_FLAVORS, Server
+from workload import Column, Table
 
 import binarrow
 from binarrow import TypeOptions
@@ -224,7 +230,7 @@ def test_times_of_mysql_5_5(server: Server) -> None:
 
 @mariadbs
 @pytest.mark.parametrize("column", ["TIME", "DATETIME", "TIMESTAMP NULL", "DATETIME(3)"])
-def test_times_of_mariadb_5_3_are_refused(server: Server, column: str) -> None:
+def test_times_of_mariadb_5_3_need_their_digits(server: Server, column: str) -> None:
     with database(server, "old"):
         server.execute(
             "SET GLOBAL mysql56_temporal_format = OFF",
@@ -235,6 +241,42 @@ def test_times_of_mariadb_5_3_are_refused(server: Server, column: str) -> None:
     with pytest.raises(binarrow.UnsupportedEventError, match="mysql56_temporal_format") as caught:
         rows(files, "old.t")
     name = column.partition("(")[0].partition(" ")[0].lower()
-    for words in ("old.t", "column moment", name, "FORCE"):
+    for words in ("old.t", "column moment", name, "schemas=", "FORCE"):
         assert words in str(caught.value)
     assert caught.value.file is not None
+
+
+@mariadbs
+@pytest.mark.parametrize("image", ["FULL", "MINIMAL"])
+def test_times_of_mariadb_5_3(server: Server, image: str) -> None:
+    kinds = {"TIME": values.time, "DATETIME": values.datetime_, "TIMESTAMP": values.timestamp}
+    columns = [
+        Column(f"{kind}{fsp}", f"{kind}({fsp}) NULL", value(fsp))
+        for kind, value in kinds.items()
+        for fsp in range(7)
+    ]
+    table = Table("t", columns)
+    rng = random.Random(1)
+    with database(server, "old", "SET SESSION time_zone = '+00:00'"):
+        server.execute("SET GLOBAL mysql56_temporal_format = OFF", table.create())
+        server.execute(
+            "SET GLOBAL mysql56_temporal_format = ON", f"SET SESSION binlog_row_image = {image}"
+        )
+        [(_, shown)] = server.query("SHOW CREATE TABLE t")
+        files = logged(server, table.insert(rng, 100), *(table.update(rng) for _ in range(20)))
+        server.execute("SET SESSION binlog_row_image = FULL, time_zone = DEFAULT")
+        selected = oracle.select(server, "old.t")
+        texts = server.query(
+            f"SELECT {', '.join(f'CAST({c.name} AS CHAR)' for c in columns)} FROM t"
+        )
+    assert shown.count("/* mariadb-5.3 */") == len(columns)
+
+    schemas = {"old.t": shown}
+    replayed = replay(read(files, "old.t", envelope=ENVELOPE, schemas=schemas))
+    compared = assert_same_tables(replayed, {"old.t": selected}, {})
+    assert compared.cells == 100 * 22
+    exact = TypeOptions(time="text", zero_dates="text")
+    reader = read(files, "old.t", envelope=ENVELOPE, schemas=schemas, types=exact)
+    state = replay(reader)["old.t"]
+    names = tuple(column.name for column in columns)
+    assert sorted(state.content(names), key=repr) == sorted(texts, key=repr)

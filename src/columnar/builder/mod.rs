@@ -100,30 +100,41 @@ pub(crate) fn make_builder(
         T::Timestamp2 { fsp } if text_dates => {
             temporal_text::boxed(temporal_text::TimestampText { fsp })
         }
-        T::DateTimeOld { fsp } | T::TimestampOld { fsp } | T::TimeOld { fsp }
-            if fsp.map_or(is_mariadb, |fsp| fsp > 0) =>
+        T::DateTimeOld { fsp: None } | T::TimestampOld { fsp: None } | T::TimeOld { fsp: None }
+            if is_mariadb =>
         {
-            return Err(old_fraction(column, fsp));
+            return Err(unknown_fraction(column));
         }
-        T::DateTimeOld { .. } if text_dates => temporal_text::boxed(temporal_text::DateTimeOldText),
-        T::TimestampOld { .. } if text_dates => {
-            temporal_text::boxed(temporal_text::TimestampOldText)
+        T::DateTimeOld { fsp } if text_dates => {
+            temporal_text::boxed(temporal_text::DateTimeOldText { fsp: fsp.unwrap_or(0) })
+        }
+        T::TimestampOld { fsp } if text_dates => {
+            temporal_text::boxed(temporal_text::TimestampOldText { fsp: fsp.unwrap_or(0) })
         }
         T::Date => Primitive::boxed(temporal::Date { zero_is_error }),
         T::DateTime2 { fsp } => Primitive::boxed(temporal::DateTime { fsp, zero_is_error }),
         T::Timestamp2 { fsp } => Primitive::boxed(temporal::Timestamp { fsp, zero_is_error }),
-        T::DateTimeOld { .. } => Primitive::boxed(temporal::DateTimeOld { zero_is_error }),
-        T::TimestampOld { .. } => Primitive::boxed(temporal::TimestampOld { zero_is_error }),
+        T::DateTimeOld { fsp } => {
+            Primitive::boxed(temporal::DateTimeOld { fsp: fsp.unwrap_or(0), zero_is_error })
+        }
+        T::TimestampOld { fsp } => {
+            Primitive::boxed(temporal::TimestampOld { fsp: fsp.unwrap_or(0), zero_is_error })
+        }
         T::Time2 { fsp } => match options.time {
             Time::Duration | Time::Interval => Primitive::boxed(temporal::TimeDuration { fsp }),
             Time::Micros => Primitive::boxed(temporal::TimeMicros { fsp }),
             Time::Text => temporal_text::boxed(temporal_text::TimeText { fsp }),
         },
-        T::TimeOld { .. } => match options.time {
-            Time::Duration | Time::Interval => Primitive::boxed(temporal::TimeOldDuration),
-            Time::Micros => Primitive::boxed(temporal::TimeOldMicros),
-            Time::Text => temporal_text::boxed(temporal_text::TimeOldText),
-        },
+        T::TimeOld { fsp } => {
+            let fsp = fsp.unwrap_or(0);
+            match options.time {
+                Time::Duration | Time::Interval => {
+                    Primitive::boxed(temporal::TimeOldDuration { fsp })
+                }
+                Time::Micros => Primitive::boxed(temporal::TimeOldMicros { fsp }),
+                Time::Text => temporal_text::boxed(temporal_text::TimeOldText { fsp }),
+            }
+        }
         T::Char { max_bytes } => {
             character(column, CellLength::declared(max_bytes), options, max_bytes)?
         }
@@ -179,18 +190,11 @@ pub(crate) fn make_builder(
 }
 
 /// The form of MariaDB 5.3: how many bytes a value takes depends on its fraction, which the log does not tell.
-fn old_fraction(column: &Column, fsp: Option<u8>) -> Error {
-    let name = column.sql_type();
-    let why = match fsp {
-        None => {
-            "the log does not tell its fraction digits: where it has none, give the table's CREATE TABLE statement \
-                 with schemas=; else"
-        }
-        Some(_) => "values with a fraction are not decoded:",
-    };
+fn unknown_fraction(column: &Column) -> Error {
     Error::unsupported(format!(
-        "{name} of the MariaDB 5.3 form (mysql56_temporal_format=OFF): {why} ALTER TABLE ... FORCE with the option ON \
-         converts the table"
+        "{} of the MariaDB 5.3 form (mysql56_temporal_format=OFF): the log does not tell its fraction digits: give the \
+         table's CREATE TABLE statement with schemas=, or convert the table by ALTER TABLE ... FORCE with the option ON",
+        column.sql_type()
     ))
 }
 

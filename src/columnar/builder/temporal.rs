@@ -4,7 +4,7 @@
 
 use super::primitive::Cell;
 use crate::error::DecodeError;
-use crate::value::temporal::{date, datetime, old, time, timestamp};
+use crate::value::temporal::{date, datetime, mariadb53, old, time, timestamp};
 use crate::wire::{Reader, Result};
 use arrow_array::types::{
     Date32Type, DurationMicrosecondType, Int64Type, TimestampMicrosecondType,
@@ -75,6 +75,7 @@ impl Cell for Timestamp {
 }
 
 pub(super) struct DateTimeOld {
+    pub(super) fsp: u8,
     pub(super) zero_is_error: bool,
 }
 
@@ -82,12 +83,12 @@ impl Cell for DateTimeOld {
     type Arrow = TimestampMicrosecondType;
 
     fn read(&self, image: &mut Reader<'_>) -> Result<Option<i64>> {
-        let bytes = image.take(8, "DATETIME")?;
-        or_zero(old::datetime(bytes)?.micros_since_epoch(), self.zero_is_error)
+        or_zero(datetime_old(image, self.fsp)?.micros_since_epoch(), self.zero_is_error)
     }
 }
 
 pub(super) struct TimestampOld {
+    pub(super) fsp: u8,
     pub(super) zero_is_error: bool,
 }
 
@@ -99,7 +100,7 @@ impl Cell for TimestampOld {
     }
 
     fn read(&self, image: &mut Reader<'_>) -> Result<Option<i64>> {
-        or_zero(old::timestamp(image.take(4, "TIMESTAMP")?)?, self.zero_is_error)
+        or_zero(timestamp_old(image, self.fsp)?, self.zero_is_error)
     }
 }
 
@@ -129,23 +130,27 @@ impl Cell for TimeMicros {
     }
 }
 
-pub(super) struct TimeOldDuration;
+pub(super) struct TimeOldDuration {
+    pub(super) fsp: u8,
+}
 
 impl Cell for TimeOldDuration {
     type Arrow = DurationMicrosecondType;
 
     fn read(&self, image: &mut Reader<'_>) -> Result<Option<i64>> {
-        old::time(image.take(3, "TIME")?).map(Some)
+        time_old(image, self.fsp).map(Some)
     }
 }
 
-pub(super) struct TimeOldMicros;
+pub(super) struct TimeOldMicros {
+    pub(super) fsp: u8,
+}
 
 impl Cell for TimeOldMicros {
     type Arrow = Int64Type;
 
     fn read(&self, image: &mut Reader<'_>) -> Result<Option<i64>> {
-        old::time(image.take(3, "TIME")?).map(Some)
+        time_old(image, self.fsp).map(Some)
     }
 }
 
@@ -153,4 +158,28 @@ impl Cell for TimeOldMicros {
 #[inline]
 pub(super) fn time2(image: &mut Reader<'_>, fsp: u8) -> Result<i64> {
     time::decode2(image.take(time::byte_count(fsp), "TIME")?, fsp)
+}
+
+/// A TIME of an old form in microseconds.
+pub(super) fn time_old(image: &mut Reader<'_>, fsp: u8) -> Result<i64> {
+    match fsp {
+        0 => old::time(image.take(old::TIME_BYTES, "TIME")?),
+        _ => mariadb53::time(image.take(mariadb53::time_bytes(fsp), "TIME")?, fsp),
+    }
+}
+
+/// A DATETIME of an old form.
+pub(super) fn datetime_old(image: &mut Reader<'_>, fsp: u8) -> Result<datetime::DateTime> {
+    match fsp {
+        0 => old::datetime(image.take(old::DATETIME_BYTES, "DATETIME")?),
+        _ => mariadb53::datetime(image.take(mariadb53::datetime_bytes(fsp), "DATETIME")?, fsp),
+    }
+}
+
+/// A TIMESTAMP of an old form in microseconds; `None` is the zero date.
+pub(super) fn timestamp_old(image: &mut Reader<'_>, fsp: u8) -> Result<Option<i64>> {
+    match fsp {
+        0 => old::timestamp(image.take(old::TIMESTAMP_BYTES, "TIMESTAMP")?),
+        _ => mariadb53::timestamp(image.take(mariadb53::timestamp_bytes(fsp), "TIMESTAMP")?, fsp),
+    }
 }

@@ -1,10 +1,10 @@
 //! Values that are written as text: dates under `zero_dates="text"`, TIME under `time="text"`, wide DECIMAL for Spark.
 
 use super::ColumnBuilder;
-use super::temporal::time2;
+use super::temporal::{datetime_old, time_old, time2, timestamp_old};
 use super::var_bytes::VarBytes;
 use crate::error::Error;
-use crate::value::temporal::{DateTime, date, datetime, old, time, timestamp};
+use crate::value::temporal::{DateTime, date, datetime, time, timestamp};
 use crate::wire::{Reader, Result};
 use arrow_array::ArrayRef;
 use arrow_schema::DataType;
@@ -72,11 +72,13 @@ impl TextCell for DateTimeText {
     }
 }
 
-pub(super) struct DateTimeOldText;
+pub(super) struct DateTimeOldText {
+    pub(super) fsp: u8,
+}
 
 impl TextCell for DateTimeOldText {
     fn read(&self, image: &mut Reader<'_>, out: &mut Vec<u8>) -> Result<()> {
-        old::datetime(image.take(8, "DATETIME")?)?.write_text(0, out);
+        datetime_old(image, self.fsp)?.write_text(self.fsp, out);
         Ok(())
     }
 }
@@ -95,12 +97,14 @@ impl TextCell for TimestampText {
 }
 
 /// In UTC.
-pub(super) struct TimestampOldText;
+pub(super) struct TimestampOldText {
+    pub(super) fsp: u8,
+}
 
 impl TextCell for TimestampOldText {
     fn read(&self, image: &mut Reader<'_>, out: &mut Vec<u8>) -> Result<()> {
-        let micros = old::timestamp(image.take(4, "TIMESTAMP")?)?;
-        DateTime::from_timestamp(micros).write_text(0, out);
+        let micros = timestamp_old(image, self.fsp)?;
+        DateTime::from_timestamp(micros).write_text(self.fsp, out);
         Ok(())
     }
 }
@@ -116,11 +120,13 @@ impl TextCell for TimeText {
     }
 }
 
-pub(super) struct TimeOldText;
+pub(super) struct TimeOldText {
+    pub(super) fsp: u8,
+}
 
 impl TextCell for TimeOldText {
     fn read(&self, image: &mut Reader<'_>, out: &mut Vec<u8>) -> Result<()> {
-        time::write_text(old::time(image.take(3, "TIME")?)?, 0, out);
+        time::write_text(time_old(image, self.fsp)?, self.fsp, out);
         Ok(())
     }
 }

@@ -7,6 +7,7 @@
 //! | DATETIME(fsp) | 5 + fraction | [`datetime::decode2`] | [`DateTime`] |
 //! | TIMESTAMP(fsp) | 4 + fraction | [`timestamp::decode2`] | microseconds since 1970, UTC |
 //! | TIME, DATETIME, TIMESTAMP before 5.6 | 3, 8, 4 | [`old`] | as above |
+//! | the same with a fraction, of MariaDB 5.3 | 4 to 8 | [`mariadb53`] | as above |
 //!
 //! The fraction takes `(fsp + 1) / 2` bytes, big-endian, in units of 1/100, 1/10 000 or 1/1 000 000 second.
 //!
@@ -17,6 +18,7 @@
 
 pub mod date;
 pub mod datetime;
+pub mod mariadb53;
 pub mod old;
 pub mod time;
 pub mod timestamp;

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! MariaDB tables with `mysql56_temporal_format=OFF` and a fraction use the same type codes with other widths, which no
-//! event states: their values do not come here.
+//! event states: see [`mariadb53`](super::mariadb53).
 //!
 //! <https://dev.mysql.com/doc/refman/5.7/en/upgrading-from-previous-series.html>
 
