@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from servers import Server
-from workload import quote
+from table import quote
 
 import binarrow
 

@@ -17,7 +17,7 @@ import old_times
 from logged import logging
 from matrix_tables import is_generated
 from servers import Server
-from workload import Table, quote
+from table import Table, quote
 
 
 @dataclass(frozen=True)

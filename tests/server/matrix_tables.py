@@ -9,10 +9,10 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import old_times
+import type_tables
 import values
-import workload
 from servers import Server, Session
-from workload import Column, Table
+from table import Column, Table
 
 FORMS = ("char", "varchar", "text", "enum", "set")
 SHAPES = (
@@ -33,13 +33,13 @@ SHOWN_BEYOND = "'x','ü','?'"
 
 def tables(server: Server, session: Session) -> Iterator[Table]:
     """All tables, each with a number `id` in its key."""
-    yield from workload.type_tables(server.flavor)
+    yield from type_tables.type_tables(server.flavor)
     if server.is_mariadb:
-        yield from workload.mariadb_types(server.flavor)
+        yield from type_tables.mariadb_types(server.flavor)
         yield from _versioned()
     if server.is_old:
         yield old_times.table()
-    yield workload.charset_table(session)
+    yield type_tables.charset_table(session)
     yield from _charset_forms(session)
     yield Table("widths", list(_widths()))
     yield from _keys(server.flavor)
@@ -55,7 +55,7 @@ def is_generated(column: Column) -> bool:
 def _charset_forms(session: Session) -> Iterator[Table]:
     """What `charset_table` has as VARCHAR, in the other forms that text takes."""
     forms: dict[str, list[Column]] = {"char": [], "text": [], "choice": []}
-    for charset, characters in workload.storable_characters(session).items():
+    for charset, characters in type_tables.storable_characters(session).items():
         clause = f"CHARACTER SET {charset}"
         text = values.text_of(characters, 20)
         forms["char"].append(Column(charset, f"CHAR(20) {clause}", text))

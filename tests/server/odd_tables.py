@@ -5,7 +5,7 @@ Each is a statement and a row: `odd_tables(flavor)` gives them by name, for the 
 
 from __future__ import annotations
 
-from workload import quote
+from table import quote
 
 NAMES = "odd -- näme `x`; /*"  # quoted names need care
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import values
 from servers import Server
-from workload import Column, Table
+from table import Column, Table
 
 NAME = "times_5_5"
 

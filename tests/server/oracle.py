@@ -16,7 +16,7 @@ from typing import Any
 
 from cells import Cell, double
 from servers import Server, Session
-from workload import quote
+from table import quote
 
 EPOCH = datetime(1970, 1, 1)
 SRID_FLAG = 0x2000_0000

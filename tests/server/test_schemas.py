@@ -24,7 +24,7 @@ from matrix_tables import BEYOND, HIDDEN_KEY, SHOWN_BEYOND
 from odd_tables import odd_tables
 from oracle import text
 from servers import ALL_FLAVORS, Server
-from workload import quote
+from table import quote
 
 import binarrow
 

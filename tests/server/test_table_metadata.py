@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from logged import database, logging
 from servers import Server
+from table import quote
 from tool_metadata import folded, table_metadata
-from workload import quote
 
 import binarrow
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import pytest
 import workload
 from servers import FLAVORS, Server
+from table import quote
 
 REPLICATION_SECONDS = 60
 
@@ -48,9 +49,9 @@ def replicate(source: Server, replica: Server) -> None:
 def content(server: Server, table: str) -> list[tuple[object, ...]]:
     """All rows, in an order that does not depend on how they are stored."""
     database, name = table.split(".", 1)
-    sql_name = f"{database}.{workload.quote(name)}"
+    sql_name = f"{database}.{quote(name)}"
     shown = [
-        f"HEX({workload.quote(column)})" if kind.startswith("vector") else workload.quote(column)
+        f"HEX({quote(column)})" if kind.startswith("vector") else quote(column)
         for (column, kind, *_) in server.query(f"SHOW COLUMNS FROM {sql_name}")
     ]
     return sorted(server.query(f"SELECT {', '.join(shown)} FROM {sql_name}"), key=repr)

@@ -7,7 +7,7 @@ import warnings
 from pathlib import Path
 
 import pytest
-import workload
+import type_tables
 from logged import database, logging, read, rows, rows_of
 from servers import Server
 
@@ -80,7 +80,7 @@ def test_they_can_be_text(zero_files: list[Path]) -> None:
 
 def test_random_dates_as_text_are_what_select_shows(server: Server) -> None:
     rng = random.Random(1)
-    table = workload.zero_table()
+    table = type_tables.zero_table()
     names = [column.name for column in table.columns]
     with database(server, "zero"), logging(server) as files:
         server.execute("SET SESSION sql_mode = ''", table.create())
