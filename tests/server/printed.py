@@ -62,9 +62,7 @@ def shown(cell: Cell, kind: str, definition: str, escapes: dict[int, str]) -> st
     content = cell.encode() if isinstance(cell, str) else cell
     if definition in PACKED:
         content = PACKED[definition](cell) if isinstance(cell, str) else cell
-    is_text = definition.removeprefix("NATIONAL ").startswith("CHAR") and not definition.endswith(
-        "BYTE"
-    )
+    is_text = definition.startswith(("CHAR", "NATIONAL CHAR")) and "BYTE" not in definition
     if word == "STRING" and not is_text:
         content = content.rstrip(b"\0")  # the server leaves out the zeros that fill a BINARY(n)
     return f"'{quoted(content, escapes)}'"

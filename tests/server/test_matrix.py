@@ -77,6 +77,7 @@ def tallies() -> Iterator[dict[str, Tally]]:
 def test_matrix(flavor: str, tallies: dict[str, Tally]) -> None:
     tally = tallies.setdefault(flavor, Tally())
     failures: list[str] = []
+    levels: set[str | None] = set()  # of metadata without names, that have been seen
     with Server.start(flavor, matrix.options(flavor)) as server:
         player = Matrix(server, SEED)
         for number, case in enumerate(matrix.cases(flavor), 1):
@@ -87,6 +88,8 @@ def test_matrix(flavor: str, tallies: dict[str, Tally]) -> None:
                 compare_with_listing(server, play, tally)
                 if number == 1:
                     assert not any(matrix_tables.missing(player.session, play.database))
+                if not case.has_names and case.metadata not in levels:
+                    levels.add(case.metadata)
                     without_structures(server, play)
             except (AssertionError, binarrow.BinarrowError) as error:
                 failures.append(f"{case}: {error}"[:SHOWN])
