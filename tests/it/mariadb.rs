@@ -60,6 +60,7 @@ fn compressed_rows_are_those_of_the_plain_events() {
     assert_eq!(unsplit.changes()[5], "update_preimage d.t 2");
 }
 
+/// H18
 #[test]
 fn compressed_rows_that_are_broken_give_no_row() {
     let event = |rows: &[u8]| {
@@ -216,6 +217,7 @@ fn cells_of_compressed_columns() {
     assert_eq!((outcome.rows.len(), outcome.batches.len()), (40, 20));
 }
 
+/// H18
 #[test]
 fn cells_that_do_not_inflate() {
     let map = || column(140, &[2], 63);
@@ -302,8 +304,9 @@ fn fragments_that_a_crash_cut_off_are_left_out() {
     assert_eq!(run_with(&log, emitting(options())).ok().inserted(), [1, 9]);
 }
 
+/// H23
 #[test]
-fn fragments_that_do_not_fit_h23() {
+fn fragments_that_do_not_fit() {
     let whole = insert(T, 2..9);
     let parts = || fragments(&whole, 40, false);
     let total = parts().len();

@@ -6,6 +6,7 @@ use crate::log::{
     Event, Log, T, TABLE_MAP, begin, compressed, fragment, gtid, image, insert, packed_as,
     payload_of, payload_packed, query, rows_event, stop, table_map, transaction, xid, zlib,
 };
+use crate::malformed::{documents_that_lie, map_of, one_cell};
 use crate::rows::{decode, options, segments_of};
 use binarrow::reader::{ReadOptions, Reader};
 use binarrow::source::InputFile;
@@ -72,6 +73,7 @@ fn large_events_one_after_the_other() {
     assert!(peak < 450 << 20, "the peak was {} MiB", peak >> 20);
 }
 
+/// H4, H6, H10, H14, H17, H18, H23
 #[test]
 fn lengths_that_lie_take_no_room() {
     if child().is_some() {
@@ -89,6 +91,7 @@ fn lengths_that_lie_take_no_room() {
     assert!(peak < 100 << 20, "the peak was {} MiB", peak >> 20);
 }
 
+/// H17
 #[test]
 fn a_payload_bomb_takes_no_room() {
     if child().is_some() {
@@ -105,6 +108,7 @@ fn a_payload_bomb_takes_no_room() {
     assert!(peak < 200 << 20, "the peak was {} MiB", peak >> 20);
 }
 
+/// H18
 #[test]
 fn rows_text_and_cells_that_are_bombs_take_no_room() {
     if child().is_some() {
@@ -181,6 +185,11 @@ fn lying() -> Vec<Log> {
     // Lengths in rows events: columns, a cell.
     logs.push(broken(vec![table_map(T), spliced(insert(T, [1]), 10, &huge)]));
     logs.push(broken(vec![table_map(T), rows_event(30, T, &[0xfc, 1, 0, 0, 0, 255, 255])]));
+    // In documents: counts, sizes, values that share bytes, depth.
+    for (document, _) in documents_that_lie() {
+        let cell = [&(document.len() as u32).to_le_bytes(), &document[..]].concat();
+        logs.push(broken(vec![map_of(&[245], &[4], &[]), one_cell(&cell)]));
+    }
     // In payloads: the packed size, the unpacked size, an event's.
     let mut packed = payload_of(true, &begin().bytes(0, false));
     packed.body[15..23].copy_from_slice(&u64::to_le_bytes(1 << 40));

@@ -162,6 +162,7 @@ fn a_document_that_was_null() {
     assert_eq!(outcome.failure().kind(), ErrorKind::Malformed);
 }
 
+/// H15 among others
 #[test]
 fn what_is_broken_is_an_error_without_rows() {
     let images = [before(1), after(1, AGE), before(2), after(2, AGE)].concat();

@@ -187,6 +187,7 @@ fn statements_that_stand_alone() {
     assert_eq!(outcome.offset(), log.end());
 }
 
+/// H19
 #[test]
 fn status_variables_that_overrun_do_not_hide_the_statement() {
     for variables in [&[5, 200][..], &[12, 254], &[99, 1, 2], &[12, 3, b'a'], &[0, 1]] {
