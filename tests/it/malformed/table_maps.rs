@@ -1,6 +1,6 @@
 //! Table maps that cannot be.
 
-use super::{SIGNED, harmless, hostile, map_of, one_cell};
+use super::{harmless, hostile, map_of, one_cell};
 use crate::log::{Event, T, TABLE_MAP, insert, table_map};
 use binarrow::limits::{MAX_COLUMNS, MAX_NAME_BYTES};
 
