@@ -76,7 +76,6 @@ pub(crate) fn assert_located(error: &Error, offset: u64, event: &str) {
 }
 
 /// A table map of the types and metadata given, every column nullable, with `optional` behind.
-
 pub(crate) fn map_of(types: &[u8], metadata: &[u8], optional: &[u8]) -> Event {
     let mut body = T.id.to_le_bytes()[..6].to_vec();
     body.extend([1, 0, 1, b'd', 0, 1, b't', 0, types.len() as u8]);
@@ -92,7 +91,6 @@ pub(crate) fn map_of(types: &[u8], metadata: &[u8], optional: &[u8]) -> Event {
 pub(crate) const SIGNED: [u8; 3] = [1, 1, 0];
 
 /// A Write_rows of one row of one column that is not NULL.
-
 pub(crate) fn one_cell(cell: &[u8]) -> Event {
     let mut body = T.id.to_le_bytes()[..6].to_vec();
     body.extend([1, 0, 2, 0, 1, 0xff, 0xfe]);
