@@ -14,7 +14,7 @@ from compare import assert_same_tables
 from logged import database, logged, logging, read, rows
 from replay import ENVELOPE, replay
 from servers import OLD_FLAVORS, Server
-from workload import Column, Table
+from table import Column, Table
 
 import binarrow
 from binarrow import TypeOptions
