@@ -183,8 +183,11 @@ fn fragments(event: &[u8]) -> Vec<u8> {
     pieces.collect::<Vec<_>>().concat()
 }
 
+/// A table's name and its CREATE TABLE statement.
+type Created = (Vec<u8>, Vec<u8>);
+
 /// The table that a Query event creates, and its statement.
-fn created(body: &[u8]) -> Result<Option<(Vec<u8>, Vec<u8>)>, Box<dyn Error>> {
+fn created(body: &[u8]) -> Result<Option<Created>, Box<dyn Error>> {
     let query = Query::decode(body)?;
     let name = query.sql.strip_prefix(b"CREATE TABLE ").map(|rest| {
         let is_end = |byte: &u8| *byte == b' ' || *byte == b'(';
