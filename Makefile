@@ -92,6 +92,7 @@ fuzz: need-cargo ## Fuzz one target for a while: make fuzz TARGET=json SECONDS=6
 	$(FUZZ_BIN)/$(TARGET) out/fuzz/corpus/$(TARGET) fuzz/corpus/$(TARGET) \
 	  -artifact_prefix=out/fuzz/found/$(TARGET)- -max_total_time=$(SECONDS) $(FUZZ_LIMITS)
 
+# Of a target that has many, the 60 inputs that reach the most, which the fuzzer writes first.
 .PHONY: fuzz-corpus
 fuzz-corpus: need-cargo ## Make the committed corpora anew, from themselves, what `make fuzz` has added, and recorded binlogs
 	@$(FUZZ_BUILD) --bins
@@ -101,6 +102,7 @@ fuzz-corpus: need-cargo ## Make the committed corpora anew, from themselves, wha
 	  mkdir -p out/fuzz/{small,corpus/$$target,seeds/$$target} fuzz/corpus/$$target; \
 	  $(FUZZ_BIN)/$$target -set_cover_merge=1 -use_counters=0 $(FUZZ_LIMITS) out/fuzz/small \
 	    fuzz/corpus/$$target out/fuzz/corpus/$$target out/fuzz/seeds/$$target 2>/dev/null; \
+	  (cd out/fuzz/small && ls -tr | tail -n +61 | xargs -r rm); \
 	  rm -rf fuzz/corpus/$$target; mv out/fuzz/small fuzz/corpus/$$target; \
 	  echo "$$target: $$(ls fuzz/corpus/$$target | wc -l) inputs"; \
 	done
