@@ -22,6 +22,8 @@ pub(super) struct Dictionary {
     ids: Vec<u32>,
     /// Keys in the dictionary.
     count: u32,
+    /// Bytes of the keys of the document at hand.
+    key_bytes: usize,
     metadata: Vec<u8>,
 }
 
@@ -34,6 +36,7 @@ impl Default for Dictionary {
             sorted: Vec::new(),
             ids: Vec::new(),
             count: 0,
+            key_bytes: 0,
             metadata: vec![VERSION | SORTED, 0, 0],
         }
     }
@@ -43,7 +46,10 @@ impl Dictionary {
     /// Walks through the containers of a document and makes the dictionary of their keys.
     pub(super) fn collect(&mut self, root: Value<'_>, document_bytes: usize) -> Result<()> {
         self.found.clear();
-        Walk { found: &mut self.found, budget: Budget::new(document_bytes) }.value(root, 0)?;
+        let mut walk =
+            Walk { found: &mut self.found, key_bytes: 0, budget: Budget::new(document_bytes) };
+        walk.value(root, 0)?;
+        self.key_bytes = walk.key_bytes;
         if self.found == self.known {
             return Ok(());
         }
@@ -54,6 +60,11 @@ impl Dictionary {
     /// The encoded dictionary.
     pub(super) fn metadata(&self) -> &[u8] {
         &self.metadata
+    }
+
+    /// Bytes of the keys of all fields of the document at hand, the same key more than once.
+    pub(super) const fn key_bytes(&self) -> usize {
+        self.key_bytes
     }
 
     /// The place of each field's key, in the order of a walk through the document.
@@ -157,6 +168,7 @@ fn key_of<'k>(bytes: &'k [u8], keys: &[(u32, u16)], number: u32) -> &'k [u8] {
 /// The walk that meets fields in the order in which they are written.
 struct Walk<'o> {
     found: &'o mut Vec<u8>,
+    key_bytes: usize,
     budget: Budget,
 }
 
@@ -168,6 +180,7 @@ impl Walk<'_> {
                 while let Some(key) = object.next_key(&mut self.budget)? {
                     self.found.extend_from_slice(&(key.len() as u16).to_le_bytes());
                     self.found.extend_from_slice(key);
+                    self.key_bytes += key.len();
                     if let Some(value) = object.next_value()? {
                         self.value(value, depth + 1)?;
                     }

@@ -64,11 +64,14 @@ impl VariantEncoder {
     ) -> Result<()> {
         let root = Value::of_document(document)?;
         self.dictionary.collect(root, document.len())?;
+        // What keys use is not there for values.
+        let mut budget = Budget::new(document.len());
+        budget.spend(self.dictionary.key_bytes())?;
         metadata.extend_from_slice(self.dictionary.metadata());
         self.fields.clear();
         Writer {
             out: value,
-            budget: Budget::new(document.len()),
+            budget,
             ids: self.dictionary.ids().iter(),
             id_bytes: self.dictionary.id_bytes(),
             fields: &mut self.fields,
