@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import signal
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+# A shell that runs the tests in the background ignores Ctrl-C, and so would all that they start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 REPOSITORY = Path(__file__).parent.parent
 
