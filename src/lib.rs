@@ -23,6 +23,7 @@ pub mod error;
 pub mod history;
 pub mod limits;
 pub mod position;
+pub mod protocol;
 pub mod reader;
 pub mod schema;
 pub mod source;

@@ -3,11 +3,12 @@
 use std::path::{Path, PathBuf};
 
 /// The folders of `src/` and their layers. A folder may use those of its own layer and of lower ones.
-const LAYERS: [(&str, u8); 13] = [
+const LAYERS: [(&str, u8); 14] = [
     ("limits", 0),
     ("wire", 0),
     ("charset", 0),
     ("position", 0),
+    ("protocol", 1),
     ("schema", 0),
     ("binlog", 1),
     ("value", 1),

@@ -1,0 +1,107 @@
+//! How a password is proven, one file a plugin: password and nonce in, the bytes for the server out.
+//!
+//! | plugin | file | needs |
+//! |---|---|---|
+//! | `mysql_native_password` | `native.rs` | |
+//! | `caching_sha2_password` | `caching_sha2.rs` | for a user whom the server's cache does not know: a secure transport, or the server's RSA key |
+//! | `sha256_password` | `rsa_key.rs` | the same, always |
+//! | `client_ed25519` (MariaDB) | `ed25519.rs` | |
+//! | `parsec` (MariaDB 11.6) | `parsec.rs` | |
+//! | `mysql_clear_password` | | a secure transport, and the caller's leave |
+
+mod caching_sha2;
+mod ed25519;
+mod native;
+mod parsec;
+mod rsa_key;
+
+use super::secret::Secret;
+
+pub(super) use caching_sha2::fast_answer;
+pub(super) use ed25519::signature as ed25519_signature;
+pub(super) use native::answer as native_answer;
+pub(super) use parsec::{ExtendedSalt, signed_answer as parsec_answer};
+pub(super) use rsa_key::encrypt as encrypt_password;
+
+/// An authentication plugin that we speak.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Plugin {
+    Native,
+    CachingSha2,
+    Sha256,
+    Ed25519,
+    Parsec,
+    Clear,
+}
+
+impl Plugin {
+    const ALL: [Self; 6] =
+        [Self::Native, Self::CachingSha2, Self::Sha256, Self::Ed25519, Self::Parsec, Self::Clear];
+
+    pub(super) fn by_name(name: &[u8]) -> Option<Self> {
+        Self::ALL.into_iter().find(|plugin| plugin.name().as_bytes() == name)
+    }
+
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Native => "mysql_native_password",
+            Self::CachingSha2 => "caching_sha2_password",
+            Self::Sha256 => "sha256_password",
+            Self::Ed25519 => "client_ed25519",
+            Self::Parsec => "parsec",
+            Self::Clear => "mysql_clear_password",
+        }
+    }
+
+    /// The nonce in what comes with a switch to the plugin: the older plugins put a NUL behind it, the newer ones may end in
+    /// a NUL of their own.
+    pub(super) fn nonce(self, data: &[u8]) -> &[u8] {
+        match self {
+            Self::Ed25519 | Self::Parsec => data,
+            _ => data.strip_suffix(&[0]).filter(|nonce| nonce.len() == NONCE_LEN).unwrap_or(data),
+        }
+    }
+}
+
+/// Bytes of the nonce of MySQL's plugins.
+const NONCE_LEN: usize = 20;
+
+fn xor(bytes: &mut [u8], other: &[u8]) {
+    for (byte, other) in bytes.iter_mut().zip(other) {
+        *byte ^= other;
+    }
+}
+
+/// Empty for an empty password, else what `hash` makes of it.
+fn unless_empty(password: &Secret, hash: impl FnOnce(&[u8]) -> Vec<u8>) -> Vec<u8> {
+    if password.is_empty() { Vec::new() } else { hash(password.as_bytes()) }
+}
+
+#[cfg(test)]
+pub(super) fn from_hex(text: &str) -> Vec<u8> {
+    let digit = |at: usize| u8::from_str_radix(&text[at..at + 2], 16).unwrap();
+    (0..text.len()).step_by(2).map(digit).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plugins_by_name() {
+        for plugin in Plugin::ALL {
+            assert_eq!(Plugin::by_name(plugin.name().as_bytes()), Some(plugin));
+        }
+        assert_eq!(Plugin::by_name(b"mysql_old_password"), None);
+    }
+
+    #[test]
+    fn only_the_older_plugins_have_a_nul_behind_the_nonce() {
+        let mut data = [7; 21];
+        data[20] = 0;
+        assert_eq!(Plugin::Native.nonce(&data), [7; 20]);
+        assert_eq!(Plugin::CachingSha2.nonce(&[0; 20]), [0; 20]);
+        assert_eq!(Plugin::Ed25519.nonce(&[0; 32]), [0; 32]);
+        assert_eq!(Plugin::Parsec.nonce(&data), data);
+    }
+}

@@ -1,0 +1,399 @@
+//! The login, packet by packet: what comes from the server goes in, what to do next comes out. No I/O.
+//!
+//! ```text
+//! greeting ─ [SSLRequest, TLS] ─ handshake response ─┬─ OK
+//!                                                    ├─ ERR
+//!                                                    ├─ switch to another plugin ─ answer ─┐
+//!                                                    └─ more data ─ answer ────────────────┴─ …
+//! ```
+//!
+//! No password goes out in the clear but over a secure transport, and a server cannot talk the client out of TLS.
+//!
+//! <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_connection_phase.html>
+
+use super::auth::{
+    ExtendedSalt, Plugin, ed25519_signature, encrypt_password, fast_answer, native_answer,
+    parsec_answer,
+};
+use super::capabilities::Capabilities;
+use super::greeting::{Greeting, until_nul};
+use super::handshake_response::HandshakeResponse;
+use super::response::{EOF, ERR, OK, ServerRefusal};
+use super::secret::Secret;
+use crate::error::DecodeError;
+use ring::rand::{SecureRandom, SystemRandom};
+use zeroize::Zeroizing;
+
+/// Who logs in, and what is allowed on the way.
+#[derive(Debug, Clone, Default)]
+pub struct LoginOptions {
+    /// The user's name.
+    pub user: String,
+    /// The password; empty for none.
+    pub password: Secret,
+    /// The database to use, if any.
+    pub database: Option<String>,
+    /// Whether the connection becomes a TLS one.
+    pub tls: TlsWish,
+    /// Whether nobody can listen even without TLS: a Unix socket.
+    pub is_local: bool,
+    /// How packets are to be compressed after the login.
+    pub compression: Compression,
+    /// Whether a server without TLS may tell its RSA key itself; whoever stands in the middle may then tell another.
+    pub allow_public_key_retrieval: bool,
+    /// The server's RSA key as PEM, where it is known.
+    pub server_public_key: Option<Vec<u8>>,
+    /// Whether `mysql_clear_password` may be used, over a secure transport.
+    pub allow_clear_password: bool,
+    /// What the client tells about itself: `performance_schema.session_connect_attrs`.
+    pub attributes: Vec<(String, String)>,
+}
+
+/// Whether TLS is used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum TlsWish {
+    /// Never.
+    #[default]
+    Never,
+    /// Where the server has it.
+    IfOffered,
+    /// Or no login.
+    Always,
+}
+
+/// How packets are compressed after the login.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Compression {
+    /// Not at all.
+    #[default]
+    None,
+    /// zlib.
+    Zlib,
+    /// zstd, which MySQL has from 8.0.18 on, MariaDB not.
+    Zstd,
+}
+
+/// What to do next.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Step {
+    /// Send this packet, then read the next.
+    Send(Zeroizing<Vec<u8>>),
+    /// Send this packet, then make a TLS connection of it, then call [`Login::tls_started`].
+    StartTls(Vec<u8>),
+    /// Read the next packet.
+    Read,
+    /// The login is done.
+    Done,
+}
+
+/// Why a login fails.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LoginError {
+    /// The server refuses.
+    #[error("{}", .0.message)]
+    Refused(ServerRefusal),
+    /// The server's bytes are no login.
+    #[error("the server's login packet is not understood: {0}")]
+    Malformed(#[from] DecodeError),
+    /// TLS was asked for, and the server has none.
+    #[error("the server offers no TLS, which tls= asks for")]
+    NoTls,
+    /// A packet that does not fit the state.
+    #[error("the server sent an unexpected packet during the login (first byte {0:#04x})")]
+    Unexpected(u8),
+    /// The compression was asked for, and the server has none.
+    #[error("the server offers no {0} compression")]
+    NoCompression(&'static str),
+    /// A plugin that is not spoken here.
+    #[error("the server asks for the authentication plugin {0:?}, which is not supported")]
+    UnknownPlugin(String),
+    /// The password would go out in the clear.
+    #[error("{0} needs a secure transport for this user: use TLS")]
+    NeedsSecureTransport(&'static str),
+    /// The server's RSA key is no key, or too small for the password.
+    #[error("the server's RSA key cannot be used to send the password")]
+    BadPublicKey,
+    /// The server asks on and on.
+    #[error("the server asks for more than {MAX_ROUNDS} packets during the login")]
+    TooManyRounds,
+}
+
+type Result<T> = std::result::Result<T, LoginError>;
+
+/// A login in progress.
+#[derive(Debug)]
+pub struct Login<'a> {
+    options: &'a LoginOptions,
+    state: State,
+    greeting: Option<Greeting>,
+    capabilities: Capabilities,
+    nonce: Vec<u8>,
+    is_tls: bool,
+    switched: bool,
+    rounds: u32,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Greeting,
+    Tls,
+    /// The plugin has been answered, and the server decides.
+    Answered(Plugin),
+    /// The server was asked for its RSA key.
+    PublicKey,
+    /// The server was asked for the salt.
+    Salt,
+    Done,
+}
+
+impl<'a> Login<'a> {
+    /// A login that waits for the greeting.
+    pub fn new(options: &'a LoginOptions) -> Self {
+        Self {
+            options,
+            state: State::Greeting,
+            greeting: None,
+            capabilities: Capabilities::default(),
+            nonce: Vec::new(),
+            is_tls: false,
+            switched: false,
+            rounds: 0,
+        }
+    }
+
+    /// The greeting, once it has come.
+    pub fn greeting(&self) -> Option<&Greeting> {
+        self.greeting.as_ref()
+    }
+
+    /// What both sides agreed on.
+    pub fn capabilities(&self) -> Capabilities {
+        self.capabilities
+    }
+
+    /// Takes the payload of the server's next packet.
+    pub fn on_packet(&mut self, payload: &[u8]) -> Result<Step> {
+        self.rounds += 1;
+        if self.rounds > MAX_ROUNDS {
+            return Err(LoginError::TooManyRounds);
+        }
+        if let Some(refusal) = ServerRefusal::decode(payload) {
+            return Err(LoginError::Refused(refusal));
+        }
+        match self.state {
+            State::Greeting => self.on_greeting(payload),
+            State::Tls | State::Done => Err(unexpected(payload)),
+            State::Answered(plugin) => match payload.split_first() {
+                Some((&OK, _)) => self.done(),
+                Some((&EOF, rest)) => self.switch(rest),
+                Some((&MORE_DATA, data)) => self.more_data(plugin, data),
+                _ => Err(unexpected(payload)),
+            },
+            State::PublicKey => match payload.split_first() {
+                Some((&MORE_DATA, pem)) => self.send_encrypted(pem),
+                _ => Err(unexpected(payload)),
+            },
+            State::Salt => {
+                let data = payload.strip_prefix(&[MORE_DATA]).unwrap_or(payload);
+                let salt = ExtendedSalt::decode(data).ok_or_else(|| unexpected(payload))?;
+                let mut own_nonce = [0; 32];
+                SystemRandom::new()
+                    .fill(&mut own_nonce)
+                    .map_err(|_| LoginError::UnknownPlugin("parsec".into()))?;
+                let answer = parsec_answer(&self.options.password, &self.nonce, salt, &own_nonce)
+                    .ok_or_else(|| unexpected(payload))?;
+                self.answered(Plugin::Parsec, answer)
+            }
+        }
+    }
+
+    /// The connection is a TLS one now.
+    pub fn tls_started(&mut self) -> Result<Step> {
+        if self.state != State::Tls {
+            return Err(LoginError::Unexpected(0));
+        }
+        self.is_tls = true;
+        self.respond()
+    }
+
+    fn on_greeting(&mut self, payload: &[u8]) -> Result<Step> {
+        let greeting = Greeting::decode(payload)?;
+        let offered = greeting.capabilities;
+        let options = self.options;
+        if !offered.has(Capabilities::PROTOCOL_41 | Capabilities::SECURE_CONNECTION) {
+            let what = "protocol of a server before MySQL 4.1";
+            return Err(DecodeError::Unsupported { what, value: u64::from(offered.0) }.into());
+        }
+        let uses_tls = match options.tls {
+            TlsWish::Never => false,
+            TlsWish::IfOffered => offered.has(Capabilities::SSL),
+            TlsWish::Always if !offered.has(Capabilities::SSL) => return Err(LoginError::NoTls),
+            TlsWish::Always => true,
+        };
+        let mut wanted = Capabilities::LONG_PASSWORD
+            | Capabilities::PROTOCOL_41
+            | Capabilities::TRANSACTIONS
+            | Capabilities::SECURE_CONNECTION
+            | Capabilities::PLUGIN_AUTH
+            | Capabilities::PLUGIN_AUTH_LENENC
+            | Capabilities::CONNECT_ATTRS;
+        if uses_tls {
+            wanted = wanted | Capabilities::SSL;
+        }
+        if options.database.is_some() {
+            wanted = wanted | Capabilities::CONNECT_WITH_DB;
+        }
+        let (compression, name) = match options.compression {
+            Compression::None => (Capabilities::default(), ""),
+            Compression::Zlib => (Capabilities::COMPRESS, "zlib"),
+            Compression::Zstd => (Capabilities::ZSTD_COMPRESSION, "zstd"),
+        };
+        if !offered.has(compression) {
+            return Err(LoginError::NoCompression(name));
+        }
+        self.capabilities = (offered | Capabilities::LONG_PASSWORD) & (wanted | compression);
+        self.nonce.clone_from(&greeting.nonce);
+        self.greeting = Some(greeting);
+        if uses_tls {
+            self.state = State::Tls;
+            return Ok(Step::StartTls(HandshakeResponse::ssl_request(self.capabilities)));
+        }
+        self.respond()
+    }
+
+    fn respond(&mut self) -> Result<Step> {
+        let name = self.greeting.as_ref().map_or(&b""[..], |greeting| &greeting.plugin);
+        // What cannot be answered at once is asked for anew, by a switch.
+        let plugin = match Plugin::by_name(name) {
+            Some(plugin @ (Plugin::Native | Plugin::CachingSha2)) => plugin,
+            _ if self.capabilities.has(Capabilities::PLUGIN_AUTH) => Plugin::CachingSha2,
+            _ => Plugin::Native,
+        };
+        let answer = match plugin {
+            Plugin::Native => native_answer(&self.options.password, &self.nonce),
+            _ => fast_answer(&self.options.password, &self.nonce),
+        };
+        let response = HandshakeResponse {
+            capabilities: self.capabilities,
+            user: until_nul(self.options.user.as_bytes()),
+            answer: &answer,
+            database: self.options.database.as_deref(),
+            plugin: plugin.name(),
+            attributes: &self.options.attributes,
+            zstd_level: ZSTD_LEVEL,
+        };
+        self.answered(plugin, response.encode())
+    }
+
+    fn switch(&mut self, request: &[u8]) -> Result<Step> {
+        if request.is_empty() {
+            return Err(LoginError::UnknownPlugin("mysql_old_password".into()));
+        }
+        if std::mem::replace(&mut self.switched, true) {
+            return Err(LoginError::Unexpected(EOF));
+        }
+        let name = until_nul(request);
+        let data = request.get(name.len() + 1..).unwrap_or_default();
+        let plugin = Plugin::by_name(name)
+            .ok_or_else(|| LoginError::UnknownPlugin(String::from_utf8_lossy(name).into_owned()))?;
+        self.nonce = plugin.nonce(data).to_vec();
+        let password = &self.options.password;
+        match plugin {
+            Plugin::Native => {
+                let answer = native_answer(password, &self.nonce);
+                self.answered(plugin, answer)
+            }
+            Plugin::CachingSha2 => {
+                let answer = fast_answer(password, &self.nonce);
+                self.answered(plugin, answer)
+            }
+            Plugin::Ed25519 => {
+                let answer = ed25519_signature(password, &self.nonce);
+                self.answered(plugin, answer)
+            }
+            Plugin::Parsec => {
+                self.state = State::Salt;
+                Ok(Step::Send(Zeroizing::default()))
+            }
+            Plugin::Sha256 if password.is_empty() => self.answered(plugin, vec![0]),
+            Plugin::Sha256 => self.full(plugin, ASK_KEY_OF_SHA256),
+            Plugin::Clear if !self.options.allow_clear_password => {
+                Err(LoginError::UnknownPlugin(plugin.name().into()))
+            }
+            Plugin::Clear if !self.is_secure() => {
+                Err(LoginError::NeedsSecureTransport(plugin.name()))
+            }
+            Plugin::Clear => self.send_plain(plugin),
+        }
+    }
+
+    fn more_data(&mut self, plugin: Plugin, data: &[u8]) -> Result<Step> {
+        match (plugin, data) {
+            (Plugin::CachingSha2, [FAST_AUTH_SUCCESS]) => Ok(Step::Read),
+            (Plugin::CachingSha2, [PERFORM_FULL_AUTH]) => {
+                self.full(plugin, ASK_KEY_OF_CACHING_SHA2)
+            }
+            _ => Err(LoginError::Unexpected(MORE_DATA)),
+        }
+    }
+
+    /// The password itself, under cover.
+    fn full(&mut self, plugin: Plugin, ask_key: u8) -> Result<Step> {
+        if self.is_secure() {
+            return self.send_plain(plugin);
+        }
+        if let Some(pem) = &self.options.server_public_key {
+            return self.send_encrypted(pem);
+        }
+        if !self.options.allow_public_key_retrieval {
+            return Err(LoginError::NeedsSecureTransport(plugin.name()));
+        }
+        self.state = State::PublicKey;
+        Ok(Step::Send(Zeroizing::new(vec![ask_key])))
+    }
+
+    fn send_plain(&mut self, plugin: Plugin) -> Result<Step> {
+        self.state = State::Answered(plugin);
+        Ok(Step::Send(self.options.password.with_nul()))
+    }
+
+    fn send_encrypted(&mut self, pem: &[u8]) -> Result<Step> {
+        let sent = encrypt_password(&self.options.password, &self.nonce, pem)
+            .ok_or(LoginError::BadPublicKey)?;
+        self.answered(Plugin::Sha256, sent)
+    }
+
+    fn answered(&mut self, plugin: Plugin, answer: Vec<u8>) -> Result<Step> {
+        self.state = State::Answered(plugin);
+        Ok(Step::Send(Zeroizing::new(answer)))
+    }
+
+    fn done(&mut self) -> Result<Step> {
+        self.state = State::Done;
+        Ok(Step::Done)
+    }
+
+    /// Whether nobody else can read what is sent.
+    fn is_secure(&self) -> bool {
+        self.is_tls || self.options.is_local
+    }
+}
+
+fn unexpected(payload: &[u8]) -> LoginError {
+    debug_assert_ne!(payload.first(), Some(&ERR));
+    LoginError::Unexpected(payload.first().copied().unwrap_or_default())
+}
+
+const MORE_DATA: u8 = 1;
+const FAST_AUTH_SUCCESS: u8 = 3;
+const PERFORM_FULL_AUTH: u8 = 4;
+const ASK_KEY_OF_CACHING_SHA2: u8 = 2;
+const ASK_KEY_OF_SHA256: u8 = 1;
+const ZSTD_LEVEL: u8 = 3;
+
+/// Packets of the server in one login: the greeting, a switch, a few of data.
+const MAX_ROUNDS: u32 = 16;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,31 @@
+//! The client protocol as bytes: packets, the login, commands, rows of text. No I/O.
+//!
+//! In: what came from a server. Out: what to send next, and what the server said. Called by `net`, which has the socket.
+//!
+//! | file | speaks |
+//! |---|---|
+//! | `packet.rs`, `compression.rs` | frames around everything |
+//! | `greeting.rs`, `handshake_response.rs`, `login.rs`, `auth` | the login |
+//! | `command.rs` | what the client asks for |
+//! | `response.rs`, `result_set.rs` | what the server answers |
+
+mod auth;
+mod capabilities;
+pub mod command;
+mod compression;
+mod greeting;
+mod handshake_response;
+mod login;
+mod packet;
+mod response;
+mod result_set;
+mod secret;
+
+pub use capabilities::Capabilities;
+pub use compression::{FRAME_HEADER_LEN, FrameHeader, Frames};
+pub use greeting::Greeting;
+pub use login::{Compression, Login, LoginError, LoginOptions, Step, TlsWish};
+pub use packet::{FULL_PIECE, HEADER_LEN, PacketHeader, write_packets};
+pub use response::{ServerRefusal, is_eof};
+pub use result_set::{ResultSet, TextRow};
+pub use secret::Secret;

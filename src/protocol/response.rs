@@ -1,0 +1,72 @@
+//! What a server answers: OK, ERR, EOF.
+//!
+//! <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_basic_response_packets.html>
+
+use crate::wire::Reader;
+
+/// An ERR packet: why the server refuses.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerRefusal {
+    /// The error's number, for example 1045.
+    pub code: u16,
+    /// Its SQLSTATE; empty where the server sends none, as before the login.
+    pub sqlstate: String,
+    /// Its text.
+    pub message: String,
+}
+
+impl ServerRefusal {
+    /// Decodes a payload that begins with `ff`; `None` for any other.
+    pub fn decode(payload: &[u8]) -> Option<Self> {
+        let body = payload.strip_prefix(&[ERR])?;
+        let mut reader = Reader::new(body);
+        let code = reader.u16("error code").unwrap_or_default();
+        let mut rest = reader.rest();
+        let mut sqlstate = String::new();
+        if let Some((state, text)) =
+            rest.strip_prefix(b"#").and_then(|rest| rest.split_at_checked(5))
+        {
+            sqlstate = String::from_utf8_lossy(state).into_owned();
+            rest = text;
+        }
+        let message = String::from_utf8_lossy(rest).into_owned();
+        Some(Self { code, sqlstate, message })
+    }
+}
+
+/// Whether the payload is an EOF packet: `fe` alone begins a large number as well.
+pub fn is_eof(payload: &[u8]) -> bool {
+    payload.first() == Some(&EOF) && payload.len() < 9
+}
+
+/// The first byte of an OK packet.
+pub(super) const OK: u8 = 0;
+/// The first byte of an ERR packet.
+pub(super) const ERR: u8 = 0xff;
+/// The first byte of an EOF packet, and of a request to switch the authentication plugin.
+pub(super) const EOF: u8 = 0xfe;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refusals_with_a_state_and_without() {
+        let refusal = ServerRefusal::decode(b"\xff\x15\x04#28000Access denied").unwrap();
+        assert_eq!((refusal.code, refusal.sqlstate.as_str()), (1045, "28000"));
+        assert_eq!(refusal.message, "Access denied");
+        let early = ServerRefusal::decode(b"\xff\x10\x04Too many connections").unwrap();
+        assert_eq!((early.code, early.sqlstate.as_str()), (1040, ""));
+        assert_eq!(early.message, "Too many connections");
+        for cut in [&b"\xff"[..], b"\xff\x15", b"\xff\x15\x04", b"\xff\x15\x04#28"] {
+            assert!(ServerRefusal::decode(cut).is_some(), "{cut:?}");
+        }
+        assert_eq!(ServerRefusal::decode(b"\0"), None);
+    }
+
+    #[test]
+    fn an_eof_is_short() {
+        assert!(is_eof(&[0xfe, 0, 0, 2, 0]) && is_eof(&[0xfe]));
+        assert!(!is_eof(&[0xfe; 9]) && !is_eof(&[]));
+    }
+}
