@@ -105,6 +105,14 @@ pub enum ErrorKind {
     Schema,
     /// The caller asked for something that cannot be.
     Config,
+    /// The server does not let the user in.
+    Authentication,
+    /// No TLS connection that may be trusted.
+    Tls,
+    /// The server refuses a statement or a command.
+    Server,
+    /// The connection could not be made, or is gone.
+    ConnectionLost,
     /// A defect of this library.
     Internal,
 }
@@ -118,6 +126,7 @@ struct Inner {
     file: Option<Arc<str>>,
     offset: Option<u64>,
     event: Option<&'static str>,
+    server: Option<(u16, String)>,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
@@ -130,6 +139,7 @@ impl Error {
             file: None,
             offset: None,
             event: None,
+            server: None,
             source: None,
         }))
     }
@@ -159,6 +169,23 @@ impl Error {
         let mut error = Self::new(ErrorKind::Io, format!("{}: {source}", message.into()));
         error.0.source = Some(Box::new(source));
         error
+    }
+
+    /// Names what is behind it.
+    #[must_use]
+    pub(crate) fn with_source(
+        mut self,
+        source: impl std::error::Error + Send + Sync + 'static,
+    ) -> Self {
+        self.0.source = Some(Box::new(source));
+        self
+    }
+
+    /// Names the server's own number for it, and its SQLSTATE.
+    #[must_use]
+    pub(crate) fn with_server_code(mut self, code: u16, sqlstate: String) -> Self {
+        self.0.server = Some((code, sqlstate));
+        self
     }
 
     /// Names the file, unless an inner layer did.
@@ -213,6 +240,16 @@ impl Error {
     /// The documented name of the event's type.
     pub fn event(&self) -> Option<&'static str> {
         self.0.event
+    }
+
+    /// The server's number for it, where it comes from a server.
+    pub fn server_code(&self) -> Option<u16> {
+        self.0.server.as_ref().map(|(code, _)| *code)
+    }
+
+    /// The server's SQLSTATE, where it comes from a server; empty where that sent none.
+    pub fn sqlstate(&self) -> Option<&str> {
+        self.0.server.as_ref().map(|(_, sqlstate)| sqlstate.as_str())
     }
 
     /// The system's error behind an [`ErrorKind::Io`].

@@ -22,6 +22,7 @@ pub mod columnar;
 pub mod error;
 pub mod history;
 pub mod limits;
+pub mod net;
 pub mod position;
 pub mod protocol;
 pub mod reader;

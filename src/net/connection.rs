@@ -1,0 +1,209 @@
+//! A connection: made, logged in, asked.
+
+use super::options::ConnectOptions;
+use super::packets::Packets;
+use super::socket::{Endpoint, Socket, SocketHandle};
+use super::tls::TlsMode;
+use super::transport::Transport;
+use crate::error::{Error, ErrorKind, Result};
+use crate::protocol::{
+    Greeting, Login, LoginError, LoginOptions, ResultSet, ServerRefusal, Step, TextRow, TlsWish,
+    command,
+};
+use std::time::Instant;
+
+/// A connection that is logged in. It leaves politely when it goes.
+pub struct Connection {
+    packets: Packets,
+    greeting: Greeting,
+    options: ConnectOptions,
+}
+
+impl Connection {
+    /// Connects and logs in.
+    pub fn open(options: ConnectOptions) -> Result<Self> {
+        let place = options.endpoint.to_string();
+        Self::try_open(options).map_err(|error| error.context(place))
+    }
+
+    fn try_open(options: ConnectOptions) -> Result<Self> {
+        let deadline = Instant::now() + options.connect_timeout;
+        let mut socket = Socket::connect(&options.endpoint, options.connect_timeout)?;
+        socket.set_deadline(Some(deadline));
+        let mut packets = Packets::new(Transport::Plain(socket));
+        let greeting = log_in(&mut packets, &options)?;
+        packets.logged_in(options.compression);
+        packets.transport.set_deadline(None);
+        Ok(Self { packets, greeting, options })
+    }
+
+    /// What the server said of itself.
+    pub fn greeting(&self) -> &Greeting {
+        &self.greeting
+    }
+
+    /// How it was made.
+    pub fn options(&self) -> &ConnectOptions {
+        &self.options
+    }
+
+    /// `TLSv1.3` and the like; `None` without TLS.
+    pub fn tls_version(&self) -> Option<&'static str> {
+        self.packets.transport.tls_version()
+    }
+
+    /// What ends it from another thread.
+    pub fn handle(&self) -> Result<SocketHandle> {
+        self.packets
+            .transport
+            .handle()
+            .map_err(|error| Error::lost("the connection is gone", error))
+    }
+
+    /// Runs one statement; its rows, none where it gives none.
+    pub fn query(&mut self, sql: &str) -> Result<Vec<TextRow>> {
+        let deadline = Instant::now() + self.options.read_timeout;
+        self.packets.transport.set_deadline(Some(deadline));
+        self.send(&command::query(sql))?;
+        let mut set = ResultSet::default();
+        loop {
+            let payload = self.packets.read()?;
+            if let Some(refusal) = ServerRefusal::decode(payload) {
+                return Err(Error::refused(refusal));
+            }
+            if set.push(payload)? {
+                self.packets.transport.set_deadline(None);
+                return Ok(set.into_rows());
+            }
+        }
+    }
+
+    /// The one cell of a statement's one row.
+    pub fn query_value(&mut self, sql: &str) -> Result<Option<String>> {
+        Ok(self.query(sql)?.into_iter().next().and_then(|row| row.into_iter().next()).flatten())
+    }
+
+    fn send(&mut self, payload: &[u8]) -> Result<()> {
+        self.packets.start_command();
+        self.packets.write(payload)
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        // It may be gone already.
+        let _ = self.send(&command::quit());
+    }
+}
+
+fn log_in(packets: &mut Packets, options: &ConnectOptions) -> Result<Greeting> {
+    let mode = options.tls_mode();
+    let host = match &options.endpoint {
+        Endpoint::Tcp { host, .. } => host.as_str(),
+        Endpoint::Unix(_) => "localhost",
+    };
+    let login_options = LoginOptions {
+        user: options.user.clone(),
+        password: options.password.clone(),
+        database: None,
+        tls: match mode {
+            TlsMode::Disabled => TlsWish::Never,
+            TlsMode::Preferred => TlsWish::IfOffered,
+            TlsMode::Required | TlsMode::VerifyCa | TlsMode::VerifyIdentity => TlsWish::Always,
+        },
+        is_local: matches!(options.endpoint, Endpoint::Unix(_)),
+        compression: options.compression,
+        allow_public_key_retrieval: options.allow_public_key_retrieval,
+        server_public_key: options.server_public_key.clone(),
+        allow_clear_password: options.allow_clear_password,
+        attributes: attributes(),
+    };
+    let mut login = Login::new(&login_options);
+    loop {
+        let payload = packets.read()?;
+        let mut step = login.on_packet(payload).map_err(|error| explain(error, options))?;
+        loop {
+            match step {
+                Step::Send(payload) => {
+                    packets.write(&payload)?;
+                    break;
+                }
+                Step::Read => break,
+                Step::StartTls(request) => {
+                    packets.write(&request)?;
+                    packets.transport.start_tls(host, mode, &options.tls_files)?;
+                    step = login.tls_started().map_err(|error| explain(error, options))?;
+                }
+                Step::Done => {
+                    let none = || Error::new(ErrorKind::Internal, "a login without a greeting");
+                    return login.greeting().cloned().ok_or_else(none);
+                }
+            }
+        }
+    }
+}
+
+/// What `performance_schema.session_connect_attrs` shows of us.
+fn attributes() -> Vec<(String, String)> {
+    [
+        ("_client_name", "binarrow"),
+        ("_client_version", env!("CARGO_PKG_VERSION")),
+        ("_os", std::env::consts::OS),
+        ("_platform", std::env::consts::ARCH),
+        ("_pid", &std::process::id().to_string()),
+        ("program_name", "binarrow"),
+    ]
+    .map(|(name, value)| (name.to_owned(), value.to_owned()))
+    .to_vec()
+}
+
+fn explain(error: LoginError, options: &ConnectOptions) -> Error {
+    let kind = match &error {
+        LoginError::Refused(refusal) => return Error::refused(refusal.clone()),
+        LoginError::NoTls => ErrorKind::Tls,
+        LoginError::NoCompression(_) => ErrorKind::Config,
+        LoginError::Malformed(_) | LoginError::Unexpected(_) | LoginError::TooManyRounds => {
+            ErrorKind::Malformed
+        }
+        _ => ErrorKind::Authentication,
+    };
+    let advice = match &error {
+        LoginError::NeedsSecureTransport(_) if options.tls_mode() == TlsMode::Preferred => {
+            ", which this server does not offer; allow_public_key_retrieval=True sends it under the key that the server \
+             tells, which is as safe as the network between"
+        }
+        LoginError::NeedsSecureTransport(_) => {
+            " (tls='required' or stricter), or allow_public_key_retrieval=True"
+        }
+        _ => "",
+    };
+    Error::new(kind, format!("{error}{advice}"))
+}
+
+impl Error {
+    /// The server refuses, with an ERR packet.
+    pub(crate) fn refused(refusal: ServerRefusal) -> Self {
+        let kind = match refusal.code {
+            ACCESS_DENIED
+            | ACCESS_DENIED_NO_PASSWORD
+            | NOT_SUPPORTED_AUTH
+            | HOST_NOT_ALLOWED
+            | ACCOUNT_LOCKED
+            | PASSWORD_EXPIRED => ErrorKind::Authentication,
+            _ => ErrorKind::Server,
+        };
+        let ServerRefusal { code, sqlstate, message } = refusal;
+        let message = match sqlstate.is_empty() {
+            true => format!("{message} (error {code})"),
+            false => format!("{message} (error {code}, SQLSTATE {sqlstate})"),
+        };
+        Self::new(kind, message).with_server_code(code, sqlstate)
+    }
+}
+
+const ACCESS_DENIED: u16 = 1045;
+const ACCESS_DENIED_NO_PASSWORD: u16 = 1698;
+const NOT_SUPPORTED_AUTH: u16 = 1251;
+const HOST_NOT_ALLOWED: u16 = 1130;
+const ACCOUNT_LOCKED: u16 = 3118;
+const PASSWORD_EXPIRED: u16 = 1862;

@@ -1,0 +1,23 @@
+//! The network: sockets, TLS, packets over them, a connection that is logged in and can be asked. All I/O with servers.
+//!
+//! In: how to connect. Out: rows of text, and events of a dump. Called by `source` and `python`.
+//!
+//! | file | adds |
+//! |---|---|
+//! | `socket.rs` | TCP and Unix sockets, time limits |
+//! | `tls.rs` | rustls, and which certificates are believed |
+//! | `transport.rs` | one of the two |
+//! | `packets.rs` | packets, compressed or not |
+//! | `connection.rs`, `options.rs` | the login; queries |
+
+mod connection;
+mod options;
+mod packets;
+mod socket;
+mod tls;
+mod transport;
+
+pub use connection::Connection;
+pub use options::ConnectOptions;
+pub use socket::{Endpoint, SocketHandle};
+pub use tls::{TlsFiles, TlsMode};

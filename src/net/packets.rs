@@ -1,0 +1,231 @@
+//! Packets over a transport: read whole, written whole, their sequence ids checked, compressed or not.
+
+use super::transport::Transport;
+use crate::error::{DecodeError, Error, Result};
+use crate::protocol::{
+    Compression, FRAME_HEADER_LEN, FrameHeader, Frames, HEADER_LEN, PacketHeader, write_packets,
+};
+use std::io::{self, Read, Write};
+
+/// One connection's packets.
+pub(super) struct Packets {
+    pub(super) transport: Transport,
+    /// What was read from the transport, up to `filled`.
+    raw: Buffer,
+    /// What frames held, where they are compressed.
+    plain: Buffer,
+    frames: Option<Frames>,
+    /// A payload that came in pieces.
+    joined: Vec<u8>,
+    sequence_id: u8,
+    frame_id: u8,
+    /// No byte is read beyond a packet: what follows may be TLS, and nothing that came before it may count as that.
+    exact: bool,
+    largest: usize,
+    /// Bytes read from the transport.
+    pub(super) bytes_read: u64,
+}
+
+/// Bytes that have been read and not been used yet.
+#[derive(Default)]
+struct Buffer {
+    bytes: Vec<u8>,
+    start: usize,
+    end: usize,
+}
+
+impl Buffer {
+    fn have(&self) -> usize {
+        self.end - self.start
+    }
+
+    fn take(&mut self, len: usize) -> std::ops::Range<usize> {
+        let from = self.start;
+        self.start += len;
+        from..self.start
+    }
+
+    /// Room for `more` bytes behind what is there.
+    fn room(&mut self, more: usize) -> &mut [u8] {
+        if self.start == self.end {
+            (self.start, self.end) = (0, 0);
+        }
+        if self.bytes.len() < self.end + more {
+            self.bytes.copy_within(self.start..self.end, 0);
+            self.end -= self.start;
+            self.start = 0;
+            if self.bytes.len() < self.end + more {
+                self.bytes.resize(self.end + more, 0);
+            }
+        }
+        let end = self.end;
+        self.bytes.get_mut(end..).unwrap_or_default()
+    }
+
+    fn first<const N: usize>(&self) -> Option<[u8; N]> {
+        self.bytes.get(self.start..self.end)?.first_chunk().copied()
+    }
+}
+
+impl Packets {
+    pub(super) fn new(transport: Transport) -> Self {
+        Self {
+            transport,
+            raw: Buffer::default(),
+            plain: Buffer::default(),
+            frames: None,
+            joined: Vec::new(),
+            sequence_id: 0,
+            frame_id: 0,
+            exact: true,
+            largest: MAX_LOGIN_PACKET,
+            bytes_read: 0,
+        }
+    }
+
+    /// The login is over: packets may be large, compressed, and read ahead.
+    pub(super) fn logged_in(&mut self, compression: Compression) {
+        self.exact = false;
+        self.largest = MAX_PACKET;
+        self.frames = (compression != Compression::None).then(|| Frames::new(compression));
+    }
+
+    /// A new command begins.
+    pub(super) fn start_command(&mut self) {
+        self.sequence_id = 0;
+        self.frame_id = 0;
+    }
+
+    /// Sends a payload.
+    pub(super) fn write(&mut self, payload: &[u8]) -> Result<()> {
+        let mut out = zeroize::Zeroizing::new(Vec::with_capacity(payload.len() + HEADER_LEN));
+        write_packets(payload, &mut self.sequence_id, &mut out);
+        if let Some(frames) = &self.frames {
+            let mut packed = Vec::new();
+            frames.pack(&out, &mut self.frame_id, &mut packed);
+            *out = packed;
+        }
+        self.transport
+            .write_all(&out)
+            .and_then(|()| self.transport.flush())
+            .map_err(|error| Error::lost("cannot write to the server", error))
+    }
+
+    /// Whether a whole packet, or a part of one, is here already.
+    pub(super) fn has_bytes(&self) -> bool {
+        self.raw.have() > 0 || self.plain.have() > 0
+    }
+
+    /// The payload of the next packet.
+    pub(super) fn read(&mut self) -> Result<&[u8]> {
+        let header = self.header()?;
+        if !header.is_continued() {
+            self.fill(header.len)?;
+            let buffer = if self.frames.is_some() { &mut self.plain } else { &mut self.raw };
+            let range = buffer.take(header.len);
+            return Ok(buffer.bytes.get(range).unwrap_or_default());
+        }
+        self.joined.clear();
+        let mut header = header;
+        loop {
+            if self.joined.len() + header.len > self.largest {
+                return Err(too_large(self.joined.len() + header.len, self.largest));
+            }
+            self.fill(header.len)?;
+            let buffer = if self.frames.is_some() { &mut self.plain } else { &mut self.raw };
+            let range = buffer.take(header.len);
+            self.joined.extend_from_slice(buffer.bytes.get(range).unwrap_or_default());
+            if !header.is_continued() {
+                return Ok(&self.joined);
+            }
+            header = self.header()?;
+        }
+    }
+
+    fn header(&mut self) -> Result<PacketHeader> {
+        self.fill(HEADER_LEN)?;
+        let buffer = if self.frames.is_some() { &mut self.plain } else { &mut self.raw };
+        let header = PacketHeader::decode(buffer.first().unwrap_or_default());
+        buffer.take(HEADER_LEN);
+        if header.len > self.largest {
+            return Err(too_large(header.len, self.largest));
+        }
+        if header.sequence_id != self.sequence_id {
+            return Err(Error::malformed(format!(
+                "the server's packets are out of order: {} came where {} was due",
+                header.sequence_id, self.sequence_id
+            )));
+        }
+        self.sequence_id = self.sequence_id.wrapping_add(1);
+        Ok(header)
+    }
+
+    /// Reads until `len` bytes are there.
+    fn fill(&mut self, len: usize) -> Result<()> {
+        if self.frames.is_none() {
+            return self.fill_raw(len);
+        }
+        while self.plain.have() < len {
+            self.fill_raw(FRAME_HEADER_LEN)?;
+            let header = FrameHeader::decode(self.raw.first().unwrap_or_default());
+            self.raw.take(FRAME_HEADER_LEN);
+            if header.sequence_id != self.frame_id {
+                return Err(Error::malformed(format!(
+                    "the server's compressed packets are out of order: {} came where {} was due",
+                    header.sequence_id, self.frame_id
+                )));
+            }
+            self.frame_id = self.frame_id.wrapping_add(1);
+            self.fill_raw(header.len)?;
+            let range = self.raw.take(header.len);
+            let body = self.raw.bytes.get(range).unwrap_or_default();
+            let unpacked = header.plain_len.max(header.len);
+            let Some(frames) = &mut self.frames else { return Ok(()) };
+            self.plain.room(unpacked);
+            let end = self.plain.end;
+            self.plain.bytes.truncate(end);
+            frames.unpack(header, body, &mut self.plain.bytes)?;
+            self.plain.end = self.plain.bytes.len();
+        }
+        Ok(())
+    }
+
+    fn fill_raw(&mut self, len: usize) -> Result<()> {
+        while self.raw.have() < len {
+            let missing = len - self.raw.have();
+            let room = if self.exact { missing } else { missing.clamp(READ_AHEAD, MAX_ROOM) };
+            let to = self.raw.room(room);
+            let to = if self.exact { to.get_mut(..missing).unwrap_or_default() } else { to };
+            match self.transport.read(to) {
+                Ok(0) => {
+                    let closed = io::ErrorKind::UnexpectedEof.into();
+                    return Err(Error::lost("the connection is gone", closed));
+                }
+                Ok(count) => {
+                    self.raw.end += count;
+                    self.bytes_read += count as u64;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(Error::lost("cannot read from the server", error)),
+            }
+        }
+        Ok(())
+    }
+}
+
+fn too_large(value: usize, limit: usize) -> Error {
+    DecodeError::Limit { what: "a packet of the server", value: value as u64, limit: limit as u64 }
+        .into()
+}
+
+/// No packet of a login is as long.
+const MAX_LOGIN_PACKET: usize = 64 << 10;
+
+/// The largest event, and the byte before it.
+const MAX_PACKET: usize = (1 << 30) + 1;
+
+/// What one read asks for.
+const READ_AHEAD: usize = 256 << 10;
+
+/// Room that a length makes before its bytes are there.
+const MAX_ROOM: usize = 4 << 20;

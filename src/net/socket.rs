@@ -1,0 +1,224 @@
+//! A socket, TCP or Unix, whose reads end in time and can be ended from another thread.
+
+use crate::error::{Error, ErrorKind, Result};
+use socket2::{SockRef, TcpKeepalive};
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, TcpStream, ToSocketAddrs};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// Where a server listens.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Endpoint {
+    /// A host's name or address, and a port.
+    Tcp {
+        /// The name, or an IPv4 or IPv6 address.
+        host: String,
+        /// The port.
+        port: u16,
+    },
+    /// The path of a Unix socket.
+    Unix(PathBuf),
+}
+
+impl Endpoint {
+    /// Whether nobody but this machine can listen: a Unix socket, or a loopback address.
+    pub fn is_loopback(&self) -> bool {
+        match self {
+            Self::Unix(_) => true,
+            Self::Tcp { host, .. } => {
+                host == "localhost"
+                    || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+            }
+        }
+    }
+}
+
+impl std::fmt::Display for Endpoint {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Tcp { host, port } if host.contains(':') => write!(f, "[{host}]:{port}"),
+            Self::Tcp { host, port } => write!(f, "{host}:{port}"),
+            Self::Unix(path) => write!(f, "{}", path.display()),
+        }
+    }
+}
+
+/// A connected socket.
+#[derive(Debug)]
+pub struct Socket {
+    stream: Stream,
+    /// When whatever is read for must be there.
+    deadline: Option<Instant>,
+    /// How long the other side may be silent.
+    silence: Option<Duration>,
+}
+
+#[derive(Debug)]
+enum Stream {
+    Tcp(TcpStream),
+    Unix(UnixStream),
+}
+
+impl Socket {
+    /// Connects, to each of the host's addresses until one answers, within `timeout`.
+    pub fn connect(endpoint: &Endpoint, timeout: Duration) -> Result<Self> {
+        let stream = match endpoint {
+            Endpoint::Tcp { host, port } => Stream::Tcp(connect_tcp(host, *port, timeout)?),
+            Endpoint::Unix(path) => Stream::Unix(connect_unix(path)?),
+        };
+        let socket = Self { stream, deadline: None, silence: None };
+        socket
+            .set_timeout(
+                &|stream, limit| match stream {
+                    Stream::Tcp(stream) => stream.set_write_timeout(limit),
+                    Stream::Unix(stream) => stream.set_write_timeout(limit),
+                },
+                Some(timeout),
+            )
+            .map_err(|error| Error::lost("cannot set up the socket", error))?;
+        Ok(socket)
+    }
+
+    /// What ends reads of this socket from another thread.
+    pub fn handle(&self) -> io::Result<SocketHandle> {
+        Ok(SocketHandle(match &self.stream {
+            Stream::Tcp(stream) => Stream::Tcp(stream.try_clone()?),
+            Stream::Unix(stream) => Stream::Unix(stream.try_clone()?),
+        }))
+    }
+
+    /// Until when what is read for must be there; `None` for no such time.
+    pub fn set_deadline(&mut self, deadline: Option<Instant>) {
+        self.deadline = deadline;
+    }
+
+    /// How long a read may wait for the next byte; `None` for ever.
+    pub fn set_silence(&mut self, silence: Option<Duration>) {
+        self.silence = silence;
+    }
+
+    /// Whether bytes can be read without waiting.
+    pub fn has_bytes(&self) -> bool {
+        let mut byte = [std::mem::MaybeUninit::uninit()];
+        let socket = match &self.stream {
+            Stream::Tcp(stream) => SockRef::from(stream),
+            Stream::Unix(stream) => SockRef::from(stream),
+        };
+        socket.set_nonblocking(true).is_ok_and(|()| {
+            let found = socket.peek(&mut byte).is_ok_and(|count| count > 0);
+            socket.set_nonblocking(false).is_ok() && found
+        })
+    }
+
+    fn set_timeout(
+        &self,
+        set: &dyn Fn(&Stream, Option<Duration>) -> io::Result<()>,
+        limit: Option<Duration>,
+    ) -> io::Result<()> {
+        // A timeout of zero would be none.
+        set(&self.stream, limit.map(|limit| limit.max(Duration::from_millis(1))))
+    }
+}
+
+impl Read for Socket {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let left = self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        if left == Some(Duration::ZERO) {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        let limit = left.into_iter().chain(self.silence).min();
+        self.set_timeout(
+            &|stream, limit| match stream {
+                Stream::Tcp(stream) => stream.set_read_timeout(limit),
+                Stream::Unix(stream) => stream.set_read_timeout(limit),
+            },
+            limit,
+        )?;
+        let result = match &mut self.stream {
+            Stream::Tcp(stream) => stream.read(buffer),
+            Stream::Unix(stream) => stream.read(buffer),
+        };
+        // Unix systems report a timeout as "would block".
+        result.map_err(|error| match error.kind() {
+            io::ErrorKind::WouldBlock => io::ErrorKind::TimedOut.into(),
+            _ => error,
+        })
+    }
+}
+
+impl Write for Socket {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &mut self.stream {
+            Stream::Tcp(stream) => stream.write(bytes),
+            Stream::Unix(stream) => stream.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Ends the reads and writes of a [`Socket`], whichever thread they are in.
+#[derive(Debug)]
+pub struct SocketHandle(Stream);
+
+impl SocketHandle {
+    /// Cuts the connection in both directions.
+    pub fn shutdown(&self) {
+        // It may be cut already.
+        let _ = match &self.0 {
+            Stream::Tcp(stream) => stream.shutdown(Shutdown::Both),
+            Stream::Unix(stream) => stream.shutdown(Shutdown::Both),
+        };
+    }
+}
+
+fn connect_tcp(host: &str, port: u16, timeout: Duration) -> Result<TcpStream> {
+    let failed = |error| Error::lost(format!("cannot connect to {host}:{port}"), error);
+    let deadline = Instant::now() + timeout;
+    let mut last = None;
+    for address in (host, port).to_socket_addrs().map_err(failed)? {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            break;
+        }
+        match TcpStream::connect_timeout(&address, left) {
+            Ok(stream) => {
+                let keepalive = TcpKeepalive::new()
+                    .with_time(KEEPALIVE_IDLE)
+                    .with_interval(KEEPALIVE_INTERVAL)
+                    .with_retries(KEEPALIVE_PROBES);
+                SockRef::from(&stream).set_tcp_keepalive(&keepalive).map_err(failed)?;
+                stream.set_nodelay(true).map_err(failed)?;
+                return Ok(stream);
+            }
+            Err(error) => last = Some(error),
+        }
+    }
+    Err(failed(last.unwrap_or_else(|| io::ErrorKind::TimedOut.into())))
+}
+
+fn connect_unix(path: &Path) -> Result<UnixStream> {
+    UnixStream::connect(path)
+        .map_err(|error| Error::lost(format!("cannot connect to {}", path.display()), error))
+}
+
+impl Error {
+    /// The connection could not be made, or is gone.
+    pub(crate) fn lost(message: impl Into<String>, source: io::Error) -> Self {
+        let reason = match source.kind() {
+            io::ErrorKind::TimedOut => "no answer in time".to_owned(),
+            io::ErrorKind::UnexpectedEof => "the server closed the connection".to_owned(),
+            _ => source.to_string(),
+        };
+        Self::new(ErrorKind::ConnectionLost, format!("{}: {reason}", message.into()))
+            .with_source(source)
+    }
+}
+
+const KEEPALIVE_IDLE: Duration = Duration::from_secs(60);
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
+const KEEPALIVE_PROBES: u32 = 6;

@@ -1,0 +1,293 @@
+//! TLS by rustls: which certificates are believed, and what is said of those that are not.
+
+use super::socket::Socket;
+use crate::error::{Error, ErrorKind, Result};
+use rustls::client::WebPkiServerVerifier;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::CryptoProvider;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::{
+    CertificateError, ClientConfig, ClientConnection, DigitallySignedStruct, RootCertStore,
+    SignatureScheme, StreamOwned,
+};
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// How TLS is used: `tls=`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum TlsMode {
+    /// Never.
+    Disabled,
+    /// Where the server has it; its certificate is not looked at.
+    Preferred,
+    /// Always; the certificate is not looked at, so whoever stands in the middle can read along.
+    Required,
+    /// Always, and an authority must have signed the certificate.
+    VerifyCa,
+    /// The same, and the certificate must be for the host that was asked for.
+    VerifyIdentity,
+}
+
+/// What TLS needs besides the mode.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TlsFiles {
+    /// Certificates of the authorities, PEM; the system's where not given.
+    pub ca: Option<PathBuf>,
+    /// Our own certificate, PEM, with those between it and its authority.
+    pub certificate: Option<PathBuf>,
+    /// Its key, PEM.
+    pub key: Option<PathBuf>,
+    /// The host that the certificate must be for, where it is not the one connected to.
+    pub server_name: Option<String>,
+}
+
+/// A TLS connection over a socket.
+pub type TlsStream = StreamOwned<ClientConnection, Socket>;
+
+/// Makes the socket a TLS one.
+pub fn start(mut socket: Socket, host: &str, mode: TlsMode, files: &TlsFiles) -> Result<TlsStream> {
+    let config = config(mode, files)?;
+    let name = files.server_name.as_deref().unwrap_or(host);
+    let server_name = ServerName::try_from(name.to_owned())
+        .map_err(|_| Error::config(format!("{name:?} is not the name of a host")))?;
+    let failed = |error| explain(error, name, mode);
+    let mut connection = ClientConnection::new(Arc::new(config), server_name).map_err(failed)?;
+    while connection.is_handshaking() {
+        connection.complete_io(&mut socket).map_err(|error| {
+            match error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
+                Some(error) => explain(error.clone(), name, mode),
+                None => Error::new(
+                    ErrorKind::Tls,
+                    format!("the TLS handshake broke off: {}", reason(&error)),
+                )
+                .with_source(error),
+            }
+        })?;
+    }
+    Ok(StreamOwned::new(connection, socket))
+}
+
+fn reason(error: &std::io::Error) -> String {
+    match error.kind() {
+        std::io::ErrorKind::TimedOut => "no answer in time".into(),
+        std::io::ErrorKind::UnexpectedEof => "the server closed the connection".into(),
+        _ => error.to_string(),
+    }
+}
+
+fn config(mode: TlsMode, files: &TlsFiles) -> Result<ClientConfig> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let verifier: Arc<dyn ServerCertVerifier> = match mode {
+        TlsMode::Disabled | TlsMode::Preferred | TlsMode::Required => {
+            Arc::new(AnyCertificate(Arc::clone(&provider)))
+        }
+        TlsMode::VerifyCa | TlsMode::VerifyIdentity => {
+            let roots = Arc::new(roots(files)?);
+            let verifier =
+                WebPkiServerVerifier::builder_with_provider(roots, Arc::clone(&provider))
+                    .build()
+                    .map_err(|error| {
+                    Error::new(ErrorKind::Tls, format!("no certificate of an authority: {error}"))
+                })?;
+            match mode {
+                TlsMode::VerifyCa => Arc::new(AnyName(verifier)),
+                _ => verifier,
+            }
+        }
+    };
+    let builder = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| Error::new(ErrorKind::Tls, error.to_string()))?
+        .dangerous()
+        .with_custom_certificate_verifier(verifier);
+    match (&files.certificate, &files.key) {
+        (None, None) => Ok(builder.with_no_client_auth()),
+        (Some(certificate), Some(key_file)) => {
+            let chain = certificates(certificate, "tls_cert")?;
+            let key = PrivateKeyDer::from_pem_file(key_file).map_err(|error| {
+                Error::config(format!("tls_key: no private key in {}: {error}", key_file.display()))
+            })?;
+            builder.with_client_auth_cert(chain, key).map_err(|error| {
+                Error::config(format!("tls_cert and tls_key do not belong together: {error}"))
+            })
+        }
+        _ => Err(Error::config("tls_cert and tls_key are needed together")),
+    }
+}
+
+fn roots(files: &TlsFiles) -> Result<RootCertStore> {
+    let mut store = RootCertStore::empty();
+    match &files.ca {
+        Some(path) => {
+            for certificate in certificates(path, "tls_ca")? {
+                store.add(certificate).map_err(|error| {
+                    Error::config(format!(
+                        "tls_ca: {} holds a certificate that is none: {error}",
+                        path.display()
+                    ))
+                })?;
+            }
+        }
+        None => {
+            // One that cannot be read is no reason to refuse the others.
+            store.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+            if store.is_empty() {
+                return Err(Error::new(
+                    ErrorKind::Tls,
+                    "this system has no certificates of authorities: give the server's with tls_ca=",
+                ));
+            }
+        }
+    }
+    Ok(store)
+}
+
+fn certificates(path: &std::path::Path, keyword: &str) -> Result<Vec<CertificateDer<'static>>> {
+    let failed = |error: String| Error::config(format!("{keyword}: {}: {error}", path.display()));
+    let found: Vec<_> = CertificateDer::pem_file_iter(path)
+        .map_err(|error| failed(error.to_string()))?
+        .collect::<std::result::Result<_, _>>()
+        .map_err(|error| failed(error.to_string()))?;
+    if found.is_empty() {
+        return Err(failed("no certificate in it".into()));
+    }
+    Ok(found)
+}
+
+/// What to do about a certificate that is not believed.
+fn explain(error: rustls::Error, host: &str, mode: TlsMode) -> Error {
+    let text = match &error {
+        rustls::Error::InvalidCertificate(problem) => match problem {
+            CertificateError::UnknownIssuer => {
+                "the server's certificate is signed by no authority that is known here: give the authority's \
+                 certificate with tls_ca= (MySQL keeps its own in the data folder, ca.pem)"
+                    .to_owned()
+            }
+            CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+                format!(
+                    "the server's certificate is not for {host:?}: connect by a name that it is for, or name that with \
+                     tls_server_name=; certificates that MySQL made itself name no host, for them \
+                     tls='verify_ca' with tls_ca= checks who signed"
+                )
+            }
+            CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
+                "the server's certificate has expired".to_owned()
+            }
+            CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
+                "the server's certificate is not valid yet".to_owned()
+            }
+            other if format!("{other:?}").contains("UnsupportedCertVersion") => {
+                "the server's certificate is of X.509 version 1, which no tls= mode accepts: make it a new one, of version 3"
+                    .to_owned()
+            }
+            other => format!("the server's certificate is not accepted: {other}"),
+        },
+        rustls::Error::InvalidMessage(_) => {
+            "the server's answer is not TLS: something between here and the server may have changed it".to_owned()
+        }
+        rustls::Error::AlertReceived(alert) => {
+            format!("the server refuses the TLS connection ({alert:?}): it may want a certificate (tls_cert=, tls_key=)")
+        }
+        other => format!("TLS fails: {other}"),
+    };
+    let _ = mode;
+    Error::new(ErrorKind::Tls, text).with_source(error)
+}
+
+/// Believes every certificate; what it signs must still be signed with its key.
+struct AnyCertificate(Arc<CryptoProvider>);
+
+/// Believes a certificate for any host, if an authority signed it.
+struct AnyName(Arc<WebPkiServerVerifier>);
+
+impl ServerCertVerifier for AnyCertificate {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> std::result::Result<ServerCertVerified, rustls::Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> std::result::Result<HandshakeSignatureValid, rustls::Error> {
+        let algorithms = &self.0.signature_verification_algorithms;
+        rustls::crypto::verify_tls12_signature(message, certificate, signed, algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> std::result::Result<HandshakeSignatureValid, rustls::Error> {
+        let algorithms = &self.0.signature_verification_algorithms;
+        rustls::crypto::verify_tls13_signature(message, certificate, signed, algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
+    }
+}
+
+impl ServerCertVerifier for AnyName {
+    fn verify_server_cert(
+        &self,
+        certificate: &CertificateDer<'_>,
+        between: &[CertificateDer<'_>],
+        name: &ServerName<'_>,
+        ocsp: &[u8],
+        now: UnixTime,
+    ) -> std::result::Result<ServerCertVerified, rustls::Error> {
+        match self.0.verify_server_cert(certificate, between, name, ocsp, now) {
+            // The name is looked at last, when the rest is found to be right.
+            Err(rustls::Error::InvalidCertificate(
+                CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
+            )) => Ok(ServerCertVerified::assertion()),
+            other => other,
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> std::result::Result<HandshakeSignatureValid, rustls::Error> {
+        self.0.verify_tls12_signature(message, certificate, signed)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> std::result::Result<HandshakeSignatureValid, rustls::Error> {
+        self.0.verify_tls13_signature(message, certificate, signed)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.supported_verify_schemes()
+    }
+}
+
+impl fmt::Debug for AnyCertificate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("AnyCertificate")
+    }
+}
+
+impl fmt::Debug for AnyName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("AnyName")
+    }
+}
