@@ -30,11 +30,15 @@ class BinarrowError(Exception):
         file: The file that the bytes came from, where known.
         offset: The byte offset of the event in that file, where known.
         event_type: The event's documented name (``Table_map``, ``Write_rows``, ...), where known.
+        code: The server's number for the error, where it comes from a server.
+        sqlstate: Its SQLSTATE, where it comes from a server.
     """
 
     file: str | None
     offset: int | None
     event_type: str | None
+    code: int | None
+    sqlstate: str | None
 
 class MalformedBinlogError(BinarrowError, ValueError):
     """The bytes break the binary log's format."""
@@ -65,6 +69,18 @@ class InternalError(BinarrowError, RuntimeError):
 
 class ConfigError(BinarrowError, ValueError):
     """The call asks for something that cannot be."""
+
+class AuthenticationError(BinarrowError, PermissionError):
+    """The server does not let the user in."""
+
+class TlsError(BinarrowError):
+    """No TLS connection that may be trusted: the message says which certificate or setting is missing."""
+
+class ServerError(BinarrowError):
+    """The server refuses a statement; ``code`` is its number for it, ``sqlstate`` the standard's."""
+
+class ConnectionLostError(BinarrowError, ConnectionError):
+    """The connection could not be made, or is gone: trying again may help."""
 
 class BinarrowWarning(UserWarning):
     """Something that a reader of the log should know and that is not an error."""
@@ -443,3 +459,61 @@ def infer_schema(
 
 def expand_source(source: Source) -> list[str]:
     """The files that a path, a glob or a directory stands for, in log order; ``*.index`` left out."""
+
+@final
+class NativeServer:
+    """A connection to a server; :class:`binarrow.Server` has one."""
+
+    @property
+    def flavor(self) -> str:
+        """``mysql`` or ``mariadb``."""
+    @property
+    def version(self) -> str:
+        """What the server calls itself."""
+    @property
+    def server_id(self) -> int:
+        """The server's ``server_id``."""
+    @property
+    def id(self) -> str:
+        """``server_uuid``, else MariaDB's ``server_uid``, else the ``server_id``."""
+    @property
+    def tls_version(self) -> str | None:
+        """``TLSv1.3`` or ``TLSv1.2``; None without TLS."""
+    @property
+    def connection_id(self) -> int:
+        """The connection's number on the server."""
+    @property
+    def endpoint(self) -> str:
+        """Where it is connected to."""
+    @property
+    def is_local(self) -> bool:
+        """Whether the connection stays on this machine."""
+    def position(self) -> Position:
+        """Where the log ends now."""
+    def binlogs(self) -> list[tuple[str, int]]:
+        """Names and sizes of the log's files."""
+    def database_filters(self) -> list[str]:
+        """``binlog_do_db`` and ``binlog_ignore_db``, as far as they are set."""
+    def query(self, sql: str) -> list[list[str | None]]:
+        """The rows of one statement, as text; None is NULL."""
+    def close(self) -> None:
+        """Ends the connection."""
+
+def open_server(
+    endpoints: Sequence[tuple[str | None, int, _Path | None]],
+    user: str,
+    password: bytes,
+    *,
+    tls: str | None = None,
+    tls_ca: _Path | None = None,
+    tls_cert: _Path | None = None,
+    tls_key: _Path | None = None,
+    tls_server_name: str | None = None,
+    compression: str | None = None,
+    allow_public_key_retrieval: bool = False,
+    server_public_key: _Path | None = None,
+    allow_clear_password: bool = False,
+    connect_timeout: float = 10.0,
+    read_timeout: float = 60.0,
+) -> NativeServer:
+    """Connects to the first of ``endpoints`` that answers; see :func:`binarrow.connect`."""

@@ -9,15 +9,18 @@
 //! | `transport.rs` | one of the two |
 //! | `packets.rs` | packets, compressed or not |
 //! | `connection.rs`, `options.rs` | the login; queries |
+//! | `server.rs` | which server it is, and where its log stands |
 
 mod connection;
 mod options;
 mod packets;
+mod server;
 mod socket;
 mod tls;
 mod transport;
 
 pub use connection::Connection;
 pub use options::ConnectOptions;
+pub use server::{BinlogFile, Flavor, Identity, Server};
 pub use socket::{Endpoint, SocketHandle};
 pub use tls::{TlsFiles, TlsMode};

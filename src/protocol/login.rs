@@ -340,13 +340,14 @@ impl<'a> Login<'a> {
 
     /// The password itself, under cover.
     fn full(&mut self, plugin: Plugin, ask_key: u8) -> Result<Step> {
-        if self.is_secure() {
+        // sha256_password takes no password in the clear over a Unix socket; the key that comes over it is the server's.
+        if self.is_tls || self.options.is_local && plugin != Plugin::Sha256 {
             return self.send_plain(plugin);
         }
         if let Some(pem) = &self.options.server_public_key {
             return self.send_encrypted(pem);
         }
-        if !self.options.allow_public_key_retrieval {
+        if !self.options.allow_public_key_retrieval && !self.options.is_local {
             return Err(LoginError::NeedsSecureTransport(plugin.name()));
         }
         self.state = State::PublicKey;

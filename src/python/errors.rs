@@ -2,8 +2,8 @@
 
 use crate::error::{Error, ErrorKind};
 use pyo3::exceptions::{
-    PyException, PyFileNotFoundError, PyIsADirectoryError, PyOSError, PyPermissionError,
-    PyRuntimeError, PyUserWarning, PyValueError,
+    PyConnectionError, PyException, PyFileNotFoundError, PyIsADirectoryError, PyOSError,
+    PyPermissionError, PyRuntimeError, PyUserWarning, PyValueError,
 };
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -21,6 +21,10 @@ struct Classes {
     missing: Py<PyType>,
     forbidden: Py<PyType>,
     directory: Py<PyType>,
+    authentication: Py<PyType>,
+    tls: Py<PyType>,
+    server: Py<PyType>,
+    lost: Py<PyType>,
     internal: Py<PyType>,
     warning: Py<PyType>,
 }
@@ -42,7 +46,7 @@ impl Classes {
             &[py.get_type::<PyException>()],
             "Base of every error that binarrow raises; ``file``, ``offset`` and ``event_type`` say where.",
         )?;
-        for name in ["file", "offset", "event_type"] {
+        for name in ["file", "offset", "event_type", "code", "sqlstate"] {
             base.bind(py).setattr(name, py.None())?;
         }
         let under =
@@ -106,6 +110,30 @@ impl Classes {
                 Some(py.get_type::<PyIsADirectoryError>()),
                 "A directory stands where a file should.",
             )?,
+            authentication: under(
+                "AuthenticationError",
+                &base,
+                Some(py.get_type::<PyPermissionError>()),
+                "The server does not let the user in.",
+            )?,
+            tls: under(
+                "TlsError",
+                &base,
+                None,
+                "No TLS connection that may be trusted: the message says which certificate or setting is missing.",
+            )?,
+            server: under(
+                "ServerError",
+                &base,
+                None,
+                "The server refuses a statement; ``code`` is its number for it, ``sqlstate`` the standard's.",
+            )?,
+            lost: under(
+                "ConnectionLostError",
+                &base,
+                Some(py.get_type::<PyConnectionError>()),
+                "The connection could not be made, or is gone: trying again may help.",
+            )?,
             internal: under(
                 "InternalError",
                 &base,
@@ -130,6 +158,10 @@ impl Classes {
             ErrorKind::Unsupported => &self.unsupported,
             ErrorKind::Schema => &self.schema,
             ErrorKind::Config => &self.config,
+            ErrorKind::Authentication => &self.authentication,
+            ErrorKind::Tls => &self.tls,
+            ErrorKind::Server => &self.server,
+            ErrorKind::ConnectionLost => &self.lost,
             ErrorKind::Internal => &self.internal,
             ErrorKind::Io => match error.io_error().map(io::Error::kind) {
                 Some(io::ErrorKind::NotFound) => &self.missing,
@@ -159,6 +191,10 @@ pub(super) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
         &classes.missing,
         &classes.forbidden,
         &classes.directory,
+        &classes.authentication,
+        &classes.tls,
+        &classes.server,
+        &classes.lost,
         &classes.internal,
         &classes.warning,
     ] {
@@ -192,7 +228,9 @@ impl From<Error> for PyErr {
             let located = value
                 .setattr("file", error.file())
                 .and_then(|()| value.setattr("offset", error.offset()))
-                .and_then(|()| value.setattr("event_type", error.event()));
+                .and_then(|()| value.setattr("event_type", error.event()))
+                .and_then(|()| value.setattr("code", error.server_code()))
+                .and_then(|()| value.setattr("sqlstate", error.sqlstate()));
             match located {
                 Ok(()) => raised,
                 Err(failure) => failure,
@@ -218,6 +256,35 @@ pub(super) fn interruptible<T: Send>(
         None => Ok(result?),
     }
 }
+
+/// Runs `work` in a thread of its own and waits for it without the interpreter's lock. Ctrl-C ends the wait, not the work,
+/// whose result is then dropped.
+pub(super) fn abandonable<T: Send + 'static>(
+    py: Python<'_>,
+    work: impl FnOnce() -> Result<T, Error> + Send + 'static,
+) -> PyResult<T> {
+    let (sender, receiver) = crossbeam_channel::bounded(1);
+    std::thread::Builder::new()
+        .name("binarrow-ask".into())
+        .spawn(move || {
+            // Nobody may be waiting any more.
+            let _ = sender.send(work());
+        })
+        .map_err(|error| Error::io("cannot start a thread", error))?;
+    loop {
+        match py.detach(|| receiver.recv_timeout(SIGNAL_CHECK)) {
+            Ok(result) => return Ok(result?),
+            Err(crossbeam_channel::RecvTimeoutError::Timeout) => py.check_signals()?,
+            Err(crossbeam_channel::RecvTimeoutError::Disconnected) => {
+                let message = "a defect of binarrow; please report it";
+                return Err(Error::new(ErrorKind::Internal, message).into());
+            }
+        }
+    }
+}
+
+/// How often a wait looks for Ctrl-C.
+const SIGNAL_CHECK: std::time::Duration = std::time::Duration::from_millis(50);
 
 /// Warns the caller.
 pub(super) fn warn(py: Python<'_>, message: &str) -> PyResult<()> {

@@ -12,6 +12,7 @@ mod keywords;
 mod position;
 mod reader;
 mod schemas;
+mod server;
 mod split;
 mod table_reader;
 mod type_options;
@@ -29,6 +30,8 @@ mod _native {
     use super::position::PyPosition;
     #[pymodule_export]
     use super::reader::{PyBinlogReader, expand_source, infer_schema, read_binlog};
+    #[pymodule_export]
+    use super::server::{PyServer, open_server};
     #[pymodule_export]
     use super::split::{PySplit, link_splits, read_split, scan_splits};
     #[pymodule_export]

@@ -118,6 +118,17 @@ fn a_key_that_the_server_tells_is_used_only_where_that_is_allowed() {
 }
 
 #[test]
+fn over_a_unix_socket() {
+    let options = LoginOptions { is_local: true, ..options() };
+    let mut login = Login::new(&options);
+    login.on_packet(&greeting(NO_TLS, "caching_sha2_password")).unwrap();
+    assert_eq!(sent(login.on_packet(&[1, 4]).unwrap()), b"secret\0");
+    let mut login = Login::new(&options);
+    login.on_packet(&greeting(NO_TLS, "x")).unwrap();
+    assert_eq!(sent(login.on_packet(b"\xfesha256_password\0aaa").unwrap()), [1]);
+}
+
+#[test]
 fn a_switch_brings_its_own_nonce() {
     let options = options();
     let mut login = Login::new(&options);

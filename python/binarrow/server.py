@@ -1,0 +1,281 @@
+"""A server: where its log stands, which files it has, whether it is set up for reading changes."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Literal, NamedTuple, Self
+
+from binarrow._native import ConfigError, NativeServer, Position, open_server
+from binarrow.connect import Password, Target, target
+from binarrow.preflight import Check, checks
+
+TlsMode = Literal["disabled", "preferred", "required", "verify_ca", "verify_identity"]
+
+
+def connect(
+    url: str | None = None,
+    *,
+    host: str | None = None,
+    port: int | None = None,
+    user: str | None = None,
+    password: Password | None = None,
+    password_file: str | os.PathLike[str] | None = None,
+    socket: str | os.PathLike[str] | None = None,
+    option_file: str | os.PathLike[str] | None = None,
+    tls: TlsMode | None = None,
+    tls_ca: str | os.PathLike[str] | None = None,
+    tls_cert: str | os.PathLike[str] | None = None,
+    tls_key: str | os.PathLike[str] | None = None,
+    tls_server_name: str | None = None,
+    compression: Literal["zlib", "zstd"] | None = None,
+    allow_public_key_retrieval: bool | None = None,
+    server_public_key: str | os.PathLike[str] | None = None,
+    allow_clear_password: bool | None = None,
+    connect_timeout: float | None = None,
+    read_timeout: float | None = None,
+) -> Server:
+    """Connects to a MySQL or MariaDB server.
+
+    What is not given as a keyword comes from the URL, then from the option file, then from the
+    environment: ``MYSQL_HOST``, ``MYSQL_TCP_PORT``, ``MYSQL_UNIX_PORT``, ``MYSQL_USER``,
+    ``MYSQL_PWD``.
+
+    Args:
+        url: ``mysql://user@host:3306/``, or ``mariadb://``. Several hosts that hold the same log,
+            with commas between them, are tried in order. Keywords of this function may follow
+            a ``?``.
+        host: A host's name or address.
+        port: Its port; 3306 by default.
+        user: The user's name; by default the system's.
+        password: The password, or a function that gives it (a token that expires, say).
+        password_file: A file whose first line is the password.
+        socket: Path of a Unix socket, instead of a host.
+        option_file: A file such as ``~/.my.cnf``, of which the section ``[client]`` is read.
+        tls: ``"disabled"``, ``"preferred"`` (where the server has it), ``"required"`` (without a
+            look at the certificate), ``"verify_ca"`` (an authority signed it),
+            ``"verify_identity"`` (and it is for this host). By default the last;
+            ``"preferred"`` for a host of this machine.
+        tls_ca: Certificates of authorities, PEM; by default the system's.
+        tls_cert: Our own certificate, PEM.
+        tls_key: Its key, PEM.
+        tls_server_name: The host that the certificate must be for, where it is another one.
+        compression: Compress what is sent.
+        allow_public_key_retrieval: Without TLS, trust the RSA key that the server tells of itself.
+        server_public_key: The server's RSA key, PEM, for passwords without TLS.
+        allow_clear_password: Let the server ask for the password itself, over TLS.
+        connect_timeout: Seconds for connecting and logging in; 10 by default.
+        read_timeout: Seconds for the answer to a question; 60 by default.
+
+    Raises:
+        AuthenticationError: Wrong user or password, or a plugin that is not supported.
+        TlsError: No TLS, or a certificate that is not trusted; the message says what to set.
+        ConnectionLostError: No server there, or it does not answer in time.
+        ConfigError: Keywords that do not fit together.
+    """
+    keywords = {
+        "tls": tls,
+        "tls_ca": tls_ca,
+        "tls_cert": tls_cert,
+        "tls_key": tls_key,
+        "tls_server_name": tls_server_name,
+        "compression": compression,
+        "allow_public_key_retrieval": allow_public_key_retrieval,
+        "server_public_key": server_public_key,
+        "allow_clear_password": allow_clear_password,
+        "connect_timeout": connect_timeout,
+        "read_timeout": read_timeout,
+    }
+    return Server(
+        target(
+            url,
+            host=host,
+            port=port,
+            user=user,
+            password=password,
+            password_file=password_file,
+            socket=socket,
+            option_file=option_file,
+            keywords=keywords,
+        )
+    )
+
+
+class Binlog(NamedTuple):
+    """A file of a server's log."""
+
+    name: str
+    size: int
+    """Bytes; the last file grows."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column as the server describes it now."""
+
+    name: str
+    type: str
+    """As in CREATE TABLE, for example ``int unsigned`` or ``enum('a','b')``."""
+    nullable: bool
+    charset: str | None
+    collation: str | None
+    default: str | None
+    extra: str
+    """``auto_increment``, ``STORED GENERATED``, ``INVISIBLE`` and the like."""
+    comment: str
+
+
+@dataclass(frozen=True)
+class TableDescription:
+    """A table as it is now, which need not be how it was when a change was logged."""
+
+    database: str
+    table: str
+    columns: tuple[Column, ...]
+    primary_key: tuple[str, ...]
+    create_statement: str
+    """What ``SHOW CREATE TABLE`` prints; ``read_binlog(..., schemas=...)`` takes it."""
+
+
+COLUMNS_OF = """
+SELECT COLUMN_NAME, COLUMN_TYPE, IS_NULLABLE, CHARACTER_SET_NAME, COLLATION_NAME, COLUMN_DEFAULT,
+  EXTRA, COLUMN_COMMENT
+FROM information_schema.COLUMNS"""
+
+PRIMARY_KEY_OF = """
+SELECT COLUMN_NAME FROM information_schema.KEY_COLUMN_USAGE WHERE CONSTRAINT_NAME = 'PRIMARY'"""
+
+
+class Server:
+    """A connection to a server, made by :func:`connect`. Use it in ``with``, or close it."""
+
+    def __init__(self, target: Target) -> None:
+        self._target = target
+        self._native: NativeServer = open_server(
+            [(one.host, one.port, one.socket) for one in target.endpoints],
+            target.user,
+            target.secret(),
+            **target.keywords,  # type: ignore[arg-type]
+        )
+
+    @property
+    def flavor(self) -> str:
+        """``mysql`` or ``mariadb``."""
+        return self._native.flavor
+
+    @property
+    def version(self) -> str:
+        """The server's version, for example ``9.7.0`` or ``11.8.9-MariaDB``."""
+        return self._native.version
+
+    @property
+    def server_id(self) -> int:
+        """The server's ``server_id``."""
+        return self._native.server_id
+
+    @property
+    def id(self) -> str:
+        """What positions hold: ``server_uuid``, MariaDB's ``server_uid``, or the ``server_id``."""
+        return self._native.id
+
+    @property
+    def tls_version(self) -> str | None:
+        """``TLSv1.3`` or ``TLSv1.2``; None without TLS."""
+        return self._native.tls_version
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the connection stays on this machine: a Unix socket, or a loopback address."""
+        return self._native.is_local
+
+    def position(self) -> Position:
+        """Where the log ends now: file, offset and GTIDs. Needs REPLICATION CLIENT."""
+        return self._native.position()
+
+    def binlogs(self) -> list[Binlog]:
+        """The files of the log, the oldest first. Needs REPLICATION CLIENT."""
+        return [Binlog(*one) for one in self._native.binlogs()]
+
+    def describe(self, table: str) -> TableDescription:
+        """The columns and keys of ``database.table``. Needs SELECT or another privilege on it.
+
+        Raises:
+            ServerError: There is no such table, or the user may not see it.
+        """
+        database, dot, name = table.partition(".")
+        if not dot or not database or not name:
+            raise ConfigError(f"{table!r} is not a table: write database.table")
+        place = f"{quoted_name(database)}.{quoted_name(name)}"
+        created = self._native.query(f"SHOW CREATE TABLE {place}")
+        of_table = f"TABLE_SCHEMA = {quoted(database)} AND TABLE_NAME = {quoted(name)}"
+        rows = self._native.query(f"{COLUMNS_OF} WHERE {of_table} ORDER BY ORDINAL_POSITION")
+        keys = self._native.query(f"{PRIMARY_KEY_OF} AND {of_table} ORDER BY ORDINAL_POSITION")
+        columns = tuple(
+            Column(
+                name=row[0] or "",
+                type=row[1] or "",
+                nullable=row[2] == "YES",
+                charset=row[3],
+                collation=row[4],
+                default=row[5],
+                extra=row[6] or "",
+                comment=row[7] or "",
+            )
+            for row in rows
+        )
+        statement = created[0][1] if created else None
+        return TableDescription(
+            database, name, columns, tuple(row[0] or "" for row in keys), statement or ""
+        )
+
+    def check(self) -> list[Check]:
+        """Grades the settings that reading changes depends on, and says what to change."""
+        return checks(self)
+
+    def database_filters(self) -> list[str]:
+        """``binlog_do_db`` and ``binlog_ignore_db``: what the server leaves out of its log."""
+        return self._native.database_filters()
+
+    def variables(self, *names: str) -> dict[str, str]:
+        """Global variables of the server, as far as it has them."""
+        if not names:
+            return {}
+        wanted = ", ".join(quoted(name) for name in names)
+        rows = self._native.query(f"SHOW GLOBAL VARIABLES WHERE Variable_name IN ({wanted})")
+        return {row[0]: row[1] or "" for row in rows if row[0] is not None}
+
+    def grants(self) -> list[str]:
+        """What the user may do, as ``SHOW GRANTS`` prints it."""
+        return [row[0] or "" for row in self._native.query("SHOW GRANTS")]
+
+    def close(self) -> None:
+        """Ends the connection. Questions on it end with an error, those of other threads too."""
+        self._native.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Server {self.flavor} {self.version} at {self._native.endpoint}>"
+
+
+def quoted(text: str) -> str:
+    """A string in SQL, whatever the SQL mode: in hexadecimal."""
+    return f"_utf8mb4 X'{text.encode().hex()}'"
+
+
+def quoted_name(name: str) -> str:
+    """A name in SQL."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+__all__ = ["Binlog", "Check", "Column", "Server", "TableDescription", "connect"]

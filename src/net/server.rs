@@ -1,0 +1,167 @@
+//! A server that is asked about itself: which it is, where its log stands, which files it has.
+//!
+//! <https://dev.mysql.com/doc/refman/en/show-binary-log-status.html>, <https://dev.mysql.com/doc/refman/en/show-binary-logs.html>,
+//! <https://mariadb.com/docs/server/reference/sql-statements/administrative-sql-statements/show/show-binlog-status>
+
+use super::connection::Connection;
+use super::options::ConnectOptions;
+use crate::error::{Error, ErrorKind, Result};
+use crate::position::{GtidSet, GtidState, MariadbGtidPosition, Position};
+use crate::protocol::TextRow;
+
+/// Whose server it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Flavor {
+    /// MySQL, and those that are made of it.
+    Mysql,
+    /// MariaDB.
+    Mariadb,
+}
+
+/// Which server it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identity {
+    /// Whose.
+    pub flavor: Flavor,
+    /// Major, minor, patch.
+    pub version: (u16, u16, u16),
+    /// `server_id`.
+    pub server_id: u32,
+    /// `server_uuid`, else MariaDB's `server_uid`, else the server id.
+    pub id: String,
+}
+
+/// A file of the server's log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BinlogFile {
+    /// Its name.
+    pub name: String,
+    /// Its bytes; the last file grows.
+    pub size: u64,
+}
+
+/// A server with a connection to ask it by.
+pub struct Server {
+    connection: Connection,
+    identity: Identity,
+}
+
+impl Server {
+    /// Connects, logs in, and asks which server it is.
+    pub fn open(options: ConnectOptions) -> Result<Self> {
+        let mut connection = Connection::open(options)?;
+        // Names of files and tables are any characters.
+        connection.query("SET NAMES utf8mb4")?;
+        let identity = identify(&mut connection)?;
+        Ok(Self { connection, identity })
+    }
+
+    /// Which server it is.
+    pub fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    /// The connection.
+    pub fn connection(&mut self) -> &mut Connection {
+        &mut self.connection
+    }
+
+    /// Where its log ends now.
+    pub fn position(&mut self) -> Result<Position> {
+        let row = self.log_status()?;
+        let gtid_set = match self.identity.flavor == Flavor::Mysql {
+            true => {
+                let set = cell(&row, 4).unwrap_or_default();
+                Some(GtidState::Mysql(set.parse::<GtidSet>()?))
+            }
+            false => {
+                let sql = "SELECT @@global.gtid_binlog_pos";
+                let position = self.connection.query_value(sql)?.unwrap_or_default();
+                Some(GtidState::Mariadb(position.parse::<MariadbGtidPosition>()?))
+            }
+        };
+        Ok(Position {
+            server: Some(self.identity.id.clone()),
+            file: cell(&row, 0).unwrap_or_default().to_owned(),
+            offset: number(&row, 1, "the offset of the log's end")?,
+            gtid_set,
+            ..Position::default()
+        })
+    }
+
+    /// `binlog_do_db` and `binlog_ignore_db`: lists of databases whose changes are all that it logs, or that it does not log.
+    pub fn database_filters(&mut self) -> Result<Vec<String>> {
+        let row = self.log_status()?;
+        let lists = [2, 3].into_iter().filter_map(|index| cell(&row, index));
+        Ok(lists.filter(|list| !list.is_empty()).map(str::to_owned).collect())
+    }
+
+    fn log_status(&mut self) -> Result<TextRow> {
+        let is_new = self.identity.flavor == Flavor::Mysql && self.identity.version >= (8, 2, 0);
+        let sql = if is_new { "SHOW BINARY LOG STATUS" } else { "SHOW MASTER STATUS" };
+        let rows = self.connection.query(sql).map_err(needs_privilege)?;
+        rows.into_iter().next().ok_or_else(no_log)
+    }
+
+    /// The files of its log, in order.
+    pub fn binlogs(&mut self) -> Result<Vec<BinlogFile>> {
+        let rows = self.connection.query("SHOW BINARY LOGS").map_err(|error| {
+            match error.server_code() {
+                Some(NO_BINARY_LOGGING) => no_log(),
+                _ => needs_privilege(error),
+            }
+        })?;
+        rows.iter()
+            .map(|row| {
+                let name = cell(row, 0).unwrap_or_default().to_owned();
+                Ok(BinlogFile { name, size: number(row, 1, "the size of a log file")? })
+            })
+            .collect()
+    }
+}
+
+fn identify(connection: &mut Connection) -> Result<Identity> {
+    // The greeting's version may be a proxy's.
+    let version = connection.query_value("SELECT VERSION()")?.unwrap_or_default();
+    let flavor = match version.contains("MariaDB") {
+        true => Flavor::Mariadb,
+        false => Flavor::Mysql,
+    };
+    let mut parts = version.split(|c: char| !c.is_ascii_digit()).map(|part| part.parse().ok());
+    let mut part = || parts.next().flatten().unwrap_or_default();
+    let version = (part(), part(), part());
+    let server_id = connection.query_value("SELECT @@global.server_id")?.unwrap_or_default();
+    let rows = connection
+        .query("SHOW GLOBAL VARIABLES WHERE Variable_name IN ('server_uuid', 'server_uid')")?;
+    let id = rows.first().and_then(|row| cell(row, 1)).filter(|id| !id.is_empty());
+    let id = id.unwrap_or(&server_id).to_owned();
+    let server_id = server_id
+        .parse()
+        .map_err(|_| Error::malformed("the server's server_id is no number of 32 bits"))?;
+    Ok(Identity { flavor, version, server_id, id })
+}
+
+fn cell(row: &TextRow, index: usize) -> Option<&str> {
+    row.get(index)?.as_deref()
+}
+
+fn number(row: &TextRow, index: usize, what: &str) -> Result<u64> {
+    let text = cell(row, index).unwrap_or_default();
+    text.parse().map_err(|_| Error::malformed(format!("{what} is no number")))
+}
+
+fn no_log() -> Error {
+    Error::new(ErrorKind::Server, "the server writes no binary log: start it with log_bin")
+}
+
+fn needs_privilege(error: Error) -> Error {
+    match error.server_code() {
+        Some(ACCESS_DENIED_FOR_OPERATION) => error.advise(
+            "GRANT REPLICATION CLIENT (MariaDB: BINLOG MONITOR) ON *.* TO the user lets it ask",
+        ),
+        _ => error,
+    }
+}
+
+const ACCESS_DENIED_FOR_OPERATION: u16 = 1227;
+const NO_BINARY_LOGGING: u16 = 1381;
