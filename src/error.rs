@@ -111,6 +111,10 @@ pub enum ErrorKind {
     Tls,
     /// The server refuses a statement or a command.
     Server,
+    /// The log no longer has what comes after a position.
+    PositionPurged,
+    /// The server is not the one that a position is of, or another reader has our id.
+    ServerIdentity,
     /// The connection could not be made, or is gone.
     ConnectionLost,
     /// A defect of this library.
@@ -169,6 +173,13 @@ impl Error {
         let mut error = Self::new(ErrorKind::Io, format!("{}: {source}", message.into()));
         error.0.source = Some(Box::new(source));
         error
+    }
+
+    /// The same of another kind.
+    #[must_use]
+    pub(crate) fn of_kind(mut self, kind: ErrorKind) -> Self {
+        self.0.kind = kind;
+        self
     }
 
     /// Names what is behind it.

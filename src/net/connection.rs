@@ -10,7 +10,7 @@ use crate::protocol::{
     Greeting, Login, LoginError, LoginOptions, ResultSet, ServerRefusal, Step, TextRow, TlsWish,
     command,
 };
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// A connection that is logged in. It leaves politely when it goes.
 pub struct Connection {
@@ -83,9 +83,34 @@ impl Connection {
         Ok(self.query(sql)?.into_iter().next().and_then(|row| row.into_iter().next()).flatten())
     }
 
-    fn send(&mut self, payload: &[u8]) -> Result<()> {
+    /// Sends a command that the server answers with OK.
+    pub(super) fn command(&mut self, payload: &[u8]) -> Result<()> {
+        self.send(payload)?;
+        match ServerRefusal::decode(self.packets.read()?) {
+            Some(refusal) => Err(Error::refused(refusal)),
+            None => Ok(()),
+        }
+    }
+
+    /// Sends a command.
+    pub(super) fn send(&mut self, payload: &[u8]) -> Result<()> {
         self.packets.start_command();
         self.packets.write(payload)
+    }
+
+    /// The payload of the next packet.
+    pub(super) fn read(&mut self) -> Result<&[u8]> {
+        self.packets.read()
+    }
+
+    /// Whether a part of the next packet is here already.
+    pub(super) fn has_bytes(&self) -> bool {
+        self.packets.has_bytes()
+    }
+
+    /// How long the server may be silent.
+    pub(super) fn set_silence(&mut self, silence: Option<Duration>) {
+        self.packets.transport.set_silence(silence);
     }
 }
 

@@ -10,8 +10,10 @@
 //! | `packets.rs` | packets, compressed or not |
 //! | `connection.rs`, `options.rs` | the login; queries |
 //! | `server.rs` | which server it is, and where its log stands |
+//! | `dump.rs` | the events of its log |
 
 mod connection;
+mod dump;
 mod options;
 mod packets;
 mod server;
@@ -20,6 +22,7 @@ mod tls;
 mod transport;
 
 pub use connection::Connection;
+pub use dump::{Dump, DumpOptions, DumpStart};
 pub use options::ConnectOptions;
 pub use server::{BinlogFile, Flavor, Identity, Server};
 pub use socket::{Endpoint, SocketHandle};

@@ -66,6 +66,11 @@ impl Server {
         &mut self.connection
     }
 
+    /// The connection, and which server it is.
+    pub(super) fn into_parts(self) -> (Connection, Identity) {
+        (self.connection, self.identity)
+    }
+
     /// Where its log ends now.
     pub fn position(&mut self) -> Result<Position> {
         let row = self.log_status()?;

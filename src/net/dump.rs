@@ -1,0 +1,193 @@
+//! A dump: the events of a server's log as it sends them to a replica.
+//!
+//! <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_replication.html>,
+//! <https://mariadb.com/docs/server/reference/clientserver-protocol/replication-protocol>
+
+use super::connection::Connection;
+use super::server::{Flavor, Identity, Server};
+use crate::error::{Error, ErrorKind, Result};
+use crate::position::{GtidSet, MariadbGtidPosition};
+use crate::protocol::{ServerRefusal, command, is_eof};
+use std::time::Duration;
+
+/// Where a dump begins.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DumpStart {
+    /// At an event of a file.
+    File {
+        /// The file's name.
+        file: String,
+        /// The event's offset, below 4 GiB.
+        offset: u64,
+    },
+    /// After all transactions of a set: MySQL.
+    Gtids(GtidSet),
+    /// After the last transaction of each domain: MariaDB.
+    MariadbGtids(MariadbGtidPosition),
+}
+
+/// How a dump is asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DumpOptions {
+    /// The id by which the server knows us; it must be nobody else's.
+    pub server_id: u32,
+    /// How long the server may be silent before it sends a heartbeat.
+    pub heartbeat: Duration,
+    /// Whether the dump ends where the log ends now, instead of waiting for more.
+    pub ends: bool,
+}
+
+/// A dump in progress.
+pub struct Dump {
+    connection: Connection,
+}
+
+impl Dump {
+    /// Asks for the dump. The connection is used up: the server reads nothing more from it.
+    pub fn start(server: Server, start: &DumpStart, options: &DumpOptions) -> Result<Self> {
+        let (mut connection, identity) = server.into_parts();
+        for statement in setup(&identity, start, options) {
+            connection.query(&statement)?;
+        }
+        connection.command(&command::register_replica(options.server_id, "binarrow", 0))?;
+        let mut flags = if options.ends { command::dump_flag::NON_BLOCK } else { 0 };
+        if identity.flavor == Flavor::Mariadb {
+            flags |= command::dump_flag::SEND_ANNOTATE_ROWS;
+        }
+        let id = options.server_id;
+        let request = match start {
+            DumpStart::File { file, offset } => {
+                let offset = u32::try_from(*offset).map_err(|_| {
+                    Error::config(format!(
+                        "{file}:{offset} cannot be asked for: the offset is beyond 4 GiB; start there by GTID, or at the next file"
+                    ))
+                })?;
+                command::binlog_dump(file, offset, flags, id)
+            }
+            DumpStart::Gtids(set) => {
+                let mut bytes = Vec::new();
+                set.encode(&mut bytes);
+                command::binlog_dump_gtid(&bytes, flags, id)
+            }
+            DumpStart::MariadbGtids(_) => command::binlog_dump("", 4, flags, id),
+        };
+        connection.send(&request)?;
+        connection.set_silence(Some(options.heartbeat * HEARTBEATS_MISSED));
+        Ok(Self { connection })
+    }
+
+    /// The bytes of the next event; `None` where the log ends, of a dump that does.
+    pub fn next_event(&mut self) -> Result<Option<&[u8]>> {
+        let payload = self.connection.read()?;
+        match payload.split_first() {
+            Some((0, event)) => Ok(Some(event)),
+            Some(_) if is_eof(payload) => Ok(None),
+            _ => match ServerRefusal::decode(payload) {
+                Some(refusal) => Err(explain(refusal)),
+                None => Err(Error::malformed("the server sent a packet that is no event")),
+            },
+        }
+    }
+
+    /// Whether a part of the next event is here already.
+    pub fn has_bytes(&self) -> bool {
+        self.connection.has_bytes()
+    }
+
+    /// The connection it comes by.
+    pub fn connection(&self) -> &Connection {
+        &self.connection
+    }
+}
+
+fn setup(identity: &Identity, start: &DumpStart, options: &DumpOptions) -> Vec<String> {
+    let nanos = options.heartbeat.as_nanos();
+    // Newer servers look at the names with `source`, others at those with `master`.
+    let mut statements = vec![
+        "SET @master_binlog_checksum = @@global.binlog_checksum, @source_binlog_checksum = @@global.binlog_checksum".into(),
+        format!("SET @master_heartbeat_period = {nanos}, @source_heartbeat_period = {nanos}"),
+        format!("SET SESSION net_write_timeout = {NET_WRITE_TIMEOUT}"),
+    ];
+    match identity.flavor {
+        Flavor::Mysql => {
+            let uuid = uuid(options.server_id);
+            statements.push(format!("SET @slave_uuid = '{uuid}', @replica_uuid = '{uuid}'"));
+        }
+        Flavor::Mariadb => {
+            // Without it GTIDs and annotations are replaced by dummies.
+            statements.push("SET @mariadb_slave_capability = 4".into());
+            if let DumpStart::MariadbGtids(position) = start {
+                statements.push(format!("SET @slave_connect_state = '{position}'"));
+                statements.push("SET @slave_gtid_strict_mode = 0".into());
+                statements.push("SET @slave_gtid_ignore_duplicates = 0".into());
+            }
+        }
+    }
+    statements
+}
+
+/// A UUID of our own for a server id: the server tells replicas apart by it.
+fn uuid(server_id: u32) -> String {
+    format!(
+        "b1a44044-{:04x}-4{:03x}-8000-{server_id:012x}",
+        std::process::id() & 0xffff,
+        server_id & 0xfff
+    )
+}
+
+/// What the server says at the end of a dump, with what to do.
+fn explain(refusal: ServerRefusal) -> Error {
+    let text = refusal.message.to_ascii_lowercase();
+    let has = |part: &str| text.contains(part);
+    let is_id_clash = refusal.code == ID_CLASH_MARIADB
+        || has("same server_uuid/server_id")
+        || has("same server id")
+        || has("same server_id");
+    let (kind, advice) = if is_id_clash {
+        (
+            ErrorKind::ServerIdentity,
+            "another reader or replica uses our server id, and the server cut the older one off: give each its own with server_id=",
+        )
+    } else if has("purged")
+        || has("could not find first log file name")
+        || has("not in the master's binlog")
+    {
+        (
+            ErrorKind::PositionPurged,
+            "the server no longer has the log from here on, so changes are lost: start anew from a snapshot, and keep the log for \
+             longer (binlog_expire_logs_seconds)",
+        )
+    } else if has("more gtids than") || has("diverged") || has("has gtids with higher") {
+        (
+            ErrorKind::ServerIdentity,
+            "this server lacks transactions that were read elsewhere: it is behind, or its history is another",
+        )
+    } else if has("impossible position")
+        || has("> file size")
+        || has("bogus data")
+        || has("position < 4")
+    {
+        (
+            ErrorKind::Config,
+            "the position is no event's: it is of another server, or the log was reset since",
+        )
+    } else if has("checksum") {
+        (
+            ErrorKind::Server,
+            "the server's binlog_checksum was changed while connecting: connect again",
+        )
+    } else {
+        (ErrorKind::Server, "")
+    };
+    let error = Error::refused(refusal).of_kind(kind);
+    if advice.is_empty() { error } else { error.advise(advice) }
+}
+
+/// Heartbeats that may fail to come before the connection counts as dead.
+const HEARTBEATS_MISSED: u32 = 3;
+
+/// Seconds that the server waits for a reader that is busy.
+const NET_WRITE_TIMEOUT: u32 = 600;
+
+/// MariaDB's number for two replicas with one id.
+const ID_CLASH_MARIADB: u16 = 4052;
