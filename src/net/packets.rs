@@ -150,7 +150,8 @@ impl Packets {
         if header.len > self.largest {
             return Err(too_large(header.len, self.largest));
         }
-        if header.sequence_id != self.sequence_id {
+        // Within frames servers count packets now by themselves, now on from the frames' ids.
+        if self.frames.is_none() && header.sequence_id != self.sequence_id {
             return Err(Error::malformed(format!(
                 "the server's packets are out of order: {} came where {} was due",
                 header.sequence_id, self.sequence_id
