@@ -182,6 +182,14 @@ impl Error {
         self
     }
 
+    /// A read failed: the error of ours that is behind it, or the system's.
+    pub(crate) fn of_read(offset: u64, error: std::io::Error) -> Self {
+        match error.downcast::<Self>() {
+            Ok(own) => own,
+            Err(error) => Self::io(format!("cannot read at offset {offset}"), error),
+        }
+    }
+
     /// Names what is behind it.
     #[must_use]
     pub(crate) fn with_source(

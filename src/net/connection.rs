@@ -104,8 +104,8 @@ impl Connection {
     }
 
     /// Whether a part of the next packet is here already.
-    pub(super) fn has_bytes(&self) -> bool {
-        self.packets.has_bytes()
+    pub(super) fn is_ready(&mut self) -> bool {
+        self.packets.is_ready()
     }
 
     /// How long the server may be silent.

@@ -89,9 +89,9 @@ impl Dump {
         }
     }
 
-    /// Whether a part of the next event is here already.
-    pub fn has_bytes(&self) -> bool {
-        self.connection.has_bytes()
+    /// Whether the next event, or a part of it, is here already.
+    pub fn is_ready(&mut self) -> bool {
+        self.connection.is_ready()
     }
 
     /// The connection it comes by.

@@ -112,8 +112,8 @@ impl Packets {
     }
 
     /// Whether a whole packet, or a part of one, is here already.
-    pub(super) fn has_bytes(&self) -> bool {
-        self.raw.have() > 0 || self.plain.have() > 0
+    pub(super) fn is_ready(&mut self) -> bool {
+        self.raw.have() > 0 || self.plain.have() > 0 || self.transport.is_ready()
     }
 
     /// The payload of the next packet.

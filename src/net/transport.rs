@@ -42,6 +42,19 @@ impl Transport {
         }
     }
 
+    /// Whether bytes can be read without waiting.
+    pub(super) fn is_ready(&mut self) -> bool {
+        match self {
+            Self::Plain(socket) => socket.has_bytes(),
+            Self::Tls(stream) => {
+                let plain = stream.conn.process_new_packets();
+                plain.is_ok_and(|state| state.plaintext_bytes_to_read() > 0)
+                    || stream.sock.has_bytes()
+            }
+            Self::Gone => false,
+        }
+    }
+
     /// `TLSv1.3` and the like; `None` without TLS.
     pub(super) fn tls_version(&self) -> Option<&'static str> {
         match self {

@@ -6,8 +6,12 @@ use super::options::ReadOptions;
 use super::segment_decoder::{Output, SegmentDecoder};
 use super::stats::Stats;
 use crate::error::{Error, ErrorKind, Result};
+use crate::net::Server;
 use crate::position::Position;
-use crate::source::{Cutter, InputFile, MAX_SPARE_BYTES, Segment, Start};
+use crate::source::{
+    Cutter, InputFile, LiveControl, LiveFeed, LiveOptions, LiveStart, MAX_SPARE_BYTES, Segment,
+    Start,
+};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -36,6 +40,7 @@ pub struct Reader {
     current: Option<Receiver<Message>>,
     threads: Vec<JoinHandle<()>>,
     stopping: Arc<AtomicBool>,
+    live: Option<Arc<LiveControl>>,
     position: Option<Arc<Position>>,
     stats: Stats,
     warnings: Vec<String>,
@@ -58,15 +63,40 @@ struct Job {
 impl Reader {
     /// Starts to read `files`, in log order.
     pub fn try_new(files: Vec<InputFile>, options: ReadOptions) -> Result<Self> {
-        let threads = match options.threads {
-            0 => std::thread::available_parallelism().map_or(1, usize::from),
-            threads => threads.min(MAX_THREADS),
-        };
-        let mut cutter = Cutter::try_new(files, options.cut.clone())?;
+        let cutter = Cutter::try_new(files, options.cut.clone())?;
         // Where nothing has come since, it stays there.
         let position = match &options.cut.start {
             Start::Position(start) => Some(Arc::new(Position::clone(start))),
             _ => None,
+        };
+        Self::start(cutter, position, options, None)
+    }
+
+    /// Starts to read a server's log, as its dump brings it.
+    pub fn live(
+        server: Server,
+        start: LiveStart,
+        live: LiveOptions,
+        control: Arc<LiveControl>,
+        mut options: ReadOptions,
+    ) -> Result<Self> {
+        if let LiveStart::Gtids(done) = &start {
+            options.cut.start = Start::Gtids(done.clone());
+        }
+        let (feed, position) = LiveFeed::start(server, start, live, Arc::clone(&control))?;
+        let cutter = Cutter::live(Box::new(feed), position.clone(), options.cut.clone())?;
+        Self::start(cutter, Some(Arc::new(position)), options, Some(control))
+    }
+
+    fn start(
+        mut cutter: Cutter,
+        position: Option<Arc<Position>>,
+        options: ReadOptions,
+        live: Option<Arc<LiveControl>>,
+    ) -> Result<Self> {
+        let threads = match options.threads {
+            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            threads => threads.min(MAX_THREADS),
         };
         let total_bytes = cutter.total_bytes();
         let stopping = Arc::new(AtomicBool::new(false));
@@ -114,6 +144,7 @@ impl Reader {
             current: None,
             threads: handles,
             stopping,
+            live,
             position,
             stats: Stats::default(),
             warnings: Vec::new(),
@@ -217,6 +248,9 @@ impl Reader {
             return;
         }
         self.stopping.store(true, Ordering::Relaxed);
+        if let Some(live) = &self.live {
+            live.stop();
+        }
         let deadline = Instant::now() + MAX_STOP;
         while self.threads.iter().any(|thread| !thread.is_finished()) && Instant::now() < deadline {
             // Threads that wait for room in a channel wake when its other end is gone: a queue keeps what is in it for as

@@ -13,6 +13,19 @@ pub trait Input: Send {
 
     /// The size now, where it is known without reading.
     fn size(&mut self) -> io::Result<Option<u64>>;
+
+    /// Where to go on after a read at `offset` that gave nothing, for what lies between was passed over; `None` at the end.
+    fn after_hole(&mut self, _offset: u64) -> io::Result<Option<u64>> {
+        Ok(None)
+    }
+
+    /// Whether a read at `offset` would not wait.
+    fn is_ready(&mut self, _offset: u64) -> bool {
+        true
+    }
+
+    /// What is before `offset` will not be read again.
+    fn forget(&mut self, _offset: u64) {}
 }
 
 /// A file of the system, read with positioned reads.
@@ -47,6 +60,18 @@ impl Input for StoppableInput {
 
     fn size(&mut self) -> io::Result<Option<u64>> {
         self.input.size()
+    }
+
+    fn after_hole(&mut self, offset: u64) -> io::Result<Option<u64>> {
+        self.input.after_hole(offset)
+    }
+
+    fn is_ready(&mut self, offset: u64) -> bool {
+        self.input.is_ready(offset)
+    }
+
+    fn forget(&mut self, offset: u64) {
+        self.input.forget(offset);
     }
 }
 

@@ -115,9 +115,7 @@ impl HeaderWalk<'_> {
                 Ok(0) => break,
                 Ok(count) => self.filled += count,
                 Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-                Err(error) => {
-                    return Err(Error::io(format!("cannot read at offset {offset}"), error));
-                }
+                Err(error) => return Err(Error::of_read(offset, error)),
             }
         }
         Ok(())

@@ -10,8 +10,10 @@
 
 mod classify;
 mod cutter;
+mod feed;
 mod file_list;
 mod input;
+mod live;
 mod lookahead;
 mod magic;
 mod payload;
@@ -25,8 +27,10 @@ pub(crate) use classify::{
 };
 pub(crate) use cutter::was_cut;
 pub use cutter::{Cutter, CutterOptions, Start, Stop};
+pub use feed::FileFeed;
 pub use file_list::{InputFile, InputSource, expand, sort_by_number};
 pub use input::{BytesInput, FileInput, ForwardInput, Input, SpooledInput};
+pub use live::{Connector, LiveControl, LiveFeed, LiveOptions, LiveStart};
 pub(crate) use magic::check_magic;
 pub(crate) use payload::{Payload, PayloadEvents};
 pub use segment::{CarriedMap, FileContext, LargeTransaction, Segment, Span};

@@ -75,6 +75,29 @@ impl Window {
         &mut *self.input
     }
 
+    /// Whether more bytes are here, or can be had without waiting.
+    pub(crate) fn is_ready(&mut self) -> bool {
+        self.next < self.filled || self.input.is_ready(self.start + self.filled as u64)
+    }
+
+    /// What is before the first byte kept will not be read again.
+    pub(crate) fn release(&mut self) {
+        self.input.forget(self.start);
+    }
+
+    /// Whether the input goes on behind a hole, at which the next event is then.
+    pub(crate) fn pass_hole(&mut self) -> Result<bool> {
+        let offset = self.offset();
+        match self.input.after_hole(offset) {
+            Ok(Some(to)) => {
+                self.jump(to);
+                Ok(true)
+            }
+            Ok(None) => Ok(false),
+            Err(error) => Err(Error::of_read(offset, error).in_file(&self.name)),
+        }
+    }
+
     /// Gives the input back.
     pub(crate) fn into_input(self) -> Box<dyn Input> {
         self.input
@@ -178,10 +201,7 @@ impl Window {
             let count = match self.input.read_at(offset, buffer) {
                 Ok(count) => count,
                 Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
-                Err(error) => {
-                    return Err(Error::io(format!("cannot read at offset {offset}"), error)
-                        .in_file(&self.name));
-                }
+                Err(error) => return Err(Error::of_read(offset, error).in_file(&self.name)),
             };
             if count == 0 {
                 break;

@@ -14,6 +14,7 @@ use crate::source::payload::{self, Payload};
 use crate::source::segment::{FileContext, Segment};
 use crate::source::window::RawEvent;
 use std::sync::Arc;
+use std::time::Instant;
 
 impl Cutter {
     /// Looks at the next event; gives a segment where one is full.
@@ -27,6 +28,9 @@ impl Cutter {
         let Some(open) = &mut self.open else { return Ok(None) };
         let (header, at, len) = match open.window.peek()? {
             RawEvent::Whole { header, at, len } => (header, at, len),
+            RawEvent::End if open.window.pass_hole()? => {
+                return Ok(self.after_hole());
+            }
             RawEvent::End => return self.end_file(false),
             RawEvent::Cut => return self.end_file(true),
         };
@@ -41,7 +45,7 @@ impl Cutter {
         }
         let kept = self.open.as_ref().map_or(0, |open| open.window.kept());
         let group_ended = self.tracker.group().is_none() && !self.spans.is_empty();
-        if kept < self.options.segment_bytes && !(self.options.cut_at_commit && group_ended) {
+        if kept < self.options.segment_bytes && !(group_ended && self.is_due()) {
             return Ok(None);
         }
         match self.tracker.group().map(|group| group.transaction.start) {
@@ -52,6 +56,28 @@ impl Cutter {
                 Ok(None)
             }
         }
+    }
+
+    /// The position moves on over what the server passed over.
+    fn after_hole(&mut self) -> Option<Segment> {
+        let offset = self.open.as_ref()?.window.offset();
+        if self.tracker.group().is_none() {
+            self.position.offset = offset;
+        }
+        self.flush(offset)
+    }
+
+    /// Whether the whole transactions at hand go out although their segment is not full.
+    fn is_due(&mut self) -> bool {
+        if self.options.cut_at_commit {
+            return true;
+        }
+        if self.options.max_latency.is_none() {
+            return false;
+        }
+        let since = *self.waiting_since.get_or_insert_with(Instant::now);
+        self.options.max_latency.is_some_and(|limit| since.elapsed() >= limit)
+            || self.open.as_mut().is_some_and(|open| !open.window.is_ready())
     }
 
     pub(super) fn pass(&mut self, header: &EventHeader, at: usize, len: usize) -> Result<()> {
@@ -114,11 +140,21 @@ impl Cutter {
             }
             Classified::Stop => open.closed = true,
             Classified::PreviousGtids => {
-                let set = PreviousGtids::decode(body)?.gtid_set;
+                let mut set = PreviousGtids::decode(body)?.gtid_set;
+                if let Some(GtidState::Mysql(done)) = self.done_elsewhere() {
+                    set.union(done);
+                }
                 self.position.gtid_set = Some(GtidState::Mysql(set));
             }
             Classified::MariadbGtidList => {
-                let position = MariadbGtidList::decode(body)?.position();
+                let mut position = MariadbGtidList::decode(body)?.position();
+                if let Some(GtidState::Mariadb(done)) = self.done_elsewhere() {
+                    done.iter()
+                        .filter(|gtid| !position.contains(*gtid))
+                        .collect::<Vec<_>>()
+                        .into_iter()
+                        .for_each(|gtid| position.update(gtid));
+                }
                 self.position.gtid_set = Some(GtidState::Mariadb(position));
             }
         }

@@ -20,6 +20,11 @@ pub(super) enum Successor {
 
 impl Cutter {
     pub(super) fn open_next(&mut self) -> Result<bool> {
+        if self.current == self.files.len()
+            && let Some(feed) = &mut self.feed
+        {
+            self.files.extend(feed.next_file()?);
+        }
         let Some(file) = self.files.get_mut(self.current) else { return Ok(false) };
         let (name, label) = (Arc::clone(&file.name), Arc::clone(&file.label));
         if let Some(expected) = self.expected_next.take()
@@ -73,7 +78,7 @@ impl Cutter {
         let offset = open.window.offset();
         let in_use = open.context.format.in_use;
         let closed = open.closed;
-        let is_last = self.current + 1 == self.files.len();
+        let is_last = self.current + 1 == self.files.len() && self.feed.is_none();
         let unfinished = self.tracker.take();
         if (cut || unfinished.is_some()) && !in_use {
             // What is whole comes out first.
@@ -94,10 +99,8 @@ impl Cutter {
             ));
         }
         let segment = self.flush_all();
-        if let Some(open) = self.open.take()
-            && let Some(file) = self.files.get_mut(self.current)
-        {
-            file.put_back(open.window.into_input());
+        if let Some(open) = self.open.take() {
+            self.put_back(self.current, open.window);
         }
         if is_last {
             self.finished = true;

@@ -117,6 +117,14 @@ impl Cutter {
             }
     }
 
+    /// What a live read began after: the server passes it over, whether or not it is in its own log.
+    pub(super) fn done_elsewhere(&self) -> Option<&GtidState> {
+        match &self.options.start {
+            Start::Gtids(done) if self.feed.is_some() => Some(done),
+            _ => None,
+        }
+    }
+
     pub(super) fn executed(&mut self, group: &Group) -> Result<()> {
         match (&mut self.position.gtid_set, &group.gtid) {
             (Some(GtidState::Mysql(set)), Some(GroupGtid::Mysql(gtid))) => {

@@ -13,6 +13,7 @@ pub(crate) use files::was_cut;
 pub use options::{CutterOptions, Start, Stop};
 
 use super::classify::SkipEvents;
+use super::feed::FileFeed;
 use super::file_list::InputFile;
 use super::input::{Input, StoppableInput};
 use super::range_cutter::RangeCutter;
@@ -27,6 +28,7 @@ use groups::MAX_FILE_NUMBER;
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Instant;
 
 /// Cuts files into segments, in log order.
 pub struct Cutter {
@@ -35,6 +37,10 @@ pub struct Cutter {
     skip: Box<SkipEvents>,
     /// Index of the file at hand, or of the next one to open.
     current: usize,
+    /// Gives files that are not in the list yet.
+    feed: Option<Box<dyn FileFeed>>,
+    /// When the first whole transaction of the segment at hand came.
+    waiting_since: Option<Instant>,
     open: Option<OpenFile>,
     tracker: GroupTracker,
     /// Spans of the segment at hand; their `bytes` count from the file's start.
@@ -135,6 +141,8 @@ impl Cutter {
             options,
             skip,
             current,
+            feed: None,
+            waiting_since: None,
             open: None,
             tracker: GroupTracker::default(),
             spans: Vec::new(),
@@ -150,6 +158,27 @@ impl Cutter {
             stopping: Arc::default(),
             counts: Counts::default(),
         })
+    }
+
+    /// A cutter for files as they come, from `position` on, the first of which it names.
+    pub fn live(
+        feed: Box<dyn FileFeed>,
+        position: Position,
+        options: CutterOptions,
+    ) -> Result<Self> {
+        let is_gtids = matches!(options.start, Start::Gtids(_));
+        let mut cutter = Self::try_new(
+            Vec::new(),
+            CutterOptions { start: Start::Earliest, stop: Stop::End, ..options.clone() },
+        )?;
+        cutter.segment_start = Arc::new(position.clone());
+        cutter.position = position.clone();
+        cutter.options = options;
+        if !is_gtids {
+            cutter.options.start = Start::Position(Box::new(position));
+        }
+        cutter.feed = Some(feed);
+        Ok(cutter)
     }
 
     /// The sum of the files' sizes, where all are known.
@@ -185,6 +214,15 @@ impl Cutter {
         let file = self.files.get_mut(index).ok_or_else(files::no_file)?;
         let input = file.open()?;
         Ok(Box::new(StoppableInput { input, stopping: Arc::clone(&self.stopping) }))
+    }
+
+    /// Gives an input back that may be needed again; a feed opens its own anew.
+    fn put_back(&mut self, index: usize, window: Window) {
+        if self.feed.is_none()
+            && let Some(file) = self.files.get_mut(index)
+        {
+            file.put_back(window.into_input());
+        }
     }
 
     /// Takes the bytes of a decoded segment back, to be used again.
@@ -252,6 +290,8 @@ impl Cutter {
         let from = open.window.start();
         let upto = offset.clamp(from, open.window.offset());
         let bytes = open.window.take_until((upto - from) as usize);
+        open.window.release();
+        self.waiting_since = None;
         self.counts.input_bytes += upto.saturating_sub(self.counts.input_from.min(upto));
         self.counts.input_from = upto;
         let mut spans = std::mem::take(&mut self.spans);

@@ -1,6 +1,7 @@
 //! Where to begin and end, and how to cut.
 
 use crate::position::{GtidState, Position};
+use std::time::Duration;
 
 /// Where to begin.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,6 +46,8 @@ pub struct CutterOptions {
     pub allow_gaps: bool,
     /// Whether CRC32s are checked.
     pub verify_checksum: bool,
+    /// How long whole transactions may wait for their segment to fill, while more come: for logs that are read live.
+    pub max_latency: Option<Duration>,
     /// Event codes that may be passed over although they cannot be decoded.
     pub skip_events: Vec<u8>,
 }
@@ -59,6 +62,7 @@ impl Default for CutterOptions {
             emit_uncommitted: false,
             allow_gaps: false,
             verify_checksum: true,
+            max_latency: None,
             skip_events: Vec::new(),
         }
     }

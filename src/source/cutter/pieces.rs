@@ -79,26 +79,8 @@ impl Cutter {
         transaction: Transaction,
         prepared: &PreparedRange,
     ) -> Result<()> {
-        let index = file_index(&self.files, &prepared.file)?;
-        let is_current = self.open.is_some() && index == self.current;
-        let mut own = match is_current {
-            true => None,
-            false => {
-                let chunk = self.chunk();
-                let input = self.open_input(index)?;
-                let file = self.files.get(index).ok_or_else(no_file)?;
-                let mut window = Window::new(input, Arc::clone(&file.label), 0, chunk);
-                window.magic()?;
-                let format = read_format(&mut window)?;
-                let context = Arc::new(FileContext {
-                    name: Arc::clone(&file.name),
-                    label: Arc::clone(&file.label),
-                    format,
-                });
-                Some(OpenFile { window, context, closed: false })
-            }
-        };
-        let open = own.as_mut().or(self.open.as_mut()).ok_or_else(no_file)?;
+        let mut own = self.other_file(prepared)?;
+        let open = own.as_mut().map(|(_, open)| open).or(self.open.as_mut()).ok_or_else(no_file)?;
         let context = Arc::clone(&open.context);
         let found = look_ahead(
             open.window.input(),
@@ -119,8 +101,32 @@ impl Cutter {
         let parts = group.kept(found.end).collect();
         self.note_time(transaction.commit_timestamp);
         let resume_at = self.position.offset;
-        let own = own.map(|open| (index, open));
         self.start_range(transaction, parts, resume_at, (true, own))
+    }
+
+    /// The file of a prepared transaction, where it is not the one at hand.
+    fn other_file(&mut self, prepared: &PreparedRange) -> Result<Option<(usize, OpenFile)>> {
+        let (index, name, label, input) = match &mut self.feed {
+            Some(feed) => {
+                let name: Arc<str> = prepared.file.as_str().into();
+                let input = feed.reopen(&prepared.file, prepared.start)?;
+                (self.current, Arc::clone(&name), name, input)
+            }
+            None => {
+                let index = file_index(&self.files, &prepared.file)?;
+                if self.open.is_some() && index == self.current {
+                    return Ok(None);
+                }
+                let input = self.open_input(index)?;
+                let file = self.files.get(index).ok_or_else(no_file)?;
+                (index, Arc::clone(&file.name), Arc::clone(&file.label), input)
+            }
+        };
+        let mut window = Window::new(input, Arc::clone(&label), 0, self.chunk());
+        window.magic()?;
+        let format = read_format(&mut window)?;
+        let context = Arc::new(FileContext { name, label, format });
+        Ok(Some((index, OpenFile { window, context, closed: false })))
     }
 
     /// `own`: the file of the range where it is not the one at hand.
@@ -175,13 +181,10 @@ impl Cutter {
             match resume_at {
                 Some(offset) => {
                     window.jump(offset);
+                    window.release();
                     self.open = Some(OpenFile { window, context, closed: false });
                 }
-                None => {
-                    if let Some(file) = self.files.get_mut(file) {
-                        file.put_back(window.into_input());
-                    }
-                }
+                None => self.put_back(file, window),
             }
         }
         Ok(None)
