@@ -1,6 +1,6 @@
 """The extension module: Rust behind every name here. Import from ``binarrow``, not from this module."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from os import PathLike
 from types import TracebackType
@@ -78,6 +78,12 @@ class TlsError(BinarrowError):
 
 class ServerError(BinarrowError):
     """The server refuses a statement; ``code`` is its number for it, ``sqlstate`` the standard's."""
+
+class PositionPurgedError(BinarrowError):
+    """The server no longer has the log from the position on: changes are lost."""
+
+class ServerIdentityError(BinarrowError):
+    """The server is not the one that the position is of, or another reader has our server id."""
 
 class ConnectionLostError(BinarrowError, ConnectionError):
     """The connection could not be made, or is gone: trying again may help."""
@@ -499,21 +505,53 @@ class NativeServer:
     def close(self) -> None:
         """Ends the connection."""
 
-def open_server(
-    endpoints: Sequence[tuple[str | None, int, _Path | None]],
-    user: str,
-    password: bytes,
-    *,
-    tls: str | None = None,
-    tls_ca: _Path | None = None,
-    tls_cert: _Path | None = None,
-    tls_key: _Path | None = None,
-    tls_server_name: str | None = None,
-    compression: str | None = None,
-    allow_public_key_retrieval: bool = False,
-    server_public_key: _Path | None = None,
-    allow_clear_password: bool = False,
-    connect_timeout: float = 10.0,
-    read_timeout: float = 60.0,
-) -> NativeServer:
-    """Connects to the first of ``endpoints`` that answers; see :func:`binarrow.connect`."""
+@final
+class ConnectionSpec:
+    """Where servers are and who asks; :class:`binarrow.Server` has one."""
+
+    def __new__(
+        cls,
+        endpoints: Sequence[tuple[str | None, int, _Path | None]],
+        user: str,
+        secret: Callable[[], bytes],
+        *,
+        tls: str | None = None,
+        tls_ca: _Path | None = None,
+        tls_cert: _Path | None = None,
+        tls_key: _Path | None = None,
+        tls_server_name: str | None = None,
+        compression: str | None = None,
+        allow_public_key_retrieval: bool = False,
+        server_public_key: _Path | None = None,
+        allow_clear_password: bool = False,
+        connect_timeout: float = 10.0,
+        read_timeout: float = 60.0,
+    ) -> ConnectionSpec: ...
+    def open(self) -> NativeServer:
+        """Connects to the first server that answers."""
+    def stream(
+        self,
+        start: Position | str | datetime,
+        *,
+        stop: Position | str | datetime | None = None,
+        server_id: int | None = None,
+        heartbeat: float = 10.0,
+        reconnect: float | None = None,
+        max_latency: float = 0.5,
+        tables: str | Sequence[str] | None = None,
+        exclude_tables: str | Sequence[str] | None = None,
+        split_key_updates: bool = True,
+        envelope: Sequence[str] | None = None,
+        envelope_prefix: str = "_",
+        types: Literal["native", "spark"] | TypeOptions | None = None,
+        column_names: Literal["log", "positional"] = "log",
+        schemas: Schemas | None = None,
+        batch_rows: int | None = None,
+        batch_bytes: int | None = None,
+        batch_end: Literal["transaction"] | None = None,
+        threads: int | None = None,
+        uncommitted: Literal["skip", "emit"] = "skip",
+        skip_events: Sequence[int] | None = None,
+        verify_checksum: bool = True,
+    ) -> BinlogReader:
+        """A reader of the first server's log; see :meth:`binarrow.Server.stream`."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from datetime import datetime
 from types import TracebackType
-from typing import Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
-from binarrow._native import ConfigError, NativeServer, Position, open_server
+from binarrow._native import BinlogReader, ConfigError, ConnectionSpec, NativeServer, Position
 from binarrow.connect import Password, Target, target
 from binarrow.preflight import Check, checks
 
@@ -151,13 +152,13 @@ class Server:
     """A connection to a server, made by :func:`connect`. Use it in ``with``, or close it."""
 
     def __init__(self, target: Target) -> None:
-        self._target = target
-        self._native: NativeServer = open_server(
+        self._spec = ConnectionSpec(
             [(one.host, one.port, one.socket) for one in target.endpoints],
             target.user,
-            target.secret(),
+            target.secret,
             **target.keywords,  # type: ignore[arg-type]
         )
+        self._native: NativeServer = self._spec.open()
 
     @property
     def flavor(self) -> str:
@@ -196,6 +197,49 @@ class Server:
     def binlogs(self) -> list[Binlog]:
         """The files of the log, the oldest first. Needs REPLICATION CLIENT."""
         return [Binlog(*one) for one in self._native.binlogs()]
+
+    def stream(
+        self,
+        start: Position | str | datetime = "latest",
+        *,
+        stop: Position | str | datetime | None = None,
+        server_id: int | None = None,
+        heartbeat: float = 10.0,
+        reconnect: float | None = 3600.0,
+        max_latency: float = 0.5,
+        **keywords: Any,
+    ) -> BinlogReader:
+        """Changes as they are committed, on a connection of its own.
+
+        Args:
+            start: ``"latest"`` (from now on), ``"earliest"`` (all that the server still has), a
+                position of an earlier read, ``"file:offset"``, a GTID set of what was read already,
+                or a datetime: from the first transaction committed then.
+            stop: Where to end: ``"end"`` (where the log ends now), a position, a GTID set or a
+                datetime. By default never.
+            server_id: The id by which the server knows this reader; by default a random one. Two
+                readers or replicas with one id cut each other off.
+            heartbeat: Seconds of silence after which the server says that it lives. After three
+                times as long without, the connection counts as lost.
+            reconnect: For how many seconds a lost connection is tried to be made anew; None for
+                not at all.
+            max_latency: Seconds that rows wait at most for their batch to fill while more come.
+                Where nothing more comes, they do not wait.
+            keywords: As for :func:`read_binlog`: ``tables``, ``types``, ``schemas``, ...
+
+        Raises:
+            PositionPurgedError: The server no longer has the log from ``start`` on.
+            ServerIdentityError: ``start`` is of another server, or the log was reset.
+        """
+        return self._spec.stream(
+            start,
+            stop=stop,
+            server_id=server_id,
+            heartbeat=heartbeat,
+            reconnect=reconnect,
+            max_latency=max_latency,
+            **keywords,
+        )
 
     def describe(self, table: str) -> TableDescription:
         """The columns and keys of ``database.table``. Needs SELECT or another privilege on it.

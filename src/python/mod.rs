@@ -31,7 +31,7 @@ mod _native {
     #[pymodule_export]
     use super::reader::{PyBinlogReader, expand_source, infer_schema, read_binlog};
     #[pymodule_export]
-    use super::server::{PyServer, open_server};
+    use super::server::{PyConnectionSpec, PyServer};
     #[pymodule_export]
     use super::split::{PySplit, link_splits, read_split, scan_splits};
     #[pymodule_export]

@@ -11,8 +11,9 @@ use super::type_options::TypesKeyword;
 use crate::change::TableFilter;
 use crate::columnar::OnSchemaChange;
 use crate::error::{Error, ErrorKind};
+use crate::net::Server;
 use crate::reader::{Poll, ReadOptions, Reader, Stats};
-use crate::source::{InputFile, Start, Stop};
+use crate::source::{InputFile, LiveControl, LiveOptions, LiveStart, Start, Stop};
 use arrow_pyarrow::{FromPyArrow, ToPyArrow};
 use arrow_schema::Schema;
 use pyo3::prelude::*;
@@ -114,9 +115,40 @@ pub(super) struct PyBinlogReader(Mutex<State>);
 
 enum State {
     /// Nothing was read yet: `table()` may still narrow what is.
-    Ready(Vec<InputFile>, Box<ReadOptions>),
+    Ready(Source, Box<ReadOptions>),
     Running(Box<Running>),
     Closed(Option<Box<Summary>>),
+}
+
+/// What is read.
+pub(super) enum Source {
+    Files(Vec<InputFile>),
+    /// A server that is connected, whose dump has not begun.
+    Live(Box<LiveSource>),
+}
+
+/// How a server's log is read.
+pub(super) struct LiveSource {
+    pub(super) server: Server,
+    pub(super) start: LiveStart,
+    pub(super) options: LiveOptions,
+    pub(super) control: Arc<LiveControl>,
+}
+
+impl Source {
+    fn take(&mut self) -> Self {
+        std::mem::replace(self, Self::Files(Vec::new()))
+    }
+
+    fn open(self, options: ReadOptions) -> Result<Reader, Error> {
+        match self {
+            Self::Files(files) => Reader::try_new(files, options),
+            Self::Live(live) => {
+                let LiveSource { server, start, options: live, control } = *live;
+                Reader::live(server, start, live, control, options)
+            }
+        }
+    }
 }
 
 /// A reader at work, and what its caller has been told.
@@ -145,22 +177,31 @@ pub(super) struct Summary {
 }
 
 impl Running {
-    pub(super) fn start(files: Vec<InputFile>, options: ReadOptions) -> Result<Self, Error> {
+    pub(super) fn start(
+        py: Python<'_>,
+        source: Source,
+        options: ReadOptions,
+    ) -> Result<Self, Error> {
         let tables = options.decode.tables.clone();
-        Self::start_unchecked(files, options, tables)
+        Self::start_unchecked(py, source, options, tables)
     }
 
     /// A reader that does not warn where its one table has no change in the input.
-    pub(super) fn start_table(files: Vec<InputFile>, options: ReadOptions) -> Result<Self, Error> {
-        Self::start_unchecked(files, options, TableFilter::default())
+    pub(super) fn start_table(
+        py: Python<'_>,
+        source: Source,
+        options: ReadOptions,
+    ) -> Result<Self, Error> {
+        Self::start_unchecked(py, source, options, TableFilter::default())
     }
 
     fn start_unchecked(
-        files: Vec<InputFile>,
+        py: Python<'_>,
+        source: Source,
         options: ReadOptions,
         tables: TableFilter,
     ) -> Result<Self, Error> {
-        let reader = Reader::try_new(files, options)?;
+        let reader = py.detach(|| source.open(options))?;
         Ok(Self { reader, tables, started: Instant::now(), warned: HashSet::new(), kept: None })
     }
 
@@ -297,7 +338,11 @@ impl Summary {
 
 impl PyBinlogReader {
     pub(super) fn new(files: Vec<InputFile>, options: ReadOptions) -> Self {
-        Self(Mutex::new(State::Ready(files, Box::new(options))))
+        Self(Mutex::new(State::Ready(Source::Files(files), Box::new(options))))
+    }
+
+    pub(super) fn live(source: LiveSource, options: ReadOptions) -> Self {
+        Self(Mutex::new(State::Ready(Source::Live(Box::new(source)), Box::new(options))))
     }
 
     /// This reader's options for another input.
@@ -372,16 +417,16 @@ impl PyBinlogReader {
         };
         let schema = schema.map(Schema::from_pyarrow_bound).transpose()?.map(Arc::new);
         let mut state = self.state(py);
-        let State::Ready(files, options) = &mut *state else {
+        let State::Ready(source, options) = &mut *state else {
             return Err(
                 Error::config("table() must be called before the first batch is read").into()
             );
         };
-        let files = std::mem::take(files);
+        let source = source.take();
         let mut options = (**options).clone();
         options.decode.tables = TableFilter::exactly(database, table);
         *state = State::Closed(None);
-        PyTableReader::start(files, options, name, schema, on_change)
+        PyTableReader::start(py, source, options, name, schema, on_change)
     }
 
     fn close(&self, py: Python<'_>) -> PyResult<()> {
@@ -406,8 +451,8 @@ impl PyBinlogReader {
             // Taken anew each time, so that stats() and close() of other threads, and of signal handlers, have their turn.
             let step = {
                 let mut state = self.state(py);
-                if let State::Ready(files, options) = &mut *state {
-                    let running = Running::start(std::mem::take(files), (**options).clone())?;
+                if let State::Ready(source, options) = &mut *state {
+                    let running = Running::start(py, source.take(), (**options).clone())?;
                     *state = State::Running(Box::new(running));
                 }
                 let State::Running(running) = &mut *state else {

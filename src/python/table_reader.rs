@@ -3,11 +3,10 @@
 use super::capsule::{schema_capsule, stream_capsule};
 use super::errors::warn;
 use super::position::PyPosition;
-use super::reader::{Running, Summary, drop_detached};
+use super::reader::{Running, Source, Summary, drop_detached};
 use crate::columnar::{Conform, OnSchemaChange};
 use crate::error::Error;
 use crate::reader::{Poll, ReadOptions};
-use crate::source::InputFile;
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_pyarrow::ToPyArrow;
 use arrow_schema::{ArrowError, Schema, SchemaRef};
@@ -41,13 +40,14 @@ struct State {
 
 impl PyTableReader {
     pub(super) fn start(
-        files: Vec<InputFile>,
+        py: Python<'_>,
+        source: Source,
         options: ReadOptions,
         name: &str,
         schema: Option<SchemaRef>,
         on_change: OnSchemaChange,
     ) -> PyResult<Self> {
-        let running = Running::start_table(files, options)?;
+        let running = Running::start_table(py, source, options)?;
         let state = State {
             running: Some(Box::new(running)),
             summary: None,

@@ -80,8 +80,10 @@ impl Reader {
         control: Arc<LiveControl>,
         mut options: ReadOptions,
     ) -> Result<Self> {
-        if let LiveStart::Gtids(done) = &start {
-            options.cut.start = Start::Gtids(done.clone());
+        match &start {
+            LiveStart::Gtids(done) => options.cut.start = Start::Gtids(done.clone()),
+            LiveStart::Time(time) => options.cut.start = Start::Time(*time),
+            LiveStart::Earliest | LiveStart::Latest | LiveStart::Position(_) => {}
         }
         let (feed, position) = LiveFeed::start(server, start, live, Arc::clone(&control))?;
         let cutter = Cutter::live(Box::new(feed), position.clone(), options.cut.clone())?;

@@ -8,11 +8,12 @@ use crate::binlog::{
 };
 use crate::change::{Group, GroupEvent, Outcome, Verdict};
 use crate::error::{Error, Result};
-use crate::position::GtidState;
+use crate::position::{GtidState, compare_files};
 use crate::source::classify::{Classified, body, check_crc, classify};
 use crate::source::payload::{self, Payload};
 use crate::source::segment::{FileContext, Segment};
 use crate::source::window::RawEvent;
+use std::cmp::Ordering;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -169,6 +170,13 @@ impl Cutter {
 
     pub(super) fn is_past_stop(&self, offset: u64) -> bool {
         let Stop::Position(stop) = &self.options.stop else { return false };
+        if self.feed.is_some() {
+            return match compare_files(&self.position.file, &stop.file) {
+                Some(Ordering::Greater) => true,
+                Some(Ordering::Equal) => offset >= stop.offset,
+                Some(Ordering::Less) | None => false,
+            };
+        }
         match file_index(&self.files, &stop.file) {
             Ok(index) => self.current > index || (self.current == index && offset >= stop.offset),
             Err(_) => false,

@@ -166,7 +166,7 @@ impl Cutter {
         position: Position,
         options: CutterOptions,
     ) -> Result<Self> {
-        let is_gtids = matches!(options.start, Start::Gtids(_));
+        let chooses = matches!(options.start, Start::Gtids(_) | Start::Time(_));
         let mut cutter = Self::try_new(
             Vec::new(),
             CutterOptions { start: Start::Earliest, stop: Stop::End, ..options.clone() },
@@ -174,7 +174,7 @@ impl Cutter {
         cutter.segment_start = Arc::new(position.clone());
         cutter.position = position.clone();
         cutter.options = options;
-        if !is_gtids {
+        if !chooses {
             cutter.options.start = Start::Position(Box::new(position));
         }
         cutter.feed = Some(feed);

@@ -1,7 +1,9 @@
 //! The files of a server's log, one after the other, as its dump goes through them.
 
+use super::again::FileAgain;
 use super::file::{LiveFile, NextFile, Shared, lock, rotate};
 use super::stream::{LiveControl, LiveOptions, Stream, is_own};
+use crate::binlog::{EventHeader, EventType};
 use crate::error::{Error, ErrorKind, Result};
 use crate::net::{Dump, DumpOptions, DumpStart, Flavor, Server};
 use crate::position::{GtidState, Position};
@@ -21,6 +23,8 @@ pub enum LiveStart {
     Position(Box<Position>),
     /// After the transactions of a GTID set.
     Gtids(GtidState),
+    /// At the first transaction committed at or after a time, in microseconds since 1970 UTC.
+    Time(i64),
 }
 
 /// The files of one server.
@@ -34,7 +38,7 @@ impl LiveFeed {
     pub fn start(
         mut server: Server,
         start: LiveStart,
-        options: LiveOptions,
+        mut options: LiveOptions,
         control: Arc<LiveControl>,
     ) -> Result<(Self, Position)> {
         let identity = server.identity().clone();
@@ -42,6 +46,11 @@ impl LiveFeed {
             LiveStart::Earliest => {
                 let first = server.binlogs()?.into_iter().next();
                 let file = first.ok_or_else(|| Error::config("the server has no log file"))?.name;
+                (DumpStart::File { file, offset: 4 }, None)
+            }
+            LiveStart::Time(time) => {
+                let files: Vec<_> = server.binlogs()?.into_iter().map(|file| file.name).collect();
+                let file = file_at(&files, time, &mut options)?;
                 (DumpStart::File { file, offset: 4 }, None)
             }
             LiveStart::Latest => {
@@ -106,24 +115,50 @@ impl FileFeed for LiveFeed {
 
     fn reopen(&mut self, file: &str, offset: u64) -> Result<Box<dyn Input>> {
         let mut shared = lock(&self.shared);
-        let options = shared.stream.options();
-        let candidates = (options.connector)()?;
-        let dump =
-            DumpOptions { ends: true, server_id: other_id(options.dump.server_id), ..options.dump };
-        drop(shared);
-        let mut last = None;
-        for candidate in candidates {
-            match Server::open(candidate) {
-                Ok(server) => {
-                    let start = DumpStart::File { file: file.to_owned(), offset };
-                    let dump = Dump::start(server, &start, &dump)?;
-                    return Ok(Box::new(super::again::FileAgain::new(dump, offset)));
-                }
-                Err(error) => last = Some(error),
-            }
-        }
-        Err(last.unwrap_or_else(|| Error::config("no host to connect to")))
+        let dump = second_dump(shared.stream.options(), file, offset)?;
+        Ok(Box::new(FileAgain::new(dump, offset)))
     }
+}
+
+/// A dump beside the first, that ends where the log does.
+fn second_dump(options: &mut LiveOptions, file: &str, offset: u64) -> Result<Dump> {
+    let server_id = other_id(options.dump.server_id);
+    let dump = DumpOptions { ends: true, server_id, ..options.dump };
+    let start = DumpStart::File { file: file.to_owned(), offset };
+    let mut last = None;
+    for candidate in (options.connector)()? {
+        match Server::open(candidate) {
+            Ok(server) => return Dump::start(server, &start, &dump),
+            Err(error) => last = Some(error),
+        }
+    }
+    Err(last.unwrap_or_else(|| Error::config("no host to connect to")))
+}
+
+/// The last of `files` that was begun before a time: what was committed then is in it, or in later ones.
+fn file_at(files: &[String], time: i64, options: &mut LiveOptions) -> Result<String> {
+    let (mut low, mut high) = (0, files.len());
+    while low + 1 < high {
+        let middle = low + (high - low) / 2;
+        let Some(file) = files.get(middle) else { break };
+        match begun(options, file)? {
+            Some(begun) if begun <= time => low = middle,
+            _ => high = middle,
+        }
+    }
+    files.get(low).cloned().ok_or_else(|| Error::config("the server has no log file"))
+}
+
+/// When a file was begun, in microseconds since 1970 UTC, as its format description says.
+fn begun(options: &mut LiveOptions, file: &str) -> Result<Option<i64>> {
+    let mut dump = second_dump(options, file, 4)?;
+    while let Some(event) = dump.next_event()? {
+        let header = EventHeader::decode(event)?;
+        if header.event_type == EventType::FORMAT_DESCRIPTION {
+            return Ok(Some(i64::from(header.timestamp) * 1_000_000));
+        }
+    }
+    Ok(None)
 }
 
 /// The file that the dump begins in, as its first event says.
