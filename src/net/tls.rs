@@ -58,23 +58,11 @@ pub fn start(mut socket: Socket, host: &str, mode: TlsMode, files: &TlsFiles) ->
         connection.complete_io(&mut socket).map_err(|error| {
             match error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
                 Some(error) => explain(error.clone(), name, mode),
-                None => Error::new(
-                    ErrorKind::Tls,
-                    format!("the TLS handshake broke off: {}", reason(&error)),
-                )
-                .with_source(error),
+                None => Error::lost("the TLS handshake broke off", error),
             }
         })?;
     }
     Ok(StreamOwned::new(connection, socket))
-}
-
-fn reason(error: &std::io::Error) -> String {
-    match error.kind() {
-        std::io::ErrorKind::TimedOut => "no answer in time".into(),
-        std::io::ErrorKind::UnexpectedEof => "the server closed the connection".into(),
-        _ => error.to_string(),
-    }
 }
 
 fn config(mode: TlsMode, files: &TlsFiles) -> Result<ClientConfig> {

@@ -92,7 +92,7 @@ impl Cutter {
             } else {
                 self.counts.dropped_rows_events += u64::from(group.rows_events);
             }
-        } else if !closed && !in_use && !cut {
+        } else if !closed && !in_use && !cut && self.feed.is_none() {
             self.warn(format!(
                 "{} ends at offset {offset} without a Rotate or Stop event: if it was cut there, later changes are missing",
                 self.position.file
