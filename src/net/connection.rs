@@ -85,11 +85,14 @@ impl Connection {
 
     /// Sends a command that the server answers with OK.
     pub(super) fn command(&mut self, payload: &[u8]) -> Result<()> {
+        let deadline = Instant::now() + self.options.read_timeout;
+        self.packets.transport.set_deadline(Some(deadline));
         self.send(payload)?;
-        match ServerRefusal::decode(self.packets.read()?) {
-            Some(refusal) => Err(Error::refused(refusal)),
-            None => Ok(()),
+        if let Some(refusal) = ServerRefusal::decode(self.packets.read()?) {
+            return Err(Error::refused(refusal));
         }
+        self.packets.transport.set_deadline(None);
+        Ok(())
     }
 
     /// Sends a command.

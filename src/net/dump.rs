@@ -106,7 +106,6 @@ fn setup(identity: &Identity, start: &DumpStart, options: &DumpOptions) -> Vec<S
     let mut statements = vec![
         "SET @master_binlog_checksum = @@global.binlog_checksum, @source_binlog_checksum = @@global.binlog_checksum".into(),
         format!("SET @master_heartbeat_period = {nanos}, @source_heartbeat_period = {nanos}"),
-        format!("SET SESSION net_write_timeout = {NET_WRITE_TIMEOUT}"),
     ];
     match identity.flavor {
         Flavor::Mysql => {
@@ -185,9 +184,6 @@ fn explain(refusal: ServerRefusal) -> Error {
 
 /// Heartbeats that may fail to come before the connection counts as dead.
 const HEARTBEATS_MISSED: u32 = 3;
-
-/// Seconds that the server waits for a reader that is busy.
-const NET_WRITE_TIMEOUT: u32 = 600;
 
 /// MariaDB's number for two replicas with one id.
 const ID_CLASH_MARIADB: u16 = 4052;

@@ -47,7 +47,7 @@ impl std::fmt::Display for Endpoint {
 
 /// A connected socket.
 #[derive(Debug)]
-pub struct Socket {
+pub(super) struct Socket {
     stream: Stream,
     /// When whatever is read for must be there.
     deadline: Option<Instant>,
@@ -63,7 +63,7 @@ enum Stream {
 
 impl Socket {
     /// Connects, to each of the host's addresses until one answers, within `timeout`.
-    pub fn connect(endpoint: &Endpoint, timeout: Duration) -> Result<Self> {
+    pub(super) fn connect(endpoint: &Endpoint, timeout: Duration) -> Result<Self> {
         let stream = match endpoint {
             Endpoint::Tcp { host, port } => Stream::Tcp(connect_tcp(host, *port, timeout)?),
             Endpoint::Unix(path) => Stream::Unix(connect_unix(path)?),
@@ -82,7 +82,7 @@ impl Socket {
     }
 
     /// What ends reads of this socket from another thread.
-    pub fn handle(&self) -> io::Result<SocketHandle> {
+    pub(super) fn handle(&self) -> io::Result<SocketHandle> {
         Ok(SocketHandle(match &self.stream {
             Stream::Tcp(stream) => Stream::Tcp(stream.try_clone()?),
             Stream::Unix(stream) => Stream::Unix(stream.try_clone()?),
@@ -90,17 +90,17 @@ impl Socket {
     }
 
     /// Until when what is read for must be there; `None` for no such time.
-    pub fn set_deadline(&mut self, deadline: Option<Instant>) {
+    pub(super) fn set_deadline(&mut self, deadline: Option<Instant>) {
         self.deadline = deadline;
     }
 
     /// How long a read may wait for the next byte; `None` for ever.
-    pub fn set_silence(&mut self, silence: Option<Duration>) {
+    pub(super) fn set_silence(&mut self, silence: Option<Duration>) {
         self.silence = silence;
     }
 
     /// Whether bytes can be read without waiting.
-    pub fn has_bytes(&self) -> bool {
+    pub(super) fn has_bytes(&self) -> bool {
         let mut byte = [std::mem::MaybeUninit::uninit()];
         let socket = match &self.stream {
             Stream::Tcp(stream) => SockRef::from(stream),

@@ -44,10 +44,15 @@ pub struct TlsFiles {
 }
 
 /// A TLS connection over a socket.
-pub type TlsStream = StreamOwned<ClientConnection, Socket>;
+pub(super) type TlsStream = StreamOwned<ClientConnection, Socket>;
 
 /// Makes the socket a TLS one.
-pub fn start(mut socket: Socket, host: &str, mode: TlsMode, files: &TlsFiles) -> Result<TlsStream> {
+pub(super) fn start(
+    mut socket: Socket,
+    host: &str,
+    mode: TlsMode,
+    files: &TlsFiles,
+) -> Result<TlsStream> {
     let config = config(mode, files)?;
     let name = files.server_name.as_deref().unwrap_or(host);
     let server_name = ServerName::try_from(name.to_owned())

@@ -85,7 +85,7 @@ impl Reader {
             LiveStart::Time(time) => options.cut.start = Start::Time(*time),
             LiveStart::Earliest | LiveStart::Latest | LiveStart::Position(_) => {}
         }
-        let (feed, position) = LiveFeed::start(server, start, live, Arc::clone(&control))?;
+        let (feed, position) = LiveFeed::start(server, &start, live, Arc::clone(&control))?;
         let cutter = Cutter::live(Box::new(feed), position.clone(), options.cut.clone())?;
         Self::start(cutter, Some(Arc::new(position)), options, Some(control))
     }

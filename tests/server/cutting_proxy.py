@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 import socket
 import threading
@@ -41,7 +42,7 @@ class CuttingProxy:
 
     def _carry(self, source: socket.socket, sink: socket.socket, limit: int | None) -> None:
         passed = 0
-        try:
+        with contextlib.suppress(OSError):
             while data := source.recv(65_536):
                 if limit is not None and passed + len(data) >= limit:
                     sink.sendall(data[: limit - passed])
@@ -49,13 +50,11 @@ class CuttingProxy:
                     break
                 sink.sendall(data)
                 passed += len(data)
-        except OSError:
-            pass
+        # Closed, not only shut down: a peer that goes on writing must be told.
         for one in (source, sink):
-            try:
+            with contextlib.suppress(OSError):
                 one.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass
+            one.close()
 
     def __enter__(self) -> Self:
         return self

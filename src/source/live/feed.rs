@@ -3,7 +3,7 @@
 use super::again::FileAgain;
 use super::file::{LiveFile, NextFile, Shared, lock, rotate};
 use super::stream::{LiveControl, LiveOptions, Stream, is_own};
-use crate::binlog::{EventHeader, EventType};
+use crate::binlog::{EventHeader, EventType, FIRST_EVENT_AT};
 use crate::error::{Error, ErrorKind, Result};
 use crate::net::{Dump, DumpOptions, DumpStart, Flavor, Server};
 use crate::position::{GtidState, Position};
@@ -36,68 +36,19 @@ pub struct LiveFeed {
 impl LiveFeed {
     /// Starts the dump. Gives also the position that the first row comes after.
     pub fn start(
-        mut server: Server,
-        start: LiveStart,
-        mut options: LiveOptions,
+        server: Server,
+        start: &LiveStart,
+        options: LiveOptions,
         control: Arc<LiveControl>,
     ) -> Result<(Self, Position)> {
-        let identity = server.identity().clone();
-        let (dump, position) = match start {
-            LiveStart::Earliest => {
-                let first = server.binlogs()?.into_iter().next();
-                let file = first.ok_or_else(|| Error::config("the server has no log file"))?.name;
-                (DumpStart::File { file, offset: 4 }, None)
+        let mut stream = Stream::new(server.identity().clone(), options, control);
+        let begun = match begin(&mut stream, server, start) {
+            Err(error) if stream.may_retry(&error) => {
+                stream.connect_again(|stream, server| begin(stream, server, start))
             }
-            LiveStart::Time(time) => {
-                let files: Vec<_> = server.binlogs()?.into_iter().map(|file| file.name).collect();
-                let file = file_at(&files, time, &mut options)?;
-                (DumpStart::File { file, offset: 4 }, None)
-            }
-            LiveStart::Latest => {
-                let position = server.position()?;
-                (at_file(&position), Some(position))
-            }
-            LiveStart::Position(position) => {
-                let position = *position;
-                match &position.server {
-                    Some(server) if *server != identity.id => {
-                        return Err(Error::new(
-                            ErrorKind::ServerIdentity,
-                            format!(
-                                "the position is of the server {server}, this one is {}: start there by GTID",
-                                identity.id
-                            ),
-                        ));
-                    }
-                    _ => {}
-                }
-                check_there(&mut server, &position)?;
-                let position = Position { server: Some(identity.id.clone()), ..position };
-                (at_file(&position), Some(position))
-            }
-            LiveStart::Gtids(state) => {
-                let dump = match (&state, identity.flavor) {
-                    (GtidState::Mysql(set), Flavor::Mysql) => DumpStart::Gtids(set.clone()),
-                    (GtidState::Mariadb(position), Flavor::Mariadb) => {
-                        DumpStart::MariadbGtids(position.clone())
-                    }
-                    _ => {
-                        return Err(Error::config(
-                            "the GTIDs are MySQL's and the server MariaDB's, or the other way round",
-                        ));
-                    }
-                };
-                (dump, None)
-            }
+            begun => begun,
         };
-        let mut stream = Stream::start(server, &dump, options, control)?;
-        let next = first_file(&mut stream)?;
-        let position = position.unwrap_or_else(|| Position {
-            server: Some(identity.id.clone()),
-            file: next.name.clone(),
-            offset: next.offset,
-            ..Position::default()
-        });
+        let (next, position) = begun?;
         let shared = Shared { stream, next: Some(next) };
         Ok((Self { shared: Arc::new(Mutex::new(shared)), files: 0 }, position))
     }
@@ -118,6 +69,75 @@ impl FileFeed for LiveFeed {
         let dump = second_dump(shared.stream.options(), file, offset)?;
         Ok(Box::new(FileAgain::new(dump, offset)))
     }
+}
+
+/// Starts the dump: the file that it begins in, and the position that its first row comes after.
+fn begin(
+    stream: &mut Stream,
+    mut server: Server,
+    start: &LiveStart,
+) -> Result<(NextFile, Position)> {
+    let (dump, position) = find(stream.options(), &mut server, start)?;
+    let id = server.identity().id.clone();
+    stream.start_dump(server, &dump)?;
+    let next = first_file(stream)?;
+    let position = position.unwrap_or_else(|| Position {
+        server: Some(id),
+        file: next.name.clone(),
+        offset: next.offset,
+        ..Position::default()
+    });
+    Ok((next, position))
+}
+
+/// What to ask the server for, and the position there, where it is known before.
+fn find(
+    options: &mut LiveOptions,
+    server: &mut Server,
+    start: &LiveStart,
+) -> Result<(DumpStart, Option<Position>)> {
+    let identity = server.identity().clone();
+    Ok(match start {
+        LiveStart::Earliest => {
+            let first = server.binlogs()?.into_iter().next();
+            let file = first.ok_or_else(|| Error::config("the server has no log file"))?.name;
+            (DumpStart::File { file, offset: FIRST_EVENT_AT }, None)
+        }
+        LiveStart::Time(time) => {
+            let files: Vec<_> = server.binlogs()?.into_iter().map(|file| file.name).collect();
+            let file = file_at(&files, *time, options)?;
+            (DumpStart::File { file, offset: FIRST_EVENT_AT }, None)
+        }
+        LiveStart::Latest => {
+            let position = server.position()?;
+            (at_file(&position), Some(position))
+        }
+        LiveStart::Position(position) => {
+            if let Some(other) = position.server.as_ref().filter(|other| **other != identity.id) {
+                return Err(Error::new(
+                    ErrorKind::ServerIdentity,
+                    format!(
+                        "the position is of the server {other}, this one is {}: start there by GTID",
+                        identity.id
+                    ),
+                ));
+            }
+            check_there(server, position)?;
+            let position = Position { server: Some(identity.id), ..Position::clone(position) };
+            (at_file(&position), Some(position))
+        }
+        LiveStart::Gtids(GtidState::Mysql(set)) if identity.flavor == Flavor::Mysql => {
+            (DumpStart::Gtids(set.clone()), None)
+        }
+        LiveStart::Gtids(GtidState::Mariadb(position)) if identity.flavor == Flavor::Mariadb => {
+            (DumpStart::MariadbGtids(position.clone()), None)
+        }
+        LiveStart::Gtids(_) => {
+            return Err(Error::config(
+                "the GTIDs are MySQL's and the server MariaDB's, or the other way round",
+            ));
+        }
+    })
 }
 
 /// A dump beside the first, that ends where the log does.
@@ -151,7 +171,7 @@ fn file_at(files: &[String], time: i64, options: &mut LiveOptions) -> Result<Str
 
 /// When a file was begun, in microseconds since 1970 UTC, as its format description says.
 fn begun(options: &mut LiveOptions, file: &str) -> Result<Option<i64>> {
-    let mut dump = second_dump(options, file, 4)?;
+    let mut dump = second_dump(options, file, FIRST_EVENT_AT)?;
     while let Some(event) = dump.next_event()? {
         let header = EventHeader::decode(event)?;
         if header.event_type == EventType::FORMAT_DESCRIPTION {

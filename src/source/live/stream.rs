@@ -65,24 +65,16 @@ pub(super) struct Stream {
 }
 
 impl Stream {
-    /// Takes a connection that is there and starts the dump on it.
-    pub(super) fn start(
-        server: Server,
-        start: &DumpStart,
-        options: LiveOptions,
-        control: Arc<LiveControl>,
-    ) -> Result<Self> {
-        let identity = server.identity().clone();
-        let mut stream = Self { options, control, dump: None, identity, event: Vec::new() };
-        stream.start_dump(server, start)?;
-        Ok(stream)
+    /// A stream of one server, without a dump yet.
+    pub(super) fn new(identity: Identity, options: LiveOptions, control: Arc<LiveControl>) -> Self {
+        Self { options, control, dump: None, identity, event: Vec::new() }
     }
 
     pub(super) fn options(&mut self) -> &mut LiveOptions {
         &mut self.options
     }
 
-    fn start_dump(&mut self, server: Server, start: &DumpStart) -> Result<()> {
+    pub(super) fn start_dump(&mut self, server: Server, start: &DumpStart) -> Result<()> {
         let dump = Dump::start(server, start, &self.options.dump)?;
         self.control.set_handle(Some(dump.connection().handle()?));
         self.dump = Some(dump);
@@ -100,10 +92,11 @@ impl Stream {
         let mut passing = None;
         loop {
             let Some(dump) = &mut self.dump else {
-                passing = self.reconnect(file, offset)?;
+                passing =
+                    self.connect_again(|stream, server| stream.resume(server, file, offset))?;
                 continue;
             };
-            match dump.next_event() {
+            let error = match dump.next_event() {
                 Ok(None) => return Ok(None),
                 Ok(Some(event)) => {
                     self.control.bytes.fetch_add(event.len() as u64, Ordering::Relaxed);
@@ -117,48 +110,58 @@ impl Stream {
                     event.clone_into(&mut self.event);
                     return Ok(Some(&self.event));
                 }
-                Err(_) if self.control.is_stopping() => return Err(stopped()),
-                Err(error) if error.kind() == ErrorKind::ConnectionLost => {
-                    if self.options.reconnect.is_none() {
-                        return Err(error);
-                    }
-                    self.control.set_handle(None);
-                    self.dump = None;
-                }
-                Err(error) => return Err(error),
+                Err(error) => error,
+            };
+            if self.control.is_stopping() {
+                return Err(stopped());
             }
+            // Before the first file is named there is no place to go on at.
+            if !self.may_retry(&error) || file.is_empty() {
+                return Err(error);
+            }
+            self.control.set_handle(None);
+            self.dump = None;
         }
     }
 
-    /// Connects until it succeeds, in growing intervals. Gives where the dump begins, if that is before `offset`.
-    fn reconnect(&mut self, file: &str, offset: u64) -> Result<Option<u64>> {
+    /// Whether an error may pass, and is to be waited out.
+    pub(super) fn may_retry(&self, error: &Error) -> bool {
+        // A server that starts refuses for a while.
+        let passes = error.kind() == ErrorKind::ConnectionLost
+            || error.server_code().is_some_and(|code| PASSING.contains(&code));
+        passes && self.options.reconnect.is_some() && !self.control.is_stopping()
+    }
+
+    /// Connects until `attempt` succeeds, in growing intervals.
+    pub(super) fn connect_again<T>(
+        &mut self,
+        mut attempt: impl FnMut(&mut Self, Server) -> Result<T>,
+    ) -> Result<T> {
         let limit = self.options.reconnect.unwrap_or_default();
         let begin = Instant::now();
         let mut pause = FIRST_PAUSE;
         loop {
-            let error = match self.try_reconnect(file, offset) {
-                Ok(passing) => {
+            let tried = self.open().and_then(|server| attempt(self, server));
+            match tried {
+                Ok(done) => {
                     self.control.reconnects.fetch_add(1, Ordering::Relaxed);
-                    return Ok(passing);
+                    return Ok(done);
                 }
-                Err(error) => error,
-            };
-            // A server that starts refuses for a while.
-            let is_passing = error.kind() == ErrorKind::ConnectionLost
-                || error.server_code().is_some_and(|code| PASSING.contains(&code));
-            if !is_passing || self.control.is_stopping() || begin.elapsed() >= limit {
-                return Err(error);
+                Err(error) if !self.may_retry(&error) || begin.elapsed() >= limit => {
+                    return Err(error);
+                }
+                Err(_) => {}
             }
             self.sleep(jittered(pause))?;
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
     }
 
-    fn try_reconnect(&mut self, file: &str, offset: u64) -> Result<Option<u64>> {
+    fn open(&mut self) -> Result<Server> {
         let mut last = None;
         for options in (self.options.connector)()? {
             match Server::open(options) {
-                Ok(server) => return self.resume(server, file, offset),
+                Ok(server) => return Ok(server),
                 Err(error) => last = Some(error),
             }
         }
@@ -216,10 +219,13 @@ impl Stream {
 /// Whether an event stands in the file, and is not made for us.
 pub(super) fn is_own(event: &[u8]) -> bool {
     EventHeader::decode(event).is_ok_and(|header| {
-        !header.has(EventHeader::ARTIFICIAL)
-            && !matches!(header.event_type, EventType::HEARTBEAT | EventType::HEARTBEAT_V2)
-            && !(header.event_type == EventType::FORMAT_DESCRIPTION && header.log_pos == 0)
-            && !(header.event_type == EventType::ROTATE && header.timestamp == 0)
+        let is_made_for_us = match header.event_type {
+            EventType::HEARTBEAT | EventType::HEARTBEAT_V2 => true,
+            EventType::FORMAT_DESCRIPTION => header.log_pos == 0,
+            EventType::ROTATE => header.timestamp == 0,
+            _ => false,
+        };
+        !is_made_for_us && !header.has(EventHeader::ARTIFICIAL)
     })
 }
 
