@@ -315,7 +315,7 @@ class Split:
     def from_json(text: str) -> Split: ...
 
 def read_binlog(
-    source: Source,
+    source: Source | LiveLog,
     *,
     tables: str | Sequence[str] | None = None,
     exclude_tables: str | Sequence[str] | None = None,
@@ -337,7 +337,7 @@ def read_binlog(
     gaps: Literal["error", "allow"] = "error",
     verify_checksum: bool = True,
 ) -> BinlogReader:
-    """Read binary log files into Arrow record batches.
+    """Read binary log files, or what a server logs, into Arrow record batches.
 
     Nothing is read before the first batch is asked for.
 
@@ -529,29 +529,18 @@ class ConnectionSpec:
     ) -> ConnectionSpec: ...
     def open(self) -> NativeServer:
         """Connects to the first server that answers."""
-    def stream(
+    def log(
         self,
         start: Position | str | datetime,
         *,
-        stop: Position | str | datetime | None = None,
-        server_id: int | None = None,
-        heartbeat: float = 10.0,
-        reconnect: float | None = None,
-        max_latency: float = 0.5,
-        tables: str | Sequence[str] | None = None,
-        exclude_tables: str | Sequence[str] | None = None,
-        split_key_updates: bool = True,
-        envelope: Sequence[str] | None = None,
-        envelope_prefix: str = "_",
-        types: Literal["native", "spark"] | TypeOptions | None = None,
-        column_names: Literal["log", "positional"] = "log",
-        schemas: Schemas | None = None,
-        batch_rows: int | None = None,
-        batch_bytes: int | None = None,
-        batch_end: Literal["transaction"] | None = None,
-        threads: int | None = None,
-        uncommitted: Literal["skip", "emit"] = "skip",
-        skip_events: Sequence[int] | None = None,
-        verify_checksum: bool = True,
-    ) -> BinlogReader:
-        """A reader of the first server's log; see :meth:`binarrow.Server.stream`."""
+        ends: bool,
+        server_id: int | None,
+        heartbeat: float,
+        reconnect: float | None,
+        max_latency: float,
+    ) -> LiveLog:
+        """What the servers log, from ``start`` on; see :meth:`binarrow.Server.stream`."""
+
+@final
+class LiveLog:
+    """What a server logs, for :func:`read_binlog`; :meth:`binarrow.Server.stream` makes it."""

@@ -8,7 +8,14 @@ from datetime import datetime
 from types import TracebackType
 from typing import Any, Literal, NamedTuple, Self
 
-from binarrow._native import BinlogReader, ConfigError, ConnectionSpec, NativeServer, Position
+from binarrow._native import (
+    BinlogReader,
+    ConfigError,
+    ConnectionSpec,
+    NativeServer,
+    Position,
+    read_binlog,
+)
 from binarrow.connect import Password, Target, target
 from binarrow.preflight import Check, checks
 
@@ -218,7 +225,7 @@ class Server:
             stop: Where to end: ``"end"`` (where the log ends now), a position, a GTID set or a
                 datetime. By default never.
             server_id: The id by which the server knows this reader; by default a random one. Two
-                readers or replicas with one id cut each other off.
+                readers or replicas with one id cut each other off; 0 is nobody's.
             heartbeat: Seconds of silence after which the server says that it lives. After three
                 times as long without, the connection counts as lost.
             reconnect: For how many seconds a lost connection is tried to be made anew; None for
@@ -231,15 +238,16 @@ class Server:
             PositionPurgedError: The server no longer has the log from ``start`` on.
             ServerIdentityError: ``start`` is of another server, or the log was reset.
         """
-        return self._spec.stream(
+        ends = stop == "end"
+        log = self._spec.log(
             start,
-            stop=stop,
+            ends=ends,
             server_id=server_id,
             heartbeat=heartbeat,
             reconnect=reconnect,
             max_latency=max_latency,
-            **keywords,
         )
+        return read_binlog(log, stop=None if ends else stop, **keywords)
 
     def describe(self, table: str) -> TableDescription:
         """The columns and keys of ``database.table``. Needs SELECT or another privilege on it.

@@ -154,9 +154,16 @@ fn explain(error: rustls::Error, host: &str, mode: TlsMode) -> Error {
     let text = match &error {
         rustls::Error::InvalidCertificate(problem) => match problem {
             CertificateError::UnknownIssuer => {
-                "the server's certificate is signed by no authority that is known here: give the authority's \
-                 certificate with tls_ca= (MySQL keeps its own in the data folder, ca.pem)"
-                    .to_owned()
+                // Whoever gives the authority of such a certificate would only meet the next error.
+                let nameless = match mode {
+                    TlsMode::VerifyIdentity => ", and needs tls='verify_ca', for such certificates name no host",
+                    _ => "",
+                };
+                format!(
+                    "the server's certificate is signed by no authority that is known here: give the authority's \
+                     certificate with tls_ca= (a MySQL that made its own keeps it in the data folder, ca.pem{nameless}); \
+                     tls='required' encrypts without asking who answers"
+                )
             }
             CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
                 format!(
@@ -185,7 +192,6 @@ fn explain(error: rustls::Error, host: &str, mode: TlsMode) -> Error {
         }
         other => format!("TLS fails: {other}"),
     };
-    let _ = mode;
     Error::new(ErrorKind::Tls, text).with_source(error)
 }
 

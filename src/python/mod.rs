@@ -5,10 +5,12 @@
 
 mod capsule;
 mod change_batch;
+mod connection_spec;
 mod errors;
 mod event;
 mod input;
 mod keywords;
+mod live_log;
 mod position;
 mod reader;
 mod schemas;
@@ -25,13 +27,17 @@ mod _native {
     #[pymodule_export]
     use super::change_batch::PyChangeBatch;
     #[pymodule_export]
+    use super::connection_spec::PyConnectionSpec;
+    #[pymodule_export]
     use super::event::{PyEvent, PyEventReader, inspect};
+    #[pymodule_export]
+    use super::live_log::PyLiveLog;
     #[pymodule_export]
     use super::position::PyPosition;
     #[pymodule_export]
     use super::reader::{PyBinlogReader, expand_source, infer_schema, read_binlog};
     #[pymodule_export]
-    use super::server::{PyConnectionSpec, PyServer};
+    use super::server::PyServer;
     #[pymodule_export]
     use super::split::{PySplit, link_splits, read_split, scan_splits};
     #[pymodule_export]

@@ -4,6 +4,7 @@ use super::change_batch::PyChangeBatch;
 use super::errors::{interruptible, warn};
 use super::input::{inputs, paths, table_name};
 use super::keywords::{Keywords, Patterns, Place, plan_options};
+use super::live_log::PyLiveLog;
 use super::position::PyPosition;
 use super::schemas::SchemasKeyword;
 use super::table_reader::PyTableReader;
@@ -23,7 +24,7 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Read binary log files into Arrow record batches.
+/// Read binary log files, or what a server logs, into Arrow record batches.
 #[pyfunction]
 #[pyo3(signature = (
     source, *, tables=None, exclude_tables=None, start=None, stop=None, split_key_updates=true, envelope=None,
@@ -76,7 +77,11 @@ pub(super) fn read_binlog(
         gaps: gaps.to_owned(),
         verify_checksum,
     };
-    let options = keywords.options(py)?;
+    let mut options = keywords.options(py)?;
+    if let Ok(log) = source.cast::<PyLiveLog>() {
+        options.cut.max_latency = Some(log.get().max_latency);
+        return Ok(PyBinlogReader::live(log.get().connect(py)?, options));
+    }
     Ok(PyBinlogReader::new(inputs(source)?, options))
 }
 

@@ -220,6 +220,30 @@ def test_certificates_that_are_not_trusted(server: Server, certificates: Certifi
         assert connection.tls_version in ("TLSv1.2", "TLSv1.3")
 
 
+def test_certificates_that_mysql_made_itself(mysql: Server) -> None:
+    """They name no host: the error says what to use, and why."""
+    make_user(mysql, "me", "caching_sha2_password", PASSWORD)
+    ca = str(mysql.datadir / "ca.pem")
+    nameless = "tls='verify_ca'"
+    for host in ("127.0.0.1", "localhost"):
+        for keywords in ({}, {"tls_ca": ca}):
+            error = assert_refused(
+                binarrow.TlsError,
+                "name no host",
+                lambda host=host, keywords=keywords: reach(
+                    mysql, host=host, tls="verify_identity", **keywords
+                ),
+            )
+            assert nameless in str(error)
+            assert "tls_ca=" in str(error)
+    error = assert_refused(
+        binarrow.TlsError, "tls_ca=.*ca.pem", lambda: reach(mysql, tls="verify_ca")
+    )
+    assert nameless not in str(error)
+    with reach(mysql, tls="verify_ca", tls_ca=ca) as connection:
+        assert connection.tls_version == "TLSv1.3"
+
+
 def test_our_own_certificate(server: Server, certificates: Certificates) -> None:
     make_user(server, "me", PLUGINS[server.flavor][0], PASSWORD)
     server.execute("ALTER USER me@'%' REQUIRE X509")
@@ -270,6 +294,7 @@ def test_questions(server: Server) -> None:
         assert table.primary_key == ("id",)
         assert table.create_statement.startswith("CREATE TABLE `t'2` (")
         assert_refused(binarrow.ServerError, "1146|1142", lambda: connection.describe("q`1.none"))
+        assert_refused(binarrow.ConfigError, "server_id=0", lambda: connection.stream(server_id=0))
         grades = {one.name: one.grade for one in connection.check()}
         assert grades["log_bin"] == grades["binlog_format"] == grades["privileges"] == "ok"
         assert "error" not in grades.values()

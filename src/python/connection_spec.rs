@@ -1,0 +1,194 @@
+//! `ConnectionSpec`: where servers are and who asks, checked once, for every connection that is made.
+
+use super::errors::abandonable;
+use super::live_log::PyLiveLog;
+use super::server::PyServer;
+use crate::error::{Error, ErrorKind, Result};
+use crate::net::{ConnectOptions, Endpoint, Server, TlsFiles, TlsMode};
+use crate::protocol::{Compression, Secret};
+use crate::source::Connector;
+use pyo3::prelude::*;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Where servers are and who asks: all that a connection needs, made anew for each.
+#[pyclass(name = "ConnectionSpec", module = "binarrow._native", frozen)]
+pub(super) struct PyConnectionSpec {
+    endpoints: Vec<Endpoint>,
+    /// Gives the password.
+    secret: Py<PyAny>,
+    options: ConnectOptions,
+}
+
+#[pymethods]
+impl PyConnectionSpec {
+    #[new]
+    #[pyo3(signature = (
+        endpoints, user, secret, *, tls = None, tls_ca = None, tls_cert = None, tls_key = None,
+        tls_server_name = None, compression = None, allow_public_key_retrieval = false,
+        server_public_key = None, allow_clear_password = false, connect_timeout = 10.0, read_timeout = 60.0,
+    ))]
+    #[allow(clippy::too_many_arguments)] // Python's keywords
+    fn new(
+        endpoints: Vec<(Option<String>, u16, Option<PathBuf>)>,
+        user: String,
+        secret: Py<PyAny>,
+        tls: Option<&str>,
+        tls_ca: Option<PathBuf>,
+        tls_cert: Option<PathBuf>,
+        tls_key: Option<PathBuf>,
+        tls_server_name: Option<String>,
+        compression: Option<&str>,
+        allow_public_key_retrieval: bool,
+        server_public_key: Option<PathBuf>,
+        allow_clear_password: bool,
+        connect_timeout: f64,
+        read_timeout: f64,
+    ) -> PyResult<Self> {
+        let endpoints: Vec<_> = endpoints.into_iter().map(endpoint).collect();
+        let first = endpoints.first().ok_or_else(no_host)?.clone();
+        let mut options = ConnectOptions::new(first, user, Secret::default());
+        options.tls = tls.map(tls_mode).transpose()?;
+        options.tls_files = TlsFiles {
+            ca: tls_ca,
+            certificate: tls_cert,
+            key: tls_key,
+            server_name: tls_server_name,
+        };
+        options.compression = match compression {
+            None => Compression::None,
+            Some("zlib") => Compression::Zlib,
+            Some("zstd") => Compression::Zstd,
+            Some(other) => {
+                let message = format!("compression={other:?}: 'zlib' or 'zstd' is needed");
+                return Err(Error::config(message).into());
+            }
+        };
+        options.allow_public_key_retrieval = allow_public_key_retrieval;
+        options.server_public_key = server_public_key
+            .map(|path| {
+                std::fs::read(&path).map_err(|error| {
+                    Error::io(format!("server_public_key: cannot read {}", path.display()), error)
+                })
+            })
+            .transpose()?;
+        options.allow_clear_password = allow_clear_password;
+        options.connect_timeout = seconds("connect_timeout", connect_timeout)?;
+        options.read_timeout = seconds("read_timeout", read_timeout)?;
+        Ok(Self { endpoints, secret, options })
+    }
+
+    /// Connects to the first server that answers.
+    fn open(&self, py: Python<'_>) -> PyResult<PyServer> {
+        Ok(PyServer::of(self.connect(py)?)?)
+    }
+
+    /// What the servers log, from `start` on: an input of `read_binlog`.
+    #[pyo3(signature = (start, *, ends, server_id, heartbeat, reconnect, max_latency))]
+    #[allow(clippy::too_many_arguments)] // likewise
+    fn log(
+        &self,
+        py: Python<'_>,
+        start: &Bound<'_, PyAny>,
+        ends: bool,
+        server_id: Option<u32>,
+        heartbeat: f64,
+        reconnect: Option<f64>,
+        max_latency: f64,
+    ) -> PyResult<PyLiveLog> {
+        PyLiveLog::try_new(
+            self.clone_ref(py),
+            start,
+            ends,
+            server_id,
+            heartbeat,
+            reconnect,
+            max_latency,
+        )
+    }
+}
+
+impl PyConnectionSpec {
+    fn clone_ref(&self, py: Python<'_>) -> Self {
+        Self {
+            endpoints: self.endpoints.clone(),
+            secret: self.secret.clone_ref(py),
+            options: self.options.clone(),
+        }
+    }
+
+    /// Connects to the first server that answers, in a thread of its own.
+    pub(super) fn connect(&self, py: Python<'_>) -> PyResult<Server> {
+        let candidates = self.candidates(py)?;
+        abandonable(py, move || open_first(candidates))
+    }
+
+    /// How to connect to each server, with the password of now.
+    fn candidates(&self, py: Python<'_>) -> PyResult<Vec<ConnectOptions>> {
+        let password = Secret::new(self.secret.call0(py)?.extract::<Vec<u8>>(py)?);
+        let with = |endpoint: &Endpoint| ConnectOptions {
+            endpoint: endpoint.clone(),
+            password: password.clone(),
+            ..self.options.clone()
+        };
+        Ok(self.endpoints.iter().map(with).collect())
+    }
+
+    /// The same for a thread that has no interpreter's lock.
+    pub(super) fn connector(&self, py: Python<'_>) -> Connector {
+        let spec = self.clone_ref(py);
+        Box::new(move || {
+            let ends = || Error::new(ErrorKind::ConnectionLost, "the interpreter ends");
+            Python::try_attach(|py| spec.candidates(py)).ok_or_else(ends)?.map_err(|error| {
+                Error::new(ErrorKind::Authentication, "the function that gives the password failed")
+                    .with_source(std::io::Error::other(error))
+            })
+        })
+    }
+}
+
+/// Another host may be there where one is not; a wrong password stays one.
+fn open_first(candidates: Vec<ConnectOptions>) -> Result<Server> {
+    let mut last = None;
+    for options in candidates {
+        match Server::open(options) {
+            Err(error) if error.kind() == ErrorKind::ConnectionLost => last = Some(error),
+            opened => return opened,
+        }
+    }
+    Err(last.unwrap_or_else(no_host))
+}
+
+fn no_host() -> Error {
+    Error::config("no host to connect to")
+}
+
+fn endpoint((host, port, socket): (Option<String>, u16, Option<PathBuf>)) -> Endpoint {
+    match (socket, host) {
+        (Some(path), _) => Endpoint::Unix(path),
+        (None, host) => Endpoint::Tcp { host: host.unwrap_or_else(|| "localhost".into()), port },
+    }
+}
+
+fn tls_mode(text: &str) -> Result<TlsMode> {
+    Ok(match text {
+        "disabled" => TlsMode::Disabled,
+        "preferred" => TlsMode::Preferred,
+        "required" => TlsMode::Required,
+        "verify_ca" => TlsMode::VerifyCa,
+        "verify_identity" => TlsMode::VerifyIdentity,
+        other => {
+            return Err(Error::config(format!(
+                "tls={other:?}: 'disabled', 'preferred', 'required', 'verify_ca' or 'verify_identity' is needed"
+            )));
+        }
+    })
+}
+
+/// A length of time.
+pub(super) fn seconds(keyword: &str, value: f64) -> Result<Duration> {
+    match Duration::try_from_secs_f64(value) {
+        Ok(duration) if !duration.is_zero() => Ok(duration),
+        _ => Err(Error::config(format!("{keyword}: a number of seconds above 0 is needed"))),
+    }
+}

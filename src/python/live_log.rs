@@ -1,0 +1,84 @@
+//! `LiveLog`: what a server logs, as an input of `read_binlog`.
+
+use super::connection_spec::{PyConnectionSpec, seconds};
+use super::keywords::Place;
+use super::reader::LiveSource;
+use crate::error::{Error, ErrorKind, Result};
+use crate::net::DumpOptions;
+use crate::source::{LiveOptions, LiveStart};
+use pyo3::prelude::*;
+use ring::rand::{SecureRandom, SystemRandom};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A server's log from a start on. Nothing is connected before it is read.
+#[pyclass(name = "LiveLog", module = "binarrow._native", frozen)]
+pub(super) struct PyLiveLog {
+    spec: PyConnectionSpec,
+    start: LiveStart,
+    dump: DumpOptions,
+    reconnect: Option<Duration>,
+    pub(super) max_latency: Duration,
+}
+
+impl PyLiveLog {
+    #[allow(clippy::too_many_arguments)] // Python's keywords
+    pub(super) fn try_new(
+        spec: PyConnectionSpec,
+        start: &Bound<'_, PyAny>,
+        ends: bool,
+        server_id: Option<u32>,
+        heartbeat: f64,
+        reconnect: Option<f64>,
+        max_latency: f64,
+    ) -> PyResult<Self> {
+        let server_id = match server_id {
+            Some(0) => {
+                let message = "server_id=0: a number above 0 is needed, for to a server 0 is no replica, and it would not \
+                               wait for more";
+                return Err(Error::config(message).into());
+            }
+            Some(id) => id,
+            None => random_id()?,
+        };
+        Ok(Self {
+            spec,
+            start: live_start(start)?,
+            dump: DumpOptions { server_id, heartbeat: seconds("heartbeat", heartbeat)?, ends },
+            reconnect: reconnect.map(|limit| seconds("reconnect", limit)).transpose()?,
+            max_latency: seconds("max_latency", max_latency)?,
+        })
+    }
+
+    /// Connects; the dump begins with the first batch asked for.
+    pub(super) fn connect(&self, py: Python<'_>) -> PyResult<LiveSource> {
+        let server = self.spec.connect(py)?;
+        let options = LiveOptions {
+            connector: self.spec.connector(py),
+            dump: self.dump.clone(),
+            reconnect: self.reconnect,
+        };
+        Ok(LiveSource { server, start: self.start.clone(), options, control: Arc::default() })
+    }
+}
+
+fn live_start(start: &Bound<'_, PyAny>) -> PyResult<LiveStart> {
+    match start.extract::<String>().as_deref() {
+        Ok("earliest") => return Ok(LiveStart::Earliest),
+        Ok("latest") => return Ok(LiveStart::Latest),
+        _ => {}
+    }
+    Ok(match start.extract::<Place>()? {
+        Place::Position(position) => LiveStart::Position(position),
+        Place::Gtids(gtids) => LiveStart::Gtids(gtids),
+        Place::Time(time) => LiveStart::Time(time),
+    })
+}
+
+/// An id that no other replica is likely to have: not 0, and below 2³⁰, which leaves room for a second dump's.
+fn random_id() -> Result<u32> {
+    let mut bytes = [0; 4];
+    let failed = |_| Error::new(ErrorKind::Internal, "the system gives no random numbers");
+    SystemRandom::new().fill(&mut bytes).map_err(failed)?;
+    Ok(u32::from_le_bytes(bytes) >> 2 | 1 << 28)
+}
