@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import configparser
 import getpass
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import parse_qsl, unquote
+from urllib.parse import unquote, unquote_to_bytes
 
 from binarrow._native import ConfigError
+from binarrow.option_file import read_section
 
 Password = str | bytes | Callable[[], str | bytes]
 """A password, or what gives one: asked anew at each connection, for tokens that expire."""
@@ -46,6 +46,24 @@ TLS_MODES = {
 """The values of ``ssl-mode`` in option files."""
 
 
+OPTION_FILE_KEYWORDS = {
+    "ssl-ca": "tls_ca",
+    "ssl-cert": "tls_cert",
+    "ssl-key": "tls_key",
+    "server-public-key-path": "server_public_key",
+}
+"""Options of option files that are keywords under another name."""
+
+OPTION_FILE_FLAGS: dict[str, tuple[str, bool | str | None, bool | str | None]] = {
+    "ssl": ("tls", None, "disabled"),  # the default is at least as strict as MariaDB's "on"
+    "skip-ssl": ("tls", "disabled", None),
+    "ssl-verify-server-cert": ("tls", "verify_identity", None),
+    "get-server-public-key": ("allow_public_key_retrieval", True, False),
+    "enable-cleartext-plugin": ("allow_clear_password", True, False),
+}
+"""Options that are on or off: the keyword, its value when on, and when off; later ones win."""
+
+
 @dataclass(frozen=True)
 class Endpoint:
     """Where a server listens: a host and a port, or a Unix socket."""
@@ -72,81 +90,91 @@ class Target:
 
     def secret(self) -> bytes:
         """The password now."""
-        password = self.password() if callable(self.password) else self.password
-        return password.encode() if isinstance(password, str) else bytes(password)
+        password: object = self.password() if callable(self.password) else self.password
+        if isinstance(password, str):
+            # The environment and option files may hold bytes that are no UTF-8.
+            encoded = password.encode(errors="surrogateescape") if _is_text(password) else None
+        else:
+            # Of other types bytes() would make something that nobody meant.
+            encoded = bytes(password) if isinstance(password, bytes | bytearray) else None
+        if encoded is None:
+            kind = type(password).__name__
+            raise ConfigError(f"the password is a {kind} that is neither text nor bytes")
+        return encoded
 
 
 def target(
     url: str | None,
     *,
-    host: str | None,
-    port: int | None,
-    user: str | None,
-    password: Password | None,
-    password_file: str | os.PathLike[str] | None,
-    socket: str | os.PathLike[str] | None,
-    option_file: str | os.PathLike[str] | None,
-    keywords: Mapping[str, object],
+    host: str | None = None,
+    port: int | None = None,
+    user: str | None = None,
+    password: Password | None = None,
+    password_file: str | os.PathLike[str] | None = None,
+    socket: str | os.PathLike[str] | None = None,
+    option_file: str | os.PathLike[str] | None = None,
+    keywords: Mapping[str, object] | None = None,
     environ: Mapping[str, str] | None = None,
 ) -> Target:
     """What is said first wins: a keyword, the URL, the option file, the environment."""
-    environ = os.environ if environ is None else environ
-    from_url = _Parts.of_url(url) if url is not None else _Parts()
-    from_file = _Parts.of_option_file(Path(option_file)) if option_file is not None else _Parts()
-    from_environ = _Parts.of_environ(environ)
     if password is not None and password_file is not None:
         raise ConfigError("password and password_file: give one of them")
-
-    given = _Parts()
-    if socket is not None:
-        given.socket = os.fspath(socket)
-    elif host is not None:
-        given.endpoints = [Endpoint(host, port or DEFAULT_PORT)]
-    named = [one for one in (given, from_url, from_file, from_environ) if one.names_host()]
-    if named:
-        endpoints = named[0].all_endpoints()
-    else:
-        other_port = from_file.port or from_environ.port or DEFAULT_PORT
-        endpoints = (Endpoint("localhost", other_port),)
-    if port is not None:
-        endpoints = tuple(
-            one if one.socket is not None else Endpoint(one.host, port) for one in endpoints
-        )
-
-    parts = (from_url, from_file, from_environ)
-    secret: Password | None = password
     if password_file is not None:
-        secret = _PasswordFile(Path(password_file))
-    if secret is None:
-        secret = next((part.password for part in parts if part.password is not None), "")
-    name = user or next((part.user for part in parts if part.user), None) or getpass.getuser()
-    merged = {**from_file.keywords, **from_url.keywords}
-    merged |= {key: value for key, value in keywords.items() if value is not None}
-    return Target(endpoints, name, secret, merged)
+        password = _PasswordFile(Path(password_file))
+    given = _Parts(
+        hosts=[(_without_brackets(host), None)] if host is not None else [],
+        port=None if port is None else _port(str(port), "port"),
+        socket=None if socket is None else os.fspath(socket),
+        user=user,
+        password=password,
+        keywords={key: value for key, value in (keywords or {}).items() if value is not None},
+    )
+    parts = [
+        given.one_place("the keywords"),
+        _Parts.of_url(url).one_place("the URL") if url is not None else _Parts(),
+        _Parts.of_option_file(Path(option_file)) if option_file is not None else _Parts(),
+        _Parts.of_environ(os.environ if environ is None else environ),
+    ]
+
+    place = next((part for part in parts if part.hosts or part.socket is not None), _Parts())
+    fallback = next((part.port for part in parts if part.port is not None), DEFAULT_PORT)
+    if place.socket is not None:
+        endpoints = [Endpoint(None, socket=place.socket)]
+    else:
+        endpoints = [
+            Endpoint(name, given.port or own or fallback)
+            for name, own in place.hosts or [("localhost", None)]
+        ]
+    merged: dict[str, object] = {}
+    for part in reversed(parts):
+        merged |= part.keywords
+    secret = next((part.password for part in parts if part.password is not None), "")
+    name = next((part.user for part in parts if part.user), None) or _system_user()
+    return Target(tuple(endpoints), name, secret, merged)
 
 
 @dataclass
 class _Parts:
     """What one place says."""
 
-    endpoints: list[Endpoint] = field(default_factory=list)
+    hosts: list[tuple[str, int | None]] = field(default_factory=list)
+    """With their own ports, as far as they have one."""
     port: int | None = None
+    """For hosts that have no port of their own."""
     socket: str | None = None
     user: str | None = None
-    password: str | None = field(default=None, repr=False)
+    password: Password | None = field(default=None, repr=False)
     keywords: dict[str, object] = field(default_factory=dict)
 
-    def names_host(self) -> bool:
-        return self.socket is not None or bool(self.endpoints)
-
-    def all_endpoints(self) -> tuple[Endpoint, ...]:
-        if self.socket is not None:
-            return (Endpoint(None, socket=self.socket),)
-        return tuple(self.endpoints)
+    def one_place(self, who: str) -> _Parts:
+        """Itself, if it does not name two places to connect to."""
+        if self.hosts and self.socket is not None:
+            raise ConfigError(f"{who} name a host and a socket: give one of them")
+        return self
 
     @classmethod
     def of_url(cls, url: str) -> _Parts:
-        """``mysql://user:password@host:port,host:port/?keyword=value``."""
+        """``mysql://user:password@host:port,host:port/?keyword=value``; errors quote nothing."""
         scheme, separator, rest = url.partition("://")
         if not separator or scheme.lower() not in SCHEMES:
             raise ConfigError(
@@ -154,6 +182,10 @@ class _Parts:
             )
         rest, _, query = rest.partition("?")
         authority, _, path = rest.partition("/")
+        if "@" in path or "@" in query:
+            raise ConfigError(
+                "the URL's @ stands behind / or ?: in a user or password write these as %2F and %3F"
+            )
         if path.strip("/"):
             raise ConfigError("the URL names a database: tables are chosen with tables=")
         parts = cls()
@@ -161,61 +193,63 @@ class _Parts:
         if at:
             name, colon, password = credentials.partition(":")
             parts.user = unquote(name) or None
-            parts.password = unquote(password) if colon else None
-        for one in filter(None, hosts.split(",")):
-            parts.endpoints.append(_endpoint(one))
-        for key, value in parse_qsl(query, keep_blank_values=True):
-            parts._add(key, value)
+            parts.password = unquote_to_bytes(password) if colon else None
+        for number, one in enumerate(filter(None, hosts.split(",")), 1):
+            parts._add_host(one, f"host {number} of the URL")
+        for one in filter(None, query.split("&")):
+            key, _, value = one.partition("=")
+            parts._add_keyword(key, unquote(value))
         return parts
 
-    def _add(self, key: str, value: str) -> None:
+    def _add_host(self, text: str, what: str) -> None:
+        if text.startswith("["):
+            host, bracket, port = text[1:].partition("]")
+            is_odd = not bracket or not (port == "" or port.startswith(":"))
+            port = port[1:]
+        else:
+            host, _, port = text.partition(":")
+            is_odd = ":" in port
+        if is_odd:
+            raise ConfigError(f"{what}: an IPv6 address stands in brackets, as in [::1]:3306")
+        host = unquote(host)
+        if host.startswith("/"):
+            if self.socket is not None:
+                raise ConfigError(f"{what}: there is one socket already")
+            self.socket = host
+        else:
+            self.hosts.append((host or "localhost", _port(port, what) if port else None))
+
+    def _add_keyword(self, key: str, value: str) -> None:
         kind = URL_KEYWORDS.get(key)
         if kind is None:
             known = ", ".join(URL_KEYWORDS)
-            raise ConfigError(f"the URL has an unknown keyword {key!r}: it may have {known}")
+            raise ConfigError(f"the URL has an unknown keyword: it may have {known}")
         if key == "socket":
             self.socket = value
         elif kind is bool:
-            self.keywords[key] = _boolean(key, value)
+            self.keywords[key] = _boolean(value, f"the URL's {key}")
         elif kind is float:
-            try:
-                self.keywords[key] = float(value)
-            except ValueError:
-                raise ConfigError(f"the URL's {key} is no number") from None
+            self.keywords[key] = _number(value, f"the URL's {key}")
         else:
             self.keywords[key] = value
 
     @classmethod
     def of_option_file(cls, path: Path) -> _Parts:
         """``[client]`` of a file such as ``~/.my.cnf``."""
-        parser = configparser.RawConfigParser(
-            allow_no_value=True, strict=False, comment_prefixes=("#", ";"), delimiters=("=",)
-        )
-        try:
-            # Lines such as !includedir are of no section of ours.
-            lines = path.read_text(encoding="utf-8").splitlines()
-            parser.read_string("\n".join(line for line in lines if not line.startswith("!")))
-        except OSError as error:
-            raise ConfigError(f"option_file: {error}") from None
-        except (configparser.Error, UnicodeDecodeError):
-            raise ConfigError(f"option_file: {path} is not an option file") from None
-        parts = cls()
-        if not parser.has_section("client"):
-            return parts
-        options = {
-            key.strip().replace("_", "-"): _unquoted(value) for key, value in parser.items("client")
-        }
-        parts.user = options.get("user")
-        parts.password = options.get("password")
-        parts.socket = options.get("socket")
-        if (port := options.get("port")) is not None:
-            parts.port = _port(port)
-        if (host := options.get("host")) is not None:
-            parts.endpoints = [Endpoint(host, parts.port or DEFAULT_PORT)]
-            parts.socket = None
-        for key, name in (("ssl-ca", "tls_ca"), ("ssl-cert", "tls_cert"), ("ssl-key", "tls_key")):
-            if options.get(key):
-                parts.keywords[name] = options[key]
+        options = read_section(path, "client")
+        parts = cls(user=options.get("user"), password=options.get("password"))
+        if port := options.get("port"):
+            parts.port = _port(port, "option_file: port")
+        parts._set_place(options.get("host"), options.get("socket"))
+        for name, keyword in OPTION_FILE_KEYWORDS.items():
+            if value := options.get(name):
+                parts.keywords[keyword] = value
+        for name, (keyword, on, off) in OPTION_FILE_FLAGS.items():
+            if name in options:
+                is_on = _boolean(options[name] or "", f"option_file: {name}")
+                choice = on if is_on else off
+                if choice is not None:
+                    parts.keywords[keyword] = choice
         if (mode := options.get("ssl-mode")) is not None:
             if mode.upper() not in TLS_MODES:
                 raise ConfigError(f"option_file: ssl-mode is one of {', '.join(TLS_MODES)}")
@@ -225,17 +259,18 @@ class _Parts:
     @classmethod
     def of_environ(cls, environ: Mapping[str, str]) -> _Parts:
         """Host, port, socket, user and password, by the names that MySQL's own clients use."""
-        parts = cls(
-            socket=environ.get("MYSQL_UNIX_PORT"),
-            user=environ.get("MYSQL_USER"),
-            password=environ.get("MYSQL_PWD"),
-        )
-        if (port := environ.get("MYSQL_TCP_PORT")) is not None:
-            parts.port = _port(port)
-        if (host := environ.get("MYSQL_HOST")) is not None:
-            parts.endpoints = [Endpoint(host, parts.port or DEFAULT_PORT)]
-            parts.socket = None
+        parts = cls(user=environ.get("MYSQL_USER"), password=environ.get("MYSQL_PWD"))
+        if port := environ.get("MYSQL_TCP_PORT"):
+            parts.port = _port(port, "MYSQL_TCP_PORT")
+        parts._set_place(environ.get("MYSQL_HOST"), environ.get("MYSQL_UNIX_PORT"))
         return parts
+
+    def _set_place(self, host: str | None, socket: str | None) -> None:
+        """To MySQL's own clients the socket is how one reaches localhost."""
+        if socket and host in (None, "", "localhost"):
+            self.socket = socket
+        elif host:
+            self.hosts = [(_without_brackets(host), None)]
 
 
 @dataclass(frozen=True)
@@ -244,53 +279,52 @@ class _PasswordFile:
 
     path: Path
 
-    def __call__(self) -> str:
+    def __call__(self) -> bytes:
         try:
-            with self.path.open(encoding="utf-8") as file:
-                return next(_lines(file), "")
+            with self.path.open("rb") as file:
+                return file.readline().rstrip(b"\r\n")
         except OSError as error:
             raise ConfigError(f"password_file: {error}") from None
 
 
-def _lines(file: Iterator[str]) -> Iterator[str]:
-    return (line.rstrip("\r\n") for line in file)
-
-
-def _endpoint(text: str) -> Endpoint:
-    if text.startswith("["):
-        host, bracket, rest = text[1:].partition("]")
-        if not bracket or (rest and not rest.startswith(":")):
-            raise ConfigError(f"{text!r} is no host: an IPv6 address stands in brackets")
-        port = rest[1:]
-    else:
-        host, _, port = text.partition(":")
-        if ":" in port:
-            raise ConfigError(f"{text!r} is no host: an IPv6 address stands in brackets")
-    return Endpoint(unquote(host) or "localhost", _port(port) if port else DEFAULT_PORT)
-
-
-def _port(text: str) -> int:
+def _is_text(text: str) -> bool:
     try:
-        port = int(text)
-    except ValueError:
-        port = 0
-    if not 0 < port <= MAX_PORT:
-        raise ConfigError(f"{text!r} is no port")
-    return port
+        text.encode(errors="surrogateescape")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
-def _boolean(key: str, value: str) -> bool:
-    match value.lower():
+def _without_brackets(host: str) -> str:
+    return host.removeprefix("[").removesuffix("]") or "localhost"
+
+
+def _port(text: str, what: str) -> int:
+    if not (text.isascii() and text.isdecimal() and len(text) <= len(str(MAX_PORT))):
+        raise ConfigError(f"{what}: a port is a number")
+    if not 0 < int(text) <= MAX_PORT:
+        raise ConfigError(f"{what}: a port is from 1 to {MAX_PORT}")
+    return int(text)
+
+
+def _boolean(text: str, what: str) -> bool:
+    match text.lower():
         case "1" | "true" | "on" | "yes" | "":
             return True
         case "0" | "false" | "off" | "no":
             return False
-    raise ConfigError(f"the URL's {key} is neither true nor false")
+    raise ConfigError(f"{what} is neither true nor false")
 
 
-def _unquoted(value: str | None) -> str:
-    value = (value or "").strip()
-    for quote in "'\"":
-        if value != quote and value.startswith(quote) and value.endswith(quote):
-            return value[1:-1]
-    return value
+def _number(text: str, what: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ConfigError(f"{what} is no number") from None
+
+
+def _system_user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a container's user may have no name
+        raise ConfigError("no user is given, and the system's has no name: set user=") from None

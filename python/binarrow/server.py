@@ -53,14 +53,16 @@ def connect(
     Args:
         url: ``mysql://user@host:3306/``, or ``mariadb://``. Several hosts that hold the same log,
             with commas between them, are tried in order. Keywords of this function may follow
-            a ``?``.
+            a ``?``. A password may stand in it, ``mysql://user:password@host/``, with ``%40`` for
+            @ and so on; it is never shown, but your shell's history keeps it.
         host: A host's name or address.
         port: Its port; 3306 by default.
         user: The user's name; by default the system's.
         password: The password, or a function that gives it (a token that expires, say).
         password_file: A file whose first line is the password.
         socket: Path of a Unix socket, instead of a host.
-        option_file: A file such as ``~/.my.cnf``, of which the section ``[client]`` is read.
+        option_file: A file such as ``~/.my.cnf``, of which the section ``[client]`` is read, with
+            what it includes.
         tls: ``"disabled"``, ``"preferred"`` (where the server has it), ``"required"`` (without a
             look at the certificate), ``"verify_ca"`` (an authority signed it),
             ``"verify_identity"`` (and it is for this host). By default the last;
