@@ -25,7 +25,9 @@ VARIABLES = (
     "binlog_row_value_options",
     "binlog_checksum",
     "binlog_expire_logs_seconds",
+    "binlog_expire_logs_auto_purge",
     "expire_logs_days",
+    "max_binlog_total_size",
     "binlog_transaction_compression",
     "log_bin_compress",
     "gtid_mode",
@@ -33,11 +35,12 @@ VARIABLES = (
     "sync_binlog",
     "log_replica_updates",
     "log_slave_updates",
-    "encrypt_binlog",
-    "binlog_encryption",
 )
 
 DAY = 86_400
+
+ACCESS_DENIED = 1227
+"""The server's number for a privilege that is missing."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,7 @@ def checks(server: Server) -> list[Check]:
     return [
         *_log(values),
         *_rows(values),
+        *_retention(values),
         *_keeping(server, values),
         *_access(server),
     ]
@@ -142,10 +146,10 @@ def _rows(values: dict[str, str]) -> Iterator[Check]:
         yield Check("compression of the log", "ok", compressed, "")
 
 
-def _keeping(server: Server, values: dict[str, str]) -> Iterator[Check]:
+def _retention(values: dict[str, str]) -> Iterator[Check]:
     seconds = int(values.get("binlog_expire_logs_seconds") or 0)
     seconds = seconds or int(float(values.get("expire_logs_days") or 0) * DAY)
-    if seconds == 0:
+    if seconds == 0 or values.get("binlog_expire_logs_auto_purge") == "OFF":
         yield Check(
             "retention",
             "ok",
@@ -161,6 +165,17 @@ def _keeping(server: Server, values: dict[str, str]) -> Iterator[Check]:
         )
     else:
         yield Check("retention", "ok", f"{seconds / DAY:g} days", "")
+    size = int(values.get("max_binlog_total_size") or 0)
+    if size > 0:
+        yield Check(
+            "max_binlog_total_size",
+            "warning",
+            f"{size} bytes",
+            "a reader that falls behind by more loses changes: mind that it is large enough",
+        )
+
+
+def _keeping(server: Server, values: dict[str, str]) -> Iterator[Check]:
     if server.flavor == "mysql":
         gtid_mode = values.get("gtid_mode", "OFF")
         if gtid_mode == "ON":
@@ -209,10 +224,10 @@ def _access(server: Server) -> Iterator[Check]:
     granted = " ".join(
         grant.split(" ON ", 1)[0] for grant in server.grants() if " ON *.* " in f"{grant} "
     ).upper()
-    is_all = "ALL PRIVILEGES" in granted
-    dump = ("REPLICATION SLAVE", "REPLICATION REPLICA")
-    ask = ("REPLICATION CLIENT", "BINLOG MONITOR", "SUPER")
-    missing = [] if is_all else [n[0] for n in (dump, ask) if not any(o in granted for o in n)]
+    may_dump = ("ALL PRIVILEGES", "REPLICATION SLAVE", "REPLICATION REPLICA")
+    missing = [] if any(one in granted for one in may_dump) else ["REPLICATION SLAVE"]
+    if not _may_ask(server):
+        missing.append("BINLOG MONITOR" if server.flavor == "mariadb" else "REPLICATION CLIENT")
     if missing:
         yield Check(
             "privileges",
@@ -221,12 +236,19 @@ def _access(server: Server) -> Iterator[Check]:
             f"GRANT {', '.join(missing)} ON *.* TO the user",
         )
     else:
-        yield Check(
-            "privileges", "ok", "ALL PRIVILEGES" if is_all else " and ".join((dump[0], ask[0])), ""
-        )
+        yield Check("privileges", "ok", "may read the log, and ask where it stands", "")
     if server.tls_version is not None:
         yield Check("tls", "ok", server.tls_version, "")
     elif server.is_local:
         yield Check("tls", "ok", "none, on this machine", "")
     else:
         yield Check("tls", "warning", "none", "what is read goes over the network in the clear")
+
+
+def _may_ask(server: Server) -> bool:
+    """Whether the user may see where the log stands: the server knows, roles and all."""
+    try:
+        server.binlogs()
+    except ServerError as error:
+        return error.code != ACCESS_DENIED
+    return True

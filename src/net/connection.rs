@@ -229,7 +229,8 @@ impl Error {
     }
 }
 
-const ACCESS_DENIED: u16 = 1045;
+/// A wrong user or password, or a privilege that is missing.
+pub(super) const ACCESS_DENIED: u16 = 1045;
 const ACCESS_DENIED_NO_PASSWORD: u16 = 1698;
 const NOT_SUPPORTED_AUTH: u16 = 1251;
 const HOST_NOT_ALLOWED: u16 = 1130;

@@ -3,8 +3,8 @@
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_replication.html>,
 //! <https://mariadb.com/docs/server/reference/clientserver-protocol/replication-protocol>
 
-use super::connection::Connection;
-use super::server::{Flavor, Identity, Server};
+use super::connection::{ACCESS_DENIED, Connection};
+use super::server::{ACCESS_DENIED_FOR_OPERATION, Flavor, Identity, Server};
 use crate::error::{Error, ErrorKind, Result};
 use crate::position::{GtidSet, MariadbGtidPosition};
 use crate::protocol::{ServerRefusal, command, is_eof};
@@ -49,7 +49,9 @@ impl Dump {
         for statement in setup(&identity, start, options) {
             connection.query(&statement)?;
         }
-        connection.command(&command::register_replica(options.server_id, "binarrow", 0))?;
+        connection
+            .command(&command::register_replica(options.server_id, "binarrow", 0))
+            .map_err(needs_privilege)?;
         let mut flags = if options.ends { command::dump_flag::NON_BLOCK } else { 0 };
         if identity.flavor == Flavor::Mariadb {
             flags |= command::dump_flag::SEND_ANNOTATE_ROWS;
@@ -83,7 +85,7 @@ impl Dump {
             Some((0, event)) => Ok(Some(event)),
             Some(_) if is_eof(payload) => Ok(None),
             _ => match ServerRefusal::decode(payload) {
-                Some(refusal) => Err(explain(refusal)),
+                Some(refusal) => Err(needs_privilege(explain(refusal))),
                 None => Err(Error::malformed("the server sent a packet that is no event")),
             },
         }
@@ -180,6 +182,16 @@ fn explain(refusal: ServerRefusal) -> Error {
     };
     let error = Error::refused(refusal).of_kind(kind);
     if advice.is_empty() { error } else { error.advise(advice) }
+}
+
+/// The user is let in, though servers say what they say to a wrong password.
+fn needs_privilege(error: Error) -> Error {
+    match error.server_code() {
+        Some(ACCESS_DENIED | ACCESS_DENIED_FOR_OPERATION) => error.of_kind(ErrorKind::Server).advise(
+            "the log is sent only to a user with the privilege REPLICATION SLAVE: GRANT REPLICATION SLAVE ON *.* TO the user",
+        ),
+        _ => error,
+    }
 }
 
 /// Heartbeats that may fail to come before the connection counts as dead.

@@ -168,5 +168,6 @@ fn needs_privilege(error: Error) -> Error {
     }
 }
 
-const ACCESS_DENIED_FOR_OPERATION: u16 = 1227;
+/// A privilege is missing.
+pub(super) const ACCESS_DENIED_FOR_OPERATION: u16 = 1227;
 const NO_BINARY_LOGGING: u16 = 1381;

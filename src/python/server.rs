@@ -2,7 +2,7 @@
 
 use super::errors::abandonable;
 use super::position::PyPosition;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::net::{BinlogFile, Flavor, Server, SocketHandle};
 use crate::protocol::TextRow;
 use pyo3::prelude::*;
@@ -144,7 +144,7 @@ impl PyServer {
             }
         };
         // A refused question leaves the connection as it was.
-        if answer.as_ref().err().is_none_or(|error| error.server_code().is_some()) {
+        if answer.as_ref().err().is_none_or(|error| error.kind() == ErrorKind::Server) {
             *self.slot() = Some(server);
         }
         Ok(answer?)

@@ -1,0 +1,134 @@
+"""`server.check()` on servers that are set up well, and on those that are not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from servers import Server
+
+import binarrow
+
+FLAVORS = ("mysql", "mariadb-11.8")
+
+DYNAMIC = {
+    "binlog_format": ("'STATEMENT'", "error"),
+    "binlog_row_image": ("'MINIMAL'", "warning"),
+    "binlog_row_metadata": ("'MINIMAL'", "warning"),
+    "binlog_checksum": ("'NONE'", "warning"),
+    "binlog_expire_logs_seconds": ("3600", "warning"),
+    "sync_binlog": ("0", "warning"),
+}
+"""Variables with a value that is not good, and its grade."""
+
+NAMES = {"binlog_expire_logs_seconds": "retention"}
+"""Checks that are not named like their variable."""
+
+
+def reach(server: Server) -> binarrow.Server:
+    place = {"host": "127.0.0.1", "port": server.port}
+    return binarrow.connect(**place, user="me", password="x", allow_public_key_retrieval=True)
+
+
+def graded(server: Server) -> dict[str, str]:
+    with reach(server) as connection:
+        return {check.name: check.grade for check in connection.check()}
+
+
+def make_user(server: Server, *grants: str) -> None:
+    server.execute(
+        "DROP USER IF EXISTS me@'%'",
+        "CREATE USER me@'%' IDENTIFIED BY 'x'",
+        *(f"GRANT {grant} ON *.* TO me@'%'" for grant in grants),
+    )
+
+
+@pytest.mark.parametrize("flavor", FLAVORS)
+def test_settings(flavor: str) -> None:
+    with Server.start(flavor, ["--sync-binlog=1", "--log-slave-updates"]) as server:
+        make_user(server, "REPLICATION SLAVE, REPLICATION CLIENT")
+        assert set(graded(server).values()) == {"ok"}
+        for name, (value, grade) in DYNAMIC.items():
+            [(_, before)] = server.query(f"SHOW GLOBAL VARIABLES LIKE '{name}'")
+            server.execute(f"SET GLOBAL {name} = {value}")
+            found = graded(server)
+            assert {one for one, given in found.items() if given != "ok"} == {NAMES.get(name, name)}
+            assert found[NAMES.get(name, name)] == grade
+            server.execute(f"SET GLOBAL {name} = {before if before.isdigit() else repr(before)}")
+        assert set(graded(server).values()) == {"ok"}
+
+
+@pytest.mark.parametrize("flavor", FLAVORS)
+def test_privileges(flavor: str) -> None:
+    """The check says yes exactly where the server does."""
+    with Server.start(flavor) as server:
+        asks = "BINLOG MONITOR" if server.is_mariadb else "REPLICATION CLIENT"
+        for grants in (
+            (),
+            ("REPLICATION SLAVE",),
+            (asks,),
+            ("SUPER, REPLICATION SLAVE",),
+            ("SUPER",),
+            ("REPLICATION SLAVE", asks),
+            ("ALL",),
+        ):
+            make_user(server, *grants)
+            assert (graded(server)["privileges"] == "ok") == reads(server), grants
+        server.execute(
+            "CREATE ROLE reader",
+            "GRANT REPLICATION SLAVE, REPLICATION CLIENT ON *.* TO reader",
+        )
+        make_user(server)
+        server.execute("GRANT reader TO me@'%'")
+        assert (graded(server)["privileges"], reads(server)) == ("error", False)
+        server.execute(
+            f"SET DEFAULT ROLE reader {'FOR' if server.is_mariadb else 'TO'} me@'%'",
+        )
+        assert (graded(server)["privileges"], reads(server)) == ("ok", True)
+
+
+def reads(server: Server) -> bool:
+    """Whether the user can read the log and ask where it stands."""
+    with reach(server) as connection:
+        questions = (
+            connection.position,
+            connection.binlogs,
+            lambda: list(connection.stream("earliest", stop="end")),
+        )
+        return not any(is_denied(question) for question in questions)
+
+
+def is_denied(question: Callable[[], object]) -> bool:
+    try:
+        question()
+    except binarrow.ServerError as error:
+        return error.code in (1045, 1227) and "GRANT" in str(error)
+    return False
+
+
+@pytest.mark.parametrize("flavor", FLAVORS)
+def test_settings_that_need_a_new_start(flavor: str) -> None:
+    with Server.start(flavor, ["--skip-log-bin"]) as server:
+        make_user(server, "REPLICATION SLAVE, REPLICATION CLIENT")
+        found = graded(server)
+        assert found["log_bin"] == "error"
+        assert found["privileges"] == "ok"
+        with binarrow.connect(socket=str(server.socket), user="root") as connection:
+            for question in (connection.position, connection.binlogs):
+                with pytest.raises(binarrow.ServerError, match="start it with log_bin"):
+                    question()
+            with pytest.raises(binarrow.BinarrowError, match="log"):
+                list(connection.stream("earliest", stop="end"))
+    options = ["--binlog-do-db=shop", "--log-slave-updates=OFF"]
+    if flavor == "mysql":
+        options += ["--gtid-mode=OFF", "--binlog-expire-logs-auto-purge=OFF"]
+    else:
+        options += ["--max-binlog-total-size=1G", "--expire-logs-days=0.1"]
+    with Server.start(flavor, ["--sync-binlog=1", *options]) as server:
+        make_user(server, "REPLICATION SLAVE, REPLICATION CLIENT")
+        found = {name for name, grade in graded(server).items() if grade != "ok"}
+        both = {"binlog_do_db, binlog_ignore_db", "log_replica_updates"}
+        if flavor == "mysql":
+            assert found == {*both, "gtid_mode"}
+        else:
+            assert found == {*both, "retention", "max_binlog_total_size"}
