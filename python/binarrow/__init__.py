@@ -44,8 +44,10 @@ from binarrow._native import (
     read_split,
     scan_splits,
 )
+from binarrow.checkpoint import Checkpoint, CheckpointError, FileCheckpoint
 from binarrow.preflight import Check
 from binarrow.server import Binlog, Column, Server, TableDescription, connect
+from binarrow.stream import Stream
 
 __all__ = [
     "AuthenticationError",
@@ -55,6 +57,8 @@ __all__ = [
     "BinlogReader",
     "ChangeBatch",
     "Check",
+    "Checkpoint",
+    "CheckpointError",
     "ChecksumError",
     "Column",
     "ConfigError",
@@ -62,6 +66,7 @@ __all__ = [
     "DirectoryInputError",
     "Event",
     "EventReader",
+    "FileCheckpoint",
     "ForbiddenInputError",
     "InputError",
     "InternalError",
@@ -74,6 +79,7 @@ __all__ = [
     "ServerError",
     "ServerIdentityError",
     "Split",
+    "Stream",
     "TableDescription",
     "TableReader",
     "TlsError",

@@ -208,6 +208,14 @@ class BinlogReader:
         on_schema_change: Literal["error", "conform"] = "error",
     ) -> TableReader:
         """The batches of one table under one schema; this reader is used up by it."""
+    def start(self) -> None:
+        """Begins to read, where that has not begun: ``position`` is known then, before the first batch."""
+    def poll(self, timeout: float) -> ChangeBatch | None:
+        """The next batch; None where none came within ``timeout`` seconds.
+
+        Raises:
+            StopIteration: Nothing more comes.
+        """
     def close(self) -> None: ...
     def __iter__(self) -> BinlogReader: ...
     def __next__(self) -> ChangeBatch: ...

@@ -9,15 +9,16 @@ from types import TracebackType
 from typing import Any, Literal, NamedTuple, Self
 
 from binarrow._native import (
-    BinlogReader,
     ConfigError,
     ConnectionSpec,
     NativeServer,
     Position,
     read_binlog,
 )
+from binarrow.checkpoint import Checkpoint
 from binarrow.connect import Password, Target, target
 from binarrow.preflight import Check, checks
+from binarrow.stream import Stream
 
 TlsMode = Literal["disabled", "preferred", "required", "verify_ca", "verify_identity"]
 
@@ -212,12 +213,13 @@ class Server:
         start: Position | str | datetime = "latest",
         *,
         stop: Position | str | datetime | None = None,
+        checkpoint: Checkpoint | None = None,
         server_id: int | None = None,
         heartbeat: float = 10.0,
         reconnect: float | None = 3600.0,
         max_latency: float = 0.5,
         **keywords: Any,
-    ) -> BinlogReader:
+    ) -> Stream:
         """Changes as they are committed, on a connection of its own.
 
         Args:
@@ -226,6 +228,10 @@ class Server:
                 or a datetime: from the first transaction committed then.
             stop: Where to end: ``"end"`` (where the log ends now), a position, a GTID set or a
                 datetime. By default never.
+            checkpoint: A :class:`FileCheckpoint`, or another that loads and saves a position: the
+                stream begins at the position that it holds, at ``start`` only where it holds none,
+                and saves its own as it goes on. A batch counts as done when the next one is asked
+                for, or when the stream's ``with`` block is left without an exception.
             server_id: The id by which the server knows this reader; by default a random one. Two
                 readers or replicas with one id cut each other off; 0 is nobody's.
             heartbeat: Seconds of silence after which the server says that it lives. After three
@@ -239,17 +245,20 @@ class Server:
         Raises:
             PositionPurgedError: The server no longer has the log from ``start`` on.
             ServerIdentityError: ``start`` is of another server, or the log was reset.
+            CheckpointError: The checkpoint cannot be read, or not be written.
         """
+        kept = checkpoint.load() if checkpoint is not None else None
         ends = stop == "end"
         log = self._spec.log(
-            start,
+            start if kept is None else kept,
             ends=ends,
             server_id=server_id,
             heartbeat=heartbeat,
             reconnect=reconnect,
             max_latency=max_latency,
         )
-        return read_binlog(log, stop=None if ends else stop, **keywords)
+        reader = read_binlog(log, stop=None if ends else stop, **keywords)
+        return Stream(reader, checkpoint)
 
     def describe(self, table: str) -> TableDescription:
         """The columns and keys of ``database.table``. Needs SELECT or another privilege on it.

@@ -17,6 +17,7 @@ use crate::reader::{Poll, ReadOptions, Reader, Stats};
 use crate::source::{InputFile, LiveControl, LiveOptions, LiveStart, Start, Stop};
 use arrow_pyarrow::{FromPyArrow, ToPyArrow};
 use arrow_schema::Schema;
+use pyo3::exceptions::PyStopIteration;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyDict, PyList, PyTuple};
@@ -212,11 +213,11 @@ impl Running {
 
     /// Waits a moment for the next batch, without the interpreter's lock. Runs no Python code, for the caller holds a lock
     /// that such code may want.
-    pub(super) fn step(&mut self, py: Python<'_>) -> Step {
+    pub(super) fn step(&mut self, py: Python<'_>, longest: Duration) -> Step {
         if let Some(polled) = self.kept.take() {
             return Step { polled, warnings: Vec::new() };
         }
-        let polled = py.detach(|| self.reader.poll(SIGNAL_CHECK));
+        let polled = py.detach(|| self.reader.poll(longest.min(SIGNAL_CHECK)));
         let mut warnings = self.warnings();
         if matches!(polled, Ok(Poll::End)) {
             self.add_unmatched(&mut warnings);
@@ -229,9 +230,13 @@ impl Running {
         self.kept = Some(polled);
     }
 
+    fn position(&self) -> Option<PyPosition> {
+        self.reader.position().map(|position| PyPosition((**position).clone()))
+    }
+
     pub(super) fn summary(&self) -> Summary {
         Summary {
-            position: self.reader.position().map(|position| PyPosition((**position).clone())),
+            position: self.position(),
             stats: self.reader.stats().clone(),
             total_bytes: self.reader.total_bytes(),
             seconds: self.started.elapsed().as_secs_f64(),
@@ -375,6 +380,40 @@ impl PyBinlogReader {
         self.0.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The state, of a reader that is at work or closed.
+    fn started(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, State>> {
+        let mut state = self.state(py);
+        if let State::Ready(source, options) = &mut *state {
+            let running = Running::start(py, source.take(), (**options).clone())?;
+            *state = State::Running(Box::new(running));
+        }
+        Ok(state)
+    }
+
+    /// Waits for a batch, at most until `deadline`.
+    fn wait(&self, py: Python<'_>, deadline: Option<Instant>) -> PyResult<Poll> {
+        loop {
+            // Taken anew each time, so that stats() and close() of other threads, and of signal handlers, have their turn.
+            let step = {
+                let State::Running(running) = &mut *self.started(py)? else {
+                    return Err(Error::config("the reader is closed").into());
+                };
+                let left =
+                    deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+                running.step(py, left.unwrap_or(SIGNAL_CHECK))
+            };
+            let keep = |polled| {
+                if let State::Running(running) = &mut *self.state(py) {
+                    running.keep(polled);
+                }
+            };
+            match step.settle(py, keep)? {
+                Poll::Pending if deadline.is_none_or(|deadline| Instant::now() < deadline) => {}
+                polled => return Ok(polled),
+            }
+        }
+    }
+
     fn summary(&self, py: Python<'_>) -> PyResult<Option<Summary>> {
         Ok(match &*self.state(py) {
             State::Ready(..) => None,
@@ -387,8 +426,12 @@ impl PyBinlogReader {
 #[pymethods]
 impl PyBinlogReader {
     #[getter]
-    fn position(&self, py: Python<'_>) -> PyResult<Option<PyPosition>> {
-        Ok(self.summary(py)?.and_then(|summary| summary.position()))
+    fn position(&self, py: Python<'_>) -> Option<PyPosition> {
+        match &*self.state(py) {
+            State::Ready(..) | State::Closed(None) => None,
+            State::Running(running) => running.position(),
+            State::Closed(Some(summary)) => summary.position(),
+        }
     }
 
     #[getter]
@@ -452,29 +495,24 @@ impl PyBinlogReader {
     }
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<PyChangeBatch>> {
-        loop {
-            // Taken anew each time, so that stats() and close() of other threads, and of signal handlers, have their turn.
-            let step = {
-                let mut state = self.state(py);
-                if let State::Ready(source, options) = &mut *state {
-                    let running = Running::start(py, source.take(), (**options).clone())?;
-                    *state = State::Running(Box::new(running));
-                }
-                let State::Running(running) = &mut *state else {
-                    return Err(Error::config("the reader is closed").into());
-                };
-                running.step(py)
-            };
-            let keep = |polled| {
-                if let State::Running(running) = &mut *self.state(py) {
-                    running.keep(polled);
-                }
-            };
-            match step.settle(py, keep)? {
-                Poll::Batch(batch) => return Ok(Some(PyChangeBatch(batch))),
-                Poll::End => return Ok(None),
-                Poll::Pending => {}
-            }
+        Ok(match self.wait(py, None)? {
+            Poll::Batch(batch) => Some(PyChangeBatch(batch)),
+            Poll::Pending | Poll::End => None,
+        })
+    }
+
+    fn start(&self, py: Python<'_>) -> PyResult<()> {
+        self.started(py).map(drop)
+    }
+
+    fn poll(&self, py: Python<'_>, timeout: f64) -> PyResult<Option<PyChangeBatch>> {
+        let Ok(timeout) = Duration::try_from_secs_f64(timeout) else {
+            return Err(Error::config("timeout: a number of seconds is needed").into());
+        };
+        match self.wait(py, Instant::now().checked_add(timeout))? {
+            Poll::Batch(batch) => Ok(Some(PyChangeBatch(batch))),
+            Poll::Pending => Ok(None),
+            Poll::End => Err(PyStopIteration::new_err(())),
         }
     }
 
@@ -510,4 +548,4 @@ pub(super) fn drop_detached<T: Send>(value: T) {
 }
 
 /// How long a wait goes on before Ctrl-C is looked for.
-const SIGNAL_CHECK: Duration = Duration::from_millis(50);
+pub(super) const SIGNAL_CHECK: Duration = Duration::from_millis(50);

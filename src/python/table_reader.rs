@@ -3,7 +3,7 @@
 use super::capsule::{schema_capsule, stream_capsule};
 use super::errors::warn;
 use super::position::PyPosition;
-use super::reader::{Running, Source, Summary, drop_detached};
+use super::reader::{Running, SIGNAL_CHECK, Source, Summary, drop_detached};
 use crate::columnar::{Conform, OnSchemaChange};
 use crate::error::Error;
 use crate::reader::{Poll, ReadOptions};
@@ -128,7 +128,7 @@ impl Shared {
     fn pull(&self, py: Python<'_>) -> PyResult<Option<RecordBatch>> {
         loop {
             let step = match &mut self.state(py).running {
-                Some(running) => running.step(py),
+                Some(running) => running.step(py, SIGNAL_CHECK),
                 None => return Err(Error::config("the reader is closed").into()),
             };
             let keep = |polled| {

@@ -45,7 +45,8 @@ impl Cutter {
             return Ok(self.flush_all());
         }
         let kept = self.open.as_ref().map_or(0, |open| open.window.kept());
-        let group_ended = self.tracker.group().is_none() && !self.spans.is_empty();
+        let group_ended =
+            self.tracker.group().is_none() && (!self.spans.is_empty() || self.has_moved());
         if kept < self.options.segment_bytes && !(group_ended && self.is_due()) {
             return Ok(None);
         }
@@ -66,6 +67,14 @@ impl Cutter {
             self.position.offset = offset;
         }
         self.flush(offset)
+    }
+
+    /// Whether a live reader is to be told of a position, though no row stands before it: a file that is kept for its sake
+    /// may be purged, and a restart does not go over the same statements again.
+    fn has_moved(&self) -> bool {
+        self.feed.is_some()
+            && (self.position.offset != self.segment_start.offset
+                || self.position.file != self.segment_start.file)
     }
 
     /// Whether the whole transactions at hand go out although their segment is not full.

@@ -1,0 +1,191 @@
+"""A server's changes as an iterator that keeps its position in a checkpoint."""
+
+from __future__ import annotations
+
+import threading
+import time
+from types import TracebackType
+from typing import Any, Literal, Self
+
+from binarrow._native import (
+    BinlogReader,
+    ChangeBatch,
+    ConfigError,
+    Position,
+    PositionPurgedError,
+    ServerIdentityError,
+    TableReader,
+)
+from binarrow.checkpoint import Checkpoint
+
+SHORTEST = 0.05
+"""Seconds to wait for a batch, at least, before the position is looked at."""
+
+
+class Stream:
+    """An iterator of :class:`ChangeBatch` in log order, made by :meth:`Server.stream`.
+
+    Use it in ``with``, or close it. With a checkpoint, a batch counts as done when the next one is
+    asked for, or when the ``with`` block is left without an exception: from there on the position
+    after it may be written. A crash before that brings the batch again; none is ever left out.
+    """
+
+    def __init__(self, reader: BinlogReader, checkpoint: Checkpoint | None = None) -> None:
+        self._reader = reader
+        self._keeper = _Keeper(checkpoint) if checkpoint is not None else None
+
+    @property
+    def position(self) -> Position | None:
+        """Where to resume: all rows before it have been handed out. None before the first batch."""
+        return self._reader.position
+
+    @property
+    def closed(self) -> bool:
+        """Whether it was closed."""
+        return self._reader.closed
+
+    def stats(self) -> dict[str, Any]:
+        """Counts so far, as those of :class:`BinlogReader`."""
+        return self._reader.stats()
+
+    def table(
+        self,
+        name: str,
+        *,
+        schema: Any = None,
+        on_schema_change: Literal["error", "conform"] = "error",
+    ) -> TableReader:
+        """The batches of one table under one schema; this stream is used up by it."""
+        if self._keeper is not None:
+            raise ConfigError(
+                "table() hands rows out where no checkpoint can follow: use tables= and iterate"
+            )
+        return self._reader.table(name, schema=schema, on_schema_change=on_schema_change)
+
+    def start(self) -> None:
+        """Begins to read, where that has not begun: ``position`` is known then, and saved."""
+        if self._keeper is not None:
+            self._keeper.begin(self._reader)
+        else:
+            self._reader.start()
+
+    def poll(self, timeout: float) -> ChangeBatch | None:
+        """The next batch; None where none came within ``timeout`` seconds.
+
+        Raises:
+            StopIteration: Nothing more comes.
+        """
+        if self._keeper is None:
+            return self._reader.poll(timeout)
+        return self._keeper.next_batch(self._reader, time.monotonic() + timeout)
+
+    def close(self) -> None:
+        """Ends the reading; a batch that the caller is at does not count as done."""
+        try:
+            if self._keeper is not None:
+                self._keeper.flush()
+        finally:
+            self._reader.close()
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> ChangeBatch:
+        if self._keeper is None:
+            return next(self._reader)
+        while True:
+            batch = self._keeper.next_batch(self._reader, None)
+            if batch is not None:
+                return batch
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        try:
+            if self._keeper is not None and error is None:
+                self._keeper.all_done(self._reader)
+            self.close()
+        except Exception as failure:
+            if error is None:
+                raise
+            error.add_note(str(failure))
+        finally:
+            self._reader.close()
+
+    def __repr__(self) -> str:
+        state = "closed" if self.closed else f"position {self.position}"
+        return f"<Stream, {state}>"
+
+
+class _Keeper:
+    """Follows what is done, and saves it now and then."""
+
+    def __init__(self, checkpoint: Checkpoint) -> None:
+        self._checkpoint = checkpoint
+        self._lock = threading.Lock()
+        self._begun = False
+        self._done: Position | None = None
+        self._saved: Position | None = None
+        self._due = 0.0
+
+    def begin(self, reader: BinlogReader) -> None:
+        """Saves the start, before any row: `latest` must not mean another place after a crash."""
+        if self._begun:
+            return
+        try:
+            reader.start()
+        except (PositionPurgedError, ServerIdentityError) as error:
+            error.add_note(f"{self._checkpoint!r} may hold the position")
+            raise
+        self._done = reader.position
+        self.flush()
+        self._begun = True
+
+    def next_batch(self, reader: BinlogReader, deadline: float | None) -> ChangeBatch | None:
+        """Waits for a batch and saves meanwhile; None when the time is up."""
+        self.begin(reader)
+        self._done = reader.position
+        while True:
+            wait = self._save_if_due()
+            if deadline is not None:
+                wait = min(wait, max(deadline - time.monotonic(), 0.0))
+            try:
+                batch = reader.poll(wait)
+            except StopIteration:
+                self.all_done(reader)
+                raise
+            if batch is not None:
+                return batch
+            # Nothing was handed out: what it stands at now was passed over.
+            self._done = reader.position
+            if deadline is not None and time.monotonic() >= deadline:
+                return None
+
+    def all_done(self, reader: BinlogReader) -> None:
+        """Takes all that was handed out for done."""
+        if self._begun:
+            self._done = reader.position
+            self.flush()
+
+    def flush(self) -> None:
+        """Saves what is done, if that is not saved yet."""
+        with self._lock:
+            done = self._done
+            if done is not None and done != self._saved:
+                self._checkpoint.save(done)
+                self._saved = done
+            self._due = time.monotonic() + self._checkpoint.interval
+
+    def _save_if_due(self) -> float:
+        if time.monotonic() >= self._due:
+            self.flush()
+        return max(self._due - time.monotonic(), SHORTEST)
+
+
+__all__ = ["Stream"]
