@@ -115,6 +115,8 @@ pub enum ErrorKind {
     PositionPurged,
     /// The server is not the one that a position is of, or another reader has our id.
     ServerIdentity,
+    /// The server has not got all yet that was read at another one.
+    ServerBehind,
     /// The connection could not be made, or is gone.
     ConnectionLost,
     /// A defect of this library.

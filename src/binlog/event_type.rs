@@ -142,6 +142,11 @@ impl EventType {
         }
     }
 
+    /// Whether the event only tells that the server lives, and where it is.
+    pub const fn is_heartbeat(self) -> bool {
+        matches!(self, Self::HEARTBEAT | Self::HEARTBEAT_V2)
+    }
+
     /// Whether the event holds rows (of any version, those before 5.1.18 included, which nobody decodes any more).
     pub const fn is_rows(self) -> bool {
         self.rows_kind().is_some()

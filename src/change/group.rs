@@ -356,6 +356,11 @@ impl Group {
         self.explicit
     }
 
+    /// Whether it is one statement and no rows: mostly DDL.
+    pub fn is_statement(&self) -> bool {
+        !self.begun && !self.has_rows()
+    }
+
     /// Whether it may hold rows.
     pub fn has_rows(&self) -> bool {
         self.rows_events > 0 || self.has_payload

@@ -101,9 +101,14 @@ impl Connection {
         self.packets.write(payload)
     }
 
-    /// The payload of the next packet.
-    pub(super) fn read(&mut self) -> Result<&[u8]> {
-        self.packets.read()
+    /// Waits for the next packet, of which [`Self::payload`] is the payload then.
+    pub(super) fn advance(&mut self) -> Result<()> {
+        self.packets.advance()
+    }
+
+    /// The payload of the packet that came last.
+    pub(super) fn payload(&self) -> &[u8] {
+        self.packets.payload()
     }
 
     /// Whether a part of the next packet is here already.

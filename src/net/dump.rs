@@ -5,6 +5,7 @@
 
 use super::connection::{ACCESS_DENIED, Connection};
 use super::server::{ACCESS_DENIED_FOR_OPERATION, Flavor, Identity, Server};
+use crate::binlog::FIRST_EVENT_AT;
 use crate::error::{Error, ErrorKind, Result};
 use crate::position::{GtidSet, MariadbGtidPosition};
 use crate::protocol::{ServerRefusal, command, is_eof};
@@ -17,7 +18,7 @@ pub enum DumpStart {
     File {
         /// The file's name.
         file: String,
-        /// The event's offset, below 4 GiB.
+        /// The event's offset; of 4 GiB and more only where [`Server::takes_large_offsets`].
         offset: u64,
     },
     /// After all transactions of a set: MySQL.
@@ -37,9 +38,21 @@ pub struct DumpOptions {
     pub ends: bool,
 }
 
+impl std::fmt::Display for DumpStart {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::File { file, offset } => write!(f, "{file}:{offset}"),
+            Self::Gtids(set) => write!(f, "after GTID set '{set}'"),
+            Self::MariadbGtids(position) => write!(f, "after GTID position '{position}'"),
+        }
+    }
+}
+
 /// A dump in progress.
 pub struct Dump {
     connection: Connection,
+    /// Bytes of a packet before its event.
+    before: usize,
 }
 
 impl Dump {
@@ -53,42 +66,56 @@ impl Dump {
             .command(&command::register_replica(options.server_id, "binarrow", 0))
             .map_err(needs_privilege)?;
         let mut flags = if options.ends { command::dump_flag::NON_BLOCK } else { 0 };
-        if identity.flavor == Flavor::Mariadb {
-            flags |= command::dump_flag::SEND_ANNOTATE_ROWS;
-        }
+        flags |= match identity.flavor {
+            Flavor::Mysql if identity.version >= (8, 0, 26) => command::dump_flag::HEARTBEAT_V2,
+            Flavor::Mysql => 0,
+            Flavor::Mariadb => command::dump_flag::SEND_ANNOTATE_ROWS,
+        };
         let id = options.server_id;
         let request = match start {
-            DumpStart::File { file, offset } => {
-                let offset = u32::try_from(*offset).map_err(|_| {
-                    Error::config(format!(
-                        "{file}:{offset} cannot be asked for: the offset is beyond 4 GiB; start there by GTID, or at the next file"
-                    ))
-                })?;
-                command::binlog_dump(file, offset, flags, id)
-            }
+            DumpStart::File { file, offset } => match u32::try_from(*offset) {
+                Ok(offset) => command::binlog_dump(file, offset, flags, id),
+                Err(_) => command::binlog_dump_gtid(file, *offset, &no_gtids(), flags, id),
+            },
             DumpStart::Gtids(set) => {
                 let mut bytes = Vec::new();
                 set.encode(&mut bytes);
-                command::binlog_dump_gtid(&bytes, flags, id)
+                command::binlog_dump_gtid("", FIRST_EVENT_AT, &bytes, flags, id)
             }
-            DumpStart::MariadbGtids(_) => command::binlog_dump("", 4, flags, id),
+            DumpStart::MariadbGtids(_) => {
+                command::binlog_dump("", FIRST_EVENT_AT as u32, flags, id)
+            }
         };
         connection.send(&request)?;
         connection.set_silence(Some(options.heartbeat * HEARTBEATS_MISSED));
-        Ok(Self { connection })
+        Ok(Self { connection, before: 1 })
     }
 
     /// The bytes of the next event; `None` where the log ends, of a dump that does.
     pub fn next_event(&mut self) -> Result<Option<&[u8]>> {
-        let payload = self.connection.read()?;
+        Ok(self.advance()?.then(|| self.event()))
+    }
+
+    /// Waits for the next event, which [`Self::event`] is then; whether there is one.
+    pub fn advance(&mut self) -> Result<bool> {
+        self.connection.advance()?;
+        let payload = self.connection.payload();
         match payload.split_first() {
-            Some((0, event)) => Ok(Some(event)),
-            Some(_) if is_eof(payload) => Ok(None),
+            Some((0, event)) => {
+                self.before = 1 + semi_sync_bytes(event);
+                Ok(true)
+            }
+            Some(_) if is_eof(payload) => Ok(false),
             _ => match ServerRefusal::decode(payload) {
                 Some(refusal) => Err(needs_privilege(explain(refusal))),
                 None => Err(Error::malformed("the server sent a packet that is no event")),
             },
         }
+    }
+
+    /// The bytes of the event that came last.
+    pub fn event(&self) -> &[u8] {
+        self.connection.payload().get(self.before..).unwrap_or_default()
     }
 
     /// Whether the next event, or a part of it, is here already.
@@ -134,6 +161,26 @@ fn uuid(server_id: u32) -> String {
         std::process::id() & 0xffff,
         server_id & 0xfff
     )
+}
+
+/// The empty set, as a dump by GTID takes it.
+fn no_gtids() -> Vec<u8> {
+    let mut bytes = Vec::new();
+    GtidSet::default().encode(&mut bytes);
+    bytes
+}
+
+/// What a server that takes us for a semi-synchronous replica puts before an event. We never are one and acknowledge nothing,
+/// so it falls back to its own time-out. The event's own length tells such a header from an event that begins like one.
+fn semi_sync_bytes(event: &[u8]) -> usize {
+    let size_at = |at: usize| {
+        let size = event.get(at..).and_then(|rest| rest.first_chunk::<4>());
+        size.map(|size| u32::from_le_bytes(*size) as usize)
+    };
+    let has_header = event.first() == Some(&SEMI_SYNC)
+        && size_at(EVENT_SIZE_AT) != Some(event.len())
+        && size_at(EVENT_SIZE_AT + 2).is_some_and(|size| size + 2 == event.len());
+    if has_header { 2 } else { 0 }
 }
 
 /// What the server says at the end of a dump, with what to do.
@@ -196,6 +243,12 @@ fn needs_privilege(error: Error) -> Error {
 
 /// Heartbeats that may fail to come before the connection counts as dead.
 const HEARTBEATS_MISSED: u32 = 3;
+
+/// The first byte of a semi-synchronous header.
+const SEMI_SYNC: u8 = 0xef;
+
+/// Where an event's header has its size.
+const EVENT_SIZE_AT: usize = 9;
 
 /// MariaDB's number for two replicas with one id.
 const ID_CLASH_MARIADB: u16 = 4052;

@@ -6,6 +6,7 @@ use crate::protocol::{
     Compression, FRAME_HEADER_LEN, FrameHeader, Frames, HEADER_LEN, PacketHeader, write_packets,
 };
 use std::io::{self, Read, Write};
+use std::ops::Range;
 
 /// One connection's packets.
 pub(super) struct Packets {
@@ -17,6 +18,8 @@ pub(super) struct Packets {
     frames: Option<Frames>,
     /// A payload that came in pieces.
     joined: Vec<u8>,
+    /// Where the last payload stands, of one that came in one.
+    last: Option<Range<usize>>,
     sequence_id: u8,
     frame_id: u8,
     /// No byte is read beyond a packet: what follows may be TLS, and nothing that came before it may count as that.
@@ -39,7 +42,7 @@ impl Buffer {
         self.end - self.start
     }
 
-    fn take(&mut self, len: usize) -> std::ops::Range<usize> {
+    fn take(&mut self, len: usize) -> Range<usize> {
         let from = self.start;
         self.start += len;
         from..self.start
@@ -75,6 +78,7 @@ impl Packets {
             plain: Buffer::default(),
             frames: None,
             joined: Vec::new(),
+            last: None,
             sequence_id: 0,
             frame_id: 0,
             exact: true,
@@ -118,15 +122,20 @@ impl Packets {
 
     /// The payload of the next packet.
     pub(super) fn read(&mut self) -> Result<&[u8]> {
-        let header = self.header()?;
+        self.advance()?;
+        Ok(self.payload())
+    }
+
+    /// Waits for the next packet, of which [`Self::payload`] is the payload then.
+    pub(super) fn advance(&mut self) -> Result<()> {
+        let mut header = self.header()?;
+        self.last = None;
         if !header.is_continued() {
             self.fill(header.len)?;
-            let buffer = if self.frames.is_some() { &mut self.plain } else { &mut self.raw };
-            let range = buffer.take(header.len);
-            return Ok(buffer.bytes.get(range).unwrap_or_default());
+            self.last = Some(self.buffer().take(header.len));
+            return Ok(());
         }
         self.joined.clear();
-        let mut header = header;
         loop {
             if self.joined.len() + header.len > self.largest {
                 return Err(too_large(self.joined.len() + header.len, self.largest));
@@ -136,15 +145,28 @@ impl Packets {
             let range = buffer.take(header.len);
             self.joined.extend_from_slice(buffer.bytes.get(range).unwrap_or_default());
             if !header.is_continued() {
-                return Ok(&self.joined);
+                return Ok(());
             }
             header = self.header()?;
         }
     }
 
+    /// The payload of the packet that came last.
+    pub(super) fn payload(&self) -> &[u8] {
+        let buffer = if self.frames.is_some() { &self.plain } else { &self.raw };
+        match self.last.clone() {
+            Some(range) => buffer.bytes.get(range).unwrap_or_default(),
+            None => &self.joined,
+        }
+    }
+
+    fn buffer(&mut self) -> &mut Buffer {
+        if self.frames.is_some() { &mut self.plain } else { &mut self.raw }
+    }
+
     fn header(&mut self) -> Result<PacketHeader> {
         self.fill(HEADER_LEN)?;
-        let buffer = if self.frames.is_some() { &mut self.plain } else { &mut self.raw };
+        let buffer = self.buffer();
         let header = PacketHeader::decode(buffer.first().unwrap_or_default());
         buffer.take(HEADER_LEN);
         if header.len > self.largest {

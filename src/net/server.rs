@@ -6,7 +6,7 @@
 use super::connection::Connection;
 use super::options::ConnectOptions;
 use crate::error::{Error, ErrorKind, Result};
-use crate::position::{GtidSet, GtidState, MariadbGtidPosition, Position};
+use crate::position::{GtidSet, GtidState, Position};
 use crate::protocol::TextRow;
 
 /// Whose server it is.
@@ -74,24 +74,65 @@ impl Server {
     /// Where its log ends now.
     pub fn position(&mut self) -> Result<Position> {
         let row = self.log_status()?;
+        let file = cell(&row, 0).unwrap_or_default().to_owned();
+        let offset = number(&row, 1, "the offset of the log's end")?;
         let gtid_set = match self.identity.flavor == Flavor::Mysql {
             true => {
                 let set = cell(&row, 4).unwrap_or_default();
                 Some(GtidState::Mysql(set.parse::<GtidSet>()?))
             }
-            false => {
-                let sql = "SELECT @@global.gtid_binlog_pos";
-                let position = self.connection.query_value(sql)?.unwrap_or_default();
-                Some(GtidState::Mariadb(position.parse::<MariadbGtidPosition>()?))
-            }
+            // The variable may be ahead of the file and offset.
+            false => self.gtids_at(&file, offset)?,
         };
-        Ok(Position {
-            server: Some(self.identity.id.clone()),
-            file: cell(&row, 0).unwrap_or_default().to_owned(),
-            offset: number(&row, 1, "the offset of the log's end")?,
-            gtid_set,
-            ..Position::default()
+        let server = Some(self.identity.id.clone());
+        Ok(Position { server, file, offset, gtid_set, ..Position::default() })
+    }
+
+    /// The GTID position of an offset in MariaDB's log; `None` where it is no transaction's end, and with MySQL, which has no such
+    /// function.
+    ///
+    /// <https://mariadb.com/docs/server/reference/sql-functions/secondary-functions/miscellaneous-functions/binlog_gtid_pos>
+    pub fn gtids_at(&mut self, file: &str, offset: u64) -> Result<Option<GtidState>> {
+        if self.identity.flavor == Flavor::Mysql {
+            return Ok(None);
+        }
+        let file = file.replace('\\', "\\\\").replace('\'', "''");
+        let sql = format!("SELECT BINLOG_GTID_POS('{file}', {offset})");
+        let position = self.connection.query_value(&sql)?;
+        position.map(|text| Ok(GtidState::Mariadb(text.parse()?))).transpose()
+    }
+
+    /// By GTID, all that its log had until now; `None` where it does not number transactions so.
+    pub fn executed(&mut self) -> Result<Option<GtidState>> {
+        if !self.has_gtids()? {
+            return Ok(None);
+        }
+        Ok(match self.identity.flavor {
+            Flavor::Mysql => {
+                let set = self.connection.query_value("SELECT @@global.gtid_executed")?;
+                Some(GtidState::Mysql(set.unwrap_or_default().parse()?))
+            }
+            Flavor::Mariadb => {
+                let position = self.connection.query_value("SELECT @@global.gtid_binlog_pos")?;
+                Some(GtidState::Mariadb(position.unwrap_or_default().parse()?))
+            }
         })
+    }
+
+    /// Whether a dump may begin at an offset of 4 GiB or more: of MySQL, where it has GTIDs.
+    pub fn takes_large_offsets(&mut self) -> Result<bool> {
+        Ok(self.identity.flavor == Flavor::Mysql && self.has_gtids()?)
+    }
+
+    /// Whether all new transactions have GTIDs.
+    fn has_gtids(&mut self) -> Result<bool> {
+        match self.identity.flavor {
+            Flavor::Mariadb => Ok(true),
+            Flavor::Mysql => {
+                let mode = self.connection.query_value("SELECT @@global.gtid_mode")?;
+                Ok(mode.is_some_and(|mode| mode.eq_ignore_ascii_case("ON")))
+            }
+        }
     }
 
     /// `binlog_do_db` and `binlog_ignore_db`: lists of databases whose changes are all that it logs, or that it does not log.

@@ -4,6 +4,7 @@
 //! layer 1 that carry such values, by the sources, and by callers who store a [`Position`] and come back with it.
 
 mod gtid_set;
+mod gtid_state;
 mod mariadb_gtid;
 #[allow(clippy::module_inception)] // the file bears the name of what it holds
 mod position;
@@ -12,8 +13,9 @@ mod xid;
 
 pub use gtid_set::{Gtid, GtidSet, Tsid};
 pub(crate) use gtid_set::{MAX_GNO, decode_tag};
+pub use gtid_state::GtidState;
 pub use mariadb_gtid::{MariadbGtid, MariadbGtidPosition};
-pub use position::{GtidState, Position, PreparedRange, compare_files, file_number};
+pub use position::{Position, PreparedRange, compare_files, file_number};
 pub(crate) use varint::{decode_varint, decode_varint_signed};
 pub use xid::Xid;
 pub(crate) use xid::from_hex;

@@ -2,12 +2,11 @@
 
 use std::cmp::Ordering;
 use std::fmt;
-use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::gtid_set::{GtidSet, parse_number};
-use super::mariadb_gtid::MariadbGtidPosition;
+use super::gtid_set::parse_number;
+use super::gtid_state::GtidState;
 use super::xid::{Xid, from_hex, to_hex};
 use crate::error::Error;
 
@@ -22,6 +21,9 @@ pub struct Position {
     pub offset: u64,
     /// All that has been read, by GTID, where the log has them.
     pub gtid_set: Option<GtidState>,
+    /// Whether to resume by GTID on the same server too: transactions that were read already, on another server, may stand
+    /// after the offset in this one's log.
+    pub by_gtid: bool,
     /// What is added to a file's number for the commit version, so that it goes on rising after a move to another server.
     pub version_shift: u32,
     /// XA transactions before this position that are neither committed nor rolled back.
@@ -39,15 +41,9 @@ pub struct PreparedRange {
     pub start: u64,
     /// Offset after its XA_prepare event.
     pub end: u64,
-}
-
-/// What has been read, by GTID: a set with MySQL, the last of each domain with MariaDB.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum GtidState {
-    /// MySQL.
-    Mysql(GtidSet),
-    /// MariaDB.
-    Mariadb(MariadbGtidPosition),
+    /// By GTID, how another server is made to send the transaction again: MySQL's own GTID of it, to be left out of the set;
+    /// with MariaDB all that stands before it.
+    pub again: Option<GtidState>,
 }
 
 impl Position {
@@ -74,6 +70,7 @@ impl Position {
     /// The stored form: JSON on one line, keys sorted, so that equal positions are equal text.
     pub fn to_json(&self) -> Result<String, Error> {
         let stored = Stored {
+            by_gtid: self.by_gtid,
             file: self.file.clone(),
             gtid_set: self.gtid_set.as_ref().map(ToString::to_string),
             offset: self.offset,
@@ -102,6 +99,7 @@ impl Position {
             file: stored.file,
             offset: stored.offset,
             gtid_set: stored.gtid_set.map(|text| text.parse()).transpose()?,
+            by_gtid: stored.by_gtid,
             version_shift: stored.version_shift,
             prepared: prepared.collect::<Result<_, Error>>()?,
         })
@@ -120,28 +118,6 @@ impl fmt::Display for Position {
         match &self.gtid_set {
             Some(gtid_set) if self.file.is_empty() => gtid_set.fmt(f),
             _ => write!(f, "{}:{}", self.file, self.offset),
-        }
-    }
-}
-
-impl fmt::Display for GtidState {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Mysql(set) => set.fmt(f),
-            Self::Mariadb(position) => position.fmt(f),
-        }
-    }
-}
-
-/// The two forms cannot be mistaken for each other; empty text is MySQL's empty set.
-impl FromStr for GtidState {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self, Error> {
-        if text.trim().is_empty() || text.contains(':') {
-            text.parse().map(Self::Mysql)
-        } else {
-            text.parse().map(Self::Mariadb)
         }
     }
 }
@@ -168,6 +144,8 @@ pub fn compare_files(a: &str, b: &str) -> Option<Ordering> {
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Stored {
+    #[serde(default, skip_serializing_if = "is_false")]
+    by_gtid: bool,
     file: String,
     gtid_set: Option<String>,
     offset: u64,
@@ -185,6 +163,8 @@ struct StoredVersion {
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct StoredRange {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    again: Option<String>,
     bqual: String,
     end: u64,
     file: String,
@@ -196,6 +176,7 @@ struct StoredRange {
 impl From<&PreparedRange> for StoredRange {
     fn from(range: &PreparedRange) -> Self {
         Self {
+            again: range.again.as_ref().map(ToString::to_string),
             bqual: to_hex(&range.xid.bqual),
             end: range.end,
             file: range.file.clone(),
@@ -214,8 +195,15 @@ impl TryFrom<StoredRange> for PreparedRange {
         let gtrid = from_hex(stored.gtrid.as_bytes()).ok_or_else(bad)?;
         let bqual = from_hex(stored.bqual.as_bytes()).ok_or_else(bad)?;
         let xid = Xid::try_new(stored.format_id, &gtrid, &bqual)?;
-        Ok(Self { xid, file: stored.file, start: stored.start, end: stored.end })
+        let again = stored.again.map(|text| text.parse()).transpose()?;
+        Ok(Self { xid, file: stored.file, start: stored.start, end: stored.end, again })
     }
+}
+
+/// What is false is not stored.
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde's form
+const fn is_false(value: &bool) -> bool {
+    !*value
 }
 
 /// Version of the stored form.
@@ -240,7 +228,9 @@ mod tests {
                 file: "binlog.000041".into(),
                 start: 4,
                 end: 900,
+                again: None,
             }],
+            by_gtid: false,
         }
     }
 
@@ -252,6 +242,13 @@ mod tests {
             r#"{"file":"binlog.000042","gtid_set":"55778904-0299-11f1-b1b8-4ef0c4956feb:1-5:tag_a:1","offset":21474836480,"prepared":[{"bqual":"ff","end":900,"file":"binlog.000041","format_id":17,"gtrid":"616263","start":4}],"server":"55778904-0299-11f1-b1b8-4ef0c4956feb","v":1,"version_shift":7}"#
         );
         assert_eq!(Position::from_json(&text).unwrap(), full());
+
+        let mut position = Position { by_gtid: true, ..full() };
+        position.prepared[0].again = Some("0-7-39".parse().unwrap());
+        let text = position.to_json().unwrap();
+        assert!(text.starts_with(r#"{"by_gtid":true,"file""#), "{text}");
+        assert!(text.contains(r#"[{"again":"0-7-39","bqual""#), "{text}");
+        assert_eq!(Position::from_json(&text).unwrap(), position);
 
         let mut position = Position::in_file("b.1", 4);
         position.gtid_set = Some("0-7-39,1-8-5".parse().unwrap());

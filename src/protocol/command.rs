@@ -36,14 +36,21 @@ pub fn binlog_dump(file: &str, offset: u32, flags: u16, server_id: u32) -> Vec<u
     out
 }
 
-/// `COM_BINLOG_DUMP_GTID`: all transactions that are not in a set, which is in its binary form. The file is left empty, for
-/// the server would begin there and pass over what is before it.
-pub fn binlog_dump_gtid(gtid_set: &[u8], flags: u16, server_id: u32) -> Vec<u8> {
+/// `COM_BINLOG_DUMP_GTID`: all transactions that are not in a set, which is in its binary form. With an empty `file` the server
+/// looks for the place itself; with one it begins there and passes over what is before it, so then the set had better be empty.
+pub fn binlog_dump_gtid(
+    file: &str,
+    offset: u64,
+    gtid_set: &[u8],
+    flags: u16,
+    server_id: u32,
+) -> Vec<u8> {
     let mut out = vec![0x1e];
     out.extend(flags.to_le_bytes());
     out.extend(server_id.to_le_bytes());
-    out.extend(0_u32.to_le_bytes()); // length of the file's name
-    out.extend(4_u64.to_le_bytes());
+    out.extend((file.len() as u32).to_le_bytes());
+    out.extend(file.as_bytes());
+    out.extend(offset.to_le_bytes());
     out.extend((gtid_set.len() as u32).to_le_bytes());
     out.extend(gtid_set);
     out
@@ -53,6 +60,8 @@ pub fn binlog_dump_gtid(gtid_set: &[u8], flags: u16, server_id: u32) -> Vec<u8> 
 pub mod dump_flag {
     /// The stream ends where the log does now.
     pub const NON_BLOCK: u16 = 1;
+    /// MySQL from 8.0.26 on: heartbeats of the second version, whose offsets have 64 bits.
+    pub const HEARTBEAT_V2: u16 = 2;
     /// MariaDB: with the Annotate_rows events.
     pub const SEND_ANNOTATE_ROWS: u16 = 2;
 }
@@ -70,8 +79,12 @@ mod tests {
             b"\x15\x07\0\0\0\x04host\0\0\xea\x0c\0\0\0\0\0\0\0\0"
         );
         assert_eq!(
-            binlog_dump_gtid(&[0; 8], 0, 1),
+            binlog_dump_gtid("", 4, &[0; 8], 0, 1),
             b"\x1e\0\0\x01\0\0\0\0\0\0\0\x04\0\0\0\0\0\0\0\x08\0\0\0\0\0\0\0\0\0\0\0"
+        );
+        assert_eq!(
+            binlog_dump_gtid("b.1", 1 << 32, &[], 2, 1),
+            b"\x1e\x02\0\x01\0\0\0\x03\0\0\0b.1\0\0\0\0\x01\0\0\0\0\0\0\0"
         );
     }
 }

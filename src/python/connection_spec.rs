@@ -9,6 +9,7 @@ use crate::protocol::{Compression, Secret};
 use crate::source::Connector;
 use pyo3::prelude::*;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Where servers are and who asks: all that a connection needs, made anew for each.
@@ -137,7 +138,7 @@ impl PyConnectionSpec {
     /// The same for a thread that has no interpreter's lock.
     pub(super) fn connector(&self, py: Python<'_>) -> Connector {
         let spec = self.clone_ref(py);
-        Box::new(move || {
+        Arc::new(move || {
             let ends = || Error::new(ErrorKind::ConnectionLost, "the interpreter ends");
             Python::try_attach(|py| spec.candidates(py)).ok_or_else(ends)?.map_err(|error| {
                 Error::new(ErrorKind::Authentication, "the function that gives the password failed")

@@ -176,7 +176,7 @@ impl Classes {
             ErrorKind::Tls => &self.tls,
             ErrorKind::Server => &self.server,
             ErrorKind::PositionPurged => &self.purged,
-            ErrorKind::ServerIdentity => &self.identity,
+            ErrorKind::ServerIdentity | ErrorKind::ServerBehind => &self.identity,
             ErrorKind::ConnectionLost => &self.lost,
             ErrorKind::Internal => &self.internal,
             ErrorKind::Io => match error.io_error().map(io::Error::kind) {

@@ -1,15 +1,16 @@
 //! `LiveLog`: what a server logs, as an input of `read_binlog`.
 
 use super::connection_spec::{PyConnectionSpec, seconds};
+use super::errors::abandonable;
 use super::keywords::Place;
 use super::reader::LiveSource;
 use crate::error::{Error, ErrorKind, Result};
 use crate::net::DumpOptions;
-use crate::source::{LiveOptions, LiveStart};
+use crate::source::{LiveOptions, LiveStart, Stop};
 use pyo3::prelude::*;
 use ring::rand::{SecureRandom, SystemRandom};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// A server's log from a start on. Nothing is connected before it is read.
 #[pyclass(name = "LiveLog", module = "binarrow._native", frozen)]
@@ -50,15 +51,26 @@ impl PyLiveLog {
         })
     }
 
-    /// Connects; the dump begins with the first batch asked for.
-    pub(super) fn connect(&self, py: Python<'_>) -> PyResult<LiveSource> {
-        let server = self.spec.connect(py)?;
-        let options = LiveOptions {
-            connector: self.spec.connector(py),
-            dump: self.dump.clone(),
-            reconnect: self.reconnect,
+    /// Connects, and looks where the log ends if it is to be read from there; the dump begins with the first batch asked for.
+    pub(super) fn connect(&self, py: Python<'_>, stop: &Stop) -> PyResult<LiveSource> {
+        let mut server = self.spec.connect(py)?;
+        let mut start = self.start.clone();
+        if start == LiveStart::Latest {
+            (server, start) = abandonable(py, move || {
+                let latest = server.position()?;
+                Ok((server, LiveStart::Position(Box::new(latest))))
+            })?;
+        }
+        // What was committed until a time that is over is in the log already.
+        let until = match stop {
+            Stop::Time(micros) => Some(UNIX_EPOCH + Duration::from_micros(*micros as u64)),
+            _ => None,
         };
-        Ok(LiveSource { server, start: self.start.clone(), options, control: Arc::default() })
+        let mut dump = self.dump.clone();
+        dump.ends |= until.is_some_and(|until| until < SystemTime::now());
+        let connector = self.spec.connector(py);
+        let options = LiveOptions { connector, dump, reconnect: self.reconnect, until };
+        Ok(LiveSource { server, start, options, control: Arc::default() })
     }
 }
 

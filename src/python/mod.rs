@@ -11,6 +11,7 @@ mod event;
 mod input;
 mod keywords;
 mod live_log;
+mod logging;
 mod position;
 mod reader;
 mod schemas;
@@ -49,6 +50,7 @@ mod _native {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        super::logging::install(module.py())?;
         super::errors::add_to(module)
     }
 }

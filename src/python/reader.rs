@@ -81,7 +81,7 @@ pub(super) fn read_binlog(
     let mut options = keywords.options(py)?;
     if let Ok(log) = source.cast::<PyLiveLog>() {
         options.cut.max_latency = Some(log.get().max_latency);
-        return Ok(PyBinlogReader::live(log.get().connect(py)?, options));
+        return Ok(PyBinlogReader::live(log.get().connect(py, &options.cut.stop)?, options));
     }
     Ok(PyBinlogReader::new(inputs(source)?, options))
 }
@@ -174,12 +174,23 @@ pub(super) struct Step {
 }
 
 /// What stays when a reader ends.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(super) struct Summary {
     position: Option<PyPosition>,
     stats: Stats,
+    live: Option<LiveStats>,
     total_bytes: Option<u64>,
     seconds: f64,
+}
+
+/// What is counted of a connection.
+#[derive(Clone)]
+struct LiveStats {
+    events: u64,
+    bytes: u64,
+    reconnects: u64,
+    received_at: Option<i64>,
+    lag: Option<i64>,
 }
 
 impl Running {
@@ -238,6 +249,13 @@ impl Running {
         Summary {
             position: self.position(),
             stats: self.reader.stats().clone(),
+            live: self.reader.live_control().map(|control| LiveStats {
+                events: control.events(),
+                bytes: control.bytes(),
+                reconnects: control.reconnects(),
+                received_at: control.received_at(),
+                lag: self.reader.lag(),
+            }),
             total_bytes: self.reader.total_bytes(),
             seconds: self.started.elapsed().as_secs_f64(),
         }
@@ -342,6 +360,13 @@ impl Summary {
             tables.set_item(format!("{database}.{table}"), entry)?;
         }
         dict.set_item("tables", tables)?;
+        if let Some(live) = &self.live {
+            dict.set_item("events", live.events)?;
+            dict.set_item("bytes_received", live.bytes)?;
+            dict.set_item("reconnects", live.reconnects)?;
+            dict.set_item("last_received", live.received_at.map(time).transpose()?)?;
+            dict.set_item("lag_seconds", live.lag.map(|micros| micros as f64 / 1e6))?;
+        }
         Ok(dict)
     }
 }
@@ -440,9 +465,7 @@ impl PyBinlogReader {
     }
 
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let empty =
-            || Summary { position: None, stats: Stats::default(), total_bytes: None, seconds: 0.0 };
-        self.summary(py)?.unwrap_or_else(empty).stats(py)
+        self.summary(py)?.unwrap_or_default().stats(py)
     }
 
     #[pyo3(signature = (name, *, schema=None, on_schema_change="error"))]

@@ -16,7 +16,7 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 /// What a wait for a batch gave.
 #[derive(Debug)]
@@ -42,6 +42,7 @@ pub struct Reader {
     stopping: Arc<AtomicBool>,
     live: Option<Arc<LiveControl>>,
     position: Option<Arc<Position>>,
+    lag: Option<i64>,
     stats: Stats,
     warnings: Vec<String>,
     total_bytes: Option<u64>,
@@ -63,13 +64,16 @@ struct Job {
 impl Reader {
     /// Starts to read `files`, in log order.
     pub fn try_new(files: Vec<InputFile>, options: ReadOptions) -> Result<Self> {
-        let cutter = Cutter::try_new(files, options.cut.clone())?;
+        let mut cutter = Cutter::try_new(files, options.cut.clone())?;
+        let total_bytes = cutter.total_bytes();
         // Where nothing has come since, it stays there.
         let position = match &options.cut.start {
             Start::Position(start) => Some(Arc::new(Position::clone(start))),
             _ => None,
         };
-        Self::start(cutter, position, options, None)
+        let mut reader = Self::start(options, None, move || Ok((cutter, None)))?;
+        (reader.position, reader.total_bytes) = (position, total_bytes);
+        Ok(reader)
     }
 
     /// Starts to read a server's log, as its dump brings it.
@@ -80,29 +84,34 @@ impl Reader {
         control: Arc<LiveControl>,
         mut options: ReadOptions,
     ) -> Result<Self> {
+        let mut position = None;
         match &start {
-            LiveStart::Gtids(done) => options.cut.start = Start::Gtids(done.clone()),
             LiveStart::Time(time) => options.cut.start = Start::Time(*time),
-            LiveStart::Earliest | LiveStart::Latest | LiveStart::Position(_) => {}
+            LiveStart::Position(start) => position = Some(Arc::new(Position::clone(start))),
+            LiveStart::Earliest | LiveStart::Latest | LiveStart::Gtids(_) => {}
         }
-        let (feed, position) = LiveFeed::start(server, &start, live, Arc::clone(&control))?;
-        let cutter = Cutter::live(Box::new(feed), position.clone(), options.cut.clone())?;
-        Self::start(cutter, Some(Arc::new(position)), options, Some(control))
+        let cut = options.cut.clone();
+        // The server may be waited for: that is no work for the caller's thread.
+        let mut reader = Self::start(options, Some(Arc::clone(&control)), move || {
+            let (feed, position) = LiveFeed::start(server, &start, live, control)?;
+            let cutter = Cutter::live(Box::new(feed), position.clone(), cut)?;
+            Ok((cutter, Some(Arc::new(position))))
+        })?;
+        reader.position = position;
+        Ok(reader)
     }
 
+    /// Starts the threads. What `make_cutter` gives beside the cutter is where it begins.
     fn start(
-        mut cutter: Cutter,
-        position: Option<Arc<Position>>,
         options: ReadOptions,
         live: Option<Arc<LiveControl>>,
+        make_cutter: impl FnOnce() -> Result<(Cutter, Option<Arc<Position>>)> + Send + 'static,
     ) -> Result<Self> {
         let threads = match options.threads {
             0 => std::thread::available_parallelism().map_or(1, usize::from),
             threads => threads.min(MAX_THREADS),
         };
-        let total_bytes = cutter.total_bytes();
         let stopping = Arc::new(AtomicBool::new(false));
-        cutter.stop_when(&stopping);
         let mut handles = Vec::with_capacity(threads + 1);
         let decode = Arc::new(options.decode);
         let (segments_in, segments) = bounded(threads * SEGMENTS_AHEAD);
@@ -112,7 +121,7 @@ impl Reader {
             let stopping = Arc::clone(&stopping);
             handles.push(spawn("binarrow-decode", move || {
                 let mut decoder = SegmentDecoder::new(decode);
-                cut(&mut cutter, &segments_in, &spent, &stopping, |segment, output| {
+                cut(make_cutter, &segments_in, &spent, &stopping, |segment, output| {
                     run(&mut decoder, segment, output, &spent_in, &stopping);
                     true
                 });
@@ -132,7 +141,7 @@ impl Reader {
             }
             let stopping = Arc::clone(&stopping);
             handles.push(spawn("binarrow-cut", move || {
-                cut(&mut cutter, &segments_in, &spent, &stopping, |segment, output| {
+                cut(make_cutter, &segments_in, &spent, &stopping, |segment, output| {
                     in_flight.enter(segment.bytes.len(), &stopping).is_some_and(|permit| {
                         jobs_in
                             .send(Job { segment, output: output.clone(), _permit: permit })
@@ -147,10 +156,11 @@ impl Reader {
             threads: handles,
             stopping,
             live,
-            position,
+            position: None,
+            lag: None,
             stats: Stats::default(),
             warnings: Vec::new(),
-            total_bytes,
+            total_bytes: None,
             ended: false,
             process: std::process::id(),
         })
@@ -187,6 +197,10 @@ impl Reader {
                 }
                 Ok(Ok(Output::End { position, stats, warnings })) => {
                     self.position = Some(position);
+                    if let Some((_, committed)) = stats.time_span {
+                        let now = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
+                        self.lag = Some(now.as_micros() as i64 - committed);
+                    }
                     self.stats.add(&stats);
                     self.warnings.extend(warnings);
                 }
@@ -214,6 +228,16 @@ impl Reader {
     /// Where to resume: all rows before it have been handed out. `None` before anything was read.
     pub fn position(&self) -> Option<&Arc<Position>> {
         self.position.as_ref()
+    }
+
+    /// What is known of the connection, where a server's log is read.
+    pub fn live_control(&self) -> Option<&Arc<LiveControl>> {
+        self.live.as_ref()
+    }
+
+    /// Microseconds from the commit of the last transaction that was handed out to that moment, by this machine's clock.
+    pub fn lag(&self) -> Option<i64> {
+        self.lag
     }
 
     /// Counts of the segments that were handed out whole.
@@ -276,12 +300,28 @@ impl Drop for Reader {
 
 /// Cuts until the end, an error, or nobody wants more. `hand_over` gets each segment with its channel.
 fn cut(
-    cutter: &mut Cutter,
+    make_cutter: impl FnOnce() -> Result<(Cutter, Option<Arc<Position>>)>,
     segments: &Sender<Receiver<Message>>,
     spent: &Receiver<Vec<u8>>,
-    stopping: &AtomicBool,
+    stopping: &Arc<AtomicBool>,
     mut hand_over: impl FnMut(Segment, &Sender<Message>) -> bool,
 ) {
+    // Nobody is left to tell where sending fails.
+    let send = |message: Message| {
+        let (output, receiver) = bounded(1);
+        drop(output.send(message));
+        drop(segments.send(receiver));
+    };
+    let mut cutter = match guarded(make_cutter) {
+        Ok((cutter, begin)) => {
+            if let Some(position) = begin {
+                send(Ok(Output::begin(position)));
+            }
+            cutter
+        }
+        Err(error) => return send(Err(error)),
+    };
+    cutter.stop_when(stopping);
     while !stopping.load(Ordering::Relaxed) {
         let (output, receiver) = bounded(BATCHES_AHEAD);
         spent.try_iter().for_each(|buffer| cutter.recycle(buffer));
@@ -292,12 +332,7 @@ fn cut(
                 }
             }
             Ok(None) => return,
-            Err(error) => {
-                // Nobody is left to tell where this fails.
-                drop(output.send(Err(error)));
-                drop(segments.send(receiver));
-                return;
-            }
+            Err(error) => return send(Err(error)),
         }
     }
 }

@@ -34,6 +34,13 @@ pub enum Output {
     },
 }
 
+impl Output {
+    /// Where reading begins, before there is anything to decode.
+    pub(super) fn begin(position: Arc<Position>) -> Self {
+        Self::End { position, stats: Box::default(), warnings: Vec::new() }
+    }
+}
+
 /// Takes an output; false where nobody wants any more.
 type Emit<'e> = dyn FnMut(Output) -> bool + 'e;
 

@@ -3,11 +3,20 @@
 use super::file_list::InputFile;
 use super::input::Input;
 use crate::error::Result;
+use crate::position::Position;
+
+/// A file that comes next.
+pub struct FedFile {
+    /// The file.
+    pub file: InputFile,
+    /// Where the reader stands now, where the file is of another server than the one before it.
+    pub moved: Option<Box<Position>>,
+}
 
 /// Gives the cutter one file after the other.
 pub trait FileFeed: Send {
-    /// The file after the last one; `None` where the log ends.
-    fn next_file(&mut self) -> Result<Option<InputFile>>;
+    /// The file after the last one, for a reader that stands at `position`; `None` where the log ends.
+    fn next_file(&mut self, position: &Position) -> Result<Option<FedFile>>;
 
     /// A file from `offset` on, a second time, whether or not this feed gave it.
     fn reopen(&mut self, file: &str, offset: u64) -> Result<Box<dyn Input>>;

@@ -26,6 +26,11 @@ pub trait Input: Send {
 
     /// What is before `offset` will not be read again.
     fn forget(&mut self, _offset: u64) {}
+
+    /// Whether it ended in the middle, and what is missing comes again in another file.
+    fn is_left(&self) -> bool {
+        false
+    }
 }
 
 /// A file of the system, read with positioned reads.
@@ -72,6 +77,10 @@ impl Input for StoppableInput {
 
     fn forget(&mut self, offset: u64) {
         self.input.forget(offset);
+    }
+
+    fn is_left(&self) -> bool {
+        self.input.is_left()
     }
 }
 

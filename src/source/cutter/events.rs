@@ -29,9 +29,11 @@ impl Cutter {
         let Some(open) = &mut self.open else { return Ok(None) };
         let (header, at, len) = match open.window.peek()? {
             RawEvent::Whole { header, at, len } => (header, at, len),
-            RawEvent::End if open.window.pass_hole()? => {
-                return Ok(self.after_hole());
+            // What is kept goes out before a hole is passed.
+            RawEvent::End if self.feed.is_some() && !self.spans.is_empty() => {
+                return Ok(self.flush(self.position.offset));
             }
+            RawEvent::End if open.window.pass_hole()? => return self.after_hole(offset),
             RawEvent::End => return self.end_file(false),
             RawEvent::Cut => return self.end_file(true),
         };
@@ -61,12 +63,15 @@ impl Cutter {
     }
 
     /// The position moves on over what the server passed over.
-    fn after_hole(&mut self) -> Option<Segment> {
-        let offset = self.open.as_ref()?.window.offset();
-        if self.tracker.group().is_none() {
-            self.position.offset = offset;
+    fn after_hole(&mut self, before: u64) -> Result<Option<Segment>> {
+        let Some(open) = &self.open else { return Ok(None) };
+        if self.tracker.group().is_some() {
+            return Err(Error::malformed(format!(
+                "the server passed over a part of a transaction, from offset {before} on"
+            )));
         }
-        self.flush(offset)
+        self.position.offset = open.window.offset();
+        Ok(self.flush(self.position.offset))
     }
 
     /// Whether a live reader is to be told of a position, though no row stands before it: a file that is kept for its sake
@@ -150,22 +155,12 @@ impl Cutter {
             }
             Classified::Stop => open.closed = true,
             Classified::PreviousGtids => {
-                let mut set = PreviousGtids::decode(body)?.gtid_set;
-                if let Some(GtidState::Mysql(done)) = self.done_elsewhere() {
-                    set.union(done);
-                }
-                self.position.gtid_set = Some(GtidState::Mysql(set));
+                let set = PreviousGtids::decode(body)?.gtid_set;
+                self.begins_after(GtidState::Mysql(set));
             }
             Classified::MariadbGtidList => {
-                let mut position = MariadbGtidList::decode(body)?.position();
-                if let Some(GtidState::Mariadb(done)) = self.done_elsewhere() {
-                    done.iter()
-                        .filter(|gtid| !position.contains(*gtid))
-                        .collect::<Vec<_>>()
-                        .into_iter()
-                        .for_each(|gtid| position.update(gtid));
-                }
-                self.position.gtid_set = Some(GtidState::Mariadb(position));
+                let position = MariadbGtidList::decode(body)?.position();
+                self.begins_after(GtidState::Mariadb(position));
             }
         }
         if self.tracker.group().is_none() {

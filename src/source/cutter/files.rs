@@ -1,5 +1,6 @@
 //! The files, one after the other: opening, the format description, the end.
 
+use super::groups::MAX_FILE_NUMBER;
 use super::{Cutter, OpenFile, Start};
 use crate::binlog::{ChecksumAlgorithm, EventType, FIRST_EVENT_AT, FormatDescription};
 use crate::error::{Error, ErrorKind, Result};
@@ -20,10 +21,17 @@ pub(super) enum Successor {
 
 impl Cutter {
     pub(super) fn open_next(&mut self) -> Result<bool> {
+        let mut moved = false;
         if self.current == self.files.len()
             && let Some(feed) = &mut self.feed
+            && let Some(next) = feed.next_file(&self.position)?
         {
-            self.files.extend(feed.next_file()?);
+            check_number(&next.file)?;
+            self.files.push(next.file);
+            if let Some(position) = next.moved {
+                self.move_to(*position)?;
+                moved = true;
+            }
         }
         let Some(file) = self.files.get_mut(self.current) else { return Ok(false) };
         let (name, label) = (Arc::clone(&file.name), Arc::clone(&file.label));
@@ -43,6 +51,7 @@ impl Cutter {
         let context = Arc::new(FileContext { name, label, format: read_format(&mut window)? });
         window.take_kept();
         let resumes = match &self.options.start {
+            _ if moved => true,
             Start::Position(start) => file_index(&self.files, &start.file)? == self.current,
             _ => false,
         };
@@ -74,10 +83,12 @@ impl Cutter {
 
     /// The file at hand ends: between events, or `cut` in the middle of one.
     pub(super) fn end_file(&mut self, cut: bool) -> Result<Option<Segment>> {
-        let Some(open) = &self.open else { return Ok(None) };
+        let Some(open) = &mut self.open else { return Ok(None) };
         let offset = open.window.offset();
-        let in_use = open.context.format.in_use;
         let closed = open.closed;
+        // A server that crashed leaves a file without an end; one that is left for another is read no further.
+        let is_left = open.window.input().is_left();
+        let in_use = open.context.format.in_use || (self.feed.is_some() && !closed);
         let is_last = self.current + 1 == self.files.len() && self.feed.is_none();
         let unfinished = self.tracker.take();
         if (cut || unfinished.is_some()) && !in_use {
@@ -85,12 +96,18 @@ impl Cutter {
             self.failure = Some(was_cut(if cut { "an event" } else { "a transaction" }, offset));
             return Ok(self.flush(self.position.offset));
         }
-        if let Some(group) = unfinished {
+        if let Some(group) = unfinished.filter(|_| !is_left) {
             if self.options.emit_uncommitted {
                 self.push_spans(&group, offset);
                 self.position.offset = offset;
             } else {
                 self.counts.dropped_rows_events += u64::from(group.rows_events);
+                if self.feed.is_some() {
+                    self.warn(format!(
+                        "{} ends at offset {offset} within a transaction: the server crashed there, and undid it",
+                        self.position.file
+                    ));
+                }
             }
         } else if !closed && !in_use && !cut && self.feed.is_none() {
             self.warn(format!(
@@ -114,6 +131,17 @@ impl Cutter {
             self.current += 1;
         }
         Ok(segment)
+    }
+}
+
+/// A number that does not fit into `_commit_version` is refused.
+pub(super) fn check_number(file: &InputFile) -> Result<()> {
+    match file.number < MAX_FILE_NUMBER {
+        true => Ok(()),
+        false => Err(Error::config(format!(
+            "the number of {} is too large for _commit_version",
+            file.name
+        ))),
     }
 }
 

@@ -2,8 +2,9 @@
 
 use super::{Cutter, Due, Start, Stop};
 use crate::change::{Group, GroupGtid, Outcome};
-use crate::error::Result;
-use crate::position::{GtidState, MariadbGtidPosition, PreparedRange, Xid};
+use crate::error::{Error, ErrorKind, Result};
+use crate::position::{GtidSet, GtidState, MariadbGtidPosition, Position, PreparedRange, Xid};
+use crate::source::live::LOG;
 use crate::source::segment::{LargeTransaction, Span};
 use std::sync::Arc;
 
@@ -22,8 +23,19 @@ impl Cutter {
         }
         let wanted = self.is_wanted(&group);
         let before = matches!(outcome, Outcome::XaCommitted(_)).then(|| self.position.clone());
+        let again = matches!(outcome, Outcome::Prepared(_)).then(|| self.again(&group)).flatten();
         self.executed(&group)?;
         self.position.offset = end;
+        // A file may hold more of the set further on; what is read live ends once it has all of it.
+        if let (Stop::Gtids(wanted), Some(read)) = (&self.options.stop, &self.position.gtid_set)
+            && self.feed.is_some()
+        {
+            self.finished = read.covers(wanted);
+        }
+        if self.feed.is_some() && group.is_statement() {
+            let (file, offset) = (&self.position.file, group.transaction.start);
+            log::debug!(target: LOG, "a statement without rows, such as DDL, at {file}:{offset}");
+        }
         match outcome {
             Outcome::Committed if wanted => self.push_spans(&group, end),
             Outcome::Committed => {}
@@ -31,7 +43,7 @@ impl Cutter {
                 self.push_spans(&group, end);
             }
             Outcome::RolledBack => self.counts.dropped_rows_events += u64::from(group.rows_events),
-            Outcome::Prepared(xid) => self.prepare(xid, group.transaction.start, end),
+            Outcome::Prepared(xid) => self.prepare(xid, group.transaction.start, end, again),
             Outcome::XaCommitted(_) | Outcome::XaRolledBack(_) if self.options.emit_uncommitted => {
             }
             Outcome::XaCommitted(xid) => match (self.decide(&xid), before) {
@@ -57,10 +69,23 @@ impl Cutter {
         Ok(())
     }
 
-    pub(super) fn prepare(&mut self, xid: Xid, start: u64, end: u64) {
+    fn prepare(&mut self, xid: Xid, start: u64, end: u64, again: Option<GtidState>) {
         let file = self.position.file.clone();
         self.position.prepared.retain(|prepared| prepared.xid != xid);
-        self.position.prepared.push(PreparedRange { xid, file, start, end });
+        self.position.prepared.push(PreparedRange { xid, file, start, end, again });
+    }
+
+    /// See [`PreparedRange::again`].
+    fn again(&self, group: &Group) -> Option<GtidState> {
+        match (&group.gtid, &self.position.gtid_set) {
+            (Some(GroupGtid::Mysql(gtid)), Some(_)) => {
+                let mut set = GtidSet::default();
+                set.add(&gtid.tsid, gtid.gno).ok()?;
+                Some(GtidState::Mysql(set))
+            }
+            (Some(GroupGtid::Mariadb(_)), Some(before)) => Some(before.clone()),
+            _ => None,
+        }
     }
 
     pub(super) fn decide(&mut self, xid: &Xid) -> Option<PreparedRange> {
@@ -111,18 +136,52 @@ impl Cutter {
             Start::Earliest | Start::Position(_) => true,
         };
         after_start
+            && !self.passed.as_ref().is_some_and(|passed| contains(passed, group.gtid.as_ref()))
             && match &self.options.stop {
                 Stop::Gtids(wanted) => contains(wanted, group.gtid.as_ref()),
                 _ => true,
             }
     }
 
-    /// What a live read began after: the server passes it over, whether or not it is in its own log.
-    pub(super) fn done_elsewhere(&self) -> Option<&GtidState> {
-        match &self.options.start {
-            Start::Gtids(done) if self.feed.is_some() => Some(done),
-            _ => None,
+    /// The GTIDs before the file at hand, as it says itself.
+    pub(super) fn begins_after(&mut self, mut before: GtidState) {
+        let covers =
+            |read: &Option<GtidState>| read.as_ref().is_none_or(|read| before.covers(read));
+        if self.position.by_gtid {
+            if covers(&self.position.gtid_set) && covers(&self.passed) {
+                // All that was read elsewhere stands before this file.
+                self.position.by_gtid = false;
+                self.passed = None;
+            } else if let Some(read) = &self.position.gtid_set {
+                before.join(read);
+            }
         }
+        self.position.gtid_set = Some(before);
+    }
+
+    /// Goes on where a feed says, in the log of a server that may be another one.
+    pub(super) fn move_to(&mut self, position: Position) -> Result<()> {
+        let moved = position.server != self.position.server;
+        if moved && matches!(self.options.stop, Stop::Position(_)) {
+            return Err(Error::new(
+                ErrorKind::ServerIdentity,
+                "the log goes on at another server, of which the file and offset to stop at are not known",
+            ));
+        }
+        if position.by_gtid {
+            let read = self.position.gtid_set.take();
+            let goes_back = read != position.gtid_set;
+            if let Some(read) = read.filter(|read| goes_back || matches!(read, GtidState::Mysql(_)))
+            {
+                match &mut self.passed {
+                    Some(passed) => passed.join(&read),
+                    None => self.passed = Some(read),
+                }
+            }
+        }
+        self.expected_next = None;
+        self.position = position;
+        Ok(())
     }
 
     pub(super) fn executed(&mut self, group: &Group) -> Result<()> {
@@ -134,7 +193,7 @@ impl Cutter {
                 position.update(*gtid);
             }
             // An empty set that was stored does not say whose it is.
-            (Some(state), Some(GroupGtid::Mariadb(gtid))) if is_empty(state) => {
+            (Some(state), Some(GroupGtid::Mariadb(gtid))) if state.is_empty() => {
                 let mut position = MariadbGtidPosition::default();
                 position.update(*gtid);
                 *state = GtidState::Mariadb(position);
@@ -158,10 +217,6 @@ impl Cutter {
     pub(super) fn warn(&mut self, message: String) {
         self.counts.warnings.push(message);
     }
-}
-
-fn is_empty(state: &GtidState) -> bool {
-    matches!(state, GtidState::Mysql(set) if set.is_empty())
 }
 
 fn contains(state: &GtidState, gtid: Option<&GroupGtid>) -> bool {

@@ -22,9 +22,8 @@ use super::window::Window;
 use crate::binlog::FIRST_EVENT_AT;
 use crate::change::{GroupTracker, Transaction};
 use crate::error::{Error, Result};
-use crate::position::{Position, PreparedRange, Xid};
-use files::{Successor, file_index};
-use groups::MAX_FILE_NUMBER;
+use crate::position::{GtidState, Position, PreparedRange, Xid};
+use files::{Successor, check_number, file_index};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -55,6 +54,8 @@ pub struct Cutter {
     failure: Option<Error>,
     /// What the file before this one says its successor is.
     expected_next: Option<Successor>,
+    /// By GTID, what was read already although it may stand in the log at hand: from another server's.
+    passed: Option<GtidState>,
     /// XA transactions decided here and prepared before the start.
     foreign: Vec<Xid>,
     /// Whether the next event is the one that a caller's start names.
@@ -109,12 +110,7 @@ impl Cutter {
                 *slot = true;
             }
         }
-        if let Some(file) = files.iter().find(|file| file.number >= MAX_FILE_NUMBER) {
-            return Err(Error::config(format!(
-                "the number of {} is too large for _commit_version",
-                file.name
-            )));
-        }
+        files.iter().try_for_each(check_number)?;
         let mut names = HashSet::new();
         if let Some(file) = files.iter().find(|file| !names.insert(&file.name)) {
             return Err(Error::config(format!(
@@ -152,6 +148,7 @@ impl Cutter {
             due: None,
             failure: None,
             expected_next: None,
+            passed: None,
             foreign: Vec::new(),
             resumed: false,
             finished: false,
@@ -166,15 +163,19 @@ impl Cutter {
         position: Position,
         options: CutterOptions,
     ) -> Result<Self> {
-        let chooses = matches!(options.start, Start::Gtids(_) | Start::Time(_));
         let mut cutter = Self::try_new(
             Vec::new(),
             CutterOptions { start: Start::Earliest, stop: Stop::End, ..options.clone() },
         )?;
         cutter.segment_start = Arc::new(position.clone());
+        if let Some(read @ GtidState::Mysql(_)) = &position.gtid_set
+            && position.by_gtid
+        {
+            cutter.passed = Some(read.clone());
+        }
         cutter.position = position.clone();
         cutter.options = options;
-        if !chooses {
+        if !matches!(cutter.options.start, Start::Time(_)) {
             cutter.options.start = Start::Position(Box::new(position));
         }
         cutter.feed = Some(feed);

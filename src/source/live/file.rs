@@ -5,9 +5,11 @@
 //! and [`Input::after_hole`] says where to go on.
 
 use super::spool::Spool;
-use super::stream::{Stream, is_own};
-use crate::binlog::{EventHeader, EventType, FIRST_EVENT_AT, MAGIC, Rotate};
-use crate::error::{Error, Result};
+use super::stream::{Received, Stream, is_own};
+use crate::binlog::{
+    EventHeader, EventType, FIRST_EVENT_AT, Heartbeat, HeartbeatOffset, MAGIC, Rotate,
+};
+use crate::error::{Error, ErrorKind, Result};
 use crate::source::input::Input;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,6 +18,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub(super) struct Shared {
     pub(super) stream: Stream,
     pub(super) next: Option<NextFile>,
+}
+
+impl Shared {
+    pub(super) fn new(stream: Stream, next: Option<NextFile>) -> Arc<Mutex<Self>> {
+        Arc::new(Mutex::new(Self { stream, next }))
+    }
 }
 
 /// The file that the events to come are of.
@@ -38,6 +46,8 @@ pub(super) struct LiveFile {
     waiting: Vec<u8>,
     /// Whether the stream has gone on to another file, or ended.
     ended: bool,
+    /// Whether it goes on elsewhere.
+    left: bool,
 }
 
 impl LiveFile {
@@ -51,6 +61,7 @@ impl LiveFile {
             hole_to: None,
             waiting: Vec::new(),
             ended: false,
+            left: false,
         }
     }
 
@@ -65,12 +76,21 @@ impl LiveFile {
     fn receive(&mut self) -> Result<()> {
         let shared = Arc::clone(&self.shared);
         let mut shared = lock(&shared);
-        let end = self.spool.end();
         let Shared { stream, next } = &mut *shared;
-        let Some(event) = stream.next_event(&self.name, end)? else {
-            self.ended = true;
-            return Ok(());
-        };
+        match stream.next_event(&self.name, self.spool.end())? {
+            Received::Event => self.take(stream.event(), stream.is_mariadb(), next),
+            Received::End => {
+                self.ended = true;
+                Ok(())
+            }
+            Received::Left => {
+                (self.ended, self.left) = (true, true);
+                Ok(())
+            }
+        }
+    }
+
+    fn take(&mut self, event: &[u8], is_mariadb: bool, next: &mut Option<NextFile>) -> Result<()> {
         let header = EventHeader::decode(event)?;
         if header.event_size as usize != event.len() {
             return Err(Error::malformed(format!(
@@ -90,34 +110,56 @@ impl LiveFile {
             EventType::FORMAT_DESCRIPTION if self.head.is_empty() => {
                 self.head.extend_from_slice(&MAGIC);
                 self.head.extend_from_slice(event);
-                if end == FIRST_EVENT_AT {
+                if self.spool.end() == FIRST_EVENT_AT {
                     self.spool.restart(self.head.len() as u64);
                 }
             }
-            EventType::HEARTBEAT => {
-                // It tells of what was passed over; offsets beyond 4 GiB it cannot tell, or tells in another way.
-                if header.log_pos != 0 {
-                    let to = resolve(end, header.log_pos);
-                    if to != end && to - end < 1 << 31 {
-                        self.hole_to = Some(to);
-                    }
+            // It comes again on each connection, with the time when the file was begun.
+            EventType::FORMAT_DESCRIPTION if !is_own(event) => {
+                if self.head.get(MAGIC.len()..MAGIC.len() + TIMESTAMP_LEN)
+                    != event.get(..TIMESTAMP_LEN)
+                {
+                    return Err(Error::new(
+                        ErrorKind::ServerIdentity,
+                        "the server has begun a file of this name anew: the log was reset, and changes may be lost",
+                    ));
                 }
+            }
+            event_type if event_type.is_heartbeat() => {
+                self.heartbeat(&header, event, is_mariadb)?
             }
             _ if !is_own(event) => {}
             _ => {
-                let size = u64::from(header.event_size);
+                let end = self.spool.end();
                 let begin = match header.log_pos {
                     0 => end,
-                    log_pos => resolve(end, log_pos.wrapping_sub(header.event_size)),
+                    log_pos => resolve(end, log_pos.wrapping_sub(header.event_size))?,
                 };
                 if begin == end {
                     self.spool.push(event).map_err(spool_failed)?;
                 } else {
-                    debug_assert!(size > 0);
                     self.hole_to = Some(begin);
                     event.clone_into(&mut self.waiting);
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// A heartbeat tells of what was passed over since the last event.
+    fn heartbeat(&mut self, header: &EventHeader, event: &[u8], is_mariadb: bool) -> Result<()> {
+        let heartbeat = Heartbeat::decode(header, body(event), is_mariadb)?;
+        if heartbeat.file != self.name.as_bytes() {
+            return Ok(());
+        }
+        let end = self.spool.end();
+        let to = match heartbeat.offset {
+            HeartbeatOffset::Unknown => return Ok(()),
+            HeartbeatOffset::Low(low) => resolve(end, low)?,
+            HeartbeatOffset::Whole(offset) => offset,
+        };
+        if to > end {
+            self.hole_to = Some(to);
         }
         Ok(())
     }
@@ -179,26 +221,40 @@ impl Input for LiveFile {
             self.spool.forget(offset);
         }
     }
+
+    fn is_left(&self) -> bool {
+        self.left
+    }
 }
 
-/// Which file comes, as an artificial Rotate event says. Whether that has a checksum depends on the file before, on the server's
-/// setting and on ours: its bytes tell.
+/// Which file comes, as an artificial Rotate event says.
 pub(super) fn rotate(event: &[u8]) -> Result<NextFile> {
-    let whole = event.get(EventHeader::LEN..).unwrap_or_default();
-    let body = match event.split_last_chunk() {
-        Some((covered, stored)) if crc32fast::hash(covered) == u32::from_le_bytes(*stored) => {
-            covered.get(EventHeader::LEN..).unwrap_or_default()
-        }
-        _ => whole,
-    };
-    let rotate = Rotate::decode(body)?;
+    let rotate = Rotate::decode(body(event))?;
     Ok(NextFile { name: rotate.file.to_owned(), offset: rotate.position })
 }
 
-/// The offset near `end` that has these lower 32 bits.
-fn resolve(end: u64, low: u32) -> u64 {
+/// The body of an event that was made for us. Whether that has a checksum depends on the file before, on the server's setting and
+/// on ours: its bytes tell.
+fn body(event: &[u8]) -> &[u8] {
+    let covered = match event.split_last_chunk() {
+        Some((covered, stored)) if crc32fast::hash(covered) == u32::from_le_bytes(*stored) => {
+            covered
+        }
+        _ => event,
+    };
+    covered.get(EventHeader::LEN..).unwrap_or_default()
+}
+
+/// The offset at or after `end` that has these lower 32 bits. One that would be far behind is one before it.
+fn resolve(end: u64, low: u32) -> Result<u64> {
     let candidate = (end & !u64::from(u32::MAX)) | u64::from(low);
-    if candidate < end { candidate + (1 << 32) } else { candidate }
+    let offset = if candidate < end { candidate + (1 << 32) } else { candidate };
+    match offset - end < MAX_HOLE {
+        true => Ok(offset),
+        false => Err(Error::malformed(format!(
+            "the server went back in its file, from offset {end} to one that ends in {low}"
+        ))),
+    }
 }
 
 pub(super) fn lock(shared: &Mutex<Shared>) -> MutexGuard<'_, Shared> {
@@ -209,6 +265,12 @@ fn spool_failed(error: io::Error) -> Error {
     Error::io("cannot write to the temporary folder", error)
 }
 
+/// What the server passes over at a time is less; the rest of 4 GiB is what an offset may be wrong by.
+const MAX_HOLE: u64 = (1 << 32) - (256 << 20);
+
+/// The first field of an event.
+const TIMESTAMP_LEN: usize = 4;
+
 /// A transaction that is larger goes to a temporary file until its end is known.
 const MAX_IN_MEMORY: usize = crate::limits::MAX_IN_MEMORY;
 
@@ -218,9 +280,15 @@ mod tests {
 
     #[test]
     fn offsets_of_more_than_32_bits() {
-        assert_eq!(resolve(100, 200), 200);
-        assert_eq!(resolve(100, 100), 100);
-        assert_eq!(resolve((1 << 32) - 10, 20), (1 << 32) + 20);
-        assert_eq!(resolve((5 << 32) + 7, 7), (5 << 32) + 7);
+        for (end, low, offset) in [
+            (100, 200, Some(200)),
+            (100, 100, Some(100)),
+            ((1 << 32) - 10, 20, Some((1 << 32) + 20)),
+            ((5 << 32) + 7, 7, Some((5 << 32) + 7)),
+            (1000, 900, None),
+            ((1 << 32) + 10, 5, None),
+        ] {
+            assert_eq!(resolve(end, low).ok(), offset);
+        }
     }
 }

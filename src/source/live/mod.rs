@@ -2,17 +2,22 @@
 //!
 //! | file | does |
 //! |---|---|
+//! | `start.rs` | where it begins |
 //! | `stream.rs` | the dump, connected anew when the connection is lost |
 //! | `file.rs` | one file of the log as an input |
 //! | `spool.rs` | what came and may be asked for again |
-//! | `feed.rs` | the files one after the other |
-//! | `again.rs` | a part of a file a second time |
+//! | `feed.rs` | the files one after the other, of one server or of those it goes on at |
+//! | `control.rs` | what others see of it, and how they end it |
 
-mod again;
+mod control;
 mod feed;
 mod file;
 mod spool;
+mod start;
 mod stream;
 
-pub use feed::{LiveFeed, LiveStart};
-pub use stream::{Connector, LiveControl, LiveOptions};
+pub use control::LiveControl;
+pub use feed::LiveFeed;
+pub use start::LiveStart;
+pub(super) use stream::LOG;
+pub use stream::{Connector, LiveOptions};

@@ -1,16 +1,20 @@
 //! The dump behind a live read: connected, and connected anew when the connection is lost.
 
-use crate::binlog::{EventHeader, EventType};
+use super::control::LiveControl;
+use crate::binlog::{EventHeader, EventType, FIRST_EVENT_AT};
 use crate::error::{Error, ErrorKind, Result};
-use crate::net::{ConnectOptions, Dump, DumpOptions, DumpStart, Identity, Server, SocketHandle};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use crate::net::{
+    ConnectOptions, Dump, DumpOptions, DumpStart, Endpoint, Flavor, Identity, Server,
+};
+use ring::rand::{SecureRandom, SystemRandom};
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
 
 /// What gives a connection's options, asked anew each time: passwords may be tokens that expire.
-pub type Connector = Box<dyn FnMut() -> Result<Vec<ConnectOptions>> + Send>;
+pub type Connector = Arc<dyn Fn() -> Result<Vec<ConnectOptions>> + Send + Sync>;
 
 /// How a live read connects and stays connected.
+#[derive(Clone)]
 pub struct LiveOptions {
     /// Gives the servers to try, in order.
     pub connector: Connector,
@@ -18,66 +22,106 @@ pub struct LiveOptions {
     pub dump: DumpOptions,
     /// For how long a lost connection is tried to be made anew; `None` for not at all.
     pub reconnect: Option<Duration>,
+    /// When the read ends, if nothing more comes then.
+    pub until: Option<SystemTime>,
 }
 
-/// What others see of a live read, and how they end it.
-#[derive(Debug, Default)]
-pub struct LiveControl {
-    /// Set when nobody wants more.
-    pub stopping: Arc<AtomicBool>,
-    /// Connections that were lost and made anew.
-    pub reconnects: AtomicU64,
-    /// Bytes that came over the network.
-    pub bytes: AtomicU64,
-    handle: Mutex<Option<SocketHandle>>,
+/// What comes next.
+pub(super) enum Received {
+    /// An event: [`Stream::event`].
+    Event,
+    /// Nothing: the log ends.
+    End,
+    /// The log goes on by GTID, in another file: at another server, or at this one.
+    Left,
 }
 
-impl LiveControl {
-    /// Ends the read, whatever it waits for.
-    pub fn stop(&self) {
-        self.stopping.store(true, Ordering::Relaxed);
-        if let Some(handle) = &*self.handle.lock().unwrap_or_else(PoisonError::into_inner) {
-            handle.shutdown();
-        }
-    }
-
-    fn is_stopping(&self) -> bool {
-        self.stopping.load(Ordering::Relaxed)
-    }
-
-    fn set_handle(&self, handle: Option<SocketHandle>) {
-        *self.handle.lock().unwrap_or_else(PoisonError::into_inner) = handle;
-        // It may have been told to stop while there was none.
-        if self.is_stopping() {
-            self.stop();
-        }
-    }
-}
-
-/// A stream of events with the name of their file.
+/// A stream of events.
 pub(super) struct Stream {
     options: LiveOptions,
     control: Arc<LiveControl>,
+    /// Which of the read's connections it is: [`LiveControl`] ends all of them.
+    slot: usize,
     dump: Option<Dump>,
+    /// Up to where own events are passed over, and where the next one stands.
+    passing: Option<(u64, u64)>,
     identity: Identity,
-    /// The event at hand.
-    event: Vec<u8>,
+    /// The server that answered last, and is asked first.
+    endpoint: Option<Endpoint>,
+    /// Whether a lost connection is made anew by GTID on the same server too.
+    by_gtid: bool,
+    /// A server that has to be asked by GTID.
+    elsewhere: Option<Server>,
 }
 
 impl Stream {
     /// A stream of one server, without a dump yet.
-    pub(super) fn new(identity: Identity, options: LiveOptions, control: Arc<LiveControl>) -> Self {
-        Self { options, control, dump: None, identity, event: Vec::new() }
+    pub(super) fn new(
+        identity: Identity,
+        options: LiveOptions,
+        control: Arc<LiveControl>,
+        slot: usize,
+    ) -> Self {
+        Self {
+            options,
+            control,
+            slot,
+            dump: None,
+            passing: None,
+            identity,
+            endpoint: None,
+            by_gtid: false,
+            elsewhere: None,
+        }
     }
 
-    pub(super) fn options(&mut self) -> &mut LiveOptions {
-        &mut self.options
+    pub(super) fn options(&self) -> &LiveOptions {
+        &self.options
     }
 
-    pub(super) fn start_dump(&mut self, server: Server, start: &DumpStart) -> Result<()> {
-        let dump = Dump::start(server, start, &self.options.dump)?;
-        self.control.set_handle(Some(dump.connection().handle()?));
-        self.dump = Some(dump);
+    pub(super) fn control(&self) -> &Arc<LiveControl> {
+        &self.control
+    }
+
+    /// Which server is read.
+    pub(super) fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    pub(super) fn is_mariadb(&self) -> bool {
+        self.identity.flavor == Flavor::Mariadb
+    }
+
+    /// Says how a lost connection is made anew: see [`crate::position::Position::by_gtid`].
+    pub(super) fn set_by_gtid(&mut self, by_gtid: bool) {
+        // MySQL's sets tell what was read already wherever the read goes on.
+        self.by_gtid = by_gtid && self.is_mariadb();
+    }
+
+    /// The server to go on at by GTID, after [`Received::Left`].
+    pub(super) fn take_elsewhere(&mut self) -> Option<Server> {
+        self.elsewhere.take()
+    }
+
+    pub(super) fn start_dump(&mut self, mut server: Server, start: &DumpStart) -> Result<()> {
+        let (identity, endpoint) =
+            (server.identity().clone(), server.connection().options().endpoint.clone());
+        let mut passing = None;
+        let start = match start {
+            // What cannot be asked for is passed over: the file from its start.
+            DumpStart::File { file, offset }
+                if *offset > u64::from(u32::MAX) && !server.takes_large_offsets()? =>
+            {
+                passing = Some((*offset, FIRST_EVENT_AT));
+                DumpStart::File { file: file.clone(), offset: FIRST_EVENT_AT }
+            }
+            start => start.clone(),
+        };
+        let dump = Dump::start(server, &start, &self.options.dump)?;
+        self.control.set_handle(self.slot, Some(dump.connection().handle()?));
+        log::info!(target: LOG, "reading the log of {endpoint} ({}) from {start}", identity.id);
+        (self.dump, self.passing) = (Some(dump), passing);
+        (self.identity, self.endpoint) = (identity, Some(endpoint));
         Ok(())
     }
 
@@ -86,30 +130,30 @@ impl Stream {
         self.dump.as_mut().is_none_or(Dump::is_ready)
     }
 
-    /// The next event, of file `file` and at `offset` if it is a file's own: where to go on after a lost connection.
-    /// `None` where the log ends.
-    pub(super) fn next_event(&mut self, file: &str, offset: u64) -> Result<Option<&[u8]>> {
-        let mut passing = None;
+    /// The bytes of the event that came last.
+    pub(super) fn event(&self) -> &[u8] {
+        self.dump.as_ref().map_or(&[], Dump::event)
+    }
+
+    /// Waits for the next event, of file `file` and at `offset` if it is a file's own: where to go on after a lost connection.
+    pub(super) fn next_event(&mut self, file: &str, offset: u64) -> Result<Received> {
         loop {
             let Some(dump) = &mut self.dump else {
-                passing =
-                    self.connect_again(|stream, server| stream.resume(server, file, offset))?;
-                continue;
-            };
-            let error = match dump.next_event() {
-                Ok(None) => return Ok(None),
-                Ok(Some(event)) => {
-                    self.control.bytes.fetch_add(event.len() as u64, Ordering::Relaxed);
-                    if let Some(at) = &mut passing
-                        && is_own(event)
-                        && *at < offset
-                    {
-                        *at += event.len() as u64;
-                        continue;
-                    }
-                    event.clone_into(&mut self.event);
-                    return Ok(Some(&self.event));
+                if self.connect_again(|stream, server| stream.resume(server, file, offset))? {
+                    continue;
                 }
+                return Ok(Received::Left);
+            };
+            let waits = !dump.is_ready();
+            let advanced = dump.advance();
+            if waits {
+                self.control.heard();
+            }
+            let error = match advanced {
+                Ok(true) if self.is_over() => return Ok(Received::End),
+                Ok(true) if self.passes() => continue,
+                Ok(true) => return Ok(Received::Event),
+                Ok(false) => return Ok(Received::End),
                 Err(error) => error,
             };
             if self.control.is_stopping() {
@@ -119,21 +163,54 @@ impl Stream {
             if !self.may_retry(&error) || file.is_empty() {
                 return Err(error);
             }
-            self.control.set_handle(None);
+            log::warn!(target: LOG, "the connection was lost at {file}:{offset}: {error}");
+            self.control.set_handle(self.slot, None);
             self.dump = None;
         }
     }
 
+    /// Counts the event at hand; whether it is one to pass over.
+    fn passes(&mut self) -> bool {
+        let event = self.event();
+        let (len, is_own) = (event.len(), self.passing.is_some() && is_own(event));
+        self.control.received(len);
+        match &mut self.passing {
+            Some((until, at)) if is_own && *at < *until => {
+                *at += len as u64;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether it is past the time to end at, and nothing more came until then.
+    fn is_over(&self) -> bool {
+        let Some(until) = self.options.until else { return false };
+        let is_heartbeat =
+            EventHeader::decode(self.event()).is_ok_and(|header| header.event_type.is_heartbeat());
+        is_heartbeat && SystemTime::now() > until
+    }
+
     /// Whether an error may pass, and is to be waited out.
     pub(super) fn may_retry(&self, error: &Error) -> bool {
-        // A server that starts refuses for a while.
-        let passes = error.kind() == ErrorKind::ConnectionLost
+        // A server that starts refuses for a while; one that is behind catches up.
+        let passes = matches!(error.kind(), ErrorKind::ConnectionLost | ErrorKind::ServerBehind)
             || error.server_code().is_some_and(|code| PASSING.contains(&code));
         passes && self.options.reconnect.is_some() && !self.control.is_stopping()
     }
 
-    /// Connects until `attempt` succeeds, in growing intervals.
+    /// Connects anew, until `attempt` succeeds.
     pub(super) fn connect_again<T>(
+        &mut self,
+        attempt: impl FnMut(&mut Self, Server) -> Result<T>,
+    ) -> Result<T> {
+        let done = self.connect(attempt)?;
+        self.control.reconnected();
+        Ok(done)
+    }
+
+    /// Connects until `attempt` succeeds, in growing intervals.
+    pub(super) fn connect<T>(
         &mut self,
         mut attempt: impl FnMut(&mut Self, Server) -> Result<T>,
     ) -> Result<T> {
@@ -141,67 +218,50 @@ impl Stream {
         let begin = Instant::now();
         let mut pause = FIRST_PAUSE;
         loop {
-            let tried = self.open().and_then(|server| attempt(self, server));
-            match tried {
-                Ok(done) => {
-                    self.control.reconnects.fetch_add(1, Ordering::Relaxed);
-                    return Ok(done);
-                }
-                Err(error) if !self.may_retry(&error) || begin.elapsed() >= limit => {
-                    return Err(error);
-                }
-                Err(_) => {}
+            let error = match self.open().and_then(|server| attempt(self, server)) {
+                Ok(done) => return Ok(done),
+                Err(error) => error,
+            };
+            if self.control.is_stopping() {
+                return Err(stopped());
             }
-            self.sleep(jittered(pause))?;
+            if !self.may_retry(&error) || begin.elapsed() >= limit {
+                return Err(error);
+            }
+            let pause_now = jittered(pause);
+            log::warn!(target: LOG, "no connection, trying again in {:.1} s: {error}", pause_now.as_secs_f32());
+            self.sleep(pause_now)?;
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
     }
 
-    fn open(&mut self) -> Result<Server> {
-        let mut last = None;
-        for options in (self.options.connector)()? {
+    /// Connects to the server that answered last, or else to the first that answers.
+    fn open(&self) -> Result<Server> {
+        let mut candidates = (self.options.connector)()?;
+        candidates.sort_by_key(|options| Some(&options.endpoint) != self.endpoint.as_ref());
+        let mut failed: Option<Error> = None;
+        for options in candidates {
             match Server::open(options) {
                 Ok(server) => return Ok(server),
-                Err(error) => last = Some(error),
+                // What may pass counts more than what another server says.
+                Err(error) if failed.as_ref().is_none_or(|failed| !self.may_retry(failed)) => {
+                    failed = Some(error);
+                }
+                Err(_) => {}
             }
         }
-        Err(last.unwrap_or_else(|| Error::config("no host to connect to")))
+        Err(failed.unwrap_or_else(|| Error::config("no host to connect to")))
     }
 
-    fn resume(&mut self, mut server: Server, file: &str, offset: u64) -> Result<Option<u64>> {
-        let identity = server.identity();
-        if identity.id != self.identity.id {
-            return Err(Error::new(
-                ErrorKind::ServerIdentity,
-                format!(
-                    "the server that answers now is {}, the log was read from {}",
-                    identity.id, self.identity.id
-                ),
-            ));
+    /// Goes on in the middle of a file; false where that has to be done by GTID.
+    fn resume(&mut self, mut server: Server, file: &str, offset: u64) -> Result<bool> {
+        if server.identity().id != self.identity.id || self.by_gtid {
+            self.elsewhere = Some(server);
+            return Ok(false);
         }
-        let size = server.binlogs()?.into_iter().find(|one| one.name == file).map(|one| one.size);
-        match size {
-            None => {
-                return Err(Error::new(
-                    ErrorKind::PositionPurged,
-                    format!("the server no longer has {file}, which was not read to its end"),
-                ));
-            }
-            Some(size) if size < offset => {
-                return Err(Error::new(
-                    ErrorKind::ServerIdentity,
-                    format!(
-                        "the server's {file} has {size} bytes now, and was read to {offset}: the log was reset, or a crash took \
-                         changes back that had been sent (sync_binlog=1 keeps a server from that)"
-                    ),
-                ));
-            }
-            Some(_) => {}
-        }
-        // What cannot be asked for is passed over: the file from its start.
-        let at = if offset < 1 << 32 { offset } else { FIRST };
-        self.start_dump(server, &DumpStart::File { file: file.to_owned(), offset: at })?;
-        Ok((at < offset).then_some(at))
+        check_there(&mut server, file, offset)?;
+        self.start_dump(server, &DumpStart::File { file: file.to_owned(), offset })?;
+        Ok(true)
     }
 
     fn sleep(&self, pause: Duration) -> Result<()> {
@@ -216,11 +276,37 @@ impl Stream {
     }
 }
 
+/// Whether the server still has a place of its log.
+pub(super) fn check_there(server: &mut Server, file: &str, offset: u64) -> Result<()> {
+    let files = server.binlogs()?;
+    match files.iter().find(|one| one.name == file) {
+        None => {
+            let first = files.first().map_or("none", |file| &file.name);
+            Err(Error::new(
+                ErrorKind::PositionPurged,
+                format!(
+                    "the server no longer has {file}, its oldest file is {first}: changes are lost; start anew from a snapshot, \
+                     and keep the log for longer (binlog_expire_logs_seconds)"
+                ),
+            ))
+        }
+        Some(one) if one.size < offset => Err(Error::new(
+            ErrorKind::ServerIdentity,
+            format!(
+                "{file}:{offset} lies beyond the end of the server's file, which has {} bytes: the log was reset, or a crash \
+                 took changes back that had been sent (sync_binlog=1 keeps a server from that)",
+                one.size
+            ),
+        )),
+        Some(_) => Ok(()),
+    }
+}
+
 /// Whether an event stands in the file, and is not made for us.
 pub(super) fn is_own(event: &[u8]) -> bool {
     EventHeader::decode(event).is_ok_and(|header| {
         let is_made_for_us = match header.event_type {
-            EventType::HEARTBEAT | EventType::HEARTBEAT_V2 => true,
+            event_type if event_type.is_heartbeat() => true,
             EventType::FORMAT_DESCRIPTION => header.log_pos == 0,
             EventType::ROTATE => header.timestamp == 0,
             _ => false,
@@ -235,13 +321,14 @@ fn stopped() -> Error {
 
 /// Between half of it and all, so that many readers do not come at once.
 fn jittered(pause: Duration) -> Duration {
-    let nanos = u64::from(Instant::now().elapsed().subsec_nanos())
-        ^ std::time::UNIX_EPOCH.elapsed().map_or(0, |now| u64::from(now.subsec_nanos()));
-    pause / 2 + pause / 2 * (nanos % 1000) as u32 / 1000
+    let mut byte = [0];
+    // Without random bytes it is half.
+    let _ = SystemRandom::new().fill(&mut byte);
+    pause / 2 + pause / 2 * u32::from(byte[0]) / 255
 }
 
-/// Offset of a file's first event.
-const FIRST: u64 = crate::binlog::FIRST_EVENT_AT;
+/// What it logs is logged as.
+pub(in crate::source) const LOG: &str = "binarrow::live";
 
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);

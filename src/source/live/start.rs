@@ -1,0 +1,256 @@
+//! Where a live read begins: what to ask the server for, and the position there.
+
+use super::file::{NextFile, rotate};
+use super::stream::{LiveOptions, Received, Stream, check_there, is_own};
+use crate::binlog::{EventHeader, EventType, FIRST_EVENT_AT};
+use crate::error::{Error, ErrorKind, Result};
+use crate::net::{Dump, DumpOptions, DumpStart, Flavor, Server};
+use crate::position::{GtidState, Position, file_number};
+
+/// Where a live read begins.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LiveStart {
+    /// At the oldest file that the server has.
+    Earliest,
+    /// Where the log ends now.
+    Latest,
+    /// Where an earlier read ended: at its place in the log of the same server, by GTID at another.
+    Position(Box<Position>),
+    /// After the transactions of a GTID set.
+    Gtids(GtidState),
+    /// At the first transaction committed at or after a time, in microseconds since 1970 UTC.
+    Time(i64),
+}
+
+/// Starts the dump: the file that it begins in, and the position that its first row comes after.
+pub(super) fn begin(
+    stream: &mut Stream,
+    mut server: Server,
+    start: &LiveStart,
+) -> Result<(NextFile, Position)> {
+    let (dump, position) = find(stream.options(), &mut server, start)?;
+    let id = server.identity().id.clone();
+    let is_other = position.server.as_ref().is_some_and(|before| *before != id);
+    stream.start_dump(server, &dump)?;
+    let next = first_file(stream)?;
+    let next = match &dump {
+        DumpStart::File { offset, .. } => NextFile { offset: *offset, ..next },
+        DumpStart::Gtids(_) | DumpStart::MariadbGtids(_) => next,
+    };
+    let mut position = Position { server: Some(id), ..position };
+    if is_other {
+        position.version_shift = shift(&position, &next.name)?;
+    }
+    if position.by_gtid {
+        (position.file, position.offset) = (next.name.clone(), next.offset);
+    }
+    stream.set_by_gtid(position.by_gtid);
+    Ok((next, position))
+}
+
+/// What to ask the server for, and what is known before of the position there. Its file is empty, or that of the log that was
+/// read before, where the server says where its own begins.
+fn find(
+    options: &LiveOptions,
+    server: &mut Server,
+    start: &LiveStart,
+) -> Result<(DumpStart, Position)> {
+    Ok(match start {
+        LiveStart::Earliest => {
+            let first = server.binlogs()?.into_iter().next();
+            let file = first.ok_or_else(|| Error::config("the server has no log file"))?.name;
+            at_file(Position::in_file(file, FIRST_EVENT_AT))
+        }
+        LiveStart::Time(time) => {
+            let files: Vec<_> = server.binlogs()?.into_iter().map(|file| file.name).collect();
+            at_file(Position::in_file(file_at(&files, *time, options)?, FIRST_EVENT_AT))
+        }
+        LiveStart::Latest => at_file(server.position()?),
+        LiveStart::Position(position) => at_position(server, Position::clone(position))?,
+        LiveStart::Gtids(gtids) => {
+            let position = Position { gtid_set: Some(gtids.clone()), ..Position::default() };
+            (dump_after(server, gtids)?, Position { by_gtid: true, ..position })
+        }
+    })
+}
+
+/// From where an earlier read ended.
+fn at_position(server: &mut Server, mut position: Position) -> Result<(DumpStart, Position)> {
+    let here = server.identity().id.clone();
+    let is_other = position.server.as_ref().is_some_and(|id| *id != here);
+    if let Some(read) = position.gtid_set.as_ref().filter(|read| !read.is_empty()) {
+        check_has(server, read, is_other, position.server.as_deref())?;
+    } else if is_other {
+        return Err(foreign(server, position.server.as_deref(), "and no GTIDs tell what was read"));
+    }
+    if !is_other && !position.by_gtid {
+        check_there(server, &position.file, position.offset)?;
+        if position.gtid_set.is_none() {
+            position.gtid_set = server.gtids_at(&position.file, position.offset)?;
+        }
+        return Ok(at_file(position));
+    }
+    let mut request = position.gtid_set.clone().unwrap_or(GtidState::Mysql(Default::default()));
+    if is_other {
+        // Prepared transactions are in no file that this server has: it sends them again.
+        for prepared in std::mem::take(&mut position.prepared).iter().rev() {
+            match (&mut request, &prepared.again) {
+                (GtidState::Mysql(set), Some(GtidState::Mysql(own))) => set.subtract(own),
+                (request @ GtidState::Mariadb(_), Some(before)) => *request = before.clone(),
+                _ => {
+                    return Err(foreign(
+                        server,
+                        position.server.as_deref(),
+                        "and an XA transaction is prepared there of which the GTID is not known",
+                    ));
+                }
+            }
+        }
+    }
+    position.by_gtid = true;
+    position.gtid_set = Some(request.clone());
+    Ok((dump_after(server, &request)?, position))
+}
+
+/// Whether the server has what was read elsewhere, or by an earlier connection.
+fn check_has(
+    server: &mut Server,
+    read: &GtidState,
+    is_other: bool,
+    other: Option<&str>,
+) -> Result<()> {
+    let Some(executed) = server.executed()? else {
+        return match is_other {
+            true => Err(foreign(server, other, "and has no GTIDs (gtid_mode) to go on by")),
+            false => Ok(()),
+        };
+    };
+    if executed.covers(read) {
+        return Ok(());
+    }
+    if !is_other {
+        return Err(Error::new(
+            ErrorKind::ServerIdentity,
+            "the server lacks transactions that were read from it: its log was reset, or it lost them in a crash",
+        ));
+    }
+    if !executed.shares(read) {
+        return Err(foreign(server, other, "and shares no GTIDs with it"));
+    }
+    Err(Error::new(
+        ErrorKind::ServerBehind,
+        format!(
+            "the server {} lacks transactions that were read from {}: it is behind, or its history is another",
+            server.identity().id,
+            other.unwrap_or("another")
+        ),
+    ))
+}
+
+fn foreign(server: &Server, other: Option<&str>, why: &str) -> Error {
+    Error::new(
+        ErrorKind::ServerIdentity,
+        format!(
+            "this is the server {}, the position is of {} {why}",
+            server.identity().id,
+            other.unwrap_or("another")
+        ),
+    )
+}
+
+fn dump_after(server: &Server, gtids: &GtidState) -> Result<DumpStart> {
+    match (gtids, server.identity().flavor) {
+        (GtidState::Mysql(set), Flavor::Mysql) => Ok(DumpStart::Gtids(set.clone())),
+        (GtidState::Mariadb(position), Flavor::Mariadb) => {
+            Ok(DumpStart::MariadbGtids(position.clone()))
+        }
+        // From the very start.
+        (gtids, Flavor::Mariadb) if gtids.is_empty() => {
+            Ok(DumpStart::MariadbGtids(Default::default()))
+        }
+        _ => Err(Error::config(
+            "the GTIDs are MySQL's and the server MariaDB's, or the other way round",
+        )),
+    }
+}
+
+fn at_file(position: Position) -> (DumpStart, Position) {
+    (DumpStart::File { file: position.file.clone(), offset: position.offset }, position)
+}
+
+/// The shift under which commit versions in a file of another log are above those before it.
+fn shift(before: &Position, file: &str) -> Result<u32> {
+    let number = |file: &str| file_number(file).unwrap_or_default();
+    let above = number(&before.file) + u64::from(before.version_shift) + 1;
+    u32::try_from(above.saturating_sub(number(file)))
+        .map_err(|_| Error::config("the log's file numbers are too large for _commit_version"))
+}
+
+/// Options of a dump beside the first, that ends where the log does now, under another id, for the server would cut the first off.
+pub(super) fn second_options(options: &LiveOptions) -> LiveOptions {
+    let server_id = match options.dump.server_id ^ SECOND_ID {
+        0 => SECOND_ID,
+        id => id,
+    };
+    let dump = DumpOptions { ends: true, server_id, ..options.dump.clone() };
+    LiveOptions { dump, until: None, ..options.clone() }
+}
+
+/// The last of `files` that was begun before a time: what was committed then is in it, or in later ones.
+fn file_at(files: &[String], time: i64, options: &LiveOptions) -> Result<String> {
+    let (mut low, mut high) = (0, files.len());
+    while low + 1 < high {
+        let middle = low + (high - low) / 2;
+        let Some(file) = files.get(middle) else { break };
+        match begun(options, file)? {
+            Some(begun) if begun <= time => low = middle,
+            _ => high = middle,
+        }
+    }
+    files.get(low).cloned().ok_or_else(|| Error::config("the server has no log file"))
+}
+
+/// When a file was begun, in microseconds since 1970 UTC, as its format description says.
+fn begun(options: &LiveOptions, file: &str) -> Result<Option<i64>> {
+    let options = second_options(options);
+    let start = DumpStart::File { file: file.to_owned(), offset: FIRST_EVENT_AT };
+    let mut last = None;
+    for candidate in (options.connector)()? {
+        let server = match Server::open(candidate) {
+            Ok(server) => server,
+            Err(error) => {
+                last = Some(error);
+                continue;
+            }
+        };
+        let mut dump = Dump::start(server, &start, &options.dump)?;
+        while let Some(event) = dump.next_event()? {
+            let header = EventHeader::decode(event)?;
+            if header.event_type == EventType::FORMAT_DESCRIPTION {
+                return Ok(Some(i64::from(header.timestamp) * 1_000_000));
+            }
+        }
+        return Ok(None);
+    }
+    Err(last.unwrap_or_else(|| Error::config("no host to connect to")))
+}
+
+/// The file that the dump begins in, as its first event says.
+fn first_file(stream: &mut Stream) -> Result<NextFile> {
+    loop {
+        match stream.next_event("", 0)? {
+            Received::Event => {
+                let event = stream.event();
+                if event.get(4) == Some(&EventType::ROTATE.0) && !is_own(event) {
+                    return rotate(event);
+                }
+            }
+            Received::End | Received::Left => {
+                return Err(Error::config("the server's log ends before the start"));
+            }
+        }
+    }
+}
+
+/// What makes another id of an id.
+const SECOND_ID: u32 = 0x4000_0000;
