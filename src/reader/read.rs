@@ -93,9 +93,9 @@ impl Reader {
         let cut = options.cut.clone();
         // The server may be waited for: that is no work for the caller's thread.
         let mut reader = Self::start(options, Some(Arc::clone(&control)), move || {
-            let (feed, position) = LiveFeed::start(server, &start, live, control)?;
-            let cutter = Cutter::live(Box::new(feed), position.clone(), cut)?;
-            Ok((cutter, Some(Arc::new(position))))
+            let (feed, begin) = LiveFeed::start(server, &start, live, control)?;
+            let position = Arc::new(begin.position.clone());
+            Ok((Cutter::live(Box::new(feed), begin, cut)?, Some(position)))
         })?;
         reader.position = position;
         Ok(reader)

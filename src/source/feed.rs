@@ -3,14 +3,23 @@
 use super::file_list::InputFile;
 use super::input::Input;
 use crate::error::Result;
-use crate::position::Position;
+use crate::position::{GtidState, Position};
 
 /// A file that comes next.
 pub struct FedFile {
     /// The file.
     pub file: InputFile,
-    /// Where the reader stands now, where the file is of another server than the one before it.
-    pub moved: Option<Box<Position>>,
+    /// Where the reader stands now, where the file does not follow the one before it.
+    pub moved: Option<Box<Begin>>,
+}
+
+/// Where reading begins.
+#[derive(Debug, Clone, Default)]
+pub struct Begin {
+    /// The position that the first row comes after.
+    pub position: Position,
+    /// By GTID, what was read already although it may come again.
+    pub passed: Option<GtidState>,
 }
 
 /// Gives the cutter one file after the other.

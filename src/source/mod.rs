@@ -27,7 +27,7 @@ pub(crate) use classify::{
 };
 pub(crate) use cutter::was_cut;
 pub use cutter::{Cutter, CutterOptions, Start, Stop};
-pub use feed::{FedFile, FileFeed};
+pub use feed::{Begin, FedFile, FileFeed};
 pub use file_list::{InputFile, InputSource, expand, sort_by_number};
 pub use input::{BytesInput, FileInput, ForwardInput, Input, SpooledInput};
 pub use live::{Connector, LiveControl, LiveFeed, LiveOptions, LiveStart};

@@ -28,8 +28,8 @@ impl Cutter {
         {
             check_number(&next.file)?;
             self.files.push(next.file);
-            if let Some(position) = next.moved {
-                self.move_to(*position)?;
+            if let Some(begin) = next.moved {
+                self.move_to(*begin)?;
                 moved = true;
             }
         }

@@ -3,7 +3,8 @@
 use super::{Cutter, Due, Start, Stop};
 use crate::change::{Group, GroupGtid, Outcome};
 use crate::error::{Error, ErrorKind, Result};
-use crate::position::{GtidSet, GtidState, MariadbGtidPosition, Position, PreparedRange, Xid};
+use crate::position::{GtidSet, GtidState, MariadbGtidPosition, PreparedRange, Xid};
+use crate::source::feed::Begin;
 use crate::source::live::LOG;
 use crate::source::segment::{LargeTransaction, Span};
 use std::sync::Arc;
@@ -160,27 +161,20 @@ impl Cutter {
     }
 
     /// Goes on where a feed says, in the log of a server that may be another one.
-    pub(super) fn move_to(&mut self, position: Position) -> Result<()> {
-        let moved = position.server != self.position.server;
+    pub(super) fn move_to(&mut self, begin: Begin) -> Result<()> {
+        let moved = begin.position.server != self.position.server;
         if moved && matches!(self.options.stop, Stop::Position(_)) {
             return Err(Error::new(
                 ErrorKind::ServerIdentity,
                 "the log goes on at another server, of which the file and offset to stop at are not known",
             ));
         }
-        if position.by_gtid {
-            let read = self.position.gtid_set.take();
-            let goes_back = read != position.gtid_set;
-            if let Some(read) = read.filter(|read| goes_back || matches!(read, GtidState::Mysql(_)))
-            {
-                match &mut self.passed {
-                    Some(passed) => passed.join(&read),
-                    None => self.passed = Some(read),
-                }
-            }
+        match (&mut self.passed, begin.passed) {
+            (Some(passed), Some(more)) => passed.join(&more),
+            (passed, more) => *passed = more.or(passed.take()),
         }
         self.expected_next = None;
-        self.position = position;
+        self.position = begin.position;
         Ok(())
     }
 

@@ -13,7 +13,7 @@ pub(crate) use files::was_cut;
 pub use options::{CutterOptions, Start, Stop};
 
 use super::classify::SkipEvents;
-use super::feed::FileFeed;
+use super::feed::{Begin, FileFeed};
 use super::file_list::InputFile;
 use super::input::{Input, StoppableInput};
 use super::range_cutter::RangeCutter;
@@ -157,23 +157,16 @@ impl Cutter {
         })
     }
 
-    /// A cutter for files as they come, from `position` on, the first of which it names.
-    pub fn live(
-        feed: Box<dyn FileFeed>,
-        position: Position,
-        options: CutterOptions,
-    ) -> Result<Self> {
+    /// A cutter for files as they come, the first of which `begin` names.
+    pub fn live(feed: Box<dyn FileFeed>, begin: Begin, options: CutterOptions) -> Result<Self> {
+        let Begin { position, passed } = begin;
         let mut cutter = Self::try_new(
             Vec::new(),
             CutterOptions { start: Start::Earliest, stop: Stop::End, ..options.clone() },
         )?;
         cutter.segment_start = Arc::new(position.clone());
-        if let Some(read @ GtidState::Mysql(_)) = &position.gtid_set
-            && position.by_gtid
-        {
-            cutter.passed = Some(read.clone());
-        }
         cutter.position = position.clone();
+        cutter.passed = passed;
         cutter.options = options;
         if !matches!(cutter.options.start, Start::Time(_)) {
             cutter.options.start = Start::Position(Box::new(position));

@@ -7,7 +7,7 @@ use super::stream::{LOG, LiveOptions, Stream};
 use crate::error::{Error, ErrorKind, Result};
 use crate::net::{DumpStart, Server};
 use crate::position::Position;
-use crate::source::feed::{FedFile, FileFeed};
+use crate::source::feed::{Begin, FedFile, FileFeed};
 use crate::source::file_list::{InputFile, InputSource};
 use crate::source::input::Input;
 use std::sync::{Arc, Mutex};
@@ -19,16 +19,16 @@ pub struct LiveFeed {
 }
 
 impl LiveFeed {
-    /// Starts the dump. Gives also the position that the first row comes after.
+    /// Starts the dump. Gives also where that is.
     pub fn start(
         server: Server,
         start: &LiveStart,
         options: LiveOptions,
         control: Arc<LiveControl>,
-    ) -> Result<(Self, Position)> {
+    ) -> Result<(Self, Begin)> {
         let mut stream = Stream::new(server.identity().clone(), options, control, MAIN);
-        let (next, position) = begin_or_retry(&mut stream, server, start)?;
-        Ok((Self { shared: Shared::new(stream, Some(next)), files: 0 }, position))
+        let (next, begin) = begin_or_retry(&mut stream, server, start)?;
+        Ok((Self { shared: Shared::new(stream, Some(next)), files: 0 }, begin))
     }
 }
 
@@ -38,9 +38,9 @@ impl FileFeed for LiveFeed {
         let mut moved = None;
         if let Some(server) = shared.stream.take_elsewhere() {
             let start = LiveStart::Position(Box::new(position.clone()));
-            let (next, position) = begin_or_retry(&mut shared.stream, server, &start)?;
+            let (next, begin) = begin_or_retry(&mut shared.stream, server, &start)?;
             shared.next = Some(next);
-            moved = Some(Box::new(position));
+            moved = Some(Box::new(begin));
         } else {
             shared.stream.set_by_gtid(position.by_gtid);
         }
@@ -81,7 +81,7 @@ fn begin_or_retry(
     stream: &mut Stream,
     server: Server,
     start: &LiveStart,
-) -> Result<(NextFile, Position)> {
+) -> Result<(NextFile, Begin)> {
     match begin(stream, server, start) {
         Err(error) if stream.may_retry(&error) => {
             stream.connect_again(|stream, server| begin(stream, server, start))

@@ -6,6 +6,7 @@ use crate::binlog::{EventHeader, EventType, FIRST_EVENT_AT};
 use crate::error::{Error, ErrorKind, Result};
 use crate::net::{Dump, DumpOptions, DumpStart, Flavor, Server};
 use crate::position::{GtidState, Position, file_number};
+use crate::source::feed::Begin;
 
 /// Where a live read begins.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,13 +23,13 @@ pub enum LiveStart {
     Time(i64),
 }
 
-/// Starts the dump: the file that it begins in, and the position that its first row comes after.
+/// Starts the dump: the file that it begins in, and where that is.
 pub(super) fn begin(
     stream: &mut Stream,
     mut server: Server,
     start: &LiveStart,
-) -> Result<(NextFile, Position)> {
-    let (dump, position) = find(stream.options(), &mut server, start)?;
+) -> Result<(NextFile, Begin)> {
+    let Found { dump, position, passed } = find(stream.options(), &mut server, start)?;
     let id = server.identity().id.clone();
     let is_other = position.server.as_ref().is_some_and(|before| *before != id);
     stream.start_dump(server, &dump)?;
@@ -45,16 +46,19 @@ pub(super) fn begin(
         (position.file, position.offset) = (next.name.clone(), next.offset);
     }
     stream.set_by_gtid(position.by_gtid);
-    Ok((next, position))
+    Ok((next, Begin { position, passed }))
 }
 
-/// What to ask the server for, and what is known before of the position there. Its file is empty, or that of the log that was
-/// read before, where the server says where its own begins.
-fn find(
-    options: &LiveOptions,
-    server: &mut Server,
-    start: &LiveStart,
-) -> Result<(DumpStart, Position)> {
+/// What to ask the server for, and what is known before of the position there.
+struct Found {
+    dump: DumpStart,
+    /// Where the server itself says where its log begins, the file is that which was read before, or none.
+    position: Position,
+    /// See [`Begin::passed`].
+    passed: Option<GtidState>,
+}
+
+fn find(options: &LiveOptions, server: &mut Server, start: &LiveStart) -> Result<Found> {
     Ok(match start {
         LiveStart::Earliest => {
             let first = server.binlogs()?.into_iter().next();
@@ -68,14 +72,15 @@ fn find(
         LiveStart::Latest => at_file(server.position()?),
         LiveStart::Position(position) => at_position(server, Position::clone(position))?,
         LiveStart::Gtids(gtids) => {
-            let position = Position { gtid_set: Some(gtids.clone()), ..Position::default() };
-            (dump_after(server, gtids)?, Position { by_gtid: true, ..position })
+            let read = Some(gtids.clone());
+            let position = Position { gtid_set: read, by_gtid: true, ..Position::default() };
+            Found { dump: dump_after(server, gtids)?, passed: passed(gtids, gtids), position }
         }
     })
 }
 
 /// From where an earlier read ended.
-fn at_position(server: &mut Server, mut position: Position) -> Result<(DumpStart, Position)> {
+fn at_position(server: &mut Server, mut position: Position) -> Result<Found> {
     let here = server.identity().id.clone();
     let is_other = position.server.as_ref().is_some_and(|id| *id != here);
     if let Some(read) = position.gtid_set.as_ref().filter(|read| !read.is_empty()) {
@@ -90,7 +95,8 @@ fn at_position(server: &mut Server, mut position: Position) -> Result<(DumpStart
         }
         return Ok(at_file(position));
     }
-    let mut request = position.gtid_set.clone().unwrap_or(GtidState::Mysql(Default::default()));
+    let read = position.gtid_set.clone().unwrap_or(GtidState::Mysql(Default::default()));
+    let mut request = read.clone();
     if is_other {
         // Prepared transactions are in no file that this server has: it sends them again.
         for prepared in std::mem::take(&mut position.prepared).iter().rev() {
@@ -109,7 +115,13 @@ fn at_position(server: &mut Server, mut position: Position) -> Result<(DumpStart
     }
     position.by_gtid = true;
     position.gtid_set = Some(request.clone());
-    Ok((dump_after(server, &request)?, position))
+    Ok(Found { dump: dump_after(server, &request)?, passed: passed(&read, &request), position })
+}
+
+/// What comes again although it was read: after a connection is made anew by file, of MySQL; after the start, where the server is
+/// asked for more than what was not read. MariaDB's numbers say so only where what comes was read in their order.
+fn passed(read: &GtidState, request: &GtidState) -> Option<GtidState> {
+    (matches!(read, GtidState::Mysql(_)) || read != request).then(|| read.clone())
 }
 
 /// Whether the server has what was read elsewhere, or by an earlier connection.
@@ -174,8 +186,9 @@ fn dump_after(server: &Server, gtids: &GtidState) -> Result<DumpStart> {
     }
 }
 
-fn at_file(position: Position) -> (DumpStart, Position) {
-    (DumpStart::File { file: position.file.clone(), offset: position.offset }, position)
+fn at_file(position: Position) -> Found {
+    let dump = DumpStart::File { file: position.file.clone(), offset: position.offset };
+    Found { dump, position, passed: None }
 }
 
 /// The shift under which commit versions in a file of another log are above those before it.

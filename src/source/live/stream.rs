@@ -229,7 +229,7 @@ impl Stream {
                 return Err(error);
             }
             let pause_now = jittered(pause);
-            log::warn!(target: LOG, "no connection, trying again in {:.1} s: {error}", pause_now.as_secs_f32());
+            log::warn!(target: LOG, "cannot go on yet, trying again in {:.2} s: {error}", pause_now.as_secs_f32());
             self.sleep(pause_now)?;
             pause = (pause * 2).min(LONGEST_PAUSE);
         }

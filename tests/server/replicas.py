@@ -1,0 +1,76 @@
+"""A server and its replica by GTID."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+from servers import Server
+
+PASSWORD = "r3pl"
+
+
+@contextlib.contextmanager
+def pair(flavor: str) -> Iterator[tuple[Server, Server]]:
+    """A source and a replica that logs what it replicates."""
+    with (
+        Server.start(flavor) as source,
+        Server.start(flavor, ["--server-id=2", "--log-slave-updates=ON"]) as replica,
+    ):
+        source.execute(
+            f"CREATE USER repl@'%' IDENTIFIED BY '{PASSWORD}'",
+            "GRANT REPLICATION SLAVE ON *.* TO repl@'%'",
+        )
+        follow(replica, source)
+        yield source, replica
+
+
+def follow(replica: Server, source: Server) -> None:
+    """Lets `replica` take all that `source` logs, from its beginning on."""
+    if replica.is_mariadb:
+        # What made the data folder has GTIDs that differ.
+        replica.execute(
+            "RESET MASTER",
+            "SET GLOBAL gtid_slave_pos = ''",
+            f"CHANGE MASTER TO MASTER_HOST='127.0.0.1', MASTER_PORT={source.port}, MASTER_USER='repl', "
+            f"MASTER_PASSWORD='{PASSWORD}', MASTER_USE_GTID=slave_pos, MASTER_SSL=0",
+            "START SLAVE",
+        )
+        return
+    replica.execute(
+        "RESET BINARY LOGS AND GTIDS",
+        f"CHANGE REPLICATION SOURCE TO SOURCE_HOST='127.0.0.1', SOURCE_PORT={source.port}, "
+        f"SOURCE_USER='repl', SOURCE_PASSWORD='{PASSWORD}', SOURCE_AUTO_POSITION=1, "
+        "GET_SOURCE_PUBLIC_KEY=1",
+        "START REPLICA",
+    )
+
+
+def catch_up(replica: Server, source: Server) -> None:
+    """Waits until `replica` has all that `source` has now."""
+    if replica.is_mariadb:
+        [(position,)] = source.query("SELECT @@global.gtid_binlog_pos")
+        [(result,)] = replica.query(f"SELECT MASTER_GTID_WAIT('{position}', 60)")
+    else:
+        [(executed,)] = source.query("SELECT @@global.gtid_executed")
+        sql = f"SELECT WAIT_FOR_EXECUTED_GTID_SET('{executed}', 60)"
+        [(result,)] = replica.query(sql)
+    assert result == 0, "the replica does not catch up"
+
+
+def stop_applying(replica: Server) -> None:
+    """The replica goes on to receive, and applies nothing."""
+    replica.execute("STOP SLAVE SQL_THREAD" if replica.is_mariadb else "STOP REPLICA SQL_THREAD")
+
+
+def apply(replica: Server) -> None:
+    """It applies again what it received."""
+    replica.execute("START SLAVE SQL_THREAD" if replica.is_mariadb else "START REPLICA SQL_THREAD")
+
+
+def promote(replica: Server) -> None:
+    """It follows nobody any more."""
+    if replica.is_mariadb:
+        replica.execute("STOP SLAVE", "RESET SLAVE ALL")
+    else:
+        replica.execute("STOP REPLICA", "RESET REPLICA ALL")
