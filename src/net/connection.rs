@@ -8,7 +8,7 @@ use super::transport::Transport;
 use crate::error::{Error, ErrorKind, Result};
 use crate::protocol::{
     Greeting, Login, LoginError, LoginOptions, ResultSet, ServerRefusal, Step, TextRow, TlsWish,
-    command,
+    command, is_ok,
 };
 use std::time::{Duration, Instant};
 
@@ -88,8 +88,12 @@ impl Connection {
         let deadline = Instant::now() + self.options.read_timeout;
         self.packets.transport.set_deadline(Some(deadline));
         self.send(payload)?;
-        if let Some(refusal) = ServerRefusal::decode(self.packets.read()?) {
+        let payload = self.packets.read()?;
+        if let Some(refusal) = ServerRefusal::decode(payload) {
             return Err(Error::refused(refusal));
+        }
+        if !is_ok(payload) {
+            return Err(Error::malformed("the server answers a command with what is no OK packet"));
         }
         self.packets.transport.set_deadline(None);
         Ok(())
@@ -116,9 +120,10 @@ impl Connection {
         self.packets.is_ready()
     }
 
-    /// How long the server may be silent.
-    pub(super) fn set_silence(&mut self, silence: Option<Duration>) {
-        self.packets.transport.set_silence(silence);
+    /// From now on the server sends events, and may be silent for so long.
+    pub(super) fn expect_events(&mut self, silence: Duration) {
+        self.packets.expect_events();
+        self.packets.transport.set_silence(Some(silence));
     }
 }
 
@@ -153,8 +158,16 @@ fn log_in(packets: &mut Packets, options: &ConnectOptions) -> Result<Greeting> {
     };
     let mut login = Login::new(&login_options);
     loop {
-        let payload = packets.read()?;
-        let mut step = login.on_packet(payload).map_err(|error| explain(error, options))?;
+        let is_first = login.greeting().is_none();
+        let step = packets
+            .read()
+            .and_then(|payload| login.on_packet(payload).map_err(|error| explain(error, options)));
+        let mut step = step.map_err(|error| match error.kind() {
+            ErrorKind::Malformed if is_first => {
+                error.advise("is it a MySQL or MariaDB server that listens there?")
+            }
+            _ => error,
+        })?;
         loop {
             match step {
                 Step::Send(payload) => {
@@ -201,6 +214,8 @@ fn explain(error: LoginError, options: &ConnectOptions) -> Error {
         _ => ErrorKind::Authentication,
     };
     let advice = match &error {
+        LoginError::ClearNotAllowed => ": allow_clear_password=True lets it, over TLS",
+        LoginError::NeedsSecureTransport(CLEAR) => " (tls='required' or stricter)",
         LoginError::NeedsSecureTransport(_) if options.tls_mode() == TlsMode::Preferred => {
             ", which this server does not offer; allow_public_key_retrieval=True sends it under the key that the server \
              tells, which is as safe as the network between"
@@ -226,6 +241,11 @@ impl Error {
             _ => ErrorKind::Server,
         };
         let ServerRefusal { code, sqlstate, message } = refusal;
+        let message = if message.is_empty() {
+            "the server refuses, and gives no reason".into()
+        } else {
+            message
+        };
         let message = match sqlstate.is_empty() {
             true => format!("{message} (error {code})"),
             false => format!("{message} (error {code}, SQLSTATE {sqlstate})"),
@@ -236,6 +256,9 @@ impl Error {
 
 /// A wrong user or password, or a privilege that is missing.
 pub(super) const ACCESS_DENIED: u16 = 1045;
+/// The plugin that has no other way to send the password.
+const CLEAR: &str = "mysql_clear_password";
+
 const ACCESS_DENIED_NO_PASSWORD: u16 = 1698;
 const NOT_SUPPORTED_AUTH: u16 = 1251;
 const HOST_NOT_ALLOWED: u16 = 1130;

@@ -53,6 +53,7 @@ pub struct Dump {
     connection: Connection,
     /// Bytes of a packet before its event.
     before: usize,
+    ends: bool,
 }
 
 impl Dump {
@@ -87,8 +88,8 @@ impl Dump {
             }
         };
         connection.send(&request)?;
-        connection.set_silence(Some(options.heartbeat * HEARTBEATS_MISSED));
-        Ok(Self { connection, before: 1 })
+        connection.expect_events(options.heartbeat * HEARTBEATS_MISSED);
+        Ok(Self { connection, before: 1, ends: options.ends })
     }
 
     /// The bytes of the next event; `None` where the log ends, of a dump that does.
@@ -105,7 +106,11 @@ impl Dump {
                 self.before = 1 + semi_sync_bytes(event);
                 Ok(true)
             }
-            Some(_) if is_eof(payload) => Ok(false),
+            Some(_) if is_eof(payload) && self.ends => Ok(false),
+            Some(_) if is_eof(payload) => {
+                let reason = "the server ended a dump that was to go on";
+                Err(Error::new(ErrorKind::ConnectionLost, reason))
+            }
             _ => match ServerRefusal::decode(payload) {
                 Some(refusal) => Err(needs_privilege(explain(refusal))),
                 None => Err(Error::malformed("the server sent a packet that is no event")),
@@ -196,19 +201,20 @@ fn explain(refusal: ServerRefusal) -> Error {
             ErrorKind::ServerIdentity,
             "another reader or replica uses our server id, and the server cut the older one off: give each its own with server_id=",
         )
-    } else if has("purged")
-        || has("could not find first log file name")
+    } else if has("more gtids than")
         || has("not in the master's binlog")
+        || has("diverged")
+        || has("has gtids with higher")
     {
+        (
+            ErrorKind::ServerIdentity,
+            "this server lacks transactions that were read elsewhere: it is behind, or its history is another",
+        )
+    } else if has("purged") || has("could not find first log file name") {
         (
             ErrorKind::PositionPurged,
             "the server no longer has the log from here on, so changes are lost: start anew from a snapshot, and keep the log for \
              longer (binlog_expire_logs_seconds)",
-        )
-    } else if has("more gtids than") || has("diverged") || has("has gtids with higher") {
-        (
-            ErrorKind::ServerIdentity,
-            "this server lacks transactions that were read elsewhere: it is behind, or its history is another",
         )
     } else if has("impossible position")
         || has("> file size")
@@ -219,7 +225,12 @@ fn explain(refusal: ServerRefusal) -> Error {
             ErrorKind::Config,
             "the position is no event's: it is of another server, or the log was reset since",
         )
-    } else if has("checksum") {
+    } else if has("max_allowed_packet") {
+        (
+            ErrorKind::Server,
+            "the position may lie within an event; else the server's max_allowed_packet is too small for its own log",
+        )
+    } else if has("configured to log") {
         (
             ErrorKind::Server,
             "the server's binlog_checksum was changed while connecting: connect again",

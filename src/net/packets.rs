@@ -87,11 +87,16 @@ impl Packets {
         }
     }
 
-    /// The login is over: packets may be large, compressed, and read ahead.
+    /// The login is over: packets may be larger, compressed, and read ahead.
     pub(super) fn logged_in(&mut self, compression: Compression) {
         self.exact = false;
-        self.largest = MAX_PACKET;
+        self.largest = MAX_ANSWER_PACKET;
         self.frames = (compression != Compression::None).then(|| Frames::new(compression));
+    }
+
+    /// The log's events come.
+    pub(super) fn expect_events(&mut self) {
+        self.largest = MAX_PACKET;
     }
 
     /// A new command begins.
@@ -198,6 +203,9 @@ impl Packets {
                     header.sequence_id, self.frame_id
                 )));
             }
+            if header.len == 0 {
+                return Err(Error::malformed("the server sent a compressed packet of nothing"));
+            }
             self.frame_id = self.frame_id.wrapping_add(1);
             self.fill_raw(header.len)?;
             let range = self.raw.take(header.len);
@@ -243,6 +251,9 @@ fn too_large(value: usize, limit: usize) -> Error {
 
 /// No packet of a login is as long.
 const MAX_LOGIN_PACKET: usize = 64 << 10;
+
+/// No row of an answer to us is as long.
+const MAX_ANSWER_PACKET: usize = 64 << 20;
 
 /// The largest event, and the byte before it.
 const MAX_PACKET: usize = (1 << 30) + 1;

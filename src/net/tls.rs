@@ -182,13 +182,21 @@ fn explain(error: rustls::Error, host: &str, mode: TlsMode) -> Error {
                 "the server's certificate is of X.509 version 1, which no tls= mode accepts: make it a new one, of version 3"
                     .to_owned()
             }
+            other if format!("{other:?}").contains("CaUsedAsEndEntity") => {
+                "the server shows the certificate of an authority as its own, which only tls='required' accepts: make it one \
+                 of its own, signed by that authority"
+                    .to_owned()
+            }
             other => format!("the server's certificate is not accepted: {other}"),
         },
         rustls::Error::InvalidMessage(_) => {
             "the server's answer is not TLS: something between here and the server may have changed it".to_owned()
         }
         rustls::Error::AlertReceived(alert) => {
-            format!("the server refuses the TLS connection ({alert:?}): it may want a certificate (tls_cert=, tls_key=)")
+            format!(
+                "the server refuses the TLS connection ({alert:?}): it may want a certificate (tls_cert=, tls_key=), or know no \
+                 TLS 1.2 or 1.3"
+            )
         }
         other => format!("TLS fails: {other}"),
     };

@@ -18,7 +18,7 @@ use super::auth::{
 use super::capabilities::Capabilities;
 use super::greeting::{Greeting, until_nul};
 use super::handshake_response::HandshakeResponse;
-use super::response::{EOF, ERR, OK, ServerRefusal};
+use super::response::{EOF, ERR, OK, ServerRefusal, is_ok, printable};
 use super::secret::Secret;
 use crate::error::DecodeError;
 use ring::rand::{SecureRandom, SystemRandom};
@@ -108,6 +108,9 @@ pub enum LoginError {
     /// A plugin that is not spoken here.
     #[error("the server asks for the authentication plugin {0:?}, which is not supported")]
     UnknownPlugin(String),
+    /// The server asks for the password itself, which the caller has not allowed.
+    #[error("the server asks for the password itself (mysql_clear_password)")]
+    ClearNotAllowed,
     /// The password would go out in the clear.
     #[error("{0} needs a secure transport for this user: use TLS")]
     NeedsSecureTransport(&'static str),
@@ -185,7 +188,7 @@ impl<'a> Login<'a> {
             State::Greeting => self.on_greeting(payload),
             State::Tls | State::Done => Err(unexpected(payload)),
             State::Answered(plugin) => match payload.split_first() {
-                Some((&OK, _)) => self.done(),
+                Some((&OK, _)) => self.done(payload),
                 Some((&EOF, rest)) => self.switch(rest),
                 Some((&MORE_DATA, data)) => self.more_data(plugin, data),
                 _ => Err(unexpected(payload)),
@@ -296,7 +299,7 @@ impl<'a> Login<'a> {
         let name = until_nul(request);
         let data = request.get(name.len() + 1..).unwrap_or_default();
         let plugin = Plugin::by_name(name)
-            .ok_or_else(|| LoginError::UnknownPlugin(String::from_utf8_lossy(name).into_owned()))?;
+            .ok_or_else(|| LoginError::UnknownPlugin(printable(name, MAX_PLUGIN_NAME)))?;
         self.nonce = plugin.nonce(data).to_vec();
         let password = &self.options.password;
         match plugin {
@@ -318,9 +321,7 @@ impl<'a> Login<'a> {
             }
             Plugin::Sha256 if password.is_empty() => self.answered(plugin, vec![0]),
             Plugin::Sha256 => self.full(plugin, ASK_KEY_OF_SHA256),
-            Plugin::Clear if !self.options.allow_clear_password => {
-                Err(LoginError::UnknownPlugin(plugin.name().into()))
-            }
+            Plugin::Clear if !self.options.allow_clear_password => Err(LoginError::ClearNotAllowed),
             Plugin::Clear if !self.is_secure() => {
                 Err(LoginError::NeedsSecureTransport(plugin.name()))
             }
@@ -370,7 +371,11 @@ impl<'a> Login<'a> {
         Ok(Step::Send(Zeroizing::new(answer)))
     }
 
-    fn done(&mut self) -> Result<Step> {
+    fn done(&mut self, payload: &[u8]) -> Result<Step> {
+        if !is_ok(payload) {
+            let (what, needed, left) = ("OK packet", 7, payload.len());
+            return Err(DecodeError::UnexpectedEnd { what, needed, left }.into());
+        }
         self.state = State::Done;
         Ok(Step::Done)
     }
@@ -392,6 +397,9 @@ const PERFORM_FULL_AUTH: u8 = 4;
 const ASK_KEY_OF_CACHING_SHA2: u8 = 2;
 const ASK_KEY_OF_SHA256: u8 = 1;
 const ZSTD_LEVEL: u8 = 3;
+
+/// Bytes of a plugin's name that are shown; the servers' own hold at most 64.
+const MAX_PLUGIN_NAME: usize = 64;
 
 /// Packets of the server in one login: the greeting, a switch, a few of data.
 const MAX_ROUNDS: u32 = 16;

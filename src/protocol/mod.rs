@@ -26,6 +26,6 @@ pub use compression::{FRAME_HEADER_LEN, FrameHeader, Frames};
 pub use greeting::Greeting;
 pub use login::{Compression, Login, LoginError, LoginOptions, Step, TlsWish};
 pub use packet::{FULL_PIECE, HEADER_LEN, PacketHeader, write_packets};
-pub use response::{ServerRefusal, is_eof};
+pub use response::{ServerRefusal, is_eof, is_ok};
 pub use result_set::{ResultSet, TextRow};
 pub use secret::Secret;

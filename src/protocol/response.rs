@@ -26,18 +26,37 @@ impl ServerRefusal {
         if let Some((state, text)) =
             rest.strip_prefix(b"#").and_then(|rest| rest.split_at_checked(5))
         {
-            sqlstate = String::from_utf8_lossy(state).into_owned();
+            sqlstate = printable(state, state.len());
             rest = text;
         }
-        let message = String::from_utf8_lossy(rest).into_owned();
+        let message = printable(rest, MAX_MESSAGE);
         Some(Self { code, sqlstate, message })
     }
+}
+
+/// A server's words for a message of ours: not too many, and nothing in them that a terminal would obey.
+pub(super) fn printable(bytes: &[u8], limit: usize) -> String {
+    let text = String::from_utf8_lossy(bytes.get(..limit).unwrap_or(bytes));
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+/// Whether the payload is an OK packet; what it says is not looked at.
+pub fn is_ok(payload: &[u8]) -> bool {
+    let mut reader = Reader::new(payload);
+    reader.u8("OK").is_ok_and(|first| first == OK)
+        && reader.lenenc_int("affected rows").is_ok()
+        && reader.lenenc_int("last insert id").is_ok()
+        && reader.u16("status").is_ok()
+        && reader.u16("warnings").is_ok()
 }
 
 /// Whether the payload is an EOF packet: `fe` alone begins a large number as well.
 pub fn is_eof(payload: &[u8]) -> bool {
     payload.first() == Some(&EOF) && payload.len() < 9
 }
+
+/// Bytes of an ERR packet's text that are shown; servers send at most 512.
+const MAX_MESSAGE: usize = 1024;
 
 /// The first byte of an OK packet.
 pub(super) const OK: u8 = 0;
@@ -62,6 +81,24 @@ mod tests {
             assert!(ServerRefusal::decode(cut).is_some(), "{cut:?}");
         }
         assert_eq!(ServerRefusal::decode(b"\0"), None);
+    }
+
+    #[test]
+    fn a_refusal_is_short_and_obeyed_by_no_terminal() {
+        let long = [b"\xff\x15\x04#28000\x1b[2J\r\n\xff".as_slice(), &[b'x'; 70_000]].concat();
+        let refusal = ServerRefusal::decode(&long).unwrap();
+        assert!(refusal.message.starts_with(" [2J  \u{fffd}xxx"));
+        assert!(refusal.message.len() < 1100);
+    }
+
+    #[test]
+    fn an_ok_is_whole() {
+        let ok = b"\0\xfc\x01\x01\0\x02\0\0\0and more";
+        assert!(is_ok(ok));
+        for len in 0..9 {
+            assert!(!is_ok(&ok[..len]), "{len}");
+        }
+        assert!(!is_ok(&[0xfe, 0, 0, 2, 0, 0, 0]) && !is_ok(b"\0\xff\0\0\0\0\0\0\0\0\0"));
     }
 
     #[test]

@@ -6,7 +6,7 @@
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_com_query_response_text_resultset.html>
 
-use super::response::{OK, is_eof};
+use super::response::{OK, is_eof, is_ok};
 use crate::error::DecodeError;
 use crate::limits::MAX_COLUMNS;
 use crate::wire::{Reader, Result};
@@ -20,6 +20,8 @@ pub struct ResultSet {
     state: State,
     columns: Vec<String>,
     rows: Vec<TextRow>,
+    /// Bytes of the rows in memory, about.
+    size: usize,
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -47,22 +49,27 @@ impl ResultSet {
                 self.state = State::Rows;
             }
             State::Rows if is_eof(payload) => return Ok(true),
-            State::Rows => self.rows.push(row(payload, self.columns.len())?),
+            State::Rows => {
+                self.size += payload.len() + self.columns.len() * size_of::<Option<String>>();
+                if self.size > MAX_SIZE {
+                    let (value, limit) = (self.size as u64, MAX_SIZE as u64);
+                    return Err(DecodeError::Limit { what: "size of a result set", value, limit });
+                }
+                self.rows.push(row(payload, self.columns.len())?);
+            }
         }
         Ok(false)
     }
 
     fn push_first(&mut self, payload: &[u8]) -> Result<bool> {
-        if payload.first() == Some(&OK) {
-            return Ok(true);
-        }
-        if payload.first() == Some(&LOCAL_INFILE) {
-            // It would have us send a file of this machine.
-            let value = u64::from(LOCAL_INFILE);
-            return Err(DecodeError::Unsupported {
-                what: "a server's request for a local file",
-                value,
-            });
+        match payload.first() {
+            Some(&OK) if is_ok(payload) => return Ok(true),
+            Some(&OK) => return Err(invalid("OK packet", payload)),
+            // It would have us send a file of this machine, which we never offered.
+            Some(&LOCAL_INFILE) => {
+                return Err(invalid("a server's answer that asks for a local file", payload));
+            }
+            _ => {}
         }
         let mut reader = Reader::new(payload);
         let count = reader.lenenc_len("column count")?;
@@ -113,6 +120,9 @@ fn invalid(what: &'static str, payload: &[u8]) -> DecodeError {
     DecodeError::Invalid { what, value: payload.first().copied().unwrap_or_default().into() }
 }
 
+/// No answer to a question of ours comes near it: that to `SHOW BINARY LOGS` has 200 bytes a file.
+const MAX_SIZE: usize = 256 << 20;
+
 const NULL: u8 = 0xfb;
 const LOCAL_INFILE: u8 = 0xfb;
 
@@ -143,8 +153,20 @@ mod tests {
     }
 
     #[test]
+    fn rows_without_end() {
+        let mut set = ResultSet::default();
+        for packet in [&[1][..], &definition("a"), &[0xfe, 0, 0, 2, 0]] {
+            set.push(packet).unwrap();
+        }
+        let cell = [b"\xfd\0\0\x10".as_slice(), &[7; 1 << 20]].concat();
+        let pushed = (0..1000).take_while(|_| set.push(&cell).is_ok()).count();
+        assert_eq!(pushed, 255);
+    }
+
+    #[test]
     fn no_file_of_ours_and_no_wild_counts() {
         assert!(ResultSet::default().push(b"\xfb/etc/passwd").is_err());
+        assert!(ResultSet::default().push(&[0, 0, 0, 2]).is_err());
         for count in [&b"\xfd\0\0\xff"[..], b"\xfe\xff\xff\xff\xff\xff\xff\xff\xff", b"\xfc"] {
             assert!(ResultSet::default().push(count).is_err());
         }
