@@ -21,7 +21,7 @@ import binarrow
 from binarrow.cli import app
 
 EXECUTABLE = [sys.executable, "-c", "from binarrow.cli import main; main()"]
-COMMANDS = ("inspect", "stats", "export", "schema", "splits")
+COMMANDS = ("inspect", "stats", "export", "schema", "splits", "check", "tail")
 
 
 def run(*arguments: object):

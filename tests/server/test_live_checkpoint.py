@@ -45,25 +45,21 @@ with server.stream("latest", checkpoint=checkpoint, tables=["kept.t", "kept.mark
 """
 
 
-@pytest.fixture(scope="module", params=["mysql", "mariadb-11.8"])
-def server(request: pytest.FixtureRequest) -> Iterator[Server]:
-    with Server.start(request.param) as server:
-        server.execute(
-            "CREATE USER kept@'%' IDENTIFIED BY 'k3pt'",
-            "GRANT REPLICATION SLAVE, REPLICATION CLIENT ON *.* TO kept@'%'",
-        )
-        yield server
+pytestmark = pytest.mark.parametrize("server", ["mysql", "mariadb-11.8"], indirect=True)
 
 
 @pytest.fixture
 def kept(server: Server) -> Iterator[Server]:
     with database(server, "kept"):
         server.execute(
+            "CREATE USER kept@'%' IDENTIFIED BY 'k3pt'",
+            "GRANT REPLICATION SLAVE, REPLICATION CLIENT ON *.* TO kept@'%'",
             "CREATE TABLE t (id INT PRIMARY KEY, filler VARCHAR(200))",
             "CREATE TABLE other (id INT PRIMARY KEY)",
             "CREATE TABLE mark (id INT PRIMARY KEY)",
         )
         yield server
+        server.execute("DROP USER kept@'%'")
 
 
 class Consumer:

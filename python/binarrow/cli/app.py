@@ -7,11 +7,11 @@ import sys
 import typer
 
 from binarrow import __version__
-from binarrow.cli import export, inspect, schema, splits, stats
+from binarrow.cli import check, export, inspect, schema, splits, stats, tail
 
 app = typer.Typer(
     name="binarrow",
-    help="MySQL and MariaDB binary logs: look inside, count, and turn into Arrow and Parquet.",
+    help="MySQL and MariaDB binary logs: look inside, count, follow, turn into Arrow and Parquet.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -24,6 +24,8 @@ for name, module in {
     "export": export,
     "schema": schema,
     "splits": splits,
+    "check": check,
+    "tail": tail,
 }.items():
     app.command(name, epilog=module.EXAMPLES)(module.command)
 

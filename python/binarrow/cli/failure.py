@@ -42,15 +42,28 @@ OPTIONS = {
     "column_names='positional'": "--positional",
     "with schemas=": "in a file, with --schemas",
     "schemas=": "--schemas",
+    "tls='": "--tls '",
+    "tls=": "--tls",
+    "tls_ca=": "--tls-ca",
+    "tls_cert=, tls_key=": "in the URL: ?tls_cert=…&tls_key=…",
+    "allow_public_key_retrieval=True": "?allow_public_key_retrieval=1 in the URL",
+    "give each its own with server_id=": "give each its own with --server-id",
+    "start=": "--start",
+    "tables=": "--tables",
 }
 
 
 def _failed(error: Exception, code: int) -> typer.Exit:
-    message = str(error)
+    for message in (str(error), *getattr(error, "__notes__", ())):
+        print(f"binarrow: {translated(message)}", file=sys.stderr)
+    return typer.Exit(code)
+
+
+def translated(message: str) -> str:
+    """What the library says, with the names that things have on the command line."""
     for keyword, option in OPTIONS.items():
         message = message.replace(keyword, option)
-    print(f"binarrow: {message}", file=sys.stderr)
-    return typer.Exit(code)
+    return message
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:

@@ -89,7 +89,8 @@ class _JsonLinesWriter:
     def write_table(self, table: pa.Table) -> None:
         for batch in table.to_batches(max_chunksize=10_000):
             lines = (
-                json.dumps(row, ensure_ascii=False, default=_cell) for row in batch.to_pylist()
+                json.dumps(row, ensure_ascii=False, default=cell_as_json)
+                for row in batch.to_pylist()
             )
             self._file.writelines(f"{line}\n" for line in lines)
 
@@ -121,7 +122,7 @@ def _text(cell: object) -> str:
     return base64.b64encode(cell).decode() if isinstance(cell, bytes) else json.dumps(cell)
 
 
-def _cell(value: Any) -> str:
+def cell_as_json(value: Any) -> str:
     """What JSON has no form for."""
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()

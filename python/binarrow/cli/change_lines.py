@@ -1,0 +1,171 @@
+"""Changes as lines: for people, or one JSON object each."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from binarrow.cli.output import on_one_line
+from binarrow.cli.writer import cell_as_json
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from binarrow import ChangeBatch
+
+ENVELOPE = ("change_type", "commit_timestamp", "present")
+"""The envelope columns that lines are made of."""
+
+PREFIX = "binarrow "
+"""Of their names, which no column of a table is likely to have."""
+
+HEAD = f"{'committed (UTC)':26}  {'lag':>8}  {'table':24} {'change':7} values"
+
+SECOND = 1_000_000
+
+
+@dataclass(frozen=True)
+class Change:
+    """One change: a row, or an update's row before and after."""
+
+    kind: str
+    """``insert``, ``update`` or ``delete``."""
+    committed: int
+    """Microseconds since 1970 UTC."""
+    before: dict[str, Any] | None
+    after: dict[str, Any] | None
+
+
+def changes_of(batch: ChangeBatch) -> Iterator[Change]:
+    """A batch's changes, an update's two rows together; what an image lacks is left out."""
+    import pyarrow as pa
+
+    data = batch.to_pyarrow()
+    own = data.num_columns - len(ENVELOPE)
+    names = data.schema.names[:own]
+    kinds, committed, present = (data.column(own + index) for index in range(len(ENVELOPE)))
+    rows = zip(*(_cells(column) for column in data.columns[:own]), strict=True) if own else ()
+    before: dict[str, Any] | None = None
+    for kind, micros, held, row in zip(
+        kinds.to_pylist(),
+        committed.cast(pa.int64()).to_pylist(),
+        present.to_pylist(),
+        rows,
+        strict=True,
+    ):
+        cells = {
+            name: cell
+            for index, (name, cell) in enumerate(zip(names, row, strict=True))
+            if held[index // 8] >> index % 8 & 1
+        }
+        match kind:
+            case "update_preimage":
+                before = cells
+            case "update_postimage":
+                yield Change("update", micros, before, cells)
+                before = None
+            case "insert":
+                yield Change(kind, micros, None, cells)
+            case _:
+                yield Change(kind, micros, cells, None)
+
+
+def key_of(batch: ChangeBatch) -> frozenset[str]:
+    """The columns of the primary key, as far as the log tells."""
+    return frozenset(
+        field.name for field in batch.schema if b"mysql.primary_key" in (field.metadata or {})
+    )
+
+
+def json_line(table: str, change: Change, now: int) -> str:
+    """A change as one JSON object."""
+    committed = datetime.fromtimestamp(change.committed / SECOND, UTC)
+    record: dict[str, Any] = {
+        "table": table,
+        "change": change.kind,
+        "committed": committed.isoformat(timespec="microseconds"),
+        "lag_us": now - change.committed,
+        "before": change.before,
+        "after": change.after,
+    }
+    return json.dumps(record, ensure_ascii=False, default=cell_as_json)
+
+
+def text_line(
+    table: str, change: Change, now: int, key: frozenset[str], *, in_seconds: bool
+) -> str:
+    """A change as a line for people: of an update, the key and what changed."""
+    committed = datetime.fromtimestamp(change.committed / SECOND, UTC)
+    values = (
+        _update(change, key) if change.kind == "update" else _row(change.after or change.before)
+    )
+    return (
+        f"{committed:%Y-%m-%dT%H:%M:%S.%f}  {lag(now - change.committed, in_seconds=in_seconds):>8}"
+        f"  {on_one_line(table):24} {change.kind:7} {values}"
+    ).rstrip()
+
+
+def lag(micros: int, *, in_seconds: bool) -> str:
+    """A time for people, in the unit that fits; servers that log whole seconds leave no better."""
+    if in_seconds or abs(micros) >= 100 * SECOND:
+        return "< 1 s" if 0 <= micros < SECOND else f"{micros / SECOND:.0f} s"
+    if abs(micros) >= SECOND:
+        return f"{micros / SECOND:.1f} s"
+    return f"{micros / 1000:.1f} ms"
+
+
+def _row(cells: dict[str, Any] | None) -> str:
+    return " ".join(f"{on_one_line(name)}={_shown(cell)}" for name, cell in (cells or {}).items())
+
+
+def _update(change: Change, key: frozenset[str]) -> str:
+    before, after = change.before or {}, change.after or {}
+    shown = []
+    for name in dict.fromkeys([*before, *after]):
+        old, new = (_shown(row[name]) if name in row else None for row in (before, after))
+        if new is None:
+            # Only the image before has it: with MINIMAL images that is the key.
+            shown.append(f"{on_one_line(name)}={old}")
+        elif old is None or old == new:
+            if old is None or name in key or not key:
+                shown.append(f"{on_one_line(name)}={new}")
+        else:
+            shown.append(f"{on_one_line(name)}={old}→{new}")
+    return " ".join(shown)
+
+
+def _shown(cell: Any) -> str:
+    if isinstance(cell, bytes):
+        return f"0x{cell.hex()}"
+    if isinstance(cell, bool):
+        return str(int(cell))
+    if isinstance(cell, int | float | Decimal):
+        return str(cell)
+    if isinstance(cell, list):
+        return json.dumps(cell)
+    return "NULL" if cell is None else f"'{_escaped(str(cell))}'"
+
+
+def _escaped(text: str) -> str:
+    """The text without what could end the line or command a terminal, and nothing lost."""
+    text = text.replace("\\", "\\\\").replace("'", "\\'")
+    if text.isprintable():
+        return text
+    return "".join(
+        each if each.isprintable() else each.encode("unicode_escape").decode() for each in text
+    )
+
+
+def _cells(column: pa.Array) -> list[Any]:
+    import pyarrow as pa
+
+    try:
+        cells: list[Any] = column.to_pylist()
+    except (ValueError, OverflowError):
+        # Python's dates begin with the year 1, MySQL's with 0.
+        cells = column.cast(pa.string()).to_pylist()
+    return cells

@@ -1,0 +1,71 @@
+"""`binarrow check`: is a server set up for reading its changes?"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from binarrow.cli.arguments import Format, FormatOption
+from binarrow.cli.failure import reports_failure, translated
+from binarrow.cli.output import print_json, print_table
+from binarrow.cli.server_options import (
+    PASSWORDS,
+    AskPassword,
+    OptionFile,
+    PasswordFile,
+    TlsCa,
+    TlsOption,
+    Url,
+    reach,
+)
+
+EXAMPLES = f"""\
+Examples:
+  binarrow check mysql://repl@db.example/ --password
+  binarrow check --option-file ~/.my.cnf
+  binarrow check --option-file ~/.my.cnf --json | jq 'select(.grade != "ok")'
+  binarrow check mysql://repl@db/ --password --tls verify_ca --tls-ca ca.pem
+\n
+{PASSWORDS}"""
+
+LOSES_CHANGES = 1
+
+
+@reports_failure
+def command(
+    url: Url = None,
+    ask_password: AskPassword = False,
+    password_file: PasswordFile = None,
+    option_file: OptionFile = None,
+    tls: TlsOption = None,
+    tls_ca: TlsCa = None,
+    json: Annotated[bool, typer.Option("--json", help="Short for --format json.")] = False,
+    format: FormatOption = Format.table,  # noqa: A002 - the option's name
+) -> None:
+    """Grade a server's settings for reading its changes; say what to change.
+
+    An error means that changes cannot be read, or are lost: the exit code is 1.
+
+    A warning means that something is missed, or harder than it need be.
+    """
+    with reach(
+        url,
+        ask_password=ask_password,
+        password_file=password_file,
+        option_file=option_file,
+        tls=tls,
+        tls_ca=tls_ca,
+    ) as server:
+        checks = server.check()
+        title = f"{'MariaDB' if server.flavor == 'mariadb' else 'MySQL'} {server.version}"
+    if json or format is Format.json:
+        for check in checks:
+            print_json(asdict(check))
+    else:
+        print(title)
+        rows = [[one.grade, one.name, one.value, translated(one.advice)] for one in checks]
+        print_table(["grade", "what", "is", "what to change"], rows)
+    if any(check.grade == "error" for check in checks):
+        raise typer.Exit(LOSES_CHANGES)

@@ -1,0 +1,111 @@
+"""Arguments of commands that connect to a server, and the connection that they stand for."""
+
+from __future__ import annotations
+
+import getpass
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
+import typer
+
+import binarrow
+
+
+class Tls(StrEnum):
+    """How much TLS is asked for."""
+
+    disabled = "disabled"
+    preferred = "preferred"
+    required = "required"
+    verify_ca = "verify_ca"
+    verify_identity = "verify_identity"
+
+
+Url: TypeAlias = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="URL",
+        help="mysql://user@host:3306/, or mariadb://. Without it the option file says where, or the"
+        " environment: MYSQL_HOST, MYSQL_TCP_PORT, MYSQL_UNIX_PORT, MYSQL_USER.",
+        show_default=False,
+    ),
+]
+PANEL = "Connecting"
+
+AskPassword: TypeAlias = Annotated[
+    bool,
+    typer.Option("--password", help="Ask for the password.", rich_help_panel=PANEL),
+]
+PasswordFile: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE", help="A file whose first line is the password.", rich_help_panel=PANEL
+    ),
+]
+OptionFile: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="A file such as ~/.my.cnf: its \\[client] section says host, user, password and TLS.",
+        rich_help_panel=PANEL,
+    ),
+]
+TlsOption: TypeAlias = Annotated[
+    Tls | None,
+    typer.Option(
+        metavar="MODE",
+        help="disabled, preferred, required, verify_ca or verify_identity; the last by default,"
+        " preferred for a host of this machine.",
+        show_default=False,
+        rich_help_panel=PANEL,
+    ),
+]
+TlsCa: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Certificates of authorities to trust, PEM; the system's, if not given.",
+        rich_help_panel=PANEL,
+    ),
+]
+
+PASSWORDS = """\
+Passwords are best kept in an option file or a password file that only you
+can read; MYSQL_PWD and --password do as well. A password in the URL works,
+but all users of this machine see it in the list of processes, and it stays
+in the shell's history. Further keywords of connect() may follow the URL's ?:
+mysql://repl@db.example/?tls_cert=me.pem&tls_key=me-key.pem"""
+
+
+def reach(
+    url: str | None,
+    *,
+    ask_password: bool,
+    password_file: Path | None,
+    option_file: Path | None,
+    tls: Tls | None,
+    tls_ca: Path | None,
+) -> binarrow.Server:
+    """Connects as the arguments say."""
+    return binarrow.connect(
+        url,
+        password=_asked() if ask_password else None,
+        password_file=password_file,
+        option_file=option_file,
+        tls=None if tls is None else tls.value,
+        tls_ca=tls_ca,
+    )
+
+
+def _asked() -> str:
+    if not sys.stdin.isatty():
+        raise binarrow.ConfigError(
+            "--password asks on the terminal, and standard input is none: use --password-file,"
+            " --option-file or MYSQL_PWD"
+        )
+    try:
+        return getpass.getpass("Password: ")
+    except EOFError:
+        raise binarrow.ConfigError("no password was given") from None

@@ -1,0 +1,211 @@
+"""`binarrow tail`: a server's changes as they are committed."""
+
+from __future__ import annotations
+
+import select
+import signal
+import sys
+import time
+from pathlib import Path
+from types import FrameType
+from typing import Annotated, NoReturn
+
+import typer
+
+from binarrow import ChangeBatch, FileCheckpoint, Server, Stream
+from binarrow.cli.arguments import (
+    Format,
+    FormatOption,
+    Positional,
+    Schemas,
+    Tables,
+    column_names,
+    where,
+)
+from binarrow.cli.change_lines import (
+    ENVELOPE,
+    HEAD,
+    PREFIX,
+    changes_of,
+    json_line,
+    key_of,
+    text_line,
+)
+from binarrow.cli.failure import reports_failure
+from binarrow.cli.output import Screen
+from binarrow.cli.server_options import (
+    PASSWORDS,
+    AskPassword,
+    OptionFile,
+    PasswordFile,
+    TlsCa,
+    TlsOption,
+    Url,
+    reach,
+)
+from binarrow.cli.writer import FileFormat, types_for
+
+EXAMPLES = f"""\
+Examples:
+  binarrow tail mysql://repl@db.example/ --password
+  binarrow tail --option-file ~/.my.cnf --tables 'shop.*' --tables crm.people
+  binarrow tail mysql://repl@db/ --password --start 2026-11-21 --stop end
+  binarrow tail --option-file ~/.my.cnf --start binlog.000017:4 | less -S
+  binarrow tail --option-file ~/.my.cnf --checkpoint pos.json --json
+\n
+{PASSWORDS}"""
+
+PATIENCE = 0.25
+"""Seconds of silence after which it looks whether anyone still reads what it prints."""
+
+NOBODY_READS = 128 + signal.SIGPIPE
+
+
+@reports_failure
+def command(
+    url: Url = None,
+    start: Annotated[
+        str,
+        typer.Option(
+            metavar="WHERE",
+            help="latest (from now on), earliest (all that the server has), FILE:OFFSET, a GTID set"
+            " of what was read already, or a time as 2026-11-21T09:00.",
+        ),
+    ] = "latest",
+    stop: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WHERE",
+            help="end (where the log ends now), FILE:OFFSET, a GTID set or a time; never, if not"
+            " given.",
+        ),
+    ] = None,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Keep the position in this file. Where it is there already, go on from it instead"
+            " of --start.",
+        ),
+    ] = None,
+    tables: Tables = None,
+    format: FormatOption = Format.table,  # noqa: A002 - the option's name
+    json: Annotated[bool, typer.Option("--json", help="Short for --format json.")] = False,
+    schemas: Schemas = None,
+    positional: Positional = False,
+    ask_password: AskPassword = False,
+    password_file: PasswordFile = None,
+    option_file: OptionFile = None,
+    tls: TlsOption = None,
+    tls_ca: TlsCa = None,
+    server_id: Annotated[
+        int | None,
+        typer.Option(
+            metavar="ID",
+            min=1,
+            max=0xFFFF_FFFF,
+            help="The id by which the server knows this reader; a random one, if not given.",
+            show_default=False,
+        ),
+    ] = None,
+    reconnect: Annotated[
+        float,
+        typer.Option(
+            metavar="SECONDS", min=0, help="For how long a lost connection is tried again."
+        ),
+    ] = 3600.0,
+) -> None:
+    """Print a server's changes as they are committed, one a line, until Ctrl-C.
+
+    A line has the time of the commit, the lag from there to here, the table,
+    and the values of the row; of an update, its key and what changed.
+
+    JSON has the row before and after whole, and the lag in microseconds.
+
+    The lag is by the clocks of both machines. MariaDB and MySQL 5 log whole
+    seconds only.
+
+    At the end, and after Ctrl-C, stderr tells the position to go on from.
+    """
+    signal.signal(signal.SIGTERM, _terminate)
+    with reach(
+        url,
+        ask_password=ask_password,
+        password_file=password_file,
+        option_file=option_file,
+        tls=tls,
+        tls_ca=tls_ca,
+    ) as server:
+        stream = server.stream(
+            where(start) or start,
+            stop=where(stop),
+            checkpoint=FileCheckpoint(checkpoint) if checkpoint is not None else None,
+            server_id=server_id,
+            reconnect=reconnect or None,
+            tables=tables,
+            types=types_for(FileFormat.jsonl, "native"),
+            schemas=schemas or None,
+            column_names=column_names(positional),
+            envelope=ENVELOPE,
+            envelope_prefix=PREFIX,
+        )
+        is_json = json or format is Format.json
+        with stream:
+            _follow(stream, _JsonPrinter() if is_json else _TextPrinter(server))
+
+
+def _follow(stream: Stream, printer: _JsonPrinter | _TextPrinter) -> None:
+    """Prints until the end. What stands on stdout whole is before the position on stderr."""
+    import pyarrow as pa  # before the first change: it takes a while
+
+    del pa
+    position = None
+    watched = select.poll()
+    watched.register(sys.stdout.fileno(), 0)
+    try:
+        stream.start()
+        while True:
+            position = stream.position
+            try:
+                batch = stream.poll(PATIENCE)
+            except StopIteration:
+                position = stream.position
+                return
+            if batch is not None:
+                printer.print_batch(batch)
+                sys.stdout.flush()
+            elif any(event & select.POLLERR for _, event in watched.poll(0)):
+                position = None  # and nobody would go on
+                raise typer.Exit(NOBODY_READS)
+    finally:
+        if position is not None:
+            print(f"binarrow: go on from {position}", file=sys.stderr)
+
+
+class _JsonPrinter:
+    def print_batch(self, batch: ChangeBatch) -> None:
+        """Prints a line for each change."""
+        now = time.time_ns() // 1000
+        table = f"{batch.database}.{batch.table}"
+        sys.stdout.writelines(f"{json_line(table, change, now)}\n" for change in changes_of(batch))
+
+
+class _TextPrinter:
+    def __init__(self, server: Server) -> None:
+        major = server.version.partition(".")[0]
+        self._in_seconds = server.flavor == "mariadb" or major == "5"
+        self._screen = Screen.of_stdout()
+        print(self._screen.styled(self._screen.fitted(HEAD), "bold"), flush=True)
+
+    def print_batch(self, batch: ChangeBatch) -> None:
+        """Likewise."""
+        now = time.time_ns() // 1000
+        table, key = f"{batch.database}.{batch.table}", key_of(batch)
+        for change in changes_of(batch):
+            line = text_line(table, change, now, key, in_seconds=self._in_seconds)
+            sys.stdout.write(f"{self._screen.fitted(line)}\n")
+
+
+def _terminate(number: int, _frame: FrameType | None) -> NoReturn:
+    """Ends as Ctrl-C does, with what there is to clean up."""
+    raise SystemExit(128 + number)
