@@ -209,7 +209,7 @@ class BinlogReader:
     ) -> TableReader:
         """The batches of one table under one schema; this reader is used up by it."""
     def start(self) -> None:
-        """Begins to read, where that has not begun: ``position`` is known then, before the first batch."""
+        """Begins to read, where that has not begun, without waiting for a batch."""
     def poll(self, timeout: float) -> ChangeBatch | None:
         """The next batch; None where none came within ``timeout`` seconds.
 

@@ -63,7 +63,7 @@ class Stream:
         return self._reader.table(name, schema=schema, on_schema_change=on_schema_change)
 
     def start(self) -> None:
-        """Begins to read, where that has not begun: ``position`` is known then, and saved."""
+        """Begins to read, where that has not begun, and saves the position if it is known."""
         if self._keeper is not None:
             self._keeper.begin(self._reader)
         else:
@@ -138,11 +138,7 @@ class _Keeper:
         """Saves the start, before any row: `latest` must not mean another place after a crash."""
         if self._begun:
             return
-        try:
-            reader.start()
-        except (PositionPurgedError, ServerIdentityError) as error:
-            error.add_note(f"{self._checkpoint!r} may hold the position")
-            raise
+        reader.start()
         self._done = reader.position
         self.flush()
         self._begun = True
@@ -159,6 +155,9 @@ class _Keeper:
                 batch = reader.poll(wait)
             except StopIteration:
                 self.all_done(reader)
+                raise
+            except (PositionPurgedError, ServerIdentityError) as error:
+                error.add_note(f"the position is kept by {self._checkpoint!r}")
                 raise
             if batch is not None:
                 return batch

@@ -11,7 +11,6 @@ from binarrow.cli.arguments import Format, FormatOption
 from binarrow.cli.failure import reports_failure, translated
 from binarrow.cli.output import print_json, print_table
 from binarrow.cli.server_options import (
-    PASSWORDS,
     AskPassword,
     OptionFile,
     PasswordFile,
@@ -21,14 +20,12 @@ from binarrow.cli.server_options import (
     reach,
 )
 
-EXAMPLES = f"""\
+EXAMPLES = """\
 Examples:
   binarrow check mysql://repl@db.example/ --password
   binarrow check --option-file ~/.my.cnf
   binarrow check --option-file ~/.my.cnf --json | jq 'select(.grade != "ok")'
-  binarrow check mysql://repl@db/ --password --tls verify_ca --tls-ca ca.pem
-\n
-{PASSWORDS}"""
+  binarrow check mysql://repl@db/ --password --tls verify_ca --tls-ca ca.pem"""
 
 LOSES_CHANGES = 1
 

@@ -27,8 +27,11 @@ Url: TypeAlias = Annotated[
     str | None,
     typer.Argument(
         metavar="URL",
-        help="mysql://user@host:3306/, or mariadb://. Without it the option file says where, or the"
-        " environment: MYSQL_HOST, MYSQL_TCP_PORT, MYSQL_UNIX_PORT, MYSQL_USER.",
+        help="mysql://user@host:3306/, or mariadb://. Keywords of connect() may follow a ?, as in"
+        " ?tls_cert=me.pem&tls_key=key.pem. Without a URL the option file says where, or the"
+        " environment: MYSQL_HOST, MYSQL_TCP_PORT, MYSQL_UNIX_PORT, MYSQL_USER. A password in the"
+        " URL works, but all users of this machine see it in the list of processes, and it stays in"
+        " the shell's history.",
         show_default=False,
     ),
 ]
@@ -36,12 +39,18 @@ PANEL = "Connecting"
 
 AskPassword: TypeAlias = Annotated[
     bool,
-    typer.Option("--password", help="Ask for the password.", rich_help_panel=PANEL),
+    typer.Option(
+        "--password",
+        help="Ask for the password; without this it is MYSQL_PWD.",
+        rich_help_panel=PANEL,
+    ),
 ]
 PasswordFile: TypeAlias = Annotated[
     Path | None,
     typer.Option(
-        metavar="FILE", help="A file whose first line is the password.", rich_help_panel=PANEL
+        metavar="FILE",
+        help="A file whose first line is the password; let only its owner read it.",
+        rich_help_panel=PANEL,
     ),
 ]
 OptionFile: TypeAlias = Annotated[
@@ -70,13 +79,6 @@ TlsCa: TypeAlias = Annotated[
         rich_help_panel=PANEL,
     ),
 ]
-
-PASSWORDS = """\
-Passwords are best kept in an option file or a password file that only you
-can read; MYSQL_PWD and --password do as well. A password in the URL works,
-but all users of this machine see it in the list of processes, and it stays
-in the shell's history. Further keywords of connect() may follow the URL's ?:
-mysql://repl@db.example/?tls_cert=me.pem&tls_key=me-key.pem"""
 
 
 def reach(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import select
 import signal
 import sys
@@ -34,7 +35,6 @@ from binarrow.cli.change_lines import (
 from binarrow.cli.failure import reports_failure
 from binarrow.cli.output import Screen
 from binarrow.cli.server_options import (
-    PASSWORDS,
     AskPassword,
     OptionFile,
     PasswordFile,
@@ -45,15 +45,13 @@ from binarrow.cli.server_options import (
 )
 from binarrow.cli.writer import FileFormat, types_for
 
-EXAMPLES = f"""\
+EXAMPLES = """\
 Examples:
   binarrow tail mysql://repl@db.example/ --password
   binarrow tail --option-file ~/.my.cnf --tables 'shop.*' --tables crm.people
   binarrow tail mysql://repl@db/ --password --start 2026-11-21 --stop end
   binarrow tail --option-file ~/.my.cnf --start binlog.000017:4 | less -S
-  binarrow tail --option-file ~/.my.cnf --checkpoint pos.json --json
-\n
-{PASSWORDS}"""
+  binarrow tail --option-file ~/.my.cnf --checkpoint pos.json --json"""
 
 PATIENCE = 0.25
 """Seconds of silence after which it looks whether anyone still reads what it prints."""
@@ -128,6 +126,7 @@ def command(
     At the end, and after Ctrl-C, stderr tells the position to go on from.
     """
     signal.signal(signal.SIGTERM, _terminate)
+    logging.basicConfig(format="binarrow: %(message)s")  # that a connection was lost, for example
     with reach(
         url,
         ask_password=ask_password,
