@@ -47,6 +47,9 @@ def connect(
 ) -> Server:
     """Connects to a MySQL or MariaDB server.
 
+        with binarrow.connect("mysql://repl@db.example/", password_file="secret") as server:
+            print(server.version, server.position())
+
     What is not given as a keyword comes from the URL, then from the option file, then from the
     environment: ``MYSQL_HOST``, ``MYSQL_TCP_PORT``, ``MYSQL_UNIX_PORT``, ``MYSQL_USER``,
     ``MYSQL_PWD``.
@@ -220,7 +223,14 @@ class Server:
         max_latency: float = 0.5,
         **keywords: Any,
     ) -> Stream:
-        """Changes as they are committed, on a connection of its own.
+        """Changes as they are committed, in commit order, on a connection of its own.
+
+        A lost connection is made anew and goes on where it broke; no row is left out, none comes
+        twice. Close the stream, or use it in ``with``: then its connection ends too.
+
+            with server.stream("earliest", checkpoint=FileCheckpoint("shop.json")) as changes:
+                for change in changes:
+                    store(change.database, change.table, change.to_pyarrow())
 
         Args:
             start: ``"latest"`` (from now on), ``"earliest"`` (all that the server still has), a
