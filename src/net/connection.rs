@@ -62,20 +62,11 @@ impl Connection {
 
     /// Runs one statement; its rows, none where it gives none.
     pub fn query(&mut self, sql: &str) -> Result<Vec<TextRow>> {
-        let deadline = Instant::now() + self.options.read_timeout;
-        self.packets.transport.set_deadline(Some(deadline));
-        self.send(&command::query(sql))?;
-        let mut set = ResultSet::default();
-        loop {
-            let payload = self.packets.read()?;
-            if let Some(refusal) = ServerRefusal::decode(payload) {
-                return Err(Error::refused(refusal));
-            }
-            if set.push(payload)? {
-                self.packets.transport.set_deadline(None);
-                return Ok(set.into_rows());
-            }
-        }
+        self.ask(&command::query(sql), |packets| {
+            let mut set = ResultSet::default();
+            while !set.push(answer(packets)?)? {}
+            Ok(set.into_rows())
+        })
     }
 
     /// The one cell of a statement's one row.
@@ -85,18 +76,25 @@ impl Connection {
 
     /// Sends a command that the server answers with OK.
     pub(super) fn command(&mut self, payload: &[u8]) -> Result<()> {
+        self.ask(payload, |packets| match is_ok(answer(packets)?) {
+            true => Ok(()),
+            false => {
+                Err(Error::malformed("the server answers a command with what is no OK packet"))
+            }
+        })
+    }
+
+    /// Sends a command and reads what it is answered, all within the time for that.
+    fn ask<T>(
+        &mut self,
+        command: &[u8],
+        read: impl FnOnce(&mut Packets) -> Result<T>,
+    ) -> Result<T> {
         let deadline = Instant::now() + self.options.read_timeout;
         self.packets.transport.set_deadline(Some(deadline));
-        self.send(payload)?;
-        let payload = self.packets.read()?;
-        if let Some(refusal) = ServerRefusal::decode(payload) {
-            return Err(Error::refused(refusal));
-        }
-        if !is_ok(payload) {
-            return Err(Error::malformed("the server answers a command with what is no OK packet"));
-        }
+        let answered = self.send(command).and_then(|()| read(&mut self.packets));
         self.packets.transport.set_deadline(None);
-        Ok(())
+        answered
     }
 
     /// Sends a command.
@@ -131,6 +129,15 @@ impl Drop for Connection {
     fn drop(&mut self) {
         // It may be gone already.
         let _ = self.send(&command::quit());
+    }
+}
+
+/// The next packet of an answer, unless the server refuses.
+fn answer(packets: &mut Packets) -> Result<&[u8]> {
+    let payload = packets.read()?;
+    match ServerRefusal::decode(payload) {
+        Some(refusal) => Err(Error::refused(refusal)),
+        None => Ok(payload),
     }
 }
 
@@ -208,6 +215,7 @@ fn explain(error: LoginError, options: &ConnectOptions) -> Error {
         LoginError::Refused(refusal) => return Error::refused(refusal.clone()),
         LoginError::NoTls => ErrorKind::Tls,
         LoginError::NoCompression(_) => ErrorKind::Config,
+        LoginError::NoRandomNumbers => ErrorKind::Internal,
         LoginError::Malformed(_) | LoginError::Unexpected(_) | LoginError::TooManyRounds => {
             ErrorKind::Malformed
         }

@@ -236,7 +236,6 @@ impl Packets {
                     self.raw.end += count;
                     self.bytes_read += count as u64;
                 }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(Error::lost("cannot read from the server", error)),
             }
         }

@@ -3,7 +3,7 @@
 use crate::error::{Error, ErrorKind, Result};
 use socket2::{SockRef, TcpKeepalive};
 use std::io::{self, Read, Write};
-use std::net::{Shutdown, TcpStream, ToSocketAddrs};
+use std::net::{IpAddr, Shutdown, SocketAddr, TcpStream, ToSocketAddrs};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -53,6 +53,8 @@ pub(super) struct Socket {
     deadline: Option<Instant>,
     /// How long the other side may be silent.
     silence: Option<Duration>,
+    /// What the system was told last of how long a read may take.
+    timeout: Option<Duration>,
 }
 
 #[derive(Debug)]
@@ -68,7 +70,7 @@ impl Socket {
             Endpoint::Tcp { host, port } => Stream::Tcp(connect_tcp(host, *port, timeout)?),
             Endpoint::Unix(path) => Stream::Unix(connect_unix(path)?),
         };
-        let socket = Self { stream, deadline: None, silence: None };
+        let socket = Self { stream, deadline: None, silence: None, timeout: None };
         socket
             .set_timeout(
                 &|stream, limit| match stream {
@@ -122,29 +124,46 @@ impl Socket {
     }
 }
 
-impl Read for Socket {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+impl Socket {
+    /// Tells the system how long the next read may take.
+    fn limit_read(&mut self) -> io::Result<()> {
         let left = self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
         if left == Some(Duration::ZERO) {
             return Err(io::ErrorKind::TimedOut.into());
         }
         let limit = left.into_iter().chain(self.silence).min();
-        self.set_timeout(
-            &|stream, limit| match stream {
-                Stream::Tcp(stream) => stream.set_read_timeout(limit),
-                Stream::Unix(stream) => stream.set_read_timeout(limit),
-            },
-            limit,
-        )?;
-        let result = match &mut self.stream {
-            Stream::Tcp(stream) => stream.read(buffer),
-            Stream::Unix(stream) => stream.read(buffer),
-        };
-        // Unix systems report a timeout as "would block".
-        result.map_err(|error| match error.kind() {
-            io::ErrorKind::WouldBlock => io::ErrorKind::TimedOut.into(),
-            _ => error,
-        })
+        if limit != self.timeout {
+            self.set_timeout(
+                &|stream, limit| match stream {
+                    Stream::Tcp(stream) => stream.set_read_timeout(limit),
+                    Stream::Unix(stream) => stream.set_read_timeout(limit),
+                },
+                limit,
+            )?;
+            self.timeout = limit;
+        }
+        Ok(())
+    }
+}
+
+impl Read for Socket {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            self.limit_read()?;
+            let result = match &mut self.stream {
+                Stream::Tcp(stream) => stream.read(buffer),
+                Stream::Unix(stream) => stream.read(buffer),
+            };
+            return match result {
+                // A signal came, which is no business of a TLS handshake.
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                // Unix systems report a timeout as "would block".
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    Err(io::ErrorKind::TimedOut.into())
+                }
+                result => result,
+            };
+        }
     }
 }
 
@@ -180,12 +199,15 @@ fn connect_tcp(host: &str, port: u16, timeout: Duration) -> Result<TcpStream> {
     let failed = |error| Error::lost(format!("cannot connect to {host}:{port}"), error);
     let deadline = Instant::now() + timeout;
     let mut last = None;
-    for address in (host, port).to_socket_addrs().map_err(failed)? {
+    let addresses = resolve(host, port, timeout).map_err(failed)?;
+    for (index, address) in addresses.iter().enumerate() {
+        // One that does not answer leaves time for the others.
         let left = deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() {
+        let share = left / u32::try_from(addresses.len() - index).unwrap_or(u32::MAX);
+        if share.is_zero() {
             break;
         }
-        match TcpStream::connect_timeout(&address, left) {
+        match TcpStream::connect_timeout(address, share) {
             Ok(stream) => {
                 let keepalive = TcpKeepalive::new()
                     .with_time(KEEPALIVE_IDLE)
@@ -199,6 +221,21 @@ fn connect_tcp(host: &str, port: u16, timeout: Duration) -> Result<TcpStream> {
         }
     }
     Err(failed(last.unwrap_or_else(|| io::ErrorKind::TimedOut.into())))
+}
+
+/// The addresses of a host. Name servers may be silent, and the system's resolver waits for them as long as it likes.
+fn resolve(host: &str, port: u16, timeout: Duration) -> io::Result<Vec<SocketAddr>> {
+    if let Ok(address) = host.parse::<IpAddr>() {
+        return Ok(vec![SocketAddr::new(address, port)]);
+    }
+    let (sender, receiver) = crossbeam_channel::bounded(1);
+    let name = host.to_owned();
+    std::thread::Builder::new().name("binarrow-resolve".into()).spawn(move || {
+        let found = (name.as_str(), port).to_socket_addrs().map(Iterator::collect);
+        // Nobody may be waiting any more.
+        let _ = sender.send(found);
+    })?;
+    receiver.recv_timeout(timeout).map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?
 }
 
 fn connect_unix(path: &Path) -> Result<UnixStream> {

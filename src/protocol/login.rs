@@ -117,6 +117,9 @@ pub enum LoginError {
     /// The server's RSA key is no key, or too small for the password.
     #[error("the server's RSA key cannot be used to send the password")]
     BadPublicKey,
+    /// A nonce of our own cannot be made.
+    #[error("the system gives no random numbers")]
+    NoRandomNumbers,
     /// The server asks on and on.
     #[error("the server asks for more than {MAX_ROUNDS} packets during the login")]
     TooManyRounds,
@@ -203,7 +206,7 @@ impl<'a> Login<'a> {
                 let mut own_nonce = [0; 32];
                 SystemRandom::new()
                     .fill(&mut own_nonce)
-                    .map_err(|_| LoginError::UnknownPlugin("parsec".into()))?;
+                    .map_err(|_| LoginError::NoRandomNumbers)?;
                 let answer = parsec_answer(&self.options.password, &self.nonce, salt, &own_nonce)
                     .ok_or_else(|| unexpected(payload))?;
                 self.answered(Plugin::Parsec, answer)

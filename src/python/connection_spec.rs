@@ -48,6 +48,10 @@ impl PyConnectionSpec {
     ) -> PyResult<Self> {
         let endpoints: Vec<_> = endpoints.into_iter().map(endpoint).collect();
         let first = endpoints.first().ok_or_else(no_host)?.clone();
+        if user.contains('\0') {
+            // On the way to the server it would end there.
+            return Err(Error::config("user holds a NUL").into());
+        }
         let mut options = ConnectOptions::new(first, user, Secret::default());
         options.tls = tls.map(tls_mode).transpose()?;
         options.tls_files = TlsFiles {

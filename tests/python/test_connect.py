@@ -154,10 +154,11 @@ def test_unknown_keywords():
         ({"compression": "lz4"}, "compression=.*'zstd'"),
         ({"connect_timeout": 0.0}, "connect_timeout"),
         ({"read_timeout": float("nan")}, "read_timeout"),
+        ({"user": "root\0me"}, "user holds a NUL"),
     ],
 )
 def test_keywords_that_are_none(keywords, match):
-    refusal(lambda: binarrow.connect(host="db", user="me", password=SECRET, **keywords), match)
+    refusal(lambda: binarrow.connect(**{"host": "db", "user": "me", "password": SECRET, **keywords}), match)
 
 
 def test_files_that_are_not_there(tmp_path):
