@@ -5,6 +5,7 @@
 use arrow_array::{Array, cast::AsArray};
 use binarrow::binlog::{Query, TableMap};
 use binarrow::columnar::{ColumnNames, Json, PlanOptions};
+use binarrow::protocol::{Compression, Frames};
 use binarrow::reader::{ReadOptions, Reader};
 use binarrow::source::InputFile;
 use std::collections::{HashMap, HashSet};
@@ -22,6 +23,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         documents(&path, &mut seeds)?;
     }
     hand_made(&mut seeds)?;
+    sessions(&mut seeds)?;
     println!("{} seeds", seeds.seen.len());
     Ok(())
 }
@@ -303,4 +305,74 @@ fn hand_made(seeds: &mut Seeds) -> Result<(), Box<dyn Error>> {
         seeds.add("gtid_text", text.as_bytes())?;
     }
     Ok(())
+}
+
+/// Logins by every plugin, answers, frames.
+fn sessions(seeds: &mut Seeds) -> Result<(), Box<dyn Error>> {
+    let nonce: Vec<u8> = (1..=20).collect();
+    let greeting = |plugin: &[u8]| {
+        let head = [b"\x0a9.7.0\0\x07\0\0\0", &nonce[..8], b"\0\xff\xff\x2d\x02\0\xff\xdf\x15"];
+        [&head.concat(), &[0; 10][..], &nonce[8..], b"\0", plugin, b"\0"].concat()
+    };
+    let switch = |plugin: &[u8], nonce: &[u8]| [b"\xfe", plugin, b"\0", nonce].concat();
+    const OK: &[u8] = &[0, 0, 0, 2, 0, 0, 0];
+    let native = greeting(b"mysql_native_password");
+    let sha2 = greeting(b"caching_sha2_password");
+    let salt = [b"P\0".as_slice(), &[9; 18]].concat();
+    let key = [b"\x01".as_slice(), include_bytes!("../src/public_key.pem")].concat();
+    for packets in [
+        vec![native.clone(), OK.to_vec()],
+        vec![sha2.clone(), vec![1, 3], OK.to_vec()],
+        vec![sha2.clone(), vec![1, 4], OK.to_vec()],
+        vec![sha2.clone(), vec![1, 4], key.clone(), OK.to_vec()],
+        vec![native.clone(), switch(b"caching_sha2_password", &nonce), vec![1, 4], OK.to_vec()],
+        vec![sha2.clone(), switch(b"mysql_native_password", &nonce), OK.to_vec()],
+        vec![sha2.clone(), switch(b"sha256_password", &nonce), key, OK.to_vec()],
+        vec![native.clone(), switch(b"client_ed25519", &[5; 32]), OK.to_vec()],
+        vec![native.clone(), switch(b"parsec", &[5; 32]), salt, OK.to_vec()],
+        vec![native.clone(), switch(b"mysql_clear_password", b""), OK.to_vec()],
+        vec![native.clone(), vec![0xfe]],
+        vec![native, b"\xff\x15\x04#28000Access denied".to_vec()],
+        vec![b"\xff\x10\x04Too many connections".to_vec()],
+    ] {
+        for (choice, more) in
+            [(0, 0), (1, 0), (2, 1), (4, 2), (8, 4), (0x10, 0), (0x20, 0), (0x44, 0)]
+        {
+            seeds.add("login", &[&[choice, more], &session(&packets)[..]].concat())?;
+        }
+    }
+    let column = b"\x03def\0\0\0\x01c\0\x0c\x2d\0\0\0\0\0\xfd\0\0\0\0\0".to_vec();
+    let eof = vec![0xfe, 0, 0, 2, 0];
+    for rows in [
+        vec![
+            vec![2],
+            column.clone(),
+            column.clone(),
+            eof.clone(),
+            b"\x01x\xfb".to_vec(),
+            eof.clone(),
+        ],
+        vec![vec![1], column, eof.clone(), b"\xfc\x03\0abc".to_vec(), eof],
+        vec![OK.to_vec()],
+        vec![b"\xfb/etc/passwd".to_vec()],
+        vec![b"\xff\x15\x04#28000Access denied".to_vec()],
+    ] {
+        seeds.add("result_set", &session(&rows))?;
+    }
+    let plain = b"a text that is long enough to be packed, long enough to be packed, long enough";
+    for compression in [Compression::None, Compression::Zlib, Compression::Zstd] {
+        let mut packed = Vec::new();
+        let frames = Frames::new(compression);
+        frames.pack(plain, &mut 0, &mut packed);
+        frames.pack(&[7; 5000], &mut 1, &mut packed);
+        seeds.add("frames", &[&[compression as u8], &packed[..]].concat())?;
+        seeds.add("frames", &[&[compression as u8 | 4], &plain[..]].concat())?;
+    }
+    Ok(())
+}
+
+/// Packets as the targets take them.
+fn session(packets: &[Vec<u8>]) -> Vec<u8> {
+    let with_len = |packet: &Vec<u8>| [&(packet.len() as u16).to_le_bytes()[..], packet].concat();
+    packets.iter().flat_map(with_len).collect()
 }

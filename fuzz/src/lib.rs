@@ -12,12 +12,14 @@
 //! | `value.rs` | one cell |
 //! | `json.rs` | a document, and diffs on it |
 //! | `history.rs` | `CREATE TABLE` text |
+//! | `protocol.rs` | what a server sends |
 
 mod event;
 mod gtid;
 mod history;
 mod json;
 mod log;
+mod protocol;
 mod value;
 
 /// What a target does with its bytes.
@@ -43,6 +45,9 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("gtid_binary", gtid::binary),
     ("gtid_event", gtid::event),
     ("gtid_tagged", gtid::tagged),
+    ("login", protocol::login),
+    ("result_set", protocol::result_set),
+    ("frames", protocol::frames),
 ];
 
 /// Runs a target by its name.
