@@ -196,7 +196,7 @@ impl SocketHandle {
 }
 
 fn connect_tcp(host: &str, port: u16, timeout: Duration) -> Result<TcpStream> {
-    let failed = |error| Error::lost(format!("cannot connect to {host}:{port}"), error);
+    let failed = |error| Error::lost("cannot connect", error);
     let deadline = Instant::now() + timeout;
     let mut last = None;
     let addresses = resolve(host, port, timeout).map_err(failed)?;
@@ -239,8 +239,7 @@ fn resolve(host: &str, port: u16, timeout: Duration) -> io::Result<Vec<SocketAdd
 }
 
 fn connect_unix(path: &Path) -> Result<UnixStream> {
-    UnixStream::connect(path)
-        .map_err(|error| Error::lost(format!("cannot connect to {}", path.display()), error))
+    UnixStream::connect(path).map_err(|error| Error::lost("cannot connect", error))
 }
 
 impl Error {

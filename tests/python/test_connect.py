@@ -158,7 +158,10 @@ def test_unknown_keywords():
     ],
 )
 def test_keywords_that_are_none(keywords, match):
-    refusal(lambda: binarrow.connect(**{"host": "db", "user": "me", "password": SECRET, **keywords}), match)
+    refusal(
+        lambda: binarrow.connect(**{"host": "db", "user": "me", "password": SECRET, **keywords}),
+        match,
+    )
 
 
 def test_files_that_are_not_there(tmp_path):

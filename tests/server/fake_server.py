@@ -71,8 +71,7 @@ class Peer:
     def frame(self, body: bytes, plain_length: int, sequence: int | None = None) -> None:
         """Sends one compressed frame."""
         number = self.frame_sequence if sequence is None else sequence
-        head = len(body).to_bytes(3, "little") + bytes([number])
-        self.socket.sendall(head + plain_length.to_bytes(3, "little") + body)
+        self.socket.sendall(framed(body, plain_length, number))
         self.frame_sequence = (self.frame_sequence + 1) % 256
 
     def send(self, *payloads: bytes) -> None:
@@ -258,6 +257,12 @@ class FakeServer:
 def packet(payload: bytes, sequence: int) -> bytes:
     """One piece with its header."""
     return len(payload).to_bytes(3, "little") + bytes([sequence]) + payload
+
+
+def framed(body: bytes, plain_length: int, sequence: int) -> bytes:
+    """One compressed frame with its header."""
+    head = len(body).to_bytes(3, "little") + bytes([sequence])
+    return head + plain_length.to_bytes(3, "little") + body
 
 
 def lenenc(data: bytes) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import time
 import zlib
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from fake_server import (
     Peer,
     event,
     events_of,
+    framed,
     refusal,
     rotation,
     with_checksum,
@@ -313,6 +315,29 @@ def test_heartbeats_keep_a_connection() -> None:
     with FakeServer(script) as server:
         assert list(streamed(server, heartbeat=0.1, stop="end")) == ROWS
     assert server.connections == 2
+
+
+@pytest.mark.parametrize("compression", [None, "zlib"])
+def test_a_log_that_comes_byte_by_byte(compression: str | None) -> None:
+    """While bytes come, however slowly, nobody is silent."""
+
+    def script(peer: Peer) -> None:
+        peer.until_dump(zlib.compress if compression else None)
+        peer.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        log = b"".join(peer.packets(*as_packets(rotation(), *EVENTS), EOF))
+        for byte in (
+            framed(zlib.compress(log), len(log), peer.frame_sequence) if compression else log
+        ):
+            peer.socket.sendall(bytes([byte]))
+            time.sleep(0.001)
+
+    with FakeServer(script) as server:
+        begin = time.monotonic()
+        connect = {"compression": compression}
+        # a batch ends where nothing more is there
+        batches = list(streamed(server, connect=connect, heartbeat=0.1, stop="end"))
+        assert sum(rows for _, rows in batches) == ROWS[0][1]
+        assert time.monotonic() - begin > 0.6
 
 
 def test_a_stream_that_should_not_end() -> None:
