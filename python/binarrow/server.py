@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 from datetime import datetime
 from types import TracebackType
@@ -151,6 +152,8 @@ class TableDescription:
     create_statement: str
     """What ``SHOW CREATE TABLE`` prints; ``read_binlog(..., schemas=...)`` takes it."""
 
+
+PASSWORD_HASH = re.compile(r" IDENTIFIED [^']*'[^']*'")
 
 COLUMNS_OF = """
 SELECT COLUMN_NAME, COLUMN_TYPE, IS_NULLABLE, CHARACTER_SET_NAME, COLLATION_NAME, COLUMN_DEFAULT,
@@ -319,8 +322,9 @@ class Server:
         return {row[0]: row[1] or "" for row in rows if row[0] is not None}
 
     def grants(self) -> list[str]:
-        """What the user may do, as ``SHOW GRANTS`` prints it."""
-        return [row[0] or "" for row in self._native.query("SHOW GRANTS")]
+        """What the user may do, as ``SHOW GRANTS`` prints it; hashes of passwords are left out."""
+        rows = self._native.query("SHOW GRANTS")
+        return [PASSWORD_HASH.sub("", row[0] or "") for row in rows]
 
     def close(self) -> None:
         """Ends the connection. Questions on it end with an error, those of other threads too."""

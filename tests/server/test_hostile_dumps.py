@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import socket
 import time
 import zlib
@@ -13,6 +14,7 @@ import pytest
 from fake_server import (
     EOF,
     FULL,
+    NONCE,
     FakeServer,
     Peer,
     event,
@@ -23,7 +25,7 @@ from fake_server import (
     with_checksum,
     zstd,
 )
-from hostile import LIMIT, reach
+from hostile import LIMIT, SECRET, reach
 
 import binarrow
 
@@ -293,12 +295,54 @@ def test_a_silent_server_is_left_for_the_next() -> None:
         artificial = FDE[:13] + bytes(4) + FDE[17:-4]
         peer.send(*as_packets(rotation(offset=at), with_checksum(artificial), *rest), EOF)
 
+    tokens: list[str] = []
+
+    def token() -> str:
+        tokens.append(f"{SECRET}-{len(tokens)}")
+        return tokens[-1]
+
     with FakeServer(script) as server:
-        assert list(streamed(server, heartbeat=0.1, reconnect=10.0, stop="end")) == ROWS
+        connect = {"password": token}
+        batches = streamed(server, connect=connect, heartbeat=0.1, reconnect=10.0, stop="end")
+        assert list(batches) == ROWS
+    # the connection, its stream, and the stream again, each with a token of its own
+    assert len(tokens) == server.connections == 3
+    for one in tokens:
+        hashed = xor(sha1(one), sha1(NONCE + sha1(sha1(one))))
+        assert hashed in server.received
     assert [int.from_bytes(one[1:5], "little") for one in asked] == [
         4,
         int.from_bytes(EVENTS[2][13:17], "little"),
     ]
+
+
+def sha1(data: str | bytes) -> bytes:
+    return hashlib.sha1(data if isinstance(data, bytes) else data.encode()).digest()
+
+
+def xor(one: bytes, other: bytes) -> bytes:
+    return bytes(a ^ b for a, b in zip(one, other, strict=True))
+
+
+def test_a_token_that_cannot_be_had_again() -> None:
+    def script(peer: Peer) -> None:
+        peer.until_dump()
+        peer.send(*as_packets(rotation(), *EVENTS[:3]))
+
+    calls: list[int] = []
+
+    def token() -> str:
+        calls.append(1)
+        if len(calls) > 2:
+            raise LookupError
+        return SECRET
+
+    with FakeServer(script) as server:
+        connect = {"password": token}
+        with pytest.raises(binarrow.AuthenticationError, match="gives the password") as caught:
+            list(streamed(server, connect=connect, heartbeat=0.1, reconnect=10.0))
+    assert isinstance(caught.value.__cause__, LookupError)
+    assert len(calls) == 3
 
 
 def test_heartbeats_keep_a_connection() -> None:

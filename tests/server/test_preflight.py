@@ -73,6 +73,9 @@ def test_privileges(flavor: str) -> None:
             ("ALL",),
         ):
             make_user(server, *grants)
+            with reach(server) as connection:
+                assert connection.grants()[0].startswith("GRANT ")
+                assert not any("'" in grant for grant in connection.grants())
             assert (graded(server)["privileges"] == "ok") == reads(server), grants
         server.execute(
             "CREATE ROLE reader",
