@@ -20,15 +20,16 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// Connects and logs in.
-    pub fn open(options: ConnectOptions) -> Result<Self> {
+    /// Connects and logs in. `watch` gets what ends it from another thread, before the server says anything.
+    pub fn open(options: ConnectOptions, watch: impl FnOnce(SocketHandle)) -> Result<Self> {
         let place = options.endpoint.to_string();
-        Self::try_open(options).map_err(|error| error.context(place))
+        Self::try_open(options, watch).map_err(|error| error.context(place))
     }
 
-    fn try_open(options: ConnectOptions) -> Result<Self> {
+    fn try_open(options: ConnectOptions, watch: impl FnOnce(SocketHandle)) -> Result<Self> {
         let deadline = Instant::now() + options.connect_timeout;
         let mut socket = Socket::connect(&options.endpoint, options.connect_timeout)?;
+        watch(socket.handle().map_err(|error| Error::lost("the connection is gone", error))?);
         socket.set_deadline(Some(deadline));
         let mut packets = Packets::new(Transport::Plain(socket));
         let greeting = log_in(&mut packets, &options)?;
@@ -116,6 +117,12 @@ impl Connection {
     /// Whether a part of the next packet is here already.
     pub(super) fn is_ready(&mut self) -> bool {
         self.packets.is_ready()
+    }
+
+    /// Whether the connection ends with a reset, however it ends: a server that writes to it then learns at once that nobody
+    /// reads.
+    pub(super) fn set_reset(&self, reset: bool) {
+        self.packets.transport.set_reset(reset);
     }
 
     /// From now on the server sends events, and may be silent for so long.

@@ -4,11 +4,12 @@
 //! <https://mariadb.com/docs/server/reference/clientserver-protocol/replication-protocol>
 
 use super::connection::{ACCESS_DENIED, Connection};
+use super::options::ConnectOptions;
 use super::server::{ACCESS_DENIED_FOR_OPERATION, Flavor, Identity, Server};
 use crate::binlog::FIRST_EVENT_AT;
 use crate::error::{Error, ErrorKind, Result};
 use crate::position::{GtidSet, MariadbGtidPosition};
-use crate::protocol::{ServerRefusal, command, is_eof};
+use crate::protocol::{ServerRefusal, TextRow, command, is_eof};
 use std::time::Duration;
 
 /// Where a dump begins.
@@ -54,6 +55,9 @@ pub struct Dump {
     /// Bytes of a packet before its event.
     before: usize,
     ends: bool,
+    identity: Identity,
+    /// Whether the server has ended it.
+    ended: bool,
 }
 
 impl Dump {
@@ -89,7 +93,8 @@ impl Dump {
         };
         connection.send(&request)?;
         connection.expect_events(options.heartbeat * HEARTBEATS_MISSED);
-        Ok(Self { connection, before: 1, ends: options.ends })
+        connection.set_reset(true);
+        Ok(Self { connection, before: 1, ends: options.ends, identity, ended: false })
     }
 
     /// The bytes of the next event; `None` where the log ends, of a dump that does.
@@ -106,13 +111,20 @@ impl Dump {
                 self.before = 1 + semi_sync_bytes(event);
                 Ok(true)
             }
-            Some(_) if is_eof(payload) && self.ends => Ok(false),
             Some(_) if is_eof(payload) => {
+                self.ended = true;
+                self.connection.set_reset(false);
+                if self.ends {
+                    return Ok(false);
+                }
                 let reason = "the server ended a dump that was to go on";
                 Err(Error::new(ErrorKind::ConnectionLost, reason))
             }
             _ => match ServerRefusal::decode(payload) {
-                Some(refusal) => Err(needs_privilege(explain(refusal))),
+                Some(refusal) => {
+                    self.ended = true;
+                    Err(needs_privilege(explain(refusal)))
+                }
                 None => Err(Error::malformed("the server sent a packet that is no event")),
             },
         }
@@ -132,6 +144,51 @@ impl Dump {
     pub fn connection(&self) -> &Connection {
         &self.connection
     }
+
+    /// Ends the dump from this side. A server that has nothing to send would notice with its next heartbeat, so it is told
+    /// over another connection; that is waited for a moment only.
+    pub fn leave(self) {
+        if self.ended {
+            return;
+        }
+        let id = self.connection.greeting().connection_id;
+        let (options, identity) = (self.connection.options().clone(), self.identity.clone());
+        drop(self);
+        let (done, wait) = crossbeam_channel::bounded::<()>(0);
+        let told = std::thread::Builder::new().name("binarrow-leave".into()).spawn(move || {
+            if let Err(error) = kill_dump(options, &identity, id) {
+                log::debug!(target: "binarrow::live", "the server was not told of the end: {error}");
+            }
+            drop(done);
+        });
+        if told.is_ok() {
+            // It ends with an error, once the thread is done or the time is up.
+            let _ = wait.recv_timeout(LONGEST_LEAVE);
+        }
+    }
+}
+
+/// Ends the statement that is a dump, if it is still that of ours: ids begin anew when a server does.
+fn kill_dump(mut options: ConnectOptions, identity: &Identity, id: u32) -> Result<()> {
+    options.connect_timeout = options.connect_timeout.min(LONGEST_KILL);
+    options.read_timeout = options.read_timeout.min(LONGEST_KILL);
+    let mut server = Server::open(options)?;
+    if server.identity().id != identity.id {
+        return Ok(());
+    }
+    let text = id.to_string();
+    let connection = server.connection();
+    let threads = connection.query("SHOW PROCESSLIST")?;
+    let is_ours = |row: &TextRow| {
+        let cell = |index: usize| row.get(index).and_then(Option::as_deref);
+        cell(PROCESS_ID) == Some(&text)
+            && cell(PROCESS_COMMAND).is_some_and(|command| command.starts_with("Binlog Dump"))
+    };
+    if threads.iter().any(is_ours) {
+        // Not the connection: MySQL 5.7 would close its socket, and go on to write under TLS to whoever gets the same number.
+        connection.query(&format!("KILL QUERY {id}"))?;
+    }
+    Ok(())
 }
 
 fn setup(identity: &Identity, start: &DumpStart, options: &DumpOptions) -> Vec<String> {
@@ -254,6 +311,16 @@ fn needs_privilege(error: Error) -> Error {
 
 /// Heartbeats that may fail to come before the connection counts as dead.
 const HEARTBEATS_MISSED: u32 = 3;
+
+/// How long the end of a dump waits for the server to be told.
+const LONGEST_LEAVE: Duration = Duration::from_millis(250);
+
+/// How long telling it may take, and each answer.
+const LONGEST_KILL: Duration = Duration::from_secs(5);
+
+/// Columns of SHOW PROCESSLIST.
+const PROCESS_ID: usize = 0;
+const PROCESS_COMMAND: usize = 4;
 
 /// The first byte of a semi-synchronous header.
 const SEMI_SYNC: u8 = 0xef;

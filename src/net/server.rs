@@ -5,6 +5,7 @@
 
 use super::connection::Connection;
 use super::options::ConnectOptions;
+use super::socket::SocketHandle;
 use crate::error::{Error, ErrorKind, Result};
 use crate::position::{GtidSet, GtidState, Position};
 use crate::protocol::TextRow;
@@ -49,7 +50,12 @@ pub struct Server {
 impl Server {
     /// Connects, logs in, and asks which server it is.
     pub fn open(options: ConnectOptions) -> Result<Self> {
-        let mut connection = Connection::open(options)?;
+        Self::open_watched(options, drop)
+    }
+
+    /// The same; `watch` gets what ends the connection from another thread, while it is made too.
+    pub fn open_watched(options: ConnectOptions, watch: impl FnOnce(SocketHandle)) -> Result<Self> {
+        let mut connection = Connection::open(options, watch)?;
         // Names of files and tables are any characters.
         connection.query("SET NAMES utf8mb4")?;
         let identity = identify(&mut connection)?;

@@ -91,6 +91,14 @@ impl Socket {
         }))
     }
 
+    /// Whether the end is a reset.
+    pub(super) fn set_reset(&self, reset: bool) {
+        if let Stream::Tcp(stream) = &self.stream {
+            // Without it the server notices a little later.
+            let _ = SockRef::from(stream).set_linger(reset.then_some(Duration::ZERO));
+        }
+    }
+
     /// Until when what is read for must be there; `None` for no such time.
     pub(super) fn set_deadline(&mut self, deadline: Option<Instant>) {
         self.deadline = deadline;

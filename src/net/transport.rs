@@ -36,6 +36,12 @@ impl Transport {
         }
     }
 
+    pub(super) fn set_reset(&self, reset: bool) {
+        if let Some(socket) = self.socket() {
+            socket.set_reset(reset);
+        }
+    }
+
     pub(super) fn set_silence(&mut self, silence: Option<Duration>) {
         if let Some(socket) = self.socket_mut() {
             socket.set_silence(silence);

@@ -388,8 +388,8 @@ const MAX_THREADS: usize = 64;
 /// Enough for the deepest JSON document.
 const STACK_BYTES: usize = 2 << 20;
 
-/// How long the end waits for threads.
-const MAX_STOP: Duration = Duration::from_secs(1);
+/// How long the end waits for threads: all of it takes less than a second.
+const MAX_STOP: Duration = Duration::from_millis(800);
 
 /// How often it looks whether they are done.
 const STOP_CHECK: Duration = Duration::from_micros(200);

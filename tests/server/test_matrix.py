@@ -9,7 +9,6 @@ table of what was compared, `BINARROW_SEED=7` takes other values.
 from __future__ import annotations
 
 import os
-import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,9 +20,9 @@ import matrix_tables
 import oracle
 import printed
 import pytest
-from compare import assert_same_tables
+from compare import as_shown_by_5_7, assert_same_tables
 from matrix import Matrix, Played
-from replay import ENVELOPE, TableState, changes_of, replay
+from replay import ENVELOPE, changes_of, replay
 from servers import ALL_FLAVORS, Server
 
 import binarrow
@@ -34,9 +33,6 @@ SHOWN = 1500  # of what a case found, in characters
 
 # As stored: text in its own charset, geometry with its SRID in front.
 STORED = TypeOptions(invalid_text="binary", geometry="mysql")
-
-# In a document, words apart from numbers.
-WORD_OR_FRACTION = re.compile(r'("(?:[^"\\]|\\.)*")|\.0(?![0-9])')
 
 PRINTED_AS = {
     "insert": ("inserts", "SET"),
@@ -107,23 +103,12 @@ def read(play: Played, **keywords: Any) -> binarrow.BinlogReader:
 def compare_with_select(server: Server, play: Played, tally: Tally) -> None:
     replayed = replay(read(play, schemas=play.given), defaults=play.defaults())
     if server.flavor == "mysql-5.7":
-        shown_by_5_7(replayed[f"{play.database}.documents"])
+        as_shown_by_5_7(replayed[f"{play.database}.documents"])
     written_out = play.given is not None  # the log says of MariaDB's UUIDs that they are bytes
     selected = {name: oracle.select(server, name, written_out=written_out) for name in play.names()}
     compared = assert_same_tables(replayed, selected, play.left_out(server.flavor))
     tally.rows += compared.rows
     tally.selected += compared.cells
-
-
-def shown_by_5_7(documents: TableState) -> None:
-    """In a document MySQL 5.7 shows a double without a fraction as an integer, newer servers do not."""
-    for key, row in documents.by_key.items():
-        documents.by_key[key] = tuple(
-            WORD_OR_FRACTION.sub(lambda found: found[1] or "", cell)
-            if isinstance(cell, str)
-            else cell
-            for cell in row
-        )
 
 
 def compare_with_listing(server: Server, play: Played, tally: Tally, **keywords: Any) -> None:

@@ -65,7 +65,8 @@ def shape_tables(flavor: str) -> list[Table]:
     tables[1].columns[0] = Column("note", f"{note.definition} NOT NULL", note.value)
     half = Column("half", "INT GENERATED ALWAYS AS (n DIV 2) VIRTUAL", None)
     third = Column("third", "INT GENERATED ALWAYS AS (n DIV 3) STORED", None)
-    unseen = Column("unseen", "INT INVISIBLE", number.value)
+    kind = "INT" if flavor == "mysql-5.7" else "INT INVISIBLE"
+    unseen = Column("unseen", kind, number.value)
     tables.append(Table("generated", [half, number, third, unseen, note]))
     if flavor == "mysql":
         tables.append(Table("functional", [number, note], "PRIMARY KEY (id), KEY ((n DIV 4)))"))
@@ -77,7 +78,7 @@ def shape_tables(flavor: str) -> list[Table]:
         )
         tables.append(Table("parent", [number, note]))
         tables.append(Table("child", [parent_id, note], f"PRIMARY KEY (id), {reference})"))
-    else:
+    elif flavor.startswith("mariadb"):
         tables.append(
             Table("aria", [number, note], "PRIMARY KEY (id)) ENGINE=Aria TRANSACTIONAL=1")
         )

@@ -21,12 +21,13 @@ pub struct LiveFeed {
 impl LiveFeed {
     /// Starts the dump. Gives also where that is.
     pub fn start(
-        server: Server,
+        mut server: Server,
         start: &LiveStart,
         options: LiveOptions,
         control: Arc<LiveControl>,
     ) -> Result<(Self, Begin)> {
         let mut stream = Stream::new(server.identity().clone(), options, control, MAIN);
+        stream.watch(server.connection().handle()?);
         let (next, begin) = begin_or_retry(&mut stream, server, start)?;
         Ok((Self { shared: Shared::new(stream, Some(next)), files: 0 }, begin))
     }
@@ -92,4 +93,4 @@ fn begin_or_retry(
 
 /// A read's connections.
 const MAIN: usize = 0;
-const SECOND: usize = 1;
+pub(super) const SECOND: usize = 1;

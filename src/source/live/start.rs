@@ -1,12 +1,14 @@
 //! Where a live read begins: what to ask the server for, and the position there.
 
+use super::feed::SECOND;
 use super::file::{NextFile, rotate};
 use super::stream::{LiveOptions, Received, Stream, check_there, is_own};
 use crate::binlog::{EventHeader, EventType, FIRST_EVENT_AT};
 use crate::error::{Error, ErrorKind, Result};
-use crate::net::{Dump, DumpOptions, DumpStart, Flavor, Server};
+use crate::net::{DumpOptions, DumpStart, Flavor, Server};
 use crate::position::{GtidState, Position, file_number};
 use crate::source::feed::Begin;
+use std::sync::Arc;
 
 /// Where a live read begins.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,7 +31,7 @@ pub(super) fn begin(
     mut server: Server,
     start: &LiveStart,
 ) -> Result<(NextFile, Begin)> {
-    let Found { dump, position, passed } = find(stream.options(), &mut server, start)?;
+    let Found { dump, position, passed } = find(stream, &mut server, start)?;
     let id = server.identity().id.clone();
     let is_other = position.server.as_ref().is_some_and(|before| *before != id);
     stream.start_dump(server, &dump)?;
@@ -58,7 +60,7 @@ struct Found {
     passed: Option<GtidState>,
 }
 
-fn find(options: &LiveOptions, server: &mut Server, start: &LiveStart) -> Result<Found> {
+fn find(stream: &Stream, server: &mut Server, start: &LiveStart) -> Result<Found> {
     Ok(match start {
         LiveStart::Earliest => {
             let first = server.binlogs()?.into_iter().next();
@@ -67,7 +69,7 @@ fn find(options: &LiveOptions, server: &mut Server, start: &LiveStart) -> Result
         }
         LiveStart::Time(time) => {
             let files: Vec<_> = server.binlogs()?.into_iter().map(|file| file.name).collect();
-            at_file(Position::in_file(file_at(&files, *time, options)?, FIRST_EVENT_AT))
+            at_file(Position::in_file(file_at(&files, *time, stream)?, FIRST_EVENT_AT))
         }
         LiveStart::Latest => at_file(server.position()?),
         LiveStart::Position(position) => at_position(server, Position::clone(position))?,
@@ -210,13 +212,14 @@ pub(super) fn second_options(options: &LiveOptions) -> LiveOptions {
 }
 
 /// The last of `files` that was begun before a time: what was committed then is in it, or in later ones.
-fn file_at(files: &[String], time: i64, options: &LiveOptions) -> Result<String> {
+fn file_at(files: &[String], time: i64, stream: &Stream) -> Result<String> {
     let (mut low, mut high) = (0, files.len());
     while low + 1 < high {
         let middle = low + (high - low) / 2;
         let Some(file) = files.get(middle) else { break };
-        match begun(options, file)? {
-            Some(begun) if begun <= time => low = middle,
+        match begun(stream, file)? {
+            // It tells whole seconds: what was committed within its own may stand in the file before.
+            Some(begun) if begun + 1_000_000 <= time => low = middle,
             _ => high = middle,
         }
     }
@@ -224,28 +227,20 @@ fn file_at(files: &[String], time: i64, options: &LiveOptions) -> Result<String>
 }
 
 /// When a file was begun, in microseconds since 1970 UTC, as its format description says.
-fn begun(options: &LiveOptions, file: &str) -> Result<Option<i64>> {
-    let options = second_options(options);
-    let start = DumpStart::File { file: file.to_owned(), offset: FIRST_EVENT_AT };
-    let mut last = None;
-    for candidate in (options.connector)()? {
-        let server = match Server::open(candidate) {
-            Ok(server) => server,
-            Err(error) => {
-                last = Some(error);
-                continue;
-            }
-        };
-        let mut dump = Dump::start(server, &start, &options.dump)?;
-        while let Some(event) = dump.next_event()? {
-            let header = EventHeader::decode(event)?;
-            if header.event_type == EventType::FORMAT_DESCRIPTION {
-                return Ok(Some(i64::from(header.timestamp) * 1_000_000));
-            }
+fn begun(stream: &Stream, file: &str) -> Result<Option<i64>> {
+    let options = second_options(stream.options());
+    let (identity, control) = (stream.identity().clone(), Arc::clone(stream.control()));
+    let mut second = Stream::new(identity, options, control, SECOND);
+    let server = second.open()?;
+    second
+        .start_dump(server, &DumpStart::File { file: file.to_owned(), offset: FIRST_EVENT_AT })?;
+    while let Received::Event = second.next_event("", 0)? {
+        let header = EventHeader::decode(second.event())?;
+        if header.event_type == EventType::FORMAT_DESCRIPTION {
+            return Ok(Some(i64::from(header.timestamp) * 1_000_000));
         }
-        return Ok(None);
     }
-    Err(last.unwrap_or_else(|| Error::config("no host to connect to")))
+    Ok(None)
 }
 
 /// The file that the dump begins in, as its first event says.

@@ -4,7 +4,7 @@ use super::control::LiveControl;
 use crate::binlog::{EventHeader, EventType, FIRST_EVENT_AT};
 use crate::error::{Error, ErrorKind, Result};
 use crate::net::{
-    ConnectOptions, Dump, DumpOptions, DumpStart, Endpoint, Flavor, Identity, Server,
+    ConnectOptions, Dump, DumpOptions, DumpStart, Endpoint, Flavor, Identity, Server, SocketHandle,
 };
 use ring::rand::{SecureRandom, SystemRandom};
 use std::sync::Arc;
@@ -235,13 +235,18 @@ impl Stream {
         }
     }
 
+    /// A connection is being made, or asked before its dump: it ends with the read.
+    pub(super) fn watch(&self, handle: SocketHandle) {
+        self.control.set_handle(self.slot, Some(handle));
+    }
+
     /// Connects to the server that answered last, or else to the first that answers.
-    fn open(&self) -> Result<Server> {
+    pub(super) fn open(&self) -> Result<Server> {
         let mut candidates = (self.options.connector)()?;
         candidates.sort_by_key(|options| Some(&options.endpoint) != self.endpoint.as_ref());
         let mut failed: Option<Error> = None;
         for options in candidates {
-            match Server::open(options) {
+            match Server::open_watched(options, |handle| self.watch(handle)) {
                 Ok(server) => return Ok(server),
                 // What may pass counts more than what another server says.
                 Err(error) if failed.as_ref().is_none_or(|failed| !self.may_retry(failed)) => {
@@ -273,6 +278,15 @@ impl Stream {
             std::thread::sleep(STOP_CHECK.min(pause));
         }
         Ok(())
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        self.control.set_handle(self.slot, None);
+        if let Some(dump) = self.dump.take() {
+            dump.leave();
+        }
     }
 }
 

@@ -1,0 +1,147 @@
+"""A proxy before a server, that does to connections what networks do.
+
+with Proxy(server.port, lambda number: Link(cut_after=1000)) as proxy:
+    connect(port=proxy.port)
+"""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import socket
+import struct
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+
+PIECE = 65_536
+RESET = struct.pack("ii", 1, 0)  # SO_LINGER: closed with RST instead of FIN
+
+
+@dataclass(frozen=True)
+class Link:
+    """How a connection fares. Numbers of bytes are those from the server."""
+
+    cut_after: int | None = None
+    freeze_after: int | None = None
+    """After these nothing goes either way any more, and nobody is told."""
+    piece: int = PIECE
+    """Bytes that are handed on at a time."""
+    pause: float = 0.0
+    """Seconds between two of these."""
+    reset: bool = False
+    """Whether the end is a reset."""
+
+
+class Proxy:
+    """Listens on a port of its own; `plan` says how the n-th connection fares, the first being 0."""
+
+    def __init__(self, port: int, plan: Callable[[int], Link] = lambda _: Link()) -> None:
+        self._to = ("127.0.0.1", port)
+        self._plan = plan
+        self._thawed = threading.Event()
+        self._thawed.set()
+        self._lock = threading.Lock()
+        self._open: list[socket.socket] = []
+        self._listener = socket.create_server(("127.0.0.1", 0), backlog=64)
+        self.port: int = self._listener.getsockname()[1]
+        self.refusing = False
+        """Whether connections are closed as they come."""
+        self.connections = 0
+        self.cuts = 0
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def freeze(self) -> None:
+        """From now on nothing is handed on, and nobody is told."""
+        self._thawed.clear()
+
+    def cut(self) -> None:
+        """Ends all connections."""
+        with self._lock:
+            ending, self._open = self._open, []
+        for one in ending:
+            _close(one)
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                client, _ = self._listener.accept()
+            except OSError:
+                return
+            self.connections += 1
+            if self.refusing:
+                client.close()
+                continue
+            try:
+                server = socket.create_connection(self._to)
+            except OSError:
+                client.close()
+                continue
+            client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            with self._lock:
+                self._open += [client, server]
+            link = self._plan(self.connections - 1)
+            for way in ((client, server, Link(reset=link.reset)), (server, client, link)):
+                threading.Thread(target=self._carry, args=way, daemon=True).start()
+
+    def _carry(self, source: socket.socket, sink: socket.socket, link: Link) -> None:
+        passed = 0
+        with contextlib.suppress(OSError):
+            while data := source.recv(link.piece):
+                if link.freeze_after is not None and passed + len(data) > link.freeze_after:
+                    sink.sendall(data[: link.freeze_after - passed])
+                    self.freeze()
+                self._thawed.wait()
+                if link.cut_after is not None and passed + len(data) >= link.cut_after:
+                    sink.sendall(data[: link.cut_after - passed])
+                    self.cuts += 1
+                    break
+                sink.sendall(data)
+                passed += len(data)
+                if link.pause:
+                    time.sleep(link.pause)
+        _close(source, reset=link.reset)
+        _close(sink, reset=link.reset)
+
+    def close(self) -> None:
+        # A thread that waits in accept() holds the port until it is woken.
+        with contextlib.suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        self._thawed.set()
+        self.cut()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def cutting(port: int, rng: random.Random, cuts: int, longest: int) -> Proxy:
+    """Each of the first `cuts` connections ends after some bytes, one in two by a reset."""
+
+    def plan(number: int) -> Link:
+        if number >= cuts:
+            return Link()
+        return Link(cut_after=rng.randrange(1, longest), reset=rng.random() < 0.5)
+
+    return Proxy(port, plan)
+
+
+def _close(one: socket.socket, *, reset: bool = False) -> None:
+    """Closed, not only shut down: a peer that goes on writing must be told."""
+    with contextlib.suppress(OSError):
+        if reset:
+            one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+        # A thread that waits in recv() holds the connection until it is woken.
+        one.shutdown(socket.SHUT_RD if reset else socket.SHUT_RDWR)
+    one.close()
