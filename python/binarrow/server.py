@@ -260,6 +260,9 @@ class Server:
             ServerIdentityError: ``start`` is of another server, or the log was reset.
             CheckpointError: The checkpoint cannot be read, or not be written.
         """
+        if checkpoint is not None and not callable(getattr(checkpoint, "load", None)):
+            kind = type(checkpoint).__name__
+            raise TypeError(f'checkpoint= is a {kind}: give FileCheckpoint("position.json")')
         kept = checkpoint.load() if checkpoint is not None else None
         ends = stop == "end"
         log = self._spec.log(
@@ -270,7 +273,10 @@ class Server:
             reconnect=reconnect,
             max_latency=max_latency,
         )
-        reader = read_binlog(log, stop=None if ends else stop, **keywords)
+        try:
+            reader = read_binlog(log, stop=None if ends else stop, **keywords)
+        except TypeError as error:
+            raise TypeError(str(error).replace("read_binlog()", "stream()")) from None
         return Stream(reader, checkpoint)
 
     def describe(self, table: str) -> TableDescription:

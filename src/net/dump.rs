@@ -287,6 +287,11 @@ fn explain(refusal: ServerRefusal) -> Error {
             ErrorKind::Server,
             "the position may lie within an event; else the server's max_allowed_packet is too small for its own log",
         )
+    } else if has("truncated in the middle of event") {
+        (
+            ErrorKind::Server,
+            "the position is not the end of a transaction there, or the server's file is damaged",
+        )
     } else if has("configured to log") {
         (
             ErrorKind::Server,

@@ -78,6 +78,12 @@ fn live_start(start: &Bound<'_, PyAny>) -> PyResult<LiveStart> {
     match start.extract::<String>().as_deref() {
         Ok("earliest") => return Ok(LiveStart::Earliest),
         Ok("latest") => return Ok(LiveStart::Latest),
+        Ok(word) if !word.contains([':', '-']) => {
+            let message = format!(
+                "start={word:?}: 'latest', 'earliest', 'file:offset' or a GTID set is needed, a Position or a datetime"
+            );
+            return Err(Error::config(message).into());
+        }
         _ => {}
     }
     Ok(match start.extract::<Place>()? {

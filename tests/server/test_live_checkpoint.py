@@ -237,3 +237,15 @@ with server.stream("latest", checkpoint=checkpoint, tables="kept.t") as changes:
     assert time.monotonic() - begin < 1.0
     assert "KeyboardInterrupt" in errors
     assert str(FileCheckpoint(path).load()) == done
+
+
+def test_arguments_of_a_wrong_kind(kept: Server) -> None:
+    with reach(kept) as connection:
+        with pytest.raises(TypeError, match="give FileCheckpoint"):
+            connection.stream(checkpoint="pos.json")  # type: ignore[arg-type]
+        with pytest.raises(
+            TypeError, match=r"stream\(\) got an unexpected keyword argument 'table'"
+        ):
+            connection.stream(table="kept.t")
+        with pytest.raises(binarrow.ConfigError, match="'latest', 'earliest'"):
+            connection.stream("newest")

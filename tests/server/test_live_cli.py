@@ -322,3 +322,26 @@ def test_errors_are_one_clear_line(told: Server, tmp_path: Path) -> None:
             assert len(failed.stderr.splitlines()) == 1
             assert "s3cret" not in failed.stderr
             assert "tls_ca=" not in failed.stderr
+
+
+@NEW
+def test_starts_that_cannot_be(told: Server) -> None:
+    told.execute("FLUSH BINARY LOGS", "INSERT INTO orders VALUES (1, '', 0, '')")
+    name = told.binlog_files()[-1].name
+    for start, code, words in (
+        ("newest", 2, "'latest', 'earliest'"),
+        ("binlog.000000:4", 1, "no longer has binlog.000000"),
+        (f"{name}:{2**31}", 1, "beyond the end"),
+        (f"{name}:{told.binlog_files()[-1].stat().st_size - 5}", 1, "not the end of a transaction"),
+    ):
+        failed = run("tail", url(told), "--start", start, "--stop", "end")
+        assert (failed.returncode, failed.stdout) == (code, ""), failed.stderr
+        assert words in failed.stderr
+        assert len(failed.stderr.splitlines()) == 1  # nothing was read: no position to go on from
+
+
+@ONE
+def test_without_a_password(told: Server) -> None:
+    failed = run("tail", url(told), environment=NO_PASSWORD)
+    assert failed.returncode == 1
+    assert "--password asks for it" in failed.stderr.splitlines()[1]

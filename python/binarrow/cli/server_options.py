@@ -91,14 +91,22 @@ def reach(
     tls_ca: Path | None,
 ) -> binarrow.Server:
     """Connects as the arguments say."""
-    return binarrow.connect(
-        url,
-        password=_asked() if ask_password else None,
-        password_file=password_file,
-        option_file=option_file,
-        tls=None if tls is None else tls.value,
-        tls_ca=tls_ca,
-    )
+    try:
+        return binarrow.connect(
+            url,
+            password=_asked() if ask_password else None,
+            password_file=password_file,
+            option_file=option_file,
+            tls=None if tls is None else tls.value,
+            tls_ca=tls_ca,
+        )
+    except binarrow.AuthenticationError as error:
+        if "using password: NO" in str(error):
+            error.add_note(
+                "no password was given: --password asks for it, --password-file, --option-file and"
+                " MYSQL_PWD hold it"
+            )
+        raise
 
 
 def _asked() -> str:

@@ -158,30 +158,34 @@ def _follow(stream: Stream, printer: _JsonPrinter | _TextPrinter) -> None:
     import pyarrow as pa  # before the first change: it takes a while
 
     del pa
-    position = None
+    position = None  # of what was read, once that has begun
     watched = select.poll()
     watched.register(sys.stdout.fileno(), 0)
     try:
-        stream.start()
         while True:
-            position = stream.position
             try:
                 batch = stream.poll(PATIENCE)
             except StopIteration:
+                printer.begin()
                 position = stream.position
                 return
+            printer.begin()
             if batch is not None:
                 printer.print_batch(batch)
                 sys.stdout.flush()
             elif any(event & select.POLLERR for _, event in watched.poll(0)):
-                position = None  # and nobody would go on
+                position = None  # nobody would go on
                 raise typer.Exit(NOBODY_READS)
+            position = stream.position
     finally:
         if position is not None:
             print(f"binarrow: go on from {position}", file=sys.stderr)
 
 
 class _JsonPrinter:
+    def begin(self) -> None:
+        """There is no head."""
+
     def print_batch(self, batch: ChangeBatch) -> None:
         """Prints a line for each change."""
         now = time.time_ns() // 1000
@@ -194,7 +198,13 @@ class _TextPrinter:
         major = server.version.partition(".")[0]
         self._in_seconds = server.flavor == "mariadb" or major == "5"
         self._screen = Screen.of_stdout()
-        print(self._screen.styled(self._screen.fitted(HEAD), "bold"), flush=True)
+        self._has_begun = False
+
+    def begin(self) -> None:
+        """Prints the head, once."""
+        if not self._has_begun:
+            print(self._screen.styled(self._screen.fitted(HEAD), "bold"), flush=True)
+        self._has_begun = True
 
     def print_batch(self, batch: ChangeBatch) -> None:
         """Likewise."""
