@@ -359,6 +359,12 @@ fn sessions(seeds: &mut Seeds) -> Result<(), Box<dyn Error>> {
     ] {
         seeds.add("result_set", &session(&rows))?;
     }
+    let event = |first: u8| [&[first, 0, 0, 0, 27, 1, 0, 0, 0, 19][..], &[0; 9]].concat();
+    for (head, first) in [(&[0][..], 0), (&[0], 0xef), (&[0, 0xef, 0], 0), (&[0, 0xef, 1], 0xef)] {
+        let ends = [vec![0xfe, 0, 0, 2, 0], b"\xff\xd4\x04#HY000gone".to_vec()];
+        let packets = [head, &event(first)].concat();
+        seeds.add("dump", &session(&[&[packets.clone(), packets], &ends[..]].concat()))?;
+    }
     let plain = b"a text that is long enough to be packed, long enough to be packed, long enough";
     for compression in [Compression::None, Compression::Zlib, Compression::Zstd] {
         let mut packed = Vec::new();

@@ -48,6 +48,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("login", protocol::login),
     ("result_set", protocol::result_set),
     ("frames", protocol::frames),
+    ("dump", protocol::dump),
 ];
 
 /// Runs a target by its name.

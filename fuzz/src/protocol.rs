@@ -1,4 +1,4 @@
-//! What a server may send: the login, answers to questions, compressed frames.
+//! What a server may send: the login, answers to questions, a dump, compressed frames.
 //!
 //! A session is its packets, one after the other:
 //!
@@ -7,9 +7,10 @@
 //! ```
 
 use super::split;
+use binarrow::binlog::EventHeader;
 use binarrow::protocol::{
-    Compression, FRAME_HEADER_LEN, FrameHeader, Frames, Login, LoginOptions, ResultSet, Secret,
-    ServerRefusal, Step, TlsWish,
+    Compression, DumpPacket, FRAME_HEADER_LEN, FrameHeader, Frames, Login, LoginOptions, ResultSet,
+    Secret, ServerRefusal, Step, TlsWish,
 };
 
 /// A login: two bytes of options, and the server's packets. Whatever these are, the password goes out in the clear only
@@ -112,6 +113,31 @@ pub(crate) fn frames(data: &[u8]) {
         }
         if result.is_err() {
             return;
+        }
+    }
+}
+
+/// The packets of a dump: what is an event stays one behind a semi-synchronous header.
+pub(crate) fn dump(data: &[u8]) {
+    for packet in Packets(data) {
+        match DumpPacket::decode(packet) {
+            Ok(DumpPacket::Event(event)) => {
+                assert!(packet.ends_with(event) && packet.len() - event.len() <= 3);
+                let is_whole = EventHeader::decode(event)
+                    .is_ok_and(|header| header.event_size as usize == event.len());
+                if is_whole {
+                    let packet = [&[0, 0xef, 1], event].concat();
+                    let event = DumpPacket::Event(event);
+                    assert!(DumpPacket::decode(&packet).is_ok_and(|found| found == event));
+                }
+            }
+            Ok(DumpPacket::End) => assert!(packet.len() < 9),
+            Ok(DumpPacket::Refused(refusal)) => {
+                assert!(
+                    refusal.message.len() < 5000 && !refusal.message.contains(char::is_control)
+                );
+            }
+            Err(_) => return,
         }
     }
 }

@@ -9,7 +9,7 @@ use super::server::{ACCESS_DENIED_FOR_OPERATION, Flavor, Identity, Server};
 use crate::binlog::FIRST_EVENT_AT;
 use crate::error::{Error, ErrorKind, Result};
 use crate::position::{GtidSet, MariadbGtidPosition};
-use crate::protocol::{ServerRefusal, TextRow, command, is_eof};
+use crate::protocol::{DumpPacket, ServerRefusal, TextRow, command};
 use std::time::Duration;
 
 /// Where a dump begins.
@@ -106,12 +106,12 @@ impl Dump {
     pub fn advance(&mut self) -> Result<bool> {
         self.connection.advance()?;
         let payload = self.connection.payload();
-        match payload.split_first() {
-            Some((0, event)) => {
-                self.before = 1 + semi_sync_bytes(event);
+        match DumpPacket::decode(payload)? {
+            DumpPacket::Event(event) => {
+                self.before = payload.len() - event.len();
                 Ok(true)
             }
-            Some(_) if is_eof(payload) => {
+            DumpPacket::End => {
                 self.ended = true;
                 self.connection.set_reset(false);
                 if self.ends {
@@ -120,13 +120,10 @@ impl Dump {
                 let reason = "the server ended a dump that was to go on";
                 Err(Error::new(ErrorKind::ConnectionLost, reason))
             }
-            _ => match ServerRefusal::decode(payload) {
-                Some(refusal) => {
-                    self.ended = true;
-                    Err(needs_privilege(explain(refusal)))
-                }
-                None => Err(Error::malformed("the server sent a packet that is no event")),
-            },
+            DumpPacket::Refused(refusal) => {
+                self.ended = true;
+                Err(needs_privilege(explain(refusal)))
+            }
         }
     }
 
@@ -232,19 +229,6 @@ fn no_gtids() -> Vec<u8> {
     bytes
 }
 
-/// What a server that takes us for a semi-synchronous replica puts before an event. We never are one and acknowledge nothing,
-/// so it falls back to its own time-out. The event's own length tells such a header from an event that begins like one.
-fn semi_sync_bytes(event: &[u8]) -> usize {
-    let size_at = |at: usize| {
-        let size = event.get(at..).and_then(|rest| rest.first_chunk::<4>());
-        size.map(|size| u32::from_le_bytes(*size) as usize)
-    };
-    let has_header = event.first() == Some(&SEMI_SYNC)
-        && size_at(EVENT_SIZE_AT) != Some(event.len())
-        && size_at(EVENT_SIZE_AT + 2).is_some_and(|size| size + 2 == event.len());
-    if has_header { 2 } else { 0 }
-}
-
 /// What the server says at the end of a dump, with what to do.
 fn explain(refusal: ServerRefusal) -> Error {
     let text = refusal.message.to_ascii_lowercase();
@@ -326,12 +310,6 @@ const LONGEST_KILL: Duration = Duration::from_secs(5);
 /// Columns of SHOW PROCESSLIST.
 const PROCESS_ID: usize = 0;
 const PROCESS_COMMAND: usize = 4;
-
-/// The first byte of a semi-synchronous header.
-const SEMI_SYNC: u8 = 0xef;
-
-/// Where an event's header has its size.
-const EVENT_SIZE_AT: usize = 9;
 
 /// MariaDB's number for two replicas with one id.
 const ID_CLASH_MARIADB: u16 = 4052;

@@ -7,12 +7,13 @@
 //! | `packet.rs`, `compression.rs` | frames around everything |
 //! | `greeting.rs`, `handshake_response.rs`, `login.rs`, `auth` | the login |
 //! | `command.rs` | what the client asks for |
-//! | `response.rs`, `result_set.rs` | what the server answers |
+//! | `response.rs`, `result_set.rs`, `dump_packet.rs` | what the server answers |
 
 mod auth;
 mod capabilities;
 pub mod command;
 mod compression;
+mod dump_packet;
 mod greeting;
 mod handshake_response;
 mod login;
@@ -23,6 +24,7 @@ mod secret;
 
 pub use capabilities::Capabilities;
 pub use compression::{FRAME_HEADER_LEN, FrameHeader, Frames};
+pub use dump_packet::DumpPacket;
 pub use greeting::Greeting;
 pub use login::{Compression, Login, LoginError, LoginOptions, Step, TlsWish};
 pub use packet::{FULL_PIECE, HEADER_LEN, PacketHeader, write_packets};

@@ -49,11 +49,12 @@ class GoneError(Exception):
 class Peer:
     """One connection, seen from the server."""
 
-    def __init__(self, connection: socket.socket, received: bytearray) -> None:
+    def __init__(self, connection: socket.socket, received: bytearray, dumps: list[bytes]) -> None:
         self.socket = connection
         self.socket.settimeout(PATIENCE)
         self.sequence = 0
         self.received = received
+        self.dumps = dumps
         self.pack: Callable[[bytes], bytes] | None = None
         """What compresses what is sent; the client must use the same."""
         self.frame_sequence = 0
@@ -170,6 +171,10 @@ class Peer:
             self.rows(["server_uuid", "a0000000-0000-4000-8000-000000000001"])
         elif sql == "SHOW BINARY LOGS":
             self.rows(["binlog.000001", "1000000", "No"])
+        elif sql == "SHOW PROCESSLIST":
+            self.send(OK)  # nobody: whoever ends a dump has nothing to end here
+        elif command == b"\x01":
+            self.leave()
         elif sql == "SHOW BINARY LOG STATUS":
             self.rows(["binlog.000001", "4", "", "", ""])
         else:
@@ -187,6 +192,7 @@ class Peer:
         self.log_in(pack=pack)
         while (command := self.receive())[0] not in (0x12, 0x1E):
             self.answer(command)
+        self.dumps.append(command)
         return command
 
 
@@ -199,6 +205,8 @@ class FakeServer:
         self.port: int = self._listener.getsockname()[1]
         self.received = bytearray()
         """All that clients have sent."""
+        self.dumps: list[bytes] = []
+        """The commands by which they asked for the log."""
         self.failures: list[Exception] = []
         """What went wrong in the script itself."""
         self.connections = 0
@@ -218,7 +226,7 @@ class FakeServer:
             thread.start()
 
     def _play(self, client: socket.socket) -> None:
-        peer = Peer(client, self.received)
+        peer = Peer(client, self.received, self.dumps)
         try:
             self._script(peer)
             peer.wait_for_the_end()

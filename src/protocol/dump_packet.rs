@@ -1,0 +1,99 @@
+//! The packets of a dump: an event each, until the log ends or the server gives up.
+//!
+//! ```text
+//! 00 | [ef | flag u8] | event          a byte of OK, a semi-synchronous header where the server takes us for such a replica
+//! fe | …                               the log ends
+//! ff | …                               the server refuses
+//! ```
+//!
+//! <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_replication_binlog_event.html>
+
+use super::response::{OK, ServerRefusal, is_eof};
+use crate::error::DecodeError;
+use crate::wire::Result;
+
+/// What a packet of a dump brings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DumpPacket<'a> {
+    /// The bytes of an event.
+    Event(&'a [u8]),
+    /// There is no more, of a dump that does not wait.
+    End,
+    /// The server gives up.
+    Refused(ServerRefusal),
+}
+
+impl<'a> DumpPacket<'a> {
+    /// Decodes a payload.
+    #[inline]
+    pub fn decode(payload: &'a [u8]) -> Result<Self> {
+        match payload.split_first() {
+            Some((&OK, event)) => Ok(Self::Event(without_semi_sync(event))),
+            _ if is_eof(payload) => Ok(Self::End),
+            first => ServerRefusal::decode(payload).map(Self::Refused).ok_or_else(|| {
+                let value = first.map_or(0, |(first, _)| u64::from(*first));
+                DecodeError::Invalid { what: "the first byte of a dump's packet", value }
+            }),
+        }
+    }
+}
+
+/// A server that takes us for a semi-synchronous replica puts a header before each event. We never are one and acknowledge
+/// nothing, so it falls back to its own time-out. The event's own length tells such a header from an event that begins like one.
+fn without_semi_sync(event: &[u8]) -> &[u8] {
+    let size_in = |event: &[u8]| {
+        let size = event.get(EVENT_SIZE_AT..).and_then(|rest| rest.first_chunk::<4>());
+        size.map(|size| u32::from_le_bytes(*size) as usize)
+    };
+    match event {
+        [SEMI_SYNC, _, rest @ ..]
+            if size_in(event) != Some(event.len()) && size_in(rest) == Some(rest.len()) =>
+        {
+            rest
+        }
+        _ => event,
+    }
+}
+
+/// The first byte of a semi-synchronous header.
+const SEMI_SYNC: u8 = 0xef;
+
+/// Where an event's header has its size.
+const EVENT_SIZE_AT: usize = 9;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An event's header, as long as it says.
+    fn event(first: u8) -> Vec<u8> {
+        let mut event = vec![0; 19];
+        event[0] = first;
+        event[EVENT_SIZE_AT] = 19;
+        event
+    }
+
+    #[test]
+    fn events_with_a_semi_synchronous_header_and_without() {
+        for first in [0, SEMI_SYNC] {
+            let event = event(first);
+            for head in [&[0][..], &[0, SEMI_SYNC, 0], &[0, SEMI_SYNC, 1]] {
+                let payload = [head, &event].concat();
+                assert_eq!(DumpPacket::decode(&payload), Ok(DumpPacket::Event(&event)));
+            }
+        }
+        // neither fits: the event's own decoder says so
+        let cut = [&[0, SEMI_SYNC, 0][..], &event(0)[..18]].concat();
+        assert_eq!(DumpPacket::decode(&cut), Ok(DumpPacket::Event(&cut[1..])));
+    }
+
+    #[test]
+    fn ends() {
+        assert_eq!(DumpPacket::decode(&[0xfe, 0, 0, 2, 0]), Ok(DumpPacket::End));
+        let refused = DumpPacket::decode(b"\xff\xd4\x04#HY000gone").unwrap();
+        assert!(matches!(refused, DumpPacket::Refused(refusal) if refusal.code == 1236));
+        for none in [&b""[..], b"\x01", b"\xef", &[0xfe; 9]] {
+            assert!(DumpPacket::decode(none).is_err(), "{none:?}");
+        }
+    }
+}
