@@ -68,7 +68,7 @@ class Collector(threading.Thread):
         super().__init__()
         self.stream = stream
         self.batches: list[binarrow.ChangeBatch] = []
-        self.error: Exception | None = None
+        self.error: binarrow.BinarrowError | None = None
 
     def run(self) -> None:
         try:
@@ -76,7 +76,7 @@ class Collector(threading.Thread):
                 if batch.database == "mark":
                     return
                 self.batches.append(batch)
-        except Exception as error:  # for the thread that waits for this one
+        except binarrow.BinarrowError as error:  # for the thread that waits for this one
             self.error = error
 
     def wait(self) -> list[binarrow.ChangeBatch]:
