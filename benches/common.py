@@ -1,0 +1,68 @@
+"""What `run` and `live` share: the folders, the environment with the Python packages, the programs in `peers`."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "binarrow"
+ENVIRONMENT = Path(os.environ.get("BINARROW_BENCH") or CACHE / "bench") / "venv"
+TARGET = Path(os.environ.get("CARGO_TARGET_DIR") or CACHE / "target")
+PROGRAMS = TARGET / "release"
+
+
+def enter_environment(script: str) -> None:
+    """Goes on in the environment that has the Python packages, made where it is missing."""
+    python = ENVIRONMENT / "bin" / "python"
+    if Path(sys.prefix) == ENVIRONMENT:
+        return
+    ready = ENVIRONMENT / "ready"
+    if not ready.exists():
+        say(f"making the environment {ENVIRONMENT}")
+        venv.create(ENVIRONMENT, with_pip=True)
+        packages = ["PyMySQL>=1.1", "cryptography>=42", "mysql-replication==1.0.17"]
+        subprocess.run([python, "-m", "pip", "install", "--quiet", *packages], check=True)
+        ready.touch()
+    sys.stdout.flush()
+    os.execv(python, [str(python), str(HERE / script), *sys.argv[1:]])
+
+
+def build_peers() -> None:
+    """Builds the programs in `peers`."""
+    say("building the programs in benches/peers")
+    subprocess.run(
+        [
+            "cargo",
+            "build",
+            "--quiet",
+            "--release",
+            "--manifest-path",
+            HERE / "peers" / "Cargo.toml",
+        ],
+        env={**os.environ, "CARGO_TARGET_DIR": str(TARGET)},
+        check=True,
+    )
+
+
+def program(*command: str | Path) -> dict[str, float]:
+    """What a program that prints one line of JSON prints."""
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    result: dict[str, float] = json.loads(done.stdout)
+    if not result.get("rows"):
+        result.pop("rows", None)
+    return result
+
+
+def short(number: float) -> str:
+    """Rows, in millions or thousands."""
+    return f"{number / 1e6:.2f} M" if number >= 1e6 else f"{number / 1e3:.0f} k"
+
+
+def say(message: str) -> None:
+    """Tells of progress."""
+    print(f"bench: {message}", file=sys.stderr)
