@@ -120,9 +120,20 @@ impl Packets {
             .map_err(|error| Error::lost("cannot write to the server", error))
     }
 
-    /// Whether a whole packet, or a part of one, is here already.
+    /// Whether a whole packet is here already, or more than was read.
     pub(super) fn is_ready(&mut self) -> bool {
-        self.raw.have() > 0 || self.plain.have() > 0 || self.transport.is_ready()
+        let whole = |buffer: &Buffer| {
+            let header = buffer.first().map(PacketHeader::decode);
+            header.is_some_and(|header| HEADER_LEN + header.len <= buffer.have())
+        };
+        let is_here = if self.frames.is_some() {
+            let header = self.raw.first().map(FrameHeader::decode);
+            whole(&self.plain)
+                || header.is_some_and(|header| FRAME_HEADER_LEN + header.len <= self.raw.have())
+        } else {
+            whole(&self.raw)
+        };
+        is_here || self.transport.is_ready()
     }
 
     /// The payload of the next packet.

@@ -24,6 +24,11 @@ pub trait Input: Send {
         true
     }
 
+    /// What was read from `offset` on up to the last read, and all that follows, will be read again, until it is forgotten.
+    fn give_back(&mut self, _offset: u64, _bytes: &[u8]) -> io::Result<()> {
+        Ok(())
+    }
+
     /// What is before `offset` will not be read again.
     fn forget(&mut self, _offset: u64) {}
 
@@ -73,6 +78,10 @@ impl Input for StoppableInput {
 
     fn is_ready(&mut self, offset: u64) -> bool {
         self.input.is_ready(offset)
+    }
+
+    fn give_back(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        self.input.give_back(offset, bytes)
     }
 
     fn forget(&mut self, offset: u64) {

@@ -98,6 +98,14 @@ impl Window {
         }
     }
 
+    /// Lets the input be read again from the first byte kept on.
+    pub(crate) fn give_back(&mut self) -> Result<()> {
+        let held = self.bytes.get(..self.filled).unwrap_or_default();
+        self.input
+            .give_back(self.start, held)
+            .map_err(|error| Error::of_read(self.start, error).in_file(&self.name))
+    }
+
     /// Gives the input back.
     pub(crate) fn into_input(self) -> Box<dyn Input> {
         self.input

@@ -16,6 +16,7 @@ impl Cutter {
     pub(super) fn start_large(&mut self, start: u64) -> Result<()> {
         let Some(mut open) = self.open.take() else { return Ok(()) };
         let context = Arc::clone(&open.context);
+        open.window.give_back()?;
         let found = look_ahead(
             open.window.input(),
             start,
@@ -82,6 +83,7 @@ impl Cutter {
         let mut own = self.other_file(prepared)?;
         let open = own.as_mut().map(|(_, open)| open).or(self.open.as_mut()).ok_or_else(no_file)?;
         let context = Arc::clone(&open.context);
+        open.window.give_back()?;
         let found = look_ahead(
             open.window.input(),
             prepared.start,

@@ -1,8 +1,8 @@
-//! One file of a server's log as an input, while the server sends it: what came can be read again until it is let go.
+//! One file of a server's log as an input, while the server sends it.
 //!
 //! It looks like the file itself: the magic bytes, the format description, then the events at their own offsets. What lies
 //! between the format description and the start, and what the server passes over, are holes: a read there gives nothing,
-//! and [`Input::after_hole`] says where to go on.
+//! and [`Input::after_hole`] says where to go on. Events go straight to who reads; only what was given back can be read again.
 
 use super::spool::Spool;
 use super::stream::{Received, Stream, is_own};
@@ -39,7 +39,14 @@ pub(super) struct LiveFile {
     name: String,
     /// Magic bytes and format description.
     head: Vec<u8>,
+    /// Offset of the first event behind the format description.
+    first: u64,
+    /// Offset behind the last event that came.
+    end: u64,
+    /// What came and was not read yet, or can be read again: the bytes before `end`.
     spool: Spool,
+    /// Whether what comes can be read again.
+    keeps: bool,
     /// Where the event at hand is, where that is not the end of the spool.
     hole_to: Option<u64>,
     /// An event that came, behind a hole.
@@ -57,7 +64,10 @@ impl LiveFile {
             shared,
             name,
             head: Vec::new(),
+            first: offset,
+            end: offset,
             spool: Spool::new(offset, MAX_IN_MEMORY),
+            keeps: false,
             hole_to: None,
             waiting: Vec::new(),
             ended: false,
@@ -67,30 +77,44 @@ impl LiveFile {
 
     fn read_head(&mut self) -> Result<()> {
         while self.head.is_empty() && !self.ended {
-            self.receive()?;
+            self.receive(&mut [])?;
         }
         Ok(())
     }
 
-    /// Takes the next event from the stream.
-    fn receive(&mut self) -> Result<()> {
+    /// Takes events from the stream until there is something to read, and more while they need not be waited for; gives how many
+    /// of their bytes are in `buffer`. What did not fit is in the spool.
+    fn receive(&mut self, buffer: &mut [u8]) -> Result<usize> {
         let shared = Arc::clone(&self.shared);
         let mut shared = lock(&shared);
         let Shared { stream, next } = &mut *shared;
-        match stream.next_event(&self.name, self.spool.end())? {
-            Received::Event => self.take(stream.event(), stream.is_mariadb(), next),
-            Received::End => {
-                self.ended = true;
-                Ok(())
+        let had_head = !self.head.is_empty();
+        let mut filled = 0;
+        loop {
+            match stream.next_event(&self.name, self.end)? {
+                Received::Event => {
+                    let room = buffer.get_mut(filled..).unwrap_or_default();
+                    filled += self.take(stream.event(), room, stream.is_mariadb(), next)?;
+                }
+                Received::End => self.ended = true,
+                Received::Left => (self.ended, self.left) = (true, true),
             }
-            Received::Left => {
-                (self.ended, self.left) = (true, true);
-                Ok(())
+            let is_done = !had_head || self.ended || self.hole_to.is_some();
+            let has_more = filled == 0 || stream.is_ready();
+            if is_done || !self.spool.is_empty() || !has_more {
+                return Ok(filled);
             }
         }
     }
 
-    fn take(&mut self, event: &[u8], is_mariadb: bool, next: &mut Option<NextFile>) -> Result<()> {
+    /// Takes one event; gives how many of its bytes went to `buffer`, all or none.
+    fn take(
+        &mut self,
+        event: &[u8],
+        buffer: &mut [u8],
+        is_mariadb: bool,
+        next: &mut Option<NextFile>,
+    ) -> Result<usize> {
         let header = EventHeader::decode(event)?;
         if header.event_size as usize != event.len() {
             return Err(Error::malformed(format!(
@@ -110,8 +134,9 @@ impl LiveFile {
             EventType::FORMAT_DESCRIPTION if self.head.is_empty() => {
                 self.head.extend_from_slice(&MAGIC);
                 self.head.extend_from_slice(event);
-                if self.spool.end() == FIRST_EVENT_AT {
-                    self.spool.restart(self.head.len() as u64);
+                if self.end == FIRST_EVENT_AT {
+                    self.end = self.head.len() as u64;
+                    self.first = self.end;
                 }
             }
             // It comes again on each connection, with the time when the file was begun.
@@ -130,20 +155,29 @@ impl LiveFile {
             }
             _ if !is_own(event) => {}
             _ => {
-                let end = self.spool.end();
                 let begin = match header.log_pos {
-                    0 => end,
-                    log_pos => resolve(end, log_pos.wrapping_sub(header.event_size))?,
+                    0 => self.end,
+                    log_pos => resolve(self.end, log_pos.wrapping_sub(header.event_size))?,
                 };
-                if begin == end {
-                    self.spool.push(event).map_err(spool_failed)?;
-                } else {
+                if begin != self.end {
                     self.hole_to = Some(begin);
                     event.clone_into(&mut self.waiting);
+                    return Ok(0);
                 }
+                self.end += event.len() as u64;
+                let may_go = !self.keeps && self.spool.is_empty();
+                let Some(to) = buffer.get_mut(..event.len()).filter(|_| may_go) else {
+                    if may_go {
+                        self.spool.restart(begin);
+                    }
+                    self.spool.push(event).map_err(spool_failed)?;
+                    return Ok(0);
+                };
+                to.copy_from_slice(event);
+                return Ok(event.len());
             }
         }
-        Ok(())
+        Ok(0)
     }
 
     /// A heartbeat tells of what was passed over since the last event.
@@ -152,7 +186,7 @@ impl LiveFile {
         if heartbeat.file != self.name.as_bytes() {
             return Ok(());
         }
-        let end = self.spool.end();
+        let end = self.end;
         let to = match heartbeat.offset {
             HeartbeatOffset::Unknown => return Ok(()),
             HeartbeatOffset::Low(low) => resolve(end, low)?,
@@ -180,14 +214,23 @@ impl Input for LiveFile {
         if offset < self.head.len() as u64 {
             return Ok(self.copy_head(offset, buffer));
         }
-        if offset < self.spool.start() {
+        if offset < self.first {
             // Between the format description and the first event that came.
             return Ok(0);
         }
-        while offset >= self.spool.end() && !self.ended && self.hole_to.is_none() {
-            self.receive().map_err(io::Error::other)?;
+        if offset == self.end {
+            if !self.keeps {
+                self.spool.restart(offset);
+            }
+            if self.ended || self.hole_to.is_some() {
+                return Ok(0);
+            }
+            let filled = self.receive(buffer).map_err(io::Error::other)?;
+            if filled > 0 || self.spool.is_empty() {
+                return Ok(filled);
+            }
         }
-        self.spool.read_at(offset.min(self.spool.end()), buffer)
+        self.spool.read_at(offset, buffer)
     }
 
     fn size(&mut self) -> io::Result<Option<u64>> {
@@ -195,31 +238,49 @@ impl Input for LiveFile {
     }
 
     fn after_hole(&mut self, offset: u64) -> io::Result<Option<u64>> {
-        if offset < self.spool.start() {
-            return Ok(Some(self.spool.start()));
+        if offset < self.first {
+            return Ok(Some(self.first));
         }
-        match self.hole_to.take() {
-            Some(to) if offset == self.spool.end() => {
-                self.spool.restart(to);
-                let waiting = std::mem::take(&mut self.waiting);
-                self.spool.push(&waiting)?;
-                Ok(Some(to))
-            }
-            hole => {
-                self.hole_to = hole;
-                Ok(None)
-            }
-        }
+        let Some(to) = self.hole_to.filter(|_| offset == self.end) else { return Ok(None) };
+        self.hole_to = None;
+        self.spool.restart(to);
+        let waiting = std::mem::take(&mut self.waiting);
+        self.spool.push(&waiting)?;
+        self.end = to + waiting.len() as u64;
+        Ok(Some(to))
     }
 
     fn is_ready(&mut self, offset: u64) -> bool {
-        offset < self.spool.end() || self.ended || lock(&self.shared).stream.is_ready()
+        offset < self.end || self.ended || lock(&self.shared).stream.is_ready()
+    }
+
+    fn give_back(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        if self.keeps && offset >= self.spool.start() {
+            return Ok(());
+        }
+        self.keeps = true;
+        if offset < self.first {
+            // Nothing but the format description was read.
+            return Ok(());
+        }
+        let unread = std::mem::replace(&mut self.spool, Spool::new(offset, MAX_IN_MEMORY));
+        self.spool.push(bytes)?;
+        let mut piece = vec![0; PIECE];
+        while self.spool.end() < self.end {
+            let count = unread.read_at(self.spool.end(), &mut piece)?;
+            if count == 0 {
+                return Err(io::Error::other("what a server sent is not all there any more"));
+            }
+            self.spool.push(piece.get(..count).unwrap_or_default())?;
+        }
+        Ok(())
     }
 
     fn forget(&mut self, offset: u64) {
-        if self.hole_to.is_none() && offset >= self.spool.start() {
+        if offset > self.spool.start() {
             self.spool.forget(offset);
         }
+        self.keeps = self.keeps && !self.spool.is_empty();
     }
 
     fn is_left(&self) -> bool {
@@ -267,6 +328,9 @@ fn spool_failed(error: io::Error) -> Error {
 
 /// What the server passes over at a time is less; the rest of 4 GiB is what an offset may be wrong by.
 const MAX_HOLE: u64 = (1 << 32) - (256 << 20);
+
+/// What is copied at a time.
+const PIECE: usize = 1 << 20;
 
 /// The first field of an event.
 const TIMESTAMP_LEN: usize = 4;

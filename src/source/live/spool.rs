@@ -33,6 +33,11 @@ impl Spool {
         self.start + (self.memory.len() - self.forgotten) as u64 + in_file
     }
 
+    /// Whether it holds nothing.
+    pub(super) fn is_empty(&self) -> bool {
+        self.end() == self.start
+    }
+
     /// Forgets everything, and goes on at `offset`.
     pub(super) fn restart(&mut self, offset: u64) {
         self.start = offset;
@@ -64,7 +69,10 @@ impl Spool {
 
     /// Copies bytes at `offset`, as many as there are in one piece.
     pub(super) fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
-        let at = (offset - self.start) as usize + self.forgotten;
+        let Some(at) = offset.checked_sub(self.start).and_then(|at| usize::try_from(at).ok()) else {
+            return Err(io::Error::other("what was forgotten cannot be read again"));
+        };
+        let at = at + self.forgotten;
         if let Some(held) = self.memory.get(at..).filter(|held| !held.is_empty()) {
             let len = held.len().min(buffer.len());
             if let (Some(to), Some(from)) = (buffer.get_mut(..len), held.get(..len)) {
