@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Iterator
 
 from servers import Server
@@ -46,16 +47,31 @@ def follow(replica: Server, source: Server) -> None:
     )
 
 
-def catch_up(replica: Server, source: Server) -> None:
-    """Waits until `replica` has all that `source` has now."""
+def executed(source: Server) -> str:
+    """By GTID, all that it has logged."""
+    name = "gtid_binlog_pos" if source.is_mariadb else "gtid_executed"
+    [(executed,)] = source.query(f"SELECT @@global.{name}")
+    return str(executed)
+
+
+def catch_up(replica: Server, executed: str) -> None:
+    """Waits until `replica` has applied all of it."""
     if replica.is_mariadb:
-        [(position,)] = source.query("SELECT @@global.gtid_binlog_pos")
-        [(result,)] = replica.query(f"SELECT MASTER_GTID_WAIT('{position}', 60)")
+        [(result,)] = replica.query(f"SELECT MASTER_GTID_WAIT('{executed}', 60)")
     else:
-        [(executed,)] = source.query("SELECT @@global.gtid_executed")
-        sql = f"SELECT WAIT_FOR_EXECUTED_GTID_SET('{executed}', 60)"
-        [(result,)] = replica.query(sql)
+        [(result,)] = replica.query(f"SELECT WAIT_FOR_EXECUTED_GTID_SET('{executed}', 60)")
     assert result == 0, "the replica does not catch up"
+
+
+def receive_all(replica: Server, source: Server) -> None:
+    """Waits until `replica` has received all that `source` has logged."""
+    status = "SHOW MASTER STATUS" if source.is_mariadb else "SHOW BINARY LOG STATUS"
+    of_replica = "SHOW SLAVE STATUS" if replica.is_mariadb else "SHOW REPLICA STATUS"
+    [(file, offset, *_)] = source.query(status)
+    deadline = time.monotonic() + 60
+    while replica.query(of_replica)[0][5:7] != (file, offset):
+        assert time.monotonic() < deadline, "the replica does not receive all"
+        time.sleep(0.02)
 
 
 def stop_applying(replica: Server) -> None:

@@ -102,7 +102,7 @@ class Failed:
 def failed(request: pytest.FixtureRequest) -> Iterator[Failed]:
     with replicas.pair(request.param) as (source, replica):
         make_user(source)
-        replicas.catch_up(replica, source)
+        replicas.catch_up(replica, replicas.executed(source))
         with reach(source, replica) as connection:
             stream = connection.stream("latest", envelope=ENVELOPE, reconnect=60.0, heartbeat=1.0)
             collector = Collector(stream)
@@ -119,16 +119,17 @@ def failed(request: pytest.FixtureRequest) -> Iterator[Failed]:
                 play.step()
             while len([one for one in play.prepared if one.inserted]) < 2:
                 play.xa_transaction()
-            replicas.catch_up(replica, source)
+            replicas.catch_up(replica, replicas.executed(source))
             # A part of the last transactions comes to the replica only after the source's death.
             replicas.stop_applying(replica)
             for _ in range(10):
                 play.several_statements()
-            time.sleep(0.5)
+            replicas.receive_all(replica, source)
+            last = replicas.executed(source)
             source.kill()
-            time.sleep(1)
-            replicas.apply(replica)
             time.sleep(0.5)
+            replicas.apply(replica)
+            replicas.catch_up(replica, last)
             replicas.promote(replica)
             play.server = replica
             play.session = replica.connect()
