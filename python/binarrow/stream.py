@@ -157,7 +157,7 @@ class _Keeper:
                 self.all_done(reader)
                 raise
             except (PositionPurgedError, ServerIdentityError) as error:
-                error.add_note(f"the position is kept by {self._checkpoint!r}")
+                error.add_note(f"the position was kept by {self._checkpoint!r}")
                 raise
             if batch is not None:
                 return batch
