@@ -57,6 +57,8 @@ class Peer:
         self.dumps = dumps
         self.pack: Callable[[bytes], bytes] | None = None
         """What compresses what is sent; the client must use the same."""
+        self.log_size = 1_000_000
+        """What it says of its log file."""
         self.frame_sequence = 0
         self._unpacked = bytearray()
 
@@ -170,7 +172,9 @@ class Peer:
         elif "server_uuid" in sql:
             self.rows(["server_uuid", "a0000000-0000-4000-8000-000000000001"])
         elif sql == "SHOW BINARY LOGS":
-            self.rows(["binlog.000001", "1000000", "No"])
+            self.rows(["binlog.000001", str(self.log_size), "No"])
+        elif sql == "SELECT @@global.gtid_mode":
+            self.rows(["ON"])
         elif sql == "SHOW PROCESSLIST":
             self.send(OK)  # nobody: whoever ends a dump has nothing to end here
         elif command == b"\x01":
