@@ -9,6 +9,7 @@ use super::socket::SocketHandle;
 use crate::error::{Error, ErrorKind, Result};
 use crate::position::{GtidSet, GtidState, Position};
 use crate::protocol::TextRow;
+use std::str::FromStr;
 
 /// Whose server it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -85,7 +86,7 @@ impl Server {
         let gtid_set = match self.identity.flavor == Flavor::Mysql {
             true => {
                 let set = cell(&row, 4).unwrap_or_default();
-                Some(GtidState::Mysql(set.parse::<GtidSet>()?))
+                Some(GtidState::Mysql(gtids::<GtidSet>(set)?))
             }
             // The variable may be ahead of the file and offset.
             false => self.gtids_at(&file, offset)?,
@@ -105,7 +106,7 @@ impl Server {
         let file = file.replace('\\', "\\\\").replace('\'', "''");
         let sql = format!("SELECT BINLOG_GTID_POS('{file}', {offset})");
         let position = self.connection.query_value(&sql)?;
-        position.map(|text| Ok(GtidState::Mariadb(text.parse()?))).transpose()
+        position.map(|text| Ok(GtidState::Mariadb(gtids(&text)?))).transpose()
     }
 
     /// By GTID, all that its log had until now; `None` where it does not number transactions so.
@@ -116,11 +117,11 @@ impl Server {
         Ok(match self.identity.flavor {
             Flavor::Mysql => {
                 let set = self.connection.query_value("SELECT @@global.gtid_executed")?;
-                Some(GtidState::Mysql(set.unwrap_or_default().parse()?))
+                Some(GtidState::Mysql(gtids(&set.unwrap_or_default())?))
             }
             Flavor::Mariadb => {
                 let position = self.connection.query_value("SELECT @@global.gtid_binlog_pos")?;
-                Some(GtidState::Mariadb(position.unwrap_or_default().parse()?))
+                Some(GtidState::Mariadb(gtids(&position.unwrap_or_default())?))
             }
         })
     }
@@ -195,6 +196,11 @@ fn identify(connection: &mut Connection) -> Result<Identity> {
 
 fn cell(row: &TextRow, index: usize) -> Option<&str> {
     row.get(index)?.as_deref()
+}
+
+/// GTIDs as the server prints them.
+fn gtids<T: FromStr<Err = Error>>(text: &str) -> Result<T> {
+    text.parse().map_err(|error: Error| error.of_kind(ErrorKind::Malformed))
 }
 
 fn number(row: &TextRow, index: usize, what: &str) -> Result<u64> {

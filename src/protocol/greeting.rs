@@ -8,6 +8,7 @@
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_connection_phase_packets_protocol_handshake_v10.html>
 
 use super::capabilities::Capabilities;
+use super::response::printable;
 use crate::error::DecodeError;
 use crate::wire::{Reader, Result};
 
@@ -35,7 +36,7 @@ impl Greeting {
             let value = u64::from(protocol);
             return Err(DecodeError::Unsupported { what: "version of the client protocol", value });
         }
-        let version = String::from_utf8_lossy(reader.nul_str("server version")?).into_owned();
+        let version = printable(reader.nul_str("server version")?, MAX_VERSION);
         let connection_id = reader.u32("connection id")?;
         let mut nonce = reader.take(8, "nonce")?.to_vec();
         reader.u8("filler of the greeting")?;
@@ -60,6 +61,9 @@ impl Greeting {
         Ok(Self { server_version, connection_id, capabilities, nonce, plugin })
     }
 }
+
+/// Bytes of a version that are shown.
+const MAX_VERSION: usize = 256;
 
 /// The bytes before the first NUL, or all.
 pub(super) fn until_nul(bytes: &[u8]) -> &[u8] {

@@ -14,6 +14,7 @@ from fake_server import (
     OK,
     FakeServer,
     Peer,
+    greeting,
     packet,
     refusal,
     zstd,
@@ -99,6 +100,11 @@ ANSWERS: dict[str, tuple[type[binarrow.BinarrowError], str, Script]] = {
         "no number",
         lambda peer: peer.rows(["binlog.000001", "-1"]),
     ),
+    "no-name": (
+        binarrow.MalformedBinlogError,
+        "no number",
+        lambda peer: peer.rows([None, None]),
+    ),
     "sequence-gap": (
         binarrow.MalformedBinlogError,
         "7 came where 1",
@@ -131,6 +137,40 @@ ANSWERS: dict[str, tuple[type[binarrow.BinarrowError], str, Script]] = {
 def test_answers(name: str) -> None:
     kind, match, answer = ANSWERS[name]
     assert_refused(kind, match, *asked(answer))
+
+
+@pytest.mark.parametrize(
+    "status",
+    [
+        ("b.1", "4", "", "", "not a set"),
+        ("b.1", "4", "", "", "3e11fa47-71ca-11e1-9e33-c80aa9429562:5-1"),
+        ("b.1", "18446744073709551616", "", "", ""),
+        (None, None),
+    ],
+)
+def test_places_that_are_none(status: tuple[str | None, ...]) -> None:
+    def script(peer: Peer) -> None:
+        peer.until_query("SHOW BINARY LOG STATUS")
+        peer.rows(status)
+
+    def call(server: FakeServer) -> object:
+        with reach(server) as connection:
+            return connection.position()
+
+    assert_refused(binarrow.MalformedBinlogError, "GTID set|no number", script, call)
+
+
+def test_a_version_that_terminals_would_obey() -> None:
+    def script(peer: Peer) -> None:
+        peer.send(greeting(version=b"9.7\x1b[2J\r\n" + b"x" * 1000))
+        peer.receive()
+        peer.send(OK)
+        while True:
+            peer.answer(peer.receive())
+
+    with FakeServer(script) as server, reach(server) as connection:
+        assert connection.version.startswith("9.7 [2J  xxx")
+        assert len(repr(connection)) < 400
 
 
 @pytest.mark.parametrize("compression", [None, "zlib", "zstd"])

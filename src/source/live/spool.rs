@@ -69,7 +69,8 @@ impl Spool {
 
     /// Copies bytes at `offset`, as many as there are in one piece.
     pub(super) fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
-        let Some(at) = offset.checked_sub(self.start).and_then(|at| usize::try_from(at).ok()) else {
+        let Some(at) = offset.checked_sub(self.start).and_then(|at| usize::try_from(at).ok())
+        else {
             return Err(io::Error::other("what was forgotten cannot be read again"));
         };
         let at = at + self.forgotten;
