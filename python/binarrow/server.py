@@ -71,7 +71,7 @@ def connect(
         tls: ``"disabled"``, ``"preferred"`` (where the server has it), ``"required"`` (without a
             look at the certificate), ``"verify_ca"`` (an authority signed it),
             ``"verify_identity"`` (and it is for this host). By default the last;
-            ``"preferred"`` for a host of this machine.
+            ``"preferred"`` for a host of this machine, or ``"verify_ca"`` with ``tls_ca``.
         tls_ca: Certificates of authorities, PEM; by default the system's.
         tls_cert: Our own certificate, PEM.
         tls_key: Its key, PEM.

@@ -14,7 +14,8 @@ pub struct ConnectOptions {
     pub user: String,
     /// The password.
     pub password: Secret,
-    /// TLS or not; by default the strictest, but for this machine, where it is [`TlsMode::Preferred`].
+    /// TLS or not; by default the strictest, but for this machine, where it is
+    /// [`TlsMode::Preferred`], and [`TlsMode::VerifyCa`] where an authority is given.
     pub tls: Option<TlsMode>,
     /// Certificates.
     pub tls_files: TlsFiles,
@@ -54,7 +55,11 @@ impl ConnectOptions {
     pub fn tls_mode(&self) -> TlsMode {
         self.tls.unwrap_or(match &self.endpoint {
             Endpoint::Unix(_) => TlsMode::Disabled,
-            endpoint if endpoint.is_loopback() => TlsMode::Preferred,
+            // Who names an authority wants it asked.
+            endpoint if endpoint.is_loopback() => match self.tls_files.ca {
+                Some(_) => TlsMode::VerifyCa,
+                None => TlsMode::Preferred,
+            },
             Endpoint::Tcp { .. } => TlsMode::VerifyIdentity,
         })
     }

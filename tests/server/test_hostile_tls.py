@@ -52,6 +52,26 @@ def test_tls_that_is_stripped(mode: str, ca: str) -> None:
     assert server.received == b""  # not even the user's name
 
 
+def test_an_authority_is_asked_on_this_machine_too(
+    ca: str, context: ssl.SSLContext, tmp_path: Path
+) -> None:
+    stripped = first(packet(greeting(PLAIN), 0))
+    assert_refused(
+        binarrow.TlsError,
+        "offers no TLS",
+        stripped,
+        lambda server: reach(server, tls=None, tls_ca=ca),
+    )
+    other = tmp_path / "other.pem"
+    trustme.CA().cert_pem.write_to_path(str(other))
+    assert_refused(
+        binarrow.TlsError,
+        "signed by no authority",
+        lambda peer: peer.start_tls(context),
+        lambda server: reach(server, tls=None, tls_ca=other),
+    )
+
+
 @pytest.mark.parametrize("mode", ["preferred", "required", "verify_ca"])
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_clear_bytes_beside_tls(mode: str, when: str, ca: str, context: ssl.SSLContext) -> None:
