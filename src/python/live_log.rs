@@ -3,7 +3,7 @@
 use super::connection_spec::{PyConnectionSpec, seconds};
 use super::errors::abandonable;
 use super::keywords::Place;
-use super::reader::LiveSource;
+use super::running::LiveSource;
 use crate::error::{Error, ErrorKind, Result};
 use crate::net::DumpOptions;
 use crate::source::{LiveOptions, LiveStart, Stop};

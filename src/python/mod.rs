@@ -14,9 +14,11 @@ mod live_log;
 mod logging;
 mod position;
 mod reader;
+mod running;
 mod schemas;
 mod server;
 mod split;
+mod summary;
 mod table_reader;
 mod type_options;
 

@@ -1,27 +1,27 @@
 //! `read_binlog` and `BinlogReader`.
 
 use super::change_batch::PyChangeBatch;
-use super::errors::{interruptible, warn};
+use super::errors::interruptible;
 use super::input::{inputs, paths, table_name};
 use super::keywords::{Keywords, Patterns, Place, plan_options};
 use super::live_log::PyLiveLog;
 use super::position::PyPosition;
+use super::running::{LiveSource, Running, SIGNAL_CHECK, Source, drop_detached};
 use super::schemas::SchemasKeyword;
+use super::summary::Summary;
 use super::table_reader::PyTableReader;
 use super::type_options::TypesKeyword;
 use crate::change::TableFilter;
 use crate::columnar::OnSchemaChange;
 use crate::error::{Error, ErrorKind};
-use crate::net::Server;
-use crate::reader::{Poll, ReadOptions, Reader, Stats};
-use crate::source::{InputFile, LiveControl, LiveOptions, LiveStart, Start, Stop};
+use crate::reader::{Poll, ReadOptions};
+use crate::source::{InputFile, Start, Stop};
 use arrow_pyarrow::{FromPyArrow, ToPyArrow};
 use arrow_schema::Schema;
 use pyo3::exceptions::PyStopIteration;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
-use pyo3::types::{PyDict, PyList, PyTuple};
-use std::collections::HashSet;
+use pyo3::types::{PyDict, PyTuple};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -124,251 +124,6 @@ enum State {
     Ready(Source, Box<ReadOptions>),
     Running(Box<Running>),
     Closed(Option<Box<Summary>>),
-}
-
-/// What is read.
-pub(super) enum Source {
-    Files(Vec<InputFile>),
-    /// A server that is connected, whose dump has not begun.
-    Live(Box<LiveSource>),
-}
-
-/// How a server's log is read.
-pub(super) struct LiveSource {
-    pub(super) server: Server,
-    pub(super) start: LiveStart,
-    pub(super) options: LiveOptions,
-    pub(super) control: Arc<LiveControl>,
-}
-
-impl Source {
-    fn take(&mut self) -> Self {
-        std::mem::replace(self, Self::Files(Vec::new()))
-    }
-
-    fn open(self, options: ReadOptions) -> Result<Reader, Error> {
-        match self {
-            Self::Files(files) => Reader::try_new(files, options),
-            Self::Live(live) => {
-                let LiveSource { server, start, options: live, control } = *live;
-                Reader::live(server, start, live, control, options)
-            }
-        }
-    }
-}
-
-/// A reader at work, and what its caller has been told.
-pub(super) struct Running {
-    reader: Reader,
-    tables: TableFilter,
-    started: Instant,
-    warned: HashSet<String>,
-    /// What a step found and its caller could not use.
-    kept: Option<Result<Poll, Error>>,
-}
-
-/// What a wait for a batch gave, and what the caller is to be told.
-pub(super) struct Step {
-    polled: Result<Poll, Error>,
-    warnings: Vec<String>,
-}
-
-/// What stays when a reader ends.
-#[derive(Clone, Default)]
-pub(super) struct Summary {
-    position: Option<PyPosition>,
-    stats: Stats,
-    live: Option<LiveStats>,
-    total_bytes: Option<u64>,
-    seconds: f64,
-}
-
-/// What is counted of a connection.
-#[derive(Clone)]
-struct LiveStats {
-    events: u64,
-    bytes: u64,
-    reconnects: u64,
-    received_at: Option<i64>,
-    lag: Option<i64>,
-}
-
-impl Running {
-    pub(super) fn start(
-        py: Python<'_>,
-        source: Source,
-        options: ReadOptions,
-    ) -> Result<Self, Error> {
-        let tables = options.decode.tables.clone();
-        Self::start_unchecked(py, source, options, tables)
-    }
-
-    /// A reader that does not warn where its one table has no change in the input.
-    pub(super) fn start_table(
-        py: Python<'_>,
-        source: Source,
-        options: ReadOptions,
-    ) -> Result<Self, Error> {
-        Self::start_unchecked(py, source, options, TableFilter::default())
-    }
-
-    fn start_unchecked(
-        py: Python<'_>,
-        source: Source,
-        options: ReadOptions,
-        tables: TableFilter,
-    ) -> Result<Self, Error> {
-        let reader = py.detach(|| source.open(options))?;
-        Ok(Self { reader, tables, started: Instant::now(), warned: HashSet::new(), kept: None })
-    }
-
-    /// Waits a moment for the next batch, without the interpreter's lock. Runs no Python code, for the caller holds a lock
-    /// that such code may want.
-    pub(super) fn step(&mut self, py: Python<'_>, longest: Duration) -> Step {
-        if let Some(polled) = self.kept.take() {
-            return Step { polled, warnings: Vec::new() };
-        }
-        let polled = py.detach(|| self.reader.poll(longest.min(SIGNAL_CHECK)));
-        let mut warnings = self.warnings();
-        if matches!(polled, Ok(Poll::End)) {
-            self.add_unmatched(&mut warnings);
-        }
-        Step { polled, warnings }
-    }
-
-    /// Gives back what a step found and its caller could not use.
-    pub(super) fn keep(&mut self, polled: Result<Poll, Error>) {
-        self.kept = Some(polled);
-    }
-
-    fn position(&self) -> Option<PyPosition> {
-        self.reader.position().map(|position| PyPosition((**position).clone()))
-    }
-
-    pub(super) fn summary(&self) -> Summary {
-        Summary {
-            position: self.position(),
-            stats: self.reader.stats().clone(),
-            live: self.reader.live_control().map(|control| LiveStats {
-                events: control.events(),
-                bytes: control.bytes(),
-                reconnects: control.reconnects(),
-                received_at: control.received_at(),
-                lag: self.reader.lag(),
-            }),
-            total_bytes: self.reader.total_bytes(),
-            seconds: self.started.elapsed().as_secs_f64(),
-        }
-    }
-
-    fn warnings(&mut self) -> Vec<String> {
-        let mut warnings = self.reader.take_warnings();
-        for column in self.reader.stats().zero_dates.keys() {
-            if self.warned.insert(column.clone()) {
-                warnings.push(format!(
-                    "{column} holds zero or partial dates, which become NULL (counted in stats()); \
-                     zero_dates='error' or 'text' of TypeOptions treats them otherwise"
-                ));
-            }
-        }
-        warnings
-    }
-
-    fn add_unmatched(&mut self, warnings: &mut Vec<String>) {
-        let seen = self.reader.stats().tables.keys();
-        let seen = seen.map(|(database, table)| (&**database, &**table));
-        for pattern in self.tables.unmatched(seen) {
-            if self.warned.insert(pattern.to_owned()) {
-                warnings
-                    .push(format!("no change of a table that matches {pattern:?} in the input"));
-            }
-        }
-    }
-}
-
-impl Step {
-    /// Whether an error came.
-    pub(super) fn is_failure(&self) -> bool {
-        self.polled.is_err()
-    }
-
-    /// What came. Runs Python code (warnings, signal handlers), so the caller holds no lock of ours; where that code raises,
-    /// `keep` gets what came, for the next call.
-    pub(super) fn settle(
-        self,
-        py: Python<'_>,
-        keep: impl FnOnce(Result<Poll, Error>),
-    ) -> PyResult<Poll> {
-        let warned = self.warnings.iter().try_for_each(|message| warn(py, message));
-        if let Err(raised) = warned {
-            keep(self.polled);
-            return Err(raised);
-        }
-        let polled = self.polled?;
-        if matches!(polled, Poll::Pending) {
-            py.check_signals()?;
-        }
-        Ok(polled)
-    }
-}
-
-impl Summary {
-    pub(super) fn position(&self) -> Option<PyPosition> {
-        self.position.clone()
-    }
-
-    /// `stats()` as Python gives it.
-    pub(super) fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let stats = &self.stats;
-        let dict = PyDict::new(py);
-        dict.set_item("bytes_read", stats.bytes_read)?;
-        dict.set_item("bytes_total", self.total_bytes)?;
-        dict.set_item("transactions", stats.transactions)?;
-        dict.set_item("rows_events", stats.rows_events)?;
-        dict.set_item("rows", stats.rows)?;
-        dict.set_item("batches", stats.batches)?;
-        dict.set_item("dropped_rows_events", stats.dropped_rows_events)?;
-        dict.set_item("zero_dates", stats.zero_dates.clone())?;
-        dict.set_item("seconds", self.seconds)?;
-        let time = |micros: i64| -> PyResult<Bound<'py, PyAny>> {
-            let datetime = py.import("datetime")?;
-            let utc = datetime.getattr("timezone")?.getattr("utc")?;
-            let epoch = datetime.getattr("datetime")?.call1((1970, 1, 1, 0, 0, 0, 0, utc))?;
-            let delta = datetime.getattr("timedelta")?.call1((0, 0, micros))?;
-            epoch.add(delta)
-        };
-        let (first, last) = stats.time_span.unzip();
-        dict.set_item("first_commit", first.map(time).transpose()?)?;
-        dict.set_item("last_commit", last.map(time).transpose()?)?;
-        let largest = PyList::empty(py);
-        for transaction in &stats.largest {
-            let entry = PyDict::new(py);
-            entry.set_item("file", &*transaction.file)?;
-            entry.set_item("offset", transaction.offset)?;
-            entry.set_item("bytes", transaction.bytes)?;
-            entry.set_item("committed", time(transaction.commit_timestamp)?)?;
-            largest.append(entry)?;
-        }
-        dict.set_item("largest_transactions", largest)?;
-        let tables = PyDict::new(py);
-        for ((database, table), counts) in &stats.tables {
-            let entry = PyDict::new(py);
-            entry.set_item("inserts", counts.inserts)?;
-            entry.set_item("updates", counts.updates)?;
-            entry.set_item("deletes", counts.deletes)?;
-            entry.set_item("bytes", counts.bytes)?;
-            tables.set_item(format!("{database}.{table}"), entry)?;
-        }
-        dict.set_item("tables", tables)?;
-        if let Some(live) = &self.live {
-            dict.set_item("events", live.events)?;
-            dict.set_item("bytes_received", live.bytes)?;
-            dict.set_item("reconnects", live.reconnects)?;
-            dict.set_item("last_received", live.received_at.map(time).transpose()?)?;
-            dict.set_item("lag_seconds", live.lag.map(|micros| micros as f64 / 1e6))?;
-        }
-        Ok(dict)
-    }
 }
 
 impl PyBinlogReader {
@@ -560,15 +315,3 @@ impl Drop for PyBinlogReader {
         }
     }
 }
-
-/// Drops what owns threads that may wait for the interpreter's lock.
-pub(super) fn drop_detached<T: Send>(value: T) {
-    let mut value = Some(value);
-    let detached = Python::try_attach(|py| py.detach(|| drop(value.take())));
-    if detached.is_none() {
-        drop(value);
-    }
-}
-
-/// How long a wait goes on before Ctrl-C is looked for.
-pub(super) const SIGNAL_CHECK: Duration = Duration::from_millis(50);

@@ -3,7 +3,8 @@
 use super::capsule::{schema_capsule, stream_capsule};
 use super::errors::warn;
 use super::position::PyPosition;
-use super::reader::{Running, SIGNAL_CHECK, Source, Summary, drop_detached};
+use super::running::{Running, SIGNAL_CHECK, Source, drop_detached};
+use super::summary::Summary;
 use crate::columnar::{Conform, OnSchemaChange};
 use crate::error::Error;
 use crate::reader::{Poll, ReadOptions};

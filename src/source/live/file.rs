@@ -140,7 +140,7 @@ impl LiveFile {
                 }
             }
             // It comes again on each connection, with the time when the file was begun.
-            EventType::FORMAT_DESCRIPTION if !is_own(event) => {
+            EventType::FORMAT_DESCRIPTION => {
                 if self.head.get(MAGIC.len()..MAGIC.len() + TIMESTAMP_LEN)
                     != event.get(..TIMESTAMP_LEN)
                 {

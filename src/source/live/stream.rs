@@ -173,11 +173,12 @@ impl Stream {
     fn passes(&mut self) -> bool {
         let event = self.event();
         let (len, is_own) = (event.len(), self.passing.is_some() && is_own(event));
+        let is_format = event.get(4) == Some(&EventType::FORMAT_DESCRIPTION.0);
         self.control.received(len);
         match &mut self.passing {
             Some((until, at)) if is_own && *at < *until => {
                 *at += len as u64;
-                true
+                !is_format
             }
             _ => false,
         }

@@ -1,0 +1,180 @@
+//! A reader at work: waited for in steps, so that Ctrl-C is heard and no lock of ours is held while Python code runs.
+
+use super::errors::warn;
+use super::position::PyPosition;
+use super::summary::Summary;
+use crate::change::TableFilter;
+use crate::error::{Error, Result};
+use crate::net::Server;
+use crate::reader::{Poll, ReadOptions, Reader};
+use crate::source::{InputFile, LiveControl, LiveOptions, LiveStart};
+use pyo3::prelude::*;
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// What is read.
+pub(super) enum Source {
+    Files(Vec<InputFile>),
+    /// A server that is connected, whose dump has not begun.
+    Live(Box<LiveSource>),
+}
+
+/// How a server's log is read.
+pub(super) struct LiveSource {
+    pub(super) server: Server,
+    pub(super) start: LiveStart,
+    pub(super) options: LiveOptions,
+    pub(super) control: Arc<LiveControl>,
+}
+
+impl Source {
+    pub(super) fn take(&mut self) -> Self {
+        std::mem::replace(self, Self::Files(Vec::new()))
+    }
+
+    fn open(self, options: ReadOptions) -> Result<Reader, Error> {
+        match self {
+            Self::Files(files) => Reader::try_new(files, options),
+            Self::Live(live) => {
+                let LiveSource { server, start, options: live, control } = *live;
+                Reader::live(server, start, live, control, options)
+            }
+        }
+    }
+}
+
+/// A reader at work, and what its caller has been told.
+pub(super) struct Running {
+    reader: Reader,
+    tables: TableFilter,
+    started: Instant,
+    warned: HashSet<String>,
+    /// What a step found and its caller could not use.
+    kept: Option<Result<Poll, Error>>,
+}
+
+/// What a wait for a batch gave, and what the caller is to be told.
+pub(super) struct Step {
+    polled: Result<Poll, Error>,
+    warnings: Vec<String>,
+}
+
+impl Running {
+    pub(super) fn start(
+        py: Python<'_>,
+        source: Source,
+        options: ReadOptions,
+    ) -> Result<Self, Error> {
+        let tables = options.decode.tables.clone();
+        Self::start_unchecked(py, source, options, tables)
+    }
+
+    /// A reader that does not warn where its one table has no change in the input.
+    pub(super) fn start_table(
+        py: Python<'_>,
+        source: Source,
+        options: ReadOptions,
+    ) -> Result<Self, Error> {
+        Self::start_unchecked(py, source, options, TableFilter::default())
+    }
+
+    fn start_unchecked(
+        py: Python<'_>,
+        source: Source,
+        options: ReadOptions,
+        tables: TableFilter,
+    ) -> Result<Self, Error> {
+        let reader = py.detach(|| source.open(options))?;
+        Ok(Self { reader, tables, started: Instant::now(), warned: HashSet::new(), kept: None })
+    }
+
+    /// Waits a moment for the next batch, without the interpreter's lock. Runs no Python code, for the caller holds a lock
+    /// that such code may want.
+    pub(super) fn step(&mut self, py: Python<'_>, longest: Duration) -> Step {
+        if let Some(polled) = self.kept.take() {
+            return Step { polled, warnings: Vec::new() };
+        }
+        let polled = py.detach(|| self.reader.poll(longest.min(SIGNAL_CHECK)));
+        let mut warnings = self.warnings();
+        if matches!(polled, Ok(Poll::End)) {
+            self.add_unmatched(&mut warnings);
+        }
+        Step { polled, warnings }
+    }
+
+    /// Gives back what a step found and its caller could not use.
+    pub(super) fn keep(&mut self, polled: Result<Poll, Error>) {
+        self.kept = Some(polled);
+    }
+
+    pub(super) fn position(&self) -> Option<PyPosition> {
+        self.reader.position().map(|position| PyPosition((**position).clone()))
+    }
+
+    pub(super) fn summary(&self) -> Summary {
+        Summary::of(&self.reader, self.position(), self.started.elapsed())
+    }
+
+    fn warnings(&mut self) -> Vec<String> {
+        let mut warnings = self.reader.take_warnings();
+        for column in self.reader.stats().zero_dates.keys() {
+            if self.warned.insert(column.clone()) {
+                warnings.push(format!(
+                    "{column} holds zero or partial dates, which become NULL (counted in stats()); \
+                     zero_dates='error' or 'text' of TypeOptions treats them otherwise"
+                ));
+            }
+        }
+        warnings
+    }
+
+    fn add_unmatched(&mut self, warnings: &mut Vec<String>) {
+        let seen = self.reader.stats().tables.keys();
+        let seen = seen.map(|(database, table)| (&**database, &**table));
+        for pattern in self.tables.unmatched(seen) {
+            if self.warned.insert(pattern.to_owned()) {
+                warnings
+                    .push(format!("no change of a table that matches {pattern:?} in the input"));
+            }
+        }
+    }
+}
+
+impl Step {
+    /// Whether an error came.
+    pub(super) fn is_failure(&self) -> bool {
+        self.polled.is_err()
+    }
+
+    /// What came. Runs Python code (warnings, signal handlers), so the caller holds no lock of ours; where that code raises,
+    /// `keep` gets what came, for the next call.
+    pub(super) fn settle(
+        self,
+        py: Python<'_>,
+        keep: impl FnOnce(Result<Poll, Error>),
+    ) -> PyResult<Poll> {
+        let warned = self.warnings.iter().try_for_each(|message| warn(py, message));
+        if let Err(raised) = warned {
+            keep(self.polled);
+            return Err(raised);
+        }
+        let polled = self.polled?;
+        if matches!(polled, Poll::Pending) {
+            py.check_signals()?;
+        }
+        Ok(polled)
+    }
+}
+
+/// Drops what owns threads that may wait for the interpreter's lock.
+pub(super) fn drop_detached<T: Send>(value: T) {
+    let mut value = Some(value);
+    let detached = Python::try_attach(|py| py.detach(|| drop(value.take())));
+    if detached.is_none() {
+        drop(value);
+    }
+}
+
+/// How long a wait goes on before Ctrl-C is looked for.
+pub(super) const SIGNAL_CHECK: Duration = Duration::from_millis(50);
