@@ -414,3 +414,18 @@ def test_events_that_fill_their_pieces(compression: str | None) -> None:
         with FakeServer(script) as server:
             connect = {"compression": compression}
             assert list(streamed(server, connect=connect, stop="end")) == ROWS
+
+
+@pytest.mark.parametrize(("keyword", "words"), [("start", "latest"), ("stop", "end")])
+def test_a_word_that_is_none(keyword: str, words: str) -> None:
+    def script(peer: Peer) -> None:
+        peer.log_in()
+        while True:
+            peer.answer(peer.receive())
+
+    with (
+        FakeServer(script) as server,
+        reach(server) as connection,
+        pytest.raises(binarrow.ConfigError, match=f'{keyword}=.now.: .*"{words}".*GTID set'),
+    ):
+        connection.stream(**{keyword: "now"})
