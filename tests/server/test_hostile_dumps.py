@@ -38,7 +38,7 @@ def streamed(
     server: FakeServer, *, connect: dict[str, Any] | None = None, **keywords: Any
 ) -> Iterator[tuple[str, int]]:
     """The tables and sizes of the batches."""
-    given = {"heartbeat": 0.2, "reconnect": None, **keywords}
+    given = {"heartbeat": 1.0, "reconnect": None, **keywords}
     with reach(server, **(connect or {})) as connection:
         for batch in connection.stream("earliest", **given):
             yield f"{batch.database}.{batch.table}", batch.num_rows
@@ -274,7 +274,7 @@ def test_a_server_that_falls_silent() -> None:
         peer.send(*as_packets(rotation(), *EVENTS))
 
     with FakeServer(script) as server:
-        batches = streamed(server, heartbeat=0.1)
+        batches = streamed(server, heartbeat=0.2)
         assert next(batches) == ROWS[0]
         begin = time.monotonic()
         with pytest.raises(binarrow.ConnectionLostError, match="no answer in time"):
@@ -301,7 +301,7 @@ def test_a_silent_server_is_left_for_the_next() -> None:
 
     with FakeServer(script) as server:
         connect = {"password": token}
-        batches = streamed(server, connect=connect, heartbeat=0.1, reconnect=10.0, stop="end")
+        batches = streamed(server, connect=connect, heartbeat=0.2, reconnect=10.0, stop="end")
         assert list(batches) == ROWS
     # the connection, its stream, and the stream again, each with a token of its own
     assert len(tokens) == 3
@@ -338,7 +338,7 @@ def test_a_token_that_cannot_be_had_again() -> None:
     with FakeServer(script) as server:
         connect = {"password": token}
         with pytest.raises(binarrow.AuthenticationError, match="gives the password") as caught:
-            list(streamed(server, connect=connect, heartbeat=0.1, reconnect=10.0))
+            list(streamed(server, connect=connect, heartbeat=0.2, reconnect=10.0))
     assert isinstance(caught.value.__cause__, LookupError)
     assert len(calls) == 3
 
@@ -355,7 +355,7 @@ def test_heartbeats_keep_a_connection() -> None:
         peer.send(*as_packets(*EVENTS[3:]), EOF)
 
     with FakeServer(script) as server:
-        assert list(streamed(server, heartbeat=0.1, stop="end")) == ROWS
+        assert list(streamed(server, heartbeat=0.3, stop="end")) == ROWS
     assert len(server.dumps) == 1
 
 
@@ -377,7 +377,7 @@ def test_a_log_that_comes_byte_by_byte(compression: str | None) -> None:
         begin = time.monotonic()
         connect = {"compression": compression}
         # a batch ends where nothing more is there
-        batches = list(streamed(server, connect=connect, heartbeat=0.1, stop="end"))
+        batches = list(streamed(server, connect=connect, heartbeat=0.3, stop="end"))
         assert sum(rows for _, rows in batches) == ROWS[0][1]
         assert time.monotonic() - begin > 0.6
 
