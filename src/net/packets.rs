@@ -25,6 +25,8 @@ pub(super) struct Packets {
     /// No byte is read beyond a packet: what follows may be TLS, and nothing that came before it may count as that.
     exact: bool,
     largest: usize,
+    /// What was found out while nobody waited.
+    failed: Option<Error>,
     /// Bytes read from the transport.
     pub(super) bytes_read: u64,
 }
@@ -83,6 +85,7 @@ impl Packets {
             frame_id: 0,
             exact: true,
             largest: MAX_LOGIN_PACKET,
+            failed: None,
             bytes_read: 0,
         }
     }
@@ -120,20 +123,29 @@ impl Packets {
             .map_err(|error| Error::lost("cannot write to the server", error))
     }
 
-    /// Whether a whole packet is here already, or more than was read.
+    /// Whether the next packet is here already; of one in several pieces the first. Takes in what can be had without waiting.
     pub(super) fn is_ready(&mut self) -> bool {
+        while !self.has_packet() {
+            if self.failed.is_some() || !self.transport.is_ready() {
+                return false;
+            }
+            // What fails here is told where it is waited for.
+            self.failed = self.read_some(1).err();
+        }
+        true
+    }
+
+    fn has_packet(&self) -> bool {
         let whole = |buffer: &Buffer| {
             let header = buffer.first().map(PacketHeader::decode);
             header.is_some_and(|header| HEADER_LEN + header.len <= buffer.have())
         };
-        let is_here = if self.frames.is_some() {
-            let header = self.raw.first().map(FrameHeader::decode);
-            whole(&self.plain)
-                || header.is_some_and(|header| FRAME_HEADER_LEN + header.len <= self.raw.have())
-        } else {
-            whole(&self.raw)
-        };
-        is_here || self.transport.is_ready()
+        if self.frames.is_none() {
+            return whole(&self.raw);
+        }
+        let frame = self.raw.first().map(FrameHeader::decode);
+        whole(&self.plain)
+            || frame.is_some_and(|frame| FRAME_HEADER_LEN + frame.len <= self.raw.have())
     }
 
     /// The payload of the next packet.
@@ -234,23 +246,32 @@ impl Packets {
 
     fn fill_raw(&mut self, len: usize) -> Result<()> {
         while self.raw.have() < len {
-            let missing = len - self.raw.have();
-            let room = if self.exact { missing } else { missing.clamp(READ_AHEAD, MAX_ROOM) };
-            let to = self.raw.room(room);
-            let to = if self.exact { to.get_mut(..missing).unwrap_or_default() } else { to };
-            match self.transport.read(to) {
-                Ok(0) => {
-                    let closed = io::ErrorKind::UnexpectedEof.into();
-                    return Err(Error::lost("the connection is gone", closed));
-                }
-                Ok(count) => {
-                    self.raw.end += count;
-                    self.bytes_read += count as u64;
-                }
-                Err(error) => return Err(Error::lost("cannot read from the server", error)),
+            if let Some(error) = self.failed.take() {
+                return Err(error);
             }
+            self.read_some(len - self.raw.have())?;
         }
         Ok(())
+    }
+
+    /// One read, of `missing` bytes or, where bytes may be read ahead, of more.
+    fn read_some(&mut self, missing: usize) -> Result<()> {
+        let room = if self.exact { missing } else { missing.clamp(READ_AHEAD, MAX_ROOM) };
+        let to = self.raw.room(room);
+        let to = if self.exact { to.get_mut(..missing).unwrap_or_default() } else { to };
+        match self.transport.read(to) {
+            Ok(0) => {
+                let closed = io::ErrorKind::UnexpectedEof.into();
+                Err(Error::lost("the connection is gone", closed))
+            }
+            Ok(count) => {
+                self.raw.end += count;
+                self.bytes_read += count as u64;
+                Ok(())
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(()),
+            Err(error) => Err(Error::lost("cannot read from the server", error)),
+        }
     }
 }
 

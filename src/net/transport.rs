@@ -52,11 +52,21 @@ impl Transport {
     pub(super) fn is_ready(&mut self) -> bool {
         match self {
             Self::Plain(socket) => socket.has_bytes(),
-            Self::Tls(stream) => {
-                let plain = stream.conn.process_new_packets();
-                plain.is_ok_and(|state| state.plaintext_bytes_to_read() > 0)
-                    || stream.sock.has_bytes()
-            }
+            Self::Tls(stream) => loop {
+                match stream.conn.process_new_packets() {
+                    Ok(state) if state.plaintext_bytes_to_read() == 0 => {}
+                    // An error is told by the read.
+                    _ => return true,
+                }
+                // A part of a record is not ready yet.
+                if !stream.sock.has_bytes() {
+                    return false;
+                }
+                match stream.conn.read_tls(&mut stream.sock) {
+                    Ok(0) | Err(_) => return true,
+                    Ok(_) => {}
+                }
+            },
             Self::Gone => false,
         }
     }

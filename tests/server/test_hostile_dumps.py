@@ -266,6 +266,26 @@ def test_what_came_before_a_refusal_is_handed_over() -> None:
             next(batches)
 
 
+@pytest.mark.parametrize("compression", [None, "zlib"])
+def test_what_came_before_a_loss_is_not_held_up(compression: str | None) -> None:
+    """The rows are there at once, however long no server lets us in again."""
+
+    def script(peer: Peer) -> None:
+        if peer.dumps:
+            peer.send(refusal(1040, b"Too many connections", b""))
+            peer.leave()
+        peer.until_dump(zlib.compress if compression else None)
+        peer.send(*as_packets(rotation(), *EVENTS, EVENTS[-1][:30]))
+        peer.leave()
+
+    with FakeServer(script) as server:
+        batches = streamed(server, connect={"compression": compression}, reconnect=60.0)
+        begin = time.monotonic()
+        assert next(batches) == ROWS[0]
+        assert time.monotonic() - begin < 2
+        batches.close()
+
+
 def test_a_server_that_falls_silent() -> None:
     """Three heartbeats that do not come are a lost connection."""
 

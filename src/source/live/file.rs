@@ -55,8 +55,6 @@ pub(super) struct LiveFile {
     ended: bool,
     /// Whether it goes on elsewhere.
     left: bool,
-    /// What is wrong with what came behind the bytes that the last read gave.
-    failure: Option<Error>,
 }
 
 impl LiveFile {
@@ -74,7 +72,6 @@ impl LiveFile {
             waiting: Vec::new(),
             ended: false,
             left: false,
-            failure: None,
         }
     }
 
@@ -91,41 +88,38 @@ impl LiveFile {
         let shared = Arc::clone(&self.shared);
         let mut shared = lock(&shared);
         let Shared { stream, next } = &mut *shared;
-        if let Some(failure) = self.failure.take() {
-            return Err(failure);
-        }
         let had_head = !self.head.is_empty();
         let mut filled = 0;
         loop {
-            let room = buffer.get_mut(filled..).unwrap_or_default();
-            match self.receive_one(stream, room, next) {
-                Ok(len) => filled += len,
-                Err(failure) if filled > 0 => {
-                    self.failure = Some(failure);
-                    return Ok(filled);
+            let received = match filled {
+                0 => stream.next_event(&self.name, self.end)?,
+                // What is here already is not held up.
+                _ if !stream.is_ready() => return Ok(filled),
+                _ => match stream.next_ready(&self.name, self.end) {
+                    Some(received) => received,
+                    None => return Ok(filled),
+                },
+            };
+            match received {
+                Received::Event => {
+                    let room = buffer.get_mut(filled..).unwrap_or_default();
+                    match self.take(stream.event(), room, stream.is_mariadb(), next) {
+                        Ok(count) => filled += count,
+                        Err(error) if filled == 0 => return Err(error),
+                        Err(error) => {
+                            stream.fail(error);
+                            return Ok(filled);
+                        }
+                    }
                 }
-                Err(failure) => return Err(failure),
+                Received::End => self.ended = true,
+                Received::Left => (self.ended, self.left) = (true, true),
             }
             let is_done = !had_head || self.ended || self.hole_to.is_some();
-            let has_more = filled == 0 || stream.is_ready();
-            if is_done || !self.spool.is_empty() || !has_more {
+            if is_done || !self.spool.is_empty() {
                 return Ok(filled);
             }
         }
-    }
-
-    fn receive_one(
-        &mut self,
-        stream: &mut Stream,
-        buffer: &mut [u8],
-        next: &mut Option<NextFile>,
-    ) -> Result<usize> {
-        match stream.next_event(&self.name, self.end)? {
-            Received::Event => return self.take(stream.event(), buffer, stream.is_mariadb(), next),
-            Received::End => self.ended = true,
-            Received::Left => (self.ended, self.left) = (true, true),
-        }
-        Ok(0)
     }
 
     /// Takes one event; gives how many of its bytes went to `buffer`, all or none.
@@ -272,9 +266,7 @@ impl Input for LiveFile {
     }
 
     fn is_ready(&mut self, offset: u64) -> bool {
-        // Before a failure comes out, what came before it does.
-        let waits = || self.failure.is_none() && lock(&self.shared).stream.is_ready();
-        offset < self.end || self.ended || waits()
+        offset < self.end || self.ended || lock(&self.shared).stream.is_ready()
     }
 
     fn give_back(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {

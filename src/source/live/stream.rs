@@ -52,6 +52,8 @@ pub(super) struct Stream {
     by_gtid: bool,
     /// A server that has to be asked by GTID.
     elsewhere: Option<Server>,
+    /// What is to be told next.
+    failed: Option<Error>,
 }
 
 impl Stream {
@@ -72,6 +74,7 @@ impl Stream {
             endpoint: None,
             by_gtid: false,
             elsewhere: None,
+            failed: None,
         }
     }
 
@@ -125,9 +128,9 @@ impl Stream {
         Ok(())
     }
 
-    /// Whether the next event, or a part of it, is here already.
+    /// Whether the next event is here already.
     pub(super) fn is_ready(&mut self) -> bool {
-        self.dump.as_mut().is_none_or(Dump::is_ready)
+        self.failed.is_none() && self.dump.as_mut().is_some_and(Dump::is_ready)
     }
 
     /// The bytes of the event that came last.
@@ -138,22 +141,49 @@ impl Stream {
     /// Waits for the next event, of file `file` and at `offset` if it is a file's own: where to go on after a lost connection.
     pub(super) fn next_event(&mut self, file: &str, offset: u64) -> Result<Received> {
         loop {
-            let Some(dump) = &mut self.dump else {
-                if self.connect_again(|stream, server| stream.resume(server, file, offset))? {
-                    continue;
-                }
+            if let Some(received) = self.next_here(file, offset)? {
+                return Ok(received);
+            }
+            if !self.connect_again(|stream, server| stream.resume(server, file, offset))? {
                 return Ok(Received::Left);
-            };
+            }
+        }
+    }
+
+    /// The same, without waiting for another connection: nothing where this one is lost. What fails otherwise is told by
+    /// [`Self::next_event`]: whoever has events of before hands them over first.
+    pub(super) fn next_ready(&mut self, file: &str, offset: u64) -> Option<Received> {
+        match self.next_here(file, offset) {
+            Ok(received) => received,
+            Err(error) => {
+                self.failed = Some(error);
+                None
+            }
+        }
+    }
+
+    /// Tells an error the next time.
+    pub(super) fn fail(&mut self, error: Error) {
+        self.failed = Some(error);
+    }
+
+    /// The next event of this connection; `None` where it is lost.
+    fn next_here(&mut self, file: &str, offset: u64) -> Result<Option<Received>> {
+        if let Some(error) = self.failed.take() {
+            return Err(error);
+        }
+        loop {
+            let Some(dump) = &mut self.dump else { return Ok(None) };
             let waits = !dump.is_ready();
             let advanced = dump.advance();
             if waits {
                 self.control.heard();
             }
             let error = match advanced {
-                Ok(true) if self.is_over() => return Ok(Received::End),
+                Ok(true) if self.is_over() => return Ok(Some(Received::End)),
                 Ok(true) if self.passes() => continue,
-                Ok(true) => return Ok(Received::Event),
-                Ok(false) => return Ok(Received::End),
+                Ok(true) => return Ok(Some(Received::Event)),
+                Ok(false) => return Ok(Some(Received::End)),
                 Err(error) => error,
             };
             if self.control.is_stopping() {
