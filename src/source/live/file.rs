@@ -7,7 +7,8 @@
 use super::spool::Spool;
 use super::stream::{Received, Stream, is_own};
 use crate::binlog::{
-    EventHeader, EventType, FIRST_EVENT_AT, Heartbeat, HeartbeatOffset, MAGIC, Rotate,
+    ChecksumAlgorithm, EventHeader, EventType, FIRST_EVENT_AT, FormatDescription, Heartbeat,
+    HeartbeatOffset, MAGIC, Rotate,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::source::input::Input;
@@ -149,6 +150,9 @@ impl LiveFile {
             EventType::FORMAT_DESCRIPTION if self.head.is_empty() => {
                 self.head.extend_from_slice(&MAGIC);
                 self.head.extend_from_slice(event);
+                if header.log_pos == 0 {
+                    self.renew_head_checksum()?;
+                }
                 if self.end == FIRST_EVENT_AT {
                     self.end = self.head.len() as u64;
                     self.first = self.end;
@@ -193,6 +197,20 @@ impl LiveFile {
             }
         }
         Ok(0)
+    }
+
+    /// Where a dump begins within a file, the server changes the format description, and renews its checksum only where the
+    /// file's other events have one.
+    fn renew_head_checksum(&mut self) -> Result<()> {
+        let event = self.head.get_mut(MAGIC.len()..).unwrap_or_default();
+        let format = FormatDescription::decode(event)?;
+        if format.has_checksum
+            && format.checksum == ChecksumAlgorithm::Off
+            && let Some((covered, stored)) = event.split_last_chunk_mut()
+        {
+            *stored = crc32fast::hash(covered).to_le_bytes();
+        }
+        Ok(())
     }
 
     /// A heartbeat tells of what was passed over since the last event.
@@ -322,7 +340,7 @@ fn body(event: &[u8]) -> &[u8] {
 }
 
 /// The offset at or after `end` that has these lower 32 bits. One that would be far behind is one before it.
-fn resolve(end: u64, low: u32) -> Result<u64> {
+pub(super) fn resolve(end: u64, low: u32) -> Result<u64> {
     let candidate = (end & !u64::from(u32::MAX)) | u64::from(low);
     let offset = if candidate < end { candidate + (1 << 32) } else { candidate };
     match offset - end < MAX_HOLE {

@@ -1,6 +1,7 @@
 //! The dump behind a live read: connected, and connected anew when the connection is lost.
 
 use super::control::LiveControl;
+use super::file::resolve;
 use crate::binlog::{EventHeader, EventType, FIRST_EVENT_AT};
 use crate::error::{Error, ErrorKind, Result};
 use crate::net::{
@@ -43,17 +44,28 @@ pub(super) struct Stream {
     /// Which of the read's connections it is: [`LiveControl`] ends all of them.
     slot: usize,
     dump: Option<Dump>,
+    /// When the dump began.
+    dump_since: Instant,
     /// Up to where own events are passed over, and where the next one stands.
     passing: Option<(u64, u64)>,
     identity: Identity,
     /// The server that answered last, and is asked first.
     endpoint: Option<Endpoint>,
+    /// Connections that were lost or could not be made, with nothing that came between.
+    trouble: Option<Trouble>,
     /// Whether a lost connection is made anew by GTID on the same server too.
     by_gtid: bool,
     /// A server that has to be asked by GTID.
     elsewhere: Option<Server>,
     /// What is to be told next.
     failed: Option<Error>,
+}
+
+/// How long nothing has come but losses.
+struct Trouble {
+    since: Instant,
+    /// Before the next attempt.
+    pause: Duration,
 }
 
 impl Stream {
@@ -69,9 +81,11 @@ impl Stream {
             control,
             slot,
             dump: None,
+            dump_since: Instant::now(),
             passing: None,
             identity,
             endpoint: None,
+            trouble: None,
             by_gtid: false,
             elsewhere: None,
             failed: None,
@@ -124,6 +138,7 @@ impl Stream {
         self.control.set_handle(self.slot, Some(dump.connection().handle()?));
         log::info!(target: LOG, "reading the log of {endpoint} ({}) from {start}", identity.id);
         (self.dump, self.passing) = (Some(dump), passing);
+        self.dump_since = Instant::now();
         (self.identity, self.endpoint) = (identity, Some(endpoint));
         Ok(())
     }
@@ -196,22 +211,38 @@ impl Stream {
             log::warn!(target: LOG, "the connection was lost at {file}:{offset}: {error}");
             self.control.set_handle(self.slot, None);
             self.dump = None;
+            if self.dump_since.elapsed() >= STEADY {
+                self.trouble = None;
+            }
+            // One that is lost as soon as it is made is no better than one that cannot be made.
+            match self.trouble {
+                Some(_) => self.wait_out(error)?,
+                None => self.trouble = Some(Trouble::begin()),
+            }
         }
     }
 
     /// Counts the event at hand; whether it is one to pass over.
     fn passes(&mut self) -> bool {
-        let event = self.event();
-        let (len, is_own) = (event.len(), self.passing.is_some() && is_own(event));
-        let is_format = event.get(4) == Some(&EventType::FORMAT_DESCRIPTION.0);
+        let len = self.event().len();
         self.control.received(len);
-        match &mut self.passing {
-            Some((until, at)) if is_own && *at < *until => {
-                *at += len as u64;
-                !is_format
-            }
-            _ => false,
+        if self.trouble.is_some() && !is_opening(self.event()) {
+            self.trouble = None;
         }
+        let Some((until, at)) = self.passing.filter(|(until, at)| at < until) else { return false };
+        let Ok(header) = EventHeader::decode(self.event()) else { return false };
+        if !is_own(self.event()) {
+            // A heartbeat tells of a place before the start.
+            return header.event_type.is_heartbeat();
+        }
+        // Not all of a file need be sent: an event says itself where it stands.
+        let begin = match header.log_pos {
+            0 => at,
+            log_pos => resolve(at, log_pos.wrapping_sub(header.event_size)).unwrap_or(at),
+        };
+        let is_before = begin < until;
+        self.passing = Some((until, if is_before { begin + len as u64 } else { begin }));
+        is_before && header.event_type != EventType::FORMAT_DESCRIPTION
     }
 
     /// Whether it is past the time to end at, and nothing more came until then.
@@ -245,25 +276,29 @@ impl Stream {
         &mut self,
         mut attempt: impl FnMut(&mut Self, Server) -> Result<T>,
     ) -> Result<T> {
-        let limit = self.options.reconnect.unwrap_or_default();
-        let begin = Instant::now();
-        let mut pause = FIRST_PAUSE;
         loop {
-            let error = match self.open().and_then(|server| attempt(self, server)) {
+            match self.open().and_then(|server| attempt(self, server)) {
                 Ok(done) => return Ok(done),
-                Err(error) => error,
-            };
-            if self.control.is_stopping() {
-                return Err(stopped());
+                Err(error) => self.wait_out(error)?,
             }
-            if !self.may_retry(&error) || begin.elapsed() >= limit {
-                return Err(error);
-            }
-            let pause_now = jittered(pause);
-            log::warn!(target: LOG, "cannot go on yet, trying again in {:.2} s: {error}", pause_now.as_secs_f32());
-            self.sleep(pause_now)?;
-            pause = (pause * 2).min(LONGEST_PAUSE);
         }
+    }
+
+    /// Waits before the next attempt to connect, each time for longer; gives the error back where there is to be none.
+    fn wait_out(&mut self, error: Error) -> Result<()> {
+        if self.control.is_stopping() {
+            return Err(stopped());
+        }
+        let trouble = self.trouble.get_or_insert_with(Trouble::begin);
+        let (since, pause) = (trouble.since, trouble.pause);
+        trouble.pause = (pause * 2).min(LONGEST_PAUSE);
+        let limit = self.options.reconnect.unwrap_or_default();
+        if !self.may_retry(&error) || since.elapsed() >= limit {
+            return Err(error);
+        }
+        let pause = jittered(pause);
+        log::warn!(target: LOG, "cannot go on yet, trying again in {:.2} s: {error}", pause.as_secs_f32());
+        self.sleep(pause)
     }
 
     /// A connection is being made, or asked before its dump: it ends with the read.
@@ -312,6 +347,12 @@ impl Stream {
     }
 }
 
+impl Trouble {
+    fn begin() -> Self {
+        Self { since: Instant::now(), pause: FIRST_PAUSE }
+    }
+}
+
 impl Drop for Stream {
     fn drop(&mut self) {
         self.control.set_handle(self.slot, None);
@@ -347,6 +388,12 @@ pub(super) fn check_there(server: &mut Server, file: &str, offset: u64) -> Resul
     }
 }
 
+/// Whether an event is one of those that open any dump, and tells nothing of how it goes on.
+fn is_opening(event: &[u8]) -> bool {
+    let opening = [EventType::ROTATE.0, EventType::FORMAT_DESCRIPTION.0];
+    event.get(4).is_some_and(|event_type| opening.contains(event_type))
+}
+
 /// Whether an event stands in the file, and is not made for us.
 pub(super) fn is_own(event: &[u8]) -> bool {
     EventHeader::decode(event).is_ok_and(|header| {
@@ -379,5 +426,9 @@ const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 const STOP_CHECK: Duration = Duration::from_millis(20);
 
-/// Too many connections, server shutdown, starting: refusals that pass.
-const PASSING: [u16; 4] = [1040, 1053, 1077, 3168];
+/// A dump that stood for so long was none that is lost as soon as it is made.
+const STEADY: Duration = Duration::from_secs(5);
+
+/// Refusals that pass: too many connections, of the server (1040) and of the user (1203, and 1226 within an hour), no thread for
+/// one (1135), a shutdown (1053, 1077, 3168), a connection that was killed (1317, MariaDB's 1927).
+const PASSING: [u16; 9] = [1040, 1053, 1077, 1135, 1203, 1226, 1317, 1927, 3168];

@@ -1,0 +1,60 @@
+"""Live streams where servers and networks are odd, though none of them is hostile."""
+
+from __future__ import annotations
+
+import time
+
+import live
+import pytest
+from fake_server import EOF, FakeServer, Peer, rotation, with_checksum
+from proxy import Proxy
+from test_hostile_dumps import EVENTS, FDE, as_packets, streamed
+
+import binarrow
+
+QUICK = {"heartbeat": 0.5, "reconnect": 10.0, **live.COLUMNS}
+
+
+@pytest.mark.parametrize("flavor", live.SERVERS)
+def test_a_log_without_checksums(flavor: str) -> None:
+    """A server that changes a format description renews its CRC32 only where other events have one."""
+    with (
+        live.server(flavor, "--binlog-checksum=NONE") as server,
+        Proxy(server.port) as proxy,
+        live.reach(server, proxy.port) as connection,
+    ):
+        live.insert(server, 1)
+        collector = live.Collector(connection.stream("latest", **QUICK))
+        live.insert(server, 2)
+        live.until(lambda: live.ids(collector.batches) == [2])
+        proxy.cut()
+        live.insert(server, 3)
+        live.until(lambda: live.ids(collector.batches) == [2, 3])
+        server.execute("SET GLOBAL binlog_checksum=CRC32")
+        live.insert(server, 4)
+        live.until(lambda: live.ids(collector.batches) == [2, 3, 4])
+        proxy.cut()
+        server.execute("SET GLOBAL binlog_checksum=NONE")
+        live.insert(server, 5)
+        live.until(lambda: live.ids(collector.batches) == [2, 3, 4, 5])
+        collector.stream.close()
+
+
+def test_dumps_that_are_lost_as_soon_as_they_begin() -> None:
+    """They are tried at growing intervals, and no longer than `reconnect` says."""
+
+    def script(peer: Peer) -> None:
+        at = int.from_bytes(peer.until_dump()[1:5], "little")
+        if at == 4:
+            peer.send(*as_packets(rotation(), *EVENTS[:3]))
+            peer.leave()
+        artificial = FDE[:13] + bytes(4) + FDE[17:-4]
+        peer.send(*as_packets(rotation(offset=at), with_checksum(artificial)), EOF)
+
+    with FakeServer(script) as server:
+        begin = time.monotonic()
+        with pytest.raises(binarrow.ConnectionLostError, match="ended a dump"):
+            list(streamed(server, reconnect=1.0))
+        assert 1.0 < time.monotonic() - begin < 4.0
+    # one after 0.05 s, or half of it, then after twice as long each time
+    assert 5 <= len(server.dumps) <= 8
