@@ -7,6 +7,7 @@ with live.server("mysql") as server, live.reach(server) as connection:
 from __future__ import annotations
 
 import functools
+import itertools
 import tempfile
 import threading
 import time
@@ -32,6 +33,8 @@ USER = {"user": "live", "password": "l1ve", "allow_public_key_retrieval": True}
 
 SMALL = "CREATE TABLE live.t (id DECIMAL(9,0) NOT NULL PRIMARY KEY, note VARCHAR(200) CHARACTER SET utf8mb4)"
 """A table that any of the servers' logs tells enough of, read with `COLUMNS`."""
+
+BIG = "CREATE TABLE live.big (id DECIMAL(9,0) NOT NULL PRIMARY KEY, filler LONGBLOB)"
 
 MARK = "CREATE TABLE live.mark (id DECIMAL(9,0) NOT NULL PRIMARY KEY)"
 
@@ -72,6 +75,8 @@ def prepare(started: Server) -> None:
         "GRANT REPLICATION SLAVE, REPLICATION CLIENT ON *.* TO live@'%'",
         "CREATE DATABASE live",
         SMALL,
+        BIG,
+        MARK,
     )
 
 
@@ -109,6 +114,14 @@ def once(batches: Iterable[binarrow.ChangeBatch]) -> Changes:
 def ids(batches: Iterable[binarrow.ChangeBatch]) -> list[int]:
     """The first column of `SMALL`."""
     return [int(cell) for batch in batches for cell in batch.to_pyarrow().column(0).to_pylist()]
+
+
+NUMBERS = itertools.count(1)
+
+
+def mark(started: Server) -> None:
+    """Says to collectors that it is enough."""
+    started.execute(f"INSERT INTO live.mark VALUES ({next(NUMBERS)})")
 
 
 def insert(started: Server, *numbers: int) -> None:
@@ -168,6 +181,20 @@ class Collector(threading.Thread):
         return self.batches
 
 
+@contextmanager
+def following(
+    started: Server, port: int | None = None, given: dict[str, Any] | None = None, **keywords: Any
+) -> Iterator[Collector]:
+    """What is written to the tables of `live` from now on; `given` is for the connection."""
+    own = {"tables": "live.*", "heartbeat": 0.5, **COLUMNS, **keywords}
+    with reach(started, port, **(given or {})) as connection:
+        collector = Collector(connection.stream("latest", **own))
+        try:
+            yield collector
+        finally:
+            collector.stream.close()
+
+
 @dataclass
 class Played:
     """A server, what was streamed from it while it played the workload, and what it holds now."""
@@ -204,7 +231,6 @@ class Played:
 def played(flavor: str, ways: dict[str, dict[str, Any]], transactions: int) -> Iterator[Played]:
     """Plays the workload while streams read it, each in a way of its own: what to connect with."""
     with server(flavor) as started:
-        started.execute(MARK)
         play = workload.begin(started, 11, compressed_share=0.3, extras=True)
         first = started.flush_binlog()
         keywords: dict[str, Any] = {

@@ -42,9 +42,8 @@ class Proxy:
     def __init__(self, port: int, plan: Callable[[int], Link] = lambda _: Link()) -> None:
         self._to = ("127.0.0.1", port)
         self._plan = plan
-        self._thawed = threading.Event()
-        self._thawed.set()
         self._lock = threading.Lock()
+        self._gates: list[threading.Event] = []
         self._open: list[socket.socket] = []
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=64)
         self.port: int = self._listener.getsockname()[1]
@@ -54,9 +53,16 @@ class Proxy:
         self.cuts = 0
         threading.Thread(target=self._accept, daemon=True).start()
 
+    def lead_to(self, port: int) -> None:
+        """Connections to come go to another server."""
+        self._to = ("127.0.0.1", port)
+
     def freeze(self) -> None:
-        """From now on nothing is handed on, and nobody is told."""
-        self._thawed.clear()
+        """Nothing is handed on any more, of the connections that there are, and nobody is told."""
+        with self._lock:
+            gates, self._gates = self._gates, []
+        for gate in gates:
+            gate.clear()
 
     def cut(self) -> None:
         """Ends all connections."""
@@ -81,20 +87,26 @@ class Proxy:
                 client.close()
                 continue
             client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            gate = threading.Event()
+            gate.set()
             with self._lock:
                 self._open += [client, server]
+                self._gates.append(gate)
             link = self._plan(self.connections - 1)
             for way in ((client, server, Link(reset=link.reset)), (server, client, link)):
-                threading.Thread(target=self._carry, args=way, daemon=True).start()
+                threading.Thread(target=self._carry, args=(*way, gate), daemon=True).start()
 
-    def _carry(self, source: socket.socket, sink: socket.socket, link: Link) -> None:
+    def _carry(
+        self, source: socket.socket, sink: socket.socket, link: Link, gate: threading.Event
+    ) -> None:
         passed = 0
         with contextlib.suppress(OSError):
             while data := source.recv(link.piece):
                 if link.freeze_after is not None and passed + len(data) > link.freeze_after:
                     sink.sendall(data[: link.freeze_after - passed])
-                    self.freeze()
-                self._thawed.wait()
+                    gate.clear()
+                if not gate.is_set():
+                    return  # its sockets stay open until the proxy goes
                 if link.cut_after is not None and passed + len(data) >= link.cut_after:
                     sink.sendall(data[: link.cut_after - passed])
                     self.cuts += 1
@@ -111,7 +123,6 @@ class Proxy:
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
-        self._thawed.set()
         self.cut()
 
     def __enter__(self) -> Self:

@@ -62,6 +62,7 @@ class Server:
     port: int
     socket: Path
     owns_datadir: bool = False
+    options: tuple[str, ...] = ()
     _session: Session | None = field(default=None, repr=False)
 
     @classmethod
@@ -97,6 +98,7 @@ class Server:
             port=int(info["port"]),
             socket=Path(info["socket"]),
             owns_datadir=datadir is None,
+            options=(*defaults, *options),
         )
         atexit.register(server.stop)
         return server
@@ -128,6 +130,17 @@ class Server:
         while _is_alive(self.pid):
             time.sleep(0.01)
         self._session = None
+
+    def restart(self, *, crash: bool = False) -> None:
+        """Ends the server, in order or by `kill`, and starts it again on the same port and data folder."""
+        if crash:
+            self.kill()
+        else:
+            self.shutdown()
+        folder, port = str(self.datadir), str(self.port)
+        place = ("--datadir", folder, "--port", port)
+        output = _lab("start", self.flavor, *place, "--", *self.options)
+        self.pid = int(dict(line.split("=", 1) for line in output.splitlines())["pid"])
 
     def connect(self, **keywords: Any) -> Session:
         """Opens another session, as root over the socket."""
