@@ -27,12 +27,7 @@ impl Cutter {
         let again = matches!(outcome, Outcome::Prepared(_)).then(|| self.again(&group)).flatten();
         self.executed(&group)?;
         self.position.offset = end;
-        // A file may hold more of the set further on; what is read live ends once it has all of it.
-        if let (Stop::Gtids(wanted), Some(read)) = (&self.options.stop, &self.position.gtid_set)
-            && self.feed.is_some()
-        {
-            self.finished = read.covers(wanted);
-        }
+        self.finished |= self.has_read_all();
         if self.feed.is_some() && group.is_statement() {
             let (file, offset) = (&self.position.file, group.transaction.start);
             log::debug!(target: LOG, "a statement without rows, such as DDL, at {file}:{offset}");
@@ -158,6 +153,15 @@ impl Cutter {
             }
         }
         self.position.gtid_set = Some(before);
+        self.finished |= self.has_read_all();
+    }
+
+    /// Whether a live read has all of the GTID set that it stops at. Of files a later one may hold more of it.
+    pub(super) fn has_read_all(&self) -> bool {
+        match (&self.options.stop, &self.position.gtid_set) {
+            (Stop::Gtids(wanted), Some(read)) => self.feed.is_some() && read.covers(wanted),
+            _ => false,
+        }
     }
 
     /// Goes on where a feed says, in the log of a server that may be another one.

@@ -172,6 +172,7 @@ impl Cutter {
             cutter.options.start = Start::Position(Box::new(position));
         }
         cutter.feed = Some(feed);
+        cutter.finished = cutter.has_read_all();
         Ok(cutter)
     }
 
