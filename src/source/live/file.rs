@@ -90,6 +90,7 @@ impl LiveFile {
         let mut shared = lock(&shared);
         let Shared { stream, next } = &mut *shared;
         let had_head = !self.head.is_empty();
+        let begin = self.end;
         let mut filled = 0;
         loop {
             let received = match filled {
@@ -117,7 +118,9 @@ impl LiveFile {
                 Received::Left => (self.ended, self.left) = (true, true),
             }
             let is_done = !had_head || self.ended || self.hole_to.is_some();
-            if is_done || !self.spool.is_empty() {
+            // The spool may hold what came before, and a heartbeat or a new connection's first events bring nothing.
+            let is_spooled = self.end > begin + filled as u64;
+            if is_done || is_spooled {
                 return Ok(filled);
             }
         }
