@@ -7,7 +7,7 @@ import time
 import live
 import pytest
 from fake_server import EOF, FakeServer, Peer, rotation, with_checksum
-from proxy import Proxy
+from proxy import Link, Proxy
 from test_hostile_dumps import EVENTS, FDE, as_packets, streamed
 
 import binarrow
@@ -38,6 +38,39 @@ def test_a_log_without_checksums(flavor: str) -> None:
         live.insert(server, 5)
         live.until(lambda: live.ids(collector.batches) == [2, 3, 4, 5])
         collector.stream.close()
+
+
+@pytest.mark.parametrize("by", ["file", "gtid"])
+@pytest.mark.parametrize("flavor", ["mysql", "mariadb-11.8"])
+def test_connections_lost_within_large_transactions(flavor: str, by: str) -> None:
+    """The end of one that is larger than a segment is looked for before its rows are handed out."""
+    with live.server(flavor) as server, live.reach(server) as connection:
+        begin = connection.position()
+        rows = 0
+        for count in (1, 2000, 1, 3000):
+            numbers = range(rows, rows + count)
+            rows += count
+            statements = [
+                "INSERT INTO live.t VALUES "
+                + ",".join(f"({number}, REPEAT('y', 30))" for number in numbers[at : at + 500])
+                for at in range(0, count, 500)
+            ]
+            server.execute("BEGIN", *statements, "COMMIT")
+        start = begin if by == "file" else str(begin.gtid_set)
+        # a login and what comes before a dump take less than 4000 bytes
+        cut = [Link(cut_after=4_000 + 3_000 * number) for number in range(15)]
+        with (
+            Proxy(
+                server.port, lambda number: cut[number] if number < len(cut) else Link()
+            ) as proxy,
+            live.reach(server, proxy.port, tls="disabled") as through,
+            through.stream(start, segment_bytes=1000, **QUICK) as stream,
+        ):
+            found: list[int] = []
+            while len(found) < rows:
+                found += live.ids([next(stream)])
+            assert stream.stats()["reconnects"] > 5
+        assert found == list(range(rows))
 
 
 def test_dumps_that_are_lost_as_soon_as_they_begin() -> None:
