@@ -10,6 +10,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))  # for `import servers`, whatever the import mode
 
+import live
 from logged import database
 from servers import FLAVORS, Server
 from special import DATABASE, PLAIN
@@ -63,6 +64,13 @@ def server(request: pytest.FixtureRequest) -> Server:
     name = str(request.param).replace("-", "_").replace(".", "_")
     started: Server = request.getfixturevalue(name)
     return started
+
+
+@pytest.fixture(scope="session", params=live.SERVERS)
+def live_server(request: pytest.FixtureRequest) -> Iterator[Server]:
+    """A server for streams: each of those that are read live in turn."""
+    with live.server(request.param) as started:
+        yield started
 
 
 @pytest.fixture

@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import Self
 
 PIECE = 65_536
+LOGIN = 10_000  # more than a login and what is asked after it
 RESET = struct.pack("ii", 1, 0)  # SO_LINGER: closed with RST instead of FIN
 
 
@@ -138,12 +139,14 @@ class Proxy:
 
 
 def cutting(port: int, rng: random.Random, cuts: int, longest: int) -> Proxy:
-    """Each of the first `cuts` connections ends after some bytes, one in two by a reset."""
+    """Each of `cuts` connections ends after some bytes, one in two by a reset: not the first, by which
+    one asks, and the second not before the reader has begun."""
 
     def plan(number: int) -> Link:
-        if number >= cuts:
+        if not 1 <= number <= cuts:
             return Link()
-        return Link(cut_after=rng.randrange(1, longest), reset=rng.random() < 0.5)
+        least = LOGIN if number == 1 else 1
+        return Link(cut_after=rng.randrange(least, longest + least), reset=rng.random() < 0.5)
 
     return Proxy(port, plan)
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
-import live
 import pytest
-from live import COLUMNS, dumps, insert, reach, until
+from live import COLUMNS, NUMBERS, dumps, insert, reach, until
 from proxy import Link, Proxy
 from servers import Server
 
@@ -26,10 +26,9 @@ GONE = 3.0
 """Seconds within which the server's thread is gone."""
 
 
-@pytest.fixture(scope="module", params=live.SERVERS)
-def server(request: pytest.FixtureRequest) -> Iterator[Server]:
-    with live.server(request.param) as started:
-        yield started
+@pytest.fixture
+def server(live_server: Server) -> Server:
+    return live_server
 
 
 def ends(server: Server, end: Callable[[], object]) -> None:
@@ -102,24 +101,22 @@ def test_close_while_a_login_stalls(server: Server, after: int) -> None:
 def test_close_while_the_dump_is_under_way(server: Server) -> None:
     with reach(server) as connection:
         stream = connection.stream("latest", threads=1, segment_bytes=65_536, **COLUMNS)
-        for number in range(1000, 1020):
+        for number in itertools.islice(NUMBERS, 20):
             server.execute(f"INSERT INTO live.big VALUES ({number}, REPEAT('x', 1 << 20))")
         next(stream)
         ends(server, stream.close)
-    server.execute("DELETE FROM live.big")
 
 
 def test_an_exception_in_the_loop(server: Server) -> None:
     def fail() -> None:
         with reach(server) as connection, connection.stream("latest", **COLUMNS) as stream:
             stream.start()
-            insert(server, 1)
+            insert(server, next(NUMBERS))
             for _ in stream:
                 raise LookupError
 
     with pytest.raises(LookupError):
         ends(server, fail)
-    server.execute("DELETE FROM live.t")
     until(lambda: not dumps(server), GONE)
 
 
@@ -237,8 +234,7 @@ def test_a_fork(server: Server) -> None:
     """The child has no stream; that of the parent stays as it was."""
     started = process(server, "fork")
     assert said(started)[:2] == ["child", "7"]
-    insert(server, 1)
+    insert(server, next(NUMBERS))
     assert said(started)[:3] == ["rows", "1", "0"]
     assert started.wait(5) == 0
-    server.execute("DELETE FROM live.t")
     until(lambda: not dumps(server), GONE)

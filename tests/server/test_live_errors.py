@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import itertools
 import re
+import struct
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 import live
 import pytest
-from live import COLUMNS, Collector, following, ids, insert, mark, reach, until
+from live import COLUMNS, NUMBERS, Collector, following, ids, insert, mark, reach, until
 from proxy import Proxy
 from servers import Server
 
@@ -22,14 +23,12 @@ import binarrow
 LIMIT = 6.0
 """Seconds: a connection that is made anew, after a pause."""
 
-numbers = itertools.count(1)
 pytestmark = pytest.mark.filterwarnings("ignore:no change of a table:binarrow.BinarrowWarning")
 
 
-@pytest.fixture(scope="module", params=live.SERVERS)
-def server(request: pytest.FixtureRequest) -> Iterator[Server]:
-    with live.server(request.param) as started:
-        yield started
+@pytest.fixture
+def server(live_server: Server) -> Server:
+    return live_server
 
 
 def ended_with(collector: Collector, kind: type[Exception], match: str) -> None:
@@ -65,7 +64,9 @@ def purge(server: Server) -> None:
 
 def reset(server: Server) -> None:
     statement = "RESET BINARY LOGS AND GTIDS" if server.flavor == "mysql" else "RESET MASTER"
-    time.sleep(1.1)  # a file is told from another of its name by the second that it was begun in
+    # A file is told from another of its name by the second that it was begun in.
+    [begun] = struct.unpack("<I", server.binlog_files()[-1].read_bytes()[4:8])
+    until(lambda: time.time() >= begun + 1)
     server.execute(statement)
 
 
@@ -75,7 +76,7 @@ def reset(server: Server) -> None:
 def test_purged_while_the_reader_is_away(server: Server) -> None:
     """F8."""
     with Proxy(server.port) as proxy, following(server, proxy.port) as collector:
-        insert(server, next(numbers))
+        insert(server, next(NUMBERS))
         until(lambda: collector.batches)
         away(proxy, collector, lambda: purge(server))
         ended_with(collector, binarrow.PositionPurgedError, r"no longer has .*snapshot.*expire")
@@ -85,7 +86,7 @@ def test_purged_while_the_reader_is_away(server: Server) -> None:
 def test_a_start_that_was_purged(server: Server, by: str) -> None:
     with reach(server) as connection:
         position = connection.position()
-        insert(server, next(numbers))
+        insert(server, next(NUMBERS))
         purge(server)
         start = position if by == "position" else position.gtid_set
         assert start is not None
@@ -100,12 +101,12 @@ def test_reset_while_the_reader_is_away(server: Server, rows: int) -> None:
     """F9, also where the new log has grown past the old offset."""
     reset(server)
     with Proxy(server.port) as proxy, following(server, proxy.port) as collector:
-        insert(server, *itertools.islice(numbers, 20))
+        insert(server, *itertools.islice(NUMBERS, 20))
         until(lambda: len(ids(collector.batches)) == 20)
 
         def change() -> None:
             reset(server)
-            insert(server, *itertools.islice(numbers, rows))
+            insert(server, *itertools.islice(NUMBERS, rows))
 
         away(proxy, collector, change)
         ended_with(collector, binarrow.ServerIdentityError, "log was reset")
@@ -113,7 +114,7 @@ def test_reset_while_the_reader_is_away(server: Server, rows: int) -> None:
 
 def test_a_start_from_before_a_reset(server: Server) -> None:
     reset(server)
-    insert(server, *itertools.islice(numbers, 20))
+    insert(server, *itertools.islice(NUMBERS, 20))
     with reach(server) as connection:
         position = connection.position()
         reset(server)
@@ -124,11 +125,11 @@ def test_a_start_from_before_a_reset(server: Server) -> None:
 def test_reset_under_the_reader(server: Server) -> None:
     """Servers leave a dump of the old log as it is, and the next connection finds out; or they find out."""
     with Proxy(server.port) as proxy, following(server, proxy.port) as collector:
-        first = next(numbers)
+        first = next(NUMBERS)
         insert(server, first)
         until(lambda: collector.batches)
         reset(server)
-        insert(server, *itertools.islice(numbers, 60))
+        insert(server, *itertools.islice(NUMBERS, 60))
         proxy.cut()
         with pytest.raises(binarrow.BinarrowError, match="log was reset") as caught:
             collector.collected(LIMIT)
@@ -143,6 +144,7 @@ def test_reset_under_the_reader(server: Server) -> None:
 OTHER = {True: ["--gtid-domain-id=9"], False: []}
 
 
+@pytest.mark.parametrize("live_server", ["mysql", "mariadb-11.8"], indirect=True)
 def test_another_server_at_the_address(server: Server) -> None:
     """F11."""
     with (
@@ -150,7 +152,7 @@ def test_another_server_at_the_address(server: Server) -> None:
         Proxy(server.port) as proxy,
     ):
         with following(server, proxy.port) as collector:
-            insert(server, next(numbers))
+            insert(server, next(NUMBERS))
             until(lambda: collector.batches)
             position = collector.stream.position
             away(proxy, collector, lambda: proxy.lead_to(other.port))
@@ -163,10 +165,10 @@ def test_another_server_at_the_address(server: Server) -> None:
 def test_two_readers_with_one_id(server: Server) -> None:
     """The server cuts the older off; it does not come back, for that would cut off the other: F12."""
     with following(server, server_id=4242) as older:
-        insert(server, next(numbers))
+        insert(server, next(NUMBERS))
         until(lambda: older.batches)
         with following(server, server_id=4242) as newer:
-            number = next(numbers)
+            number = next(NUMBERS)
             insert(server, number)
             ended_with(older, binarrow.ServerIdentityError, "server_id=")
             assert older.stream.stats()["reconnects"] == 0
@@ -185,20 +187,20 @@ def took(stream: binarrow.Stream, wanted: list[int]) -> float:
 
 
 def test_a_time_that_is_over(server: Server) -> None:
-    number = next(numbers)
+    number = next(NUMBERS)
     with reach(server) as connection:
         start = connection.position()
         insert(server, number)
         time.sleep(1.1)
         past = datetime.now(UTC)
         time.sleep(1.1)
-        insert(server, next(numbers))
+        insert(server, next(NUMBERS))
         stream = connection.stream(start, stop=past, tables="live.t", **COLUMNS)
         assert took(stream, [number]) < 2
 
 
 def test_a_time_that_comes_on_a_quiet_server(server: Server) -> None:
-    number = next(numbers)
+    number = next(NUMBERS)
     with reach(server) as connection:
         stop = datetime.now(UTC) + timedelta(seconds=2)
         stream = connection.stream("latest", stop=stop, tables="live.t", heartbeat=0.3, **COLUMNS)
@@ -209,7 +211,7 @@ def test_a_time_that_comes_on_a_quiet_server(server: Server) -> None:
 def test_a_gtid_set(server: Server) -> None:
     with reach(server) as connection:
         before = connection.position()
-        wanted = list(itertools.islice(numbers, 3))
+        wanted = list(itertools.islice(NUMBERS, 3))
         insert(server, *wanted)
         stop = connection.position().gtid_set
         assert stop is not None
@@ -221,7 +223,7 @@ def test_a_gtid_set(server: Server) -> None:
         assert took(connection.stream(stop, **keywords), []) < 2
         # all of it is still to come
         ahead = connection.stream("latest", **{**keywords, "stop": after(server, stop)})
-        number = next(numbers)
+        number = next(NUMBERS)
         insert(server, number)
         assert took(ahead, [number]) < 2
 

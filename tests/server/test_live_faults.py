@@ -17,7 +17,7 @@ from collections.abc import Iterator
 import live
 import pymysql
 import pytest
-from live import COLUMNS, Collector, dumps, following, ids, insert, mark, reach, until
+from live import COLUMNS, NUMBERS, Collector, dumps, following, ids, insert, mark, reach, until
 from proxy import Link, Proxy
 from servers import Server
 
@@ -27,19 +27,17 @@ from binarrow import Position
 LARGE = int(os.environ.get("BINARROW_MEGABYTES", "40"))
 """Size of the largest transaction, in MB."""
 
-numbers = itertools.count(1)
 pytestmark = pytest.mark.filterwarnings("ignore:no change of a table:binarrow.BinarrowWarning")
 
 
-@pytest.fixture(scope="module", params=live.SERVERS)
-def server(request: pytest.FixtureRequest) -> Iterator[Server]:
-    with live.server(request.param) as started:
-        yield started
+@pytest.fixture
+def server(live_server: Server) -> Server:
+    return live_server
 
 
 def some(count: int) -> list[int]:
     """Numbers that no row has yet."""
-    return list(itertools.islice(numbers, count))
+    return list(itertools.islice(NUMBERS, count))
 
 
 # ------------------------------------------------------------------------------------ connections
@@ -100,7 +98,7 @@ def test_cut_within_a_large_transaction(server: Server) -> None:
 
 
 READ_ALL = """
-import resource, sys
+import re, sys
 import binarrow
 port, start = sys.argv[1:]
 server = binarrow.connect(
@@ -110,7 +108,8 @@ rows = 0
 with server.stream(start, stop="end", tables="live.big", column_names="positional") as stream:
     for batch in stream:
         rows += batch.num_rows
-print(rows, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+peak = re.search(r"VmHWM:\\s+(\\d+) kB", open("/proc/self/status").read())
+print(rows, int(peak[1]) // 1024)
 """
 
 
@@ -122,11 +121,12 @@ def read_all(server: Server, start: str) -> tuple[int, int]:
     return int(rows), int(peak)
 
 
+@pytest.mark.parametrize("live_server", ["mysql", "mariadb-11.8"], indirect=True)
 def test_memory_does_not_grow_with_a_transaction(server: Server) -> None:
     """F13."""
     with reach(server) as connection:
         before = str(connection.position())
-    wanted = some(3 * LARGE)
+    wanted = some(6 * LARGE)
     server.execute("BEGIN")
     for number in wanted:
         server.execute(f"INSERT INTO live.big VALUES ({number}, REPEAT('x', 1 << 20))")
@@ -135,9 +135,9 @@ def test_memory_does_not_grow_with_a_transaction(server: Server) -> None:
         after = str(connection.position())
     _, small = read_all(server, after)
     rows, peak = read_all(server, before)
-    print(f"\n{server.flavor}: {peak - small} MB for a transaction of {3 * LARGE} MB")
+    print(f"\n{server.flavor}: {peak - small} MB for a transaction of {6 * LARGE} MB")
     assert rows == len(wanted)
-    assert peak - small < 64 + 96  # what is kept in memory, and the batches in flight
+    assert peak - small < 210  # what is kept in memory, and what is in flight
 
 
 def test_a_link_that_goes_dead(server: Server) -> None:
@@ -187,6 +187,7 @@ def test_connections_that_stall_one_after_the_other(server: Server) -> None:
         assert proxy.connections >= 2 + len(stalls)
 
 
+@pytest.mark.parametrize("live_server", ["mysql", "mariadb-11.8"], indirect=True)
 @pytest.mark.parametrize(
     "link", [Link(piece=64, pause=1 / 16), Link(piece=1)], ids=["1-KiB-a-second", "byte-by-byte"]
 )
@@ -199,7 +200,7 @@ def test_a_slow_link(server: Server, link: Link) -> None:
         following(server, proxy.port, given, heartbeat=0.2) as collector,
     ):
         for number in wanted:
-            server.execute(f"INSERT INTO live.big VALUES ({number}, REPEAT('x', 1500))")
+            server.execute(f"INSERT INTO live.big VALUES ({number}, REPEAT('x', 1000))")
         mark(server)
         assert ids(collector.collected()) == wanted
         assert collector.stream.stats()["reconnects"] == 0
@@ -249,7 +250,12 @@ class Writer(threading.Thread):
             pass  # the server is gone
 
 
-@pytest.mark.parametrize("crash", [True, False], ids=["SIGKILL", "orderly"])
+# (An orderly end takes MySQL ten seconds while anybody reads its log.)
+@pytest.mark.parametrize(
+    ("live_server", "crash"),
+    [*((flavor, True) for flavor in live.SERVERS), ("mysql", False), ("mariadb-11.8", False)],
+    indirect=["live_server"],
+)
 def test_a_server_that_ends_in_the_middle_of_writes(server: Server, crash: bool) -> None:
     """And comes again: F5, F6."""
     server.execute("TRUNCATE TABLE live.t")
@@ -313,7 +319,7 @@ def test_settings_that_change_while_it_runs(server: Server) -> None:
 # ------------------------------------------------------------------------------------------- XA
 
 
-@pytest.mark.parametrize("between", ["cut", "restart", "crash", "resume"])
+@pytest.mark.parametrize("between", ["cut", "crash", "resume"])
 def test_xa_transactions_decided_later(server: Server, between: str) -> None:
     """Prepared, then something happens, then committed or rolled back by another session: F25."""
     kept, gone, plain, last = some(4)
@@ -341,7 +347,7 @@ def test_xa_transactions_decided_later(server: Server, between: str) -> None:
             stream.close()
             stream = connection.stream(position, **keywords)
         else:
-            server.restart(crash=between == "crash")
+            server.restart(crash=True)
         session = server.connect()
         for number, decision in ((gone, "ROLLBACK"), (kept, "COMMIT")):
             until(lambda n=number, d=decision: decided(session, f"XA {d} 'x{n}'"))
@@ -370,7 +376,7 @@ SEMI_SYNC = {
 }
 
 
-@pytest.mark.parametrize("server", SEMI_SYNC, indirect=True)
+@pytest.mark.parametrize("live_server", SEMI_SYNC, indirect=True)
 def test_a_semi_synchronous_server_does_not_wait_for_us(server: Server) -> None:
     """F26."""
     role, other = SEMI_SYNC[server.flavor]
