@@ -6,6 +6,7 @@
 //! |---|---|
 //! | `socket.rs` | TCP and Unix sockets, time limits |
 //! | `tls.rs` | rustls, and which certificates are believed |
+//! | `read_ahead.rs` | a socket under TLS, read in large pieces |
 //! | `transport.rs` | one of the two |
 //! | `packets.rs` | packets, compressed or not |
 //! | `connection.rs`, `options.rs` | the login; queries |
@@ -16,6 +17,7 @@ mod connection;
 mod dump;
 mod options;
 mod packets;
+mod read_ahead;
 mod server;
 mod socket;
 mod tls;

@@ -116,10 +116,8 @@ impl Socket {
             Stream::Tcp(stream) => SockRef::from(stream),
             Stream::Unix(stream) => SockRef::from(stream),
         };
-        socket.set_nonblocking(true).is_ok_and(|()| {
-            let found = socket.peek(&mut byte).is_ok_and(|count| count > 0);
-            socket.set_nonblocking(false).is_ok() && found
-        })
+        let flags = libc::MSG_PEEK | libc::MSG_DONTWAIT;
+        socket.recv_with_flags(&mut byte, flags).is_ok_and(|count| count > 0)
     }
 
     fn set_timeout(

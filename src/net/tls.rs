@@ -1,5 +1,6 @@
 //! TLS by rustls: which certificates are believed, and what is said of those that are not.
 
+use super::read_ahead::ReadAhead;
 use super::socket::Socket;
 use crate::error::{Error, ErrorKind, Result};
 use rustls::client::WebPkiServerVerifier;
@@ -44,11 +45,11 @@ pub struct TlsFiles {
 }
 
 /// A TLS connection over a socket.
-pub(super) type TlsStream = StreamOwned<ClientConnection, Socket>;
+pub(super) type TlsStream = StreamOwned<ClientConnection, ReadAhead>;
 
 /// Makes the socket a TLS one.
 pub(super) fn start(
-    mut socket: Socket,
+    socket: Socket,
     host: &str,
     mode: TlsMode,
     files: &TlsFiles,
@@ -58,6 +59,7 @@ pub(super) fn start(
     let server_name = ServerName::try_from(name.to_owned())
         .map_err(|_| Error::config(format!("{name:?} is not the name of a host")))?;
     let failed = |error| explain(error, name, mode);
+    let mut socket = ReadAhead::new(socket);
     let mut connection = ClientConnection::new(Arc::new(config), server_name).map_err(failed)?;
     while connection.is_handshaking() {
         connection.complete_io(&mut socket).map_err(|error| {

@@ -86,7 +86,7 @@ impl Transport {
     fn socket(&self) -> Option<&Socket> {
         match self {
             Self::Plain(socket) => Some(socket),
-            Self::Tls(stream) => Some(&stream.sock),
+            Self::Tls(stream) => Some(&stream.sock.socket),
             Self::Gone => None,
         }
     }
@@ -94,7 +94,7 @@ impl Transport {
     fn socket_mut(&mut self) -> Option<&mut Socket> {
         match self {
             Self::Plain(socket) => Some(socket),
-            Self::Tls(stream) => Some(&mut stream.sock),
+            Self::Tls(stream) => Some(&mut stream.sock.socket),
             Self::Gone => None,
         }
     }

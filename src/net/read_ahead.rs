@@ -1,0 +1,51 @@
+//! A socket under TLS, read in large pieces: rustls asks for a few kilobytes at a time.
+
+use super::socket::Socket;
+use std::io::{self, Read, Write};
+
+/// A socket and what was read from it ahead.
+#[derive(Debug)]
+pub(super) struct ReadAhead {
+    pub(super) socket: Socket,
+    bytes: Box<[u8]>,
+    start: usize,
+    end: usize,
+}
+
+impl ReadAhead {
+    pub(super) fn new(socket: Socket) -> Self {
+        Self { socket, bytes: vec![0; SIZE].into_boxed_slice(), start: 0, end: 0 }
+    }
+
+    /// Whether bytes can be read without waiting.
+    pub(super) fn has_bytes(&self) -> bool {
+        self.start < self.end || self.socket.has_bytes()
+    }
+}
+
+impl Read for ReadAhead {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.start == self.end {
+            self.start = 0;
+            self.end = 0;
+            self.end = self.socket.read(&mut self.bytes)?;
+        }
+        let mut held = self.bytes.get(self.start..self.end).unwrap_or_default();
+        let count = held.read(buffer)?;
+        self.start += count;
+        Ok(count)
+    }
+}
+
+impl Write for ReadAhead {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.socket.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.socket.flush()
+    }
+}
+
+/// Some records of TLS, and small enough for the CPU's cache.
+const SIZE: usize = 64 << 10;
