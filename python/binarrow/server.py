@@ -63,7 +63,9 @@ def connect(
         host: A host's name or address.
         port: Its port; 3306 by default.
         user: The user's name; by default the system's.
-        password: The password, or a function that gives it (a token that expires, say).
+        password: The password, or a function that gives it (a token that expires, say). It is asked
+            anew at each connection; a stream waits an :class:`OSError` of it out as it waits out
+            a lost connection.
         password_file: A file whose first line is the password.
         socket: Path of a Unix socket, instead of a host.
         option_file: A file such as ``~/.my.cnf``, of which the section ``[client]`` is read, with

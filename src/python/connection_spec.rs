@@ -7,6 +7,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::net::{ConnectOptions, Endpoint, Server, TlsFiles, TlsMode};
 use crate::protocol::{Compression, Secret};
 use crate::source::Connector;
+use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -144,8 +145,16 @@ impl PyConnectionSpec {
         let spec = self.clone_ref(py);
         Arc::new(move || {
             let ends = || Error::new(ErrorKind::ConnectionLost, "the interpreter ends");
-            Python::try_attach(|py| spec.candidates(py)).ok_or_else(ends)?.map_err(|error| {
-                Error::new(ErrorKind::Authentication, "the function that gives the password failed")
+            let asked = Python::try_attach(|py| {
+                // What a function cannot reach now may be there later, as the server may.
+                let kind = |error: &PyErr| match error.is_instance_of::<PyOSError>(py) {
+                    true => ErrorKind::ConnectionLost,
+                    false => ErrorKind::Authentication,
+                };
+                spec.candidates(py).map_err(|error| (kind(&error), error))
+            });
+            asked.ok_or_else(ends)?.map_err(|(kind, error)| {
+                Error::new(kind, "the function that gives the password failed")
                     .with_source(std::io::Error::other(error))
             })
         })

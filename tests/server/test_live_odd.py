@@ -73,6 +73,52 @@ def test_connections_lost_within_large_transactions(flavor: str, by: str) -> Non
         assert found == list(range(rows))
 
 
+def test_prepared_rows_are_asked_of_the_server_that_is_read() -> None:
+    """Whichever of the URL's hosts answers first by now."""
+    with (
+        live.server("mysql") as first,
+        live.server("mysql") as second,
+        Proxy(first.port) as proxy,
+    ):
+        proxy.refusing = True
+        live.insert(second, 1)
+        url = f"mysql://127.0.0.1:{proxy.port},127.0.0.1:{second.port}"
+        with binarrow.connect(url, **live.USER) as connection:
+            collector = live.Collector(connection.stream("latest", **QUICK))
+            proxy.refusing = False
+            second.execute("XA START 'x'", "INSERT INTO live.t VALUES (2, 'x')", "XA END 'x'")
+            second.execute("XA PREPARE 'x'", "XA COMMIT 'x'")
+            live.insert(second, 3)
+            live.until(lambda: live.ids(collector.batches) == [2, 3] or collector.error)
+            assert live.ids(collector.batches) == [2, 3]
+            collector.stream.close()
+
+
+def test_a_token_that_is_out_of_reach_for_a_while() -> None:
+    """As the server may be; what else goes wrong in the function ends the stream."""
+    out_of_reach = False
+
+    def token() -> str:
+        if out_of_reach:
+            raise TimeoutError
+        return str(live.USER["password"])
+
+    with (
+        live.server("mysql") as server,
+        Proxy(server.port) as proxy,
+        live.reach(server, proxy.port, password=token) as connection,
+    ):
+        collector = live.Collector(connection.stream("latest", **QUICK))
+        out_of_reach = True
+        proxy.cut()
+        time.sleep(0.3)
+        live.insert(server, 1)
+        assert not collector.batches
+        out_of_reach = False
+        live.until(lambda: live.ids(collector.batches) == [1])
+        collector.stream.close()
+
+
 def test_dumps_that_are_lost_as_soon_as_they_begin() -> None:
     """They are tried at growing intervals, and no longer than `reconnect` says."""
 

@@ -64,7 +64,9 @@ impl Cutter {
     }
 
     pub(super) fn large_unfinished(&mut self, group: Group, end: u64) -> Result<()> {
-        if !self.options.emit_uncommitted {
+        // One that goes on at another server comes there again, whole.
+        let is_left = self.open.as_mut().is_some_and(|open| open.window.input().is_left());
+        if !self.options.emit_uncommitted || is_left {
             self.tracker = GroupTracker::of(group);
             return Ok(());
         }

@@ -2,8 +2,8 @@
 
 use super::control::LiveControl;
 use super::file::{LiveFile, NextFile, Shared, lock};
-use super::start::{LiveStart, begin, second_options};
-use super::stream::{LOG, LiveOptions, Stream};
+use super::start::{LiveStart, begin};
+use super::stream::{LOG, LiveOptions, MAIN, Stream};
 use crate::error::{Error, ErrorKind, Result};
 use crate::net::{DumpStart, Server};
 use crate::position::Position;
@@ -56,12 +56,8 @@ impl FileFeed for LiveFeed {
 
     /// By a second dump, that ends where the log ends now.
     fn reopen(&mut self, file: &str, offset: u64) -> Result<Box<dyn Input>> {
-        let shared = lock(&self.shared);
-        let (identity, control) =
-            (shared.stream.identity().clone(), Arc::clone(shared.stream.control()));
-        let options = second_options(shared.stream.options());
-        drop(shared);
-        let mut stream = Stream::new(identity.clone(), options, control, SECOND);
+        let mut stream = lock(&self.shared).stream.second();
+        let identity = stream.identity().clone();
         let start = DumpStart::File { file: file.to_owned(), offset };
         stream.connect(|stream, server| match server.identity().id == identity.id {
             true => stream.start_dump(server, &start),
@@ -90,7 +86,3 @@ fn begin_or_retry(
         begun => begun,
     }
 }
-
-/// A read's connections.
-const MAIN: usize = 0;
-pub(super) const SECOND: usize = 1;

@@ -1,14 +1,12 @@
 //! Where a live read begins: what to ask the server for, and the position there.
 
-use super::feed::SECOND;
 use super::file::{NextFile, rotate};
-use super::stream::{LiveOptions, Received, Stream, check_there, is_own};
+use super::stream::{Received, Stream, check_there, is_own};
 use crate::binlog::{EventHeader, EventType, FIRST_EVENT_AT};
 use crate::error::{Error, ErrorKind, Result};
-use crate::net::{DumpOptions, DumpStart, Flavor, Server};
+use crate::net::{DumpStart, Flavor, Server};
 use crate::position::{GtidState, Position, file_number};
 use crate::source::feed::Begin;
-use std::sync::Arc;
 
 /// Where a live read begins.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,7 +58,7 @@ struct Found {
     passed: Option<GtidState>,
 }
 
-fn find(stream: &Stream, server: &mut Server, start: &LiveStart) -> Result<Found> {
+fn find(stream: &mut Stream, server: &mut Server, start: &LiveStart) -> Result<Found> {
     Ok(match start {
         LiveStart::Earliest => {
             let first = server.binlogs()?.into_iter().next();
@@ -68,6 +66,8 @@ fn find(stream: &Stream, server: &mut Server, start: &LiveStart) -> Result<Found
             at_file(Position::in_file(file, FIRST_EVENT_AT))
         }
         LiveStart::Time(time) => {
+            // Its files are asked for besides.
+            stream.set_server(server);
             let files: Vec<_> = server.binlogs()?.into_iter().map(|file| file.name).collect();
             at_file(Position::in_file(file_at(&files, *time, stream)?, FIRST_EVENT_AT))
         }
@@ -88,7 +88,11 @@ fn at_position(server: &mut Server, mut position: Position) -> Result<Found> {
     if let Some(read) = position.gtid_set.as_ref().filter(|read| !read.is_empty()) {
         check_has(server, read, is_other, position.server.as_deref())?;
     } else if is_other {
-        return Err(foreign(server, position.server.as_deref(), "and no GTIDs tell what was read"));
+        return Err(foreign(
+            server,
+            position.server.as_deref(),
+            "and no GTIDs tell what was read: with gtid_mode=ON at both they would",
+        ));
     }
     if !is_other && !position.by_gtid {
         check_there(server, &position.file, position.offset)?;
@@ -201,16 +205,6 @@ fn shift(before: &Position, file: &str) -> Result<u32> {
         .map_err(|_| Error::config("the log's file numbers are too large for _commit_version"))
 }
 
-/// Options of a dump beside the first, that ends where the log does now, under another id, for the server would cut the first off.
-pub(super) fn second_options(options: &LiveOptions) -> LiveOptions {
-    let server_id = match options.dump.server_id ^ SECOND_ID {
-        0 => SECOND_ID,
-        id => id,
-    };
-    let dump = DumpOptions { ends: true, server_id, ..options.dump.clone() };
-    LiveOptions { dump, until: None, ..options.clone() }
-}
-
 /// The last of `files` that was begun before a time: what was committed then is in it, or in later ones.
 fn file_at(files: &[String], time: i64, stream: &Stream) -> Result<String> {
     let (mut low, mut high) = (0, files.len());
@@ -228,9 +222,7 @@ fn file_at(files: &[String], time: i64, stream: &Stream) -> Result<String> {
 
 /// When a file was begun, in microseconds since 1970 UTC, as its format description says.
 fn begun(stream: &Stream, file: &str) -> Result<Option<i64>> {
-    let options = second_options(stream.options());
-    let (identity, control) = (stream.identity().clone(), Arc::clone(stream.control()));
-    let mut second = Stream::new(identity, options, control, SECOND);
+    let mut second = stream.second();
     let server = second.open()?;
     second
         .start_dump(server, &DumpStart::File { file: file.to_owned(), offset: FIRST_EVENT_AT })?;
@@ -259,6 +251,3 @@ fn first_file(stream: &mut Stream) -> Result<NextFile> {
         }
     }
 }
-
-/// What makes another id of an id.
-const SECOND_ID: u32 = 0x4000_0000;

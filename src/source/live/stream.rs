@@ -51,6 +51,8 @@ pub(super) struct Stream {
     identity: Identity,
     /// The server that answered last, and is asked first.
     endpoint: Option<Endpoint>,
+    /// Whether no other is asked.
+    is_bound: bool,
     /// Connections that were lost or could not be made, with nothing that came between.
     trouble: Option<Trouble>,
     /// Whether a lost connection is made anew by GTID on the same server too.
@@ -85,6 +87,7 @@ impl Stream {
             passing: None,
             identity,
             endpoint: None,
+            is_bound: false,
             trouble: None,
             by_gtid: false,
             elsewhere: None,
@@ -92,12 +95,20 @@ impl Stream {
         }
     }
 
-    pub(super) fn options(&self) -> &LiveOptions {
-        &self.options
-    }
-
-    pub(super) fn control(&self) -> &Arc<LiveControl> {
-        &self.control
+    /// A stream beside this one, of the same server, that ends where the log does now. It has another id, for the server would
+    /// cut this one off.
+    pub(super) fn second(&self) -> Self {
+        let server_id = match self.options.dump.server_id ^ SECOND_ID {
+            0 => SECOND_ID,
+            id => id,
+        };
+        let dump = DumpOptions { ends: true, server_id, ..self.options.dump.clone() };
+        let options = LiveOptions { dump, until: None, ..self.options.clone() };
+        let mut second =
+            Self::new(self.identity.clone(), options, Arc::clone(&self.control), SECOND);
+        second.endpoint.clone_from(&self.endpoint);
+        second.is_bound = second.endpoint.is_some();
+        second
     }
 
     /// Which server is read.
@@ -120,9 +131,14 @@ impl Stream {
         self.elsewhere.take()
     }
 
+    /// Says which server is read from now on.
+    pub(super) fn set_server(&mut self, server: &mut Server) {
+        self.identity = server.identity().clone();
+        self.endpoint = Some(server.connection().options().endpoint.clone());
+    }
+
     pub(super) fn start_dump(&mut self, mut server: Server, start: &DumpStart) -> Result<()> {
-        let (identity, endpoint) =
-            (server.identity().clone(), server.connection().options().endpoint.clone());
+        self.set_server(&mut server);
         let mut passing = None;
         let start = match start {
             // What cannot be asked for is passed over: the file from its start.
@@ -136,10 +152,10 @@ impl Stream {
         };
         let dump = Dump::start(server, &start, &self.options.dump)?;
         self.control.set_handle(self.slot, Some(dump.connection().handle()?));
-        log::info!(target: LOG, "reading the log of {endpoint} ({}) from {start}", identity.id);
+        let endpoint = self.endpoint.as_ref().map(Endpoint::to_string).unwrap_or_default();
+        log::info!(target: LOG, "reading the log of {endpoint} ({}) from {start}", self.identity.id);
         (self.dump, self.passing) = (Some(dump), passing);
         self.dump_since = Instant::now();
-        (self.identity, self.endpoint) = (identity, Some(endpoint));
         Ok(())
     }
 
@@ -309,6 +325,9 @@ impl Stream {
     /// Connects to the server that answered last, or else to the first that answers.
     pub(super) fn open(&self) -> Result<Server> {
         let mut candidates = (self.options.connector)()?;
+        if self.is_bound {
+            candidates.retain(|options| Some(&options.endpoint) == self.endpoint.as_ref());
+        }
         candidates.sort_by_key(|options| Some(&options.endpoint) != self.endpoint.as_ref());
         let mut failed: Option<Error> = None;
         for options in candidates {
@@ -421,6 +440,13 @@ fn jittered(pause: Duration) -> Duration {
 
 /// What it logs is logged as.
 pub(in crate::source) const LOG: &str = "binarrow::live";
+
+/// A read's connections.
+pub(super) const MAIN: usize = 0;
+const SECOND: usize = 1;
+
+/// What makes another id of an id.
+const SECOND_ID: u32 = 0x4000_0000;
 
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
