@@ -1,6 +1,6 @@
 """Reading a server's log while it is written: what comes is what the server holds and its files say.
 
-`BINARROW_CUTS=200` cuts more connections than the usual test does.
+`BINARROW_CUTS=600` cuts 200 connections a server and way of reading, more than the usual test does.
 """
 
 from __future__ import annotations
