@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 import live
 import pytest
@@ -38,6 +39,32 @@ def test_a_log_without_checksums(flavor: str) -> None:
         live.insert(server, 5)
         live.until(lambda: live.ids(collector.batches) == [2, 3, 4, 5])
         collector.stream.close()
+
+
+def test_an_encrypted_log(tmp_path: Path) -> None:
+    """MariaDB sends what says so again where a dump begins within a file."""
+    keys = tmp_path / "keys"
+    keys.write_text(f"1;{'a5' * 32}\n")
+    options = [
+        "--plugin-load-add=file_key_management",
+        f"--file-key-management-filename={keys}",
+        "--encrypt-binlog=ON",
+    ]
+    with (
+        live.server("mariadb-11.8", *options) as server,
+        Proxy(server.port) as proxy,
+        live.reach(server, proxy.port) as connection,
+    ):
+        position = connection.position()
+        live.insert(server, 1)
+        for start in (position, str(position.gtid_set), "earliest"):
+            collector = live.Collector(connection.stream(start, **QUICK))
+            before = live.until(lambda found=collector.batches: live.ids(found))
+            proxy.cut()
+            live.insert(server, before[-1] + 1)
+            added = [*before, before[-1] + 1]
+            live.until(lambda found=collector.batches, added=added: live.ids(found) == added)
+            collector.stream.close()
 
 
 @pytest.mark.parametrize("by", ["file", "gtid"])

@@ -418,7 +418,10 @@ pub(super) fn is_own(event: &[u8]) -> bool {
     EventHeader::decode(event).is_ok_and(|header| {
         let is_made_for_us = match header.event_type {
             event_type if event_type.is_heartbeat() => true,
-            EventType::FORMAT_DESCRIPTION => header.log_pos == 0,
+            // What opens a file is sent again where a dump begins within it.
+            EventType::FORMAT_DESCRIPTION | EventType::MARIADB_START_ENCRYPTION => {
+                header.log_pos == 0
+            }
             EventType::ROTATE => header.timestamp == 0,
             _ => false,
         };
