@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 
 import live
 import pytest
 from fake_server import EOF, FakeServer, Peer, rotation, with_checksum
+from hostile_log import EVENTS, FDE, as_packets, streamed
 from proxy import Link, Proxy
-from test_hostile_dumps import EVENTS, FDE, as_packets, streamed
 
 import binarrow
 
@@ -164,3 +165,19 @@ def test_dumps_that_are_lost_as_soon_as_they_begin() -> None:
         assert 1.0 < time.monotonic() - begin < 4.0
     # one after 0.05 s, or half of it, then after twice as long each time
     assert 5 <= len(server.dumps) <= 8
+
+
+@pytest.mark.parametrize("flavor", live.SERVERS)
+def test_a_file_that_seems_older_than_it_is(flavor: str) -> None:
+    """A format description has the time when the statement began that rotated the log."""
+    with live.server(flavor) as server, live.reach(server) as connection:
+        live.insert(server, 1)
+        time.sleep(1.1)
+        begin = datetime.now(UTC).replace(microsecond=0)
+        live.insert(server, 2)
+        server.execute("SET TIMESTAMP=1000000000", "FLUSH BINARY LOGS", "SET TIMESTAMP=DEFAULT")
+        time.sleep(1.1)
+        live.insert(server, 3)
+        server.execute("FLUSH BINARY LOGS")
+        stream = connection.stream(begin, stop="end", **QUICK)
+        assert live.ids(stream) == [2, 3]

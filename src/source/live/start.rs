@@ -2,10 +2,12 @@
 
 use super::file::{NextFile, rotate};
 use super::stream::{Received, Stream, check_there, is_own};
-use crate::binlog::{EventHeader, EventType, FIRST_EVENT_AT};
+use crate::binlog::{EventHeader, EventType, FIRST_EVENT_AT, FormatDescription};
+use crate::change::GroupEvent;
 use crate::error::{Error, ErrorKind, Result};
 use crate::net::{DumpStart, Flavor, Server};
 use crate::position::{GtidState, Position, file_number};
+use crate::source::classify::{Classified, body as event_body, classify};
 use crate::source::feed::Begin;
 
 /// Where a live read begins.
@@ -208,31 +210,67 @@ fn shift(before: &Position, file: &str) -> Result<u32> {
 /// The last of `files` that was begun before a time: what was committed then is in it, or in later ones.
 fn file_at(files: &[String], time: i64, stream: &Stream) -> Result<String> {
     let (mut low, mut high) = (0, files.len());
+    let mut is_exact = true;
     while low + 1 < high {
         let middle = low + (high - low) / 2;
         let Some(file) = files.get(middle) else { break };
         match begun(stream, file)? {
-            // It tells whole seconds: what was committed within its own may stand in the file before.
-            Some(begun) if begun + 1_000_000 <= time => low = middle,
+            // Commits close to each other need not stand in their order.
+            Some(begun) if begun.micros + 1_000_000 <= time => {
+                (low, is_exact) = (middle, begun.is_exact)
+            }
             _ => high = middle,
         }
     }
-    files.get(low).cloned().ok_or_else(|| Error::config("the server has no log file"))
+    // A time that is that of a statement's beginning may be long before its commit.
+    let index = if is_exact { low } else { low.saturating_sub(1) };
+    files.get(index).cloned().ok_or_else(|| Error::config("the server has no log file"))
 }
 
-/// When a file was begun, in microseconds since 1970 UTC, as its format description says.
-fn begun(stream: &Stream, file: &str) -> Result<Option<i64>> {
+/// When a file was begun.
+struct Begun {
+    /// Microseconds since 1970 UTC.
+    micros: i64,
+    /// Whether it is the time of a commit; else events tell when their statements began.
+    is_exact: bool,
+}
+
+/// When a file was begun: its first commit where that tells its time, as MySQL's does from 8.0 on; else the latest time that its
+/// first events tell.
+fn begun(stream: &Stream, file: &str) -> Result<Option<Begun>> {
     let mut second = stream.second();
     let server = second.open()?;
     second
         .start_dump(server, &DumpStart::File { file: file.to_owned(), offset: FIRST_EVENT_AT })?;
-    while let Received::Event = second.next_event("", 0)? {
-        let header = EventHeader::decode(second.event())?;
-        if header.event_type == EventType::FORMAT_DESCRIPTION {
-            return Ok(Some(i64::from(header.timestamp) * 1_000_000));
+    let mut format = None;
+    let mut latest = None;
+    for _ in 0..EVENTS_LOOKED_AT {
+        let Received::Event = second.next_event("", 0)? else { break };
+        let event = second.event();
+        let header = EventHeader::decode(event)?;
+        match &format {
+            _ if !is_own(event) => {}
+            None if header.event_type == EventType::FORMAT_DESCRIPTION => {
+                format = Some(FormatDescription::decode(event)?);
+                latest = latest.max(Some(header.timestamp));
+            }
+            None => {}
+            // Another file's time would be too late.
+            Some(_) if header.event_type == EventType::ROTATE => break,
+            Some(format) => {
+                let body = event_body(event, format.checksum)?;
+                let classified = classify(&header, body, format, &[true; 256])?;
+                if let Classified::Group(GroupEvent::Gtid {
+                    commit_timestamp: Some(micros), ..
+                }) = classified
+                {
+                    return Ok(Some(Begun { micros, is_exact: true }));
+                }
+                latest = latest.max(Some(header.timestamp));
+            }
         }
     }
-    Ok(None)
+    Ok(latest.map(|seconds| Begun { micros: i64::from(seconds) * 1_000_000, is_exact: false }))
 }
 
 /// The file that the dump begins in, as its first event says.
@@ -251,3 +289,6 @@ fn first_file(stream: &mut Stream) -> Result<NextFile> {
         }
     }
 }
+
+/// Events at a file's beginning that are asked when it was begun.
+const EVENTS_LOOKED_AT: usize = 256;
