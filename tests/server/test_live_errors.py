@@ -228,6 +228,17 @@ def test_a_gtid_set(server: Server) -> None:
         assert took(ahead, [number]) < 2
 
 
+@pytest.mark.parametrize("live_server", ["mysql", "mysql-5.7"], indirect=True)
+def test_a_gtid_set_from_where_no_gtids_are_known(server: Server) -> None:
+    """MySQL does not say what a place in the middle of a file stands after."""
+    with reach(server) as connection:
+        insert(server, next(NUMBERS))
+        here = connection.position()
+        stream = connection.stream(str(here), stop=here.gtid_set, **COLUMNS)
+        with pytest.raises(binarrow.ConfigError, match="GTIDs before .* are not known"):
+            next(stream)
+
+
 def after(server: Server, gtids: str) -> str:
     """The set with the server's next transaction."""
     if server.is_mariadb:

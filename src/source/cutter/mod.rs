@@ -160,6 +160,15 @@ impl Cutter {
     /// A cutter for files as they come, the first of which `begin` names.
     pub fn live(feed: Box<dyn FileFeed>, begin: Begin, options: CutterOptions) -> Result<Self> {
         let Begin { position, passed } = begin;
+        if matches!(options.stop, Stop::Gtids(_))
+            && position.gtid_set.is_none()
+            && position.offset > FIRST_EVENT_AT
+        {
+            return Err(Error::config(format!(
+                "the GTIDs before {position} are not known, so nothing tells when a GTID set to stop at is complete: start at a \
+                 file's beginning (offset 4), by GTID, or at a position of an earlier read"
+            )));
+        }
         let mut cutter = Self::try_new(
             Vec::new(),
             CutterOptions { start: Start::Earliest, stop: Stop::End, ..options.clone() },
