@@ -4,11 +4,13 @@
 //! |---|---|
 //! | `start.rs` | where it begins |
 //! | `stream.rs` | the dump, connected anew when the connection is lost |
+//! | `connecting.rs` | its connections, made for as long as what is wrong may pass |
 //! | `file.rs` | one file of the log as an input |
 //! | `spool.rs` | what came and may be asked for again |
 //! | `feed.rs` | the files one after the other, of one server or of those it goes on at |
 //! | `control.rs` | what others see of it, and how they end it |
 
+mod connecting;
 mod control;
 mod feed;
 mod file;

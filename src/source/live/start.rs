@@ -1,7 +1,8 @@
 //! Where a live read begins: what to ask the server for, and the position there.
 
+use super::connecting::check_there;
 use super::file::{NextFile, rotate};
-use super::stream::{Received, Stream, check_there, is_own};
+use super::stream::{Received, Stream, is_own};
 use crate::binlog::{EventHeader, EventType, FIRST_EVENT_AT, FormatDescription};
 use crate::change::GroupEvent;
 use crate::error::{Error, ErrorKind, Result};

@@ -1,13 +1,13 @@
 //! The dump behind a live read: connected, and connected anew when the connection is lost.
 
+use super::connecting::{Trouble, stopped};
 use super::control::LiveControl;
 use super::file::resolve;
 use crate::binlog::{EventHeader, EventType, FIRST_EVENT_AT};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::net::{
-    ConnectOptions, Dump, DumpOptions, DumpStart, Endpoint, Flavor, Identity, Server, SocketHandle,
+    ConnectOptions, Dump, DumpOptions, DumpStart, Endpoint, Flavor, Identity, Server,
 };
-use ring::rand::{SecureRandom, SystemRandom};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -39,35 +39,28 @@ pub(super) enum Received {
 
 /// A stream of events.
 pub(super) struct Stream {
-    options: LiveOptions,
-    control: Arc<LiveControl>,
+    pub(super) options: LiveOptions,
+    pub(super) control: Arc<LiveControl>,
     /// Which of the read's connections it is: [`LiveControl`] ends all of them.
-    slot: usize,
+    pub(super) slot: usize,
     dump: Option<Dump>,
     /// When the dump began.
     dump_since: Instant,
     /// Up to where own events are passed over, and where the next one stands.
     passing: Option<(u64, u64)>,
-    identity: Identity,
+    pub(super) identity: Identity,
     /// The server that answered last, and is asked first.
-    endpoint: Option<Endpoint>,
+    pub(super) endpoint: Option<Endpoint>,
     /// Whether no other is asked.
-    is_bound: bool,
+    pub(super) is_bound: bool,
     /// Connections that were lost or could not be made, with nothing that came between.
-    trouble: Option<Trouble>,
+    pub(super) trouble: Option<Trouble>,
     /// Whether a lost connection is made anew by GTID on the same server too.
-    by_gtid: bool,
+    pub(super) by_gtid: bool,
     /// A server that has to be asked by GTID.
-    elsewhere: Option<Server>,
+    pub(super) elsewhere: Option<Server>,
     /// What is to be told next.
     failed: Option<Error>,
-}
-
-/// How long nothing has come but losses.
-struct Trouble {
-    since: Instant,
-    /// Before the next attempt.
-    pause: Duration,
 }
 
 impl Stream {
@@ -268,108 +261,6 @@ impl Stream {
             EventHeader::decode(self.event()).is_ok_and(|header| header.event_type.is_heartbeat());
         is_heartbeat && SystemTime::now() > until
     }
-
-    /// Whether an error may pass, and is to be waited out.
-    pub(super) fn may_retry(&self, error: &Error) -> bool {
-        // A server that starts refuses for a while; one that is behind catches up.
-        let passes = matches!(error.kind(), ErrorKind::ConnectionLost | ErrorKind::ServerBehind)
-            || error.server_code().is_some_and(|code| PASSING.contains(&code));
-        passes && self.options.reconnect.is_some() && !self.control.is_stopping()
-    }
-
-    /// Connects anew, until `attempt` succeeds.
-    pub(super) fn connect_again<T>(
-        &mut self,
-        attempt: impl FnMut(&mut Self, Server) -> Result<T>,
-    ) -> Result<T> {
-        let done = self.connect(attempt)?;
-        self.control.reconnected();
-        Ok(done)
-    }
-
-    /// Connects until `attempt` succeeds, in growing intervals.
-    pub(super) fn connect<T>(
-        &mut self,
-        mut attempt: impl FnMut(&mut Self, Server) -> Result<T>,
-    ) -> Result<T> {
-        loop {
-            match self.open().and_then(|server| attempt(self, server)) {
-                Ok(done) => return Ok(done),
-                Err(error) => self.wait_out(error)?,
-            }
-        }
-    }
-
-    /// Waits before the next attempt to connect, each time for longer; gives the error back where there is to be none.
-    fn wait_out(&mut self, error: Error) -> Result<()> {
-        if self.control.is_stopping() {
-            return Err(stopped());
-        }
-        let trouble = self.trouble.get_or_insert_with(Trouble::begin);
-        let (since, pause) = (trouble.since, trouble.pause);
-        trouble.pause = (pause * 2).min(LONGEST_PAUSE);
-        let limit = self.options.reconnect.unwrap_or_default();
-        if !self.may_retry(&error) || since.elapsed() >= limit {
-            return Err(error);
-        }
-        let pause = jittered(pause);
-        log::warn!(target: LOG, "cannot go on yet, trying again in {:.2} s: {error}", pause.as_secs_f32());
-        self.sleep(pause)
-    }
-
-    /// A connection is being made, or asked before its dump: it ends with the read.
-    pub(super) fn watch(&self, handle: SocketHandle) {
-        self.control.set_handle(self.slot, Some(handle));
-    }
-
-    /// Connects to the server that answered last, or else to the first that answers.
-    pub(super) fn open(&self) -> Result<Server> {
-        let mut candidates = (self.options.connector)()?;
-        if self.is_bound {
-            candidates.retain(|options| Some(&options.endpoint) == self.endpoint.as_ref());
-        }
-        candidates.sort_by_key(|options| Some(&options.endpoint) != self.endpoint.as_ref());
-        let mut failed: Option<Error> = None;
-        for options in candidates {
-            match Server::open_watched(options, |handle| self.watch(handle)) {
-                Ok(server) => return Ok(server),
-                // What may pass counts more than what another server says.
-                Err(error) if failed.as_ref().is_none_or(|failed| !self.may_retry(failed)) => {
-                    failed = Some(error);
-                }
-                Err(_) => {}
-            }
-        }
-        Err(failed.unwrap_or_else(|| Error::config("no host to connect to")))
-    }
-
-    /// Goes on in the middle of a file; false where that has to be done by GTID.
-    fn resume(&mut self, mut server: Server, file: &str, offset: u64) -> Result<bool> {
-        if server.identity().id != self.identity.id || self.by_gtid {
-            self.elsewhere = Some(server);
-            return Ok(false);
-        }
-        check_there(&mut server, file, offset)?;
-        self.start_dump(server, &DumpStart::File { file: file.to_owned(), offset })?;
-        Ok(true)
-    }
-
-    fn sleep(&self, pause: Duration) -> Result<()> {
-        let until = Instant::now() + pause;
-        while Instant::now() < until {
-            if self.control.is_stopping() {
-                return Err(stopped());
-            }
-            std::thread::sleep(STOP_CHECK.min(pause));
-        }
-        Ok(())
-    }
-}
-
-impl Trouble {
-    fn begin() -> Self {
-        Self { since: Instant::now(), pause: FIRST_PAUSE }
-    }
 }
 
 impl Drop for Stream {
@@ -378,32 +269,6 @@ impl Drop for Stream {
         if let Some(dump) = self.dump.take() {
             dump.leave();
         }
-    }
-}
-
-/// Whether the server still has a place of its log.
-pub(super) fn check_there(server: &mut Server, file: &str, offset: u64) -> Result<()> {
-    let files = server.binlogs()?;
-    match files.iter().find(|one| one.name == file) {
-        None => {
-            let first = files.first().map_or("none", |file| &file.name);
-            Err(Error::new(
-                ErrorKind::PositionPurged,
-                format!(
-                    "the server no longer has {file}, its oldest file is {first}: changes are lost; start anew from a snapshot, \
-                     and keep the log for longer (binlog_expire_logs_seconds)"
-                ),
-            ))
-        }
-        Some(one) if one.size < offset => Err(Error::new(
-            ErrorKind::ServerIdentity,
-            format!(
-                "{file}:{offset} lies beyond the end of the server's file, which has {} bytes: the log was reset, or a crash \
-                 took changes back that had been sent (sync_binlog=1 keeps a server from that)",
-                one.size
-            ),
-        )),
-        Some(_) => Ok(()),
     }
 }
 
@@ -429,18 +294,6 @@ pub(super) fn is_own(event: &[u8]) -> bool {
     })
 }
 
-fn stopped() -> Error {
-    Error::new(ErrorKind::ConnectionLost, "the reader is closed")
-}
-
-/// Between half of it and all, so that many readers do not come at once.
-fn jittered(pause: Duration) -> Duration {
-    let mut byte = [0];
-    // Without random bytes it is half.
-    let _ = SystemRandom::new().fill(&mut byte);
-    pause / 2 + pause / 2 * u32::from(byte[0]) / 255
-}
-
 /// What it logs is logged as.
 pub(in crate::source) const LOG: &str = "binarrow::live";
 
@@ -451,13 +304,5 @@ const SECOND: usize = 1;
 /// What makes another id of an id.
 const SECOND_ID: u32 = 0x4000_0000;
 
-const FIRST_PAUSE: Duration = Duration::from_millis(50);
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
-const STOP_CHECK: Duration = Duration::from_millis(20);
-
 /// A dump that stood for so long was none that is lost as soon as it is made.
 const STEADY: Duration = Duration::from_secs(5);
-
-/// Refusals that pass: too many connections, of the server (1040) and of the user (1203, and 1226 within an hour), no thread for
-/// one (1135), a shutdown (1053, 1077, 3168), a connection that was killed (1317, MariaDB's 1927).
-const PASSING: [u16; 9] = [1040, 1053, 1077, 1135, 1203, 1226, 1317, 1927, 3168];
