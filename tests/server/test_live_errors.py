@@ -235,7 +235,7 @@ def test_a_gtid_set_from_where_no_gtids_are_known(server: Server) -> None:
         insert(server, next(NUMBERS))
         here = connection.position()
         stream = connection.stream(str(here), stop=here.gtid_set, **COLUMNS)
-        with pytest.raises(binarrow.ConfigError, match="GTIDs before .* are not known"):
+        with pytest.raises(binarrow.ConfigError, match=r"GTIDs before .* are not known"):
             next(stream)
 
 
