@@ -267,8 +267,11 @@ class Server:
             raise TypeError(f'checkpoint= is a {kind}: give FileCheckpoint("position.json")')
         kept = checkpoint.load() if checkpoint is not None else None
         ends = stop == "end"
-        _check_word("start", start, '"earliest", "latest"')
-        _check_word("stop", stop, '"end"')
+        if isinstance(stop, str) and stop.isalpha() and not ends:
+            raise ConfigError(
+                f"stop={stop!r}: 'end', 'file:offset' or a GTID set is needed, "
+                "a Position or a datetime"
+            )
         log = self._spec.log(
             start if kept is None else kept,
             ends=ends,
@@ -358,15 +361,6 @@ class Server:
 def quoted(text: str) -> str:
     """A string in SQL, whatever the SQL mode: in hexadecimal."""
     return f"_utf8mb4 X'{text.encode().hex()}'"
-
-
-def _check_word(keyword: str, value: object, words: str) -> None:
-    """A word that is none of a stream's is told what would be one."""
-    if isinstance(value, str) and value.isalpha() and f'"{value}"' not in words:
-        raise ConfigError(
-            f'{keyword}={value!r}: {words}, a Position, "file:offset", a GTID set or a datetime '
-            "is needed"
-        )
 
 
 def quoted_name(name: str) -> str:

@@ -76,6 +76,11 @@ impl MariadbGtidPosition {
         self.domains.get(&domain_id).copied()
     }
 
+    /// Forgets a domain.
+    pub fn remove(&mut self, domain_id: u32) {
+        self.domains.remove(&domain_id);
+    }
+
     /// The last GTIDs by domain.
     pub fn iter(&self) -> impl Iterator<Item = MariadbGtid> + '_ {
         self.domains.values().copied()

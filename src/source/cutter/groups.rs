@@ -23,6 +23,7 @@ impl Cutter {
             return Ok(());
         }
         let wanted = self.is_wanted(&group);
+        self.meets_last_passed(&group);
         let before = matches!(outcome, Outcome::XaCommitted(_)).then(|| self.position.clone());
         let again = matches!(outcome, Outcome::Prepared(_)).then(|| self.again(&group)).flatten();
         self.executed(&group)?;
@@ -137,6 +138,16 @@ impl Cutter {
                 Stop::Gtids(wanted) => contains(wanted, group.gtid.as_ref()),
                 _ => true,
             }
+    }
+
+    /// MariaDB's numbers need not rise: what comes behind the last of a domain that was read is new, whatever its number.
+    fn meets_last_passed(&mut self, group: &Group) {
+        if let (Some(GtidState::Mariadb(passed)), Some(GroupGtid::Mariadb(gtid))) =
+            (&mut self.passed, &group.gtid)
+            && passed.last(gtid.domain_id) == Some(*gtid)
+        {
+            passed.remove(gtid.domain_id);
+        }
     }
 
     /// The GTIDs before the file at hand, as it says itself.
