@@ -6,8 +6,10 @@ with live.server("mysql") as server, live.reach(server) as connection:
 
 from __future__ import annotations
 
+import atexit
 import functools
 import itertools
+import shutil
 import tempfile
 import threading
 import time
@@ -53,6 +55,7 @@ Changes = list[tuple[str, list[tuple[Names, Change]]]]
 def certificates() -> list[str]:
     """Server options for TLS: MariaDB 10.11 makes no certificate itself."""
     folder = Path(tempfile.mkdtemp(prefix="binarrow-tls-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     authority = trustme.CA()
     issued = authority.issue_cert("localhost")
     authority.cert_pem.write_to_path(folder / "ca.pem")
