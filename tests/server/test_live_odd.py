@@ -181,3 +181,22 @@ def test_a_file_that_seems_older_than_it_is(flavor: str) -> None:
         server.execute("FLUSH BINARY LOGS")
         stream = connection.stream(begin, stop="end", **QUICK)
         assert live.ids(stream) == [2, 3]
+
+
+def test_a_set_with_tags() -> None:
+    """Tagged GTIDs, of MySQL from 8.3 on, are asked for and resumed at like others."""
+    with live.server("mysql") as server, live.reach(server) as connection:
+        live.insert(server, 1)
+        server.execute("SET GTID_NEXT = 'AUTOMATIC:blue'")
+        live.insert(server, 2)
+        before = connection.position()
+        live.insert(server, 3)
+        server.execute("SET GTID_NEXT = 'AUTOMATIC'")
+        live.insert(server, 4)
+        assert "blue" in str(before.gtid_set)
+        stream = connection.stream(str(before.gtid_set), stop="end", **QUICK)
+        assert live.ids(stream) == [3, 4]
+        assert stream.position is not None
+        assert stream.position.gtid_set == connection.position().gtid_set
+        for first in (stream.position, str(stream.position.gtid_set)):
+            assert live.ids(connection.stream(first, stop="end", **QUICK)) == []
