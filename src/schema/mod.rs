@@ -1,6 +1,6 @@
 //! The words that all layers share for the structure of a table.
 //!
-//! In: nothing. Out: [`ColumnType`], [`Column`], [`TableSchema`]. Made by `binlog::table_map` and
+//! In: nothing. Out: [`ColumnType`], [`Column`], [`TableSchema`], [`HandleKey`]. Made by `binlog::table_map` and
 //! `history`, read by `columnar`.
 
 mod column_type;
@@ -8,4 +8,4 @@ mod complete;
 mod table_schema;
 
 pub use column_type::{ColumnType, GeometryType};
-pub use table_schema::{Column, KeyPart, TableSchema};
+pub use table_schema::{Column, HandleKey, KeyPart, TableSchema};

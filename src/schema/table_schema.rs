@@ -82,4 +82,51 @@ impl TableSchema {
     pub fn full_name(&self) -> String {
         format!("{}.{}", self.database, self.table)
     }
+
+    /// What tells the table's rows apart: the primary key, else the whole row.
+    pub fn handle_key(&self) -> HandleKey<'_> {
+        match self.primary_key.as_slice() {
+            [] => HandleKey::WholeRow,
+            parts => HandleKey::Columns(parts),
+        }
+    }
+}
+
+/// What tells a table's rows apart, as far as is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HandleKey<'t> {
+    /// The columns of a key that no two rows share. Of a column that the key holds a prefix of, the whole counts.
+    Columns(&'t [KeyPart]),
+    /// No such key is known: the row is its own.
+    WholeRow,
+}
+
+impl HandleKey<'_> {
+    /// Whether column `index` is part of it.
+    pub fn holds(&self, index: usize) -> bool {
+        match self {
+            Self::Columns(parts) => parts.iter().any(|part| part.column == index),
+            Self::WholeRow => true,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_without_a_key_has_the_whole_row_for_one() {
+        let mut table = TableSchema {
+            database: "shop".into(),
+            table: "orders".into(),
+            columns: Vec::new(),
+            primary_key: Vec::new(),
+        };
+        assert_eq!(table.handle_key(), HandleKey::WholeRow);
+        assert!(table.handle_key().holds(7));
+        table.primary_key = vec![KeyPart { column: 2, prefix: 4 }];
+        assert!(table.handle_key().holds(2));
+        assert!(!table.handle_key().holds(0));
+    }
 }
