@@ -1,6 +1,6 @@
 //! What is constant for all rows under one Table_map: the table's structure, the Arrow schema, the key columns.
 
-use super::builder::{ColumnBuilder, make_builder};
+use super::builder::{CellSize, ColumnBuilder, make_builder};
 use super::envelope::Envelope;
 use super::field::field;
 use super::type_options::TypeOptions;
@@ -43,6 +43,9 @@ pub struct TablePlan {
     pub schema: SchemaRef,
     /// For each column whether it is part of the primary key.
     pub(super) is_key: Vec<bool>,
+    /// For each column how its cells are passed over.
+    #[allow(dead_code)] // used by the column selection that follows
+    pub(super) cell_sizes: Vec<CellSize>,
     /// The envelope of its batches.
     pub(super) envelope: Envelope,
     pub(super) types: TypeOptions,
@@ -71,10 +74,12 @@ impl TablePlan {
     ) -> Result<Self, Error> {
         let in_table = |error: Error| error.context(format_args!("table {}", table.full_name()));
         let mut fields = Vec::with_capacity(table.columns.len() + options.envelope.columns.len());
+        let mut cell_sizes = Vec::with_capacity(table.columns.len());
         for (index, column) in table.columns.iter().enumerate() {
             let name = column_name(column, index, options.column_names).map_err(in_table)?;
-            let builder = make_builder(column, &options.types, is_mariadb)
-                .map_err(|error| in_table(error.context(format_args!("column {name}"))))?;
+            let in_column = |error: Error| in_table(error.context(format_args!("column {name}")));
+            cell_sizes.push(CellSize::of(column, is_mariadb).map_err(in_column)?);
+            let builder = make_builder(column, &options.types, is_mariadb).map_err(in_column)?;
             let data_type = builder.data_type();
             fields.push(field(&name, data_type, &table, index, column, &options.types));
         }
@@ -100,6 +105,7 @@ impl TablePlan {
         Ok(Self {
             schema: Arc::new(Schema::new_with_metadata(fields, metadata)),
             is_key,
+            cell_sizes,
             envelope: options.envelope.clone(),
             types: options.types,
             is_mariadb,

@@ -5,7 +5,7 @@ use crate::wire::{Reader, Result};
 
 /// How many bytes the length takes, and how long the cell may be.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct CellLength {
+pub(crate) struct CellLength {
     prefix: u8,
     max: u32,
 }

@@ -7,6 +7,7 @@ mod address;
 mod binary;
 mod bits;
 mod boolean;
+mod cell_size;
 mod compressed;
 mod decimal;
 mod dictionary;
@@ -30,6 +31,7 @@ use crate::schema::{Column, ColumnType};
 use crate::wire::{Reader, Result};
 use arrow_array::ArrayRef;
 use arrow_schema::DataType;
+pub(crate) use cell_size::CellSize;
 use length::CellLength;
 use primitive::Primitive;
 
@@ -180,13 +182,12 @@ pub(crate) fn make_builder(
             let plain = character(column, CellLength::whole(), options, 0)?;
             compressed::boxed(CellLength::blob(length_bytes), plain)
         }
-        T::TypedArray => {
-            return Err(Error::unsupported(format!(
-                "columns of type {} are not decoded yet",
-                column.sql_type()
-            )));
-        }
+        T::TypedArray => return Err(not_decoded(column)),
     })
+}
+
+fn not_decoded(column: &Column) -> Error {
+    Error::unsupported(format!("columns of type {} are not decoded yet", column.sql_type()))
 }
 
 /// The form of MariaDB 5.3: how many bytes a value takes depends on its fraction, which the log does not tell.
