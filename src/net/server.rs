@@ -81,8 +81,7 @@ impl Server {
     /// Where its log ends now.
     pub fn position(&mut self) -> Result<Position> {
         let row = self.log_status()?;
-        let file = cell(&row, 0).unwrap_or_default().to_owned();
-        let offset = number(&row, 1, "the offset of the log's end")?;
+        let (file, offset) = end_of_log(&row)?;
         let gtid_set = match self.identity.flavor == Flavor::Mysql {
             true => {
                 let set = cell(&row, 4).unwrap_or_default();
@@ -107,6 +106,11 @@ impl Server {
         let sql = format!("SELECT BINLOG_GTID_POS('{file}', {offset})");
         let position = self.connection.query_value(&sql)?;
         position.map(|text| Ok(GtidState::Mariadb(gtids(&text)?))).transpose()
+    }
+
+    /// The file and offset at which its log ends now.
+    pub fn end_of_log(&mut self) -> Result<(String, u64)> {
+        end_of_log(&self.log_status()?)
     }
 
     /// By GTID, all that its log had until now; `None` where it does not number transactions so.
@@ -192,6 +196,12 @@ fn identify(connection: &mut Connection) -> Result<Identity> {
         .parse()
         .map_err(|_| Error::malformed("the server's server_id is no number of 32 bits"))?;
     Ok(Identity { flavor, version, server_id, id })
+}
+
+/// File and offset of SHOW BINARY LOG STATUS.
+fn end_of_log(row: &TextRow) -> Result<(String, u64)> {
+    let file = cell(row, 0).unwrap_or_default().to_owned();
+    Ok((file, number(row, 1, "the offset of the log's end")?))
 }
 
 fn cell(row: &TextRow, index: usize) -> Option<&str> {

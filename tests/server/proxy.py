@@ -138,15 +138,16 @@ class Proxy:
         self.close()
 
 
-def cutting(port: int, rng: random.Random, cuts: int, longest: int) -> Proxy:
-    """Each of `cuts` connections ends after some bytes, one in two by a reset: not the first, by which
-    one asks, and the second not before the reader has begun."""
+def cutting(port: int, rng: random.Random, cuts: int, longest: int, whole: int) -> Proxy:
+    """Each of `cuts` connections ends after at most `longest` bytes, one in two by a reset: not the first, by
+    which one asks; and the second not before the reader has begun, nor after half of the `whole` log."""
 
     def plan(number: int) -> Link:
         if not 1 <= number <= cuts:
             return Link()
-        least = LOGIN if number == 1 else 1
-        return Link(cut_after=rng.randrange(least, longest + least), reset=rng.random() < 0.5)
+        is_first = number == 1
+        least, most = (LOGIN, min(longest, whole // 2)) if is_first else (1, longest)
+        return Link(cut_after=rng.randrange(least, most), reset=rng.random() < 0.5)
 
     return Proxy(port, plan)
 

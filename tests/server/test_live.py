@@ -201,12 +201,13 @@ def test_connections_that_are_cut(played: Played, way: str) -> None:
     wanted, cuts = played.changes(), CUTS // 3
     # An event that never comes whole would be asked for again and again, after longer and longer pauses.
     longest = 3 * max(event.size for path in played.files for event in binarrow.inspect(str(path)))
+    whole = sum(path.stat().st_size for path in played.files)
     start = played.before.gtid_set if way == "gtid" else everything(played)
     assert start is not None
     done = 0
     begin = time.monotonic()
     while done < cuts:
-        with cutting(played.server.port, rng, cuts - done, longest) as proxy:
+        with cutting(played.server.port, rng, cuts - done, longest, whole) as proxy:
             with reach(played.server, proxy.port, **WAYS[way]) as connection:
                 stream = connection.stream(start, stop="end", heartbeat=1.0, **played.keywords)
             assert flat(stream) == wanted

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from datetime import UTC, datetime
 from pathlib import Path
@@ -200,3 +201,27 @@ def test_a_set_with_tags() -> None:
         assert stream.position.gtid_set == connection.position().gtid_set
         for first in (stream.position, str(stream.position.gtid_set)):
             assert live.ids(connection.stream(first, stop="end", **QUICK)) == []
+
+
+@pytest.mark.parametrize("flavor", live.SERVERS)
+def test_a_dump_that_is_killed_has_not_ended(flavor: str) -> None:
+    """MariaDB ends it as it does at the end of the log; what is behind must come all the same."""
+    numbers = list(range(40))
+    slow = Link(pause=0.002)
+    with (
+        live.server(flavor) as server,
+        Proxy(server.port, lambda _: slow) as proxy,
+        live.reach(server) as connection,
+    ):
+        begin = connection.position()
+        for number in numbers:
+            server.execute(f"INSERT INTO live.big VALUES ({number}, REPEAT('x', 500000))")
+        starts = (begin, str(begin.gtid_set)) if begin.gtid_set else (begin,)
+        for kill, start in itertools.product(("KILL QUERY", "KILL"), starts):
+            with live.reach(server, proxy.port) as through:
+                stream = through.stream(start, stop="end", threads=1, **QUICK)
+                found = live.ids([next(stream)])
+                killed = live.dumps(server)
+                server.execute(*(f"{kill} {number}" for number in killed))
+                assert found + live.ids(stream) == numbers, (kill, start)
+                assert stream.stats()["reconnects"] >= len(killed) > 0

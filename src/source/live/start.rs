@@ -285,7 +285,8 @@ fn first_file(stream: &mut Stream) -> Result<NextFile> {
                 }
             }
             Received::End | Received::Left => {
-                return Err(Error::config("the server's log ends before the start"));
+                let reason = "the server ended the dump before it named a file";
+                return Err(Error::new(ErrorKind::ConnectionLost, reason));
             }
         }
     }

@@ -8,6 +8,7 @@ use crate::error::{Error, Result};
 use crate::net::{
     ConnectOptions, Dump, DumpOptions, DumpStart, Endpoint, Flavor, Identity, Server,
 };
+use crate::position::compare_files;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -48,6 +49,10 @@ pub(super) struct Stream {
     dump_since: Instant,
     /// Up to where own events are passed over, and where the next one stands.
     passing: Option<(u64, u64)>,
+    /// Where the log ended before a dump that is to end there.
+    log_end: Option<(String, u64)>,
+    /// Where such a dump ended too early.
+    ended_at: Option<(String, u64)>,
     pub(super) identity: Identity,
     /// The server that answered last, and is asked first.
     pub(super) endpoint: Option<Endpoint>,
@@ -78,6 +83,8 @@ impl Stream {
             dump: None,
             dump_since: Instant::now(),
             passing: None,
+            log_end: None,
+            ended_at: None,
             identity,
             endpoint: None,
             is_bound: false,
@@ -126,6 +133,9 @@ impl Stream {
 
     /// Says which server is read from now on.
     pub(super) fn set_server(&mut self, server: &mut Server) {
+        if self.identity.id != server.identity().id {
+            (self.log_end, self.ended_at) = (None, None);
+        }
         self.identity = server.identity().clone();
         self.endpoint = Some(server.connection().options().endpoint.clone());
     }
@@ -143,6 +153,14 @@ impl Stream {
             }
             start => start.clone(),
         };
+        if self.options.dump.ends && self.log_end.is_none() {
+            self.log_end = match server.end_of_log() {
+                Ok(end) => Some(end),
+                // Who may not ask has the dump made twice.
+                Err(error) if error.server_code().is_some() => None,
+                Err(error) => return Err(error),
+            };
+        }
         let dump = Dump::start(server, &start, &self.options.dump)?;
         self.control.set_handle(self.slot, Some(dump.connection().handle()?));
         let endpoint = self.endpoint.as_ref().map(Endpoint::to_string).unwrap_or_default();
@@ -207,7 +225,12 @@ impl Stream {
                 Ok(true) if self.is_over() => return Ok(Some(Received::End)),
                 Ok(true) if self.passes() => continue,
                 Ok(true) => return Ok(Some(Received::Event)),
-                Ok(false) => return Ok(Some(Received::End)),
+                Ok(false) if self.has_ended(file, offset) => return Ok(Some(Received::End)),
+                Ok(false) => {
+                    log::info!(target: LOG, "the server ended the dump at {file}:{offset}: asking whether it is all");
+                    self.drop_dump();
+                    return Ok(None);
+                }
                 Err(error) => error,
             };
             if self.control.is_stopping() {
@@ -218,8 +241,7 @@ impl Stream {
                 return Err(error);
             }
             log::warn!(target: LOG, "the connection was lost at {file}:{offset}: {error}");
-            self.control.set_handle(self.slot, None);
-            self.dump = None;
+            self.drop_dump();
             if self.dump_since.elapsed() >= STEADY {
                 self.trouble = None;
             }
@@ -229,6 +251,27 @@ impl Stream {
                 None => self.trouble = Some(Trouble::begin()),
             }
         }
+    }
+
+    /// Whether a dump that ended did so at the end of the log. MariaDB ends one in the same way when its thread is killed: by
+    /// hand, in a shutdown, or by a dump of the same id that began later. One that ends before where the log ended when it was
+    /// asked for is asked for again; what it does not send then was passed over by GTID, or was read.
+    fn has_ended(&mut self, file: &str, offset: u64) -> bool {
+        let place = (file.to_owned(), offset);
+        let is_at_end = self.log_end.as_ref().is_some_and(|(end, at)| {
+            compare_files(file, end).is_some_and(|order| order.then(offset.cmp(at)).is_ge())
+        });
+        // Before the first file is named there is no place to go on at, and nothing that may be missed.
+        if file.is_empty() || is_at_end || self.ended_at.as_ref() == Some(&place) {
+            return true;
+        }
+        self.ended_at = Some(place);
+        false
+    }
+
+    fn drop_dump(&mut self) {
+        self.control.set_handle(self.slot, None);
+        self.dump = None;
     }
 
     /// Counts the event at hand; whether it is one to pass over.
