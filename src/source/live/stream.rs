@@ -253,9 +253,9 @@ impl Stream {
         }
     }
 
-    /// Whether a dump that ended did so at the end of the log. MariaDB ends one in the same way when its thread is killed: by
+    /// Whether a dump that ended did so at the end of the log. Servers end one in the same way when its thread is killed: by
     /// hand, in a shutdown, or by a dump of the same id that began later. One that ends before where the log ended when it was
-    /// asked for is asked for again; what it does not send then was passed over by GTID, or was read.
+    /// asked for is asked for again; what does not come then either was passed over by GTID.
     fn has_ended(&mut self, file: &str, offset: u64) -> bool {
         let place = (file.to_owned(), offset);
         let is_at_end = self.log_end.as_ref().is_some_and(|(end, at)| {
