@@ -46,7 +46,7 @@ from binarrow._native import (
 )
 from binarrow.checkpoint import Checkpoint, CheckpointError, FileCheckpoint
 from binarrow.preflight import Check
-from binarrow.server import Binlog, Column, Server, TableDescription, connect
+from binarrow.server import Binlog, Column, Key, Server, TableDescription, connect
 from binarrow.stream import Stream
 
 __all__ = [
@@ -70,6 +70,7 @@ __all__ = [
     "ForbiddenInputError",
     "InputError",
     "InternalError",
+    "Key",
     "MalformedBinlogError",
     "MissingInputError",
     "Position",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from types import TracebackType
@@ -144,6 +145,17 @@ class Column:
 
 
 @dataclass(frozen=True)
+class Key:
+    """A primary or unique key as the server describes it now."""
+
+    name: str
+    columns: tuple[str, ...]
+    """In key order; without what is an expression."""
+    identifies_rows: bool
+    """Whether no two rows share its values: no column of it may be NULL or is virtual."""
+
+
+@dataclass(frozen=True)
 class TableDescription:
     """A table as it is now, which need not be how it was when a change was logged."""
 
@@ -153,6 +165,17 @@ class TableDescription:
     primary_key: tuple[str, ...]
     create_statement: str
     """What ``SHOW CREATE TABLE`` prints; ``read_binlog(..., schemas=...)`` takes it."""
+    unique_keys: tuple[Key, ...] = ()
+    """The primary key and the unique ones, in the server's order."""
+
+    @property
+    def handle_key(self) -> tuple[str, ...]:
+        """The columns by which changes know a row, given ``create_statement`` for ``schemas=``.
+
+        The primary key, else the first unique key of columns that are NOT NULL; empty where there
+        is none: then it is the whole row.
+        """
+        return next((key.columns for key in self.unique_keys if key.identifies_rows), ())
 
 
 PASSWORD_HASH = re.compile(r" IDENTIFIED [^']*'[^']*'")
@@ -299,7 +322,9 @@ class Server:
         created = self._native.query(f"SHOW CREATE TABLE {place}")
         of_table = f"TABLE_SCHEMA = {quoted(database)} AND TABLE_NAME = {quoted(name)}"
         rows = self._native.query(f"{COLUMNS_OF} WHERE {of_table} ORDER BY ORDINAL_POSITION")
-        keys = self._native.query(f"{PRIMARY_KEY_OF} AND {of_table} ORDER BY ORDINAL_POSITION")
+        primary = self._native.query(f"{PRIMARY_KEY_OF} AND {of_table} ORDER BY ORDINAL_POSITION")
+        virtual = {row[0] for row in rows if "VIRTUAL" in (row[6] or "").upper()}
+        keys = unique_keys(self._native.query(f"SHOW INDEX FROM {place}"), virtual)
         columns = tuple(
             Column(
                 name=row[0] or "",
@@ -315,7 +340,7 @@ class Server:
         )
         statement = created[0][1] if created else None
         return TableDescription(
-            database, name, columns, tuple(row[0] or "" for row in keys), statement or ""
+            database, name, columns, tuple(row[0] or "" for row in primary), statement or "", keys
         )
 
     def check(self) -> list[Check]:
@@ -358,6 +383,25 @@ class Server:
         return f"<Server {self.flavor} {self.version} at {self._native.endpoint}>"
 
 
+def unique_keys(
+    index_rows: Sequence[Sequence[str | None]], virtual: set[str | None]
+) -> tuple[Key, ...]:
+    """Those that are unique of what ``SHOW INDEX`` prints: a row a column, in server's order."""
+    parts: dict[str, list[tuple[str | None, bool]]] = {}
+    for _, non_unique, name, _, column, *rest in index_rows:
+        if non_unique == "0":
+            sound = column is not None and column not in virtual and rest[4] != "YES"
+            parts.setdefault(name or "", []).append((column, sound))
+    return tuple(
+        Key(
+            name,
+            tuple(column for column, _ in columns if column is not None),
+            all(sound for _, sound in columns),
+        )
+        for name, columns in parts.items()
+    )
+
+
 def quoted(text: str) -> str:
     """A string in SQL, whatever the SQL mode: in hexadecimal."""
     return f"_utf8mb4 X'{text.encode().hex()}'"
@@ -368,4 +412,4 @@ def quoted_name(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
-__all__ = ["Binlog", "Check", "Column", "Server", "TableDescription", "connect"]
+__all__ = ["Binlog", "Check", "Column", "Key", "Server", "TableDescription", "connect"]

@@ -37,6 +37,8 @@ pub(super) struct ColumnDefinition {
     pub(super) primary: bool,
     /// UNIQUE as an attribute.
     pub(super) unique: bool,
+    /// Whether the server computes it.
+    pub(super) is_generated: bool,
     /// Whether it is computed and not stored.
     pub(super) is_virtual: bool,
     /// MariaDB's COMPRESSED.
@@ -63,6 +65,7 @@ impl ColumnDefinition {
             visible: true,
             primary: false,
             unique: parsed.is_serial,
+            is_generated: false,
             is_virtual: false,
             compressed: false,
             row_period: None,
@@ -205,6 +208,7 @@ impl ColumnDefinition {
     /// `AS (expression)`, or MariaDB's `AS ROW START`.
     fn generated(&mut self, cursor: &mut Cursor<'_>) -> Result<()> {
         cursor.expect("AS")?;
+        self.is_generated = true;
         if cursor.accept("ROW")? {
             self.row_period = Some(match cursor.accept("START")? {
                 true => RowPeriod::Start,

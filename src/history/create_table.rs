@@ -20,6 +20,8 @@ pub struct CreateTable {
     pub(super) primary_key: Option<Key>,
     /// The constraints UNIQUE, in the statement's order.
     pub(super) unique_keys: Vec<Key>,
+    /// The keys that are not unique, in the statement's order.
+    pub(super) other_keys: Vec<Key>,
     /// The table's own default.
     pub(super) charset: CharsetClause,
     /// Whether that may have been left out, and INVISIBLE too, as MariaDB and MySQL 5 do under `sql_mode=ANSI`.
@@ -53,6 +55,8 @@ pub(super) struct Period {
 /// A key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Key {
+    /// Its name, where the statement gives one.
+    pub(super) name: Option<String>,
     pub(super) parts: Vec<KeyColumn>,
     /// MariaDB: the key is held as the hash of its columns, in a column of its own.
     pub(super) is_hash: bool,
@@ -96,6 +100,7 @@ impl CreateTable {
             by_name: BTreeMap::new(),
             primary_key: None,
             unique_keys: Vec::new(),
+            other_keys: Vec::new(),
             charset: CharsetClause::default(),
             is_abridged: is_ansi,
             versioned: false,
@@ -142,11 +147,12 @@ impl CreateTable {
 
     /// A column, a key or a constraint.
     fn element(&mut self, cursor: &mut Cursor<'_>) -> Result<()> {
+        let mut constraint = None;
         if cursor.accept("CONSTRAINT")? {
             cursor.accept_all(&["IF", "NOT", "EXISTS"])?;
             let is_name = !["PRIMARY", "UNIQUE", "FOREIGN", "CHECK"].iter().any(|w| cursor.is(w));
             if is_name {
-                cursor.name()?;
+                constraint = Some(cursor.name()?);
             }
             if !["PRIMARY", "UNIQUE", "FOREIGN", "CHECK"].iter().any(|word| cursor.is(word)) {
                 return Err(cursor.error("a constraint that is not known"));
@@ -158,17 +164,25 @@ impl CreateTable {
         }
         if cursor.accept("UNIQUE")? {
             cursor.accept_any(&["KEY", "INDEX"])?;
-            let key = key(cursor)?;
+            let mut key = key(cursor)?;
+            key.name = key.name.or(constraint);
             self.unique_keys.push(key);
             return Ok(());
         }
-        let is_other = ["FOREIGN", "CHECK", "KEY", "INDEX", "FULLTEXT", "SPATIAL"]
-            .iter()
-            .any(|word| cursor.is(word));
+        if ["FOREIGN", "CHECK"].iter().any(|word| cursor.is(word)) {
+            return cursor.skip_element();
+        }
+        let is_other = ["KEY", "INDEX", "FULLTEXT", "SPATIAL"].iter().any(|word| cursor.is(word));
         // These two are words that a column may be called.
         let is_vector_key = [["VECTOR", "KEY"], ["VECTOR", "INDEX"]].iter().any(|w| cursor.are(w));
         if is_other || is_vector_key {
-            return cursor.skip_element();
+            if !cursor.accept_any(&["KEY", "INDEX"])? {
+                cursor.bump()?;
+                cursor.accept_any(&["KEY", "INDEX"])?;
+            }
+            let key = key(cursor)?;
+            self.other_keys.push(key);
+            return Ok(());
         }
         if cursor.accept_all(&["PERIOD", "FOR"])? {
             let name = cursor.name()?;
@@ -186,7 +200,7 @@ impl CreateTable {
         }
         if column.unique {
             let part = KeyColumn::Column { name: column.name.to_string(), prefix: 0 };
-            self.unique_keys.push(Key { parts: vec![part], is_hash: false });
+            self.unique_keys.push(Key { name: None, parts: vec![part], is_hash: false });
         }
         self.columns.push(column);
         Ok(())
@@ -228,12 +242,15 @@ impl CreateTable {
 /// `[name] [USING HASH] (column [(prefix)] [ASC|DESC], ...) [options]`
 fn key(cursor: &mut Cursor<'_>) -> Result<Key> {
     let mut is_hash = false;
+    let mut name = None;
     cursor.accept_all(&["IF", "NOT", "EXISTS"])?;
     while !cursor.is_sign('(') {
         if cursor.accept_any(&["USING", "TYPE"])? {
             is_hash |= cursor.is("HASH");
+            cursor.name()?;
+        } else {
+            name = Some(cursor.name()?);
         }
-        cursor.name()?;
     }
     cursor.expect_sign('(')?;
     let mut parts = Vec::new();
@@ -262,7 +279,7 @@ fn key(cursor: &mut Cursor<'_>) -> Result<Key> {
             return Err(cursor.error("`)` is missing"));
         }
     }
-    Ok(Key { parts, is_hash })
+    Ok(Key { name, parts, is_hash })
 }
 
 /// Steps over an option's value.

@@ -5,7 +5,7 @@
 //! by `columnar::table_plan` and `python::schemas`.
 //!
 //! ```text
-//! text ─ token ─ cursor ─ create_table, column, data_type ─ CreateTable ─ resolve ─ TableSchema
+//! text ─ token ─ cursor ─ create_table, column, data_type ─ CreateTable ─ resolve, keys ─ TableSchema
 //!          what a statement says, of either server           what one server makes of it
 //! ```
 //!
@@ -17,6 +17,7 @@ mod column;
 mod create_table;
 mod cursor;
 mod data_type;
+mod keys;
 mod resolve;
 mod schemas;
 mod token;

@@ -6,7 +6,7 @@ use super::data_type::DataType;
 use crate::binlog::FormatDescription;
 use crate::charset::{Charset, Collation};
 use crate::error::Error;
-use crate::schema::{Column, ColumnType, KeyPart, TableSchema};
+use crate::schema::{Column, ColumnType, Generated, TableSchema};
 use std::sync::Arc;
 
 /// The server that a statement was for.
@@ -53,7 +53,7 @@ impl CreateTable {
     }
 
     /// Whether MariaDB holds a key as a hash, in a column of its own.
-    fn is_long(&self, key: &Key, columns: &[Column]) -> bool {
+    pub(super) fn is_long(&self, key: &Key, columns: &[Column]) -> bool {
         key.is_hash && !self.has_hash_keys || self.holds_whole_blob(key, columns)
     }
 
@@ -69,11 +69,11 @@ impl CreateTable {
 }
 
 /// What is wrong, without the table's name.
-type Result<T, E = String> = std::result::Result<T, E>;
+pub(super) type Result<T, E = String> = std::result::Result<T, E>;
 
-struct Resolver<'c> {
-    create: &'c CreateTable,
-    server: SqlServer,
+pub(super) struct Resolver<'c> {
+    pub(super) create: &'c CreateTable,
+    pub(super) server: SqlServer,
     default: &'c dyn Fn(usize) -> Option<Collation>,
 }
 
@@ -91,11 +91,13 @@ impl Resolver<'_> {
         }
         let row_end = self.add_row_period(&mut columns);
         let primary_key = self.primary_key(&mut columns, row_end)?;
+        let indexes = self.indexes(&columns, row_end);
         Ok(TableSchema {
             database: database.into(),
             table: Arc::clone(&create.table),
             columns,
             primary_key,
+            indexes,
         })
     }
 
@@ -113,6 +115,11 @@ impl Resolver<'_> {
             nullable: !definition.not_null,
             visible: (!definition.visible || !self.create.is_abridged)
                 .then_some(definition.visible),
+            generated: Some(match (definition.is_generated, definition.is_virtual) {
+                (_, true) => Generated::Virtual,
+                (true, false) => Generated::Stored,
+                (false, false) => Generated::No,
+            }),
             ..Column::new(Some(Arc::clone(&definition.name)), ColumnType::Tiny)
         };
         column.column_type = match data_type {
@@ -248,95 +255,12 @@ impl Resolver<'_> {
             columns.push(Column {
                 nullable: false,
                 visible: Some(false),
+                generated: Some(Generated::Stored),
                 ..Column::new(Some(name.into()), ColumnType::Timestamp2 { fsp: 6 })
             });
         }
         columns.len().checked_sub(1)
     }
-
-    /// The primary key. Where there is none, servers take the first unique key of whole columns that are NOT NULL, and the
-    /// log calls that one primary too.
-    fn primary_key(&self, columns: &mut [Column], row_end: Option<usize>) -> Result<Vec<KeyPart>> {
-        let create = self.create;
-        let inline = create.columns.iter().position(|column| column.primary);
-        let mut parts = match (&create.primary_key, inline) {
-            (Some(key), _) => self.key_parts(key, columns)?,
-            (None, Some(column)) => vec![KeyPart { column, prefix: 0 }],
-            (None, None) => {
-                let mut found = Vec::new();
-                for key in &create.unique_keys {
-                    let parts = match key.parts.contains(&KeyColumn::Expression) {
-                        true => continue,
-                        false => self.key_parts(key, columns)?,
-                    };
-                    let is_handle = parts.iter().all(|part| {
-                        let column = columns.get(part.column);
-                        let is_virtual =
-                            create.columns.get(part.column).is_some_and(|c| c.is_virtual);
-                        part.prefix == 0
-                            && !is_virtual
-                            && column.is_some_and(|column| !column.nullable)
-                    });
-                    let is_long = self.server.is_mariadb && create.is_long(key, columns);
-                    if is_handle && !is_long {
-                        found = parts;
-                        break;
-                    }
-                }
-                found
-            }
-        };
-        for part in &parts {
-            if let Some(column) = columns.get_mut(part.column) {
-                column.nullable = false;
-            }
-        }
-        // MariaDB keeps old rows in the same key.
-        if let Some(column) = row_end.filter(|column| !parts.iter().any(|p| p.column == *column))
-            && !parts.is_empty()
-        {
-            parts.push(KeyPart { column, prefix: 0 });
-        }
-        Ok(parts)
-    }
-
-    fn key_parts(&self, key: &Key, columns: &[Column]) -> Result<Vec<KeyPart>> {
-        let create = self.create;
-        let index = |name: &str| {
-            create.column_index(name).ok_or_else(|| format!("a key names `{name}`, no column"))
-        };
-        let mut parts = Vec::with_capacity(key.parts.len());
-        for part in &key.parts {
-            match part {
-                KeyColumn::Column { name, prefix } => {
-                    let column = index(name)?;
-                    let whole = columns.get(column).and_then(char_length) == Some(*prefix);
-                    let prefix = if whole { 0 } else { u32::try_from(*prefix).unwrap_or(0) };
-                    parts.push(KeyPart { column, prefix });
-                }
-                KeyColumn::Expression => return Err("an expression in the primary key".into()),
-                KeyColumn::Period(name) => {
-                    let period = create.periods.iter().find(|p| p.name.eq_ignore_ascii_case(name));
-                    let period =
-                        period.ok_or_else(|| format!("a key names `{name}`, no period"))?;
-                    for name in [&period.end, &period.start] {
-                        parts.push(KeyPart { column: index(name)?, prefix: 0 });
-                    }
-                }
-            }
-        }
-        Ok(parts)
-    }
-}
-
-/// How many characters a CHAR or VARCHAR holds at most; bytes where it is binary.
-fn char_length(column: &Column) -> Option<u64> {
-    let (ColumnType::Char { max_bytes } | ColumnType::VarChar { max_bytes }) = column.column_type
-    else {
-        return None;
-    };
-    let width = column.collation.map_or(1, |collation| collation.charset().max_char_bytes());
-    Some(u64::from(max_bytes) / width.max(1) as u64)
 }
 
 /// Servers cut the spaces at a member's end, where it is text.

@@ -8,7 +8,7 @@ use super::token::{self, Token};
 use crate::binlog::{FormatDescription, TableMap};
 use crate::charset::{Charset, Collation};
 use crate::error::{Error, Result};
-use crate::schema::{Column, ColumnType, KeyPart, TableSchema};
+use crate::schema::{Column, ColumnType, Generated, Index, IndexKind, KeyPart, TableSchema};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -357,10 +357,16 @@ fn prepend_hidden_key(known: &mut TableSchema) {
         nullable: false,
         unsigned: Some(true),
         visible: Some(false),
+        generated: Some(Generated::No),
         ..Column::new(Some("my_row_id".into()), ColumnType::LongLong)
     };
     known.columns.insert(0, column);
     known.primary_key = vec![KeyPart { column: 0, prefix: 0 }];
+    for part in known.indexes.iter_mut().flat_map(|index| &mut index.parts) {
+        part.column += 1;
+    }
+    let parts = known.primary_key.clone();
+    known.indexes.insert(0, Index { parts, ..Index::new(IndexKind::Primary, None) });
 }
 
 fn given_twice(database: &str, table: &str) -> Error {

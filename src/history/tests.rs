@@ -265,6 +265,64 @@ fn keys() {
 }
 
 #[test]
+fn all_keys_in_the_order_of_servers() {
+    let text = "CREATE TABLE t (a int not null, b varchar(9) not null, c int, d json, \
+        e int as (a) virtual not null, f int as (a) stored not null, g serial, \
+        unique n (c), unique key p using btree (b(3)) comment ')', constraint q unique (f, a), \
+        constraint r unique key s (a desc) invisible, unique ((a + 1)), index x (a, b(2)), key (d), \
+        fulltext key y (b) with parser ngram, spatial index (c), key m ((cast(d as char(9) array)), b), \
+        constraint foreign key (a) references o (a), check (a > 0)) charset latin1";
+    let table = schema(text, MYSQL);
+    let keys = table.indexes.iter().map(|index| {
+        let parts: Vec<_> = index.parts.iter().map(|part| (part.column, part.prefix)).collect();
+        (index.kind, index.name.as_deref().unwrap_or_default(), parts, index.has_expression)
+    });
+    use crate::schema::IndexKind::{Other, Unique};
+    let expected = [
+        (Unique, "", vec![(6, 0)], false),
+        (Unique, "q", vec![(5, 0), (0, 0)], false),
+        (Unique, "s", vec![(0, 0)], false),
+        (Unique, "p", vec![(1, 3)], false),
+        (Unique, "n", vec![(2, 0)], false),
+        (Unique, "", vec![], true),
+        (Other, "x", vec![(0, 0), (1, 2)], false),
+        (Other, "", vec![(3, 0)], false),
+        (Other, "y", vec![(1, 0)], false),
+        (Other, "", vec![(2, 0)], false),
+        (Other, "m", vec![(1, 0)], true),
+    ];
+    assert_eq!(keys.collect::<Vec<_>>(), expected);
+    let generated: Vec<_> = table.columns.iter().filter_map(|column| column.generated).collect();
+    use crate::schema::Generated::{No, Stored, Virtual};
+    assert_eq!(generated, [No, No, No, No, Virtual, Stored, No]);
+}
+
+#[test]
+fn handle_keys() {
+    use crate::schema::HandleKey;
+    let handle = |elements: &str| {
+        let table = schema(&format!("CREATE TABLE t ({elements}) charset latin1"), MYSQL);
+        match table.handle_key() {
+            HandleKey::Columns(parts) => parts.iter().map(|part| part.column).collect(),
+            HandleKey::WholeRow => Vec::new(),
+        }
+    };
+    for (elements, columns) in [
+        ("a int primary key, b int not null unique", &[0][..]),
+        ("a int, b int not null unique", &[1]),
+        ("a varchar(9) not null, b int, unique (b), unique (a(3))", &[0]),
+        ("a varchar(9) not null, b int not null, unique (a(3)), unique (b)", &[1]),
+        ("a int not null, b int, unique (a, b)", &[]),
+        ("a int as (1) virtual not null, unique (a)", &[]),
+        ("a int as (1) stored not null, unique (a)", &[0]),
+        ("a int not null, unique ((a + 1)), key (a)", &[]),
+        ("a int not null", &[]),
+    ] {
+        assert_eq!(handle(elements), columns, "{elements}");
+    }
+}
+
+#[test]
 fn columns_that_mariadb_adds() {
     let names = |schema: &TableSchema| -> Vec<String> {
         schema.columns.iter().map(|column| column.name.as_ref().unwrap().to_string()).collect()
@@ -275,6 +333,7 @@ fn columns_that_mariadb_adds() {
     );
     assert_eq!(names(&versioned), ["a", "row_start", "row_end"]);
     assert_eq!(versioned.primary_key.len(), 2);
+    assert_eq!(versioned.indexes[0].parts, versioned.primary_key);
     let own = schema(
         "CREATE TABLE t (a int, s timestamp(6) generated always as row start invisible, \
          e timestamp(6) as row end, period for system_time (s, e)) with system versioning",

@@ -47,12 +47,14 @@ impl TableSchema {
             true => self.primary_key,
             false => known.primary_key.clone(),
         };
-        Ok(Self { columns, primary_key, ..self_names(self.database, self.table) })
+        Ok(Self {
+            database: self.database,
+            table: self.table,
+            columns,
+            primary_key,
+            indexes: known.indexes.clone(),
+        })
     }
-}
-
-fn self_names(database: Arc<str>, table: Arc<str>) -> TableSchema {
-    TableSchema { database, table, columns: Vec::new(), primary_key: Vec::new() }
 }
 
 /// In which way the two columns differ, where the types' names do not tell.
@@ -112,6 +114,7 @@ impl Column {
             geometry_type: self.geometry_type.or(known.geometry_type),
             dimension: self.dimension.or(known.dimension),
             visible: self.visible.or(known.visible),
+            generated: self.generated.or(known.generated),
             column_type,
         })
     }
@@ -153,15 +156,21 @@ fn differ<T: PartialEq>(logged: &Option<T>, known: &Option<T>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::schema::{GeometryType, KeyPart};
+    use crate::schema::{GeometryType, Index, IndexKind, KeyPart};
 
     fn table(columns: Vec<Column>) -> TableSchema {
         let primary_key = vec![KeyPart { column: 0, prefix: 0 }];
-        TableSchema { database: "shop".into(), table: "t".into(), columns, primary_key }
+        let indexes =
+            vec![Index { parts: primary_key.clone(), ..Index::new(IndexKind::Primary, None) }];
+        TableSchema { database: "shop".into(), table: "t".into(), columns, primary_key, indexes }
     }
 
     fn logged(column_type: ColumnType) -> TableSchema {
-        TableSchema { primary_key: Vec::new(), ..table(vec![Column::new(None, column_type)]) }
+        TableSchema {
+            primary_key: Vec::new(),
+            indexes: Vec::new(),
+            ..table(vec![Column::new(None, column_type)])
+        }
     }
 
     fn known(column_type: ColumnType) -> TableSchema {
@@ -178,6 +187,7 @@ mod tests {
         column.collation = Some(Collation(46));
         let whole = logged(ColumnType::Enum { bytes: 1 }).complete(&given).unwrap();
         assert_eq!(whole.primary_key, given.primary_key);
+        assert_eq!(whole.indexes, given.indexes);
         assert_eq!(whole.columns[0], Column { nullable: true, ..given.columns[0].clone() });
         // the log says that the column may be NULL, and has its own collation of the same character set
         let mut log = logged(ColumnType::Enum { bytes: 1 });

@@ -1,11 +1,13 @@
 //! The words that all layers share for the structure of a table.
 //!
-//! In: nothing. Out: [`ColumnType`], [`Column`], [`TableSchema`], [`HandleKey`]. Made by `binlog::table_map` and
+//! In: nothing. Out: [`ColumnType`], [`Column`], [`Index`], [`HandleKey`], [`TableSchema`]. Made by `binlog::table_map` and
 //! `history`, read by `columnar`.
 
 mod column_type;
 mod complete;
+mod index;
 mod table_schema;
 
 pub use column_type::{ColumnType, GeometryType};
-pub use table_schema::{Column, HandleKey, KeyPart, TableSchema};
+pub use index::{HandleKey, Index, IndexKind, KeyPart};
+pub use table_schema::{Column, Generated, TableSchema};

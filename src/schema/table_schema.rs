@@ -1,6 +1,6 @@
 //! A table's structure at one place of the log.
 
-use super::{ColumnType, GeometryType};
+use super::{ColumnType, GeometryType, Index, KeyPart};
 use crate::charset::Collation;
 use std::sync::Arc;
 
@@ -25,6 +25,19 @@ pub struct Column {
     pub dimension: Option<u32>,
     /// Whether `SELECT *` shows the column; `None` where the log does not say.
     pub visible: Option<bool>,
+    /// Whether the server computes it; `None` where only the log tells of the column.
+    pub generated: Option<Generated>,
+}
+
+/// Whether and how a server computes a column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Generated {
+    /// It does not.
+    No,
+    /// When the row is read.
+    Virtual,
+    /// When the row is written; MariaDB's ROW START and ROW END too.
+    Stored,
 }
 
 impl Column {
@@ -40,6 +53,7 @@ impl Column {
             geometry_type: None,
             dimension: None,
             visible: None,
+            generated: None,
         }
     }
 
@@ -55,16 +69,7 @@ impl Column {
     }
 }
 
-/// A column's part in a key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct KeyPart {
-    /// Index of the column in the table, from 0.
-    pub column: usize,
-    /// How many characters of the column the key holds; 0 for all.
-    pub prefix: u32,
-}
-
-/// A table's structure: names, columns in order, primary key.
+/// A table's structure: names, columns in order, keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TableSchema {
     /// The database.
@@ -74,59 +79,16 @@ pub struct TableSchema {
     /// The columns in table order.
     pub columns: Vec<Column>,
     /// The primary key in key order; empty where there is none, or where the log does not say.
+    ///
+    /// Where a table has none, servers take its first unique key of whole columns that are NOT NULL, and call it primary.
     pub primary_key: Vec<KeyPart>,
+    /// All keys, in the server's order; empty where only the log tells of the table.
+    pub indexes: Vec<Index>,
 }
 
 impl TableSchema {
     /// `database.table`, as patterns and messages write it.
     pub fn full_name(&self) -> String {
         format!("{}.{}", self.database, self.table)
-    }
-
-    /// What tells the table's rows apart: the primary key, else the whole row.
-    pub fn handle_key(&self) -> HandleKey<'_> {
-        match self.primary_key.as_slice() {
-            [] => HandleKey::WholeRow,
-            parts => HandleKey::Columns(parts),
-        }
-    }
-}
-
-/// What tells a table's rows apart, as far as is known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum HandleKey<'t> {
-    /// The columns of a key that no two rows share. Of a column that the key holds a prefix of, the whole counts.
-    Columns(&'t [KeyPart]),
-    /// No such key is known: the row is its own.
-    WholeRow,
-}
-
-impl HandleKey<'_> {
-    /// Whether column `index` is part of it.
-    pub fn holds(&self, index: usize) -> bool {
-        match self {
-            Self::Columns(parts) => parts.iter().any(|part| part.column == index),
-            Self::WholeRow => true,
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_table_without_a_key_has_the_whole_row_for_one() {
-        let mut table = TableSchema {
-            database: "shop".into(),
-            table: "orders".into(),
-            columns: Vec::new(),
-            primary_key: Vec::new(),
-        };
-        assert_eq!(table.handle_key(), HandleKey::WholeRow);
-        assert!(table.handle_key().holds(7));
-        table.primary_key = vec![KeyPart { column: 2, prefix: 4 }];
-        assert!(table.handle_key().holds(2));
-        assert!(!table.handle_key().holds(0));
     }
 }

@@ -1,0 +1,129 @@
+//! Keys of a table.
+
+use super::{Column, Generated, TableSchema};
+use std::sync::Arc;
+
+/// A column's part in a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KeyPart {
+    /// Index of the column in the table, from 0.
+    pub column: usize,
+    /// How many characters of the column the key holds; 0 for all.
+    pub prefix: u32,
+}
+
+/// A key as a CREATE TABLE statement tells it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Index {
+    /// What it is.
+    pub kind: IndexKind,
+    /// Its name, where the statement gives one; the server names the others.
+    pub name: Option<Arc<str>>,
+    /// Its columns in key order.
+    pub parts: Vec<KeyPart>,
+    /// Whether it holds expressions beside them, or instead.
+    pub has_expression: bool,
+}
+
+/// What a key is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IndexKind {
+    /// PRIMARY KEY
+    Primary,
+    /// UNIQUE
+    Unique,
+    /// KEY, FULLTEXT, SPATIAL, VECTOR
+    Other,
+}
+
+impl Index {
+    /// A key without columns yet.
+    pub fn new(kind: IndexKind, name: Option<Arc<str>>) -> Self {
+        Self { kind, name, parts: Vec::new(), has_expression: false }
+    }
+
+    /// Whether no two rows of a table of `columns` share its values: it is unique, and no part can be NULL. A key of a
+    /// virtual column is none: images may go without.
+    pub fn identifies_rows(&self, columns: &[Column]) -> bool {
+        let is_sound = |part: &KeyPart| {
+            columns.get(part.column).is_some_and(|column| {
+                !column.nullable && column.generated != Some(Generated::Virtual)
+            })
+        };
+        self.kind != IndexKind::Other
+            && !self.has_expression
+            && !self.parts.is_empty()
+            && self.parts.iter().all(is_sound)
+    }
+}
+
+/// What tells a table's rows apart, as far as is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HandleKey<'t> {
+    /// The columns of a key that no two rows share. Of a column that the key holds a prefix of, the whole counts.
+    Columns(&'t [KeyPart]),
+    /// No such key is known: the row is its own.
+    WholeRow,
+}
+
+impl HandleKey<'_> {
+    /// Whether column `index` is part of it.
+    pub fn holds(&self, index: usize) -> bool {
+        match self {
+            Self::Columns(parts) => parts.iter().any(|part| part.column == index),
+            Self::WholeRow => true,
+        }
+    }
+}
+
+impl TableSchema {
+    /// What tells the table's rows apart: the primary key, else the first unique key of columns that are NOT NULL, else the
+    /// whole row.
+    pub fn handle_key(&self) -> HandleKey<'_> {
+        if !self.primary_key.is_empty() {
+            return HandleKey::Columns(&self.primary_key);
+        }
+        match self.indexes.iter().find(|index| index.identifies_rows(&self.columns)) {
+            Some(index) => HandleKey::Columns(&index.parts),
+            None => HandleKey::WholeRow,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema::ColumnType;
+
+    fn unique(column: usize) -> Index {
+        let parts = vec![KeyPart { column, prefix: 4 }];
+        Index { parts, ..Index::new(IndexKind::Unique, None) }
+    }
+
+    #[test]
+    fn the_key_that_tells_rows_apart() {
+        let mut columns = vec![Column::new(None, ColumnType::Long); 4];
+        columns.iter_mut().skip(1).for_each(|column| column.nullable = false);
+        columns[1].generated = Some(Generated::Virtual);
+        let mut table = TableSchema {
+            database: "shop".into(),
+            table: "orders".into(),
+            columns,
+            primary_key: Vec::new(),
+            indexes: Vec::new(),
+        };
+        assert_eq!(table.handle_key(), HandleKey::WholeRow);
+        assert!(table.handle_key().holds(7));
+        // one may be NULL, one is of a virtual column, one has an expression, one is not unique, one is without columns
+        table.indexes = vec![unique(0), unique(1), unique(2), unique(2), unique(2)];
+        table.indexes[2].has_expression = true;
+        table.indexes[3].kind = IndexKind::Other;
+        table.indexes[4].parts.clear();
+        assert_eq!(table.handle_key(), HandleKey::WholeRow);
+        table.indexes.extend([unique(2), unique(3)]);
+        assert_eq!(table.handle_key(), HandleKey::Columns(&[KeyPart { column: 2, prefix: 4 }]));
+        assert!(!table.handle_key().holds(3));
+        table.primary_key = vec![KeyPart { column: 3, prefix: 0 }];
+        assert!(table.handle_key().holds(3) && !table.handle_key().holds(2));
+    }
+}
