@@ -327,6 +327,8 @@ def read_binlog(
     *,
     tables: str | Sequence[str] | None = None,
     exclude_tables: str | Sequence[str] | None = None,
+    columns: Mapping[str, str | Sequence[str]] | None = None,
+    operations: str | Sequence[str] | None = None,
     start: Position | str | datetime | None = None,
     stop: Position | str | datetime | None = None,
     split_key_updates: bool = True,
@@ -353,6 +355,13 @@ def read_binlog(
         source: A path, a glob, a folder, bytes, an open binary file, or several of them in log order.
         tables: ``database.table`` globs; rows of other tables are skipped unread. None for all tables.
         exclude_tables: Likewise, of the tables to leave out.
+        columns: The columns to keep, by ``database.table`` glob: ``{"shop.orders": ["id", "total"]}``. Others are
+            passed over undecoded and are in no schema; the table's order stays. Where several globs match a table each
+            adds its columns; tables that none matches keep all. A column that the table lacks is a
+            :class:`SchemaError`. Keys work whether their columns are kept or not, and ``present`` has a bit for
+            each column of the table.
+        operations: Which of ``"insert"``, ``"update"`` and ``"delete"``, by what the source did: an update that changes
+            the key is an update, whatever it comes as. Rows of others are skipped undecoded. None for all.
         start: Where to begin: a :class:`Position`, ``"file:offset"``, or a datetime with a zone.
         stop: Where to end: transactions that end at or before it come out.
         split_key_updates: An update that changes the key comes as a ``delete`` and an ``insert``.
@@ -450,6 +459,7 @@ def infer_schema(
     source: Source,
     table: str,
     *,
+    columns: Mapping[str, str | Sequence[str]] | None = None,
     types: Literal["native", "spark"] | TypeOptions | None = None,
     envelope: Sequence[str] | None = None,
     envelope_prefix: str = "_",
@@ -461,7 +471,8 @@ def infer_schema(
     Args:
         source: As in :func:`read_binlog`.
         table: ``database.table``.
-        types: As in :func:`read_binlog`, like the keywords after it.
+        columns: As in :func:`read_binlog`, like the keywords after it.
+        types: -
         envelope: -
         envelope_prefix: -
         column_names: -

@@ -5,12 +5,13 @@ use crate::error::Error;
 /// Patterns of tables to take, and of tables to leave out among them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TableFilter {
-    include: Vec<Pattern>,
-    exclude: Vec<Pattern>,
+    include: Vec<TablePattern>,
+    exclude: Vec<TablePattern>,
 }
 
+/// `database.table`, with `*` and `?` as wildcards.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Pattern {
+pub(crate) struct TablePattern {
     text: String,
     database: String,
     table: String,
@@ -19,15 +20,15 @@ struct Pattern {
 impl TableFilter {
     /// From patterns; no `include` takes all tables.
     pub fn try_new<S: AsRef<str>>(include: &[S], exclude: &[S]) -> Result<Self, Error> {
-        let parse = |patterns: &[S]| -> Result<Vec<Pattern>, Error> {
-            patterns.iter().map(|text| Pattern::parse(text.as_ref())).collect()
+        let parse = |patterns: &[S]| -> Result<Vec<TablePattern>, Error> {
+            patterns.iter().map(|text| TablePattern::parse(text.as_ref())).collect()
         };
         Ok(Self { include: parse(include)?, exclude: parse(exclude)? })
     }
 
     /// One table, by its name as it is.
     pub fn exactly(database: &str, table: &str) -> Self {
-        let pattern = Pattern {
+        let pattern = TablePattern {
             text: format!("{database}.{table}"),
             database: database.into(),
             table: table.into(),
@@ -57,8 +58,9 @@ impl TableFilter {
     }
 }
 
-impl Pattern {
-    fn parse(text: &str) -> Result<Self, Error> {
+impl TablePattern {
+    /// From its text.
+    pub(crate) fn parse(text: &str) -> Result<Self, Error> {
         match text.split_once('.') {
             Some((database, table)) if !database.is_empty() && !table.is_empty() => {
                 Ok(Self { text: text.into(), database: database.into(), table: table.into() })
@@ -69,7 +71,8 @@ impl Pattern {
         }
     }
 
-    fn matches(&self, database: &str, table: &str) -> bool {
+    /// Whether the table is one of those.
+    pub(crate) fn matches(&self, database: &str, table: &str) -> bool {
         matches_glob(self.database.as_bytes(), database.as_bytes())
             && matches_glob(self.table.as_bytes(), table.as_bytes())
     }

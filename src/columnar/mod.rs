@@ -1,7 +1,7 @@
 //! Row images into Arrow record batches.
 //!
 //! In: rows events and the structure of their table. Out: [`RecordBatch`](arrow_array::RecordBatch)es: the table's own
-//! columns in table order, then the envelope. Called by `reader`.
+//! columns, all or the selected ones, in table order, then the envelope. Called by `reader`.
 //!
 //! ```text
 //! TableMap ─ TablePlan (schema, what to build) ─ TableBuilder ── rows events ──> RecordBatch
@@ -11,12 +11,14 @@ mod builder;
 mod conform;
 mod envelope;
 mod field;
+mod selection;
 mod table_builder;
 mod table_plan;
 mod type_options;
 
 pub use conform::{Conform, OnSchemaChange};
 pub use envelope::{Envelope, EnvelopeColumn, Stamp};
+pub use selection::Selection;
 pub use table_builder::TableBuilder;
 pub use table_plan::{ColumnNames, PlanOptions, TablePlan};
 pub use type_options::{

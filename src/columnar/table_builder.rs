@@ -124,7 +124,8 @@ impl TableBuilder {
     /// The rows so far as a batch; the builder is empty afterwards.
     pub fn finish(&mut self) -> Result<RecordBatch, Error> {
         let mut arrays = Vec::with_capacity(self.plan.schema.fields().len());
-        for column in &mut self.columns {
+        let columns = self.columns.iter_mut().zip(&self.plan.is_selected);
+        for (column, _) in columns.filter(|(_, is_selected)| **is_selected) {
             arrays.push(column.finish()?);
         }
         arrays.extend(self.envelope.finish(&self.plan.envelope, self.present_width()));
@@ -317,7 +318,7 @@ impl TableBuilder {
     }
 
     fn cell_error(&self, (index, error): (usize, DecodeError)) -> Error {
-        let name = self.plan.column_field(index).map_or("?", |field| field.name());
+        let name = self.plan.column_name(index);
         let column = self.plan.table.columns.get(index);
         let is_text = column.is_some_and(|column| column.column_type.is_character());
         let is_invalid = is_text && matches!(error, DecodeError::Text { .. });

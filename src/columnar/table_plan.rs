@@ -1,14 +1,15 @@
 //! What is constant for all rows under one Table_map: the table's structure, the Arrow schema, the key columns.
 
-use super::builder::{CellSize, ColumnBuilder, make_builder};
+use super::builder::{CellSize, ColumnBuilder, make_builder, skip_builder};
 use super::envelope::Envelope;
 use super::field::field;
+use super::selection::Selection;
 use super::type_options::TypeOptions;
 use crate::binlog::{FormatDescription, TableMap};
 use crate::error::{Error, ErrorKind};
 use crate::history::Schemas;
 use crate::schema::{Column, ColumnType, TableSchema};
-use arrow_schema::{Field, Schema, SchemaRef};
+use arrow_schema::{Schema, SchemaRef};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -27,6 +28,8 @@ pub enum ColumnNames {
 pub struct PlanOptions {
     /// Which Arrow types.
     pub types: TypeOptions,
+    /// Which of the table's columns are wanted.
+    pub columns: Selection,
     /// Which columns stand after the table's own.
     pub envelope: Envelope,
     /// Where column names come from.
@@ -43,8 +46,11 @@ pub struct TablePlan {
     pub schema: SchemaRef,
     /// For each column whether it is part of the primary key.
     pub(super) is_key: Vec<bool>,
+    /// For each column its name.
+    pub(super) names: Vec<Arc<str>>,
+    /// For each column whether it is wanted.
+    pub(super) is_selected: Vec<bool>,
     /// For each column how its cells are passed over.
-    #[allow(dead_code)] // used by the column selection that follows
     pub(super) cell_sizes: Vec<CellSize>,
     /// The envelope of its batches.
     pub(super) envelope: Envelope,
@@ -60,28 +66,32 @@ impl TablePlan {
         options: &PlanOptions,
     ) -> Result<Self, Error> {
         let table = options.schemas.complete(map.schema(format)?, map, format)?;
-        let name = (Arc::clone(&table.database), Arc::clone(&table.table));
-        Self::of_table(table, format.is_mariadb, options).map_err(|error| match error.kind() {
-            ErrorKind::Schema => error.advise(remedy(format, options, &name.0, &name.1)),
-            _ => error,
-        })
-    }
-
-    fn of_table(
-        table: TableSchema,
-        is_mariadb: bool,
-        options: &PlanOptions,
-    ) -> Result<Self, Error> {
         let in_table = |error: Error| error.context(format_args!("table {}", table.full_name()));
-        let mut fields = Vec::with_capacity(table.columns.len() + options.envelope.columns.len());
-        let mut cell_sizes = Vec::with_capacity(table.columns.len());
-        for (index, column) in table.columns.iter().enumerate() {
-            let name = column_name(column, index, options.column_names).map_err(in_table)?;
-            let in_column = |error: Error| in_table(error.context(format_args!("column {name}")));
-            cell_sizes.push(CellSize::of(column, is_mariadb).map_err(in_column)?);
-            let builder = make_builder(column, &options.types, is_mariadb).map_err(in_column)?;
-            let data_type = builder.data_type();
-            fields.push(field(&name, data_type, &table, index, column, &options.types));
+        let told_too_little = |error: Error| match error.kind() {
+            ErrorKind::Schema => {
+                error.advise(remedy(format, options, &table.database, &table.table))
+            }
+            _ => error,
+        };
+        let columns = table.columns.iter().enumerate();
+        let names: Vec<Arc<str>> = columns
+            .map(|(index, column)| column_name(column, index, options.column_names))
+            .collect::<Result<_, _>>()
+            .map_err(|error| told_too_little(in_table(error)))?;
+        let is_selected = options.columns.of(&table, &names).map_err(in_table)?;
+        let mut fields = Vec::with_capacity(names.len() + options.envelope.columns.len());
+        let mut cell_sizes = Vec::with_capacity(names.len());
+        let columns = table.columns.iter().zip(&names).zip(&is_selected).enumerate();
+        for (index, ((column, name), is_selected)) in columns {
+            let in_column = |error: Error| {
+                told_too_little(in_table(error.context(format_args!("column {name}"))))
+            };
+            cell_sizes.push(CellSize::of(column, format.is_mariadb).map_err(in_column)?);
+            if *is_selected {
+                let builder = make_builder(column, &options.types, format.is_mariadb);
+                let data_type = builder.map_err(in_column)?.data_type();
+                fields.push(field(name, data_type, &table, index, column, &options.types));
+            }
         }
         for reserved in options.envelope.fields() {
             if fields.iter().any(|field| field.name().eq_ignore_ascii_case(reserved.name())) {
@@ -105,26 +115,35 @@ impl TablePlan {
         Ok(Self {
             schema: Arc::new(Schema::new_with_metadata(fields, metadata)),
             is_key,
+            names,
+            is_selected,
             cell_sizes,
             envelope: options.envelope.clone(),
             types: options.types,
-            is_mariadb,
+            is_mariadb: format.is_mariadb,
             table,
         })
     }
 
-    /// Builders for all columns of the table.
+    /// Builders for all columns of the table; those of columns that are not selected have no array.
     pub(super) fn builders(&self) -> Result<Vec<Box<dyn ColumnBuilder>>, Error> {
-        self.table
-            .columns
-            .iter()
-            .map(|column| make_builder(column, &self.types, self.is_mariadb))
+        let columns = self.table.columns.iter().zip(&self.cell_sizes).zip(&self.is_selected);
+        columns
+            .map(|((column, size), is_selected)| match is_selected {
+                true => make_builder(column, &self.types, self.is_mariadb),
+                false => Ok(skip_builder(*size)),
+            })
             .collect()
     }
 
-    /// The field of column `index`.
-    pub(super) fn column_field(&self, index: usize) -> Option<&Field> {
-        self.schema.fields().get(index).map(AsRef::as_ref)
+    /// The name of column `index`.
+    pub(super) fn column_name(&self, index: usize) -> &str {
+        self.names.get(index).map_or("?", AsRef::as_ref)
+    }
+
+    /// Whether the values of column `index` are wanted.
+    pub(super) fn is_selected(&self, index: usize) -> bool {
+        self.is_selected.get(index) == Some(&true)
     }
 
     /// How many bytes the length of a cell of column `index` takes, where that is JSON.
@@ -137,15 +156,15 @@ impl TablePlan {
 
     /// Columns of dates whose zero values become NULL, for warnings.
     pub fn column_label(&self, index: usize) -> String {
-        let name = self.column_field(index).map_or("?", |field| field.name());
-        format!("{}.{name}", self.table.full_name())
+        format!("{}.{}", self.table.full_name(), self.column_name(index))
     }
 
     /// Whether ENUM and SET columns are given as numbers, for the log names no members.
     pub fn lacks_members(&self) -> bool {
-        self.table.columns.iter().any(|column| {
-            matches!(column.column_type, ColumnType::Enum { .. } | ColumnType::Set { .. })
-                && column.members.is_none()
+        self.table.columns.iter().zip(&self.is_selected).any(|(column, is_selected)| {
+            let has_members =
+                matches!(column.column_type, ColumnType::Enum { .. } | ColumnType::Set { .. });
+            *is_selected && has_members && column.members.is_none()
         })
     }
 }

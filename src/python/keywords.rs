@@ -4,14 +4,17 @@ use super::errors::warn;
 use super::position::PyPosition;
 use super::schemas::SchemasKeyword;
 use super::type_options::TypesKeyword;
-use crate::change::TableFilter;
-use crate::columnar::{ColumnNames, Envelope, EnvelopeColumn, PlanOptions, Profile, TypeOptions};
+use crate::change::{Operations, TableFilter};
+use crate::columnar::{
+    ColumnNames, Envelope, EnvelopeColumn, PlanOptions, Profile, Selection, TypeOptions,
+};
 use crate::error::Error;
 use crate::position::Position;
 use crate::reader::{BatchLimits, DecodeOptions, ReadOptions};
 use crate::source::{CutterOptions, Start, Stop};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDateTime, PyTzInfoAccess};
+use pyo3::types::{PyDateTime, PyDict, PyTzInfoAccess};
 
 /// One pattern or several.
 #[derive(FromPyObject)]
@@ -26,6 +29,24 @@ impl Patterns {
             Self::One(pattern) => vec![pattern],
             Self::Several(patterns) => patterns,
         }
+    }
+}
+
+/// The columns to keep, by table pattern.
+pub(super) struct ColumnsKeyword(Selection);
+
+impl<'py> FromPyObject<'_, 'py> for ColumnsKeyword {
+    type Error = PyErr;
+
+    fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let Ok(tables) = value.cast::<PyDict>() else {
+            let message = "columns is a dict of tables, each with its columns: {'shop.orders': ['id', 'total']}";
+            return Err(PyTypeError::new_err(message));
+        };
+        let tables = tables.iter().map(|(table, columns)| {
+            Ok((table.extract::<String>()?, columns.extract::<Patterns>()?.into_vec()))
+        });
+        Ok(Self(Selection::try_new(tables.collect::<PyResult<Vec<_>>>()?)?))
     }
 }
 
@@ -53,7 +74,7 @@ impl<'py> FromPyObject<'_, 'py> for Place {
         }
         let Ok(text) = value.extract::<String>() else {
             let message = "start and stop are a Position, 'file:offset', a GTID set or a datetime";
-            return Err(pyo3::exceptions::PyTypeError::new_err(message));
+            return Err(PyTypeError::new_err(message));
         };
         if is_gtid_set(&text) {
             return Ok(Self::Gtids(text.parse()?));
@@ -83,6 +104,8 @@ fn is_gtid_set(text: &str) -> bool {
 pub(super) struct Keywords {
     pub(super) tables: Option<Patterns>,
     pub(super) exclude_tables: Option<Patterns>,
+    pub(super) columns: Option<ColumnsKeyword>,
+    pub(super) operations: Option<Patterns>,
     pub(super) start: Option<Place>,
     pub(super) stop: Option<Place>,
     pub(super) split_key_updates: bool,
@@ -109,8 +132,13 @@ impl Keywords {
             return Err(Error::config("tables is empty: leave it out to read all tables").into());
         }
         let exclude = self.exclude_tables.map(Patterns::into_vec).unwrap_or_default();
+        let operations = match self.operations {
+            None => Operations::default(),
+            Some(words) => Operations::try_new(&words.into_vec())?,
+        };
         let plan = plan_options(
             self.types,
+            self.columns,
             self.envelope,
             self.envelope_prefix,
             &self.column_names,
@@ -166,6 +194,7 @@ impl Keywords {
             cut,
             decode: DecodeOptions {
                 tables,
+                operations,
                 plan,
                 limits: BatchLimits {
                     rows: positive("batch_rows", self.batch_rows.unwrap_or(defaults.rows))?,
@@ -187,19 +216,20 @@ impl Keywords {
 /// What shapes the batches, shared by all functions that give a schema.
 pub(super) fn plan_options(
     types: Option<TypesKeyword>,
+    columns: Option<ColumnsKeyword>,
     envelope: Option<Vec<String>>,
     prefix: String,
     column_names: &str,
     schemas: Option<SchemasKeyword>,
 ) -> Result<PlanOptions, Error> {
-    let columns = match envelope {
+    let envelope_columns = match envelope {
         None => EnvelopeColumn::DEFAULT.to_vec(),
         Some(names) => {
             names.iter().map(|name| EnvelopeColumn::parse(name)).collect::<Result<_, _>>()?
         }
     };
-    for (index, column) in columns.iter().enumerate() {
-        if columns.iter().take(index).any(|before| before == column) {
+    for (index, column) in envelope_columns.iter().enumerate() {
+        if envelope_columns.iter().take(index).any(|before| before == column) {
             return Err(Error::config(format!("envelope names {:?} twice", column.name())));
         }
     }
@@ -209,7 +239,8 @@ pub(super) fn plan_options(
     };
     Ok(PlanOptions {
         types: types.map_or(Ok(TypeOptions::default()), |types| types.options())?,
-        envelope: Envelope { columns, prefix },
+        columns: columns.map(|columns| columns.0).unwrap_or_default(),
+        envelope: Envelope { columns: envelope_columns, prefix },
         column_names,
         schemas: SchemasKeyword::schemas(schemas)?,
     })

@@ -1,6 +1,6 @@
 //! What a reader can be told.
 
-use crate::change::TableFilter;
+use crate::change::{Operations, TableFilter};
 use crate::columnar::PlanOptions;
 use crate::source::CutterOptions;
 
@@ -9,6 +9,8 @@ use crate::source::CutterOptions;
 pub struct DecodeOptions {
     /// Which tables; rows of others are passed over.
     pub tables: TableFilter,
+    /// Which operations; rows events of others are passed over.
+    pub operations: Operations,
     /// What shapes the batches.
     pub plan: PlanOptions,
     /// How large they get.
@@ -40,6 +42,7 @@ impl Default for DecodeOptions {
     fn default() -> Self {
         Self {
             tables: TableFilter::default(),
+            operations: Operations::default(),
             plan: PlanOptions::default(),
             limits: BatchLimits::default(),
             split_key_updates: true,

@@ -263,7 +263,8 @@ impl SegmentDecoder {
                 "rows for table id {table_id}, which no Table_map event of the transaction describes"
             )));
         };
-        if !self.maps.is_wanted(map) {
+        let is_wanted_kind = |kind| self.options.operations.accepts(kind);
+        if !self.maps.is_wanted(map) || !header.event_type.rows_kind().is_none_or(is_wanted_kind) {
             return Ok(Flow::GoOn);
         }
         let event = RowsEvent::decode(body, header.event_type, id_width)?;

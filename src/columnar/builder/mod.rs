@@ -17,6 +17,7 @@ mod nulls;
 mod number;
 mod primitive;
 mod set;
+mod skipped;
 mod temporal;
 mod temporal_text;
 mod text;
@@ -75,6 +76,11 @@ pub(crate) trait ColumnBuilder: Send {
 
     /// The rows so far as an array; the builder is empty afterwards.
     fn finish(&mut self) -> std::result::Result<ArrayRef, Error>;
+}
+
+/// The builder for a column that is not wanted: it passes over the cells.
+pub(crate) fn skip_builder(size: CellSize) -> Box<dyn ColumnBuilder> {
+    Box::new(skipped::Skipped(size))
 }
 
 /// The builder for a column: the type table.

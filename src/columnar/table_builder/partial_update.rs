@@ -160,6 +160,7 @@ impl TableBuilder {
             let Some(column) = self.columns.get_mut(index) else { continue };
             let appended = match before.get(index) {
                 _ if as_diffs => column.append_diffs(diffs),
+                Some(Place::At(_)) if !self.plan.is_selected(index) => Ok(()),
                 Some(Place::At(place)) if diffs.is_empty() => {
                     column.append(&mut Reader::new(row.get(place.clone()).unwrap_or_default()))
                 }

@@ -1,0 +1,67 @@
+//! Which operations are wanted: inserts, updates, deletes, by what the source did.
+
+use crate::binlog::RowsKind;
+use crate::error::Error;
+
+/// Operations whose rows are wanted. An update that changes a key is an update, whatever its rows become.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Operations {
+    insert: bool,
+    update: bool,
+    delete: bool,
+}
+
+impl Default for Operations {
+    fn default() -> Self {
+        Self { insert: true, update: true, delete: true }
+    }
+}
+
+impl Operations {
+    /// From the words `insert`, `update` and `delete`.
+    pub fn try_new<S: AsRef<str>>(words: &[S]) -> Result<Self, Error> {
+        let mut operations = Self { insert: false, update: false, delete: false };
+        for word in words {
+            match word.as_ref() {
+                "insert" => operations.insert = true,
+                "update" => operations.update = true,
+                "delete" => operations.delete = true,
+                other => {
+                    return Err(Error::config(format!(
+                        "operations: {other:?} is none of 'insert', 'update', 'delete'"
+                    )));
+                }
+            }
+        }
+        match words.is_empty() {
+            true => Err(Error::config("operations is empty: leave it out to read all operations")),
+            false => Ok(operations),
+        }
+    }
+
+    /// Whether rows of such an event are wanted.
+    pub const fn accepts(self, kind: RowsKind) -> bool {
+        match kind {
+            RowsKind::Write => self.insert,
+            RowsKind::Update => self.update,
+            RowsKind::Delete => self.delete,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn by_word() {
+        let all = Operations::default();
+        let some = Operations::try_new(&["delete", "insert", "delete"]).unwrap();
+        for kind in [RowsKind::Write, RowsKind::Update, RowsKind::Delete] {
+            assert!(all.accepts(kind));
+            assert_eq!(some.accepts(kind), kind != RowsKind::Update);
+        }
+        assert!(Operations::try_new::<&str>(&[]).is_err());
+        assert!(Operations::try_new(&["upsert"]).is_err());
+    }
+}

@@ -1,0 +1,108 @@
+//! Which columns of which tables are wanted.
+//!
+//! In: table patterns, each with names of columns. Out: for a table, a yes or no for each of its columns. Called by
+//! [`TablePlan`](super::TablePlan); what is not selected is passed over in the row images, and is in no schema.
+
+use crate::change::TablePattern;
+use crate::error::Error;
+use crate::schema::TableSchema;
+use std::sync::Arc;
+
+/// Columns to keep, by table; tables that no pattern matches keep all.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Selection(Vec<(TablePattern, Vec<String>)>);
+
+impl Selection {
+    /// From patterns of tables and the columns that each keeps.
+    pub fn try_new<I, S>(tables: I) -> Result<Self, Error>
+    where
+        I: IntoIterator<Item = (S, Vec<String>)>,
+        S: AsRef<str>,
+    {
+        let rule = |(pattern, columns): (S, Vec<String>)| {
+            let pattern = pattern.as_ref();
+            match columns.is_empty() {
+                true => Err(Error::config(format!(
+                    "columns names none for {pattern:?}: leave tables out with exclude_tables"
+                ))),
+                false => Ok((TablePattern::parse(pattern)?, columns)),
+            }
+        };
+        tables.into_iter().map(rule).collect::<Result<_, _>>().map(Self)
+    }
+
+    /// For each column whether it is kept. `names`: of all columns of the table. Where several patterns match, each adds
+    /// its columns. A column that the table lacks is an error; case does not count, as it does not for the server.
+    pub(super) fn of(&self, table: &TableSchema, names: &[Arc<str>]) -> Result<Vec<bool>, Error> {
+        let mut kept: Option<Vec<bool>> = None;
+        for (_, columns) in
+            self.0.iter().filter(|(pattern, _)| pattern.matches(&table.database, &table.table))
+        {
+            let kept = kept.get_or_insert_with(|| vec![false; names.len()]);
+            for column in columns {
+                let found = names.iter().position(|name| same_name(name, column));
+                match found.and_then(|index| kept.get_mut(index)) {
+                    Some(kept) => *kept = true,
+                    None => {
+                        return Err(Error::schema(format!(
+                            "columns asks for {column:?}, which the table does not have here: its columns are {}",
+                            names.join(", ")
+                        )));
+                    }
+                }
+            }
+        }
+        Ok(kept.unwrap_or_else(|| vec![true; names.len()]))
+    }
+}
+
+/// Whether two names are one column's.
+fn same_name(one: &str, other: &str) -> bool {
+    one == other || one.to_lowercase() == other.to_lowercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+
+    fn table() -> (TableSchema, Vec<Arc<str>>) {
+        let table = TableSchema {
+            database: "shop".into(),
+            table: "orders".into(),
+            columns: Vec::new(),
+            primary_key: Vec::new(),
+            indexes: Vec::new(),
+        };
+        (table, ["id", "Größe", "total"].map(Arc::from).into())
+    }
+
+    fn kept(rules: &[(&str, &[&str])]) -> Result<Vec<bool>, Error> {
+        let rules = rules.iter().map(|(pattern, columns)| {
+            (*pattern, columns.iter().map(|name| (*name).to_owned()).collect())
+        });
+        let (table, names) = table();
+        Selection::try_new(rules)?.of(&table, &names)
+    }
+
+    #[test]
+    fn patterns_add_up_and_other_tables_keep_all() {
+        assert_eq!(kept(&[]).unwrap(), [true; 3]);
+        assert_eq!(kept(&[("shop.people", &["x"])]).unwrap(), [true; 3]);
+        assert_eq!(kept(&[("shop.orders", &["total"])]).unwrap(), [false, false, true]);
+        let several = kept(&[("*.*", &["ID"]), ("shop.o*", &["GRÖSSE".to_owned().as_str()])]);
+        assert_eq!(several.unwrap_err().kind(), ErrorKind::Schema);
+        let several = kept(&[("*.*", &["ID"]), ("shop.o*", &["gröSSe"])]);
+        assert!(several.is_err(), "ß is one letter");
+        let several = kept(&[("*.*", &["ID"]), ("shop.o*", &["GRÖßE"])]);
+        assert_eq!(several.unwrap(), [true, true, false]);
+    }
+
+    #[test]
+    fn what_cannot_be_is_an_error() {
+        assert_eq!(kept(&[("shop.orders", &[])]).unwrap_err().kind(), ErrorKind::Config);
+        assert_eq!(kept(&[("orders", &["id"])]).unwrap_err().kind(), ErrorKind::Config);
+        let error = kept(&[("shop.orders", &["id", "price"])]).unwrap_err();
+        assert!(error.to_string().contains("\"price\""), "{error}");
+    }
+}
