@@ -3,6 +3,7 @@
 use binarrow::binlog::{
     FormatDescription, Incident, Query, Rotate, RowsQuery, TableMap, XaPrepare, XidEvent,
 };
+use binarrow::change::UpdateRule;
 use binarrow::columnar::{ColumnNames, PlanOptions, TableBuilder, TablePlan};
 use std::sync::Arc;
 
@@ -24,7 +25,8 @@ pub(crate) fn assert_plan(plan: TablePlan, columns: usize) {
         assert!(!column.sql_type().is_empty());
         assert!(!plan.column_label(index).is_empty());
     }
-    let mut builder = TableBuilder::try_new(Arc::new(plan), true).expect("builders as planned");
+    let mut builder =
+        TableBuilder::try_new(Arc::new(plan), UpdateRule::default()).expect("builders as planned");
     assert_eq!(builder.finish().expect("an empty batch").num_rows(), 0);
 }
 

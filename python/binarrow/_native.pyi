@@ -331,6 +331,7 @@ def read_binlog(
     operations: str | Sequence[str] | None = None,
     start: Position | str | datetime | None = None,
     stop: Position | str | datetime | None = None,
+    old_value: bool = True,
     split_key_updates: bool = True,
     envelope: Sequence[str] | None = None,
     envelope_prefix: str = "_",
@@ -364,7 +365,13 @@ def read_binlog(
             the key is an update, whatever it comes as. Rows of others are skipped undecoded. None for all.
         start: Where to begin: a :class:`Position`, ``"file:offset"``, or a datetime with a zone.
         stop: Where to end: transactions that end at or before it come out.
-        split_key_updates: An update that changes the key comes as a ``delete`` and an ``insert``.
+        old_value: Also give rows as they were before. Without them an update is its ``update_postimage`` alone; a
+            ``delete`` has only the columns of the table's key set, the others NULL; and an update that changes the
+            key comes behind a ``delete`` of the old one. The key is the primary key, where the log or ``schemas``
+            tells one, else the whole row, which then stays whole.
+        split_key_updates: An update that changes the key, by its bytes, comes as a ``delete`` and an ``insert``, where
+            the log has both rows whole (``binlog_row_image=FULL``); otherwise, and without this, as an
+            ``update_preimage`` and an ``update_postimage``.
         envelope: Which envelope columns to add, by their names without the prefix. None for ``change_type``,
             ``commit_version``, ``commit_timestamp`` and ``change_ordinal``; empty for none.
         envelope_prefix: What the names of envelope columns begin with.

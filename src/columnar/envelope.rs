@@ -175,11 +175,18 @@ impl EnvelopeBuilder {
     }
 
     /// The columns that the next row's image holds; called for each row where `_present` is asked for.
-    pub(super) fn append_present(&mut self, bitmap: &[u8]) {
-        self.present.extend_from_slice(bitmap);
+    pub(super) fn append_present(&mut self, bitmap: impl Iterator<Item = u8>) {
+        self.present.extend(bitmap);
+    }
+
+    /// The number of a row of the batch in its rows event, from 0.
+    pub(super) fn row_in_event(&self, row: usize) -> u64 {
+        let ordinal = self.ordinals.get(row).copied().unwrap_or(0);
+        (ordinal as u64 & u64::from(u32::MAX)) / 2
     }
 
     /// Turns the last two rows, an update, into a delete and an insert.
+    #[inline]
     pub(super) fn split_update(&mut self) {
         if let [.., before, after] = self.change_types.as_mut_slice() {
             (*before, *after) = (ChangeType::Delete, ChangeType::Insert);

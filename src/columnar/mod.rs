@@ -20,7 +20,7 @@ pub use conform::{Conform, OnSchemaChange};
 pub use envelope::{Envelope, EnvelopeColumn, Stamp};
 pub use selection::Selection;
 pub use table_builder::TableBuilder;
-pub use table_plan::{ColumnNames, PlanOptions, TablePlan};
+pub use table_plan::{ColumnNames, Layout, PlanOptions, TablePlan};
 pub use type_options::{
     Enumeration, Geometry, InvalidText, Json, Profile, Time, TypeOptions, ZeroDates,
 };

@@ -1,31 +1,35 @@
 //! Rows of one table under one structure, on their way to a record batch.
 
+mod image;
 mod partial_update;
+mod row_columns;
+mod sides;
+mod updates;
 
-use super::builder::ColumnBuilder;
 use super::envelope::{ChangeType, EnvelopeBuilder, EnvelopeColumn, Stamp};
 use super::table_plan::TablePlan;
 use crate::binlog::{RowsEvent, RowsKind};
+use crate::change::{OldRow, UpdateRule};
 use crate::error::{DecodeError, Error, ErrorKind};
 use crate::wire::{Bitmap, Reader};
 use arrow_array::RecordBatch;
+use image::Image;
 use partial_update::PartialUpdate;
-use std::ops::Range;
+use sides::Sides;
 use std::sync::Arc;
+use updates::KeyPlaces;
 
 /// Takes rows events, each whole or not at all, and gives record batches.
 pub struct TableBuilder {
     plan: Arc<TablePlan>,
-    columns: Vec<Box<dyn ColumnBuilder>>,
+    sides: Sides,
     envelope: EnvelopeBuilder,
-    split_key_updates: bool,
+    rule: UpdateRule,
     wants_present: bool,
     /// Whether cells may be larger than the log holds them.
     inflates: bool,
     wire_bytes: usize,
-    /// Where the key's cells stand in the images of the row at hand.
-    key_before: Vec<Range<usize>>,
-    key_after: Vec<Range<usize>>,
+    keys: KeyPlaces,
     partial: PartialUpdate,
 }
 
@@ -40,18 +44,17 @@ pub struct RowCounts {
     pub deletes: u64,
 }
 
-/// Which columns an image holds.
-struct Image<'a> {
-    present: Bitmap<'a>,
-    count: usize,
-    is_full: bool,
-}
-
-impl<'a> Image<'a> {
-    fn new(present: Bitmap<'a>, width: usize) -> Self {
-        let count = present.count_ones(width);
-        Self { present, count, is_full: count == width }
-    }
+/// Which columns one side of a row holds.
+#[derive(Clone, Copy)]
+enum Held<'a> {
+    /// The side is not there.
+    Nothing,
+    /// Those of an image.
+    All(Bitmap<'a>),
+    /// Those of an image that are part of the key.
+    Key(Bitmap<'a>),
+    /// Those of an image, and of another those that are part of the key.
+    Filled { image: Bitmap<'a>, key_of: Bitmap<'a> },
 }
 
 /// A cell that could not be decoded: its column, and why.
@@ -59,16 +62,15 @@ type CellResult<T = ()> = Result<T, (usize, DecodeError)>;
 
 impl TableBuilder {
     /// A builder without rows.
-    pub fn try_new(plan: Arc<TablePlan>, split_key_updates: bool) -> Result<Self, Error> {
+    pub fn try_new(plan: Arc<TablePlan>, rule: UpdateRule) -> Result<Self, Error> {
         Ok(Self {
-            columns: plan.builders()?,
+            sides: Sides::try_new(&plan)?,
             envelope: EnvelopeBuilder::default(),
-            split_key_updates,
+            rule,
             wants_present: plan.envelope.columns.contains(&EnvelopeColumn::Present),
             inflates: plan.table.columns.iter().any(|column| column.column_type.is_compressed()),
             wire_bytes: 0,
-            key_before: Vec::new(),
-            key_after: Vec::new(),
+            keys: KeyPlaces::default(),
             partial: PartialUpdate::default(),
             plan,
         })
@@ -93,29 +95,29 @@ impl TableBuilder {
     pub fn append(&mut self, event: &RowsEvent<'_>, stamp: &Stamp<'_>) -> Result<RowCounts, Error> {
         let first_row = self.rows();
         if first_row == 0 {
-            self.columns.iter_mut().for_each(|column| column.begin());
+            self.sides.begin();
         }
-        let appended = match self.append_rows(event, stamp) {
-            Ok(counts) => self.seal().map(|()| counts),
-            Err(error) => Err((self.rows(), error)),
+        let mut counts = RowCounts::default();
+        let appended = match self.append_rows(event, stamp, &mut counts) {
+            Ok(()) => self.seal(),
+            Err(error) => Err((counts.inserts + counts.updates + counts.deletes, error)),
         };
         match appended {
-            Ok(counts) => {
+            Ok(()) => {
                 self.envelope.end_event(stamp);
                 self.wire_bytes += event.rows.len();
                 if self.inflates {
-                    let inflated = self.columns.iter_mut().map(|column| column.take_inflated());
-                    self.wire_bytes += inflated.sum::<usize>();
+                    self.wire_bytes += self.sides.take_inflated();
                 }
                 Ok(counts)
             }
             Err((row, error)) => {
-                self.truncate(first_row);
-                let halves = if event.kind == RowsKind::Update { 2 } else { 1 };
-                let row = row.saturating_sub(first_row) / halves + 1;
+                self.sides.truncate(first_row);
+                self.envelope.truncate(first_row, self.present_width());
                 Err(error.context(format_args!(
-                    "table {}, row {row} of the event",
-                    self.plan.table.full_name()
+                    "table {}, row {} of the event",
+                    self.plan.table.full_name(),
+                    row + 1
                 )))
             }
         }
@@ -123,11 +125,7 @@ impl TableBuilder {
 
     /// The rows so far as a batch; the builder is empty afterwards.
     pub fn finish(&mut self) -> Result<RecordBatch, Error> {
-        let mut arrays = Vec::with_capacity(self.plan.schema.fields().len());
-        let columns = self.columns.iter_mut().zip(&self.plan.is_selected);
-        for (column, _) in columns.filter(|(_, is_selected)| **is_selected) {
-            arrays.push(column.finish()?);
-        }
+        let mut arrays = self.sides.after().finish(&self.plan)?;
         arrays.extend(self.envelope.finish(&self.plan.envelope, self.present_width()));
         self.wire_bytes = 0;
         RecordBatch::try_new(Arc::clone(&self.plan.schema), arrays)
@@ -136,19 +134,16 @@ impl TableBuilder {
 
     /// Zero dates that became NULL since the last call: column index and count.
     pub fn take_zero_dates(&mut self) -> impl Iterator<Item = (usize, u64)> + '_ {
-        self.columns
-            .iter_mut()
-            .enumerate()
-            .map(|(index, column)| (index, column.take_zero_dates()))
-            .filter(|(_, count)| *count > 0)
+        self.sides.take_zero_dates()
     }
 
     fn append_rows(
         &mut self,
         event: &RowsEvent<'_>,
         stamp: &Stamp<'_>,
-    ) -> Result<RowCounts, Error> {
-        let width = self.columns.len();
+        counts: &mut RowCounts,
+    ) -> Result<(), Error> {
+        let width = self.plan.table.columns.len();
         if event.width != width {
             return Err(Error::malformed(format!(
                 "the rows have {} columns, the table map has {width}",
@@ -157,27 +152,23 @@ impl TableBuilder {
         }
         let before = Image::new(event.columns, width);
         let after = Image::new(event.columns_after, width);
-        let first = i64::from(stamp.rows_event) << 32;
-        let mut counts = RowCounts::default();
         let mut rows = Reader::new(event.rows);
         let is_update = event.kind == RowsKind::Update;
         // An image without columns has no bytes: it is one row, with every column left out.
         if before.count == 0 && (!is_update || after.count == 0) {
             rows.finish("a row image without columns")?;
         }
-        let mut ordinal = first;
+        let mut ordinal = i64::from(stamp.rows_event) << 32;
         loop {
             match event.kind {
                 RowsKind::Write => {
-                    self.append_image(&mut rows, &before)
+                    self.append_insert(&mut rows, &before, ordinal)
                         .map_err(|error| self.cell_error(error))?;
-                    self.append_envelope(ChangeType::Insert, ordinal, &before);
                     counts.inserts += 1;
                 }
                 RowsKind::Delete => {
-                    self.append_image(&mut rows, &before)
+                    self.append_delete(&mut rows, &before, ordinal)
                         .map_err(|error| self.cell_error(error))?;
-                    self.append_envelope(ChangeType::Delete, ordinal, &before);
                     counts.deletes += 1;
                 }
                 RowsKind::Update if event.has_value_options => {
@@ -193,128 +184,82 @@ impl TableBuilder {
             }
             ordinal += 2;
             if rows.is_empty() {
-                return Ok(counts);
+                return Ok(());
             }
         }
-    }
-
-    fn append_update(
-        &mut self,
-        rows: &mut Reader<'_>,
-        before: &Image<'_>,
-        after: &Image<'_>,
-        ordinal: i64,
-    ) -> CellResult {
-        let splits = self.split_key_updates && before.is_full && after.is_full;
-        if !splits {
-            self.append_image(rows, before)?;
-            self.append_envelope(ChangeType::UpdatePreimage, ordinal, before);
-            self.append_image(rows, after)?;
-            self.append_envelope(ChangeType::UpdatePostimage, ordinal + 1, after);
-            return Ok(());
-        }
-        let row = rows.as_slice();
-        let mut key_before = std::mem::take(&mut self.key_before);
-        let mut key_after = std::mem::take(&mut self.key_after);
-        key_before.clear();
-        key_after.clear();
-        self.append_keyed_image(rows, before, row.len(), &mut key_before)?;
-        self.append_envelope(ChangeType::UpdatePreimage, ordinal, before);
-        self.append_keyed_image(rows, after, row.len(), &mut key_after)?;
-        self.append_envelope(ChangeType::UpdatePostimage, ordinal + 1, after);
-        // By bytes, not by collation: where the server holds `a` and `A` for one key, a lake does not.
-        let cells = |ranges: &[Range<usize>]| -> bool {
-            ranges.iter().zip(&key_after).all(|(b, a)| row.get(b.clone()) == row.get(a.clone()))
-        };
-        if !cells(&key_before) {
-            self.envelope.split_update();
-        }
-        self.key_before = key_before;
-        self.key_after = key_after;
-        Ok(())
     }
 
     #[inline]
-    fn append_envelope(&mut self, change_type: ChangeType, ordinal: i64, image: &Image<'_>) {
-        self.envelope.append(change_type, ordinal);
-        if self.wants_present {
-            self.envelope.append_present(image.present.0);
-        }
-    }
-
-    /// One row image into the columns.
-    #[inline]
-    fn append_image(&mut self, rows: &mut Reader<'_>, image: &Image<'_>) -> CellResult {
-        let nulls = null_bits(rows, image)?;
-        if image.is_full && no_nulls(nulls, image.count) {
-            for (index, column) in self.columns.iter_mut().enumerate() {
-                column.append(rows).map_err(|error| (index, error))?;
-            }
-            return Ok(());
-        }
-        let mut bit = 0;
-        for (index, column) in self.columns.iter_mut().enumerate() {
-            if !image.present.get(index) {
-                column.append_null();
-                continue;
-            }
-            if nulls.get(bit) {
-                column.append_null();
-            } else {
-                column.append(rows).map_err(|error| (index, error))?;
-            }
-            bit += 1;
-        }
-        Ok(())
-    }
-
-    /// One full row image into the columns; `key` gets the places of the key's cells, counted from a row of `row_len`
-    /// bytes left. A NULL cell has an empty place at 0.
-    fn append_keyed_image(
+    fn append_insert(
         &mut self,
         rows: &mut Reader<'_>,
         image: &Image<'_>,
-        row_len: usize,
-        key: &mut Vec<Range<usize>>,
+        ordinal: i64,
     ) -> CellResult {
-        let nulls = null_bits(rows, image)?;
-        let is_key = &self.plan.is_key;
-        for (index, (column, is_key)) in self.columns.iter_mut().zip(is_key).enumerate() {
-            let start = row_len - rows.left();
-            if nulls.get(index) {
-                column.append_null();
-                if *is_key {
-                    key.push(0..0);
-                }
-                continue;
-            }
-            column.append(rows).map_err(|error| (index, error))?;
-            if *is_key {
-                key.push(start..row_len - rows.left());
-            }
-        }
+        self.sides.no_before();
+        self.sides.after().append_image(rows, image)?;
+        self.end_row(ChangeType::Insert, ordinal, Held::Nothing, Held::All(image.present));
         Ok(())
     }
 
-    /// Checks what columns check once an event; an error comes with its row.
-    fn seal(&mut self) -> Result<(), (usize, Error)> {
-        for index in 0..self.columns.len() {
-            let sealed = self.columns.get_mut(index).map_or(Ok(()), |column| column.seal());
-            sealed.map_err(|(row, error)| (row, self.cell_error((index, error))))?;
-        }
+    #[inline]
+    fn append_delete(
+        &mut self,
+        rows: &mut Reader<'_>,
+        image: &Image<'_>,
+        ordinal: i64,
+    ) -> CellResult {
+        let columns = self.sides.before();
+        let held = if self.rule.delete() == OldRow::DeleteByKey && !self.plan.is_row_key {
+            columns.append_key_image(rows, image, &self.plan)?;
+            Held::Key(image.present)
+        } else {
+            columns.append_image(rows, image)?;
+            Held::All(image.present)
+        };
+        self.sides.no_after();
+        self.end_row(ChangeType::Delete, ordinal, held, Held::Nothing);
         Ok(())
     }
 
-    fn truncate(&mut self, rows: usize) {
-        for column in &mut self.columns {
-            column.truncate(rows);
+    /// A row of the batch is whole but for its envelope.
+    #[inline]
+    fn end_row(
+        &mut self,
+        change_type: ChangeType,
+        ordinal: i64,
+        before: Held<'_>,
+        after: Held<'_>,
+    ) {
+        self.envelope.append(change_type, ordinal);
+        if self.wants_present {
+            self.append_present(before, after);
         }
-        let width = self.present_width();
-        self.envelope.truncate(rows, width);
+    }
+
+    fn append_present(&mut self, before: Held<'_>, after: Held<'_>) {
+        let held = match before {
+            Held::Nothing => after,
+            before => before,
+        };
+        let key = self.plan.key_bits.iter().enumerate();
+        let byte = |bitmap: Bitmap<'_>, index: usize| bitmap.0.get(index).copied().unwrap_or(0);
+        self.envelope.append_present(key.map(|(index, key)| match held {
+            Held::Nothing => 0,
+            Held::All(image) => byte(image, index),
+            Held::Key(image) => byte(image, index) & key,
+            Held::Filled { image, key_of } => byte(image, index) | byte(key_of, index) & key,
+        }));
+    }
+
+    /// Checks what columns check once an event; an error comes with its row in the event.
+    fn seal(&mut self) -> Result<(), (u64, Error)> {
+        let Err((row, error)) = self.sides.seal() else { return Ok(()) };
+        Err((self.envelope.row_in_event(row), self.cell_error(error)))
     }
 
     fn present_width(&self) -> usize {
-        Bitmap::byte_count(self.columns.len())
+        self.plan.key_bits.len()
     }
 
     fn cell_error(&self, (index, error): (usize, DecodeError)) -> Error {
@@ -330,38 +275,5 @@ impl TableBuilder {
     }
 }
 
-#[inline]
-fn null_bits<'a>(rows: &mut Reader<'a>, image: &Image<'_>) -> CellResult<Bitmap<'a>> {
-    let bytes = Bitmap::byte_count(image.count);
-    rows.take(bytes, "null bits").map(Bitmap).map_err(|error| (0, error))
-}
-
-/// Whether none of the first `count` bits is 1. The unused bits of the last byte may be.
-#[inline]
-fn no_nulls(nulls: Bitmap<'_>, count: usize) -> bool {
-    match nulls.0 {
-        [] => true,
-        [byte] => byte & (0xff_u8 >> ((8 - count % 8) % 8)) == 0,
-        [whole @ .., last] => {
-            last & (0xff_u8 >> ((8 - count % 8) % 8)) == 0 && whole.iter().all(|byte| *byte == 0)
-        }
-    }
-}
-
 /// What the envelope of a row takes, about.
 const ENVELOPE_ROW_BYTES: usize = 48;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn unused_null_bits_do_not_count() {
-        assert!(no_nulls(Bitmap(&[0xfe]), 1));
-        assert!(!no_nulls(Bitmap(&[0xff]), 1));
-        assert!(no_nulls(Bitmap(&[0]), 8));
-        assert!(!no_nulls(Bitmap(&[0x80]), 8));
-        assert!(no_nulls(Bitmap(&[0, 0xfc]), 10));
-        assert!(!no_nulls(Bitmap(&[1, 0xfc]), 10));
-    }
-}

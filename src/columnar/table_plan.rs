@@ -8,7 +8,7 @@ use super::type_options::TypeOptions;
 use crate::binlog::{FormatDescription, TableMap};
 use crate::error::{Error, ErrorKind};
 use crate::history::Schemas;
-use crate::schema::{Column, ColumnType, TableSchema};
+use crate::schema::{Column, ColumnType, HandleKey, TableSchema};
 use arrow_schema::{Schema, SchemaRef};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -23,6 +23,16 @@ pub enum ColumnNames {
     Positional,
 }
 
+/// What a row of a batch is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Layout {
+    /// One row of the table.
+    #[default]
+    Flat,
+    /// One change: the row before and the row after beside each other.
+    Nested,
+}
+
 /// What shapes a table's batches.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PlanOptions {
@@ -30,6 +40,8 @@ pub struct PlanOptions {
     pub types: TypeOptions,
     /// Which of the table's columns are wanted.
     pub columns: Selection,
+    /// What a row is.
+    pub layout: Layout,
     /// Which columns stand after the table's own.
     pub envelope: Envelope,
     /// Where column names come from.
@@ -44,12 +56,20 @@ pub struct TablePlan {
     pub table: TableSchema,
     /// The schema of its batches.
     pub schema: SchemaRef,
-    /// For each column whether it is part of the primary key.
+    /// What a row of its batches is.
+    pub(super) layout: Layout,
+    /// For each column whether it is part of the handle key.
     pub(super) is_key: Vec<bool>,
     /// For each column its name.
     pub(super) names: Vec<Arc<str>>,
     /// For each column whether it is wanted.
     pub(super) is_selected: Vec<bool>,
+    /// The same as a bitmap.
+    pub(super) key_bits: Vec<u8>,
+    /// How many columns must be looked at to see the whole key.
+    pub(super) key_end: usize,
+    /// Whether the whole row is the key.
+    pub(super) is_row_key: bool,
     /// For each column how its cells are passed over.
     pub(super) cell_sizes: Vec<CellSize>,
     /// The envelope of its batches.
@@ -105,15 +125,21 @@ impl TablePlan {
             }
             fields.push(reserved);
         }
-        let is_key: Vec<bool> = (0..table.columns.len())
-            .map(|index| table.primary_key.iter().any(|part| part.column == index))
-            .collect();
+        let key = table.handle_key();
+        let is_key: Vec<bool> = (0..table.columns.len()).map(|index| key.holds(index)).collect();
+        let key_bits = is_key
+            .chunks(8)
+            .map(|bits| bits.iter().rev().fold(0, |byte, is_key| byte << 1 | u8::from(*is_key)));
         let metadata = HashMap::from([
             ("mysql.database".to_owned(), table.database.to_string()),
             ("mysql.table".to_owned(), table.table.to_string()),
         ]);
         Ok(Self {
             schema: Arc::new(Schema::new_with_metadata(fields, metadata)),
+            layout: options.layout,
+            key_bits: key_bits.collect(),
+            key_end: is_key.iter().rposition(|is_key| *is_key).map_or(0, |last| last + 1),
+            is_row_key: key == HandleKey::WholeRow,
             is_key,
             names,
             is_selected,

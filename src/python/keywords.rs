@@ -4,9 +4,9 @@ use super::errors::warn;
 use super::position::PyPosition;
 use super::schemas::SchemasKeyword;
 use super::type_options::TypesKeyword;
-use crate::change::{Operations, TableFilter};
+use crate::change::{Operations, TableFilter, UpdateRule};
 use crate::columnar::{
-    ColumnNames, Envelope, EnvelopeColumn, PlanOptions, Profile, Selection, TypeOptions,
+    ColumnNames, Envelope, EnvelopeColumn, Layout, PlanOptions, Profile, Selection, TypeOptions,
 };
 use crate::error::Error;
 use crate::position::Position;
@@ -108,6 +108,7 @@ pub(super) struct Keywords {
     pub(super) operations: Option<Patterns>,
     pub(super) start: Option<Place>,
     pub(super) stop: Option<Place>,
+    pub(super) old_value: bool,
     pub(super) split_key_updates: bool,
     pub(super) envelope: Option<Vec<String>>,
     pub(super) envelope_prefix: String,
@@ -200,7 +201,10 @@ impl Keywords {
                     rows: positive("batch_rows", self.batch_rows.unwrap_or(defaults.rows))?,
                     bytes: positive("batch_bytes", self.batch_bytes.unwrap_or(defaults.bytes))?,
                 },
-                split_key_updates: self.split_key_updates,
+                update_rule: UpdateRule {
+                    old_value: self.old_value,
+                    split_key_updates: self.split_key_updates,
+                },
                 verify_checksum: self.verify_checksum,
                 emit_uncommitted,
             },
@@ -240,6 +244,7 @@ pub(super) fn plan_options(
     Ok(PlanOptions {
         types: types.map_or(Ok(TypeOptions::default()), |types| types.options())?,
         columns: columns.map(|columns| columns.0).unwrap_or_default(),
+        layout: Layout::Flat,
         envelope: Envelope { columns: envelope_columns, prefix },
         column_names,
         schemas: SchemasKeyword::schemas(schemas)?,

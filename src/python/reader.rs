@@ -28,7 +28,8 @@ use std::time::{Duration, Instant};
 /// Read binary log files, or what a server logs, into Arrow record batches.
 #[pyfunction]
 #[pyo3(signature = (
-    source, *, tables=None, exclude_tables=None, columns=None, operations=None, start=None, stop=None, split_key_updates=true, envelope=None,
+    source, *, tables=None, exclude_tables=None, columns=None, operations=None, start=None, stop=None, old_value=true,
+    split_key_updates=true, envelope=None,
     envelope_prefix="_", types=None, column_names="log", schemas=None, batch_rows=None, batch_bytes=None,
     batch_end=None, segment_bytes=None, threads=None, uncommitted="skip", skip_events=None,
     gaps="error", verify_checksum=true,
@@ -43,6 +44,7 @@ pub(super) fn read_binlog(
     operations: Option<Patterns>,
     start: Option<Place>,
     stop: Option<Place>,
+    old_value: bool,
     split_key_updates: bool,
     envelope: Option<Vec<String>>,
     envelope_prefix: &str,
@@ -66,6 +68,7 @@ pub(super) fn read_binlog(
         operations,
         start,
         stop,
+        old_value,
         split_key_updates,
         envelope,
         envelope_prefix: envelope_prefix.to_owned(),

@@ -1,6 +1,6 @@
 //! What a reader can be told.
 
-use crate::change::{Operations, TableFilter};
+use crate::change::{Operations, TableFilter, UpdateRule};
 use crate::columnar::PlanOptions;
 use crate::source::CutterOptions;
 
@@ -15,8 +15,8 @@ pub struct DecodeOptions {
     pub plan: PlanOptions,
     /// How large they get.
     pub limits: BatchLimits,
-    /// Whether an update that changes the primary key becomes a delete and an insert.
-    pub split_key_updates: bool,
+    /// Which rows come out of updates and deletes.
+    pub update_rule: UpdateRule,
     /// Whether CRC32s of rows events are checked.
     pub verify_checksum: bool,
     /// Whether what was rolled back inside a compressed transaction is given too.
@@ -45,7 +45,7 @@ impl Default for DecodeOptions {
             operations: Operations::default(),
             plan: PlanOptions::default(),
             limits: BatchLimits::default(),
-            split_key_updates: true,
+            update_rule: UpdateRule::default(),
             verify_checksum: true,
             emit_uncommitted: false,
         }

@@ -329,14 +329,14 @@ impl SegmentDecoder {
                         return Ok(None);
                     }
                 }
-                let builder = TableBuilder::try_new(plan, self.options.split_key_updates)?;
+                let builder = TableBuilder::try_new(plan, self.options.update_rule)?;
                 if let Some(slot) = self.tables.get_mut(index) {
                     slot.builder = builder;
                 }
             }
             return Ok(Some(index));
         }
-        let builder = TableBuilder::try_new(plan, self.options.split_key_updates)?;
+        let builder = TableBuilder::try_new(plan, self.options.update_rule)?;
         let index = self.tables.len();
         self.tables.push(Slot { builder, counts: TableStats::default() });
         self.by_name.insert(key, index);

@@ -55,7 +55,7 @@ fn compressed_rows_are_those_of_the_plain_events() {
     small.decode.limits.bytes = 1;
     assert_eq!(run_with(&all_kinds(compressed), small).ok().changes(), expected.changes());
     let mut unsplit = options();
-    unsplit.decode.split_key_updates = false;
+    unsplit.decode.update_rule.split_key_updates = false;
     let unsplit = run_with(&all_kinds(compressed), unsplit).ok();
     assert_eq!(unsplit.changes()[5], "update_preimage d.t 2");
 }

@@ -701,7 +701,7 @@ fn an_update_of_the_key_becomes_a_delete_and_an_insert() {
     assert_eq!((stats.inserts, stats.updates, stats.deletes), (0, 3, 1));
 
     let mut whole = options();
-    whole.decode.split_key_updates = false;
+    whole.decode.update_rule.split_key_updates = false;
     let outcome = run_with(&log, whole).ok();
     assert_eq!(outcome.changes()[2..4], ["update_preimage d.t 2", "update_postimage d.t 20"]);
 }

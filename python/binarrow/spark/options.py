@@ -35,6 +35,7 @@ class ReadOptions(TypedDict, total=False):
     schemas: Schemas
     envelope: Sequence[str]
     envelope_prefix: str
+    old_value: bool
     split_key_updates: bool
     uncommitted: Literal["skip", "emit"]
     skip_events: Sequence[int]
@@ -223,6 +224,7 @@ _PARSERS: dict[str, Callable[[str], Any]] = {
     "schemasFile": _words,
     "envelope": _words,
     "envelopePrefix": str,
+    "oldValue": _boolean,
     "splitKeyUpdates": _boolean,
     "uncommitted": _one_of("skip", "emit"),
     "schemaChangePolicy": _schema_change,
@@ -247,6 +249,7 @@ _READ_KEYWORDS = {
     "schemas": "schemas",
     "envelope": "envelope",
     "envelopePrefix": "envelope_prefix",
+    "oldValue": "old_value",
     "splitKeyUpdates": "split_key_updates",
     "uncommitted": "uncommitted",
     "batchRows": "batch_rows",

@@ -1,42 +1,38 @@
 //! Rows of a Partial_update_rows event: documents of the after image are put together from those of the before image.
 //!
-//! The cells of the before image are taken in as always, and their places in the event kept: a partial cell of the after
-//! image is the document at that place with its diffs applied. With `json='diff'` it is the diffs themselves, unless the
-//! update becomes a delete and an insert.
+//! The places of all cells are found first: a partial cell of the after image is the document at its place in the before
+//! image with its diffs applied. With `json='diff'` it is the diffs themselves, unless the update becomes a delete and an
+//! insert.
 
-use super::{CellResult, Image, TableBuilder, null_bits};
+use super::image::{Image, Place, differs, null_bits, place_cells};
+use super::row_columns::append_place;
+use super::{CellResult, Held, TableBuilder};
 use crate::binlog::partial_columns;
-use crate::columnar::envelope::ChangeType;
+use crate::change::{NewRow, OldRow};
+use crate::columnar::builder::ColumnBuilder;
+use crate::columnar::table_plan::TablePlan;
 use crate::columnar::type_options::Json;
 use crate::error::DecodeError;
 use crate::schema::{Column, ColumnType};
 use crate::value::json;
 use crate::wire::{Bitmap, Reader, Result};
-use std::ops::Range;
 
 /// What is kept of the row at hand; the buffers are used again for the next.
 #[derive(Default)]
 pub(super) struct PartialUpdate {
+    /// A place for each column.
     before: Vec<Place>,
     after: Vec<Place>,
-    /// The partial cells of the after image: their columns, and where their diffs stand.
-    diffs: Vec<(usize, Range<usize>)>,
     /// Which columns the after image holds.
     present: Vec<u8>,
     /// A document put together, as a cell: its length, then its bytes.
     cell: Vec<u8>,
-}
-
-/// Where a cell stands, counted from the row's first byte.
-#[derive(Clone)]
-enum Place {
-    Absent,
-    Null,
-    At(Range<usize>),
+    /// Bytes of such documents.
+    put_together: usize,
 }
 
 impl TableBuilder {
-    /// One row: both images, and two rows of the batch.
+    /// One row: both images.
     pub(super) fn append_partial_update(
         &mut self,
         rows: &mut Reader<'_>,
@@ -44,165 +40,198 @@ impl TableBuilder {
         after: &Image<'_>,
         ordinal: i64,
     ) -> CellResult {
-        let row = rows.as_slice();
         let mut partial = std::mem::take(&mut self.partial);
-        self.append_placed_image(rows, before, &mut partial.before)?;
-        self.append_envelope(ChangeType::UpdatePreimage, ordinal, before);
-        self.append_partial_image(rows, row.len(), after, &mut partial)?;
-        let splits = self.split_key_updates
-            && before.is_full
-            && after.is_full
-            && self.key_changes(row, &partial);
-        // An insert holds whole documents.
-        let as_diffs = self.plan.types.json == Json::Diff && !splits;
-        self.append_partial_cells(row, as_diffs, &mut partial)?;
-        let present = Bitmap(&partial.present);
-        let after = Image { present, ..*after };
-        self.append_envelope(ChangeType::UpdatePostimage, ordinal + 1, &after);
-        if splits {
-            self.envelope.split_update();
-        }
+        let appended = self.append_patched(rows, before, after, ordinal, &mut partial);
+        self.wire_bytes += std::mem::take(&mut partial.put_together);
         self.partial = partial;
-        Ok(())
+        appended
     }
 
-    /// One row image into the columns; `places` gets where its cells stand.
-    fn append_placed_image(
+    fn append_patched(
         &mut self,
         rows: &mut Reader<'_>,
-        image: &Image<'_>,
-        places: &mut Vec<Place>,
-    ) -> CellResult {
-        places.clear();
-        let row_len = rows.left();
-        let nulls = null_bits(rows, image)?;
-        let mut bit = 0;
-        for (index, column) in self.columns.iter_mut().enumerate() {
-            if !image.present.get(index) {
-                column.append_null();
-                places.push(Place::Absent);
-                continue;
-            }
-            if nulls.get(bit) {
-                column.append_null();
-                places.push(Place::Null);
-            } else {
-                let start = row_len - rows.left();
-                column.append(rows).map_err(|error| (index, error))?;
-                places.push(Place::At(start..row_len - rows.left()));
-            }
-            bit += 1;
-        }
-        Ok(())
-    }
-
-    /// An after image into the columns, all but its partial cells. `row_len` counts the bytes from the before image on.
-    fn append_partial_image(
-        &mut self,
-        rows: &mut Reader<'_>,
-        row_len: usize,
-        image: &Image<'_>,
+        before: &Image<'_>,
+        after: &Image<'_>,
+        ordinal: i64,
         partial: &mut PartialUpdate,
     ) -> CellResult {
-        let PartialUpdate { after, diffs, present, .. } = partial;
-        after.clear();
-        diffs.clear();
-        present.clear();
-        present.extend_from_slice(image.present.0);
-        let is_json = |column: &Column| matches!(column.column_type, ColumnType::Json { .. });
-        let table = &self.plan.table.columns;
-        let json_columns = table.iter().filter(|column| is_json(column)).count();
-        let partial_columns = partial_columns(rows, json_columns).map_err(|error| (0, error))?;
-        let nulls = null_bits(rows, image)?;
-        let (mut bit, mut json_bit) = (0, 0);
-        for (index, (column, described)) in self.columns.iter_mut().zip(table).enumerate() {
-            let is_json = is_json(described);
-            let is_partial = is_json && partial_columns.get(json_bit);
-            json_bit += usize::from(is_json);
-            if !image.present.get(index) {
-                column.append_null();
-                after.push(Place::Absent);
-                continue;
+        let row = rows.as_slice();
+        let (plan, rule) = (&*self.plan, self.rule);
+        let all = plan.is_key.len();
+        place_cells(rows, before, row.len(), plan, all, |_| true, &mut partial.before)?;
+        place_patched_cells(rows, after, row.len(), plan, &mut partial.after)?;
+        partial.present.clear();
+        partial.present.extend_from_slice(after.present.0);
+
+        let places = partial.before.iter().zip(&partial.after).zip(&plan.is_key);
+        let mut key = places.filter(|(_, is_key)| **is_key);
+        let key_changed = key.any(|((before, after), _)| differs(row, before, after));
+        let updated = rule.update(key_changed, before.is_full && after.is_full);
+
+        let columns = self.sides.before();
+        match updated.old {
+            Some(OldRow::Preimage | OldRow::Delete) => {
+                columns.append_image(&mut Reader::new(row), before)?;
             }
-            let is_null = nulls.get(bit);
-            bit += 1;
-            if is_null {
-                column.append_null();
-                after.push(Place::Null);
-                continue;
+            Some(OldRow::DeleteByKey) => {
+                let places = partial.before.iter().zip(&plan.is_key);
+                let key = places.filter(|(_, is_key)| **is_key).map(|(place, _)| place);
+                columns.append_key(row, key, plan)?;
             }
-            let in_column = |error| (index, error);
-            let mut start = row_len - rows.left();
-            if is_partial {
-                let len = rows.u32("length of JSON diffs").map_err(in_column)?;
-                start = row_len - rows.left();
-                rows.take(len as usize, "JSON diffs").map_err(in_column)?;
-                diffs.push((index, start..row_len - rows.left()));
-            } else {
-                column.append(rows).map_err(in_column)?;
-            }
-            after.push(Place::At(start..row_len - rows.left()));
+            None => {}
         }
+        self.append_deleted(updated, ordinal, before);
+        // An insert holds whole documents.
+        let as_diffs = self.plan.types.json == Json::Diff && updated.new != NewRow::Insert;
+        self.append_patched_image(row, as_diffs, partial)?;
+        let image = Bitmap(&partial.present);
+        let held = match rule.old_value {
+            true => Held::All(image),
+            false => Held::Filled { image, key_of: before.present },
+        };
+        self.end_update(updated, ordinal, before, held);
         Ok(())
     }
 
-    /// The partial cells of the after image: as their diffs, or put together from the before image.
-    fn append_partial_cells(
+    /// The after image into the columns: its partial cells as their diffs, or put together from the before image.
+    fn append_patched_image(
         &mut self,
         row: &[u8],
         as_diffs: bool,
         partial: &mut PartialUpdate,
     ) -> CellResult {
-        let PartialUpdate { before, diffs, present, cell, .. } = partial;
-        for (index, place) in diffs {
-            let index = *index;
-            let diffs = row.get(place.clone()).unwrap_or_default();
-            let Some(column) = self.columns.get_mut(index) else { continue };
-            let appended = match before.get(index) {
-                _ if as_diffs => column.append_diffs(diffs),
-                Some(Place::At(_)) if !self.plan.is_selected(index) => Ok(()),
-                Some(Place::At(place)) if diffs.is_empty() => {
-                    column.append(&mut Reader::new(row.get(place.clone()).unwrap_or_default()))
-                }
-                Some(Place::At(place)) => {
-                    let before = row.get(place.clone()).unwrap_or_default();
-                    patch_cell(before, diffs, self.plan.length_bytes(index), cell)
-                        .and_then(|()| column.append(&mut Reader::new(cell)))
-                        .inspect(|()| self.wire_bytes += cell.len())
-                }
-                Some(Place::Null) if diffs.is_empty() => {
-                    column.append_null();
-                    Ok(())
-                }
-                Some(Place::Null) => {
-                    let why = "it changes a document that is NULL";
-                    Err(DecodeError::DoesNotApply { what: "JSON diff", why })
-                }
-                // It is as it was, and nobody knows how: the same as a column that the image leaves out.
-                _ if diffs.is_empty() => {
-                    column.append_null();
-                    if let Some(byte) = present.get_mut(index / 8) {
-                        *byte &= !(1 << (index % 8));
+        let plan = &*self.plan;
+        let mut builders = self.sides.after().iter_mut();
+        let places = partial.before.iter().zip(&partial.after).zip(&plan.is_key);
+        for (index, ((before, after), is_key)) in places.enumerate() {
+            let Some(column) = builders.next() else { break };
+            let appended = match after {
+                Place::Diffs(place) => {
+                    let diffs = row.get(place.clone()).unwrap_or_default();
+                    let patch = Patch {
+                        row,
+                        before,
+                        diffs,
+                        length_bytes: plan.length_bytes(index),
+                        is_selected: plan.is_selected(index),
+                    };
+                    match patch.append(column, as_diffs, &mut partial.cell) {
+                        Ok(Patched::Document(bytes)) => {
+                            partial.put_together += bytes;
+                            Ok(())
+                        }
+                        // It is as it was, and nobody knows how: the same as a column that the image leaves out.
+                        Ok(Patched::Unknown) => {
+                            if let Some(byte) = partial.present.get_mut(index / 8) {
+                                *byte &= !(1 << (index % 8));
+                            }
+                            Ok(())
+                        }
+                        Err(error) => Err(error),
                     }
-                    Ok(())
                 }
-                _ => Err(DecodeError::PartialWithoutBefore),
+                Place::Absent if *is_key && !self.rule.old_value => {
+                    append_place(column, row, before)
+                }
+                after => append_place(column, row, after),
             };
             appended.map_err(|error| (index, error))?;
         }
         Ok(())
     }
+}
 
-    /// Whether the images differ in the key, by bytes.
-    fn key_changes(&self, row: &[u8], partial: &PartialUpdate) -> bool {
-        let cells = partial.before.iter().zip(&partial.after).zip(&self.plan.is_key);
-        cells.filter(|(_, is_key)| **is_key).any(|((before, after), _)| match (before, after) {
-            (Place::At(before), Place::At(after)) => {
-                row.get(before.clone()) != row.get(after.clone())
+/// The places of an after image's cells: partial ones are those of their diffs.
+fn place_patched_cells(
+    rows: &mut Reader<'_>,
+    image: &Image<'_>,
+    row_len: usize,
+    plan: &TablePlan,
+    places: &mut Vec<Place>,
+) -> CellResult {
+    places.clear();
+    let is_json = |column: &Column| matches!(column.column_type, ColumnType::Json { .. });
+    let table = &plan.table.columns;
+    let json_columns = table.iter().filter(|column| is_json(column)).count();
+    let partial_columns = partial_columns(rows, json_columns).map_err(|error| (0, error))?;
+    let nulls = null_bits(rows, image)?;
+    let (mut bit, mut json_bit) = (0, 0);
+    for (index, (described, size)) in table.iter().zip(&plan.cell_sizes).enumerate() {
+        let is_json = is_json(described);
+        let is_partial = is_json && partial_columns.get(json_bit);
+        json_bit += usize::from(is_json);
+        if !image.present.get(index) {
+            places.push(Place::Absent);
+            continue;
+        }
+        let is_null = nulls.get(bit);
+        bit += 1;
+        if is_null {
+            places.push(Place::Null);
+            continue;
+        }
+        let in_column = |error| (index, error);
+        if is_partial {
+            let len = rows.u32("length of JSON diffs").map_err(in_column)?;
+            let start = row_len - rows.left();
+            rows.take(len as usize, "JSON diffs").map_err(in_column)?;
+            places.push(Place::Diffs(start..row_len - rows.left()));
+        } else {
+            let start = row_len - rows.left();
+            size.skip(rows).map_err(in_column)?;
+            places.push(Place::At(start..row_len - rows.left()));
+        }
+    }
+    Ok(())
+}
+
+/// A partial cell.
+struct Patch<'a> {
+    row: &'a [u8],
+    /// Where the document stands that it changes.
+    before: &'a Place,
+    diffs: &'a [u8],
+    length_bytes: usize,
+    is_selected: bool,
+}
+
+/// What a partial cell was made.
+enum Patched {
+    /// A document, of so many bytes beyond those of its event, or its diffs.
+    Document(usize),
+    /// NULL, for nobody knows.
+    Unknown,
+}
+
+impl Patch<'_> {
+    fn append(
+        &self,
+        column: &mut dyn ColumnBuilder,
+        as_diffs: bool,
+        cell: &mut Vec<u8>,
+    ) -> Result<Patched> {
+        let Self { row, before, diffs, length_bytes, is_selected } = self;
+        match before {
+            _ if as_diffs => column.append_diffs(diffs)?,
+            Place::At(_) if !is_selected => {}
+            Place::At(place) if !diffs.is_empty() => {
+                let before = row.get(place.clone()).unwrap_or_default();
+                patch_cell(before, diffs, *length_bytes, cell)?;
+                column.append(&mut Reader::new(cell))?;
+                return Ok(Patched::Document(cell.len()));
             }
-            (Place::Null, Place::Null) | (Place::Absent, Place::Absent) => false,
-            _ => true,
-        })
+            Place::Null if !diffs.is_empty() => {
+                let why = "it changes a document that is NULL";
+                return Err(DecodeError::DoesNotApply { what: "JSON diff", why });
+            }
+            Place::At(_) | Place::Null => append_place(column, row, before)?,
+            _ if diffs.is_empty() => {
+                column.append_null();
+                return Ok(Patched::Unknown);
+            }
+            _ => return Err(DecodeError::PartialWithoutBefore),
+        }
+        Ok(Patched::Document(0))
     }
 }
 

@@ -1,0 +1,144 @@
+//! Row images: which columns they hold, and where their cells stand.
+
+use super::CellResult;
+use crate::columnar::table_plan::TablePlan;
+use crate::wire::{Bitmap, Reader};
+use std::ops::Range;
+
+/// Which columns an image holds.
+#[derive(Clone, Copy)]
+pub(super) struct Image<'a> {
+    pub(super) present: Bitmap<'a>,
+    pub(super) count: usize,
+    pub(super) is_full: bool,
+}
+
+impl<'a> Image<'a> {
+    pub(super) fn new(present: Bitmap<'a>, width: usize) -> Self {
+        let count = present.count_ones(width);
+        Self { present, count, is_full: count == width }
+    }
+}
+
+/// Where a cell stands, counted from its row's first byte.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Place {
+    /// The image left the column out.
+    Absent,
+    Null,
+    At(Range<usize>),
+    /// JSON diffs in the place of a document. Without any the document is as it was.
+    Diffs(Range<usize>),
+}
+
+/// Whether a column differs between the images of a row, by bytes: where the server's collation holds `a` and `A` for
+/// one key, a lake does not. Of a column that only one image holds, nothing can be said.
+pub(super) fn differs(row: &[u8], before: &Place, after: &Place) -> bool {
+    match (before, after) {
+        (Place::At(before), Place::At(after)) => row.get(before.clone()) != row.get(after.clone()),
+        (Place::At(_), Place::Diffs(diffs)) => !diffs.is_empty(),
+        (Place::Absent, _) | (_, Place::Absent) | (Place::Null, Place::Null) => false,
+        _ => true,
+    }
+}
+
+/// Whether two images of `count` columns each are the same.
+pub(super) fn is_same(before: &[u8], after: &[u8], count: usize) -> bool {
+    let bytes = Bitmap::byte_count(count);
+    match (before.split_at_checked(bytes), after.split_at_checked(bytes)) {
+        (Some((before_nulls, before)), Some((after_nulls, after))) => {
+            let (before_nulls, after_nulls) = (Bitmap(before_nulls), Bitmap(after_nulls));
+            before == after
+                && (0..count).all(|index| before_nulls.get(index) == after_nulls.get(index))
+        }
+        _ => false,
+    }
+}
+
+/// Passes over the first `end` columns of an image, the cursor of which stands in a row of `row_len` bytes. `places` gets
+/// the places of the columns that are wanted.
+pub(super) fn place_cells(
+    rows: &mut Reader<'_>,
+    image: &Image<'_>,
+    row_len: usize,
+    plan: &TablePlan,
+    end: usize,
+    is_wanted: impl Fn(usize) -> bool,
+    places: &mut Vec<Place>,
+) -> CellResult {
+    places.clear();
+    let nulls = null_bits(rows, image)?;
+    let mut bit = 0;
+    for (index, size) in plan.cell_sizes.iter().enumerate().take(end) {
+        let mut place = Place::Absent;
+        if image.present.get(index) {
+            place = Place::Null;
+            if !nulls.get(bit) {
+                let start = row_len - rows.left();
+                size.skip(rows).map_err(|error| (index, error))?;
+                place = Place::At(start..row_len - rows.left());
+            }
+            bit += 1;
+        }
+        if is_wanted(index) {
+            places.push(place);
+        }
+    }
+    Ok(())
+}
+
+/// The null bits at the start of an image.
+#[inline]
+pub(super) fn null_bits<'a>(rows: &mut Reader<'a>, image: &Image<'_>) -> CellResult<Bitmap<'a>> {
+    let bytes = Bitmap::byte_count(image.count);
+    rows.take(bytes, "null bits").map(Bitmap).map_err(|error| (0, error))
+}
+
+/// Whether none of the first `count` bits is 1. The unused bits of the last byte may be.
+#[inline]
+pub(super) fn no_nulls(nulls: Bitmap<'_>, count: usize) -> bool {
+    match nulls.0 {
+        [] => true,
+        [byte] => byte & (0xff_u8 >> ((8 - count % 8) % 8)) == 0,
+        [whole @ .., last] => {
+            last & (0xff_u8 >> ((8 - count % 8) % 8)) == 0 && whole.iter().all(|byte| *byte == 0)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unused_null_bits_do_not_count() {
+        assert!(no_nulls(Bitmap(&[0xfe]), 1));
+        assert!(!no_nulls(Bitmap(&[0xff]), 1));
+        assert!(no_nulls(Bitmap(&[0]), 8));
+        assert!(!no_nulls(Bitmap(&[0x80]), 8));
+        assert!(no_nulls(Bitmap(&[0, 0xfc]), 10));
+        assert!(!no_nulls(Bitmap(&[1, 0xfc]), 10));
+        assert!(is_same(&[0xfe, 7], &[0, 7], 1));
+        assert!(!is_same(&[0xfe, 7], &[0xff, 7], 1));
+        assert!(!is_same(&[0, 7], &[0, 8], 1));
+        assert!(!is_same(&[0, 7], &[0], 1));
+    }
+
+    #[test]
+    fn what_differs() {
+        let row = b"aAa";
+        let at = |start| Place::At(start..start + 1);
+        assert!(!differs(row, &at(0), &at(2)));
+        assert!(differs(row, &at(0), &at(1)));
+        assert!(differs(row, &at(0), &Place::Null));
+        assert!(differs(row, &Place::Null, &at(0)));
+        assert!(differs(row, &Place::Null, &Place::At(0..0)));
+        assert!(!differs(row, &Place::Null, &Place::Null));
+        assert!(differs(row, &at(0), &Place::Diffs(1..2)));
+        assert!(!differs(row, &at(0), &Place::Diffs(1..1)));
+        for one in [Place::Absent, Place::Null, at(0)] {
+            assert!(!differs(row, &one, &Place::Absent), "{one:?}");
+            assert!(!differs(row, &Place::Absent, &one), "{one:?}");
+        }
+    }
+}
