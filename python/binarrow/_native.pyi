@@ -373,7 +373,12 @@ def read_binlog(
             the log has both rows whole (``binlog_row_image=FULL``); otherwise, and without this, as an
             ``update_preimage`` and an ``update_postimage``.
         envelope: Which envelope columns to add, by their names without the prefix. None for ``change_type``,
-            ``commit_version``, ``commit_timestamp`` and ``change_ordinal``; empty for none.
+            ``commit_version``, ``commit_timestamp`` and ``change_ordinal``; empty for none. There are also
+            ``gtid`` (of the commit, of XA COMMIT too), ``original_commit_timestamp`` (on the server that made
+            the change; MySQL 8 and later), ``thread_id`` (the connection that made it, where the log tells),
+            ``xid`` (the number of the Xid event; none where another event commits), ``query`` (the statement;
+            it needs ``binlog_rows_query_log_events`` or ``binlog_annotate_row_events``), ``binlog_file``,
+            ``binlog_position``, ``server_id`` and ``present`` (a bit for each column that the image held).
         envelope_prefix: What the names of envelope columns begin with.
         types: ``"native"`` (as None), ``"spark"``, or a :class:`TypeOptions`.
         column_names: ``"positional"`` names columns ``@1``, ``@2``, ... where the log does not name them;

@@ -2,6 +2,7 @@
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/classmysql_1_1binlog_1_1event_1_1Rows__query__event.html>
 
+use crate::binlog::EventType;
 use crate::wire::{Reader, Result};
 
 /// A statement's text, in the client's character set.
@@ -12,6 +13,15 @@ pub struct RowsQuery<'a> {
 }
 
 impl<'a> RowsQuery<'a> {
+    /// The statement of an event of either kind, of its body without its checksum; `None` for any other event.
+    pub fn of(event_type: EventType, body: &'a [u8]) -> Result<Option<Self>> {
+        match event_type {
+            EventType::ROWS_QUERY => Self::decode(body).map(Some),
+            EventType::MARIADB_ANNOTATE_ROWS => Ok(Some(Self::annotate(body))),
+            _ => Ok(None),
+        }
+    }
+
     /// Decodes the body of a Rows_query event without its checksum. The text comes after one byte that holds its length
     /// modulo 256, which tells nothing.
     pub fn decode(body: &'a [u8]) -> Result<Self> {

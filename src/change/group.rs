@@ -9,6 +9,7 @@ use crate::binlog::{FragmentOrder, QueryKind};
 use crate::error::{DecodeError, Error};
 use crate::limits::MAX_ROWS_EVENTS;
 use crate::position::{Gtid, MariadbGtid, Xid};
+use std::fmt;
 
 /// What a reader of the log must know of a transaction before its rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,6 +20,25 @@ pub struct Transaction {
     pub commit_timestamp: i64,
     /// The server that wrote it first.
     pub server_id: u32,
+    /// Microseconds since 1970 UTC of the commit on the server that made it, where the GTID event tells.
+    pub original_commit_timestamp: Option<i64>,
+    /// The connection that ran it, where the log tells.
+    pub thread_id: Option<u32>,
+    /// The number of its Xid event, where it ends with one.
+    pub xid: Option<u64>,
+}
+
+impl Transaction {
+    fn new(start: u64, commit_timestamp: i64, server_id: u32) -> Self {
+        Self {
+            start,
+            commit_timestamp,
+            server_id,
+            original_commit_timestamp: None,
+            thread_id: None,
+            xid: None,
+        }
+    }
 }
 
 /// An event as far as groups are concerned.
@@ -32,11 +52,15 @@ pub enum GroupEvent {
         begins: bool,
         /// Microseconds of the commit, where the event tells.
         commit_timestamp: Option<i64>,
+        /// Microseconds of the commit on the server that made the transaction, where the event tells.
+        original_commit_timestamp: Option<i64>,
+        /// The connection, where the event tells.
+        thread_id: Option<u32>,
     },
-    /// A statement.
-    Query(QueryKind),
-    /// A Xid event: the commit.
-    Xid,
+    /// A statement, and the connection that ran it.
+    Query(QueryKind, u32),
+    /// A Xid event, the commit, with its number.
+    Xid(u64),
     /// The end of an XA transaction that is prepared, or with `one_phase` committed.
     XaPrepare {
         /// Its id.
@@ -73,6 +97,15 @@ pub enum GroupGtid {
     Mysql(Gtid),
     /// MariaDB's.
     Mariadb(MariadbGtid),
+}
+
+impl fmt::Display for GroupGtid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Mysql(gtid) => gtid.fmt(f),
+            Self::Mariadb(gtid) => gtid.fmt(f),
+        }
+    }
 }
 
 /// How a group ended.
@@ -185,23 +218,42 @@ impl GroupTracker {
                 event
             }
         };
-        if let GroupEvent::Gtid { gtid, begins, commit_timestamp } = event {
+        if let GroupEvent::Gtid {
+            gtid,
+            begins,
+            commit_timestamp,
+            original_commit_timestamp,
+            thread_id,
+        } = event
+        {
             if self.group.as_ref().is_some_and(|group| group.rows_events > 0) {
                 return Err(Error::malformed("a transaction begins before the one before it ends"));
             }
             let commit_timestamp = commit_timestamp.unwrap_or(header_time);
-            let transaction = Transaction { start: offset, commit_timestamp, server_id };
+            let transaction = Transaction {
+                original_commit_timestamp,
+                thread_id,
+                ..Transaction::new(offset, commit_timestamp, server_id)
+            };
             self.open(transaction, gtid, begins, true);
             return Ok(Verdict::Opens);
         }
         let Some(group) = &mut self.group else {
-            let transaction =
-                Transaction { start: offset, commit_timestamp: header_time, server_id };
+            let mut transaction = Transaction::new(offset, header_time, server_id);
+            if let GroupEvent::Query(_, thread_id) = event {
+                transaction.thread_id = Some(thread_id);
+            }
             return self.outside(event, transaction);
         };
         Ok(match event {
-            GroupEvent::Query(kind) => return group.on_query(kind, offset),
-            GroupEvent::Xid => Verdict::Ends(Outcome::Committed),
+            GroupEvent::Query(kind, thread_id) => {
+                group.transaction.thread_id.get_or_insert(thread_id);
+                return group.on_query(kind, offset);
+            }
+            GroupEvent::Xid(xid) => {
+                group.transaction.xid = Some(xid);
+                Verdict::Ends(Outcome::Committed)
+            }
             GroupEvent::Payload => {
                 group.has_payload = true;
                 Verdict::Ends(Outcome::Committed)
@@ -237,7 +289,7 @@ impl GroupTracker {
         (start, commit_timestamp, server_id): (u64, i64, u32),
     ) -> Result<Option<bool>, Error> {
         if self.group.is_none() {
-            self.open(Transaction { start, commit_timestamp, server_id }, None, true, false);
+            self.open(Transaction::new(start, commit_timestamp, server_id), None, true, false);
         }
         let Some(group) = &mut self.group else { return Ok(None) };
         let is_whole = group.fragments.take(seq, total)?;
@@ -247,16 +299,18 @@ impl GroupTracker {
 
     fn outside(&mut self, event: GroupEvent, transaction: Transaction) -> Result<Verdict, Error> {
         Ok(match event {
-            GroupEvent::Query(QueryKind::Begin | QueryKind::XaStart(_))
-            | GroupEvent::Query(QueryKind::CreateTableStartTransaction) => {
+            GroupEvent::Query(
+                QueryKind::Begin | QueryKind::XaStart(_) | QueryKind::CreateTableStartTransaction,
+                _,
+            ) => {
                 self.open(transaction, None, true, true);
                 Verdict::Opens
             }
-            GroupEvent::Query(QueryKind::XaCommit(xid)) => {
+            GroupEvent::Query(QueryKind::XaCommit(xid), _) => {
                 self.open(transaction, None, true, true);
                 Verdict::Ends(Outcome::XaCommitted(xid))
             }
-            GroupEvent::Query(QueryKind::XaRollback(xid)) => {
+            GroupEvent::Query(QueryKind::XaRollback(xid), _) => {
                 self.open(transaction, None, true, true);
                 Verdict::Ends(Outcome::XaRolledBack(xid))
             }
@@ -380,7 +434,13 @@ mod tests {
     use super::*;
 
     fn gtid(begins: bool) -> GroupEvent {
-        GroupEvent::Gtid { gtid: None, begins, commit_timestamp: None }
+        GroupEvent::Gtid {
+            gtid: None,
+            begins,
+            commit_timestamp: None,
+            original_commit_timestamp: None,
+            thread_id: None,
+        }
     }
 
     fn run(events: Vec<GroupEvent>) -> (GroupTracker, Vec<Verdict>) {
@@ -399,10 +459,10 @@ mod tests {
     fn a_transaction_ends_with_xid() {
         let (_, verdicts) = run(vec![
             gtid(false),
-            GroupEvent::Query(QueryKind::Begin),
+            GroupEvent::Query(QueryKind::Begin, 7),
             GroupEvent::TableMap,
             ROWS,
-            GroupEvent::Xid,
+            GroupEvent::Xid(9),
         ]);
         assert_eq!(verdicts.last(), Some(&Verdict::Ends(Outcome::Committed)));
         assert_eq!(verdicts[3], Verdict::Inside);
@@ -410,9 +470,9 @@ mod tests {
 
     #[test]
     fn a_statement_alone_is_a_group() {
-        let (_, verdicts) = run(vec![gtid(false), GroupEvent::Query(QueryKind::Other)]);
+        let (_, verdicts) = run(vec![gtid(false), GroupEvent::Query(QueryKind::Other, 7)]);
         assert_eq!(verdicts[1], Verdict::Ends(Outcome::Committed));
-        let (_, verdicts) = run(vec![gtid(true), GroupEvent::Query(QueryKind::Other)]);
+        let (_, verdicts) = run(vec![gtid(true), GroupEvent::Query(QueryKind::Other, 7)]);
         assert_eq!(verdicts[1], Verdict::Inside);
     }
 
@@ -424,8 +484,8 @@ mod tests {
 
     #[test]
     fn savepoints_nest_and_what_is_undone_is_left_out() {
-        let savepoint = |name: &[u8]| GroupEvent::Query(QueryKind::Savepoint(name.to_vec()));
-        let back = |name: &[u8]| GroupEvent::Query(QueryKind::RollbackTo(name.to_vec()));
+        let savepoint = |name: &[u8]| GroupEvent::Query(QueryKind::Savepoint(name.to_vec()), 7);
+        let back = |name: &[u8]| GroupEvent::Query(QueryKind::RollbackTo(name.to_vec()), 7);
         let (tracker, _) = run(vec![
             gtid(true),
             ROWS,            // 100

@@ -2,8 +2,10 @@
 //!
 //! Names and values are those of Delta Lake's change data feed.
 
+use super::commit_details::{CommitDetails, DetailsBuilder, query_type};
+use super::type_options::{Enumeration, TypeOptions};
 use crate::error::Error;
-use arrow_array::{ArrayRef, Int64Array, StringArray, TimestampMicrosecondArray};
+use arrow_array::{ArrayRef, Int64Array, StringArray, TimestampMicrosecondArray, new_null_array};
 use arrow_buffer::{Buffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{DataType, Field, TimeUnit};
 use std::sync::Arc;
@@ -25,6 +27,16 @@ pub enum EnvelopeColumn {
     BinlogPosition,
     /// `_server_id`, int64: the server that wrote the event first.
     ServerId,
+    /// `_gtid`, utf8: of the commit, as the server prints it.
+    Gtid,
+    /// `_original_commit_timestamp`, timestamp\[us, UTC\]: of the commit on the server that made the transaction.
+    OriginalCommitTimestamp,
+    /// `_thread_id`, int64: the connection that made the change.
+    ThreadId,
+    /// `_xid`, int64: the number of the Xid event that ends the transaction.
+    Xid,
+    /// `_query`, utf8: the statement that the rows come from.
+    Query,
     /// `_present`, binary: a bit for each column of the table, least significant first, 1 where the image held it.
     Present,
 }
@@ -34,7 +46,7 @@ impl EnvelopeColumn {
     pub const DEFAULT: [Self; 4] =
         [Self::ChangeType, Self::CommitVersion, Self::CommitTimestamp, Self::ChangeOrdinal];
 
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 13] = [
         Self::ChangeType,
         Self::CommitVersion,
         Self::CommitTimestamp,
@@ -42,6 +54,11 @@ impl EnvelopeColumn {
         Self::BinlogFile,
         Self::BinlogPosition,
         Self::ServerId,
+        Self::Gtid,
+        Self::OriginalCommitTimestamp,
+        Self::ThreadId,
+        Self::Xid,
+        Self::Query,
         Self::Present,
     ];
 
@@ -55,6 +72,11 @@ impl EnvelopeColumn {
             Self::BinlogFile => "binlog_file",
             Self::BinlogPosition => "binlog_position",
             Self::ServerId => "server_id",
+            Self::Gtid => "gtid",
+            Self::OriginalCommitTimestamp => "original_commit_timestamp",
+            Self::ThreadId => "thread_id",
+            Self::Xid => "xid",
+            Self::Query => "query",
             Self::Present => "present",
         }
     }
@@ -68,10 +90,13 @@ impl EnvelopeColumn {
         })
     }
 
-    fn data_type(self) -> DataType {
+    fn data_type(self, types: &TypeOptions) -> DataType {
         match self {
-            Self::ChangeType | Self::BinlogFile => DataType::Utf8,
-            Self::CommitTimestamp => DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())),
+            Self::ChangeType | Self::BinlogFile | Self::Gtid => DataType::Utf8,
+            Self::Query => query_type(has_plain_query(types)),
+            Self::CommitTimestamp | Self::OriginalCommitTimestamp => {
+                DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()))
+            }
             Self::Present => DataType::Binary,
             _ => DataType::Int64,
         }
@@ -99,11 +124,21 @@ impl Envelope {
         format!("{}{}", self.prefix, column.name())
     }
 
-    pub(super) fn fields(&self) -> impl Iterator<Item = Field> + '_ {
+    pub(super) fn fields(&self, types: &TypeOptions) -> impl Iterator<Item = Field> {
         self.columns
             .iter()
-            .map(|column| Field::new(self.column_name(*column), column.data_type(), true))
+            .map(|column| Field::new(self.column_name(*column), column.data_type(types), true))
     }
+
+    /// Whether it has `column`.
+    pub fn has(&self, column: EnvelopeColumn) -> bool {
+        self.columns.contains(&column)
+    }
+}
+
+/// Whether each row has its own copy of `_query`, as it has of an ENUM's member.
+fn has_plain_query(types: &TypeOptions) -> bool {
+    types.is_spark() || types.enumeration == Enumeration::Text
 }
 
 /// What all rows of one rows event share.
@@ -121,6 +156,8 @@ pub struct Stamp<'a> {
     pub position: u64,
     /// The server that wrote it.
     pub server_id: u32,
+    /// What is told where it is asked for.
+    pub details: CommitDetails<'a>,
 }
 
 /// What happened to a row.
@@ -152,6 +189,8 @@ pub(super) struct EnvelopeBuilder {
     events: Vec<EventRun>,
     present: Vec<u8>,
     files: Vec<Arc<str>>,
+    /// Where columns of it are asked for.
+    details: Option<DetailsBuilder>,
 }
 
 struct EventRun {
@@ -164,6 +203,12 @@ struct EventRun {
 }
 
 impl EnvelopeBuilder {
+    pub(super) fn new(envelope: &Envelope, types: &TypeOptions) -> Self {
+        let has_details = envelope.columns.iter().any(|column| column.is_detail());
+        let details = has_details.then(|| DetailsBuilder::new(has_plain_query(types)));
+        Self { details, ..Self::default() }
+    }
+
     pub(super) fn rows(&self) -> usize {
         self.change_types.len()
     }
@@ -193,19 +238,25 @@ impl EnvelopeBuilder {
         }
     }
 
-    /// All rows since the last call came from one event.
-    pub(super) fn end_event(&mut self, stamp: &Stamp<'_>) {
+    /// All rows since the last call came from one event. Gives how many bytes its texts take.
+    pub(super) fn end_event(&mut self, stamp: &Stamp<'_>) -> Result<usize, Error> {
+        let end_row = self.rows();
+        let bytes = match &mut self.details {
+            Some(details) => details.end_event(end_row, &stamp.details)?,
+            None => 0,
+        };
         if self.files.last().is_none_or(|file| **file != *stamp.file) {
             self.files.push(stamp.file.into());
         }
         self.events.push(EventRun {
-            end_row: self.rows(),
+            end_row,
             commit_version: stamp.commit_version,
             commit_timestamp: stamp.commit_timestamp,
             position: stamp.position as i64,
             server_id: i64::from(stamp.server_id),
             file: self.files.len() - 1,
         });
+        Ok(bytes)
     }
 
     /// Forgets the rows of an event that broke.
@@ -215,13 +266,17 @@ impl EnvelopeBuilder {
         self.present.truncate(rows * present_width);
     }
 
-    pub(super) fn finish(&mut self, envelope: &Envelope, present_width: usize) -> Vec<ArrayRef> {
+    pub(super) fn finish(
+        &mut self,
+        envelope: &Envelope,
+        present_width: usize,
+    ) -> Result<Vec<ArrayRef>, Error> {
         let rows = self.rows();
         let arrays = envelope
             .columns
             .iter()
-            .map(|column| -> ArrayRef {
-                match column {
+            .map(|column| -> Result<ArrayRef, Error> {
+                Ok(match column {
                     EnvelopeColumn::ChangeType => Arc::new(self.change_type_array()),
                     EnvelopeColumn::CommitVersion => {
                         Arc::new(Int64Array::from(self.runs(rows, |run| run.commit_version)))
@@ -241,7 +296,11 @@ impl EnvelopeBuilder {
                         Arc::new(Int64Array::from(self.runs(rows, |run| run.server_id)))
                     }
                     EnvelopeColumn::Present => Arc::new(self.present_array(present_width)),
-                }
+                    detail => match &self.details {
+                        Some(details) => details.column(*detail, rows)?,
+                        None => new_null_array(&DataType::Int64, rows),
+                    },
+                })
             })
             .collect();
         self.change_types.clear();
@@ -249,6 +308,9 @@ impl EnvelopeBuilder {
         self.events.clear();
         self.present.clear();
         self.files.clear();
+        if let Some(details) = &mut self.details {
+            details.clear();
+        }
         arrays
     }
 

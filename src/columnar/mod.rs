@@ -8,6 +8,7 @@
 //! ```
 
 mod builder;
+mod commit_details;
 mod conform;
 mod envelope;
 mod field;
@@ -16,6 +17,7 @@ mod table_builder;
 mod table_plan;
 mod type_options;
 
+pub use commit_details::CommitDetails;
 pub use conform::{Conform, OnSchemaChange};
 pub use envelope::{Envelope, EnvelopeColumn, Stamp};
 pub use selection::Selection;

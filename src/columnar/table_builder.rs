@@ -65,7 +65,7 @@ impl TableBuilder {
     pub fn try_new(plan: Arc<TablePlan>, rule: UpdateRule) -> Result<Self, Error> {
         Ok(Self {
             sides: Sides::try_new(&plan)?,
-            envelope: EnvelopeBuilder::default(),
+            envelope: EnvelopeBuilder::new(&plan.envelope, &plan.types),
             rule,
             wants_present: plan.envelope.columns.contains(&EnvelopeColumn::Present),
             inflates: plan.table.columns.iter().any(|column| column.column_type.is_compressed()),
@@ -102,10 +102,11 @@ impl TableBuilder {
             Ok(()) => self.seal(),
             Err(error) => Err((counts.inserts + counts.updates + counts.deletes, error)),
         };
+        let appended =
+            appended.and_then(|()| self.envelope.end_event(stamp).map_err(|error| (0, error)));
         match appended {
-            Ok(()) => {
-                self.envelope.end_event(stamp);
-                self.wire_bytes += event.rows.len();
+            Ok(bytes) => {
+                self.wire_bytes += event.rows.len() + bytes;
                 if self.inflates {
                     self.wire_bytes += self.sides.take_inflated();
                 }
@@ -126,7 +127,7 @@ impl TableBuilder {
     /// The rows so far as a batch; the builder is empty afterwards.
     pub fn finish(&mut self) -> Result<RecordBatch, Error> {
         let mut arrays = self.sides.after().finish(&self.plan)?;
-        arrays.extend(self.envelope.finish(&self.plan.envelope, self.present_width()));
+        arrays.extend(self.envelope.finish(&self.plan.envelope, self.present_width())?);
         self.wire_bytes = 0;
         RecordBatch::try_new(Arc::clone(&self.plan.schema), arrays)
             .map_err(|error| Error::new(ErrorKind::Internal, error.to_string()))

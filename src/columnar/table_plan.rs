@@ -113,7 +113,7 @@ impl TablePlan {
                 fields.push(field(name, data_type, &table, index, column, &options.types));
             }
         }
-        for reserved in options.envelope.fields() {
+        for reserved in options.envelope.fields(&options.types) {
             if fields.iter().any(|field| field.name().eq_ignore_ascii_case(reserved.name())) {
                 return Err(Error::config(format!(
                     "table {}: its column {} has the name of an envelope column: \

@@ -126,6 +126,13 @@ impl Running {
                 ));
             }
         }
+        if self.reader.stats().unstated_rows_events > 0 && self.warned.insert("query".to_owned()) {
+            warnings.push(
+                "the log does not hold the statement of some rows, whose `query` in the envelope is NULL: set \
+                 binlog_rows_query_log_events=ON (MySQL) or binlog_annotate_row_events=ON (MariaDB)"
+                    .to_owned(),
+            );
+        }
         warnings
     }
 

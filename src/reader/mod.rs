@@ -20,6 +20,7 @@ mod options;
 mod read;
 mod segment_decoder;
 mod statement;
+mod statement_in_force;
 mod stats;
 mod table_metadata;
 

@@ -1,7 +1,7 @@
 //! What a reader can be told.
 
 use crate::change::{Operations, TableFilter, UpdateRule};
-use crate::columnar::PlanOptions;
+use crate::columnar::{EnvelopeColumn, PlanOptions};
 use crate::source::CutterOptions;
 
 /// How segments are decoded.
@@ -61,4 +61,11 @@ pub struct ReadOptions {
     pub decode: DecodeOptions,
     /// Decoding threads; 0 for one a core.
     pub threads: usize,
+}
+
+impl ReadOptions {
+    /// Has the cutter carry what decoding wants.
+    pub fn carry_what_is_asked_for(&mut self) {
+        self.cut.carries_statements = self.decode.plan.envelope.has(EnvelopeColumn::Query);
+    }
 }

@@ -63,7 +63,8 @@ struct Job {
 
 impl Reader {
     /// Starts to read `files`, in log order.
-    pub fn try_new(files: Vec<InputFile>, options: ReadOptions) -> Result<Self> {
+    pub fn try_new(files: Vec<InputFile>, mut options: ReadOptions) -> Result<Self> {
+        options.carry_what_is_asked_for();
         let mut cutter = Cutter::try_new(files, options.cut.clone())?;
         let total_bytes = cutter.total_bytes();
         // Where nothing has come since, it stays there.
@@ -84,6 +85,7 @@ impl Reader {
         control: Arc<LiveControl>,
         mut options: ReadOptions,
     ) -> Result<Self> {
+        options.carry_what_is_asked_for();
         let mut position = None;
         match &start {
             LiveStart::Time(time) => options.cut.start = Start::Time(*time),

@@ -4,18 +4,20 @@ use super::batch::ChangeBatch;
 use super::fragments::Fragments;
 use super::map_cache::MapCache;
 use super::options::DecodeOptions;
+use super::statement_in_force::StatementInForce;
 use super::stats::{Stats, TableStats};
 use crate::binlog::{
     ChecksumAlgorithm, DUMMY_TABLE_ID, EventHeader, EventType, PartialRowData, RowsEvent,
     TransactionPayload, table_id_and_flags,
 };
-use crate::change::Outcome;
-use crate::columnar::{Stamp, TableBuilder, TablePlan};
+use crate::change::{Outcome, Transaction};
+use crate::columnar::{CommitDetails, EnvelopeColumn, Stamp, TableBuilder, TablePlan};
 use crate::error::{Error, Result};
 use crate::position::Position;
 use crate::source::{FileContext, Payload, Segment, Span, event_body, verify_crc};
 use crate::wire::Inflater;
 use std::collections::HashMap;
+use std::fmt::Write;
 use std::sync::Arc;
 
 /// What decoding gives, in order.
@@ -56,6 +58,9 @@ pub struct SegmentDecoder {
     unpacked: Vec<u8>,
     inflater: Inflater,
     fragments: Fragments,
+    statement: StatementInForce,
+    /// Where a GTID is asked for: that of the span at hand.
+    gtid: Option<String>,
     spent: Option<Vec<u8>>,
 }
 
@@ -76,12 +81,17 @@ struct SpanContext<'s> {
     span: &'s Span,
     file: &'s FileContext,
     start: &'s Arc<Position>,
+    /// Its transaction, with what a compressed one tells only inside.
+    transaction: Transaction,
 }
 
 impl SegmentDecoder {
     /// A decoder.
     pub fn new(options: Arc<DecodeOptions>) -> Self {
+        let envelope = &options.plan.envelope;
         Self {
+            statement: StatementInForce::new(envelope.has(EnvelopeColumn::Query)),
+            gtid: envelope.has(EnvelopeColumn::Gtid).then(String::new),
             options,
             maps: MapCache::default(),
             tables: Vec::new(),
@@ -140,7 +150,8 @@ impl SegmentDecoder {
             let bytes = segment.bytes.get(span.bytes.clone()).ok_or_else(|| {
                 Error::new(crate::ErrorKind::Internal, "a span beyond its segment")
             })?;
-            let context = SpanContext { span, file, start: &segment.start };
+            let transaction = span.transaction;
+            let context = SpanContext { span, file, start: &segment.start, transaction };
             let flow = self
                 .decode_span(&context, bytes, emit)
                 .map_err(|error| error.in_file(&file.label))?;
@@ -161,6 +172,13 @@ impl SegmentDecoder {
         self.maps.begin_file(format);
         self.maps.begin_transaction();
         self.fragments.clear();
+        self.statement.begin(context.span.commit_version, &context.span.statement);
+        if let Some(text) = &mut self.gtid {
+            text.clear();
+            if let Some(gtid) = &context.span.gtid {
+                let _ = write!(text, "{gtid}");
+            }
+        }
         let id_width = format.table_id_width(EventType::TABLE_MAP);
         for map in &context.span.table_maps {
             self.maps.define(&map.0, id_width, &self.options.tables)?;
@@ -232,7 +250,12 @@ impl SegmentDecoder {
                 let body = event_body(event, checksum)?;
                 self.decode_rows(context, header, body, offset, number, emit)
             }
-            _ => Ok(Flow::GoOn),
+            event_type => {
+                if self.statement.is_wanted() {
+                    self.statement.on_event(event_type, event_body(event, checksum)?)?;
+                }
+                Ok(Flow::GoOn)
+            }
         }
     }
 
@@ -254,7 +277,8 @@ impl SegmentDecoder {
     ) -> Result<Flow> {
         let format = &context.file.format;
         let id_width = format.table_id_width(header.event_type);
-        let (table_id, _) = table_id_and_flags(body, id_width)?;
+        let (table_id, flags) = table_id_and_flags(body, id_width)?;
+        self.statement.on_rows(flags);
         if table_id == DUMMY_TABLE_ID {
             return Ok(Flow::GoOn);
         }
@@ -276,11 +300,18 @@ impl SegmentDecoder {
         let Some(slot) = self.tables.get_mut(index) else { return Ok(Flow::GoOn) };
         let stamp = Stamp {
             commit_version: context.span.commit_version,
-            commit_timestamp: context.span.transaction.commit_timestamp,
+            commit_timestamp: context.transaction.commit_timestamp,
             rows_event: number,
             file: &context.file.name,
             position: offset,
             server_id: header.server_id,
+            details: CommitDetails {
+                gtid: self.gtid.as_deref().filter(|gtid| !gtid.is_empty()),
+                original_commit_timestamp: context.transaction.original_commit_timestamp,
+                thread_id: context.transaction.thread_id,
+                xid: context.transaction.xid,
+                query: self.statement.text(),
+            },
         };
         let was_empty = slot.builder.rows() == 0;
         let counts = slot.builder.append(&event, &stamp)?;
@@ -292,6 +323,9 @@ impl SegmentDecoder {
         slot.counts.deletes += counts.deletes;
         slot.counts.bytes += body.len() as u64;
         self.stats.rows_events += 1;
+        if self.statement.is_wanted() && stamp.details.query.is_none() {
+            self.stats.unstated_rows_events += 1;
+        }
         let limits = self.options.limits;
         if slot.builder.rows() < limits.rows && slot.builder.bytes() < limits.bytes {
             return Ok(Flow::GoOn);
@@ -435,6 +469,16 @@ impl SegmentDecoder {
                 return Err(Error::malformed("a compressed transaction that does not commit"));
             }
         };
+        // What stands outside is of the XA COMMIT, where there is one.
+        let inside = end.group.as_ref().map(|group| group.transaction);
+        let context = &SpanContext {
+            transaction: Transaction {
+                thread_id: inside.and_then(|t| t.thread_id).or(context.transaction.thread_id),
+                xid: inside.and_then(|t| t.xid).or(context.transaction.xid),
+                ..context.transaction
+            },
+            ..*context
+        };
         let mut number = *rows_event;
         let mut flow = Flow::GoOn;
         payload.for_each(|header, body, at| {
@@ -446,6 +490,8 @@ impl SegmentDecoder {
                 if kept.iter().any(|(from, to, _)| (*from..*to).contains(&at)) {
                     flow = self.decode_rows(context, header, body, offset, event, emit)?;
                 }
+            } else {
+                self.statement.on_event(header.event_type, body)?;
             }
             Ok(matches!(flow, Flow::GoOn))
         })?;

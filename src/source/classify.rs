@@ -2,7 +2,7 @@
 
 use crate::binlog::{
     CHECKSUM_LEN, ChecksumAlgorithm, EventHeader, EventType, FormatDescription, GtidEvent,
-    Incident, MariadbGtidEvent, PartialRowData, Query, STMT_END, XaPrepare, checksum,
+    Incident, MariadbGtidEvent, PartialRowData, Query, STMT_END, XaPrepare, XidEvent, checksum,
     table_id_and_flags,
 };
 use crate::change::{GroupEvent, GroupGtid};
@@ -78,6 +78,10 @@ pub(crate) fn classify(
                 gtid: event.gtid().map(GroupGtid::Mysql),
                 begins: false,
                 commit_timestamp: event.immediate_commit_us.and_then(|us| i64::try_from(us).ok()),
+                original_commit_timestamp: event
+                    .original_commit_us
+                    .and_then(|us| i64::try_from(us).ok()),
+                thread_id: None,
             }
         }
         E::MARIADB_GTID => {
@@ -86,6 +90,8 @@ pub(crate) fn classify(
                 gtid: Some(GroupGtid::Mariadb(event.gtid(header.server_id))),
                 begins: !event.is_standalone(),
                 commit_timestamp: None,
+                original_commit_timestamp: None,
+                thread_id: event.thread_id,
             }
         }
         E::QUERY | E::MARIADB_QUERY_COMPRESSED => {
@@ -98,9 +104,9 @@ pub(crate) fn classify(
                     header.event_type.0
                 )));
             }
-            GroupEvent::Query(query.kind())
+            GroupEvent::Query(query.kind(), query.thread_id)
         }
-        E::XID => GroupEvent::Xid,
+        E::XID => GroupEvent::Xid(XidEvent::decode(body)?.xid),
         E::XA_PREPARE => {
             let event = XaPrepare::decode(body)?;
             GroupEvent::XaPrepare { xid: event.xid, one_phase: event.one_phase }
@@ -173,7 +179,10 @@ pub(crate) fn encrypted() -> Error {
 }
 
 /// Whether the rows event that begins with this fragment is the last of its statement.
-fn ends_statement(first: &PartialRowData<'_>, format: &FormatDescription) -> Result<bool> {
+pub(super) fn ends_statement(
+    first: &PartialRowData<'_>,
+    format: &FormatDescription,
+) -> Result<bool> {
     let header = EventHeader::decode(first.chunk)?;
     if !header.event_type.is_rows() {
         return Err(Error::malformed("the fragments are those of an event without rows"));

@@ -1,52 +1,76 @@
 //! Segments of one transaction that is known to have happened: too large for one segment, or prepared before.
 
-use super::classify::body;
-use super::segment::{CarriedMap, FileContext, Span};
+use super::classify::{body, ends_statement};
+use super::segment::{CarriedMap, CarriedStatement, FileContext, Span};
 use super::window::{RawEvent, Window};
-use crate::binlog::{EventType, PartialRowData, STMT_END, table_id_and_flags};
-use crate::change::Transaction;
+use crate::binlog::{EventType, PartialRowData, Query, RowsQuery, STMT_END, table_id_and_flags};
+use crate::change::{Group, GroupGtid, Transaction};
 use crate::error::{Error, Result};
 use crate::limits::MAX_EVENT_SIZE;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+/// What is known of a transaction from its end, or from its XA COMMIT.
+pub(super) struct Committed {
+    pub(super) transaction: Transaction,
+    pub(super) gtid: Option<GroupGtid>,
+    pub(super) was_prepared: bool,
+}
+
+impl Committed {
+    pub(super) fn of(group: &Group) -> Self {
+        Self { transaction: group.transaction, gtid: group.gtid.clone(), was_prepared: false }
+    }
+}
+
+/// How to cut.
+pub(super) struct CutSize {
+    /// About how large pieces are.
+    pub(super) bytes: usize,
+    /// Whether each carries the statement that its first rows come from.
+    pub(super) carries_statements: bool,
+}
+
 /// Cuts a transaction between events; the context goes from one segment to the next.
 pub(super) struct RangeCutter {
     window: Window,
     file: Arc<FileContext>,
-    transaction: Transaction,
     commit_version: i64,
-    was_prepared: bool,
+    committed: Committed,
     /// Parts whose rows happened, each with the number of rows events before it; the next part first.
     parts: VecDeque<(u64, u64, u32)>,
     rows_events: u32,
     maps: Vec<(u64, CarriedMap)>,
-    segment_bytes: usize,
+    statement: CarriedStatement,
+    size: CutSize,
     /// Whether the last event is a part of a rows event that goes on in the next one.
     in_fragments: bool,
+    /// Whether that rows event is the last of its statement.
+    fragments_end: bool,
 }
 
 impl RangeCutter {
     pub(super) fn new(
         window: Window,
         file: Arc<FileContext>,
-        transaction: Transaction,
-        (commit_version, was_prepared): (i64, bool),
+        commit_version: i64,
+        committed: Committed,
         parts: impl Iterator<Item = (u64, u64, u32)>,
-        segment_bytes: usize,
+        size: CutSize,
     ) -> Self {
         let parts: VecDeque<_> = parts.filter(|(start, end, _)| start < end).collect();
         let mut cutter = Self {
             window,
             file,
-            transaction,
             commit_version,
-            was_prepared,
+            committed,
             parts,
             rows_events: 0,
             maps: Vec::new(),
-            segment_bytes,
+            statement: CarriedStatement::default(),
+            size,
             in_fragments: false,
+            fragments_end: false,
         };
         cutter.enter_part();
         cutter
@@ -77,9 +101,10 @@ impl RangeCutter {
         let Some((_, end, _)) = self.parts.front().copied() else { return Ok(None) };
         let offset = self.window.offset();
         let rows_before = self.rows_events;
+        let statement = self.statement.clone();
         let table_maps = self.maps.iter().map(|(_, map)| map.clone()).collect();
         while self.window.offset() < end
-            && (self.window.kept() < self.segment_bytes
+            && (self.window.kept() < self.size.bytes
                 || end - self.window.offset() <= COMMIT_BYTES
                 || (self.in_fragments && self.window.kept() < self.max_bytes()))
         {
@@ -94,11 +119,13 @@ impl RangeCutter {
             bytes: 0..bytes.len(),
             offset,
             file: Arc::clone(&self.file),
-            transaction: self.transaction,
+            transaction: self.committed.transaction,
+            gtid: self.committed.gtid.clone(),
             commit_version: self.commit_version,
             rows_before,
             table_maps,
-            was_prepared: self.was_prepared,
+            statement,
+            was_prepared: self.committed.was_prepared,
             ends_transaction: self.parts.is_empty(),
         };
         Ok(Some((bytes, span)))
@@ -106,13 +133,14 @@ impl RangeCutter {
 
     /// A rows event in fragments stays in one piece; one that is larger than it may be is for the decoder to refuse.
     fn max_bytes(&self) -> usize {
-        self.segment_bytes.saturating_add(2 * MAX_EVENT_SIZE as usize)
+        self.size.bytes.saturating_add(2 * MAX_EVENT_SIZE as usize)
     }
 
     fn enter_part(&mut self) {
         if let Some((start, _, rows_before)) = self.parts.front().copied() {
             self.window.jump(start);
             self.rows_events = rows_before;
+            self.statement.sql = None;
         }
     }
 
@@ -128,8 +156,14 @@ impl RangeCutter {
         if header.event_type == EventType::MARIADB_PARTIAL_ROW_DATA {
             let body = body(self.window.event(at, len), format.checksum).map_err(located)?;
             let fragment = PartialRowData::decode(body).map_err(|error| located(error.into()))?;
+            if fragment.seq == 1 {
+                self.fragments_end = ends_statement(&fragment, format).map_err(located)?;
+            }
             self.in_fragments = !fragment.is_last();
             self.rows_events += u32::from(fragment.is_last());
+            if fragment.is_last() && self.fragments_end {
+                self.statement.sql = None;
+            }
         } else if header.event_type == EventType::TABLE_MAP {
             let body = body(self.window.event(at, len), format.checksum).map_err(located)?;
             let (id, _) = table_id_and_flags(body, format.table_id_width(header.event_type))
@@ -143,6 +177,21 @@ impl RangeCutter {
             self.rows_events += 1;
             if flags & STMT_END != 0 {
                 self.maps.clear();
+                self.statement.sql = None;
+            }
+        } else if self.size.carries_statements {
+            let body = body(self.window.event(at, len), format.checksum).map_err(located)?;
+            match header.event_type {
+                EventType::QUERY => {
+                    let query = Query::decode(body).map_err(|error| located(error.into()))?;
+                    self.statement.client = self.statement.client.or(Some(query.client_charset()));
+                }
+                event_type => {
+                    let query = RowsQuery::of(event_type, body);
+                    if let Some(query) = query.map_err(|error| located(error.into()))? {
+                        self.statement.sql = Some(query.sql.into());
+                    }
+                }
             }
         }
         self.window.advance(len);

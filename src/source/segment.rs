@@ -1,7 +1,8 @@
 //! A segment: bytes of whole events and the context to decode them alone.
 
 use crate::binlog::FormatDescription;
-use crate::change::Transaction;
+use crate::change::{GroupGtid, Transaction};
+use crate::charset::Charset;
 use crate::position::Position;
 use std::ops::Range;
 use std::sync::Arc;
@@ -21,6 +22,16 @@ pub struct FileContext {
 #[derive(Debug, Clone)]
 pub struct CarriedMap(pub Arc<[u8]>);
 
+/// What is known of the statement that rows come from, where a span starts in the middle of a transaction. Kept only where
+/// it is asked for.
+#[derive(Debug, Clone, Default)]
+pub struct CarriedStatement {
+    /// Its text, in the client's character set.
+    pub sql: Option<Arc<[u8]>>,
+    /// The client's character set, as the transaction's BEGIN tells it.
+    pub client: Option<Charset>,
+}
+
 /// A run of events of one transaction, all of whose rows happened.
 #[derive(Debug)]
 pub struct Span {
@@ -32,12 +43,16 @@ pub struct Span {
     pub file: Arc<FileContext>,
     /// Its transaction.
     pub transaction: Transaction,
+    /// The GTID under which it was committed.
+    pub gtid: Option<GroupGtid>,
     /// `_commit_version` of its rows.
     pub commit_version: i64,
     /// How many rows events the transaction has before it.
     pub rows_before: u32,
     /// Table maps in force at its start.
     pub table_maps: Vec<CarriedMap>,
+    /// The statement in force at its start.
+    pub statement: CarriedStatement,
     /// Whether it was an XA transaction that is known to be committed by now.
     pub was_prepared: bool,
     /// Whether the transaction ends with it.

@@ -166,6 +166,18 @@ pub(crate) fn query_with(status_variables: &[u8], sql: &str) -> Event {
     Event::new(QUERY, body)
 }
 
+/// A statement of another connection.
+pub(crate) fn thread(mut query: Event, id: u8) -> Event {
+    query.body[0] = id;
+    query
+}
+
+pub(crate) fn rows_query(sql: &str) -> Event {
+    let mut body = vec![sql.len() as u8];
+    body.extend(sql.as_bytes());
+    Event::new(ROWS_QUERY, body).flags(0x80)
+}
+
 pub(crate) fn begin() -> Event {
     query("BEGIN")
 }
@@ -466,6 +478,7 @@ pub(crate) const XID: u8 = 16;
 pub(crate) const TABLE_MAP: u8 = 19;
 pub(crate) const UPDATE_ROWS_V1: u8 = 24;
 pub(crate) const INCIDENT: u8 = 26;
+pub(crate) const ROWS_QUERY: u8 = 29;
 pub(crate) const WRITE_ROWS: u8 = 30;
 pub(crate) const UPDATE_ROWS: u8 = 31;
 pub(crate) const DELETE_ROWS: u8 = 32;

@@ -6,6 +6,7 @@
 //! | [`shop`], [`recorded`] | what real servers wrote gives what `SELECT` gave |
 //! | [`invariance`] | threads, segments, inputs, filters, resuming and splits change no row |
 //! | [`transactions`] | which rows happened, where reading begins and ends |
+//! | [`details`] | GTID, connection, number and statement of a commit, wherever they stand |
 //! | [`old_servers`] | what MySQL 5 and old MariaDBs wrote is read, or refused by name |
 //! | [`mariadb`] | compressed events and columns, rows events in fragments |
 //! | [`malformed`] | what is broken is an error with its place, and gives no row |
@@ -20,6 +21,7 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)] // tests may
 
 mod collations;
+mod details;
 mod fixtures;
 mod fuzz;
 mod invariance;

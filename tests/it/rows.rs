@@ -30,7 +30,13 @@ pub(crate) struct Row {
     pub(crate) cells: Vec<Option<String>>,
     /// Which columns the image held, where `_present` was asked for.
     pub(crate) present: Option<Vec<u8>>,
+    /// Of the columns of [`DETAILS`] those that were asked for, as text.
+    pub(crate) details: Vec<Option<String>>,
 }
+
+/// Envelope columns that tell of the commit and of the statement.
+pub(crate) const DETAILS: [&str; 5] =
+    ["_gtid", "_original_commit_timestamp", "_thread_id", "_xid", "_query"];
 
 impl Row {
     /// The cell of a column, by its name.
@@ -261,6 +267,13 @@ fn rows_of(change: &ChangeBatch) -> Vec<Row> {
         ["_commit_version", "_change_ordinal", "_binlog_position"]
             .map(|name| named(batch, name).as_primitive());
     let present = batch.column_by_name("_present").map(|column| column.as_binary::<i32>());
+    let details: Vec<ArrayRef> =
+        DETAILS.iter().filter_map(|name| batch.column_by_name(name)).map(without_zone).collect();
+    let details: Vec<_> = details
+        .iter()
+        .map(|column| ArrayFormatter::try_new(column.as_ref(), &options).unwrap())
+        .zip(&details)
+        .collect();
     (0..batch.num_rows())
         .map(|row| Row {
             version: versions.value(row),
@@ -276,6 +289,13 @@ fn rows_of(change: &ChangeBatch) -> Vec<Row> {
                 .map(|(format, column)| column.is_valid(row).then(|| format.value(row).to_string()))
                 .collect(),
             present: present.map(|bits| bits.value(row).to_vec()),
+            details: details
+                .iter()
+                .map(|(format, column)| {
+                    let text = format.value(row).to_string();
+                    (column.is_valid(row) && !text.is_empty()).then_some(text)
+                })
+                .collect(),
         })
         .collect()
 }

@@ -197,9 +197,9 @@ fn is_mid_transaction(event: &Classified, format: &FormatDescription) -> bool {
             GroupEvent::TableMap
             | GroupEvent::Rows { .. }
             | GroupEvent::Fragment { .. }
-            | GroupEvent::Xid,
+            | GroupEvent::Xid(_),
         ) => true,
-        Classified::Group(GroupEvent::Query(QueryKind::Begin)) => has_gtids,
+        Classified::Group(GroupEvent::Query(QueryKind::Begin, _)) => has_gtids,
         _ => false,
     }
 }

@@ -6,7 +6,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::position::{GtidSet, GtidState, MariadbGtidPosition, PreparedRange, Xid};
 use crate::source::feed::Begin;
 use crate::source::live::LOG;
-use crate::source::segment::{LargeTransaction, Span};
+use crate::source::segment::{CarriedStatement, LargeTransaction, Span};
 use std::sync::Arc;
 
 impl Cutter {
@@ -45,7 +45,12 @@ impl Cutter {
             }
             Outcome::XaCommitted(xid) => match (self.decide(&xid), before) {
                 (Some(prepared), Some(before)) if wanted => {
-                    self.due = Some(Due { transaction: group.transaction, prepared, before });
+                    self.due = Some(Due {
+                        transaction: group.transaction,
+                        gtid: group.gtid,
+                        prepared,
+                        before,
+                    });
                 }
                 (Some(_), _) => {}
                 (None, _) => {
@@ -117,9 +122,11 @@ impl Cutter {
                 offset: start,
                 file: Arc::clone(&file),
                 transaction: group.transaction,
+                gtid: group.gtid.clone(),
                 commit_version,
                 rows_before,
                 table_maps: Vec::new(),
+                statement: CarriedStatement::default(),
                 was_prepared: false,
                 ends_transaction: index + 1 == last,
             });

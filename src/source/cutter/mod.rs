@@ -20,7 +20,7 @@ use super::range_cutter::RangeCutter;
 use super::segment::{FileContext, LargeTransaction, Segment, Span};
 use super::window::Window;
 use crate::binlog::FIRST_EVENT_AT;
-use crate::change::{GroupTracker, Transaction};
+use crate::change::{GroupGtid, GroupTracker, Transaction};
 use crate::error::{Error, Result};
 use crate::position::{GtidState, Position, PreparedRange, Xid};
 use files::{Successor, check_number, file_index};
@@ -79,6 +79,7 @@ struct Counts {
 /// An XA COMMIT, and where to resume before it.
 struct Due {
     transaction: Transaction,
+    gtid: Option<GroupGtid>,
     prepared: PreparedRange,
     before: Position,
 }
@@ -257,7 +258,7 @@ impl Cutter {
                 return Ok(Some(segment));
             }
             if let Some(due) = self.due.take() {
-                self.start_prepared(due.transaction, &due.prepared)?;
+                self.start_prepared(due)?;
                 continue;
             }
             if let Some(failure) = self.failure.take() {

@@ -48,6 +48,8 @@ pub struct CutterOptions {
     pub verify_checksum: bool,
     /// How long whole transactions may wait for their segment to fill, while more come: for logs that are read live.
     pub max_latency: Option<Duration>,
+    /// Whether a piece of a large transaction carries the statement that its rows come from.
+    pub carries_statements: bool,
     /// Event codes that may be passed over although they cannot be decoded.
     pub skip_events: Vec<u8>,
 }
@@ -63,6 +65,7 @@ impl Default for CutterOptions {
             allow_gaps: false,
             verify_checksum: true,
             max_latency: None,
+            carries_statements: false,
             skip_events: Vec::new(),
         }
     }

@@ -1,12 +1,12 @@
 //! Transactions that go out in pieces: those larger than a segment, and prepared ones that are committed now.
 
 use super::files::{file_index, no_file, read_format};
-use super::{Cutter, OpenFile, Range};
+use super::{Cutter, Due, OpenFile, Range};
 use crate::change::{Group, GroupTracker, Outcome, Transaction};
 use crate::error::{Error, Result};
 use crate::position::PreparedRange;
 use crate::source::lookahead::look_ahead;
-use crate::source::range_cutter::RangeCutter;
+use crate::source::range_cutter::{Committed, CutSize, RangeCutter};
 use crate::source::segment::{FileContext, Segment};
 use crate::source::window::Window;
 use std::sync::Arc;
@@ -48,6 +48,7 @@ impl Cutter {
             return self.large_unfinished(group, found.end);
         };
         self.open = Some(open);
+        let committed = Committed::of(&group);
         let transaction = group.transaction;
         let parts: Vec<_> = match self.options.emit_uncommitted {
             true => vec![(transaction.start, found.end, 0)],
@@ -60,7 +61,7 @@ impl Cutter {
             return Ok(());
         }
         self.spans.clear();
-        self.start_range(transaction, parts, found.end, (false, None))
+        self.start_range(committed, parts, found.end, None)
     }
 
     pub(super) fn large_unfinished(&mut self, group: Group, end: u64) -> Result<()> {
@@ -73,16 +74,14 @@ impl Cutter {
         let transaction = group.transaction;
         self.position.offset = end;
         self.note_time(transaction.commit_timestamp);
-        self.start_range(transaction, vec![(transaction.start, end, 0)], end, (false, None))
+        let parts = vec![(transaction.start, end, 0)];
+        self.start_range(Committed::of(&group), parts, end, None)
     }
 
     /// The rows of an XA transaction that was prepared before and is committed now.
-    pub(super) fn start_prepared(
-        &mut self,
-        transaction: Transaction,
-        prepared: &PreparedRange,
-    ) -> Result<()> {
-        let mut own = self.other_file(prepared)?;
+    pub(super) fn start_prepared(&mut self, due: Due) -> Result<()> {
+        let Due { transaction, gtid, prepared, .. } = due;
+        let mut own = self.other_file(&prepared)?;
         let open = own.as_mut().map(|(_, open)| open).or(self.open.as_mut()).ok_or_else(no_file)?;
         let context = Arc::clone(&open.context);
         open.window.give_back()?;
@@ -105,7 +104,11 @@ impl Cutter {
         let parts = group.kept(found.end).collect();
         self.note_time(transaction.commit_timestamp);
         let resume_at = self.position.offset;
-        self.start_range(transaction, parts, resume_at, (true, own))
+        // All is the XA COMMIT's, but for the connection: that which made the changes.
+        let thread_id = group.transaction.thread_id;
+        let transaction = Transaction { thread_id, ..transaction };
+        let committed = Committed { transaction, gtid, was_prepared: true };
+        self.start_range(committed, parts, resume_at, own)
     }
 
     /// The file of a prepared transaction, where it is not the one at hand.
@@ -136,11 +139,12 @@ impl Cutter {
     /// `own`: the file of the range where it is not the one at hand.
     pub(super) fn start_range(
         &mut self,
-        transaction: Transaction,
+        committed: Committed,
         parts: Vec<(u64, u64, u32)>,
         resume_at: u64,
-        (was_prepared, own): (bool, Option<(usize, OpenFile)>),
+        own: Option<(usize, OpenFile)>,
     ) -> Result<()> {
+        let passed_before = committed.was_prepared;
         let is_own = own.is_some();
         let (file, open) = match own {
             Some(own) => own,
@@ -149,14 +153,17 @@ impl Cutter {
         let cutter = RangeCutter::new(
             open.window,
             open.context,
-            transaction,
-            (self.commit_version(transaction.start), was_prepared),
+            self.commit_version(committed.transaction.start),
+            committed,
             parts.into_iter(),
-            self.options.segment_bytes,
+            CutSize {
+                bytes: self.options.segment_bytes,
+                carries_statements: self.options.carries_statements,
+            },
         );
         let resume_at = (!is_own).then_some(resume_at);
         let end = self.position.clone();
-        self.range = Some(Range { cutter, file, resume_at, passed_before: was_prepared, end });
+        self.range = Some(Range { cutter, file, resume_at, passed_before, end });
         Ok(())
     }
 
