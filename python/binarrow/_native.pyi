@@ -329,6 +329,8 @@ def read_binlog(
     exclude_tables: str | Sequence[str] | None = None,
     columns: Mapping[str, str | Sequence[str]] | None = None,
     operations: str | Sequence[str] | None = None,
+    mask: Mapping[str, Literal["sha256", "null"]] | None = None,
+    mask_salt: str | bytes | None = None,
     start: Position | str | datetime | None = None,
     stop: Position | str | datetime | None = None,
     old_value: bool = True,
@@ -363,6 +365,21 @@ def read_binlog(
             each column of the table.
         operations: Which of ``"insert"``, ``"update"`` and ``"delete"``, by what the source did: an update that changes
             the key is an update, whatever it comes as. Rows of others are skipped undecoded. None for all.
+        mask: What becomes of values that must not leave, by ``database.table.column`` glob, whatever the case:
+            ``{"shop.customers.email": "sha256"}``. ``"null"`` makes them NULL. ``"sha256"`` makes them text of 64 hexadecimal
+            digits; NULL stays NULL, and equal values stay equal, across tables, types and servers too::
+
+                hmac.new(salt, value.encode(), "sha256").hexdigest()
+
+            Where several globs match a column, the first counts. A glob that names a table without wildcards and none of
+            its columns is a :class:`SchemaError`. What is hashed is what ``SELECT`` prints, whatever ``types`` says:
+            digits of numbers (``-5``, ``1.50``, without ZEROFILL's zeros; of FLOAT and DOUBLE the fewest that give the number
+            back, ``0.1``, ``1.5e20``; BIT as a number); dates and times as ``2024-02-29 10:00:00.25``, TIMESTAMP in UTC, zero
+            dates too; text in UTF-8; members of ENUM and SET (their number where the log does not name them); JSON
+            as MySQL prints it. Of BINARY (with the zeros at its end), VARBINARY, BLOB, GEOMETRY and VECTOR it is the
+            bytes as stored; of MariaDB's UUID, INET4 and INET6 the text with ``schemas``, else the bytes.
+        mask_salt: The secret that ``"sha256"`` needs: who does not know it cannot find values by hashing guesses. It is in
+            no ``repr``, log or message.
         start: Where to begin: a :class:`Position`, ``"file:offset"``, or a datetime with a zone.
         stop: Where to end: transactions that end at or before it come out.
         old_value: Also give rows as they were before. Without them an update is its ``update_postimage`` alone; a
@@ -472,6 +489,8 @@ def infer_schema(
     table: str,
     *,
     columns: Mapping[str, str | Sequence[str]] | None = None,
+    mask: Mapping[str, Literal["sha256", "null"]] | None = None,
+    mask_salt: str | bytes | None = None,
     types: Literal["native", "spark"] | TypeOptions | None = None,
     envelope: Sequence[str] | None = None,
     envelope_prefix: str = "_",
@@ -484,6 +503,8 @@ def infer_schema(
         source: As in :func:`read_binlog`.
         table: ``database.table``.
         columns: As in :func:`read_binlog`, like the keywords after it.
+        mask: -
+        mask_salt: -
         types: -
         envelope: -
         envelope_prefix: -

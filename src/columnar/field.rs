@@ -1,5 +1,6 @@
 //! An Arrow field for a MySQL column, with what MySQL says of it as metadata.
 
+use super::mask::Mask;
 use super::type_options::{Geometry, Json, TypeOptions};
 use crate::schema::{Column, ColumnType, TableSchema};
 use arrow_schema::{DataType, Field};
@@ -13,6 +14,7 @@ pub(super) fn field(
     index: usize,
     column: &Column,
     options: &TypeOptions,
+    mask: Option<Mask>,
 ) -> Field {
     let mut metadata = HashMap::new();
     let mut put = |key: &str, value: String| {
@@ -43,9 +45,12 @@ pub(super) fn field(
     if let Some(geometry_type) = column.geometry_type {
         put("mysql.geometry_type", geometry_type.sql().to_owned());
     }
+    if let Some(mask) = mask {
+        put("binarrow.mask", mask.as_str().to_owned());
+    }
     // Spark refuses extension types where pyarrow makes them from these names.
     match column.column_type {
-        _ if options.is_spark() => {}
+        _ if options.is_spark() || mask == Some(Mask::Sha256) => {}
         ColumnType::Json { .. } if matches!(options.json, Json::Text | Json::Diff) => {
             put("ARROW:extension:name", "arrow.json".into());
             put("ARROW:extension:metadata", String::new());

@@ -68,7 +68,7 @@ impl TableBuilder {
             envelope: EnvelopeBuilder::new(&plan.envelope, &plan.types),
             rule,
             wants_present: plan.envelope.columns.contains(&EnvelopeColumn::Present),
-            inflates: plan.table.columns.iter().any(|column| column.column_type.is_compressed()),
+            inflates: plan.inflates(),
             wire_bytes: 0,
             keys: KeyPlaces::default(),
             partial: PartialUpdate::default(),

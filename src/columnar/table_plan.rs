@@ -1,8 +1,9 @@
 //! What is constant for all rows under one Table_map: the table's structure, the Arrow schema, the key columns.
 
-use super::builder::{CellSize, ColumnBuilder, make_builder, skip_builder};
+use super::builder::{CellSize, ColumnBuilder, make_builder, masked_builder, skip_builder};
 use super::envelope::Envelope;
 use super::field::field;
+use super::mask::{Mask, Masks};
 use super::selection::Selection;
 use super::type_options::TypeOptions;
 use crate::binlog::{FormatDescription, TableMap};
@@ -10,6 +11,7 @@ use crate::error::{Error, ErrorKind};
 use crate::history::Schemas;
 use crate::schema::{Column, ColumnType, HandleKey, TableSchema};
 use arrow_schema::{Schema, SchemaRef};
+use ring::hmac;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -42,6 +44,8 @@ pub struct PlanOptions {
     pub columns: Selection,
     /// What a row is.
     pub layout: Layout,
+    /// Which of them are masked.
+    pub masks: Masks,
     /// Which columns stand after the table's own.
     pub envelope: Envelope,
     /// Where column names come from.
@@ -60,16 +64,20 @@ pub struct TablePlan {
     pub(super) layout: Layout,
     /// For each column whether it is part of the handle key.
     pub(super) is_key: Vec<bool>,
-    /// For each column its name.
-    pub(super) names: Vec<Arc<str>>,
-    /// For each column whether it is wanted.
-    pub(super) is_selected: Vec<bool>,
     /// The same as a bitmap.
     pub(super) key_bits: Vec<u8>,
     /// How many columns must be looked at to see the whole key.
     pub(super) key_end: usize,
     /// Whether the whole row is the key.
     pub(super) is_row_key: bool,
+    /// For each column its name.
+    pub(super) names: Vec<Arc<str>>,
+    /// For each column whether it is wanted.
+    pub(super) is_selected: Vec<bool>,
+    /// For each column its mask.
+    masks: Vec<Option<Mask>>,
+    /// The key of masks that hash.
+    mask_key: hmac::Key,
     /// For each column how its cells are passed over.
     pub(super) cell_sizes: Vec<CellSize>,
     /// The envelope of its batches.
@@ -99,18 +107,26 @@ impl TablePlan {
             .collect::<Result<_, _>>()
             .map_err(|error| told_too_little(in_table(error)))?;
         let is_selected = options.columns.of(&table, &names).map_err(in_table)?;
+        let masks = options.masks.of(&table, &names).map_err(in_table)?;
+        let mask_key = options.masks.key();
         let mut fields = Vec::with_capacity(names.len() + options.envelope.columns.len());
         let mut cell_sizes = Vec::with_capacity(names.len());
-        let columns = table.columns.iter().zip(&names).zip(&is_selected).enumerate();
-        for (index, ((column, name), is_selected)) in columns {
+        let columns = table.columns.iter().zip(&names).zip(&is_selected).zip(&masks).enumerate();
+        for (index, (((column, name), is_selected), mask)) in columns {
             let in_column = |error: Error| {
                 told_too_little(in_table(error.context(format_args!("column {name}"))))
             };
             cell_sizes.push(CellSize::of(column, format.is_mariadb).map_err(in_column)?);
             if *is_selected {
-                let builder = make_builder(column, &options.types, format.is_mariadb);
+                let types = &options.types;
+                let builder = match mask {
+                    None => make_builder(column, types, format.is_mariadb),
+                    Some(mask) => {
+                        masked_builder(*mask, &mask_key, column, types, format.is_mariadb)
+                    }
+                };
                 let data_type = builder.map_err(in_column)?.data_type();
-                fields.push(field(name, data_type, &table, index, column, &options.types));
+                fields.push(field(name, data_type, &table, index, column, types, *mask));
             }
         }
         for reserved in options.envelope.fields(&options.types) {
@@ -143,6 +159,8 @@ impl TablePlan {
             is_key,
             names,
             is_selected,
+            masks,
+            mask_key,
             cell_sizes,
             envelope: options.envelope.clone(),
             types: options.types,
@@ -153,11 +171,15 @@ impl TablePlan {
 
     /// Builders for all columns of the table; those of columns that are not selected have no array.
     pub(super) fn builders(&self) -> Result<Vec<Box<dyn ColumnBuilder>>, Error> {
-        let columns = self.table.columns.iter().zip(&self.cell_sizes).zip(&self.is_selected);
+        let wanted = self.is_selected.iter().zip(&self.masks);
+        let columns = self.table.columns.iter().zip(&self.cell_sizes).zip(wanted);
         columns
-            .map(|((column, size), is_selected)| match is_selected {
-                true => make_builder(column, &self.types, self.is_mariadb),
-                false => Ok(skip_builder(*size)),
+            .map(|((column, size), wanted)| match wanted {
+                (false, _) => Ok(skip_builder(*size)),
+                (true, None) => make_builder(column, &self.types, self.is_mariadb),
+                (true, Some(mask)) => {
+                    masked_builder(*mask, &self.mask_key, column, &self.types, self.is_mariadb)
+                }
             })
             .collect()
     }
@@ -170,6 +192,17 @@ impl TablePlan {
     /// Whether the values of column `index` are wanted.
     pub(super) fn is_selected(&self, index: usize) -> bool {
         self.is_selected.get(index) == Some(&true)
+    }
+
+    /// Whether the values of column `index` are hashed.
+    pub(super) fn is_hashed(&self, index: usize) -> bool {
+        self.masks.get(index) == Some(&Some(Mask::Sha256))
+    }
+
+    /// Whether cells may become larger than the log holds them.
+    pub(super) fn inflates(&self) -> bool {
+        self.masks.iter().any(Option::is_some)
+            || self.table.columns.iter().any(|column| column.column_type.is_compressed())
     }
 
     /// How many bytes the length of a cell of column `index` takes, where that is JSON.

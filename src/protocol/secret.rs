@@ -1,14 +1,14 @@
-//! Passwords: kept out of messages, logs and freed memory.
+//! Passwords, and salts of masks: kept out of messages, logs and freed memory.
 
 use std::fmt;
 use zeroize::Zeroizing;
 
-/// A password. It is never printed, and its memory is cleared when it goes.
+/// A password or a salt. It is never printed, and its memory is cleared when it goes.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Secret(Zeroizing<Vec<u8>>);
 
 impl Secret {
-    /// The password's bytes.
+    /// From its bytes.
     pub fn new(bytes: impl Into<Vec<u8>>) -> Self {
         Self(Zeroizing::new(bytes.into()))
     }
@@ -18,7 +18,8 @@ impl Secret {
         self.0.is_empty()
     }
 
-    pub(super) fn as_bytes(&self) -> &[u8] {
+    /// Its bytes.
+    pub(crate) fn as_bytes(&self) -> &[u8] {
         &self.0
     }
 

@@ -6,15 +6,17 @@ use super::schemas::SchemasKeyword;
 use super::type_options::TypesKeyword;
 use crate::change::{Operations, TableFilter, UpdateRule};
 use crate::columnar::{
-    ColumnNames, Envelope, EnvelopeColumn, Layout, PlanOptions, Profile, Selection, TypeOptions,
+    ColumnNames, Envelope, EnvelopeColumn, Layout, Mask, Masks, PlanOptions, Profile, Selection,
+    TypeOptions,
 };
 use crate::error::Error;
 use crate::position::Position;
+use crate::protocol::Secret;
 use crate::reader::{BatchLimits, DecodeOptions, ReadOptions};
 use crate::source::{CutterOptions, Start, Stop};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDateTime, PyDict, PyTzInfoAccess};
+use pyo3::types::{PyBytes, PyDateTime, PyDict, PyString, PyTzInfoAccess};
 
 /// One pattern or several.
 #[derive(FromPyObject)]
@@ -47,6 +49,43 @@ impl<'py> FromPyObject<'_, 'py> for ColumnsKeyword {
             Ok((table.extract::<String>()?, columns.extract::<Patterns>()?.into_vec()))
         });
         Ok(Self(Selection::try_new(tables.collect::<PyResult<Vec<_>>>()?)?))
+    }
+}
+
+/// What becomes of columns' values, by pattern.
+pub(super) struct MaskKeyword(Vec<(String, Mask)>);
+
+impl<'py> FromPyObject<'_, 'py> for MaskKeyword {
+    type Error = PyErr;
+
+    fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let Ok(columns) = value.cast::<PyDict>() else {
+            let message = "mask is a dict of columns: {'shop.customers.email': 'sha256'}";
+            return Err(PyTypeError::new_err(message));
+        };
+        let columns = columns.iter().map(|(column, mask)| {
+            Ok((column.extract::<String>()?, Mask::parse(&mask.extract::<String>()?)?))
+        });
+        columns.collect::<PyResult<_>>().map(Self)
+    }
+}
+
+/// The salt of hashes, as text or bytes.
+pub(super) struct SaltKeyword(Secret);
+
+impl<'py> FromPyObject<'_, 'py> for SaltKeyword {
+    type Error = PyErr;
+
+    /// No error shows the salt, nor holds it.
+    fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        if let Ok(text) = value.cast::<PyString>() {
+            let text = text.to_str().map_err(|_| Error::config("mask_salt is not valid text"))?;
+            return Ok(Self(Secret::new(text)));
+        }
+        match value.cast::<PyBytes>() {
+            Ok(bytes) => Ok(Self(Secret::new(bytes.as_bytes()))),
+            Err(_) => Err(PyTypeError::new_err("mask_salt is a str or bytes")),
+        }
     }
 }
 
@@ -106,6 +145,8 @@ pub(super) struct Keywords {
     pub(super) exclude_tables: Option<Patterns>,
     pub(super) columns: Option<ColumnsKeyword>,
     pub(super) operations: Option<Patterns>,
+    pub(super) mask: Option<MaskKeyword>,
+    pub(super) mask_salt: Option<SaltKeyword>,
     pub(super) start: Option<Place>,
     pub(super) stop: Option<Place>,
     pub(super) old_value: bool,
@@ -140,6 +181,7 @@ impl Keywords {
         let plan = plan_options(
             self.types,
             self.columns,
+            masks(self.mask, self.mask_salt)?,
             self.envelope,
             self.envelope_prefix,
             &self.column_names,
@@ -217,10 +259,17 @@ impl Keywords {
     }
 }
 
+/// The masks of both keywords.
+pub(super) fn masks(mask: Option<MaskKeyword>, salt: Option<SaltKeyword>) -> Result<Masks, Error> {
+    let rules = mask.map(|mask| mask.0).unwrap_or_default();
+    Masks::try_new(rules, salt.map(|salt| salt.0))
+}
+
 /// What shapes the batches, shared by all functions that give a schema.
 pub(super) fn plan_options(
     types: Option<TypesKeyword>,
     columns: Option<ColumnsKeyword>,
+    masks: Masks,
     envelope: Option<Vec<String>>,
     prefix: String,
     column_names: &str,
@@ -243,6 +292,7 @@ pub(super) fn plan_options(
     };
     Ok(PlanOptions {
         types: types.map_or(Ok(TypeOptions::default()), |types| types.options())?,
+        masks,
         columns: columns.map(|columns| columns.0).unwrap_or_default(),
         layout: Layout::Flat,
         envelope: Envelope { columns: envelope_columns, prefix },

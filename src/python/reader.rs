@@ -3,7 +3,9 @@
 use super::change_batch::PyChangeBatch;
 use super::errors::interruptible;
 use super::input::{inputs, paths, table_name};
-use super::keywords::{ColumnsKeyword, Keywords, Patterns, Place, plan_options};
+use super::keywords::{
+    ColumnsKeyword, Keywords, MaskKeyword, Patterns, Place, SaltKeyword, masks, plan_options,
+};
 use super::live_log::PyLiveLog;
 use super::position::PyPosition;
 use super::running::{LiveSource, Running, SIGNAL_CHECK, Source, drop_detached};
@@ -28,8 +30,8 @@ use std::time::{Duration, Instant};
 /// Read binary log files, or what a server logs, into Arrow record batches.
 #[pyfunction]
 #[pyo3(signature = (
-    source, *, tables=None, exclude_tables=None, columns=None, operations=None, start=None, stop=None, old_value=true,
-    split_key_updates=true, envelope=None,
+    source, *, tables=None, exclude_tables=None, columns=None, operations=None, mask=None, mask_salt=None,
+    start=None, stop=None, old_value=true, split_key_updates=true, envelope=None,
     envelope_prefix="_", types=None, column_names="log", schemas=None, batch_rows=None, batch_bytes=None,
     batch_end=None, segment_bytes=None, threads=None, uncommitted="skip", skip_events=None,
     gaps="error", verify_checksum=true,
@@ -42,6 +44,8 @@ pub(super) fn read_binlog(
     exclude_tables: Option<Patterns>,
     columns: Option<ColumnsKeyword>,
     operations: Option<Patterns>,
+    mask: Option<MaskKeyword>,
+    mask_salt: Option<SaltKeyword>,
     start: Option<Place>,
     stop: Option<Place>,
     old_value: bool,
@@ -66,6 +70,8 @@ pub(super) fn read_binlog(
         exclude_tables,
         columns,
         operations,
+        mask,
+        mask_salt,
         start,
         stop,
         old_value,
@@ -95,21 +101,30 @@ pub(super) fn read_binlog(
 
 /// The schema of a table's batches, from its first Table_map event in the files.
 #[pyfunction]
-#[pyo3(signature = (source, table, *, columns=None, types=None, envelope=None, envelope_prefix="_", column_names="log", schemas=None))]
+#[pyo3(signature = (source, table, *, columns=None, mask=None, mask_salt=None, types=None, envelope=None, envelope_prefix="_", column_names="log", schemas=None))]
 #[allow(clippy::too_many_arguments)] // likewise
 pub(super) fn infer_schema<'py>(
     py: Python<'py>,
     source: &Bound<'py, PyAny>,
     table: &str,
     columns: Option<ColumnsKeyword>,
+    mask: Option<MaskKeyword>,
+    mask_salt: Option<SaltKeyword>,
     types: Option<TypesKeyword>,
     envelope: Option<Vec<String>>,
     envelope_prefix: &str,
     column_names: &str,
     schemas: Option<SchemasKeyword>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let options =
-        plan_options(types, columns, envelope, envelope_prefix.to_owned(), column_names, schemas)?;
+    let options = plan_options(
+        types,
+        columns,
+        masks(mask, mask_salt)?,
+        envelope,
+        envelope_prefix.to_owned(),
+        column_names,
+        schemas,
+    )?;
     let files = inputs(source)?;
     let (database, name) = table_name(table)?;
     let schema = interruptible(py, |go_on| {

@@ -25,7 +25,8 @@
 pub mod bit;
 pub mod compressed;
 pub mod decimal;
-mod digits;
+pub(crate) mod digits;
+pub(crate) mod float;
 pub mod geometry;
 pub mod inet;
 pub mod json;

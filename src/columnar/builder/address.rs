@@ -9,7 +9,7 @@ use crate::wire::{Reader, Result};
 pub(super) struct UuidText;
 
 impl TextCell for UuidText {
-    fn read(&self, image: &mut Reader<'_>, out: &mut Vec<u8>) -> Result<()> {
+    fn read(&mut self, image: &mut Reader<'_>, out: &mut Vec<u8>) -> Result<()> {
         uuid::write_text(cell(image)?, out);
         Ok(())
     }
@@ -18,7 +18,7 @@ impl TextCell for UuidText {
 pub(super) struct Inet4Text;
 
 impl TextCell for Inet4Text {
-    fn read(&self, image: &mut Reader<'_>, out: &mut Vec<u8>) -> Result<()> {
+    fn read(&mut self, image: &mut Reader<'_>, out: &mut Vec<u8>) -> Result<()> {
         inet::write_inet4(cell(image)?, out);
         Ok(())
     }
@@ -27,7 +27,7 @@ impl TextCell for Inet4Text {
 pub(super) struct Inet6Text;
 
 impl TextCell for Inet6Text {
-    fn read(&self, image: &mut Reader<'_>, out: &mut Vec<u8>) -> Result<()> {
+    fn read(&mut self, image: &mut Reader<'_>, out: &mut Vec<u8>) -> Result<()> {
         inet::write_inet6(cell(image)?, out);
         Ok(())
     }

@@ -62,14 +62,14 @@ impl Cell for Wide {
     }
 }
 
-struct DecimalText {
-    precision: u8,
-    scale: u8,
-    bytes: usize,
+pub(super) struct DecimalText {
+    pub(super) precision: u8,
+    pub(super) scale: u8,
+    pub(super) bytes: usize,
 }
 
 impl TextCell for DecimalText {
-    fn read(&self, image: &mut Reader<'_>, out: &mut Vec<u8>) -> Result<()> {
+    fn read(&mut self, image: &mut Reader<'_>, out: &mut Vec<u8>) -> Result<()> {
         let bytes = image.take(self.bytes, "DECIMAL")?;
         decimal::write_text(bytes, self.precision, self.scale, out)
     }

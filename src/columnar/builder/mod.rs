@@ -13,6 +13,8 @@ mod decimal;
 mod dictionary;
 mod json;
 mod length;
+mod masked;
+mod masked_text;
 mod nulls;
 mod number;
 mod primitive;
@@ -25,6 +27,7 @@ mod var_bytes;
 mod variant;
 mod vector;
 
+use super::mask::Mask;
 use super::type_options::{Enumeration, Geometry, InvalidText, Json, Time, TypeOptions, ZeroDates};
 use crate::charset::{Collation, Transcoding};
 use crate::error::{DecodeError, Error};
@@ -35,6 +38,7 @@ use arrow_schema::DataType;
 pub(crate) use cell_size::CellSize;
 use length::CellLength;
 use primitive::Primitive;
+use ring::hmac;
 
 /// A column under construction.
 pub(crate) trait ColumnBuilder: Send {
@@ -81,6 +85,26 @@ pub(crate) trait ColumnBuilder: Send {
 /// The builder for a column that is not wanted: it passes over the cells.
 pub(crate) fn skip_builder(size: CellSize) -> Box<dyn ColumnBuilder> {
     Box::new(skipped::Skipped(size))
+}
+
+/// The builder for a masked column. `key`: of the hashes.
+pub(crate) fn masked_builder(
+    mask: Mask,
+    key: &hmac::Key,
+    column: &Column,
+    options: &TypeOptions,
+    is_mariadb: bool,
+) -> std::result::Result<Box<dyn ColumnBuilder>, Error> {
+    Ok(match mask {
+        Mask::Null => Box::new(masked::Nulled {
+            size: CellSize::of(column, is_mariadb)?,
+            plain: make_builder(column, options, is_mariadb)?,
+        }),
+        Mask::Sha256 => {
+            let cell = masked_text::text_cell(column, options, is_mariadb)?;
+            Box::new(masked::Hashed::new(cell, key.clone()))
+        }
+    })
 }
 
 /// The builder for a column: the type table.

@@ -77,22 +77,7 @@ impl ColumnBuilder for SetText {
     fn append(&mut self, image: &mut Reader<'_>) -> Result<()> {
         let bits = image.uint_le(usize::from(self.bytes), "SET")?;
         let members = &self.members;
-        self.values.append_with(|out| {
-            let mut left = bits;
-            let mut separator: &[u8] = b"";
-            while left != 0 {
-                let index = left.trailing_zeros();
-                let member = members.get(index as usize).ok_or(DecodeError::Invalid {
-                    what: "SET bit beyond the members",
-                    value: u64::from(index),
-                })?;
-                out.extend_from_slice(separator);
-                out.extend_from_slice(member.as_bytes());
-                separator = b",";
-                left &= left - 1;
-            }
-            Ok(())
-        })
+        self.values.append_with(|out| write_members(bits, members, out))
     }
 
     fn begin(&mut self) {
@@ -110,4 +95,22 @@ impl ColumnBuilder for SetText {
     fn finish(&mut self) -> std::result::Result<ArrayRef, Error> {
         self.values.finish_text()
     }
+}
+
+/// The members whose bits are set, joined by commas.
+pub(super) fn write_members(bits: u64, members: &[Arc<str>], out: &mut Vec<u8>) -> Result<()> {
+    let mut left = bits;
+    let mut separator: &[u8] = b"";
+    while left != 0 {
+        let index = left.trailing_zeros();
+        let member = members.get(index as usize).ok_or(DecodeError::Invalid {
+            what: "SET bit beyond the members",
+            value: u64::from(index),
+        })?;
+        out.extend_from_slice(separator);
+        out.extend_from_slice(member.as_bytes());
+        separator = b",";
+        left &= left - 1;
+    }
+    Ok(())
 }

@@ -12,7 +12,7 @@ use arrow_schema::DataType;
 /// A cell that is written out as ASCII text.
 pub(super) trait TextCell: Send + 'static {
     /// Reads a cell and appends its text.
-    fn read(&self, image: &mut Reader<'_>, out: &mut Vec<u8>) -> Result<()>;
+    fn read(&mut self, image: &mut Reader<'_>, out: &mut Vec<u8>) -> Result<()>;
 }
 
 pub(super) fn boxed<C: TextCell>(cell: C) -> Box<dyn ColumnBuilder> {
@@ -54,7 +54,7 @@ impl<C: TextCell> ColumnBuilder for Written<C> {
 pub(super) struct DateText;
 
 impl TextCell for DateText {
-    fn read(&self, image: &mut Reader<'_>, out: &mut Vec<u8>) -> Result<()> {
+    fn read(&mut self, image: &mut Reader<'_>, out: &mut Vec<u8>) -> Result<()> {
         date::decode(image.array("DATE")?).write_text(out);
         Ok(())
     }
@@ -65,7 +65,7 @@ pub(super) struct DateTimeText {
 }
 
 impl TextCell for DateTimeText {
-    fn read(&self, image: &mut Reader<'_>, out: &mut Vec<u8>) -> Result<()> {
+    fn read(&mut self, image: &mut Reader<'_>, out: &mut Vec<u8>) -> Result<()> {
         let bytes = image.take(datetime::byte_count(self.fsp), "DATETIME")?;
         datetime::decode2(bytes, self.fsp)?.write_text(self.fsp, out);
         Ok(())
@@ -77,7 +77,7 @@ pub(super) struct DateTimeOldText {
 }
 
 impl TextCell for DateTimeOldText {
-    fn read(&self, image: &mut Reader<'_>, out: &mut Vec<u8>) -> Result<()> {
+    fn read(&mut self, image: &mut Reader<'_>, out: &mut Vec<u8>) -> Result<()> {
         datetime_old(image, self.fsp)?.write_text(self.fsp, out);
         Ok(())
     }
@@ -89,7 +89,7 @@ pub(super) struct TimestampText {
 }
 
 impl TextCell for TimestampText {
-    fn read(&self, image: &mut Reader<'_>, out: &mut Vec<u8>) -> Result<()> {
+    fn read(&mut self, image: &mut Reader<'_>, out: &mut Vec<u8>) -> Result<()> {
         let bytes = image.take(timestamp::byte_count(self.fsp), "TIMESTAMP")?;
         DateTime::from_timestamp(timestamp::decode2(bytes, self.fsp)?).write_text(self.fsp, out);
         Ok(())
@@ -102,7 +102,7 @@ pub(super) struct TimestampOldText {
 }
 
 impl TextCell for TimestampOldText {
-    fn read(&self, image: &mut Reader<'_>, out: &mut Vec<u8>) -> Result<()> {
+    fn read(&mut self, image: &mut Reader<'_>, out: &mut Vec<u8>) -> Result<()> {
         let micros = timestamp_old(image, self.fsp)?;
         DateTime::from_timestamp(micros).write_text(self.fsp, out);
         Ok(())
@@ -114,7 +114,7 @@ pub(super) struct TimeText {
 }
 
 impl TextCell for TimeText {
-    fn read(&self, image: &mut Reader<'_>, out: &mut Vec<u8>) -> Result<()> {
+    fn read(&mut self, image: &mut Reader<'_>, out: &mut Vec<u8>) -> Result<()> {
         time::write_text(time2(image, self.fsp)?, self.fsp, out);
         Ok(())
     }
@@ -125,7 +125,7 @@ pub(super) struct TimeOldText {
 }
 
 impl TextCell for TimeOldText {
-    fn read(&self, image: &mut Reader<'_>, out: &mut Vec<u8>) -> Result<()> {
+    fn read(&mut self, image: &mut Reader<'_>, out: &mut Vec<u8>) -> Result<()> {
         time::write_text(time_old(image, self.fsp)?, self.fsp, out);
         Ok(())
     }

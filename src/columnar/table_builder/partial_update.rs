@@ -115,6 +115,7 @@ impl TableBuilder {
                         length_bytes: plan.length_bytes(index),
                         is_selected: plan.is_selected(index),
                     };
+                    let as_diffs = as_diffs && !plan.is_hashed(index);
                     match patch.append(column, as_diffs, &mut partial.cell) {
                         Ok(Patched::Document(bytes)) => {
                             partial.put_together += bytes;

@@ -16,7 +16,7 @@
 //! | 04–0c | literals, integers, double, string | `scalar.rs` |
 //! | 0f | any other MySQL type: temporals, decimals, bytes | `opaque.rs` |
 //!
-//! `text.rs` prints what these read, with `double.rs`, `escape.rs` and `base64.rs`; `variant` makes Spark's VARIANT of it.
+//! `text.rs` prints what these read, with `value/float.rs`, `escape.rs` and `base64.rs`; `variant` makes Spark's VARIANT of it.
 //! `diff.rs` reads what partial updates log, `patch.rs` and `rebuild.rs` apply it: binary form in, binary form out.
 //!
 //! Hostile documents cost no more than honest ones: containers nest to a limit, and no byte is used more than once, so
@@ -28,7 +28,6 @@ mod base64;
 mod budget;
 mod container;
 mod diff;
-mod double;
 mod escape;
 mod opaque;
 mod patch;

@@ -7,7 +7,8 @@ use super::budget::Budget;
 use super::container::Container;
 use super::opaque::Opaque;
 use super::scalar::ScalarValue;
-use super::{Kind, Value, double, escape};
+use super::{Kind, Value, escape};
+use crate::value::float;
 use crate::wire::Result;
 
 /// Where the text goes, and how much of the document is still unused.
@@ -82,7 +83,7 @@ impl<'o> Text<'o> {
             ScalarValue::Bool(false) => out.extend_from_slice(b"false"),
             ScalarValue::Signed(number) => digits::push_signed(out, number),
             ScalarValue::Unsigned(number) => digits::push(out, number),
-            ScalarValue::Double(number) => double::write(number, out)?,
+            ScalarValue::Double(number) => float::write_json(number, out)?,
             ScalarValue::String(text) => escape::quote(text, out),
             ScalarValue::Opaque(field_type, data) => {
                 Opaque::read(field_type, data)?.write_text(out)?

@@ -1,4 +1,4 @@
-//! Doubles with the fewest digits that give the same number back, in the server's notation.
+//! FLOAT and DOUBLE with the fewest digits that give the same number back, in the server's notation.
 //!
 //! ```text
 //! the value is 0.d1 … dn × 10^point
@@ -11,12 +11,44 @@
 
 use std::fmt::{self, Write as _};
 
-use super::super::digits;
+use super::digits;
 use crate::error::DecodeError;
 use crate::wire::Result;
 
-/// Appends a number; infinities and NaN are errors, for JSON has none.
-pub(super) fn write(value: f64, out: &mut Vec<u8>) -> Result<()> {
+/// Appends a DOUBLE as the server prints a column's: `1`, `0.1`, `1.5e20`.
+pub(crate) fn write_double(value: f64, out: &mut Vec<u8>) {
+    if write_json(value, out).is_err() {
+        // No server stores one.
+        out.extend_from_slice(if value.is_nan() { b"nan" } else { b"inf" });
+    }
+    cut_point(out);
+}
+
+/// Appends a FLOAT likewise. (Servers print 6 digits of it, which many numbers share.)
+pub(crate) fn write_single(value: f32, out: &mut Vec<u8>) {
+    let wide = f64::from(value);
+    if !value.is_finite() || wide.abs() < EXACT_INTEGERS && wide.fract() == 0.0 {
+        return write_double(wide, out);
+    }
+    if value.is_sign_negative() {
+        out.push(b'-');
+    }
+    let mut scientific = Scientific::default();
+    // Writing cannot fail: the longest form is shorter than the buffer.
+    let _ = write!(scientific, "{:e}", value.abs());
+    scientific.write_to(None, out);
+    cut_point(out);
+}
+
+/// Cuts the `.0` that only JSON has.
+fn cut_point(out: &mut Vec<u8>) {
+    if out.ends_with(b".0") {
+        out.truncate(out.len() - 2);
+    }
+}
+
+/// Appends a number of JSON; infinities and NaN are errors, for JSON has none.
+pub(crate) fn write_json(value: f64, out: &mut Vec<u8>) -> Result<()> {
     if !value.is_finite() {
         return Err(DecodeError::Invalid { what: "JSON double that is not a number", value: 0 });
     }
@@ -30,7 +62,7 @@ pub(super) fn write(value: f64, out: &mut Vec<u8>) -> Result<()> {
         return Ok(());
     }
     let mut scientific = Scientific::default();
-    if write!(scientific, "{value:e}").is_err() || !scientific.write_to(value, out) {
+    if write!(scientific, "{value:e}").is_err() || !scientific.write_to(Some(value), out) {
         // Cannot be: the longest form is shorter than the buffer.
         return Err(DecodeError::Unsupported { what: "JSON double", value: 0 });
     }
@@ -54,14 +86,17 @@ impl fmt::Write for Scientific {
 }
 
 impl Scientific {
-    /// Appends the number in the server's notation; `false` where the text is not what was expected.
-    fn write_to(&mut self, value: f64, out: &mut Vec<u8>) -> bool {
+    /// Appends the number in the server's notation; `false` where the text is not what was expected. `value` where it is
+    /// a double, which may be in the middle between two forms.
+    fn write_to(&mut self, value: Option<f64>, out: &mut Vec<u8>) -> bool {
         let Some((digits, exponent)) = self.parts() else {
             return false;
         };
         let point = exponent + 1;
         let count = digits.len() as i32;
-        settle_tie(value, digits, count - point);
+        if let Some(value) = value {
+            settle_tie(value, digits, count - point);
+        }
         if point < MIN_POINT || point > MAX_POINT && count <= point {
             let (first, rest) = digits.split_at(1);
             out.extend_from_slice(first);
@@ -153,7 +188,7 @@ mod tests {
 
     fn text(value: f64) -> String {
         let mut out = Vec::new();
-        write(value, &mut out).unwrap();
+        write_json(value, &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 
@@ -180,7 +215,42 @@ mod tests {
             assert_eq!(text(value), expected);
         }
         for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
-            assert!(write(value, &mut Vec::new()).is_err());
+            assert!(write_json(value, &mut Vec::new()).is_err());
+        }
+    }
+
+    #[test]
+    fn columns_have_no_point_after_integers() {
+        let double = |value| {
+            let mut out = b"x".to_vec();
+            write_double(value, &mut out);
+            String::from_utf8(out).unwrap()
+        };
+        for (value, expected) in
+            [(0.0, "x0"), (-0.0, "x-0"), (1e14, "x100000000000000"), (0.5, "x0.5"), (1e15, "x1e15")]
+        {
+            assert_eq!(double(value), expected);
+        }
+        assert_eq!((double(f64::NAN), double(f64::INFINITY)), ("xnan".into(), "xinf".into()));
+    }
+
+    fn single(value: f32) -> String {
+        let mut out = Vec::new();
+        write_single(value, &mut out);
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn singles_have_digits_of_their_own() {
+        for (value, expected) in [
+            (0.1, "0.1"),
+            (-1.0, "-1"),
+            (16_777_217.0, "16777216"),
+            (f32::MAX, "3.4028235e38"),
+            (1e-20, "1e-20"),
+            (3.25, "3.25"),
+        ] {
+            assert_eq!(single(value), expected);
         }
     }
 
@@ -204,6 +274,13 @@ mod tests {
         fn near_ties_too(number in 0..1u64 << 53, halvings in 1..30i32) {
             let value = number as f64 / 2f64.powi(halvings);
             prop_assert_eq!(text(value).parse::<f64>().unwrap().to_bits(), value.to_bits());
+        }
+
+        #[test]
+        fn the_same_single_comes_back(bits: u32) {
+            let value = f32::from_bits(bits);
+            prop_assume!(value.is_finite());
+            prop_assert_eq!(single(value).parse::<f32>().unwrap().to_bits(), bits);
         }
 
         #[test]

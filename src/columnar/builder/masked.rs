@@ -1,0 +1,160 @@
+//! Masked columns: values are hashed, or left out, before they become Arrow.
+//!
+//! In: the cursor over a row image. Out: for `sha256` the HMAC-SHA256 of each value's text (`masked_text.rs`), keyed by
+//! the salt, in hexadecimal; for `null` the column's own type, all NULL. Called where the other builders are.
+
+use super::ColumnBuilder;
+use super::cell_size::CellSize;
+use super::temporal_text::TextCell;
+use super::var_bytes::VarBytes;
+use crate::error::Error;
+use crate::value::digits::HEX_DIGITS;
+use crate::wire::{Reader, Result};
+use arrow_array::ArrayRef;
+use arrow_schema::DataType;
+use ring::hmac;
+
+/// Hashes of values.
+pub(super) struct Hashed {
+    cell: Box<dyn TextCell>,
+    key: hmac::Key,
+    /// The text of the value at hand.
+    text: Vec<u8>,
+    values: VarBytes,
+    grown: usize,
+}
+
+impl Hashed {
+    pub(super) fn new(cell: Box<dyn TextCell>, key: hmac::Key) -> Self {
+        Self { cell, key, text: Vec::new(), values: VarBytes::default(), grown: 0 }
+    }
+}
+
+impl ColumnBuilder for Hashed {
+    fn data_type(&self) -> DataType {
+        DataType::Utf8
+    }
+
+    fn append(&mut self, image: &mut Reader<'_>) -> Result<()> {
+        self.text.clear();
+        let before = image.left();
+        self.cell.read(image, &mut self.text)?;
+        self.grown += (2 * DIGEST_BYTES).saturating_sub(before - image.left());
+        let hash = hmac::sign(&self.key, &self.text);
+        self.values.append_with(|out| {
+            let digits = hash.as_ref().iter().flat_map(|byte| [byte >> 4, byte & 15]);
+            out.extend(digits.filter_map(|digit| HEX_DIGITS.get(usize::from(digit))));
+            Ok(())
+        })
+    }
+
+    fn begin(&mut self) {
+        self.values.begin();
+    }
+
+    fn append_null(&mut self) {
+        self.values.append_null();
+    }
+
+    fn truncate(&mut self, rows: usize) {
+        self.values.truncate(rows);
+    }
+
+    fn take_inflated(&mut self) -> usize {
+        std::mem::take(&mut self.grown)
+    }
+
+    fn finish(&mut self) -> std::result::Result<ArrayRef, Error> {
+        self.text.clear();
+        self.text.shrink_to(MAX_KEPT_TEXT);
+        self.values.finish_text()
+    }
+}
+
+/// A column of NULLs.
+pub(super) struct Nulled {
+    pub(super) size: CellSize,
+    /// What the column would be.
+    pub(super) plain: Box<dyn ColumnBuilder>,
+}
+
+impl ColumnBuilder for Nulled {
+    fn data_type(&self) -> DataType {
+        self.plain.data_type()
+    }
+
+    fn append(&mut self, image: &mut Reader<'_>) -> Result<()> {
+        self.size.skip(image)?;
+        self.plain.append_null();
+        Ok(())
+    }
+
+    fn append_diffs(&mut self, _diffs: &[u8]) -> Result<()> {
+        self.plain.append_null();
+        Ok(())
+    }
+
+    fn begin(&mut self) {
+        self.plain.begin();
+    }
+
+    fn append_null(&mut self) {
+        self.plain.append_null();
+    }
+
+    fn truncate(&mut self, rows: usize) {
+        self.plain.truncate(rows);
+    }
+
+    fn finish(&mut self) -> std::result::Result<ArrayRef, Error> {
+        self.plain.finish()
+    }
+}
+
+/// Bytes of a SHA-256.
+const DIGEST_BYTES: usize = 32;
+
+/// Room for text that is kept from batch to batch.
+const MAX_KEPT_TEXT: usize = 64 << 10;
+
+#[cfg(test)]
+mod tests {
+    use super::super::masked_text::BytesText;
+    use super::super::{CellLength, Primitive, number};
+    use super::*;
+    use arrow_array::cast::AsArray;
+
+    /// RFC 4231, test case 2, whose key is too short for nobody but a test.
+    #[test]
+    fn hashes_are_those_of_the_rfc() {
+        let key = hmac::Key::new(hmac::HMAC_SHA256, b"Jefe");
+        let cell = BytesText { length: CellLength::declared(40), pad_to: 0 };
+        let mut column = Hashed::new(Box::new(cell), key);
+        column.append(&mut Reader::new(b"\x1cwhat do ya want for nothing?")).unwrap();
+        column.append_null();
+        assert_eq!(column.take_inflated(), 64 - 29);
+        assert!(column.append(&mut Reader::new(b"\x05what")).is_err());
+        column.append(&mut Reader::new(b"\0")).unwrap();
+        column.truncate(2);
+        let array = column.finish().unwrap();
+        let texts: Vec<_> = array.as_string::<i32>().iter().collect();
+        let expected = "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843";
+        assert_eq!(texts, [Some(expected), None]);
+    }
+
+    #[test]
+    fn nulls_have_the_columns_own_type() {
+        let plain = Primitive::boxed(number::Short);
+        let size = CellSize::Fixed { bytes: 2, what: "number" };
+        let mut column = Nulled { size, plain };
+        let mut image = Reader::new(&[1, 0, 2]);
+        column.append(&mut image).unwrap();
+        assert!(column.append(&mut image).is_err());
+        column.append_diffs(b"x").unwrap();
+        column.append_null();
+        column.truncate(2);
+        let array = column.finish().unwrap();
+        assert_eq!((array.len(), array.null_count()), (2, 2));
+        assert_eq!(*array.data_type(), DataType::Int16);
+    }
+}

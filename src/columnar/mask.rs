@@ -1,0 +1,213 @@
+//! Values that must not leave as they are.
+//!
+//! In: patterns of columns, each with what becomes of their values, and a salt. Out: for a table, the mask of each of its
+//! columns. Called by [`TablePlan`](super::TablePlan); the values are masked where their cells are read, before they
+//! become Arrow (`builder/masked.rs`).
+
+use crate::change::matches_glob;
+use crate::error::Error;
+use crate::protocol::Secret;
+use crate::schema::TableSchema;
+use ring::hmac;
+use std::sync::Arc;
+
+/// What becomes of a masked column's values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mask {
+    /// NULL, in a column of the type that it would have.
+    Null,
+    /// HMAC-SHA256 keyed by the salt, as 64 hexadecimal digits; NULL stays NULL.
+    Sha256,
+}
+
+impl Mask {
+    /// By its word.
+    pub fn parse(word: &str) -> Result<Self, Error> {
+        match word {
+            "null" => Ok(Self::Null),
+            "sha256" => Ok(Self::Sha256),
+            // What is no word may be a value that strayed here.
+            _ => Err(Error::config("a mask is 'sha256' or 'null'")),
+        }
+    }
+
+    /// The word for it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Null => "null",
+            Self::Sha256 => "sha256",
+        }
+    }
+}
+
+/// Which columns are masked, and the salt of those that are hashed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Masks {
+    rules: Vec<(ColumnPattern, Mask)>,
+    salt: Secret,
+}
+
+impl Masks {
+    /// From patterns `database.table.column`; where several match a column, the first counts.
+    pub fn try_new<I, S>(rules: I, salt: Option<Secret>) -> Result<Self, Error>
+    where
+        I: IntoIterator<Item = (S, Mask)>,
+        S: AsRef<str>,
+    {
+        let rules = rules
+            .into_iter()
+            .map(|(pattern, mask)| Ok((ColumnPattern::parse(pattern.as_ref())?, mask)))
+            .collect::<Result<Vec<_>, Error>>()?;
+        let hashes = rules.iter().any(|(_, mask)| *mask == Mask::Sha256);
+        match &salt {
+            None if hashes => {
+                return Err(Error::config(
+                    "mask: 'sha256' needs mask_salt: without a secret, guessed values are found by their hashes",
+                ));
+            }
+            Some(salt) if salt.is_empty() => return Err(Error::config("mask_salt is empty")),
+            Some(_) if rules.is_empty() => {
+                return Err(Error::config("mask_salt is given, and mask names no columns"));
+            }
+            _ => {}
+        }
+        Ok(Self { rules, salt: salt.unwrap_or_default() })
+    }
+
+    /// For each column its mask. `names`: of all columns of the table.
+    pub(super) fn of(
+        &self,
+        table: &TableSchema,
+        names: &[Arc<str>],
+    ) -> Result<Vec<Option<Mask>>, Error> {
+        for (pattern, _) in &self.rules {
+            let matches = |name: &Arc<str>| pattern.matches(&table.database, &table.table, name);
+            if pattern.names(&table.database, &table.table) && !names.iter().any(matches) {
+                return Err(Error::schema(format!(
+                    "mask names {:?}, a column that the table does not have here: its columns are {}",
+                    pattern.text,
+                    names.join(", ")
+                )));
+            }
+        }
+        let mask = |name: &Arc<str>| {
+            let rule = |(pattern, _): &&(ColumnPattern, Mask)| {
+                pattern.matches(&table.database, &table.table, name)
+            };
+            self.rules.iter().find(rule).map(|(_, mask)| *mask)
+        };
+        Ok(names.iter().map(mask).collect())
+    }
+
+    /// The key of the hashes.
+    pub(super) fn key(&self) -> hmac::Key {
+        hmac::Key::new(hmac::HMAC_SHA256, self.salt.as_bytes())
+    }
+}
+
+/// `database.table.column`, with `*` and `?` as wildcards.
+///
+/// Names may hold points themselves, so a pattern with more than two can be read in several ways. All of them count, and
+/// so does every case: a mask is to cover rather too much than too little.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct ColumnPattern {
+    text: String,
+    readings: Vec<[String; 3]>,
+}
+
+impl ColumnPattern {
+    fn parse(text: &str) -> Result<Self, Error> {
+        let folded = text.to_lowercase();
+        let points: Vec<usize> = folded.match_indices('.').map(|(at, _)| at).collect();
+        let mut readings = Vec::new();
+        for (number, first) in points.iter().enumerate() {
+            for second in points.iter().skip(number + 1) {
+                let parts = (
+                    folded.get(..*first),
+                    folded.get(first + 1..*second),
+                    folded.get(second + 1..),
+                );
+                if let (Some(database), Some(table), Some(column)) = parts
+                    && [database, table, column].iter().all(|part| !part.is_empty())
+                {
+                    readings.push([database, table, column].map(str::to_owned));
+                }
+            }
+        }
+        match readings.is_empty() || points.len() > MAX_POINTS {
+            true => Err(Error::config(format!(
+                "mask: {text:?} is not a column pattern: write database.table.column, with * and ? as wildcards"
+            ))),
+            false => Ok(Self { text: text.into(), readings }),
+        }
+    }
+
+    fn matches(&self, database: &str, table: &str, column: &str) -> bool {
+        let names = [database, table, column].map(str::to_lowercase);
+        self.readings.iter().any(|reading| {
+            let mut parts = reading.iter().zip(&names);
+            parts.all(|(pattern, name)| matches_glob(pattern.as_bytes(), name.as_bytes()))
+        })
+    }
+
+    /// Whether it names the table, without wildcards.
+    fn names(&self, database: &str, table: &str) -> bool {
+        let names = [database, table].map(str::to_lowercase);
+        self.readings
+            .iter()
+            .any(|reading| reading.iter().zip(&names).all(|(part, name)| part == name))
+    }
+}
+
+/// More points than names with points in them need.
+const MAX_POINTS: usize = 16;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+
+    fn masks(rules: &[(&str, Mask)]) -> Result<Vec<Option<Mask>>, Error> {
+        let table = TableSchema {
+            database: "shop".into(),
+            table: "customers".into(),
+            columns: Vec::new(),
+            primary_key: Vec::new(),
+            indexes: Vec::new(),
+        };
+        let names = ["id", "email", "e.mail"].map(Arc::from);
+        Masks::try_new(rules.iter().copied(), Some(Secret::new("pepper")))?.of(&table, &names)
+    }
+
+    #[test]
+    fn the_first_pattern_counts() {
+        use Mask::{Null, Sha256};
+        let both = [("shop.*.email", Sha256), ("shop.customers.e*", Null)];
+        assert_eq!(masks(&both).unwrap(), [None, Some(Sha256), Some(Null)]);
+        assert_eq!(masks(&[("x.y.z", Null)]).unwrap(), [None; 3]);
+        assert_eq!(masks(&[("Shop.CUSTOMERS.Email", Null)]).unwrap(), [None, Some(Null), None]);
+        assert_eq!(masks(&[("shop.customers.e.mail", Null)]).unwrap(), [None, None, Some(Null)]);
+    }
+
+    #[test]
+    fn what_cannot_be_is_an_error() {
+        let kind = |rules: &[(&str, Mask)]| masks(rules).unwrap_err().kind();
+        assert_eq!(kind(&[("shop.customers.phone", Mask::Null)]), ErrorKind::Schema);
+        assert!(masks(&[("shop.*.phone", Mask::Null)]).is_ok(), "it names no table");
+        for text in ["shop.customers", "email", "..", "shop..email", "a.b."] {
+            assert_eq!(kind(&[(text, Mask::Null)]), ErrorKind::Config, "{text}");
+        }
+        assert_eq!(kind(&[]), ErrorKind::Config, "a salt for nothing");
+        let hashed = [("shop.customers.email", Mask::Sha256)];
+        assert_eq!(Masks::try_new(hashed, None).unwrap_err().kind(), ErrorKind::Config);
+        let empty = Masks::try_new(hashed, Some(Secret::new("")));
+        assert_eq!(empty.unwrap_err().kind(), ErrorKind::Config);
+    }
+
+    #[test]
+    fn the_salt_is_not_printed() {
+        let salt = Some(Secret::new("pepper"));
+        let masks = Masks::try_new([("shop.customers.email", Mask::Sha256)], salt).unwrap();
+        assert!(!format!("{masks:?} {:?}", masks.key()).contains("pepper"));
+    }
+}
