@@ -408,7 +408,7 @@ def read_binlog(
             A ``Path`` stands for the text in that file. What the log says itself stands. A structure that does not
             fit the log, for the table was altered since, is a :class:`SchemaError`. Servers print ``?`` for characters
             beyond U+FFFF in members of ENUM and SET: where a member holds one, a warning says so.
-        batch_rows: Rows of a batch at most; None for 65 536.
+        batch_rows: Rows of a batch at most; None for 65 536. The two halves of an update stay together.
         batch_bytes: Bytes of a batch, about, at most; None for 32 MiB.
         batch_end: ``"transaction"`` ends batches at each commit too.
         segment_bytes: About how many bytes of log a worker decodes at a time.

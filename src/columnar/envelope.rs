@@ -230,6 +230,13 @@ impl EnvelopeBuilder {
         (ordinal as u64 & u64::from(u32::MAX)) / 2
     }
 
+    /// Whether a row and the one before it are of one update.
+    pub(super) fn is_second_half(&self, row: usize) -> bool {
+        let ordinal = |row: usize| self.ordinals.get(row).copied();
+        let before = row.checked_sub(1).and_then(ordinal);
+        ordinal(row).is_some_and(|here| here % 2 == 1 && before == Some(here - 1))
+    }
+
     /// Turns the last two rows, an update, into a delete and an insert.
     #[inline]
     pub(super) fn split_update(&mut self) {

@@ -124,6 +124,23 @@ impl TableBuilder {
         }
     }
 
+    /// Where to cut the rows so far, so that a piece has at most `limit` rows: not between the two halves of an update,
+    /// even where that makes a piece of two with a limit of one. The last is where they end.
+    pub fn cuts(&self, limit: usize) -> Vec<usize> {
+        let (limit, rows) = (limit.max(1), self.rows());
+        let mut cuts = Vec::with_capacity(rows.div_ceil(limit));
+        let mut from = 0;
+        while from < rows {
+            let mut cut = rows.min(from.saturating_add(limit));
+            if self.envelope.is_second_half(cut) {
+                cut = if cut > from + 1 { cut - 1 } else { cut + 1 };
+            }
+            cuts.push(cut);
+            from = cut;
+        }
+        cuts
+    }
+
     /// The rows so far as a batch; the builder is empty afterwards.
     pub fn finish(&mut self) -> Result<RecordBatch, Error> {
         let mut arrays = self.sides.after().finish(&self.plan)?;
@@ -244,7 +261,12 @@ impl TableBuilder {
             before => before,
         };
         let key = self.plan.key_bits.iter().enumerate();
-        let byte = |bitmap: Bitmap<'_>, index: usize| bitmap.0.get(index).copied().unwrap_or(0);
+        // Servers may set the bits of the last byte that stand for no column.
+        let (columns, bytes) = (self.plan.table.columns.len(), self.present_width());
+        let byte = |bitmap: Bitmap<'_>, index: usize| {
+            let byte = bitmap.0.get(index).copied().unwrap_or(0);
+            if index + 1 < bytes { byte } else { byte & (0xff_u8 >> ((8 - columns % 8) % 8)) }
+        };
         self.envelope.append_present(key.map(|(index, key)| match held {
             Held::Nothing => 0,
             Held::All(image) => byte(image, index),

@@ -395,7 +395,7 @@ impl SegmentDecoder {
         Ok(true)
     }
 
-    /// One batch goes out, in pieces of at most the row limit; the last piece takes `position`, the others `start`.
+    /// One batch goes out, in pieces by the row limit; the last piece takes `position`, the others `start`.
     fn flush(
         &mut self,
         index: usize,
@@ -409,6 +409,7 @@ impl SegmentDecoder {
         for (column, count) in zero_dates {
             *self.stats.zero_dates.entry(plan.column_label(column)).or_default() += count;
         }
+        let cuts = slot.builder.cuts(self.options.limits.rows);
         let batch = slot.builder.finish()?;
         let counts = std::mem::take(&mut slot.counts);
         let table = &plan.table;
@@ -419,11 +420,10 @@ impl SegmentDecoder {
         sum.deletes += counts.deletes;
         sum.bytes += counts.bytes;
         let rows = batch.num_rows();
-        let piece = self.options.limits.rows.max(1);
         let mut from = 0;
-        while from < rows {
-            let len = piece.min(rows - from);
-            let is_last = from + len == rows;
+        for cut in cuts {
+            let len = cut - from;
+            let is_last = cut == rows;
             self.stats.rows += len as u64;
             self.stats.batches += 1;
             let change = ChangeBatch {
@@ -435,7 +435,7 @@ impl SegmentDecoder {
             if !emit(Output::Batch(change)) {
                 return Ok(false);
             }
-            from += len;
+            from = cut;
         }
         Ok(true)
     }

@@ -309,3 +309,20 @@ def test_expand_source_sorts_by_number(tmp_path):
         (tmp_path / name).touch()
     found = binarrow.expand_source(str(tmp_path / "binlog.*"))
     assert [Path(path).name for path in found] == ["binlog.000002", "binlog.9", "binlog.10"]
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 10])
+@pytest.mark.parametrize("split", [True, False])
+def test_the_halves_of_an_update_stay_in_one_batch(shop, limit, split):
+    reader = binarrow.read_binlog(
+        shop.glob, tables="shop.products", batch_rows=limit, split_key_updates=split
+    )
+    sizes = Counter()
+    for change in reader:
+        ordinals = change.to_pyarrow().column("_change_ordinal").to_pylist()
+        kinds = change.to_pyarrow().column("_change_type").to_pylist()
+        assert ordinals[0] % 2 == 0
+        assert kinds[-1] != "update_preimage"
+        sizes[change.num_rows] += 1
+    assert max(sizes) == max(limit, 2)
+    assert sum(rows * count for rows, count in sizes.items()) == 2 * 1444 + 75 + 19

@@ -1,0 +1,150 @@
+"""Changes, applied in order by MERGE, make what the source holds: in DuckDB and in Spark."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from key_workload import COLUMNS, DATABASE, KEYS, KeyWorkload
+from servers import Server
+
+import binarrow
+from binarrow.spark import register
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "examples"))
+import mirror
+import mirror_spark
+
+TRANSACTIONS = 70
+IMAGES = {"FULL": ("FULL",), "MINIMAL": ("MINIMAL",), "mixed": ("FULL", "MINIMAL", "NOBLOB")}
+ENVELOPE = ("change_type", "commit_version", "change_ordinal", "present")
+TABLE = "(area INT, code VARCHAR, n INT, note VARCHAR)"
+CHOICES = list(itertools.product((True, False), (True, False)))  # old_value, split_key_updates
+
+Rows = list[tuple[Any, ...]]
+
+
+@dataclass
+class Played:
+    """A log, and what the tables held at its end."""
+
+    log: str
+    schemas: dict[str, str]
+    content: dict[str, Counter[tuple[Any, ...]]]
+
+    def batches(self, table: str | None = None, **keywords: Any) -> binarrow.BinlogReader:
+        """The changes, in batches of a few rows."""
+        own = {"envelope": ENVELOPE, "schemas": self.schemas, "batch_rows": 12, **keywords}
+        return binarrow.read_binlog(self.log, tables=f"{DATABASE}.{table or '*'}", **own)
+
+
+@contextmanager
+def play(server: Server, images: str, transactions: int) -> Iterator[Played]:
+    """Plays the workload, in a file of the log that holds nothing else."""
+    session = server.connect()
+    workload = KeyWorkload(session, IMAGES[images])
+    schemas = workload.begin()
+    server.flush_binlog()
+    workload.run(transactions)
+    log = str(server.flush_binlog())
+    content = {table: Counter(workload.content(table)) for table in KEYS}
+    session.execute(f"DROP DATABASE {DATABASE}")
+    session.close()
+    assert workload.played > workload.refused
+    assert len([rows for rows in content.values() if rows]) >= 3
+    yield Played(log, schemas, content)
+
+
+@pytest.fixture(
+    scope="module", params=list(itertools.product(("mysql", "mariadb_11_8"), IMAGES)), ids="-".join
+)
+def played(request: pytest.FixtureRequest) -> Iterator[Played]:
+    flavor, images = request.param
+    with play(request.getfixturevalue(flavor), images, TRANSACTIONS) as played:
+        yield played
+
+
+def only(played: Played, request: pytest.FixtureRequest) -> str:
+    return str(request.node.callspec.params["played"][1])
+
+
+@pytest.mark.parametrize(("old_value", "split"), CHOICES)
+def test_in_duckdb(played: Played, request: Any, old_value: bool, split: bool) -> None:
+    """Whole rows by the latest change of each key, those with holes folded; rows without a key counted."""
+    images = only(played, request)
+    duck = duckdb.connect()
+    for table, key in KEYS.items():
+        duck.execute(
+            f"CREATE TABLE {table} {TABLE.replace(')', '' if key else ', copies INT)')}{')' if key else ''}"
+        )
+    ways = ("merge", "fold") if images == "FULL" else ("fold",)
+    for way in ways:
+        for table in KEYS:
+            duck.execute(f"TRUNCATE {table}")
+        batches = 0
+        for batch in played.batches(old_value=old_value, split_key_updates=split):
+            key, changes = KEYS[batch.table], batch.to_pyarrow()
+            if not key:
+                mirror.count(duck, batch.table, changes)
+            elif way == "merge":
+                mirror.merge(duck, batch.table, key, changes)
+            else:
+                mirror.fold(duck, batch.table, key, changes)
+            batches += 1
+        assert batches > 15
+        for table, expected in played.content.items():
+            assert held(duck, table) == expected, (way, table)
+
+
+def held(duck: duckdb.DuckDBPyConnection, table: str) -> Counter[tuple[Any, ...]]:
+    rows = duck.execute(f"FROM {table}").fetchall()
+    if KEYS[table]:
+        return Counter(rows)
+    found: Counter[tuple[Any, ...]] = Counter()
+    for *row, copies in rows:
+        found[tuple(row)] += copies
+    assert len(found) == len(rows)
+    return found
+
+
+SPARK_TABLES = ("by_both", "by_prefix")
+
+
+@pytest.mark.parametrize(("flavor", "images"), [("mysql", "FULL"), ("mariadb_11_8", "MINIMAL")])
+def test_in_spark(flavor: str, images: str, request: pytest.FixtureRequest, spark: Any) -> None:
+    """The same through the format `binarrow`, in micro-batches."""
+    server: Server = request.getfixturevalue(flavor)
+    with play(server, images, 60 if images == "FULL" else 20) as played:
+        register(spark)
+        for table in SPARK_TABLES:
+            key = KEYS[table]
+            changes = (
+                spark.read.format("binarrow")
+                .option("table", f"{DATABASE}.{table}")
+                .option("schemas", played.schemas[f"{DATABASE}.{table}"])
+                .option("envelope", ",".join(ENVELOPE))
+                .load(played.log)
+                .cache()
+            )
+            held = spark.createDataFrame([], changes.schema[: len(COLUMNS)])
+            versions = [
+                row[0]
+                for row in changes.selectExpr("_commit_version")
+                .distinct()
+                .orderBy("_commit_version")
+                .collect()
+            ]
+            middle = versions[len(versions) // 2]
+            apply = mirror_spark.merge if images == "FULL" else mirror_spark.fold
+            for part in (f"_commit_version < {middle}", f"_commit_version >= {middle}"):
+                held = apply(held, key, changes.where(part))
+            assert Counter(tuple(row) for row in held.collect()) == played.content[table], table
+            changes.unpersist()
