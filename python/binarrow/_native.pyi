@@ -333,6 +333,7 @@ def read_binlog(
     mask_salt: str | bytes | None = None,
     start: Position | str | datetime | None = None,
     stop: Position | str | datetime | None = None,
+    layout: Literal["flat", "nested"] = "flat",
     old_value: bool = True,
     split_key_updates: bool = True,
     envelope: Sequence[str] | None = None,
@@ -382,6 +383,10 @@ def read_binlog(
             no ``repr``, log or message.
         start: Where to begin: a :class:`Position`, ``"file:offset"``, or a datetime with a zone.
         stop: Where to end: transactions that end at or before it come out.
+        layout: ``"flat"`` gives each row as it was before or after a change a row of its own, the table's columns
+            first, then the envelope. ``"nested"`` gives each change a row: ``_op`` (``c``, ``u``, ``d``), the structs
+            ``before`` and ``after`` with the table's columns, null where there is none, then the envelope without
+            ``_change_type``; ``_present`` is ``_present_before`` and ``_present_after``.
         old_value: Also give rows as they were before. Without them an update is its ``update_postimage`` alone; a
             ``delete`` has only the columns of the table's key set, the others NULL; and an update that changes the
             key comes behind a ``delete`` of the old one. The key is the primary key, where the log or ``schemas``
@@ -492,6 +497,7 @@ def infer_schema(
     mask: Mapping[str, Literal["sha256", "null"]] | None = None,
     mask_salt: str | bytes | None = None,
     types: Literal["native", "spark"] | TypeOptions | None = None,
+    layout: Literal["flat", "nested"] = "flat",
     envelope: Sequence[str] | None = None,
     envelope_prefix: str = "_",
     column_names: Literal["log", "positional"] = "log",
@@ -506,6 +512,7 @@ def infer_schema(
         mask: -
         mask_salt: -
         types: -
+        layout: -
         envelope: -
         envelope_prefix: -
         column_names: -

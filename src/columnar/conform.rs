@@ -1,8 +1,11 @@
 //! A batch under a caller's schema: columns by name, missing ones NULL, widening done, narrowing refused.
+//!
+//! Structs are gone into: the nested layout has the table's columns in them.
 
 use crate::error::{Error, ErrorKind};
-use arrow_array::{ArrayRef, RecordBatch, new_null_array};
-use arrow_schema::{DataType, Field, SchemaRef};
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, RecordBatch, StructArray, new_null_array};
+use arrow_schema::{DataType, Field, Fields, SchemaRef};
 use std::sync::Arc;
 
 /// What a batch whose schema is not the wanted one leads to.
@@ -48,11 +51,13 @@ impl Conform {
     /// The batch under the wanted schema.
     pub fn apply(&mut self, batch: &RecordBatch) -> Result<RecordBatch, Error> {
         let schema = batch.schema();
-        if same_columns(&schema, &self.target) {
+        let mut dropped = Vec::new();
+        if same_columns(schema.fields(), self.target.fields()) {
             // The fields inside of a list or struct may be named or marked otherwise.
             let columns = batch.columns().iter().zip(self.target.fields());
-            let columns =
-                columns.map(|(column, field)| widen(column, field)).collect::<Result<_, _>>()?;
+            let columns = columns
+                .map(|(column, field)| fitted(column, field, &mut dropped))
+                .collect::<Result<_, _>>()?;
             return RecordBatch::try_new(Arc::clone(&self.target), columns)
                 .map_err(|error| Error::new(ErrorKind::Internal, error.to_string()));
         }
@@ -64,8 +69,11 @@ impl Conform {
         for (field, source) in self.target.fields().iter().zip(sources) {
             columns.push(match source.and_then(|index| batch.columns().get(index)) {
                 None => new_null_array(field.data_type(), batch.num_rows()),
-                Some(column) => widen(column, field)?,
+                Some(column) => fitted(column, field, &mut dropped)?,
             });
+        }
+        for name in dropped {
+            self.drop_column(name);
         }
         RecordBatch::try_new(Arc::clone(&self.target), columns)
             .map_err(|error| Error::schema(error.to_string()))
@@ -80,23 +88,54 @@ impl Conform {
         let sources: Vec<_> =
             self.target.fields().iter().map(|field| schema.index_of(field.name()).ok()).collect();
         for field in schema.fields() {
-            if self.target.index_of(field.name()).is_err() && !self.dropped.contains(field.name()) {
-                self.dropped.push(field.name().clone());
+            if self.target.index_of(field.name()).is_err() {
+                self.drop_column(field.name().clone());
             }
         }
         self.plan = Some((Arc::clone(schema), sources.clone()));
         sources
     }
+
+    fn drop_column(&mut self, name: String) {
+        if !self.dropped.contains(&name) {
+            self.dropped.push(name);
+        }
+    }
 }
 
 /// Names and types in order; metadata may differ.
-fn same_columns(one: &SchemaRef, other: &SchemaRef) -> bool {
-    one.fields().len() == other.fields().len()
+fn same_columns(one: &Fields, other: &Fields) -> bool {
+    one.len() == other.len()
         && one
-            .fields()
             .iter()
-            .zip(other.fields())
-            .all(|(a, b)| a.name() == b.name() && a.data_type().equals_datatype(b.data_type()))
+            .zip(other)
+            .all(|(a, b)| a.name() == b.name() && same_type(a.data_type(), b.data_type()))
+}
+
+fn same_type(one: &DataType, other: &DataType) -> bool {
+    match (one, other) {
+        (DataType::Struct(one), DataType::Struct(other)) => same_columns(one, other),
+        _ => one.equals_datatype(other),
+    }
+}
+
+/// The column as the field wants it. `dropped` gets the names of columns inside of it that find no place.
+fn fitted(column: &ArrayRef, field: &Field, dropped: &mut Vec<String>) -> Result<ArrayRef, Error> {
+    let DataType::Struct(wanted) = field.data_type() else { return widen(column, field) };
+    let Some(found) = column.as_struct_opt() else { return widen(column, field) };
+    let mut columns = Vec::with_capacity(wanted.len());
+    for field in wanted {
+        columns.push(match found.column_by_name(field.name()) {
+            None => new_null_array(field.data_type(), found.len()),
+            Some(column) => fitted(column, field, dropped)?,
+        });
+    }
+    let unwanted = found.fields().iter().filter(|field| wanted.find(field.name()).is_none());
+    dropped.extend(unwanted.map(|field| field.name().clone()));
+    let nulls = found.nulls().cloned();
+    StructArray::try_new_with_length(wanted.clone(), columns, nulls, found.len())
+        .map(|array| Arc::new(array) as ArrayRef)
+        .map_err(|error| Error::schema(format!("column {}: {error}", field.name())))
 }
 
 fn widen(column: &ArrayRef, field: &Field) -> Result<ArrayRef, Error> {
@@ -152,34 +191,7 @@ fn is_widening(from: &DataType, to: &DataType) -> bool {
 
 /// What a batch has otherwise than it should, in a line.
 fn difference(found: &SchemaRef, wanted: &SchemaRef) -> String {
-    let missing: Vec<_> = wanted
-        .fields()
-        .iter()
-        .filter(|field| found.index_of(field.name()).is_err())
-        .map(|field| format!("{} is missing", field.name()))
-        .collect();
-    let new: Vec<_> = found
-        .fields()
-        .iter()
-        .filter(|field| wanted.index_of(field.name()).is_err())
-        .map(|field| format!("{} is new", field.name()))
-        .collect();
-    let changed: Vec<_> = wanted
-        .fields()
-        .iter()
-        .filter_map(|field| {
-            let other = found.field_with_name(field.name()).ok()?;
-            (!other.data_type().equals_datatype(field.data_type())).then(|| {
-                format!(
-                    "{} is {} instead of {}",
-                    field.name(),
-                    other.data_type(),
-                    field.data_type()
-                )
-            })
-        })
-        .collect();
-    let mut parts = [missing, new, changed].concat();
+    let mut parts = differences(found.fields(), wanted.fields(), "");
     if parts.is_empty() {
         parts.push("its columns are in another order".into());
     }
@@ -187,4 +199,26 @@ fn difference(found: &SchemaRef, wanted: &SchemaRef) -> String {
         "the table's structure changes in mid-stream: {}; on_schema_change='conform' brings batches under one schema",
         parts.join(", ")
     )
+}
+
+/// One part for each column that differs; `place` stands before its name.
+fn differences(found: &Fields, wanted: &Fields, place: &str) -> Vec<String> {
+    let name = |field: &Field| format!("{place}{}", field.name());
+    let missing = wanted.iter().filter(|field| found.find(field.name()).is_none());
+    let new = found.iter().filter(|field| wanted.find(field.name()).is_none());
+    let mut parts: Vec<_> = missing.map(|field| format!("{} is missing", name(field))).collect();
+    parts.extend(new.map(|field| format!("{} is new", name(field))));
+    for field in wanted {
+        let Some((_, other)) = found.find(field.name()) else { continue };
+        match (other.data_type(), field.data_type()) {
+            (DataType::Struct(found), DataType::Struct(wanted)) => {
+                parts.extend(differences(found, wanted, &format!("{}.", name(field))));
+            }
+            (found, wanted) if found.equals_datatype(wanted) => {}
+            (found, wanted) => {
+                parts.push(format!("{} is {found} instead of {wanted}", name(field)));
+            }
+        }
+    }
+    parts
 }

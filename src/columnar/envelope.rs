@@ -5,8 +5,10 @@
 use super::commit_details::{CommitDetails, DetailsBuilder, query_type};
 use super::type_options::{Enumeration, TypeOptions};
 use crate::error::Error;
-use arrow_array::{ArrayRef, Int64Array, StringArray, TimestampMicrosecondArray, new_null_array};
-use arrow_buffer::{Buffer, OffsetBuffer, ScalarBuffer};
+use arrow_array::{
+    ArrayRef, BinaryArray, Int64Array, StringArray, TimestampMicrosecondArray, new_null_array,
+};
+use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{DataType, Field, TimeUnit};
 use std::sync::Arc;
 
@@ -39,6 +41,12 @@ pub enum EnvelopeColumn {
     Query,
     /// `_present`, binary: a bit for each column of the table, least significant first, 1 where the image held it.
     Present,
+    /// `_op`, utf8: `c`, `u` or `d`. It and the next two stand in the nested layout only, unasked.
+    Op,
+    /// `_present_before`, binary: [`Self::Present`] of the row before.
+    PresentBefore,
+    /// `_present_after`, binary: [`Self::Present`] of the row after.
+    PresentAfter,
 }
 
 impl EnvelopeColumn {
@@ -78,6 +86,9 @@ impl EnvelopeColumn {
             Self::Xid => "xid",
             Self::Query => "query",
             Self::Present => "present",
+            Self::Op => "op",
+            Self::PresentBefore => "present_before",
+            Self::PresentAfter => "present_after",
         }
     }
 
@@ -92,12 +103,12 @@ impl EnvelopeColumn {
 
     fn data_type(self, types: &TypeOptions) -> DataType {
         match self {
-            Self::ChangeType | Self::BinlogFile | Self::Gtid => DataType::Utf8,
+            Self::ChangeType | Self::Op | Self::BinlogFile | Self::Gtid => DataType::Utf8,
             Self::Query => query_type(has_plain_query(types)),
             Self::CommitTimestamp | Self::OriginalCommitTimestamp => {
                 DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()))
             }
-            Self::Present => DataType::Binary,
+            Self::Present | Self::PresentBefore | Self::PresentAfter => DataType::Binary,
             _ => DataType::Int64,
         }
     }
@@ -122,6 +133,14 @@ impl Envelope {
     /// The name of a column of it.
     pub fn column_name(&self, column: EnvelopeColumn) -> String {
         format!("{}{}", self.prefix, column.name())
+    }
+
+    /// Whether it has `_present`, of one side or of both.
+    pub(super) fn wants_present(&self) -> bool {
+        let is_present = |column: &EnvelopeColumn| {
+            matches!(column, EnvelopeColumn::Present | EnvelopeColumn::PresentBefore)
+        };
+        self.columns.iter().any(is_present)
     }
 
     pub(super) fn fields(&self, types: &TypeOptions) -> impl Iterator<Item = Field> {
@@ -168,6 +187,8 @@ pub(super) enum ChangeType {
     UpdatePreimage,
     UpdatePostimage,
     Delete,
+    /// Both rows of an update beside each other.
+    Update,
 }
 
 impl ChangeType {
@@ -177,7 +198,27 @@ impl ChangeType {
             Self::UpdatePreimage => "update_preimage",
             Self::UpdatePostimage => "update_postimage",
             Self::Delete => "delete",
+            Self::Update => "update",
         }
+    }
+
+    /// Debezium's letter for it.
+    const fn op(self) -> &'static str {
+        match self {
+            Self::Insert => "c",
+            Self::Delete => "d",
+            Self::UpdatePreimage | Self::UpdatePostimage | Self::Update => "u",
+        }
+    }
+
+    /// Whether it tells of the row before.
+    pub(super) const fn has_before(self) -> bool {
+        matches!(self, Self::UpdatePreimage | Self::Delete | Self::Update)
+    }
+
+    /// Whether it tells of the row after.
+    pub(super) const fn has_after(self) -> bool {
+        matches!(self, Self::Insert | Self::UpdatePostimage | Self::Update)
     }
 }
 
@@ -219,7 +260,7 @@ impl EnvelopeBuilder {
         self.ordinals.push(ordinal);
     }
 
-    /// The columns that the next row's image holds; called for each row where `_present` is asked for.
+    /// The columns that the next row's image holds, or both of its images; called for each row where `_present` is asked for.
     pub(super) fn append_present(&mut self, bitmap: impl Iterator<Item = u8>) {
         self.present.extend(bitmap);
     }
@@ -284,7 +325,8 @@ impl EnvelopeBuilder {
             .iter()
             .map(|column| -> Result<ArrayRef, Error> {
                 Ok(match column {
-                    EnvelopeColumn::ChangeType => Arc::new(self.change_type_array()),
+                    EnvelopeColumn::ChangeType => Arc::new(self.words(ChangeType::as_str)),
+                    EnvelopeColumn::Op => Arc::new(self.words(ChangeType::op)),
                     EnvelopeColumn::CommitVersion => {
                         Arc::new(Int64Array::from(self.runs(rows, |run| run.commit_version)))
                     }
@@ -303,6 +345,12 @@ impl EnvelopeBuilder {
                         Arc::new(Int64Array::from(self.runs(rows, |run| run.server_id)))
                     }
                     EnvelopeColumn::Present => Arc::new(self.present_array(present_width)),
+                    EnvelopeColumn::PresentBefore => {
+                        Arc::new(self.present_side(present_width, 0, ChangeType::has_before))
+                    }
+                    EnvelopeColumn::PresentAfter => {
+                        Arc::new(self.present_side(present_width, 1, ChangeType::has_after))
+                    }
                     detail => match &self.details {
                         Some(details) => details.column(*detail, rows)?,
                         None => new_null_array(&DataType::Int64, rows),
@@ -321,6 +369,11 @@ impl EnvelopeBuilder {
         arrays
     }
 
+    /// In which rows of the batch a side is there.
+    pub(super) fn validity(&self, is_there: impl Fn(ChangeType) -> bool) -> NullBuffer {
+        self.change_types.iter().map(|change_type| is_there(*change_type)).collect()
+    }
+
     fn runs(&self, rows: usize, value: impl Fn(&EventRun) -> i64) -> Vec<i64> {
         let mut values = Vec::with_capacity(rows);
         for run in &self.events {
@@ -329,8 +382,8 @@ impl EnvelopeBuilder {
         values
     }
 
-    fn change_type_array(&self) -> StringArray {
-        let words = self.change_types.iter().map(|change_type| change_type.as_str());
+    fn words(&self, word: impl Fn(ChangeType) -> &'static str) -> StringArray {
+        let words = self.change_types.iter().map(|change_type| word(*change_type));
         let mut offsets = Vec::with_capacity(self.rows() + 1);
         let mut text = Vec::with_capacity(self.rows() * "update_postimage".len());
         offsets.push(0);
@@ -352,7 +405,22 @@ impl EnvelopeBuilder {
         StringArray::from_iter_values(names)
     }
 
-    fn present_array(&self, width: usize) -> arrow_array::BinaryArray {
-        arrow_array::BinaryArray::from_iter_values(self.present.chunks(width.max(1)))
+    /// One side of `_present`, where each row has as many bytes for before as for after.
+    fn present_side(
+        &self,
+        width: usize,
+        side: usize,
+        is_there: impl Fn(ChangeType) -> bool,
+    ) -> BinaryArray {
+        let rows = self.present.chunks(width.max(1)).zip(&self.change_types);
+        let bytes = rows.map(|(row, change_type)| {
+            let bytes = row.chunks((width / 2).max(1)).nth(side).unwrap_or_default();
+            is_there(*change_type).then_some(bytes)
+        });
+        BinaryArray::from_iter(bytes)
+    }
+
+    fn present_array(&self, width: usize) -> BinaryArray {
+        BinaryArray::from_iter_values(self.present.chunks(width.max(1)))
     }
 }

@@ -1,7 +1,8 @@
 //! Row images into Arrow record batches.
 //!
 //! In: rows events and the structure of their table. Out: [`RecordBatch`](arrow_array::RecordBatch)es: the table's own
-//! columns, all or the selected ones, in table order, then the envelope. Called by `reader`.
+//! columns, all or the selected ones, in table order, then the envelope; or structs of them for the row before and after a
+//! change. Called by `reader`.
 //!
 //! ```text
 //! TableMap ─ TablePlan (schema, what to build) ─ TableBuilder ── rows events ──> RecordBatch
@@ -12,6 +13,7 @@ mod commit_details;
 mod conform;
 mod envelope;
 mod field;
+mod layout;
 mod mask;
 mod selection;
 mod table_builder;
@@ -21,10 +23,11 @@ mod type_options;
 pub use commit_details::CommitDetails;
 pub use conform::{Conform, OnSchemaChange};
 pub use envelope::{Envelope, EnvelopeColumn, Stamp};
+pub use layout::Layout;
 pub use mask::{Mask, Masks};
 pub use selection::Selection;
 pub use table_builder::TableBuilder;
-pub use table_plan::{ColumnNames, Layout, PlanOptions, TablePlan};
+pub use table_plan::{ColumnNames, PlanOptions, TablePlan};
 pub use type_options::{
     Enumeration, Geometry, InvalidText, Json, Profile, Time, TypeOptions, ZeroDates,
 };

@@ -6,7 +6,8 @@ mod row_columns;
 mod sides;
 mod updates;
 
-use super::envelope::{ChangeType, EnvelopeBuilder, EnvelopeColumn, Stamp};
+use super::envelope::{ChangeType, EnvelopeBuilder, Stamp};
+use super::layout::{Layout, behind_op};
 use super::table_plan::TablePlan;
 use crate::binlog::{RowsEvent, RowsKind};
 use crate::change::{OldRow, UpdateRule};
@@ -57,6 +58,24 @@ enum Held<'a> {
     Filled { image: Bitmap<'a>, key_of: Bitmap<'a> },
 }
 
+impl Held<'_> {
+    /// A bit for each of the columns. `key_bits`: those of the key.
+    fn bytes(self, key_bits: &[u8], columns: usize) -> impl Iterator<Item = u8> {
+        // Servers may set the bits of the last byte that stand for no column.
+        let byte = move |bitmap: Bitmap<'_>, index: usize| {
+            let byte = bitmap.0.get(index).copied().unwrap_or(0);
+            let beyond = (8 * (index + 1)).saturating_sub(columns);
+            byte & (0xff_u8 >> beyond.min(7))
+        };
+        key_bits.iter().enumerate().map(move |(index, key)| match self {
+            Held::Nothing => 0,
+            Held::All(image) => byte(image, index),
+            Held::Key(image) => byte(image, index) & key,
+            Held::Filled { image, key_of } => byte(image, index) | byte(key_of, index) & key,
+        })
+    }
+}
+
 /// A cell that could not be decoded: its column, and why.
 type CellResult<T = ()> = Result<T, (usize, DecodeError)>;
 
@@ -67,7 +86,7 @@ impl TableBuilder {
             sides: Sides::try_new(&plan)?,
             envelope: EnvelopeBuilder::new(&plan.envelope, &plan.types),
             rule,
-            wants_present: plan.envelope.columns.contains(&EnvelopeColumn::Present),
+            wants_present: plan.envelope.wants_present(),
             inflates: plan.inflates(),
             wire_bytes: 0,
             keys: KeyPlaces::default(),
@@ -143,8 +162,20 @@ impl TableBuilder {
 
     /// The rows so far as a batch; the builder is empty afterwards.
     pub fn finish(&mut self) -> Result<RecordBatch, Error> {
-        let mut arrays = self.sides.after().finish(&self.plan)?;
-        arrays.extend(self.envelope.finish(&self.plan.envelope, self.present_width())?);
+        let (plan, width) = (Arc::clone(&self.plan), self.present_width());
+        let arrays = match plan.layout {
+            Layout::Flat => {
+                let mut arrays = self.sides.after().finish(&plan)?;
+                arrays.extend(self.envelope.finish(&plan.envelope, width)?);
+                arrays
+            }
+            Layout::Nested => {
+                let before = self.envelope.validity(ChangeType::has_before);
+                let after = self.envelope.validity(ChangeType::has_after);
+                let sides = self.sides.finish_structs(&plan, before, after)?;
+                behind_op(self.envelope.finish(&plan.envelope, width)?, sides)
+            }
+        };
         self.wire_bytes = 0;
         RecordBatch::try_new(Arc::clone(&self.plan.schema), arrays)
             .map_err(|error| Error::new(ErrorKind::Internal, error.to_string()))
@@ -256,23 +287,17 @@ impl TableBuilder {
     }
 
     fn append_present(&mut self, before: Held<'_>, after: Held<'_>) {
-        let held = match before {
-            Held::Nothing => after,
-            before => before,
-        };
-        let key = self.plan.key_bits.iter().enumerate();
-        // Servers may set the bits of the last byte that stand for no column.
-        let (columns, bytes) = (self.plan.table.columns.len(), self.present_width());
-        let byte = |bitmap: Bitmap<'_>, index: usize| {
-            let byte = bitmap.0.get(index).copied().unwrap_or(0);
-            if index + 1 < bytes { byte } else { byte & (0xff_u8 >> ((8 - columns % 8) % 8)) }
-        };
-        self.envelope.append_present(key.map(|(index, key)| match held {
-            Held::Nothing => 0,
-            Held::All(image) => byte(image, index),
-            Held::Key(image) => byte(image, index) & key,
-            Held::Filled { image, key_of } => byte(image, index) | byte(key_of, index) & key,
-        }));
+        let (key, columns) = (&self.plan.key_bits, self.plan.is_key.len());
+        match (self.plan.layout, before) {
+            (Layout::Flat, Held::Nothing) => {
+                self.envelope.append_present(after.bytes(key, columns))
+            }
+            (Layout::Flat, before) => self.envelope.append_present(before.bytes(key, columns)),
+            (Layout::Nested, before) => {
+                self.envelope
+                    .append_present(before.bytes(key, columns).chain(after.bytes(key, columns)));
+            }
+        }
     }
 
     /// Checks what columns check once an event; an error comes with its row in the event.
@@ -281,8 +306,12 @@ impl TableBuilder {
         Err((self.envelope.row_in_event(row), self.cell_error(error)))
     }
 
+    /// Bytes that `_present` takes for each row.
     fn present_width(&self) -> usize {
-        self.plan.key_bits.len()
+        match self.plan.layout {
+            Layout::Flat => self.plan.key_bits.len(),
+            Layout::Nested => self.plan.key_bits.len() * 2,
+        }
     }
 
     fn cell_error(&self, (index, error): (usize, DecodeError)) -> Error {

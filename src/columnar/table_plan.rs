@@ -3,6 +3,7 @@
 use super::builder::{CellSize, ColumnBuilder, make_builder, masked_builder, skip_builder};
 use super::envelope::Envelope;
 use super::field::field;
+use super::layout::Layout;
 use super::mask::{Mask, Masks};
 use super::selection::Selection;
 use super::type_options::TypeOptions;
@@ -10,7 +11,7 @@ use crate::binlog::{FormatDescription, TableMap};
 use crate::error::{Error, ErrorKind};
 use crate::history::Schemas;
 use crate::schema::{Column, ColumnType, HandleKey, TableSchema};
-use arrow_schema::{Schema, SchemaRef};
+use arrow_schema::{Fields, Schema, SchemaRef};
 use ring::hmac;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -23,16 +24,6 @@ pub enum ColumnNames {
     Log,
     /// The log; `@1`, `@2`, … where it has none.
     Positional,
-}
-
-/// What a row of a batch is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Layout {
-    /// One row of the table.
-    #[default]
-    Flat,
-    /// One change: the row before and the row after beside each other.
-    Nested,
 }
 
 /// What shapes a table's batches.
@@ -60,6 +51,8 @@ pub struct TablePlan {
     pub table: TableSchema,
     /// The schema of its batches.
     pub schema: SchemaRef,
+    /// The table's own fields, those that are wanted.
+    pub(super) fields: Fields,
     /// What a row of its batches is.
     pub(super) layout: Layout,
     /// For each column whether it is part of the handle key.
@@ -129,7 +122,9 @@ impl TablePlan {
                 fields.push(field(name, data_type, &table, index, column, types, *mask));
             }
         }
-        for reserved in options.envelope.fields(&options.types) {
+        let envelope = options.layout.envelope(&options.envelope);
+        let reserved: Vec<_> = envelope.fields(&options.types).collect();
+        for reserved in reserved.iter().filter(|_| options.layout == Layout::Flat) {
             if fields.iter().any(|field| field.name().eq_ignore_ascii_case(reserved.name())) {
                 return Err(Error::config(format!(
                     "table {}: its column {} has the name of an envelope column: \
@@ -139,8 +134,8 @@ impl TablePlan {
                     options.envelope.prefix,
                 )));
             }
-            fields.push(reserved);
         }
+        let fields = Fields::from(fields);
         let key = table.handle_key();
         let is_key: Vec<bool> = (0..table.columns.len()).map(|index| key.holds(index)).collect();
         let key_bits = is_key
@@ -151,7 +146,11 @@ impl TablePlan {
             ("mysql.table".to_owned(), table.table.to_string()),
         ]);
         Ok(Self {
-            schema: Arc::new(Schema::new_with_metadata(fields, metadata)),
+            schema: Arc::new(Schema::new_with_metadata(
+                options.layout.fields(&fields, reserved),
+                metadata,
+            )),
+            fields,
             layout: options.layout,
             key_bits: key_bits.collect(),
             key_end: is_key.iter().rposition(|is_key| *is_key).map_or(0, |last| last + 1),
@@ -162,7 +161,7 @@ impl TablePlan {
             masks,
             mask_key,
             cell_sizes,
-            envelope: options.envelope.clone(),
+            envelope,
             types: options.types,
             is_mariadb: format.is_mariadb,
             table,

@@ -149,6 +149,7 @@ pub(super) struct Keywords {
     pub(super) mask_salt: Option<SaltKeyword>,
     pub(super) start: Option<Place>,
     pub(super) stop: Option<Place>,
+    pub(super) layout: String,
     pub(super) old_value: bool,
     pub(super) split_key_updates: bool,
     pub(super) envelope: Option<Vec<String>>,
@@ -178,7 +179,7 @@ impl Keywords {
             None => Operations::default(),
             Some(words) => Operations::try_new(&words.into_vec())?,
         };
-        let plan = plan_options(
+        let mut plan = plan_options(
             self.types,
             self.columns,
             masks(self.mask, self.mask_salt)?,
@@ -187,6 +188,7 @@ impl Keywords {
             &self.column_names,
             self.schemas,
         )?;
+        plan.layout = layout(&self.layout)?;
         let tables = TableFilter::try_new(&include.unwrap_or_default(), &exclude)?;
         for (database, table, column) in plan.schemas.doubtful_members() {
             if tables.accepts(database, table) {
@@ -294,10 +296,18 @@ pub(super) fn plan_options(
         types: types.map_or(Ok(TypeOptions::default()), |types| types.options())?,
         masks,
         columns: columns.map(|columns| columns.0).unwrap_or_default(),
-        layout: Layout::Flat,
+        layout: Layout::default(),
         envelope: Envelope { columns: envelope_columns, prefix },
         column_names,
         schemas: SchemasKeyword::schemas(schemas)?,
+    })
+}
+
+/// The keyword `layout`.
+pub(super) fn layout(given: &str) -> Result<Layout, Error> {
+    Ok(match word("layout", given, ["flat", "nested"])? {
+        "nested" => Layout::Nested,
+        _ => Layout::Flat,
     })
 }
 

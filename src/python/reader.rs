@@ -4,7 +4,7 @@ use super::change_batch::PyChangeBatch;
 use super::errors::interruptible;
 use super::input::{inputs, paths, table_name};
 use super::keywords::{
-    ColumnsKeyword, Keywords, MaskKeyword, Patterns, Place, SaltKeyword, masks, plan_options,
+    self, ColumnsKeyword, Keywords, MaskKeyword, Patterns, Place, SaltKeyword, masks, plan_options,
 };
 use super::live_log::PyLiveLog;
 use super::position::PyPosition;
@@ -31,7 +31,7 @@ use std::time::{Duration, Instant};
 #[pyfunction]
 #[pyo3(signature = (
     source, *, tables=None, exclude_tables=None, columns=None, operations=None, mask=None, mask_salt=None,
-    start=None, stop=None, old_value=true, split_key_updates=true, envelope=None,
+    start=None, stop=None, layout="flat", old_value=true, split_key_updates=true, envelope=None,
     envelope_prefix="_", types=None, column_names="log", schemas=None, batch_rows=None, batch_bytes=None,
     batch_end=None, segment_bytes=None, threads=None, uncommitted="skip", skip_events=None,
     gaps="error", verify_checksum=true,
@@ -48,6 +48,7 @@ pub(super) fn read_binlog(
     mask_salt: Option<SaltKeyword>,
     start: Option<Place>,
     stop: Option<Place>,
+    layout: &str,
     old_value: bool,
     split_key_updates: bool,
     envelope: Option<Vec<String>>,
@@ -74,6 +75,7 @@ pub(super) fn read_binlog(
         mask_salt,
         start,
         stop,
+        layout: layout.to_owned(),
         old_value,
         split_key_updates,
         envelope,
@@ -101,7 +103,10 @@ pub(super) fn read_binlog(
 
 /// The schema of a table's batches, from its first Table_map event in the files.
 #[pyfunction]
-#[pyo3(signature = (source, table, *, columns=None, mask=None, mask_salt=None, types=None, envelope=None, envelope_prefix="_", column_names="log", schemas=None))]
+#[pyo3(signature = (
+    source, table, *, columns=None, mask=None, mask_salt=None, types=None, layout="flat", envelope=None, envelope_prefix="_",
+    column_names="log", schemas=None,
+))]
 #[allow(clippy::too_many_arguments)] // likewise
 pub(super) fn infer_schema<'py>(
     py: Python<'py>,
@@ -111,12 +116,13 @@ pub(super) fn infer_schema<'py>(
     mask: Option<MaskKeyword>,
     mask_salt: Option<SaltKeyword>,
     types: Option<TypesKeyword>,
+    layout: &str,
     envelope: Option<Vec<String>>,
     envelope_prefix: &str,
     column_names: &str,
     schemas: Option<SchemasKeyword>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let options = plan_options(
+    let mut options = plan_options(
         types,
         columns,
         masks(mask, mask_salt)?,
@@ -125,6 +131,7 @@ pub(super) fn infer_schema<'py>(
         column_names,
         schemas,
     )?;
+    options.layout = keywords::layout(layout)?;
     let files = inputs(source)?;
     let (database, name) = table_name(table)?;
     let schema = interruptible(py, |go_on| {

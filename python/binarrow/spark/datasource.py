@@ -47,6 +47,7 @@ class BinarrowDataSource(DataSource):
     columnNames         log          ``positional`` names columns @1, @2 where the log does not
     envelope            the four     envelope columns, comma-separated
     envelopePrefix      _            what their names begin with
+    layout              flat         ``nested``: ``_op``, ``before``, ``after`` structs
     oldValue            true         ``false`` leaves rows out as they were before an update
     splitKeyUpdates     true         an update of the key is a delete and an insert
     uncommitted         skip         ``emit`` gives rows of rolled back transactions too

@@ -35,6 +35,7 @@ class ReadOptions(TypedDict, total=False):
     schemas: Schemas
     envelope: Sequence[str]
     envelope_prefix: str
+    layout: Literal["flat", "nested"]
     old_value: bool
     split_key_updates: bool
     uncommitted: Literal["skip", "emit"]
@@ -45,7 +46,7 @@ class ReadOptions(TypedDict, total=False):
     threads: int
 
 
-SCHEMA_OPTIONS = ("types", "column_names", "schemas", "envelope", "envelope_prefix")
+SCHEMA_OPTIONS = ("types", "column_names", "schemas", "layout", "envelope", "envelope_prefix")
 """The keywords that shape the schema too, and so are :func:`binarrow.infer_schema`'s as well."""
 
 
@@ -224,6 +225,7 @@ _PARSERS: dict[str, Callable[[str], Any]] = {
     "schemasFile": _words,
     "envelope": _words,
     "envelopePrefix": str,
+    "layout": _one_of("flat", "nested"),
     "oldValue": _boolean,
     "splitKeyUpdates": _boolean,
     "uncommitted": _one_of("skip", "emit"),
@@ -249,6 +251,7 @@ _READ_KEYWORDS = {
     "schemas": "schemas",
     "envelope": "envelope",
     "envelopePrefix": "envelope_prefix",
+    "layout": "layout",
     "oldValue": "old_value",
     "splitKeyUpdates": "split_key_updates",
     "uncommitted": "uncommitted",

@@ -22,6 +22,7 @@ def schema(
     table: str,
     *,
     types: Literal["spark"] | TypeOptions = "spark",
+    layout: Literal["flat", "nested"] = "flat",
     envelope: Sequence[str] | None = None,
     envelope_prefix: str = "_",
     column_names: Literal["log", "positional"] = "log",
@@ -29,13 +30,14 @@ def schema(
 ) -> StructType:
     """The Spark schema of a table's changes, from the first time the files mention the table.
 
-    Every field is nullable. Hand the same ``types`` and ``schemas`` to
+    Every field is nullable. Hand the same ``types``, ``schemas`` and ``layout`` to
     :func:`binarrow.spark.decoder`.
 
     Args:
         source: Files, in log order; one that holds the table is enough.
         table: ``database.table``.
         types: How MySQL's types become Spark's: ``TypeOptions(profile="spark", ...)``.
+        layout: ``"nested"`` has the table's columns in the structs ``before`` and ``after``.
         envelope: The envelope columns; None for the usual four.
         envelope_prefix: What their names begin with.
         column_names: ``"positional"`` names columns ``@1``, ``@2``, ... where the log does not.
@@ -48,6 +50,7 @@ def schema(
         source,
         table,
         types=spark_types(types),
+        layout=layout,
         envelope=envelope,
         envelope_prefix=envelope_prefix,
         column_names=column_names,
@@ -88,8 +91,14 @@ def _plain(inferred: pa.Schema) -> pa.Schema:
     """The schema without metadata and extension types, which Spark does not know."""
     import pyarrow as pa
 
-    def storage(arrow_type: pa.DataType) -> pa.DataType:
-        is_extension = isinstance(arrow_type, pa.BaseExtensionType)
-        return arrow_type.storage_type if is_extension else arrow_type
+    def plain(field: pa.Field) -> pa.Field:
+        arrow_type = field.type
+        if isinstance(arrow_type, pa.BaseExtensionType):
+            arrow_type = arrow_type.storage_type
+        elif pa.types.is_struct(arrow_type):
+            inner = [arrow_type.field(place) for place in range(arrow_type.num_fields)]
+            if any(b"mysql.type" in (each.metadata or {}) for each in inner):  # layout="nested"
+                arrow_type = pa.struct([plain(each) for each in inner])
+        return pa.field(field.name, arrow_type)
 
-    return pa.schema([pa.field(field.name, storage(field.type)) for field in inferred])
+    return pa.schema([plain(field) for field in inferred])

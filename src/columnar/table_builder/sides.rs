@@ -2,8 +2,12 @@
 //! row for itself; in the nested layout two sets beside each other, where what is not there is a row of NULLs.
 
 use super::row_columns::RowColumns;
-use crate::columnar::table_plan::{Layout, TablePlan};
-use crate::error::{DecodeError, Error};
+use crate::columnar::layout::Layout;
+use crate::columnar::table_plan::TablePlan;
+use crate::error::{DecodeError, Error, ErrorKind};
+use arrow_array::{ArrayRef, StructArray};
+use arrow_buffer::NullBuffer;
+use std::sync::Arc;
 
 /// The columns of both sides.
 pub(super) struct Sides {
@@ -76,6 +80,23 @@ impl Sides {
         self.each()
             .flat_map(|columns| columns.take_zero_dates().enumerate())
             .filter(|(_, count)| *count > 0)
+    }
+
+    /// The nested layout's two columns. `before` and `after`: in which rows they are there.
+    pub(super) fn finish_structs(
+        &mut self,
+        plan: &TablePlan,
+        before: NullBuffer,
+        after: NullBuffer,
+    ) -> Result<[ArrayRef; 2], Error> {
+        let make = |columns: &mut RowColumns, nulls: NullBuffer| -> Result<ArrayRef, Error> {
+            let (arrays, rows) = (columns.finish(plan)?, nulls.len());
+            let nulls = Some(nulls).filter(|nulls| nulls.null_count() > 0);
+            StructArray::try_new_with_length(plan.fields.clone(), arrays, nulls, rows)
+                .map(|array| Arc::new(array) as ArrayRef)
+                .map_err(|error| Error::new(ErrorKind::Internal, error.to_string()))
+        };
+        Ok([make(self.before(), before)?, make(self.after(), after)?])
     }
 
     fn each(&mut self) -> impl Iterator<Item = &mut RowColumns> {

@@ -154,7 +154,7 @@ impl TableBuilder {
     /// Ends an update's two images: two rows, or one that has both.
     pub(super) fn end_pair(&mut self, ordinal: i64, before: Held<'_>, after: Held<'_>) {
         if self.sides.is_nested() {
-            return self.end_row(ChangeType::UpdatePostimage, ordinal, before, after);
+            return self.end_row(ChangeType::Update, ordinal, before, after);
         }
         self.end_row(ChangeType::UpdatePreimage, ordinal, before, Held::Nothing);
         self.end_row(ChangeType::UpdatePostimage, ordinal + 1, Held::Nothing, after);

@@ -1,0 +1,55 @@
+//! What a row of a batch is: one row of the table, or one change with the row before and the row after.
+
+use super::envelope::{Envelope, EnvelopeColumn};
+use arrow_schema::{DataType, Field, Fields};
+
+/// What a row of a batch is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Layout {
+    /// One row of the table: its columns, then the envelope.
+    #[default]
+    Flat,
+    /// One change: `_op`, the structs `before` and `after`, then the rest of the envelope.
+    Nested,
+}
+
+impl Layout {
+    /// The envelope as its batches have it. In the nested layout `_op` comes first, in the place of `_change_type`, and
+    /// each side has a `_present` of its own.
+    pub(super) fn envelope(self, asked: &Envelope) -> Envelope {
+        let prefix = asked.prefix.clone();
+        if self == Self::Flat {
+            return asked.clone();
+        }
+        let mut columns = vec![EnvelopeColumn::Op];
+        for column in &asked.columns {
+            match column {
+                EnvelopeColumn::ChangeType => {}
+                EnvelopeColumn::Present => {
+                    columns.extend([EnvelopeColumn::PresentBefore, EnvelopeColumn::PresentAfter]);
+                }
+                other => columns.push(*other),
+            }
+        }
+        Envelope { columns, prefix }
+    }
+
+    /// All columns of a batch, from the table's own and the envelope's.
+    pub(super) fn fields(self, own: &Fields, envelope: Vec<Field>) -> Vec<Field> {
+        let own_fields = own.iter().map(|field| field.as_ref().clone());
+        match self {
+            Self::Flat => own_fields.chain(envelope).collect(),
+            Self::Nested => {
+                let side = |name| Field::new(name, DataType::Struct(own.clone()), true);
+                behind_op(envelope, [side("before"), side("after")])
+            }
+        }
+    }
+}
+
+/// The columns of the nested layout: the two sides of a change stand behind `_op`.
+pub(super) fn behind_op<T>(mut envelope: Vec<T>, sides: [T; 2]) -> Vec<T> {
+    let place = envelope.len().min(1);
+    envelope.splice(place..place, sides);
+    envelope
+}
