@@ -22,6 +22,7 @@ pub(super) fn field(
     };
     put("mysql.type", column.sql_type());
     put("mysql.nullable", column.nullable.to_string());
+    put("mysql.ordinal_position", (index + 1).to_string());
     if column.column_type.is_numeric()
         && column.column_type != ColumnType::Year
         && let Some(unsigned) = column.unsigned

@@ -1,12 +1,16 @@
 """Arguments that several commands share, and what their text means."""
 
+import os
 import sys
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, BinaryIO, Literal, TypeAlias
+from typing import Annotated, Any, BinaryIO, Literal, TypeAlias
 
 import typer
+
+from binarrow import ConfigError
+from binarrow.mask_salt import read_mask_salt
 
 
 class Format(StrEnum):
@@ -41,6 +45,35 @@ Stop: TypeAlias = Annotated[
 Tables: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(metavar="DB.TABLE", help="Only these tables; a glob; may be given again."),
+]
+Columns: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="DB.TABLE=COLUMN,...",
+        help="Of this table (a glob) only these columns; may be given again.",
+    ),
+]
+Operations: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="OPERATION,...", help="Only these of insert, update, delete; may be given again."
+    ),
+]
+Mask: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="DB.TABLE.COLUMN=HOW",
+        help="Do not show this column's values (a glob): sha256 for hashes under a salt, null for"
+        " NULL; may be given again.",
+    ),
+]
+MaskSaltFile: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="The salt that sha256 needs; let only its owner read it. Else it is BINARROW_MASK_SALT"
+        " of the environment.",
+    ),
 ]
 FormatOption: TypeAlias = Annotated[
     Format, typer.Option(help="A table for people, or JSON, one object a line.")
@@ -89,3 +122,42 @@ def gaps(allowed: bool) -> Literal["error", "allow"]:
 def column_names(positional: bool) -> Literal["positional", "log"]:
     """Likewise."""
     return "positional" if positional else "log"
+
+
+def filters(
+    columns: list[str] | None,
+    operations: list[str] | None,
+    mask: list[str] | None,
+    mask_salt_file: Path | None,
+) -> dict[str, Any]:
+    """The keywords of `read_binlog` that the options stand for.
+
+    Raises:
+        ConfigError: One is not of its form, or hashes are asked for and there is no salt.
+        InputError: The salt's file cannot be read.
+    """
+    keywords: dict[str, Any] = {}
+    for text in columns or ():
+        table, equals, names = text.partition("=")
+        if not equals:
+            raise ConfigError(f"--columns {text!r}: write DB.TABLE=COLUMN,COLUMN")
+        kept = keywords.setdefault("columns", {}).setdefault(table, [])
+        kept += [name for name in names.split(",") if name]
+    if operations:
+        keywords["operations"] = [word for text in operations for word in text.split(",") if word]
+    for text in mask or ():
+        column, equals, how = text.rpartition("=")
+        if not equals:
+            raise ConfigError(f"--mask {text!r}: write DB.TABLE.COLUMN=sha256, or =null")
+        keywords.setdefault("mask", {})[column] = how
+    if "sha256" in keywords.get("mask", {}).values():
+        salt = read_mask_salt(mask_salt_file) if mask_salt_file else os.environ.get(SALT_VARIABLE)
+        if not salt:
+            raise ConfigError(
+                f"--mask ...=sha256 needs a salt: set --mask-salt-file, or {SALT_VARIABLE}"
+            )
+        keywords["mask_salt"] = salt
+    return keywords
+
+
+SALT_VARIABLE = "BINARROW_MASK_SALT"

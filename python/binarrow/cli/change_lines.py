@@ -25,6 +25,9 @@ PREFIX = "binarrow "
 
 HEAD = f"{'committed (UTC)':26}  {'lag':>8}  {'table':24} {'change':7} values"
 
+ORDINAL = b"mysql.ordinal_position"
+"""The key of a column's place in its table, by which its bit of ``present`` is found."""
+
 SECOND = 1_000_000
 
 
@@ -44,6 +47,8 @@ def changes_of(batch: ChangeBatch) -> Iterator[Change]:
     """A batch's changes, an update's two rows together; what an image lacks is left out."""
     import pyarrow as pa
 
+    places = [int(field.metadata[ORDINAL]) - 1 for field in batch.schema if _is_own(field)]
+
     data = batch.to_pyarrow()
     own = data.num_columns - len(ENVELOPE)
     names = data.schema.names[:own]
@@ -59,8 +64,8 @@ def changes_of(batch: ChangeBatch) -> Iterator[Change]:
     ):
         cells = {
             name: cell
-            for index, (name, cell) in enumerate(zip(names, row, strict=True))
-            if held[index // 8] >> index % 8 & 1
+            for place, name, cell in zip(places, names, row, strict=True)
+            if held[place // 8] >> place % 8 & 1
         }
         match kind:
             case "update_preimage":
@@ -72,6 +77,10 @@ def changes_of(batch: ChangeBatch) -> Iterator[Change]:
                 yield Change(kind, micros, None, cells)
             case _:
                 yield Change(kind, micros, cells, None)
+
+
+def _is_own(field: pa.Field) -> bool:
+    return ORDINAL in (field.metadata or {})
 
 
 def key_of(batch: ChangeBatch) -> frozenset[str]:

@@ -8,7 +8,11 @@ import typer
 import binarrow
 from binarrow.cli.arguments import (
     AllowGaps,
+    Columns,
     Files,
+    Mask,
+    MaskSaltFile,
+    Operations,
     Positional,
     Schemas,
     Start,
@@ -17,6 +21,7 @@ from binarrow.cli.arguments import (
     Types,
     TypesOption,
     column_names,
+    filters,
     gaps,
     where,
 )
@@ -31,6 +36,8 @@ Examples:
   binarrow export 'binlog.*' --to changes
   binarrow export binlog.000001 --to changes --tables 'shop.*' --file-format csv
   binarrow export binlog.000002 --to changes --types spark --overwrite
+  binarrow export binlog.000001 --to changes --columns shop.orders=id,total --operations insert
+  binarrow export 'binlog.*' --to changes --mask '*.*.email=sha256' --mask-salt-file salt
   mysqldump --no-data shop > shop.sql
   binarrow export binlog.000001 --to changes --schemas shop.sql"""
 
@@ -45,6 +52,10 @@ def command(
         FileFormat, typer.Option(help="What the files are.")
     ] = FileFormat.parquet,
     tables: Tables = None,
+    columns: Columns = None,
+    operations: Operations = None,
+    mask: Mask = None,
+    mask_salt_file: MaskSaltFile = None,
     start: Start = None,
     stop: Stop = None,
     types: TypesOption = Types.native,
@@ -70,6 +81,7 @@ def command(
         schemas=schemas or None,
         column_names=column_names(positional),
         gaps=gaps(allow_gaps),
+        **filters(columns, operations, mask, mask_salt_file),
     )
     with reader, ExportFolder(to, file_format, overwrite=overwrite) as folder:
         with progress_of(reader):

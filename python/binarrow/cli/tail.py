@@ -15,12 +15,17 @@ import typer
 
 from binarrow import ChangeBatch, FileCheckpoint, Server, Stream
 from binarrow.cli.arguments import (
+    Columns,
     Format,
     FormatOption,
+    Mask,
+    MaskSaltFile,
+    Operations,
     Positional,
     Schemas,
     Tables,
     column_names,
+    filters,
     where,
 )
 from binarrow.cli.change_lines import (
@@ -51,6 +56,7 @@ Examples:
   binarrow tail --option-file ~/.my.cnf --tables 'shop.*' --tables crm.people
   binarrow tail mysql://repl@db/ --password --start 2026-11-21 --stop end
   binarrow tail --option-file ~/.my.cnf --start binlog.000017:4 | less -S
+  binarrow tail --option-file ~/.my.cnf --columns shop.orders=id,total --operations update
   binarrow tail --option-file ~/.my.cnf --checkpoint pos.json --json"""
 
 PATIENCE = 0.25
@@ -87,6 +93,10 @@ def command(
         ),
     ] = None,
     tables: Tables = None,
+    columns: Columns = None,
+    operations: Operations = None,
+    mask: Mask = None,
+    mask_salt_file: MaskSaltFile = None,
     format: FormatOption = Format.table,  # noqa: A002 - the option's name
     json: Annotated[bool, typer.Option("--json", help="Short for --format json.")] = False,
     schemas: Schemas = None,
@@ -127,6 +137,7 @@ def command(
     """
     signal.signal(signal.SIGTERM, _terminate)
     logging.basicConfig(format="binarrow: %(message)s")  # that a connection was lost, for example
+    shaping = filters(columns, operations, mask, mask_salt_file)
     with reach(
         url,
         ask_password=ask_password,
@@ -147,6 +158,7 @@ def command(
             column_names=column_names(positional),
             envelope=ENVELOPE,
             envelope_prefix=PREFIX,
+            **shaping,
         )
         is_json = json or format is Format.json
         with stream:

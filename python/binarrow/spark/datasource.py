@@ -44,6 +44,10 @@ class BinarrowDataSource(DataSource):
     schemas             -            CREATE TABLE text, for logs that do not tell columns' names
     schemasFile         -            instead: files on the driver with ``mysqldump --no-data``,
                                      comma-separated
+    columns             all          the columns to keep, comma-separated
+    operations          all          ``insert``, ``update``, ``delete``, comma-separated
+    mask                -            ``COLUMN=sha256`` or ``COLUMN=null``, comma-separated
+    maskSaltFile        -            the file on the driver with the salt that ``sha256`` needs
     columnNames         log          ``positional`` names columns @1, @2 where the log does not
     envelope            the four     envelope columns, comma-separated
     envelopePrefix      _            what their names begin with

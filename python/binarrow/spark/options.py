@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from binarrow import ConfigError, InputError, TypeOptions
 from binarrow.byte_size import parse_byte_size
+from binarrow.mask_salt import read_mask_salt
 
 if TYPE_CHECKING:
     from binarrow._native import Schemas, Sql
@@ -31,6 +32,10 @@ class ReadOptions(TypedDict, total=False):
     """Keywords of :func:`binarrow.read_binlog` that mean something inside a Spark task."""
 
     types: Literal["spark"] | TypeOptions
+    columns: Mapping[str, str | Sequence[str]]
+    operations: str | Sequence[str]
+    mask: Mapping[str, Literal["sha256", "null"]]
+    mask_salt: str | bytes
     column_names: Literal["log", "positional"]
     schemas: Schemas
     envelope: Sequence[str]
@@ -46,7 +51,17 @@ class ReadOptions(TypedDict, total=False):
     threads: int
 
 
-SCHEMA_OPTIONS = ("types", "column_names", "schemas", "layout", "envelope", "envelope_prefix")
+SCHEMA_OPTIONS = (
+    "types",
+    "columns",
+    "mask",
+    "mask_salt",
+    "column_names",
+    "schemas",
+    "layout",
+    "envelope",
+    "envelope_prefix",
+)
 """The keywords that shape the schema too, and so are :func:`binarrow.infer_schema`'s as well."""
 
 
@@ -60,7 +75,7 @@ class SourceOptions:
     num_partitions: int | None
     gaps: Literal["error", "allow"]
     on_schema_change: Literal["error", "conform"]
-    read: dict[str, Any] = field(default_factory=dict)
+    read: dict[str, Any] = field(default_factory=dict, repr=False)  # it may hold a salt
 
     @classmethod
     def parse(cls, options: Mapping[str, str]) -> SourceOptions:
@@ -81,6 +96,12 @@ class SourceOptions:
         types = {key: parsed[name] for name, key in _TYPE_KEYWORDS.items() if name in parsed}
         read = {key: parsed[name] for name, key in _READ_KEYWORDS.items() if name in parsed}
         read["types"] = TypeOptions(profile="spark", **types)
+        if "columns" in parsed:
+            read["columns"] = {parsed["table"]: parsed["columns"]}
+        if "mask" in parsed:
+            read["mask"] = {f"{parsed['table']}.{name}": mask for name, mask in parsed["mask"]}
+        if "maskSaltFile" in parsed:
+            read["mask_salt"] = read_mask_salt(parsed["maskSaltFile"])
         if "schemas" in parsed and "schemasFile" in parsed:
             raise ConfigError("schemas is text and schemasFile names files: set one of them")
         if "schemas" in parsed:  # of tables without a database: that of the table
@@ -146,6 +167,8 @@ def _sql(given: Sql) -> Sql:
 
 def _canonical(name: str) -> str:
     """The option's name in its own case; Spark hands the names over in lower case."""
+    if name.lower() == "masksalt":
+        raise ConfigError("a salt in an option would stand in plans and logs: set 'maskSaltFile'")
     by_lower_case = {known.lower(): known for known in _PARSERS}
     canonical = by_lower_case.get(name.lower())
     if canonical is None:
@@ -190,6 +213,13 @@ def _json_list(value: str) -> tuple[str, ...]:
     return tuple(json.loads(value))
 
 
+def _masks(value: str) -> tuple[tuple[str, str], ...]:
+    pairs = [word.rpartition("=") for word in _words(value)]
+    if not all(name and mask in ("sha256", "null") for name, _, mask in pairs):
+        raise ValueError("it is COLUMN=sha256 or COLUMN=null, with commas between several")
+    return tuple((name, mask) for name, _, mask in pairs)
+
+
 def _one_of(*words: str) -> Callable[[str], str]:
     def parse(value: str) -> str:
         if value not in words:
@@ -220,6 +250,10 @@ _PARSERS: dict[str, Callable[[str], Any]] = {
     "enum": _one_of("text", "ordinal"),
     "invalidText": _one_of("error", "replace", "binary"),
     # columns and rows
+    "columns": _words,
+    "operations": _words,
+    "mask": _masks,
+    "maskSaltFile": str,
     "columnNames": _one_of("log", "positional"),
     "schemas": str,
     "schemasFile": _words,
@@ -247,6 +281,7 @@ _TYPE_KEYWORDS = {
 }
 
 _READ_KEYWORDS = {
+    "operations": "operations",
     "columnNames": "column_names",
     "schemas": "schemas",
     "envelope": "envelope",

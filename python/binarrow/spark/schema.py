@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Literal
 
@@ -22,6 +22,9 @@ def schema(
     table: str,
     *,
     types: Literal["spark"] | TypeOptions = "spark",
+    columns: Mapping[str, str | Sequence[str]] | None = None,
+    mask: Mapping[str, Literal["sha256", "null"]] | None = None,
+    mask_salt: str | bytes | None = None,
     layout: Literal["flat", "nested"] = "flat",
     envelope: Sequence[str] | None = None,
     envelope_prefix: str = "_",
@@ -30,13 +33,15 @@ def schema(
 ) -> StructType:
     """The Spark schema of a table's changes, from the first time the files mention the table.
 
-    Every field is nullable. Hand the same ``types``, ``schemas`` and ``layout`` to
-    :func:`binarrow.spark.decoder`.
+    Every field is nullable. Hand the same keywords to :func:`binarrow.spark.decoder`.
 
     Args:
         source: Files, in log order; one that holds the table is enough.
         table: ``database.table``.
         types: How MySQL's types become Spark's: ``TypeOptions(profile="spark", ...)``.
+        columns: The columns to keep, by table: see :func:`binarrow.read_binlog`.
+        mask: What becomes of values that must not leave, likewise.
+        mask_salt: The secret that hashes need.
         layout: ``"nested"`` has the table's columns in the structs ``before`` and ``after``.
         envelope: The envelope columns; None for the usual four.
         envelope_prefix: What their names begin with.
@@ -50,6 +55,9 @@ def schema(
         source,
         table,
         types=spark_types(types),
+        columns=columns,
+        mask=mask,
+        mask_salt=mask_salt,
         layout=layout,
         envelope=envelope,
         envelope_prefix=envelope_prefix,
