@@ -74,6 +74,11 @@ impl Masks {
         Ok(Self { rules, salt: salt.unwrap_or_default() })
     }
 
+    /// Whether any column may be masked.
+    pub fn is_any(&self) -> bool {
+        !self.rules.is_empty()
+    }
+
     /// For each column its mask. `names`: of all columns of the table.
     pub(super) fn of(
         &self,
@@ -84,9 +89,11 @@ impl Masks {
             let matches = |name: &Arc<str>| pattern.matches(&table.database, &table.table, name);
             if pattern.names(&table.database, &table.table) && !names.iter().any(matches) {
                 return Err(Error::schema(format!(
-                    "mask names {:?}, a column that the table does not have here: its columns are {}",
+                    "mask names {:?}, a column that the table does not have here: its columns are {}; with a wildcard \
+                     in the database or table, as \"*.{}\", a pattern may match none",
                     pattern.text,
-                    names.join(", ")
+                    names.join(", "),
+                    pattern.text.split_once('.').map_or("", |(_, rest)| rest),
                 )));
             }
         }

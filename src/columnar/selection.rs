@@ -10,7 +10,11 @@ use std::sync::Arc;
 
 /// Columns to keep, by table; tables that no pattern matches keep all.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Selection(Vec<(TablePattern, Vec<String>)>);
+pub struct Selection {
+    rules: Vec<(TablePattern, Vec<String>)>,
+    /// Whether a column may be one that a table lacks, or has not yet.
+    may_lack: bool,
+}
 
 impl Selection {
     /// From patterns of tables and the columns that each keeps.
@@ -28,7 +32,13 @@ impl Selection {
                 false => Ok((TablePattern::parse(pattern)?, columns)),
             }
         };
-        tables.into_iter().map(rule).collect::<Result<_, _>>().map(Self)
+        let rules = tables.into_iter().map(rule).collect::<Result<_, _>>()?;
+        Ok(Self { rules, may_lack: false })
+    }
+
+    /// Lets columns be missing: where batches are brought under one schema, they are NULL there.
+    pub fn allow_missing(&mut self) {
+        self.may_lack = true;
     }
 
     /// For each column whether it is kept. `names`: of all columns of the table. Where several patterns match, each adds
@@ -36,13 +46,14 @@ impl Selection {
     pub(super) fn of(&self, table: &TableSchema, names: &[Arc<str>]) -> Result<Vec<bool>, Error> {
         let mut kept: Option<Vec<bool>> = None;
         for (_, columns) in
-            self.0.iter().filter(|(pattern, _)| pattern.matches(&table.database, &table.table))
+            self.rules.iter().filter(|(pattern, _)| pattern.matches(&table.database, &table.table))
         {
             let kept = kept.get_or_insert_with(|| vec![false; names.len()]);
             for column in columns {
                 let found = names.iter().position(|name| same_name(name, column));
                 match found.and_then(|index| kept.get_mut(index)) {
                     Some(kept) => *kept = true,
+                    None if self.may_lack => {}
                     None => {
                         return Err(Error::schema(format!(
                             "columns asks for {column:?}, which the table does not have here: its columns are {}",
@@ -104,5 +115,10 @@ mod tests {
         assert_eq!(kept(&[("orders", &["id"])]).unwrap_err().kind(), ErrorKind::Config);
         let error = kept(&[("shop.orders", &["id", "price"])]).unwrap_err();
         assert!(error.to_string().contains("\"price\""), "{error}");
+        let rules = [("shop.orders", vec!["price".to_owned(), "id".to_owned()])];
+        let mut selection = Selection::try_new(rules).unwrap();
+        selection.allow_missing();
+        let (table, names) = table();
+        assert_eq!(selection.of(&table, &names).unwrap(), [true, false, false]);
     }
 }

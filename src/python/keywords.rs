@@ -288,6 +288,11 @@ pub(super) fn plan_options(
             return Err(Error::config(format!("envelope names {:?} twice", column.name())));
         }
     }
+    if masks.is_any() && envelope_columns.contains(&EnvelopeColumn::Query) {
+        return Err(Error::config(
+            "the envelope column 'query' is the statement, with the values that mask hides: leave one of them out",
+        ));
+    }
     let column_names = match word("column_names", column_names, ["log", "positional"])? {
         "positional" => ColumnNames::Positional,
         _ => ColumnNames::Log,

@@ -282,6 +282,9 @@ impl PyBinlogReader {
         let source = source.take();
         let mut options = (**options).clone();
         options.decode.tables = TableFilter::exactly(database, table);
+        if on_change == OnSchemaChange::Conform {
+            options.decode.plan.columns.allow_missing();
+        }
         *state = State::Closed(None);
         PyTableReader::start(py, source, options, name, schema, on_change)
     }

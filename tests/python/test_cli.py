@@ -185,7 +185,7 @@ def test_export_that_fails_leaves_nothing(shop, tmp_path):
 
 def test_exit_codes(shop, tmp_path):
     missing = run("stats", tmp_path / "binlog.000001")
-    assert missing.exit_code == 1
+    assert missing.exit_code == 2
     assert "binlog.000001" in missing.stderr
     assert run("stats", shop.files[0], "--no-such-option").exit_code == 2
     assert run("inspect", shop.files[0], "--start", "nonsense").exit_code == 2
@@ -278,3 +278,53 @@ def test_no_progress_in_a_pipe(monkeypatch, capsys):
     with progress_of(SlowReader()):
         time.sleep(0.4)
     assert capsys.readouterr().err == ""
+
+
+def test_export_of_some_columns_and_operations_masked(shop, tmp_path, monkeypatch):
+    salt = tmp_path / "salt"
+    salt.write_bytes(b"pepper\r\n")
+    arguments = (
+        "export", shop.glob, "--tables", "shop.customers",
+        "--columns", "shop.customers=id,email", "--columns", "shop.*=points",
+        "--operations", "insert,delete", "--mask", "*.*.email=sha256", "--mask", "*.*.points=null",
+    )  # fmt: skip
+    keywords = {
+        "tables": "shop.customers",
+        "columns": {"shop.customers": ["id", "email", "points"]},
+        "operations": ["insert", "delete"],
+        "mask": {"*.*.email": "sha256", "*.*.points": "null"},
+        "mask_salt": b"pepper",
+    }
+    monkeypatch.delenv("BINARROW_MASK_SALT", raising=False)
+    missing = run(*arguments, "--to", tmp_path / "none")
+    assert missing.exit_code == 2
+    assert "--mask-salt-file" in missing.stderr
+    unread = run(*arguments, "--to", tmp_path / "none", "--mask-salt-file", tmp_path / "nosalt")
+    assert unread.exit_code == 1
+    assert "the salt's file" in unread.stderr
+    by_file = run(*arguments, "--to", tmp_path / "file", "--mask-salt-file", salt)
+    monkeypatch.setenv("BINARROW_MASK_SALT", "pepper")
+    by_environment = run(*arguments, "--to", tmp_path / "environment")
+    expected = pa.Table.from_batches(
+        [batch.to_pyarrow() for batch in binarrow.read_binlog(shop.glob, **keywords)]
+    )
+    for name, result in (("file", by_file), ("environment", by_environment)):
+        assert result.exit_code == 0, result.output
+        found = pq.read_table(tmp_path / name / "shop.customers")
+        assert found.equals(expected)
+        assert "pepper" not in result.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--columns", "shop.orders"), "DB.TABLE=COLUMN"),
+        (("--columns", "shop.orders="), "names none"),
+        (("--mask", "shop.orders.note"), "=sha256, or =null"),
+        (("--operations", "upsert"), "upsert"),
+    ],
+)
+def test_filters_that_cannot_be(shop, tmp_path, arguments, message):
+    result = run("export", shop.glob, "--to", tmp_path / "out", *arguments)
+    assert result.exit_code == 2
+    assert message in result.stderr
