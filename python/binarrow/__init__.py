@@ -21,18 +21,22 @@ from binarrow._native import (
     Event,
     EventReader,
     ForbiddenInputError,
+    Heartbeat,
     InputError,
     InternalError,
     MalformedBinlogError,
     MissingInputError,
     Position,
     PositionPurgedError,
+    SchemaChange,
     SchemaError,
     ServerError,
     ServerIdentityError,
     Split,
     TableReader,
     TlsError,
+    Transaction,
+    Truncate,
     TypeOptions,
     UnsupportedEventError,
     __version__,
@@ -47,7 +51,7 @@ from binarrow._native import (
 from binarrow.checkpoint import Checkpoint, CheckpointError, FileCheckpoint
 from binarrow.preflight import Check
 from binarrow.server import Binlog, Column, Key, Server, TableDescription, connect
-from binarrow.stream import Stream
+from binarrow.stream import Change, Stream
 
 __all__ = [
     "AuthenticationError",
@@ -55,6 +59,7 @@ __all__ = [
     "BinarrowWarning",
     "Binlog",
     "BinlogReader",
+    "Change",
     "ChangeBatch",
     "Check",
     "Checkpoint",
@@ -68,6 +73,7 @@ __all__ = [
     "EventReader",
     "FileCheckpoint",
     "ForbiddenInputError",
+    "Heartbeat",
     "InputError",
     "InternalError",
     "Key",
@@ -75,6 +81,7 @@ __all__ = [
     "MissingInputError",
     "Position",
     "PositionPurgedError",
+    "SchemaChange",
     "SchemaError",
     "Server",
     "ServerError",
@@ -84,6 +91,8 @@ __all__ = [
     "TableDescription",
     "TableReader",
     "TlsError",
+    "Transaction",
+    "Truncate",
     "TypeOptions",
     "UnsupportedEventError",
     "__version__",

@@ -4,9 +4,10 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from os import PathLike
 from types import TracebackType
-from typing import IO, Any, Literal, Protocol, TypeAlias, final
+from typing import IO, Any, Generic, Literal, Protocol, TypeAlias, final, overload
 
 import pyarrow as pa
+from typing_extensions import TypeVar
 
 __version__: str
 
@@ -183,8 +184,114 @@ class ChangeBatch:
     def __len__(self) -> int: ...
 
 @final
-class BinlogReader:
-    """An iterator of :class:`ChangeBatch` in log order; also a context manager."""
+class SchemaChange:
+    """A statement that changed tables or a database. Frozen; its ``repr`` leaves the statement out."""
+
+    @property
+    def kind(self) -> Literal["create", "alter", "drop", "rename", "truncate"]:
+        """What it does.
+
+        Statements about indexes and partitions are ``alter``, and so is the swap at the end of an online schema
+        change; ``truncate`` comes where ``"truncate"`` is not included as well.
+        """
+    @property
+    def database(self) -> str:
+        """The database that it makes, changes or drops; of tables, the database of the first."""
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """The tables that it changes, as ``database.table``, old and new names of a rename too; empty where it is of a database."""
+    @property
+    def statement(self) -> str:
+        """Its text as the log has it."""
+    @property
+    def tool(self) -> Literal["gh-ost", "pt-online-schema-change"] | None:
+        """The tool whose online schema change ends with it."""
+    @property
+    def position(self) -> Position:
+        """Where to resume after it; within a transaction (``CREATE TABLE ... SELECT``), before its rows and itself."""
+    @property
+    def commit_version(self) -> int: ...
+    @property
+    def commit_timestamp(self) -> datetime: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+
+@final
+class Truncate:
+    """A table was emptied: by TRUNCATE, or as a MEMORY table by its server's start. Frozen."""
+
+    @property
+    def database(self) -> str: ...
+    @property
+    def table(self) -> str: ...
+    @property
+    def position(self) -> Position:
+        """Where to resume after it."""
+    @property
+    def commit_version(self) -> int: ...
+    @property
+    def commit_timestamp(self) -> datetime: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+
+@final
+class Transaction:
+    """A transaction begins or ends, or an XA transaction waits for its decision or is undone. Frozen."""
+
+    @property
+    def kind(self) -> Literal["begin", "end", "prepare", "rollback"]:
+        """Which place in it.
+
+        ``begin`` before its rows and ``end`` behind them; ``prepare`` where an XA transaction is prepared, whose rows come
+        at its commit; ``rollback`` where one that was prepared is undone, and with ``uncommitted="emit"`` behind all rows that
+        never happened.
+        """
+    @property
+    def gtid(self) -> str | None:
+        """Its GTID, where the log has them."""
+    @property
+    def rows(self) -> int | None:
+        """Behind its rows: how many were handed out, both halves of an update counted. None before."""
+    @property
+    def xa_state(self) -> Literal["prepared", "committed", "rolled_back"] | None:
+        """What has become of it, if it is an XA transaction."""
+    @property
+    def xid(self) -> str | None:
+        """An XA transaction's id, as servers write it: ``X'67',X'62',1``."""
+    @property
+    def position(self) -> Position:
+        """Where to resume after it: of a ``begin`` before the transaction, else behind it."""
+    @property
+    def commit_version(self) -> int: ...
+    @property
+    def commit_timestamp(self) -> datetime: ...
+    @property
+    def original_commit_timestamp(self) -> datetime | None:
+        """When it was committed on the server that it was made on, where the log tells."""
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+
+@final
+class Heartbeat:
+    """The server had nothing to send for the heartbeat's interval. Frozen; only of live streams."""
+
+    @property
+    def position(self) -> Position:
+        """Where the stream stands."""
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+
+Change: TypeAlias = ChangeBatch | SchemaChange | Truncate | Transaction | Heartbeat
+"""What a reader with ``include`` gives."""
+
+Item: TypeAlias = Literal["schema_change", "truncate", "transaction", "heartbeat"]
+"""What ``include`` names."""
+
+_T_co = TypeVar("_T_co", covariant=True, default=ChangeBatch)
+
+@final
+class BinlogReader(Generic[_T_co]):
+    """An iterator in log order, of :class:`ChangeBatch` and what ``include`` names; also a context manager."""
 
     @property
     def position(self) -> Position | None:
@@ -207,19 +314,23 @@ class BinlogReader:
         schema: _ArrowSchemaExportable | None = None,
         on_schema_change: Literal["error", "conform"] = "error",
     ) -> TableReader:
-        """The batches of one table under one schema; this reader is used up by it."""
+        """The batches of one table under one schema; this reader is used up by it.
+
+        Raises:
+            ConfigError: Something was read already, or ``include`` asks for more than rows.
+        """
     def start(self) -> None:
         """Begins to read, where that has not begun, without waiting for a batch."""
-    def poll(self, timeout: float) -> ChangeBatch | None:
-        """The next batch; None where none came within ``timeout`` seconds.
+    def poll(self, timeout: float) -> _T_co | None:
+        """The next batch or item; None where none came within ``timeout`` seconds.
 
         Raises:
             StopIteration: Nothing more comes.
         """
     def close(self) -> None: ...
-    def __iter__(self) -> BinlogReader: ...
-    def __next__(self) -> ChangeBatch: ...
-    def __enter__(self) -> BinlogReader: ...
+    def __iter__(self) -> BinlogReader[_T_co]: ...
+    def __next__(self) -> _T_co: ...
+    def __enter__(self) -> BinlogReader[_T_co]: ...
     def __exit__(
         self,
         exc_type: type[BaseException] | None,
@@ -322,11 +433,14 @@ class Split:
     @staticmethod
     def from_json(text: str) -> Split: ...
 
+@overload
 def read_binlog(
     source: Source | LiveLog,
     *,
     tables: str | Sequence[str] | None = None,
     exclude_tables: str | Sequence[str] | None = None,
+    include: None = None,
+    ghost_tables: Literal["skip", "keep"] = "skip",
     columns: Mapping[str, str | Sequence[str]] | None = None,
     operations: str | Sequence[str] | None = None,
     mask: Mapping[str, Literal["sha256", "null"]] | None = None,
@@ -350,7 +464,7 @@ def read_binlog(
     skip_events: Sequence[int] | None = None,
     gaps: Literal["error", "allow"] = "error",
     verify_checksum: bool = True,
-) -> BinlogReader:
+) -> BinlogReader[ChangeBatch]:
     """Read binary log files, or what a server logs, into Arrow record batches.
 
     Nothing is read before the first batch is asked for.
@@ -359,6 +473,14 @@ def read_binlog(
         source: A path, a glob, a folder, bytes, an open binary file, or several of them in log order.
         tables: ``database.table`` globs; rows of other tables are skipped unread. None for all tables.
         exclude_tables: Likewise, of the tables to leave out.
+        include: What to give besides batches of rows, in its place in the log; batches end there. ``"schema_change"``:
+            statements that change tables of ``tables`` or their databases, as :class:`SchemaChange`. ``"truncate"``: tables that are emptied, as
+            :class:`Truncate`. ``"transaction"``: where every transaction begins and ends, of whatever tables, as :class:`Transaction`.
+            ``"heartbeat"``: a live stream's heartbeats, as :class:`Heartbeat`.
+        ghost_tables: ``"skip"`` leaves out the tables that gh-ost (``_orders_gho``, ``_ghc``, ``_del``) and
+            pt-online-schema-change (``_orders_new``, ``_old``) make beside the one that they change, with a warning for each
+            that had rows, and makes one :class:`SchemaChange` of the swap at the end. A table that ``tables`` names without wildcards is
+            not left out. ``"keep"`` takes them for tables like all others.
         columns: The columns to keep, by ``database.table`` glob: ``{"shop.orders": ["id", "total"]}``. Others are
             passed over undecoded and are in no schema; the table's order stays. Where several globs match a table each
             adds its columns; tables that none matches keep all. A column that the table lacks is a
@@ -441,6 +563,37 @@ def read_binlog(
         >>> binarrow.read_binlog("binlog.000001", schemas=Path("shop.sql"))
     """
 
+@overload
+def read_binlog(
+    source: Source | LiveLog,
+    *,
+    tables: str | Sequence[str] | None = None,
+    exclude_tables: str | Sequence[str] | None = None,
+    include: Item | Sequence[Item],
+    ghost_tables: Literal["skip", "keep"] = "skip",
+    columns: Mapping[str, str | Sequence[str]] | None = None,
+    operations: str | Sequence[str] | None = None,
+    mask: Mapping[str, Literal["sha256", "null"]] | None = None,
+    mask_salt: str | bytes | None = None,
+    start: Position | str | datetime | None = None,
+    stop: Position | str | datetime | None = None,
+    old_value: bool = True,
+    split_key_updates: bool = True,
+    envelope: Sequence[str] | None = None,
+    envelope_prefix: str = "_",
+    types: Literal["native", "spark"] | TypeOptions | None = None,
+    column_names: Literal["log", "positional"] = "log",
+    schemas: Schemas | None = None,
+    batch_rows: int | None = None,
+    batch_bytes: int | None = None,
+    batch_end: Literal["transaction"] | None = None,
+    segment_bytes: int | None = None,
+    threads: int | None = None,
+    uncommitted: Literal["skip", "emit"] = "skip",
+    skip_events: Sequence[int] | None = None,
+    gaps: Literal["error", "allow"] = "error",
+    verify_checksum: bool = True,
+) -> BinlogReader[Change]: ...
 def read_split(
     split: Split,
     *,

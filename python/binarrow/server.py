@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from types import TracebackType
-from typing import Any, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, overload
 
 from binarrow._native import (
+    ChangeBatch,
     ConfigError,
     ConnectionSpec,
     NativeServer,
@@ -20,7 +21,10 @@ from binarrow._native import (
 from binarrow.checkpoint import Checkpoint
 from binarrow.connect import Password, Target, target
 from binarrow.preflight import Check, checks
-from binarrow.stream import Stream
+from binarrow.stream import Change, Stream
+
+if TYPE_CHECKING:
+    from binarrow._native import Item
 
 TlsMode = Literal["disabled", "preferred", "required", "verify_ca", "verify_identity"]
 
@@ -239,6 +243,7 @@ class Server:
         """The files of the log, the oldest first. Needs REPLICATION CLIENT."""
         return [Binlog(*one) for one in self._native.binlogs()]
 
+    @overload
     def stream(
         self,
         start: Position | str | datetime = "latest",
@@ -249,8 +254,38 @@ class Server:
         heartbeat: float = 10.0,
         reconnect: float | None = 3600.0,
         max_latency: float = 0.5,
+        include: None = None,
         **keywords: Any,
-    ) -> Stream:
+    ) -> Stream[ChangeBatch]: ...
+
+    @overload
+    def stream(
+        self,
+        start: Position | str | datetime = "latest",
+        *,
+        stop: Position | str | datetime | None = None,
+        checkpoint: Checkpoint | None = None,
+        server_id: int | None = None,
+        heartbeat: float = 10.0,
+        reconnect: float | None = 3600.0,
+        max_latency: float = 0.5,
+        include: Item | Sequence[Item],
+        **keywords: Any,
+    ) -> Stream[Change]: ...
+
+    def stream(
+        self,
+        start: Position | str | datetime = "latest",
+        *,
+        stop: Position | str | datetime | None = None,
+        checkpoint: Checkpoint | None = None,
+        server_id: int | None = None,
+        heartbeat: float = 10.0,
+        reconnect: float | None = 3600.0,
+        max_latency: float = 0.5,
+        include: Item | Sequence[Item] | None = None,
+        **keywords: Any,
+    ) -> Stream[Any]:
         """Changes as they are committed, in commit order, on a connection of its own.
 
         A lost connection is made anew and goes on where it broke; no row is left out, none comes
@@ -278,6 +313,8 @@ class Server:
                 not at all.
             max_latency: Seconds that rows wait at most for their batch to fill while more come.
                 Where nothing more comes, they do not wait.
+            include: What to give besides batches of rows: ``"schema_change"``, ``"truncate"``,
+                ``"transaction"``, ``"heartbeat"``, as for :func:`read_binlog`.
             keywords: As for :func:`read_binlog`: ``tables``, ``types``, ``schemas``, ...
 
         Raises:
@@ -304,7 +341,8 @@ class Server:
             max_latency=max_latency,
         )
         try:
-            reader = read_binlog(log, stop=None if ends else stop, **keywords)
+            options: dict[str, Any] = {"include": include, **keywords}
+            reader = read_binlog(log, stop=None if ends else stop, **options)
         except TypeError as error:
             raise TypeError(str(error).replace("read_binlog()", "stream()")) from None
         return Stream(reader, checkpoint)

@@ -5,32 +5,49 @@ from __future__ import annotations
 import threading
 import time
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeAlias
 
 from binarrow._native import (
     BinlogReader,
     ChangeBatch,
     ConfigError,
+    Heartbeat,
     Position,
     PositionPurgedError,
+    SchemaChange,
     ServerIdentityError,
     TableReader,
+    Transaction,
+    Truncate,
 )
 from binarrow.checkpoint import Checkpoint
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    T = TypeVar("T", default=ChangeBatch)
+else:
+    from typing import TypeVar
+
+    T = TypeVar("T")
+
+Change: TypeAlias = ChangeBatch | SchemaChange | Truncate | Transaction | Heartbeat
+"""What a reader or stream with ``include`` gives."""
 
 SHORTEST = 0.05
 """Seconds to wait for a batch, at least, before the position is looked at."""
 
 
-class Stream:
-    """An iterator of :class:`ChangeBatch` in log order, made by :meth:`Server.stream`.
+class Stream(Generic[T]):
+    """An iterator in log order, made by :meth:`Server.stream`.
 
-    Use it in ``with``, or close it. With a checkpoint, a batch counts as done when the next one is
+    It gives :class:`ChangeBatch`, and what ``include`` names. Use it in ``with``, or close it. With
+    a checkpoint, a batch or item counts as done when the next one is
     asked for, or when the ``with`` block is left without an exception: from there on the position
     after it may be written. A crash before that brings the batch again; none is ever left out.
     """
 
-    def __init__(self, reader: BinlogReader, checkpoint: Checkpoint | None = None) -> None:
+    def __init__(self, reader: BinlogReader[T], checkpoint: Checkpoint | None = None) -> None:
         self._reader = reader
         self._keeper = _Keeper(checkpoint) if checkpoint is not None else None
 
@@ -69,15 +86,15 @@ class Stream:
         else:
             self._reader.start()
 
-    def poll(self, timeout: float) -> ChangeBatch | None:
-        """The next batch; None where none came within ``timeout`` seconds.
+    def poll(self, timeout: float) -> T | None:
+        """The next batch or item; None where none came within ``timeout`` seconds.
 
         Raises:
             StopIteration: Nothing more comes.
         """
         if self._keeper is None:
             return self._reader.poll(timeout)
-        return self._keeper.next_batch(self._reader, time.monotonic() + timeout)
+        return self._keeper.next_change(self._reader, time.monotonic() + timeout)
 
     def close(self) -> None:
         """Ends the reading; a batch that the caller is at does not count as done."""
@@ -90,13 +107,13 @@ class Stream:
     def __iter__(self) -> Self:
         return self
 
-    def __next__(self) -> ChangeBatch:
+    def __next__(self) -> T:
         if self._keeper is None:
             return next(self._reader)
         while True:
-            batch = self._keeper.next_batch(self._reader, None)
-            if batch is not None:
-                return batch
+            change = self._keeper.next_change(self._reader, None)
+            if change is not None:
+                return change
 
     def __enter__(self) -> Self:
         return self
@@ -134,7 +151,7 @@ class _Keeper:
         self._saved: Position | None = None
         self._due = 0.0
 
-    def begin(self, reader: BinlogReader) -> None:
+    def begin(self, reader: BinlogReader[Any]) -> None:
         """Saves the start, before any row: `latest` must not mean another place after a crash."""
         if self._begun:
             return
@@ -143,8 +160,8 @@ class _Keeper:
         self.flush()
         self._begun = True
 
-    def next_batch(self, reader: BinlogReader, deadline: float | None) -> ChangeBatch | None:
-        """Waits for a batch and saves meanwhile; None when the time is up."""
+    def next_change(self, reader: BinlogReader[T], deadline: float | None) -> T | None:
+        """Waits for a batch or item and saves meanwhile; None when the time is up."""
         self.begin(reader)
         self._done = reader.position
         while True:
@@ -152,21 +169,21 @@ class _Keeper:
             if deadline is not None:
                 wait = min(wait, max(deadline - time.monotonic(), 0.0))
             try:
-                batch = reader.poll(wait)
+                change = reader.poll(wait)
             except StopIteration:
                 self.all_done(reader)
                 raise
             except (PositionPurgedError, ServerIdentityError) as error:
                 error.add_note(f"the position was kept by {self._checkpoint!r}")
                 raise
-            if batch is not None:
-                return batch
+            if change is not None:
+                return change
             # Nothing was handed out: what it stands at now was passed over.
             self._done = reader.position
             if deadline is not None and time.monotonic() >= deadline:
                 return None
 
-    def all_done(self, reader: BinlogReader) -> None:
+    def all_done(self, reader: BinlogReader[Any]) -> None:
         """Takes all that was handed out for done."""
         if self._begun:
             self._done = reader.position
@@ -187,4 +204,4 @@ class _Keeper:
         return max(self._due - time.monotonic(), SHORTEST)
 
 
-__all__ = ["Stream"]
+__all__ = ["Change", "Stream"]

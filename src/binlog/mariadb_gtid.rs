@@ -28,6 +28,8 @@ pub struct MariadbGtidEvent {
     pub start_alter_seq: Option<u64>,
     /// Whether this group begins a two-phase ALTER TABLE.
     pub start_alter: bool,
+    /// Whether this group undoes a two-phase ALTER TABLE.
+    pub rollback_alter: bool,
 }
 
 impl MariadbGtidEvent {
@@ -60,6 +62,7 @@ impl MariadbGtidEvent {
             thread_id: None,
             start_alter_seq: None,
             start_alter: false,
+            rollback_alter: false,
         };
         if event.has(Self::GROUP_COMMIT_ID) {
             event.commit_id = Some(reader.u64("GTID commit id")?);
@@ -81,6 +84,7 @@ impl MariadbGtidEvent {
             reader.u8("GTID extra engines")?;
         }
         event.start_alter = extra & EXTRA_START_ALTER != 0;
+        event.rollback_alter = extra & EXTRA_ROLLBACK_ALTER != 0;
         if extra & (EXTRA_COMMIT_ALTER | EXTRA_ROLLBACK_ALTER) != 0 {
             event.start_alter_seq = Some(reader.u64("GTID of the ALTER's start")?);
         }

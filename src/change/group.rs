@@ -29,7 +29,8 @@ pub struct Transaction {
 }
 
 impl Transaction {
-    fn new(start: u64, commit_timestamp: i64, server_id: u32) -> Self {
+    /// One of which no more is known.
+    pub const fn new(start: u64, commit_timestamp: i64, server_id: u32) -> Self {
         Self {
             start,
             commit_timestamp,
@@ -56,6 +57,8 @@ pub enum GroupEvent {
         original_commit_timestamp: Option<i64>,
         /// The connection, where the event tells.
         thread_id: Option<u32>,
+        /// Whether its statement takes no effect: where MariaDB begins a two-phase ALTER TABLE, and where it undoes one.
+        without_effect: bool,
     },
     /// A statement, and the connection that ran it.
     Query(QueryKind, u32),
@@ -162,6 +165,10 @@ pub struct Group {
     pub has_payload: bool,
     /// Rows that did not happen after all.
     pub undone: Vec<Undone>,
+    /// The XA transaction that begins in it.
+    pub xa: Option<Xid>,
+    /// Whether its statement takes no effect: a two-phase ALTER TABLE that begins, or is undone.
+    pub without_effect: bool,
     begun: bool,
     explicit: bool,
     savepoints: Savepoints,
@@ -185,6 +192,13 @@ impl GroupTracker {
     /// The open group.
     pub fn group(&self) -> Option<&Group> {
         self.group.as_ref()
+    }
+
+    /// Says which XA transaction the open group is, where its first event is packed.
+    pub fn set_xa(&mut self, xid: Option<Xid>) {
+        if let Some(group) = &mut self.group {
+            group.xa = xid;
+        }
     }
 
     /// Closes the group after [`Verdict::Ends`], or gives it up at the end of the input.
@@ -224,6 +238,7 @@ impl GroupTracker {
             commit_timestamp,
             original_commit_timestamp,
             thread_id,
+            without_effect,
         } = event
         {
             if self.group.as_ref().is_some_and(|group| group.rows_events > 0) {
@@ -235,7 +250,7 @@ impl GroupTracker {
                 thread_id,
                 ..Transaction::new(offset, commit_timestamp, server_id)
             };
-            self.open(transaction, gtid, begins, true);
+            self.open(transaction, gtid, begins, true).without_effect = without_effect;
             return Ok(Verdict::Opens);
         }
         let Some(group) = &mut self.group else {
@@ -299,11 +314,12 @@ impl GroupTracker {
 
     fn outside(&mut self, event: GroupEvent, transaction: Transaction) -> Result<Verdict, Error> {
         Ok(match event {
-            GroupEvent::Query(
-                QueryKind::Begin | QueryKind::XaStart(_) | QueryKind::CreateTableStartTransaction,
-                _,
-            ) => {
+            GroupEvent::Query(QueryKind::Begin | QueryKind::CreateTableStartTransaction, _) => {
                 self.open(transaction, None, true, true);
+                Verdict::Opens
+            }
+            GroupEvent::Query(QueryKind::XaStart(xid), _) => {
+                self.open(transaction, None, true, true).xa = Some(xid);
                 Verdict::Opens
             }
             GroupEvent::Query(QueryKind::XaCommit(xid), _) => {
@@ -342,19 +358,21 @@ impl GroupTracker {
         gtid: Option<GroupGtid>,
         begun: bool,
         explicit: bool,
-    ) {
-        self.group = Some(Group {
+    ) -> &mut Group {
+        self.group.insert(Group {
             transaction,
             gtid,
             rows_events: 0,
             has_payload: false,
             undone: Vec::new(),
+            xa: None,
+            without_effect: false,
             begun,
             explicit,
             savepoints: Savepoints::default(),
             fragments: FragmentOrder::default(),
             fragments_end: false,
-        });
+        })
     }
 }
 
@@ -365,8 +383,13 @@ impl Group {
             QueryKind::Rollback => Verdict::Ends(Outcome::RolledBack),
             QueryKind::XaCommit(xid) => Verdict::Ends(Outcome::XaCommitted(xid)),
             QueryKind::XaRollback(xid) => Verdict::Ends(Outcome::XaRolledBack(xid)),
-            QueryKind::Begin | QueryKind::XaStart(_) | QueryKind::CreateTableStartTransaction => {
+            QueryKind::Begin | QueryKind::CreateTableStartTransaction => {
                 self.begun = true;
+                Verdict::Inside
+            }
+            QueryKind::XaStart(xid) => {
+                self.begun = true;
+                self.xa = Some(xid);
                 Verdict::Inside
             }
             QueryKind::Savepoint(name) => {
@@ -440,6 +463,7 @@ mod tests {
             commit_timestamp: None,
             original_commit_timestamp: None,
             thread_id: None,
+            without_effect: false,
         }
     }
 

@@ -1,18 +1,23 @@
-//! What events mean: where transactions begin and end, which tables are wanted, which rows come out of an update.
+//! What events mean: where transactions begin and end, which tables are wanted, which rows come out of an update, what is
+//! not a row.
 //!
-//! In: events as views. Out: verdicts. No bytes of rows are looked at. Called by `source` (to cut), by
+//! In: events as views, statements. Out: verdicts, items. No bytes of rows are looked at. Called by `source` (to cut), by
 //! `columnar` and by `reader`.
 
+mod ghost_table;
 mod group;
+mod item;
 mod operations;
 mod savepoints;
 mod table_filter;
 mod update_rule;
 
+pub use ghost_table::OnlineTool;
 pub use group::{
     Group, GroupEvent, GroupGtid, GroupTracker, Outcome, Transaction, Undone, Verdict,
 };
+pub use item::{Include, Item, MarkKind, SchemaChange, TransactionMark, XaState};
 pub use operations::Operations;
-pub use table_filter::TableFilter;
+pub use table_filter::{GhostTables, TableFilter};
 pub(crate) use table_filter::{TablePattern, matches_glob};
 pub use update_rule::{NewRow, OldRow, UpdateRule, UpdatedRows};

@@ -1,5 +1,6 @@
 //! Which tables are wanted: `database.table` patterns with `*` and `?`.
 
+use super::OnlineTool;
 use crate::error::Error;
 
 /// Patterns of tables to take, and of tables to leave out among them.
@@ -7,6 +8,17 @@ use crate::error::Error;
 pub struct TableFilter {
     include: Vec<TablePattern>,
     exclude: Vec<TablePattern>,
+    ghosts: GhostTables,
+}
+
+/// What happens to tables of online schema-change tools.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum GhostTables {
+    /// They are tables like all others.
+    #[default]
+    Keep,
+    /// They are left out, unless a pattern without wildcards names them.
+    Skip,
 }
 
 /// `database.table`, with `*` and `?` as wildcards.
@@ -23,7 +35,17 @@ impl TableFilter {
         let parse = |patterns: &[S]| -> Result<Vec<TablePattern>, Error> {
             patterns.iter().map(|text| TablePattern::parse(text.as_ref())).collect()
         };
-        Ok(Self { include: parse(include)?, exclude: parse(exclude)? })
+        Ok(Self {
+            include: parse(include)?,
+            exclude: parse(exclude)?,
+            ghosts: GhostTables::default(),
+        })
+    }
+
+    /// The same patterns, with tables of online schema-change tools taken or left out.
+    #[must_use]
+    pub fn with_ghosts(self, ghosts: GhostTables) -> Self {
+        Self { ghosts, ..self }
     }
 
     /// One table, by its name as it is.
@@ -33,14 +55,42 @@ impl TableFilter {
             database: database.into(),
             table: table.into(),
         };
-        Self { include: vec![pattern], exclude: Vec::new() }
+        Self { include: vec![pattern], exclude: Vec::new(), ghosts: GhostTables::default() }
     }
 
     /// Whether rows of the table are wanted.
     pub fn accepts(&self, database: &str, table: &str) -> bool {
+        self.matches(database, table) && self.skips_as_ghost(database, table).is_none()
+    }
+
+    /// Whether statements about a database are wanted: those of some of its tables would be.
+    pub fn accepts_database(&self, name: &str) -> bool {
+        (self.include.is_empty() || self.include.iter().any(|pattern| pattern.of_database(name)))
+            && !self.exclude.iter().any(|pattern| pattern.table == "*" && pattern.of_database(name))
+    }
+
+    /// The tool that a table is of, where it is left out for that alone.
+    pub fn skips_as_ghost(&self, database: &str, table: &str) -> Option<OnlineTool> {
+        if self.ghosts == GhostTables::Keep {
+            return None;
+        }
+        let tool = OnlineTool::of_table(table)?;
+        let is_named = self
+            .include
+            .iter()
+            .any(|pattern| pattern.is_exact() && pattern.matches(database, table));
+        (!is_named).then_some(tool)
+    }
+
+    fn matches(&self, database: &str, table: &str) -> bool {
         (self.include.is_empty()
             || self.include.iter().any(|pattern| pattern.matches(database, table)))
             && !self.exclude.iter().any(|pattern| pattern.matches(database, table))
+    }
+
+    /// The same, where patterns take the table and it is not left out by one.
+    pub fn ghost_left_out(&self, database: &str, table: &str) -> Option<OnlineTool> {
+        self.skips_as_ghost(database, table).filter(|_| self.matches(database, table))
     }
 
     /// The patterns to take that match none of `tables`.
@@ -69,6 +119,14 @@ impl TablePattern {
                 "{text:?} is not a table pattern: write database.table, with * and ? as wildcards"
             ))),
         }
+    }
+
+    fn of_database(&self, database: &str) -> bool {
+        matches_glob(self.database.as_bytes(), database.as_bytes())
+    }
+
+    fn is_exact(&self) -> bool {
+        !self.text.contains(['*', '?'])
     }
 
     /// Whether the table is one of those.
@@ -135,5 +193,26 @@ mod tests {
         assert!(!filter.accepts("hr", "pay"));
         assert_eq!(filter.unmatched([("shop", "orders")].into_iter()), ["hr.people"]);
         assert!(TableFilter::try_new(&["orders"], &[]).is_err());
+    }
+
+    #[test]
+    fn tables_of_tools() {
+        let filter = TableFilter::try_new(&["shop.*", "shop._a_gho"], &["shop.b*"]).unwrap();
+        assert!(filter.accepts("shop", "_t_gho"));
+        let filter = filter.with_ghosts(GhostTables::Skip);
+        assert!(filter.accepts("shop", "t") && filter.accepts("shop", "_a_gho"));
+        assert!(!filter.accepts("shop", "_t_gho"));
+        assert_eq!(filter.ghost_left_out("shop", "_t_gho"), Some(OnlineTool::GhOst));
+        assert_eq!(filter.ghost_left_out("crm", "_t_gho"), None);
+        assert_eq!(filter.ghost_left_out("shop", "b_new"), None);
+    }
+
+    #[test]
+    fn databases() {
+        let filter = TableFilter::try_new(&["shop.t", "c*.*"], &["crm.*", "cd.x"]).unwrap();
+        for (name, expected) in [("shop", true), ("crm", false), ("cd", true), ("hr", false)] {
+            assert_eq!(filter.accepts_database(name), expected, "{name}");
+        }
+        assert!(TableFilter::default().accepts_database("hr"));
     }
 }

@@ -1,6 +1,6 @@
 //! A place in SQL text, and the small steps that a grammar is made of.
 
-use super::token::{Lexer, Result, SyntaxError, Token};
+use super::token::{Lexer, QuoteMode, Result, SyntaxError, Token};
 
 /// The token at hand, and the text after it.
 #[derive(Debug, Clone)]
@@ -12,7 +12,11 @@ pub(super) struct Cursor<'t> {
 
 impl<'t> Cursor<'t> {
     pub(super) fn new(text: &'t str) -> Result<Self> {
-        let mut lexer = Lexer::new(text);
+        Self::with_mode(text, QuoteMode::default())
+    }
+
+    pub(super) fn with_mode(text: &'t str, mode: QuoteMode) -> Result<Self> {
+        let mut lexer = Lexer::with_mode(text, mode);
         let (at, token) = lexer.next_token()?;
         Ok(Self { lexer, token, at })
     }

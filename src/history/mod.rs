@@ -9,6 +9,8 @@
 //!          what a statement says, of either server           what one server makes of it
 //! ```
 //!
+//! Of DDL in the log, [`Ddl`] tells what a statement does to which tables, by its head. Called by `change`.
+//!
 //! What is not understood is an error that names the table and the line, never a guess.
 //!
 //! <https://dev.mysql.com/doc/refman/9.7/en/create-table.html>, <https://mariadb.com/kb/en/create-table/>
@@ -20,6 +22,7 @@ mod data_type;
 mod keys;
 mod resolve;
 mod schemas;
+mod statement;
 mod token;
 
 #[cfg(test)]
@@ -28,3 +31,5 @@ mod tests;
 pub use create_table::CreateTable;
 pub use resolve::SqlServer;
 pub use schemas::Schemas;
+pub use statement::{Ddl, DdlKind, TableName};
+pub use token::QuoteMode;

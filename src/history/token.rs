@@ -50,10 +50,20 @@ pub(super) struct SyntaxError {
 
 pub(super) type Result<T> = std::result::Result<T, SyntaxError>;
 
+/// What `sql_mode` changes about quotes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct QuoteMode {
+    /// `ANSI_QUOTES`: double quotes are those of names.
+    pub ansi_quotes: bool,
+    /// `NO_BACKSLASH_ESCAPES`: a backslash is a character like any other.
+    pub no_backslash_escapes: bool,
+}
+
 /// Cuts text into tokens.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Lexer<'t> {
     text: &'t str,
+    mode: QuoteMode,
     at: usize,
     /// Inside a versioned comment, whose end is no token either.
     versioned: bool,
@@ -68,9 +78,15 @@ pub(super) struct Lexer<'t> {
 }
 
 impl<'t> Lexer<'t> {
+    #[cfg(test)]
     pub(super) fn new(text: &'t str) -> Self {
+        Self::with_mode(text, QuoteMode::default())
+    }
+
+    pub(super) fn with_mode(text: &'t str, mode: QuoteMode) -> Self {
         Self {
             text,
+            mode,
             at: 0,
             versioned: false,
             after_point: false,
@@ -88,15 +104,16 @@ impl<'t> Lexer<'t> {
         self.counted = start;
         let after_point = std::mem::take(&mut self.after_point);
         let Some(first) = self.rest().chars().next() else { return Ok((start, Token::End)) };
+        let escapes = !self.mode.no_backslash_escapes;
         let token = match first {
             '`' => Token::Quoted(self.quoted('`', false)?),
-            '\'' => Token::Text(self.quoted('\'', true)?),
-            '"' => Token::DoubleQuoted(self.quoted('"', true)?),
+            '\'' => Token::Text(self.quoted('\'', escapes)?),
+            '"' => Token::DoubleQuoted(self.quoted('"', escapes && !self.mode.ansi_quotes)?),
             'x' | 'X' if self.rest().get(1..2) == Some("'") => self.bits_in_quotes(16)?,
             'b' | 'B' if self.rest().get(1..2) == Some("'") => self.bits_in_quotes(2)?,
             'n' | 'N' if self.rest().get(1..2) == Some("'") => {
                 self.at += 1;
-                Token::Text(self.quoted('\'', true)?)
+                Token::Text(self.quoted('\'', escapes)?)
             }
             _ if first.is_ascii_digit() && !after_point => self.number(),
             _ if is_word(first) => Token::Word(self.take_while(is_word)),

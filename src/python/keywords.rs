@@ -4,7 +4,7 @@ use super::errors::warn;
 use super::position::PyPosition;
 use super::schemas::SchemasKeyword;
 use super::type_options::TypesKeyword;
-use crate::change::{Operations, TableFilter, UpdateRule};
+use crate::change::{GhostTables, Include, Operations, TableFilter, UpdateRule};
 use crate::columnar::{
     ColumnNames, Envelope, EnvelopeColumn, Layout, Mask, Masks, PlanOptions, Profile, Selection,
     TypeOptions,
@@ -143,6 +143,8 @@ fn is_gtid_set(text: &str) -> bool {
 pub(super) struct Keywords {
     pub(super) tables: Option<Patterns>,
     pub(super) exclude_tables: Option<Patterns>,
+    pub(super) include: Option<Patterns>,
+    pub(super) ghost_tables: String,
     pub(super) columns: Option<ColumnsKeyword>,
     pub(super) operations: Option<Patterns>,
     pub(super) mask: Option<MaskKeyword>,
@@ -189,7 +191,12 @@ impl Keywords {
             self.schemas,
         )?;
         plan.layout = layout(&self.layout)?;
-        let tables = TableFilter::try_new(&include.unwrap_or_default(), &exclude)?;
+        let ghosts = match word("ghost_tables", &self.ghost_tables, ["skip", "keep"])? {
+            "keep" => GhostTables::Keep,
+            _ => GhostTables::Skip,
+        };
+        let tables =
+            TableFilter::try_new(&include.unwrap_or_default(), &exclude)?.with_ghosts(ghosts);
         for (database, table, column) in plan.schemas.doubtful_members() {
             if tables.accepts(database, table) {
                 let message = format!(
@@ -218,6 +225,7 @@ impl Keywords {
             allow_gaps,
             verify_checksum: self.verify_checksum,
             skip_events: self.skip_events.unwrap_or_default(),
+            include: items(self.include, tables.clone())?,
             ..CutterOptions::default()
         };
         if let Some(bytes) = self.segment_bytes {
@@ -314,6 +322,21 @@ pub(super) fn layout(given: &str) -> Result<Layout, Error> {
         "nested" => Layout::Nested,
         _ => Layout::Flat,
     })
+}
+
+/// What `include` asks for.
+fn items(words: Option<Patterns>, tables: TableFilter) -> Result<Include, Error> {
+    let mut include = Include { tables, ..Include::default() };
+    for item in words.map(Patterns::into_vec).unwrap_or_default() {
+        let all = ["schema_change", "truncate", "transaction", "heartbeat"];
+        match word("include", &item, all)? {
+            "schema_change" => include.schema_changes = true,
+            "truncate" => include.truncates = true,
+            "transaction" => include.transactions = true,
+            _ => include.heartbeats = true,
+        }
+    }
+    Ok(include)
 }
 
 /// A keyword that takes one of a few words.

@@ -69,7 +69,8 @@ impl PyLiveLog {
         let mut dump = self.dump.clone();
         dump.ends |= until.is_some_and(|until| until < SystemTime::now());
         let connector = self.spec.connector(py);
-        let options = LiveOptions { connector, dump, reconnect: self.reconnect, until };
+        let reconnect = self.reconnect;
+        let options = LiveOptions { connector, dump, reconnect, until, heartbeats: false };
         Ok(LiveSource { server, start, options, control: Arc::default() })
     }
 }

@@ -9,6 +9,7 @@ mod connection_spec;
 mod errors;
 mod event;
 mod input;
+mod item;
 mod keywords;
 mod live_log;
 mod logging;
@@ -33,6 +34,8 @@ mod _native {
     use super::connection_spec::PyConnectionSpec;
     #[pymodule_export]
     use super::event::{PyEvent, PyEventReader, inspect};
+    #[pymodule_export]
+    use super::item::{PyHeartbeat, PySchemaChange, PyTransaction, PyTruncate};
     #[pymodule_export]
     use super::live_log::PyLiveLog;
     #[pymodule_export]

@@ -8,7 +8,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// Where to read next: a file and a byte offset at a transaction's end.
 #[pyclass(name = "Position", module = "binarrow", frozen, from_py_object)]
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq)]
 pub(super) struct PyPosition(pub(super) Position);
 
 #[pymethods]

@@ -1,8 +1,8 @@
 //! `read_binlog` and `BinlogReader`.
 
-use super::change_batch::PyChangeBatch;
 use super::errors::interruptible;
 use super::input::{inputs, paths, table_name};
+use super::item::change;
 use super::keywords::{
     self, ColumnsKeyword, Keywords, MaskKeyword, Patterns, Place, SaltKeyword, masks, plan_options,
 };
@@ -23,15 +23,15 @@ use arrow_schema::Schema;
 use pyo3::exceptions::PyStopIteration;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::{PyDict, PyTuple, PyType};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Read binary log files, or what a server logs, into Arrow record batches.
 #[pyfunction]
 #[pyo3(signature = (
-    source, *, tables=None, exclude_tables=None, columns=None, operations=None, mask=None, mask_salt=None,
-    start=None, stop=None, layout="flat", old_value=true, split_key_updates=true, envelope=None,
+    source, *, tables=None, exclude_tables=None, include=None, ghost_tables="skip", columns=None, operations=None,
+    mask=None, mask_salt=None, start=None, stop=None, layout="flat", old_value=true, split_key_updates=true, envelope=None,
     envelope_prefix="_", types=None, column_names="log", schemas=None, batch_rows=None, batch_bytes=None,
     batch_end=None, segment_bytes=None, threads=None, uncommitted="skip", skip_events=None,
     gaps="error", verify_checksum=true,
@@ -42,6 +42,8 @@ pub(super) fn read_binlog(
     source: &Bound<'_, PyAny>,
     tables: Option<Patterns>,
     exclude_tables: Option<Patterns>,
+    include: Option<Patterns>,
+    ghost_tables: &str,
     columns: Option<ColumnsKeyword>,
     operations: Option<Patterns>,
     mask: Option<MaskKeyword>,
@@ -69,6 +71,8 @@ pub(super) fn read_binlog(
     let keywords = Keywords {
         tables,
         exclude_tables,
+        include,
+        ghost_tables: ghost_tables.to_owned(),
         columns,
         operations,
         mask,
@@ -274,6 +278,10 @@ impl PyBinlogReader {
         };
         let schema = schema.map(Schema::from_pyarrow_bound).transpose()?.map(Arc::new);
         let mut state = self.state(py);
+        if matches!(&*state, State::Ready(_, options) if options.cut.include.any()) {
+            let message = "table() gives rows of one table and nothing else: leave out include=, or iterate over the reader";
+            return Err(Error::config(message).into());
+        }
         let State::Ready(source, options) = &mut *state else {
             return Err(
                 Error::config("table() must be called before the first batch is read").into()
@@ -306,25 +314,30 @@ impl PyBinlogReader {
         slf
     }
 
-    fn __next__(&self, py: Python<'_>) -> PyResult<Option<PyChangeBatch>> {
-        Ok(match self.wait(py, None)? {
-            Poll::Batch(batch) => Some(PyChangeBatch(batch)),
-            Poll::Pending | Poll::End => None,
-        })
+    fn __next__(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        change(py, self.wait(py, None)?)
+    }
+
+    /// What a reader is of says nothing at run time.
+    #[classmethod]
+    fn __class_getitem__<'py>(
+        class: &Bound<'py, PyType>,
+        item: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        class.py().import("types")?.getattr("GenericAlias")?.call1((class, item))
     }
 
     fn start(&self, py: Python<'_>) -> PyResult<()> {
         self.started(py).map(drop)
     }
 
-    fn poll(&self, py: Python<'_>, timeout: f64) -> PyResult<Option<PyChangeBatch>> {
+    fn poll(&self, py: Python<'_>, timeout: f64) -> PyResult<Option<Py<PyAny>>> {
         let Ok(timeout) = Duration::try_from_secs_f64(timeout) else {
             return Err(Error::config("timeout: a number of seconds is needed").into());
         };
         match self.wait(py, Instant::now().checked_add(timeout))? {
-            Poll::Batch(batch) => Ok(Some(PyChangeBatch(batch))),
-            Poll::Pending => Ok(None),
             Poll::End => Err(PyStopIteration::new_err(())),
+            polled => change(py, polled),
         }
     }
 

@@ -118,6 +118,14 @@ impl Running {
 
     fn warnings(&mut self) -> Vec<String> {
         let mut warnings = self.reader.take_warnings();
+        for (table, tool) in &self.reader.stats().ghost_tables {
+            if self.warned.insert(table.clone()) {
+                warnings.push(format!(
+                    "rows of {table} are left out: by its name it is a table of {tool}, a copy in the making; \
+                     ghost_tables='keep', or the table's own name in tables=, takes them"
+                ));
+            }
+        }
         for column in self.reader.stats().zero_dates.keys() {
             if self.warned.insert(column.clone()) {
                 warnings.push(format!(

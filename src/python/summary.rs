@@ -61,13 +61,7 @@ impl Summary {
         dict.set_item("dropped_rows_events", stats.dropped_rows_events)?;
         dict.set_item("zero_dates", stats.zero_dates.clone())?;
         dict.set_item("seconds", self.seconds)?;
-        let time = |micros: i64| -> PyResult<Bound<'py, PyAny>> {
-            let datetime = py.import("datetime")?;
-            let utc = datetime.getattr("timezone")?.getattr("utc")?;
-            let epoch = datetime.getattr("datetime")?.call1((1970, 1, 1, 0, 0, 0, 0, utc))?;
-            let delta = datetime.getattr("timedelta")?.call1((0, 0, micros))?;
-            epoch.add(delta)
-        };
+        let time = |micros: i64| datetime(py, micros);
         let (first, last) = stats.time_span.unzip();
         dict.set_item("first_commit", first.map(time).transpose()?)?;
         dict.set_item("last_commit", last.map(time).transpose()?)?;
@@ -100,4 +94,13 @@ impl Summary {
         }
         Ok(dict)
     }
+}
+
+/// Microseconds since 1970 UTC as a `datetime`.
+pub(super) fn datetime(py: Python<'_>, micros: i64) -> PyResult<Bound<'_, PyAny>> {
+    let datetime = py.import("datetime")?;
+    let utc = datetime.getattr("timezone")?.getattr("utc")?;
+    let epoch = datetime.getattr("datetime")?.call1((1970, 1, 1, 0, 0, 0, 0, utc))?;
+    let delta = datetime.getattr("timedelta")?.call1((0, 0, micros))?;
+    epoch.add(delta)
 }

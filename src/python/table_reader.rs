@@ -145,7 +145,8 @@ impl Shared {
             match settled? {
                 Poll::Batch(change) => return Ok(Some(change.batch)),
                 Poll::End => return Ok(None),
-                Poll::Pending => {}
+                // Nothing else is included: the reader has seen to it.
+                Poll::Pending | Poll::Item(_) => {}
             }
         }
     }

@@ -1,5 +1,6 @@
 //! Table maps, recognised by their bytes: the same bytes are not parsed twice.
 
+use super::stats::GhostTable;
 use crate::binlog::{FormatDescription, TableMap};
 use crate::change::TableFilter;
 use crate::columnar::{PlanOptions, TablePlan};
@@ -13,6 +14,8 @@ pub(super) struct KnownMap {
     content: Box<[u8]>,
     /// Whether the table's rows are wanted.
     pub(super) wanted: bool,
+    /// The table's name, where it is left out as one of a tool's; told once.
+    ghost: Option<GhostTable>,
     /// The plan for its rows, made at the first of them.
     plan: Option<Arc<TablePlan>>,
 }
@@ -85,6 +88,11 @@ impl MapCache {
         self.known.get(index).is_some_and(|map| map.wanted)
     }
 
+    /// The table of map `index`, the first time, where it is left out as one of an online schema-change tool's.
+    pub(super) fn take_ghost(&mut self, index: usize) -> Option<GhostTable> {
+        self.known.get_mut(index).and_then(|map| map.ghost.take())
+    }
+
     /// The plan for the rows of map `index`.
     pub(super) fn plan(
         &mut self,
@@ -113,8 +121,10 @@ impl MapCache {
         let database = String::from_utf8_lossy(map.database);
         let table = String::from_utf8_lossy(map.table);
         let wanted = tables.accepts(&database, &table);
+        let tool = tables.ghost_left_out(&database, &table);
+        let ghost = tool.map(|tool| (format!("{database}.{table}"), tool.name()));
         let index = self.known.len();
-        self.known.push(KnownMap { content: content.into(), wanted, plan: None });
+        self.known.push(KnownMap { content: content.into(), wanted, ghost, plan: None });
         self.by_content.insert(content.into(), index);
         Ok(index)
     }

@@ -32,7 +32,7 @@ pub use hexdump::hexdump;
 pub use options::{BatchLimits, DecodeOptions, ReadOptions};
 pub use read::{Poll, Reader};
 pub use segment_decoder::{Output, SegmentDecoder};
-pub use stats::{Stats, TableStats};
+pub use stats::{GhostTable, Stats, TableStats};
 
 use crate::binlog::{EventType, FormatDescription, TableMap};
 use crate::columnar::{PlanOptions, TablePlan};

@@ -5,12 +5,13 @@ use super::in_flight::{InFlight, Permit};
 use super::options::ReadOptions;
 use super::segment_decoder::{Output, SegmentDecoder};
 use super::stats::Stats;
+use crate::change::{Item, MarkKind};
 use crate::error::{Error, ErrorKind, Result};
 use crate::net::Server;
 use crate::position::Position;
 use crate::source::{
-    Cutter, InputFile, LiveControl, LiveFeed, LiveOptions, LiveStart, MAX_SPARE_BYTES, Segment,
-    Start,
+    Cutter, InputFile, LiveControl, LiveFeed, LiveOptions, LiveStart, LogItem, MAX_SPARE_BYTES,
+    Segment, Start,
 };
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use std::sync::Arc;
@@ -23,6 +24,8 @@ use std::time::{Duration, Instant, SystemTime};
 pub enum Poll {
     /// A batch.
     Batch(ChangeBatch),
+    /// Something that is not a row.
+    Item(LogItem),
     /// Nothing yet: the time is up.
     Pending,
     /// The end of the input.
@@ -43,6 +46,8 @@ pub struct Reader {
     live: Option<Arc<LiveControl>>,
     position: Option<Arc<Position>>,
     lag: Option<i64>,
+    /// Rows handed out of the transaction that has begun, where its items are given.
+    transaction_rows: Option<u64>,
     stats: Stats,
     warnings: Vec<String>,
     total_bytes: Option<u64>,
@@ -81,7 +86,7 @@ impl Reader {
     pub fn live(
         server: Server,
         start: LiveStart,
-        live: LiveOptions,
+        mut live: LiveOptions,
         control: Arc<LiveControl>,
         mut options: ReadOptions,
     ) -> Result<Self> {
@@ -92,6 +97,7 @@ impl Reader {
             LiveStart::Position(start) => position = Some(Arc::new(Position::clone(start))),
             LiveStart::Earliest | LiveStart::Latest | LiveStart::Gtids(_) => {}
         }
+        live.heartbeats = options.cut.include.heartbeats;
         let cut = options.cut.clone();
         // The server may be waited for: that is no work for the caller's thread.
         let mut reader = Self::start(options, Some(Arc::clone(&control)), move || {
@@ -160,6 +166,7 @@ impl Reader {
             live,
             position: None,
             lag: None,
+            transaction_rows: None,
             stats: Stats::default(),
             warnings: Vec::new(),
             total_bytes: None,
@@ -195,7 +202,15 @@ impl Reader {
             match current.recv_timeout(left) {
                 Ok(Ok(Output::Batch(batch))) => {
                     self.position = Some(Arc::clone(&batch.position));
+                    if let Some(rows) = &mut self.transaction_rows {
+                        *rows += batch.batch.num_rows() as u64;
+                    }
                     return Ok(Poll::Batch(batch));
+                }
+                Ok(Ok(Output::Item(mut item))) => {
+                    self.position = Some(Arc::clone(&item.position));
+                    self.count_rows(&mut item.item);
+                    return Ok(Poll::Item(item));
                 }
                 Ok(Ok(Output::End { position, stats, warnings })) => {
                     self.position = Some(position);
@@ -216,13 +231,24 @@ impl Reader {
         }
     }
 
-    /// The next batch; `None` at the end.
+    /// Only here are all rows of a transaction seen: several threads may have decoded them.
+    fn count_rows(&mut self, item: &mut Item) {
+        let Item::Transaction(mark) = item else { return };
+        match mark.kind {
+            MarkKind::Begin => self.transaction_rows = Some(0),
+            MarkKind::End | MarkKind::Rollback | MarkKind::Prepare => {
+                mark.rows = self.transaction_rows.take();
+            }
+        }
+    }
+
+    /// The next batch, items passed over; `None` at the end.
     pub fn next_batch(&mut self) -> Result<Option<ChangeBatch>> {
         loop {
             match self.poll(Duration::from_secs(3600))? {
                 Poll::Batch(batch) => return Ok(Some(batch)),
                 Poll::End => return Ok(None),
-                Poll::Pending => {}
+                Poll::Pending | Poll::Item(_) => {}
             }
         }
     }

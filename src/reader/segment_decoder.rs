@@ -14,7 +14,9 @@ use crate::change::{Outcome, Transaction};
 use crate::columnar::{CommitDetails, EnvelopeColumn, Stamp, TableBuilder, TablePlan};
 use crate::error::{Error, Result};
 use crate::position::Position;
-use crate::source::{FileContext, Payload, Segment, Span, event_body, verify_crc};
+use crate::source::{
+    FileContext, LogItem, Payload, PlacedItem, Segment, Span, event_body, verify_crc,
+};
 use crate::wire::Inflater;
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -25,6 +27,8 @@ use std::sync::Arc;
 pub enum Output {
     /// Rows of one table.
     Batch(ChangeBatch),
+    /// Something that is not a row.
+    Item(LogItem),
     /// The segment is done.
     End {
         /// Where to resume.
@@ -116,12 +120,13 @@ impl SegmentDecoder {
             largest: std::mem::take(&mut segment.largest),
             ..Stats::default()
         };
-        let start = Arc::clone(&segment.start);
-        let result = self.decode_spans(&segment, emit);
+        let mut start = Arc::clone(&segment.start);
+        let items = std::mem::take(&mut segment.items);
+        let result = self.decode_spans(&segment, items, &mut start, emit);
         self.spent = Some(std::mem::take(&mut segment.bytes));
         match result {
             Ok(Flow::GoOn) => {
-                if !self.flush_active(&segment.start, Some(&segment.end), emit)? {
+                if !self.flush_active(&start, Some(&segment.end), emit)? {
                     return Ok(false);
                 }
                 let stats = Box::new(std::mem::take(&mut self.stats));
@@ -130,7 +135,7 @@ impl SegmentDecoder {
             }
             Ok(Flow::Unwanted) => Ok(false),
             Err(error) => {
-                // Rows of the events before the broken one are whole; their position is the segment's start.
+                // Rows of the events before the broken one are whole; their position is before the segment, or the last item.
                 if self.flush_active(&start, None, emit)? {
                     return Err(error);
                 }
@@ -144,14 +149,27 @@ impl SegmentDecoder {
         self.spent.take()
     }
 
-    fn decode_spans(&mut self, segment: &Segment, emit: &mut Emit<'_>) -> Result<Flow> {
-        for span in &segment.spans {
+    /// `start` is where to resume before the rows to come: behind the last item.
+    fn decode_spans(
+        &mut self,
+        segment: &Segment,
+        items: Vec<PlacedItem>,
+        start: &mut Arc<Position>,
+        emit: &mut Emit<'_>,
+    ) -> Result<Flow> {
+        let mut items = items.into_iter().peekable();
+        for (number, span) in segment.spans.iter().enumerate() {
+            while let Some(placed) = items.next_if(|placed| placed.spans_before <= number) {
+                if !self.emit_item(placed.item, start, emit)? {
+                    return Ok(Flow::Unwanted);
+                }
+            }
             let file = &*span.file;
             let bytes = segment.bytes.get(span.bytes.clone()).ok_or_else(|| {
                 Error::new(crate::ErrorKind::Internal, "a span beyond its segment")
             })?;
             let transaction = span.transaction;
-            let context = SpanContext { span, file, start: &segment.start, transaction };
+            let context = SpanContext { span, file, start, transaction };
             let flow = self
                 .decode_span(&context, bytes, emit)
                 .map_err(|error| error.in_file(&file.label))?;
@@ -159,7 +177,26 @@ impl SegmentDecoder {
                 return Ok(flow);
             }
         }
+        for placed in items {
+            if !self.emit_item(placed.item, start, emit)? {
+                return Ok(Flow::Unwanted);
+            }
+        }
         Ok(Flow::GoOn)
+    }
+
+    /// An item goes out, behind all rows that stand before it.
+    fn emit_item(
+        &mut self,
+        item: LogItem,
+        start: &mut Arc<Position>,
+        emit: &mut Emit<'_>,
+    ) -> Result<bool> {
+        if !self.flush_active(start, Some(&item.before), emit)? {
+            return Ok(false);
+        }
+        *start = Arc::clone(&item.position);
+        Ok(emit(Output::Item(item)))
     }
 
     fn decode_span(
@@ -289,6 +326,7 @@ impl SegmentDecoder {
         };
         let is_wanted_kind = |kind| self.options.operations.accepts(kind);
         if !self.maps.is_wanted(map) || !header.event_type.rows_kind().is_none_or(is_wanted_kind) {
+            self.stats.ghost_tables.extend(self.maps.take_ghost(map));
             return Ok(Flow::GoOn);
         }
         let event = RowsEvent::decode(body, header.event_type, id_width)?;

@@ -1,7 +1,7 @@
 //! What a reader has read.
 
 use crate::source::LargeTransaction;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Counts of a read.
@@ -23,6 +23,8 @@ pub struct Stats {
     pub unstated_rows_events: u64,
     /// Zero dates that became NULL, by column (`database.table.column`).
     pub zero_dates: BTreeMap<String, u64>,
+    /// Tables of online schema-change tools whose rows were left out.
+    pub ghost_tables: BTreeSet<GhostTable>,
     /// Counts by table.
     pub tables: BTreeMap<(Arc<str>, Arc<str>), TableStats>,
     /// The largest transactions, the largest first.
@@ -30,6 +32,9 @@ pub struct Stats {
     /// The earliest and latest commit, in microseconds since 1970 UTC.
     pub time_span: Option<(i64, i64)>,
 }
+
+/// A table (`database.table`), and the tool that it is of.
+pub type GhostTable = (String, &'static str);
 
 /// Counts of one table.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -57,6 +62,7 @@ impl Stats {
         for (column, count) in &other.zero_dates {
             *self.zero_dates.entry(column.clone()).or_default() += count;
         }
+        self.ghost_tables.extend(other.ghost_tables.iter().cloned());
         for ((database, table), counts) in &other.tables {
             let key = (Arc::clone(database), Arc::clone(table));
             let sum = self.tables.entry(key).or_default();

@@ -82,6 +82,7 @@ pub(crate) fn classify(
                     .original_commit_us
                     .and_then(|us| i64::try_from(us).ok()),
                 thread_id: None,
+                without_effect: false,
             }
         }
         E::MARIADB_GTID => {
@@ -92,6 +93,7 @@ pub(crate) fn classify(
                 commit_timestamp: None,
                 original_commit_timestamp: None,
                 thread_id: event.thread_id,
+                without_effect: event.start_alter || event.rollback_alter,
             }
         }
         E::QUERY | E::MARIADB_QUERY_COMPRESSED => {

@@ -33,6 +33,8 @@ pub use input::{BytesInput, FileInput, ForwardInput, Input, SpooledInput};
 pub use live::{Connector, LiveControl, LiveFeed, LiveOptions, LiveStart};
 pub(crate) use magic::check_magic;
 pub(crate) use payload::{Payload, PayloadEvents};
-pub use segment::{CarriedMap, CarriedStatement, FileContext, LargeTransaction, Segment, Span};
+pub use segment::{
+    CarriedMap, CarriedStatement, FileContext, LargeTransaction, LogItem, PlacedItem, Segment, Span,
+};
 pub use split::{Split, link_splits, scan_splits};
 pub(crate) use window::{MAX_SPARE_BYTES, RawEvent, Window};

@@ -1,7 +1,7 @@
 //! A segment: bytes of whole events and the context to decode them alone.
 
 use crate::binlog::FormatDescription;
-use crate::change::{GroupGtid, Transaction};
+use crate::change::{GroupGtid, Item, Transaction};
 use crate::charset::Charset;
 use crate::position::Position;
 use std::ops::Range;
@@ -59,6 +59,30 @@ pub struct Span {
     pub ends_transaction: bool,
 }
 
+/// Something that is not a row, in its place.
+#[derive(Debug, Clone)]
+pub struct LogItem {
+    /// What it is.
+    pub item: Item,
+    /// `_commit_version` of its transaction, if it is of one.
+    pub commit_version: Option<i64>,
+    /// Microseconds since 1970 UTC of that transaction's commit.
+    pub commit_timestamp: Option<i64>,
+    /// Where to resume before it: behind all rows and items before it.
+    pub before: Arc<Position>,
+    /// Where to resume after it. Within a transaction that is before the transaction's first row.
+    pub position: Arc<Position>,
+}
+
+/// An item of a segment.
+#[derive(Debug)]
+pub struct PlacedItem {
+    /// How many of the segment's spans stand before it.
+    pub spans_before: usize,
+    /// The item.
+    pub item: LogItem,
+}
+
 /// How large a transaction is, and where it stands.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LargeTransaction {
@@ -94,6 +118,8 @@ pub struct Segment {
     pub bytes: Vec<u8>,
     /// The runs of them to decode, in order.
     pub spans: Vec<Span>,
+    /// What stands between them, in order.
+    pub items: Vec<PlacedItem>,
     /// Where to resume before it.
     pub start: Arc<Position>,
     /// Where to resume after it.

@@ -85,12 +85,14 @@ impl Window {
         self.input.forget(self.start);
     }
 
-    /// Whether the input goes on behind a hole, at which the next event is then.
+    /// Whether the input goes on behind a hole, at which the next event is then. A hole of no length tells of a heartbeat.
     pub(crate) fn pass_hole(&mut self) -> Result<bool> {
         let offset = self.offset();
         match self.input.after_hole(offset) {
             Ok(Some(to)) => {
-                self.jump(to);
+                if to != offset {
+                    self.jump(to);
+                }
                 Ok(true)
             }
             Ok(None) => Ok(false),

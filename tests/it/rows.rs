@@ -208,6 +208,7 @@ pub(crate) fn decode(files: Vec<InputFile>, options: &ReadOptions) -> Outcome {
         let decoded = decoder.decode(segment, &mut |output| {
             match output {
                 Output::Batch(batch) => outcome.take(&batch),
+                Output::Item(item) => panic!("nothing was included, and {item:?} came"),
                 Output::End { position, stats, warnings } => {
                     outcome.position = Some(position);
                     outcome.stats.add(&stats);

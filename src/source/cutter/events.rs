@@ -1,6 +1,7 @@
 //! The events of a file: each is checked, told to the tracker, and passed.
 
 use super::files::{Successor, file_index};
+use super::items::{MAX_ITEMS, Met, of_statement};
 use super::{Cutter, Stop};
 use crate::binlog::{
     EventHeader, EventType, FormatDescription, MariadbGtidList, PreviousGtids, QueryKind, Rotate,
@@ -8,7 +9,7 @@ use crate::binlog::{
 };
 use crate::change::{Group, GroupEvent, Outcome, Verdict};
 use crate::error::{Error, Result};
-use crate::position::{GtidState, compare_files};
+use crate::position::{GtidState, Xid, compare_files};
 use crate::source::classify::{Classified, body, check_crc, classify};
 use crate::source::payload::{self, Payload};
 use crate::source::segment::{FileContext, Segment};
@@ -30,7 +31,9 @@ impl Cutter {
         let (header, at, len) = match open.window.peek()? {
             RawEvent::Whole { header, at, len } => (header, at, len),
             // What is kept goes out before a hole is passed.
-            RawEvent::End if self.feed.is_some() && !self.spans.is_empty() => {
+            RawEvent::End
+                if self.feed.is_some() && !(self.spans.is_empty() && self.items.is_empty()) =>
+            {
                 return Ok(self.flush(self.position.offset));
             }
             RawEvent::End if open.window.pass_hole()? => return self.after_hole(offset),
@@ -47,14 +50,16 @@ impl Cutter {
             return Ok(self.flush_all());
         }
         let kept = self.open.as_ref().map_or(0, |open| open.window.kept());
-        let group_ended =
-            self.tracker.group().is_none() && (!self.spans.is_empty() || self.has_moved());
-        if kept < self.options.segment_bytes && !(group_ended && self.is_due()) {
+        let is_filled = !self.spans.is_empty() || !self.items.is_empty();
+        let group_ended = self.tracker.group().is_none() && (is_filled || self.has_moved());
+        if kept < self.options.segment_bytes
+            && !(group_ended && (self.is_due() || self.items.len() >= MAX_ITEMS))
+        {
             return Ok(None);
         }
         match self.tracker.group().map(|group| group.transaction.start) {
             None => Ok(self.flush(end)),
-            Some(start) if !self.spans.is_empty() => Ok(self.flush(start)),
+            Some(start) if is_filled => Ok(self.flush(start)),
             Some(start) => {
                 self.start_large(start)?;
                 Ok(None)
@@ -65,13 +70,21 @@ impl Cutter {
     /// The position moves on over what the server passed over.
     fn after_hole(&mut self, before: u64) -> Result<Option<Segment>> {
         let Some(open) = &self.open else { return Ok(None) };
+        let offset = open.window.offset();
+        if offset == before {
+            // Nothing was passed over: the server only said that it lives.
+            if self.tracker.group().is_none() {
+                self.note_heartbeat(offset);
+            }
+            return Ok(self.flush(self.position.offset));
+        }
         if self.tracker.group().is_some() {
             return Err(Error::malformed(format!(
                 "the server passed over a part of a transaction, from offset {before} on"
             )));
         }
-        self.position.offset = open.window.offset();
-        Ok(self.flush(self.position.offset))
+        self.position.offset = offset;
+        Ok(self.flush(offset))
     }
 
     /// Whether a live reader is to be told of a position, though no row stands before it: a file that is kept for its sake
@@ -116,6 +129,31 @@ impl Cutter {
         }
         match classified {
             Classified::Group(group_event) => {
+                let is_statement = matches!(
+                    group_event,
+                    GroupEvent::Query(QueryKind::Other | QueryKind::CreateTableStartTransaction, _)
+                );
+                let is_live = self.feed.is_some();
+                if is_statement && (self.options.include.statements() || is_live) {
+                    let live = is_live.then_some((&*context.name, offset));
+                    match of_statement(&self.options.include, header, body, &context.format, live) {
+                        Ok(items) => {
+                            let rows_before =
+                                self.tracker.group().map_or(0, |group| group.rows_events);
+                            self.met.extend(items.into_iter().map(|item| Met {
+                                offset,
+                                rows_before,
+                                item,
+                            }));
+                        }
+                        Err(_) if !self.options.include.statements() => {}
+                        Err(error) => self.counts.warnings.push(format!(
+                            "{}:{offset}: {}, and no SchemaChange stands for it",
+                            context.name,
+                            error.message()
+                        )),
+                    }
+                }
                 let verdict = self.tracker.on_event(
                     group_event,
                     offset,
@@ -124,12 +162,19 @@ impl Cutter {
                 )?;
                 let outcome = match verdict {
                     Verdict::Ends(_) if header.event_type == EventType::TRANSACTION_PAYLOAD => {
-                        payload_outcome(body, &context.format)?
+                        let looks_through = self.options.include.transactions;
+                        let payload = payload_end(body, &context.format, looks_through)?;
+                        self.tracker.set_xa(payload.xid);
+                        if !self.options.emit_uncommitted {
+                            self.counts.dropped_rows_events += payload.dropped_rows_events;
+                        }
+                        Some(payload.outcome)
                     }
                     Verdict::Ends(outcome) => Some(outcome),
                     Verdict::Outside => {
-                        self.position.offset = end;
-                        None
+                        open.window.advance(len);
+                        self.pass_statement(header, offset, end);
+                        return Ok(());
                     }
                     Verdict::Opens | Verdict::Inside => None,
                 };
@@ -204,13 +249,32 @@ fn is_mid_transaction(event: &Classified, format: &FormatDescription) -> bool {
     }
 }
 
-/// How a compressed transaction ends, as far as the cutter must know: whether it is an XA transaction that waits for its
-/// decision. All others are committed, or found to be rolled back by who unpacks them.
-fn payload_outcome(body: &[u8], format: &FormatDescription) -> Result<Option<Outcome>> {
+/// How a compressed transaction ends, as far as the cutter must know.
+struct CompressedEnd {
+    outcome: Outcome,
+    xid: Option<Xid>,
+    dropped_rows_events: u64,
+}
+
+/// Whether a compressed transaction is an XA transaction that waits for its decision. All others are committed, or found to be
+/// rolled back by who unpacks them: here too, where `looks_through` says so.
+fn payload_end(
+    body: &[u8],
+    format: &FormatDescription,
+    looks_through: bool,
+) -> Result<CompressedEnd> {
     let payload = TransactionPayload::decode(body)?;
-    if !payload::xa_start(&payload)? {
-        return Ok(Some(Outcome::Committed));
+    if !looks_through && !payload::xa_start(&payload)? {
+        let outcome = Outcome::Committed;
+        return Ok(CompressedEnd { outcome, xid: None, dropped_rows_events: 0 });
     }
     let mut buffer = Vec::new();
-    Ok(Some(Payload::unpack(payload, &mut buffer)?.end(format)?.outcome))
+    let end = Payload::unpack(payload, &mut buffer)?.end(format)?;
+    let rows_events = end.group.as_ref().map_or(0, |group| u64::from(group.rows_events));
+    let is_dropped = matches!(end.outcome, Outcome::RolledBack);
+    Ok(CompressedEnd {
+        outcome: end.outcome,
+        xid: end.group.and_then(|group| group.xa),
+        dropped_rows_events: if is_dropped { rows_events } else { 0 },
+    })
 }

@@ -91,6 +91,9 @@ impl Cutter {
         let in_use = open.context.format.in_use || (self.feed.is_some() && !closed);
         let is_last = self.current + 1 == self.files.len() && self.feed.is_none();
         let unfinished = self.tracker.take();
+        if unfinished.is_none() || !self.options.emit_uncommitted {
+            self.met.clear();
+        }
         if (cut || unfinished.is_some()) && !in_use {
             // What is whole comes out first.
             self.failure = Some(was_cut(if cut { "an event" } else { "a transaction" }, offset));
@@ -98,7 +101,8 @@ impl Cutter {
         }
         if let Some(group) = unfinished.filter(|_| !is_left) {
             if self.options.emit_uncommitted {
-                self.push_spans(&group, offset);
+                self.note_unfinished(&group);
+                self.push_spans(&group, offset, &[]);
                 self.position.offset = offset;
             } else {
                 self.counts.dropped_rows_events += u64::from(group.rows_events);

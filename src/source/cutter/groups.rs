@@ -1,17 +1,21 @@
 //! What happens where a group of events ends: rows are kept, dropped, or wait for the decision about their XA transaction.
 
+use super::items::{Ending, Met};
 use super::{Cutter, Due, Start, Stop};
-use crate::change::{Group, GroupGtid, Outcome};
+use crate::change::{Group, GroupGtid, MarkKind, Outcome, XaState};
 use crate::error::{Error, ErrorKind, Result};
 use crate::position::{GtidSet, GtidState, MariadbGtidPosition, PreparedRange, Xid};
 use crate::source::feed::Begin;
-use crate::source::live::LOG;
 use crate::source::segment::{CarriedStatement, LargeTransaction, Span};
 use std::sync::Arc;
 
 impl Cutter {
     pub(super) fn end_group(&mut self, outcome: Outcome, end: u64) -> Result<()> {
         let Some(group) = self.tracker.take() else { return Ok(()) };
+        let mut met = std::mem::take(&mut self.met);
+        if group.without_effect {
+            met.clear();
+        }
         if self.is_past_stop(end.saturating_sub(1)) {
             self.finished = true;
             return Ok(());
@@ -24,35 +28,52 @@ impl Cutter {
         }
         let wanted = self.is_wanted(&group);
         self.meets_last_passed(&group);
-        let before = matches!(outcome, Outcome::XaCommitted(_)).then(|| self.position.clone());
+        let has_items = self.options.include.transactions || !met.is_empty();
+        let before = (has_items || matches!(outcome, Outcome::XaCommitted(_)))
+            .then(|| self.position.clone());
         let again = matches!(outcome, Outcome::Prepared(_)).then(|| self.again(&group)).flatten();
         self.executed(&group)?;
         self.position.offset = end;
         self.finished |= self.has_read_all();
-        if self.feed.is_some() && group.is_statement() {
-            let (file, offset) = (&self.position.file, group.transaction.start);
-            log::debug!(target: LOG, "a statement without rows, such as DDL, at {file}:{offset}");
-        }
-        match outcome {
-            Outcome::Committed if wanted => self.push_spans(&group, end),
-            Outcome::Committed => {}
-            Outcome::RolledBack | Outcome::Prepared(_) if self.options.emit_uncommitted => {
-                self.push_spans(&group, end);
+        let emits = self.options.emit_uncommitted;
+        let ending = match outcome {
+            Outcome::Committed if wanted => {
+                self.push_spans(&group, end, &met);
+                let xa = group.xa.clone().map(|xid| (XaState::Committed, xid));
+                Some(Ending::of(MarkKind::End, xa))
             }
-            Outcome::RolledBack => self.counts.dropped_rows_events += u64::from(group.rows_events),
-            Outcome::Prepared(xid) => self.prepare(xid, group.transaction.start, end, again),
-            Outcome::XaCommitted(_) | Outcome::XaRolledBack(_) if self.options.emit_uncommitted => {
+            Outcome::Committed => None,
+            Outcome::RolledBack if emits => {
+                self.push_spans(&group, end, &met);
+                Some(Ending::of(MarkKind::Rollback, None))
             }
-            Outcome::XaCommitted(xid) => match (self.decide(&xid), before) {
+            Outcome::Prepared(xid) if emits => {
+                self.push_spans(&group, end, &met);
+                Some(Ending::of(MarkKind::Prepare, Some((XaState::Prepared, xid))))
+            }
+            Outcome::XaCommitted(xid) if emits => {
+                wanted.then(|| Ending::of(MarkKind::End, Some((XaState::Committed, xid))))
+            }
+            Outcome::RolledBack => {
+                self.counts.dropped_rows_events += u64::from(group.rows_events);
+                None
+            }
+            Outcome::Prepared(xid) => {
+                self.prepare(xid.clone(), group.transaction.start, end, again);
+                wanted.then(|| Ending::alone(MarkKind::Prepare, XaState::Prepared, xid))
+            }
+            Outcome::XaCommitted(xid) => match (self.decide(&xid), &before) {
                 (Some(prepared), Some(before)) if wanted => {
                     self.due = Some(Due {
                         transaction: group.transaction,
-                        gtid: group.gtid,
+                        gtid: group.gtid.clone(),
                         prepared,
-                        before,
+                        before: before.clone(),
+                        items: Vec::new(),
                     });
+                    Some(Ending::of(MarkKind::End, Some((XaState::Committed, xid))))
                 }
-                (Some(_), _) => {}
+                (Some(_), _) => None,
                 (None, _) => {
                     self.foreign.push(xid);
                     self.warn(format!(
@@ -60,12 +81,24 @@ impl Cutter {
                          so its rows are not given",
                         self.position.file, group.transaction.start
                     ));
+                    None
                 }
             },
             Outcome::XaRolledBack(xid) => {
-                if self.decide(&xid).is_none() {
-                    self.foreign.push(xid);
+                if !emits && self.decide(&xid).is_none() {
+                    self.foreign.push(xid.clone());
                 }
+                wanted.then(|| Ending::alone(MarkKind::Rollback, XaState::RolledBack, xid))
+            }
+        };
+        if let (true, Some(ending), Some(before)) = (has_items, ending, before) {
+            let items = self.items_of(&group, (ending, end), met, before);
+            match &mut self.due {
+                Some(due) => {
+                    let start = group.transaction.start;
+                    due.items = items.into_iter().map(|item| item.around(start)).collect();
+                }
+                None => self.items.extend(items),
             }
         }
         Ok(())
@@ -95,7 +128,8 @@ impl Cutter {
         Some(self.position.prepared.remove(index))
     }
 
-    pub(super) fn push_spans(&mut self, group: &Group, end: u64) {
+    /// `met` stands between its rows.
+    pub(super) fn push_spans(&mut self, group: &Group, end: u64, met: &[Met]) {
         if !group.has_rows() {
             return;
         }
@@ -111,10 +145,19 @@ impl Cutter {
         }
         .note(&mut self.counts.largest);
         let all = [(group.transaction.start, end, 0)];
-        let kept: Vec<_> = match self.options.emit_uncommitted || group.undone.is_empty() {
+        let mut kept: Vec<_> = match self.options.emit_uncommitted || group.undone.is_empty() {
             true => all.to_vec(),
             false => group.kept(end).filter(|(start, end, _)| start < end).collect(),
         };
+        for Met { offset, rows_before, .. } in met.iter().filter(|met| met.rows_before > 0) {
+            let around =
+                kept.iter_mut().enumerate().find(|(_, part)| part.0 < *offset && *offset < part.1);
+            if let Some((index, part)) = around {
+                let behind = (*offset, part.1, *rows_before);
+                part.1 = *offset;
+                kept.insert(index + 1, behind);
+            }
+        }
         let last = kept.len();
         for (index, (start, end, rows_before)) in kept.into_iter().enumerate() {
             self.spans.push(Span {
@@ -134,15 +177,19 @@ impl Cutter {
     }
 
     pub(super) fn is_wanted(&self, group: &Group) -> bool {
+        self.is_wanted_of(group.gtid.as_ref(), group.transaction.commit_timestamp)
+    }
+
+    pub(super) fn is_wanted_of(&self, gtid: Option<&GroupGtid>, commit_timestamp: i64) -> bool {
         let after_start = match &self.options.start {
-            Start::Time(start) => group.transaction.commit_timestamp >= *start,
-            Start::Gtids(done) => !contains(done, group.gtid.as_ref()),
+            Start::Time(start) => commit_timestamp >= *start,
+            Start::Gtids(done) => !contains(done, gtid),
             Start::Earliest | Start::Position(_) => true,
         };
         after_start
-            && !self.passed.as_ref().is_some_and(|passed| contains(passed, group.gtid.as_ref()))
+            && !self.passed.as_ref().is_some_and(|passed| contains(passed, gtid))
             && match &self.options.stop {
-                Stop::Gtids(wanted) => contains(wanted, group.gtid.as_ref()),
+                Stop::Gtids(wanted) => contains(wanted, gtid),
                 _ => true,
             }
     }

@@ -6,6 +6,7 @@
 mod events;
 mod files;
 mod groups;
+mod items;
 mod options;
 mod pieces;
 
@@ -17,13 +18,14 @@ use super::feed::{Begin, FileFeed};
 use super::file_list::InputFile;
 use super::input::{Input, StoppableInput};
 use super::range_cutter::RangeCutter;
-use super::segment::{FileContext, LargeTransaction, Segment, Span};
+use super::segment::{FileContext, LargeTransaction, PlacedItem, Segment, Span};
 use super::window::Window;
 use crate::binlog::FIRST_EVENT_AT;
 use crate::change::{GroupGtid, GroupTracker, Transaction};
 use crate::error::{Error, Result};
 use crate::position::{GtidState, Position, PreparedRange, Xid};
 use files::{Successor, check_number, file_index};
+use items::{AtOffset, Met};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -44,6 +46,10 @@ pub struct Cutter {
     tracker: GroupTracker,
     /// Spans of the segment at hand; their `bytes` count from the file's start.
     spans: Vec<Span>,
+    /// Items of the segment at hand.
+    items: Vec<AtOffset>,
+    /// Items of the group that is open.
+    met: Vec<Met>,
     /// Where to resume: the end of the last whole group.
     position: Position,
     segment_start: Arc<Position>,
@@ -82,6 +88,7 @@ struct Due {
     gtid: Option<GroupGtid>,
     prepared: PreparedRange,
     before: Position,
+    items: Vec<AtOffset>,
 }
 
 /// The file at hand.
@@ -100,6 +107,8 @@ struct Range {
     /// Whether its bytes were passed before: those of a prepared transaction.
     passed_before: bool,
     end: Position,
+    /// What stands before, between and after its pieces.
+    items: Vec<AtOffset>,
 }
 
 impl Cutter {
@@ -143,6 +152,8 @@ impl Cutter {
             open: None,
             tracker: GroupTracker::default(),
             spans: Vec::new(),
+            items: Vec::new(),
+            met: Vec::new(),
             position,
             segment_start,
             range: None,
@@ -305,11 +316,12 @@ impl Cutter {
         }
         let end = Arc::new(end);
         let start = std::mem::replace(&mut self.segment_start, Arc::clone(&end));
-        if spans.is_empty() && *start == *end && self.counts.is_empty() {
+        if spans.is_empty() && self.items.is_empty() && *start == *end && self.counts.is_empty() {
             return None;
         }
+        let items = items::placed(std::mem::take(&mut self.items), &spans);
         let transactions = spans.iter().filter(|span| span.ends_transaction).count() as u64;
-        let mut segment = self.segment(bytes, spans, start, end);
+        let mut segment = self.segment(bytes, (spans, items), start, end);
         segment.transactions = transactions;
         Some(segment)
     }
@@ -322,7 +334,7 @@ impl Cutter {
     fn segment(
         &mut self,
         bytes: Vec<u8>,
-        spans: Vec<Span>,
+        (spans, items): (Vec<Span>, Vec<PlacedItem>),
         start: Arc<Position>,
         end: Arc<Position>,
     ) -> Segment {
@@ -331,6 +343,7 @@ impl Cutter {
         Segment {
             bytes,
             spans,
+            items,
             start,
             end,
             input_bytes: counts.input_bytes,

@@ -1,5 +1,6 @@
 //! Where to begin and end, and how to cut.
 
+use crate::change::Include;
 use crate::position::{GtidState, Position};
 use std::time::Duration;
 
@@ -52,6 +53,8 @@ pub struct CutterOptions {
     pub carries_statements: bool,
     /// Event codes that may be passed over although they cannot be decoded.
     pub skip_events: Vec<u8>,
+    /// What is given besides rows.
+    pub include: Include,
 }
 
 impl Default for CutterOptions {
@@ -67,6 +70,7 @@ impl Default for CutterOptions {
             max_latency: None,
             carries_statements: false,
             skip_events: Vec::new(),
+            include: Include::default(),
         }
     }
 }

@@ -1,13 +1,14 @@
 //! Transactions that go out in pieces: those larger than a segment, and prepared ones that are committed now.
 
 use super::files::{file_index, no_file, read_format};
+use super::items::{self, AtOffset};
 use super::{Cutter, Due, OpenFile, Range};
 use crate::change::{Group, GroupTracker, Outcome, Transaction};
 use crate::error::{Error, Result};
 use crate::position::PreparedRange;
 use crate::source::lookahead::look_ahead;
 use crate::source::range_cutter::{Committed, CutSize, RangeCutter};
-use crate::source::segment::{FileContext, Segment};
+use crate::source::segment::{FileContext, Segment, Span};
 use crate::source::window::Window;
 use std::sync::Arc;
 
@@ -49,19 +50,16 @@ impl Cutter {
         };
         self.open = Some(open);
         let committed = Committed::of(&group);
-        let transaction = group.transaction;
-        let parts: Vec<_> = match self.options.emit_uncommitted {
-            true => vec![(transaction.start, found.end, 0)],
-            false => group.kept(found.end).collect(),
-        };
         self.tracker = GroupTracker::of(group);
         self.end_group(outcome, found.end)?;
         // A committed group left one span or more; they go out by the range instead.
         if self.spans.is_empty() {
             return Ok(());
         }
-        self.spans.clear();
-        self.start_range(committed, parts, found.end, None)
+        let part = |span: &Span| (span.bytes.start as u64, span.bytes.end as u64, span.rows_before);
+        let parts = self.spans.drain(..).map(|span| part(&span)).collect();
+        let items = std::mem::take(&mut self.items);
+        self.start_range(committed, (parts, items), found.end, None)
     }
 
     pub(super) fn large_unfinished(&mut self, group: Group, end: u64) -> Result<()> {
@@ -72,15 +70,17 @@ impl Cutter {
             return Ok(());
         }
         let transaction = group.transaction;
+        self.note_unfinished(&group);
         self.position.offset = end;
         self.note_time(transaction.commit_timestamp);
+        let items = std::mem::take(&mut self.items);
         let parts = vec![(transaction.start, end, 0)];
-        self.start_range(Committed::of(&group), parts, end, None)
+        self.start_range(Committed::of(&group), (parts, items), end, None)
     }
 
     /// The rows of an XA transaction that was prepared before and is committed now.
     pub(super) fn start_prepared(&mut self, due: Due) -> Result<()> {
-        let Due { transaction, gtid, prepared, .. } = due;
+        let Due { transaction, gtid, prepared, items, .. } = due;
         let mut own = self.other_file(&prepared)?;
         let open = own.as_mut().map(|(_, open)| open).or(self.open.as_mut()).ok_or_else(no_file)?;
         let context = Arc::clone(&open.context);
@@ -108,7 +108,7 @@ impl Cutter {
         let thread_id = group.transaction.thread_id;
         let transaction = Transaction { thread_id, ..transaction };
         let committed = Committed { transaction, gtid, was_prepared: true };
-        self.start_range(committed, parts, resume_at, own)
+        self.start_range(committed, (parts, items), resume_at, own)
     }
 
     /// The file of a prepared transaction, where it is not the one at hand.
@@ -140,7 +140,7 @@ impl Cutter {
     pub(super) fn start_range(
         &mut self,
         committed: Committed,
-        parts: Vec<(u64, u64, u32)>,
+        (parts, items): (Vec<(u64, u64, u32)>, Vec<AtOffset>),
         resume_at: u64,
         own: Option<(usize, OpenFile)>,
     ) -> Result<()> {
@@ -163,7 +163,7 @@ impl Cutter {
         );
         let resume_at = (!is_own).then_some(resume_at);
         let end = self.position.clone();
-        self.range = Some(Range { cutter, file, resume_at, passed_before, end });
+        self.range = Some(Range { cutter, file, resume_at, passed_before, end, items });
         Ok(())
     }
 
@@ -182,11 +182,16 @@ impl Cutter {
                 self.counts.input_bytes += upto.saturating_sub(self.counts.input_from);
                 self.counts.input_from = upto;
             }
-            let mut segment = self.segment(bytes, vec![span], start, end);
+            let upto = if span.ends_transaction { u64::MAX } else { span.offset };
+            let count = range.items.partition_point(|item| item.offset <= upto);
+            let items = range.items.drain(..count).collect();
+            let spans = vec![span];
+            let items = items::placed(items, &spans);
+            let mut segment = self.segment(bytes, (spans, items), start, end);
             segment.transactions = transactions;
             return Ok(Some(segment));
         }
-        if let Some(Range { cutter, file, resume_at, .. }) = self.range.take() {
+        if let Some(Range { cutter, file, resume_at, items, end, .. }) = self.range.take() {
             let context = cutter.context();
             let mut window = cutter.into_window();
             match resume_at {
@@ -196,6 +201,13 @@ impl Cutter {
                     self.open = Some(OpenFile { window, context, closed: false });
                 }
                 None => self.put_back(file, window),
+            }
+            if !items.is_empty() {
+                // It had no events to decode.
+                let end = Arc::new(end);
+                let start = std::mem::replace(&mut self.segment_start, Arc::clone(&end));
+                let items = items::placed(items, &[]);
+                return Ok(Some(self.segment(Vec::new(), (Vec::new(), items), start, end)));
             }
         }
         Ok(None)

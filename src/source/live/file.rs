@@ -2,7 +2,7 @@
 //!
 //! It looks like the file itself: the magic bytes, the format description, then the events at their own offsets. What lies
 //! between the format description and the start, and what the server passes over, are holes: a read there gives nothing,
-//! and [`Input::after_hole`] says where to go on. Events go straight to who reads; only what was given back can be read again.
+//! and [`Input::after_hole`] says where to go on. So is a heartbeat, where it is wanted: a hole of no length. Events go straight to who reads; only what was given back can be read again.
 
 use super::spool::Spool;
 use super::stream::{Received, Stream, is_own};
@@ -56,12 +56,19 @@ pub(super) struct LiveFile {
     ended: bool,
     /// Whether it goes on elsewhere.
     left: bool,
+    /// Whether heartbeats are wanted.
+    tells_heartbeats: bool,
+    /// Whether one came that the reader was not told of.
+    heard: bool,
 }
 
 impl LiveFile {
     /// A file whose next event is its format description, and then that at `offset`.
     pub(super) fn new(shared: Arc<Mutex<Shared>>, name: String, offset: u64) -> Self {
+        let tells_heartbeats = lock(&shared).stream.options.heartbeats;
         Self {
+            tells_heartbeats,
+            heard: false,
             shared,
             name,
             head: Vec::new(),
@@ -117,7 +124,7 @@ impl LiveFile {
                 Received::End => self.ended = true,
                 Received::Left => (self.ended, self.left) = (true, true),
             }
-            let is_done = !had_head || self.ended || self.hole_to.is_some();
+            let is_done = !had_head || self.ended || self.hole_to.is_some() || self.heard;
             // The spool may hold what came before, and a heartbeat or a new connection's first events bring nothing.
             let is_spooled = self.end > begin + filled as u64;
             if is_done || is_spooled {
@@ -219,6 +226,8 @@ impl LiveFile {
     /// A heartbeat tells of what was passed over since the last event.
     fn heartbeat(&mut self, header: &EventHeader, event: &[u8], is_mariadb: bool) -> Result<()> {
         let heartbeat = Heartbeat::decode(header, body(event), is_mariadb)?;
+        // Who looks ahead for a transaction's end would take it for the end of the input.
+        self.heard = self.tells_heartbeats && !self.keeps;
         if heartbeat.file != self.name.as_bytes() {
             return Ok(());
         }
@@ -258,7 +267,7 @@ impl Input for LiveFile {
             if !self.keeps {
                 self.spool.restart(offset);
             }
-            if self.ended || self.hole_to.is_some() {
+            if self.ended || self.hole_to.is_some() || self.heard {
                 return Ok(0);
             }
             let filled = self.receive(buffer).map_err(io::Error::other)?;
@@ -277,7 +286,10 @@ impl Input for LiveFile {
         if offset < self.first {
             return Ok(Some(self.first));
         }
-        let Some(to) = self.hole_to.filter(|_| offset == self.end) else { return Ok(None) };
+        let Some(to) = self.hole_to.filter(|_| offset == self.end) else {
+            let is_heartbeat = offset == self.end && std::mem::take(&mut self.heard);
+            return Ok(is_heartbeat.then_some(offset));
+        };
         self.hole_to = None;
         self.spool.restart(to);
         let waiting = std::mem::take(&mut self.waiting);
@@ -295,6 +307,7 @@ impl Input for LiveFile {
             return Ok(());
         }
         self.keeps = true;
+        self.heard = false;
         if offset < self.first {
             // Nothing but the format description was read.
             return Ok(());

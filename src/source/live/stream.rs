@@ -26,6 +26,8 @@ pub struct LiveOptions {
     pub reconnect: Option<Duration>,
     /// When the read ends, if nothing more comes then.
     pub until: Option<SystemTime>,
+    /// Whether the reader is told of heartbeats.
+    pub heartbeats: bool,
 }
 
 /// What comes next.
@@ -103,7 +105,7 @@ impl Stream {
             id => id,
         };
         let dump = DumpOptions { ends: true, server_id, ..self.options.dump.clone() };
-        let options = LiveOptions { dump, until: None, ..self.options.clone() };
+        let options = LiveOptions { dump, until: None, heartbeats: false, ..self.options.clone() };
         let mut second =
             Self::new(self.identity.clone(), options, Arc::clone(&self.control), SECOND);
         second.endpoint.clone_from(&self.endpoint);

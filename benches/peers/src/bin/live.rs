@@ -60,7 +60,7 @@ fn decode(
     threads: usize,
 ) -> (u64, u64) {
     let connector = Arc::new(move || Ok(vec![connect.clone()]));
-    let live = LiveOptions { connector, dump, reconnect: None, until: None };
+    let live = LiveOptions { connector, dump, reconnect: None, until: None, heartbeats: false };
     let mut options = ReadOptions { threads, ..ReadOptions::default() };
     options.cut.allow_gaps = true; // the log was put in the place of another
     let control = Arc::default();

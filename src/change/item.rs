@@ -1,0 +1,242 @@
+//! What stands in the log besides rows: statements that change tables, transactions, heartbeats.
+
+use super::{GroupGtid, OnlineTool, TableFilter};
+use crate::history::{Ddl, DdlKind, TableName};
+use crate::position::Xid;
+
+/// Something that is not a row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Item {
+    /// A statement that changes tables or databases.
+    SchemaChange(SchemaChange),
+    /// A table was emptied.
+    Truncate(TableName),
+    /// A transaction begins, ends, or waits.
+    Transaction(TransactionMark),
+    /// The server said that it lives, and has nothing to send.
+    Heartbeat,
+}
+
+/// Which items are wanted.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Include {
+    /// Statements that change tables or databases.
+    pub schema_changes: bool,
+    /// Tables that are emptied, as items of their own.
+    pub truncates: bool,
+    /// Where transactions begin and end.
+    pub transactions: bool,
+    /// Heartbeats of a server.
+    pub heartbeats: bool,
+    /// The tables that statements must touch.
+    pub tables: TableFilter,
+}
+
+/// A statement that changes tables or databases.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SchemaChange {
+    /// What it does.
+    pub kind: DdlKind,
+    /// The database that it makes, changes or drops; of tables, the database of the first.
+    pub database: String,
+    /// The tables that it changes; none where it is of a database.
+    pub tables: Vec<TableName>,
+    /// Its text.
+    pub statement: String,
+    /// The online schema-change tool that changes the table by it.
+    pub tool: Option<OnlineTool>,
+}
+
+/// A place in a transaction.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TransactionMark {
+    /// Which.
+    pub kind: MarkKind,
+    /// The transaction's GTID, where it has one.
+    pub gtid: Option<GroupGtid>,
+    /// Microseconds since 1970 UTC of the commit on the server that it was made on, where the log tells.
+    pub original_commit_timestamp: Option<i64>,
+    /// At an end, the rows that were handed out of it; known where they are handed out.
+    pub rows: Option<u64>,
+    /// What has become of the XA transaction, if it is one, and its id.
+    pub xa: Option<(XaState, Xid)>,
+}
+
+/// A place in a transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MarkKind {
+    /// Before its first row.
+    Begin,
+    /// After its last row: it is committed.
+    End,
+    /// An XA transaction is prepared: its rows come when it is committed.
+    Prepare,
+    /// An XA transaction that was prepared is undone, or (where rows that never happened are given) any other.
+    Rollback,
+}
+
+/// What has become of an XA transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum XaState {
+    /// It waits for its decision.
+    Prepared,
+    /// It is committed.
+    Committed,
+    /// It is undone.
+    RolledBack,
+}
+
+impl Include {
+    /// Whether any item is wanted.
+    pub fn any(&self) -> bool {
+        self.statements() || self.transactions || self.heartbeats
+    }
+
+    /// Whether items are wanted that statements make.
+    pub fn statements(&self) -> bool {
+        self.schema_changes || self.truncates
+    }
+
+    /// The items that a statement makes. A table of an online schema-change tool is none of those that it changes.
+    pub fn items_of(&self, ddl: Ddl, statement: &str) -> Vec<Item> {
+        let mut items = Vec::new();
+        if ddl.kind == DdlKind::Truncate && self.truncates {
+            let is_wanted = |name: &&TableName| self.tables.accepts(&name.database, &name.table);
+            items.extend(ddl.tables.iter().filter(is_wanted).cloned().map(Item::Truncate));
+        } else if self.schema_changes {
+            items.extend(self.schema_change(ddl, statement).map(Item::SchemaChange));
+        }
+        items
+    }
+
+    fn schema_change(&self, ddl: Ddl, statement: &str) -> Option<SchemaChange> {
+        let Ddl { mut kind, mut database, mut tables, renames } = ddl;
+        if tables.is_empty() {
+            let statement = statement.to_owned();
+            return self.tables.accepts_database(&database).then_some(SchemaChange {
+                kind,
+                database,
+                tables,
+                statement,
+                tool: None,
+            });
+        }
+        let tool_of = |name: &TableName| {
+            self.tables.skips_as_ghost(&name.database, &name.table)?;
+            OnlineTool::of_table(&name.table)
+        };
+        // A table takes the place of another: that one has a new structure.
+        let swapped: Vec<_> = renames
+            .iter()
+            .filter(|(from, to)| tool_of(from).is_some() && tool_of(to).is_none())
+            .map(|(_, to)| to.clone())
+            .collect();
+        let is_left = |(from, to): &(TableName, TableName)| {
+            tool_of(from).is_none() && !(tool_of(to).is_some() && swapped.contains(from))
+        };
+        let tool = renames.iter().flat_map(|(from, to)| [from, to]).find_map(tool_of);
+        if !swapped.is_empty() && !renames.iter().any(is_left) {
+            (kind, tables) = (DdlKind::Alter, swapped);
+        }
+        tables.retain(|name| tool_of(name).is_none());
+        database.clone_from(&tables.first()?.database);
+        let is_wanted = tables.iter().any(|name| self.tables.accepts(&name.database, &name.table));
+        let statement = statement.to_owned();
+        is_wanted.then_some(SchemaChange { kind, database, tables, statement, tool })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::change::GhostTables;
+    use crate::history::QuoteMode;
+
+    fn include(tables: &[&str], ghosts: GhostTables) -> Include {
+        let tables = TableFilter::try_new(tables, &[]).unwrap().with_ghosts(ghosts);
+        Include { schema_changes: true, tables, ..Include::default() }
+    }
+
+    fn shown(include: &Include, sql: &str) -> String {
+        let ddl = Ddl::parse(sql, "shop", QuoteMode::default()).unwrap().unwrap();
+        let shown = include.items_of(ddl, sql).into_iter().map(|item| match item {
+            Item::SchemaChange(change) => {
+                assert_eq!(change.statement, sql);
+                let tables: Vec<_> = change
+                    .tables
+                    .iter()
+                    .map(|name| format!("{}.{}", name.database, name.table))
+                    .collect();
+                let tool = change.tool.map_or("", OnlineTool::name);
+                format!("{:?} {} {} {tool}", change.kind, change.database, tables.join(","))
+            }
+            Item::Truncate(name) => format!("truncate {}.{}", name.database, name.table),
+            other => panic!("{other:?}"),
+        });
+        shown.collect::<Vec<_>>().join(";")
+    }
+
+    #[test]
+    fn online_schema_changes() {
+        let skip = include(&[], GhostTables::Skip);
+        for (sql, expected) in [
+            ("create /* gh-ost */ table `shop`.`_t_ghc` (id bigint)", ""),
+            ("create /* gh-ost */ table `shop`.`_t_gho` like `shop`.`t`", ""),
+            ("alter /* gh-ost */ table `shop`.`_t_gho` add b int", ""),
+            ("drop /* gh-ost */ table if exists `shop`.`_t_del`", ""),
+            (
+                "rename /* gh-ost */ table `shop`.`t` to `shop`.`_t_del`, `shop`.`_t_gho` to `shop`.`t`",
+                "Alter shop shop.t gh-ost",
+            ),
+            (
+                "rename /* gh-ost */ table t to _t_20261121093000_del, _t_gho to t",
+                "Alter shop shop.t gh-ost",
+            ),
+            // In two steps: between them there is no such table.
+            ("alter /* gh-ost */ table t rename _t_del", "Rename shop shop.t gh-ost"),
+            ("alter /* gh-ost */ table _t_gho rename t", "Alter shop shop.t gh-ost"),
+            (
+                "RENAME TABLE `shop`.`t` TO `shop`.`__t_old`, `shop`.`__t_new` TO `shop`.`t`",
+                "Alter shop shop.t pt-online-schema-change",
+            ),
+            ("DROP TABLE IF EXISTS `_t_old`", ""),
+            ("DROP TABLE u, _t_old", "Drop shop shop.u "),
+            ("RENAME TABLE t TO u", "Rename shop shop.t,shop.u "),
+            (
+                "RENAME TABLE a TO b, t TO _t_del, _t_gho TO t",
+                "Rename shop shop.a,shop.b,shop.t gh-ost",
+            ),
+            ("TRUNCATE _t_ghc", ""),
+            ("TRUNCATE t", "Truncate shop shop.t "),
+            ("DROP DATABASE crm", "Drop crm  "),
+        ] {
+            assert_eq!(shown(&skip, sql), expected, "{sql}");
+        }
+        let swap = "RENAME TABLE t TO _t_del, _t_gho TO t";
+        let keep = include(&[], GhostTables::Keep);
+        assert_eq!(shown(&keep, swap), "Rename shop shop.t,shop._t_del,shop._t_gho ");
+        let named = include(&["shop.t", "shop._t_gho"], GhostTables::Skip);
+        assert_eq!(
+            shown(&named, "create table _t_gho like t"),
+            "Create shop shop._t_gho ",
+            "a pattern that names it takes it"
+        );
+    }
+
+    #[test]
+    fn only_of_wanted_tables() {
+        let one = include(&["shop.t"], GhostTables::Skip);
+        for (sql, expected) in [
+            ("ALTER TABLE u ADD a INT", ""),
+            ("DROP TABLE u, t", "Drop shop shop.u,shop.t "),
+            ("ALTER TABLE crm.t ADD a INT", ""),
+            ("CREATE DATABASE crm", ""),
+            ("DROP DATABASE shop", "Drop shop  "),
+        ] {
+            assert_eq!(shown(&one, sql), expected, "{sql}");
+        }
+        let both = Include { truncates: true, ..one };
+        assert_eq!(shown(&both, "TRUNCATE t"), "truncate shop.t");
+        assert_eq!(shown(&both, "TRUNCATE u"), "");
+    }
+}

@@ -1,0 +1,275 @@
+//! What is not a row, as Python sees it: `SchemaChange`, `Truncate`, `Transaction`, `Heartbeat`.
+
+use super::change_batch::PyChangeBatch;
+use super::position::PyPosition;
+use super::summary::datetime;
+use crate::change::{GroupGtid, Item, MarkKind, SchemaChange, TransactionMark, XaState};
+use crate::history::TableName;
+use crate::reader::Poll;
+use crate::source::LogItem;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+/// What an iteration gives for `polled`; `None` where there is nothing.
+pub(super) fn change(py: Python<'_>, polled: Poll) -> PyResult<Option<Py<PyAny>>> {
+    Ok(Some(match polled {
+        Poll::Batch(batch) => Py::new(py, PyChangeBatch(batch))?.into_any(),
+        Poll::Item(item) => {
+            let at = At::of(&item);
+            match item.item {
+                Item::SchemaChange(change) => {
+                    Py::new(py, PySchemaChange { change, at })?.into_any()
+                }
+                Item::Truncate(name) => Py::new(py, PyTruncate { name, at })?.into_any(),
+                Item::Transaction(mark) => Py::new(py, PyTransaction { mark, at })?.into_any(),
+                Item::Heartbeat => Py::new(py, PyHeartbeat { position: at.position })?.into_any(),
+            }
+        }
+        Poll::Pending | Poll::End => return Ok(None),
+    }))
+}
+
+/// Where an item stands.
+#[derive(PartialEq, Eq)]
+struct At {
+    position: PyPosition,
+    commit_version: Option<i64>,
+    commit_timestamp: Option<i64>,
+}
+
+impl At {
+    fn of(item: &LogItem) -> Self {
+        Self {
+            position: PyPosition((*item.position).clone()),
+            commit_version: item.commit_version,
+            commit_timestamp: item.commit_timestamp,
+        }
+    }
+
+    fn time<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.commit_timestamp.map(|micros| datetime(py, micros)).transpose()
+    }
+
+    fn hash(&self) -> i64 {
+        self.commit_version.unwrap_or_default() ^ self.position.0.offset.cast_signed()
+    }
+}
+
+/// A statement that changes tables or databases.
+#[pyclass(name = "SchemaChange", module = "binarrow", frozen, eq)]
+#[derive(PartialEq, Eq)]
+pub(super) struct PySchemaChange {
+    change: SchemaChange,
+    at: At,
+}
+
+#[pymethods]
+impl PySchemaChange {
+    #[getter]
+    fn kind(&self) -> &'static str {
+        self.change.kind.name()
+    }
+
+    #[getter]
+    fn database(&self) -> &str {
+        &self.change.database
+    }
+
+    #[getter]
+    fn tables<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, self.change.tables.iter().map(ToString::to_string))
+    }
+
+    #[getter]
+    fn statement(&self) -> &str {
+        &self.change.statement
+    }
+
+    #[getter]
+    fn tool(&self) -> Option<&'static str> {
+        self.change.tool.map(|tool| tool.name())
+    }
+
+    #[getter]
+    fn position(&self) -> PyPosition {
+        self.at.position.clone()
+    }
+
+    #[getter]
+    fn commit_version(&self) -> Option<i64> {
+        self.at.commit_version
+    }
+
+    #[getter]
+    fn commit_timestamp<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.at.time(py)
+    }
+
+    fn __hash__(&self) -> i64 {
+        self.at.hash()
+    }
+
+    /// Without the statement: its defaults and comments may hold anything.
+    fn __repr__(&self) -> String {
+        let names: Vec<_> = self.change.tables.iter().map(ToString::to_string).collect();
+        let what = match names.is_empty() {
+            true => format!("database {}", self.change.database),
+            false => names.join(", "),
+        };
+        let tool = self.change.tool.map(|tool| format!(" by {}", tool.name())).unwrap_or_default();
+        format!("<SchemaChange {} of {what}{tool}, position {}>", self.kind(), self.at.position.0)
+    }
+}
+
+/// A table was emptied.
+#[pyclass(name = "Truncate", module = "binarrow", frozen, eq)]
+#[derive(PartialEq, Eq)]
+pub(super) struct PyTruncate {
+    name: TableName,
+    at: At,
+}
+
+#[pymethods]
+impl PyTruncate {
+    #[getter]
+    fn database(&self) -> &str {
+        &self.name.database
+    }
+
+    #[getter]
+    fn table(&self) -> &str {
+        &self.name.table
+    }
+
+    #[getter]
+    fn position(&self) -> PyPosition {
+        self.at.position.clone()
+    }
+
+    #[getter]
+    fn commit_version(&self) -> Option<i64> {
+        self.at.commit_version
+    }
+
+    #[getter]
+    fn commit_timestamp<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.at.time(py)
+    }
+
+    fn __hash__(&self) -> i64 {
+        self.at.hash()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Truncate {}, position {}>", self.name, self.at.position.0)
+    }
+}
+
+/// A transaction begins, ends, or waits.
+#[pyclass(name = "Transaction", module = "binarrow", frozen, eq)]
+#[derive(PartialEq, Eq)]
+pub(super) struct PyTransaction {
+    mark: TransactionMark,
+    at: At,
+}
+
+#[pymethods]
+impl PyTransaction {
+    #[getter]
+    fn kind(&self) -> &'static str {
+        match self.mark.kind {
+            MarkKind::Begin => "begin",
+            MarkKind::End => "end",
+            MarkKind::Prepare => "prepare",
+            MarkKind::Rollback => "rollback",
+        }
+    }
+
+    #[getter]
+    fn gtid(&self) -> Option<String> {
+        self.mark.gtid.as_ref().map(|gtid| match gtid {
+            GroupGtid::Mysql(gtid) => gtid.to_string(),
+            GroupGtid::Mariadb(gtid) => gtid.to_string(),
+        })
+    }
+
+    #[getter]
+    fn rows(&self) -> Option<u64> {
+        self.mark.rows
+    }
+
+    #[getter]
+    fn xa_state(&self) -> Option<&'static str> {
+        self.mark.xa.as_ref().map(|(state, _)| match state {
+            XaState::Prepared => "prepared",
+            XaState::Committed => "committed",
+            XaState::RolledBack => "rolled_back",
+        })
+    }
+
+    #[getter]
+    fn xid(&self) -> Option<String> {
+        self.mark.xa.as_ref().map(|(_, xid)| xid.to_string())
+    }
+
+    #[getter]
+    fn position(&self) -> PyPosition {
+        self.at.position.clone()
+    }
+
+    #[getter]
+    fn commit_version(&self) -> Option<i64> {
+        self.at.commit_version
+    }
+
+    #[getter]
+    fn commit_timestamp<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.at.time(py)
+    }
+
+    #[getter]
+    fn original_commit_timestamp<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.mark.original_commit_timestamp.map(|micros| datetime(py, micros)).transpose()
+    }
+
+    fn __hash__(&self) -> i64 {
+        self.at.hash()
+    }
+
+    fn __repr__(&self) -> String {
+        let gtid = self.gtid().map(|gtid| format!(" {gtid}")).unwrap_or_default();
+        let rows = self.mark.rows.map(|rows| format!(", {rows} rows")).unwrap_or_default();
+        let xa = match (self.xa_state(), self.xid()) {
+            (Some(state), Some(xid)) => format!(", XA {xid} {state}"),
+            _ => String::new(),
+        };
+        let (kind, position) = (self.kind(), &self.at.position.0);
+        format!("<Transaction {kind}{gtid}{rows}{xa}, position {position}>")
+    }
+}
+
+/// The server said that it lives, and has nothing to send.
+#[pyclass(name = "Heartbeat", module = "binarrow", frozen, eq)]
+#[derive(PartialEq, Eq)]
+pub(super) struct PyHeartbeat {
+    position: PyPosition,
+}
+
+#[pymethods]
+impl PyHeartbeat {
+    #[getter]
+    fn position(&self) -> PyPosition {
+        self.position.clone()
+    }
+
+    fn __hash__(&self) -> u64 {
+        self.position.0.offset
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Heartbeat, position {}>", self.position.0)
+    }
+}

@@ -1,0 +1,224 @@
+//! What is not a row, in its place between the rows: statements, where transactions begin and end, heartbeats.
+
+use super::{Cutter, Stop};
+use crate::binlog::{EventHeader, FormatDescription, Query, StatusVariable};
+use crate::change::{Group, Include, Item, MarkKind, Transaction, TransactionMark, XaState};
+use crate::error::Result;
+use crate::history::{Ddl, QuoteMode};
+use crate::position::{Position, Xid};
+use crate::source::live::LOG;
+use crate::source::segment::{LogItem, PlacedItem, Span};
+use crate::wire::Inflater;
+use std::sync::Arc;
+
+/// An item, and where it stands in the file of the spans around it.
+#[derive(Debug)]
+pub(super) struct AtOffset {
+    pub(super) offset: u64,
+    item: LogItem,
+}
+
+/// An item of the group that is open: where to resume after it is known at the group's end.
+#[derive(Debug)]
+pub(super) struct Met {
+    pub(super) offset: u64,
+    /// Rows events of the group before it.
+    pub(super) rows_before: u32,
+    pub(super) item: Item,
+}
+
+/// How a group ends, as far as its items are concerned.
+pub(super) struct Ending {
+    pub(super) kind: MarkKind,
+    pub(super) xa: Option<(XaState, Xid)>,
+    /// Whether its rows, if any, are given: between two items, of which the first says that it begins.
+    pub(super) begins: bool,
+}
+
+impl Ending {
+    pub(super) fn of(kind: MarkKind, xa: Option<(XaState, Xid)>) -> Self {
+        Self { kind, xa, begins: true }
+    }
+
+    /// An item of its own.
+    pub(super) fn alone(kind: MarkKind, state: XaState, xid: Xid) -> Self {
+        Self { kind, xa: Some((state, xid)), begins: false }
+    }
+}
+
+/// The items among the spans that they stand between.
+pub(super) fn placed(items: Vec<AtOffset>, spans: &[Span]) -> Vec<PlacedItem> {
+    let place = |AtOffset { offset, item }| {
+        let spans_before = spans.partition_point(|span| span.offset < offset);
+        PlacedItem { spans_before, item }
+    };
+    items.into_iter().map(place).collect()
+}
+
+/// The items that a Query event makes; `live` says where it stands, for the log of a live read.
+pub(super) fn of_statement(
+    include: &Include,
+    header: &EventHeader,
+    body: &[u8],
+    format: &FormatDescription,
+    live: Option<(&str, u64)>,
+) -> Result<Vec<Item>> {
+    let mut inflater = Inflater::default();
+    let query = Query::decode(body)?.inflate(header.event_type, &mut inflater)?;
+    let mode = query.status_variables(format.is_mariadb).find_map(|variable| match variable {
+        StatusVariable::SqlMode(bits) => Some(QuoteMode {
+            ansi_quotes: bits & ANSI_QUOTES != 0,
+            no_backslash_escapes: bits & NO_BACKSLASH_ESCAPES != 0,
+        }),
+        _ => None,
+    });
+    let text = query.text();
+    let database = String::from_utf8_lossy(query.database);
+    let Some(ddl) = Ddl::parse(&text, &database, mode.unwrap_or_default())? else {
+        return Ok(Vec::new());
+    };
+    if let Some((file, offset)) = live {
+        log::info!(target: LOG, "{ddl} at {file}:{offset}");
+    }
+    Ok(include.items_of(ddl, &text))
+}
+
+impl Cutter {
+    /// The items of a group that has ended; the position is behind it.
+    pub(super) fn items_of(
+        &self,
+        group: &Group,
+        (ending, end): (Ending, u64),
+        met: Vec<Met>,
+        before: Position,
+    ) -> Vec<AtOffset> {
+        let start = group.transaction.start;
+        let place = Place::new(self, &group.transaction, before, self.position.clone());
+        let mark = |kind| {
+            Item::Transaction(TransactionMark {
+                kind,
+                gtid: group.gtid.clone(),
+                original_commit_timestamp: group.transaction.original_commit_timestamp,
+                rows: None,
+                xa: ending.xa.clone(),
+            })
+        };
+        let is_alone = group.is_statement() && ending.xa.is_none();
+        let has_marks = self.options.include.transactions && !is_alone;
+        let mut items = Vec::with_capacity(met.len() + 2);
+        if has_marks && ending.begins {
+            items.push(place.within(start, mark(MarkKind::Begin)));
+        }
+        items.extend(met.into_iter().map(|Met { offset, rows_before, item }| match is_alone {
+            true => place.behind(offset, item),
+            false if rows_before == 0 => place.within(start, item),
+            false => place.within(offset, item),
+        }));
+        if has_marks {
+            items.push(place.behind(end, mark(ending.kind)));
+        }
+        items
+    }
+
+    /// The items of a group that the input ends in, whose rows are given all the same.
+    pub(super) fn note_unfinished(&mut self, group: &Group) {
+        let met = std::mem::take(&mut self.met);
+        if !self.options.include.transactions && met.is_empty() {
+            return;
+        }
+        let ending = Ending::of(MarkKind::End, None);
+        let before = self.position.clone();
+        let mut items = self.items_of(group, (ending, u64::MAX), met, before);
+        // It has no end.
+        items.retain(|item| item.offset < u64::MAX);
+        self.items.extend(items);
+    }
+
+    /// A statement without a group around it, in logs without GTIDs.
+    pub(super) fn pass_statement(&mut self, header: &EventHeader, offset: u64, end: u64) {
+        let met = std::mem::take(&mut self.met);
+        let before = (!met.is_empty()).then(|| self.position.clone());
+        self.position.offset = end;
+        let Some(before) = before else { return };
+        let transaction =
+            Transaction::new(offset, i64::from(header.timestamp) * 1_000_000, header.server_id);
+        let time = transaction.commit_timestamp;
+        let is_after = matches!(self.options.stop, Stop::Time(stop) if time > stop);
+        if is_after || self.is_past_stop(end.saturating_sub(1)) || !self.is_wanted_of(None, time) {
+            return;
+        }
+        let place = Place::new(self, &transaction, before, self.position.clone());
+        self.items.extend(met.into_iter().map(|met| place.behind(met.offset, met.item)));
+    }
+
+    /// The server said that it lives.
+    pub(super) fn note_heartbeat(&mut self, offset: u64) {
+        if !self.options.include.heartbeats {
+            return;
+        }
+        let position = Arc::new(self.position.clone());
+        let item = LogItem {
+            item: Item::Heartbeat,
+            commit_version: None,
+            commit_timestamp: None,
+            before: Arc::clone(&position),
+            position,
+        };
+        self.items.push(AtOffset { offset, item });
+    }
+}
+
+/// What the items of one transaction have in common.
+struct Place {
+    commit_version: i64,
+    commit_timestamp: i64,
+    before: Arc<Position>,
+    after: Arc<Position>,
+}
+
+impl Place {
+    fn new(cutter: &Cutter, transaction: &Transaction, before: Position, after: Position) -> Self {
+        Self {
+            commit_version: cutter.commit_version(transaction.start),
+            commit_timestamp: transaction.commit_timestamp,
+            before: Arc::new(before),
+            after: Arc::new(after),
+        }
+    }
+
+    /// An item with more of its transaction behind it.
+    fn within(&self, offset: u64, item: Item) -> AtOffset {
+        self.at(offset, item, &self.before)
+    }
+
+    /// The last of its transaction.
+    fn behind(&self, offset: u64, item: Item) -> AtOffset {
+        self.at(offset, item, &self.after)
+    }
+
+    fn at(&self, offset: u64, item: Item, position: &Arc<Position>) -> AtOffset {
+        let item = LogItem {
+            item,
+            commit_version: Some(self.commit_version),
+            commit_timestamp: Some(self.commit_timestamp),
+            before: Arc::clone(&self.before),
+            position: Arc::clone(position),
+        };
+        AtOffset { offset, item }
+    }
+}
+
+impl AtOffset {
+    /// The same around rows that stand elsewhere: before or behind all of them.
+    pub(super) fn around(self, rows_at: u64) -> Self {
+        let offset = if self.offset <= rows_at { 0 } else { u64::MAX };
+        Self { offset, ..self }
+    }
+}
+
+/// Bits of `sql_mode`, of either server.
+const ANSI_QUOTES: u64 = 1 << 2;
+const NO_BACKSLASH_ESCAPES: u64 = 1 << 20;
+
+/// How many items a segment has at most: each has its positions, and a position may hold a long GTID set.
+pub(super) const MAX_ITEMS: usize = 512;
