@@ -577,6 +577,7 @@ def read_binlog(
     mask_salt: str | bytes | None = None,
     start: Position | str | datetime | None = None,
     stop: Position | str | datetime | None = None,
+    layout: Literal["flat", "nested"] = "flat",
     old_value: bool = True,
     split_key_updates: bool = True,
     envelope: Sequence[str] | None = None,
