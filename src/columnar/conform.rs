@@ -1,11 +1,12 @@
 //! A batch under a caller's schema: columns by name, missing ones NULL, widening done, narrowing refused.
 //!
+//! A column is the one of its very name, else the one whose name differs in case only: for the server that is the same.
 //! Structs are gone into: the nested layout has the table's columns in them.
 
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, RecordBatch, StructArray, new_null_array};
-use arrow_schema::{DataType, Field, Fields, SchemaRef};
+use arrow_schema::{DataType, Field, Fields, SchemaRef, TimeUnit};
 use std::sync::Arc;
 
 /// What a batch whose schema is not the wanted one leads to.
@@ -59,7 +60,7 @@ impl Conform {
                 .map(|(column, field)| fitted(column, field, &mut dropped))
                 .collect::<Result<_, _>>()?;
             return RecordBatch::try_new(Arc::clone(&self.target), columns)
-                .map_err(|error| Error::new(ErrorKind::Internal, error.to_string()));
+                .map_err(|error| Error::schema(error.to_string()));
         }
         if self.on_change == OnSchemaChange::Error {
             return Err(Error::schema(difference(&schema, &self.target)));
@@ -85,12 +86,9 @@ impl Conform {
         {
             return sources.clone();
         }
-        let sources: Vec<_> =
-            self.target.fields().iter().map(|field| schema.index_of(field.name()).ok()).collect();
-        for field in schema.fields() {
-            if self.target.index_of(field.name()).is_err() {
-                self.drop_column(field.name().clone());
-            }
+        let (sources, dropped) = sources_of(self.target.fields(), schema.fields());
+        for name in dropped {
+            self.drop_column(name);
         }
         self.plan = Some((Arc::clone(schema), sources.clone()));
         sources
@@ -101,6 +99,23 @@ impl Conform {
             self.dropped.push(name);
         }
     }
+}
+
+/// For each wanted column which of those found it is; and the names of those that are none of them.
+fn sources_of(wanted: &Fields, found: &Fields) -> (Vec<Option<usize>>, Vec<String>) {
+    let mut is_free = vec![true; found.len()];
+    let mut take = |found: Option<usize>| {
+        let is_free = is_free.get_mut(found?)?;
+        std::mem::take(is_free).then_some(found?)
+    };
+    let mut sources: Vec<_> =
+        wanted.iter().map(|field| take(found.find(field.name()).map(|(index, _)| index))).collect();
+    for (field, source) in wanted.iter().zip(&mut sources).filter(|(_, source)| source.is_none()) {
+        let name = field.name().to_lowercase();
+        *source = take(found.iter().position(|other| other.name().to_lowercase() == name));
+    }
+    let unwanted = found.iter().zip(is_free).filter(|(_, is_free)| *is_free);
+    (sources, unwanted.map(|(field, _)| field.name().clone()).collect())
 }
 
 /// Names and types in order; metadata may differ.
@@ -124,14 +139,14 @@ fn fitted(column: &ArrayRef, field: &Field, dropped: &mut Vec<String>) -> Result
     let DataType::Struct(wanted) = field.data_type() else { return widen(column, field) };
     let Some(found) = column.as_struct_opt() else { return widen(column, field) };
     let mut columns = Vec::with_capacity(wanted.len());
-    for field in wanted {
-        columns.push(match found.column_by_name(field.name()) {
+    let (sources, unwanted) = sources_of(wanted, found.fields());
+    dropped.extend(unwanted);
+    for (field, source) in wanted.iter().zip(sources) {
+        columns.push(match source.and_then(|index| found.columns().get(index)) {
             None => new_null_array(field.data_type(), found.len()),
             Some(column) => fitted(column, field, dropped)?,
         });
     }
-    let unwanted = found.fields().iter().filter(|field| wanted.find(field.name()).is_none());
-    dropped.extend(unwanted.map(|field| field.name().clone()));
     let nulls = found.nulls().cloned();
     StructArray::try_new_with_length(wanted.clone(), columns, nulls, found.len())
         .map(|array| Arc::new(array) as ArrayRef)
@@ -168,7 +183,10 @@ fn is_widening(from: &DataType, to: &DataType) -> bool {
         (Int8 | Int16 | Int32 | Int64, Int16 | Int32 | Int64)
         | (UInt8 | UInt16 | UInt32 | UInt64, UInt16 | UInt32 | UInt64)
         | (UInt8 | UInt16 | UInt32, Int16 | Int32 | Int64) => bits(to) > bits(from),
-        (Int8 | Int16 | Int32 | Int64 | UInt8 | UInt16 | UInt32 | UInt64, Decimal128(p, s)) => {
+        (
+            Int8 | Int16 | Int32 | Int64 | UInt8 | UInt16 | UInt32 | UInt64,
+            Decimal128(p, s) | Decimal256(p, s),
+        ) => {
             let digits = match bits(from) {
                 8 => 3,
                 16 => 5,
@@ -184,7 +202,9 @@ fn is_widening(from: &DataType, to: &DataType) -> bool {
             t >= s && i16::from(*q) - i16::from(*t) >= i16::from(*p) - i16::from(*s)
         }
         (Dictionary(_, value), Utf8 | LargeUtf8) => **value == Utf8,
-        (Utf8, LargeUtf8) | (Binary, LargeBinary) => true,
+        (Utf8, LargeUtf8 | Utf8View) | (Binary, LargeBinary | BinaryView) => true,
+        // BIT(1) that has become a BIT(n), DATE that has become a DATETIME: the server converts them so.
+        (Boolean, UInt64 | Int64) | (Date32, Timestamp(TimeUnit::Microsecond, None)) => true,
         _ => false,
     }
 }
@@ -221,4 +241,82 @@ fn differences(found: &Fields, wanted: &Fields, place: &str) -> Vec<String> {
         }
     }
     parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+    use arrow_array::types::{Int32Type, Int64Type};
+    use arrow_array::{BooleanArray, Date32Array, Int32Array, Int64Array};
+    use arrow_schema::Schema;
+
+    fn batch(columns: &[(&str, ArrayRef)]) -> RecordBatch {
+        RecordBatch::try_from_iter_with_nullable(
+            columns.iter().map(|(name, column)| (*name, Arc::clone(column), true)),
+        )
+        .unwrap()
+    }
+
+    fn ints(values: &[i32]) -> ArrayRef {
+        Arc::new(Int32Array::from(values.to_vec()))
+    }
+
+    fn conform(fields: &[(&str, DataType)]) -> Conform {
+        let field =
+            |(name, data_type): &(&str, DataType)| Field::new(*name, data_type.clone(), true);
+        let schema = Schema::new(fields.iter().map(field).collect::<Vec<_>>());
+        Conform::new(Arc::new(schema), OnSchemaChange::Conform)
+    }
+
+    #[test]
+    fn columns_go_by_name_and_each_dropped_one_is_told_once() {
+        let mut conform = conform(&[("a", DataType::Int64), ("b", DataType::Int32)]);
+        for _ in 0..2 {
+            let swapped = batch(&[("b", ints(&[1])), ("new", ints(&[2])), ("a", ints(&[3]))]);
+            let row = conform.apply(&swapped).unwrap();
+            assert_eq!(row.column(0).as_primitive::<Int64Type>().value(0), 3);
+            assert_eq!(row.column(1).as_primitive::<Int32Type>().value(0), 1);
+        }
+        assert_eq!(conform.take_dropped(), ["new"]);
+        conform.apply(&batch(&[("new", ints(&[2])), ("newer", ints(&[2]))])).unwrap();
+        assert_eq!(conform.take_dropped(), ["newer"]);
+    }
+
+    #[test]
+    fn a_name_in_another_case_is_the_same_unless_both_are_there() {
+        let mut conform = conform(&[("id", DataType::Int32), ("ID", DataType::Int32)]);
+        let one = conform.apply(&batch(&[("Id", ints(&[1]))])).unwrap();
+        assert_eq!((one.column(0).null_count(), one.column(1).null_count()), (0, 1));
+        let both = conform.apply(&batch(&[("ID", ints(&[1])), ("id", ints(&[2]))])).unwrap();
+        assert_eq!(both.column(0).as_primitive::<Int32Type>().value(0), 2);
+        assert_eq!(both.column(1).as_primitive::<Int32Type>().value(0), 1);
+        assert!(conform.take_dropped().is_empty());
+    }
+
+    #[test]
+    fn what_the_server_widens_is_widened() {
+        let moment = DataType::Timestamp(TimeUnit::Microsecond, None);
+        let days: ArrayRef = Arc::new(Date32Array::from(vec![-719_528, 0, 2_932_896]));
+        let dates = conform(&[("d", moment.clone())]).apply(&batch(&[("d", Arc::clone(&days))]));
+        let micros = arrow_cast::cast(&days, &moment).unwrap();
+        assert_eq!(dates.unwrap().column(0), &micros);
+        assert_eq!(micros.null_count(), 0);
+        let bits: ArrayRef = Arc::new(BooleanArray::from(vec![true, false]));
+        let bits = conform(&[("b", DataType::Int64)]).apply(&batch(&[("b", bits)])).unwrap();
+        assert_eq!(bits.column(0).as_primitive::<Int64Type>().values(), &[1, 0]);
+    }
+
+    #[test]
+    fn what_would_lose_values_is_an_error() {
+        let long: ArrayRef = Arc::new(Int64Array::from(vec![1]));
+        let error = conform(&[("a", DataType::Int32)]).apply(&batch(&[("a", Arc::clone(&long))]));
+        assert_eq!(error.unwrap_err().kind(), ErrorKind::Schema);
+        let error = conform(&[("a", DataType::Utf8)]).apply(&batch(&[("a", long)]));
+        assert_eq!(error.unwrap_err().kind(), ErrorKind::Schema);
+        let required = Schema::new(vec![Field::new("a", DataType::Int32, false)]);
+        let mut required = Conform::new(Arc::new(required), OnSchemaChange::Error);
+        let null: ArrayRef = Arc::new(Int32Array::from(vec![None]));
+        assert_eq!(required.apply(&batch(&[("a", null)])).unwrap_err().kind(), ErrorKind::Schema);
+    }
 }
