@@ -19,18 +19,25 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDateTime, PyDict, PyString, PyTzInfoAccess};
 
 /// One pattern or several.
-#[derive(FromPyObject)]
-pub(super) enum Patterns {
-    One(String),
-    Several(Vec<String>),
-}
+pub(super) struct Patterns(Vec<String>);
 
 impl Patterns {
     pub(super) fn into_vec(self) -> Vec<String> {
-        match self {
-            Self::One(pattern) => vec![pattern],
-            Self::Several(patterns) => patterns,
+        self.0
+    }
+}
+
+impl<'py> FromPyObject<'_, 'py> for Patterns {
+    type Error = PyErr;
+
+    fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        if let Ok(one) = value.extract::<String>() {
+            return Ok(Self(vec![one]));
         }
+        let several = value.try_iter().and_then(|items| {
+            items.map(|item| Ok(item?.extract::<String>()?)).collect::<PyResult<Vec<_>>>()
+        });
+        several.map(Self).map_err(|_| PyTypeError::new_err("a str or a list of str is wanted"))
     }
 }
 

@@ -177,7 +177,7 @@ def held(log: str, **keywords: Any) -> tuple[list[dict[str, Any]], bytes]:
     return rows, file.getvalue()
 
 
-@pytest.mark.parametrize("layout", ["flat"])
+@pytest.mark.parametrize("layout", ["flat", "nested"])
 @pytest.mark.parametrize("row_image", ["FULL", "MINIMAL", "NOBLOB"])
 @pytest.mark.parametrize("flavor", ["mysql", "mariadb_11_8"])
 def test_old_values_are_read_to_find_a_changed_key_and_dropped_on_the_way_out(
@@ -201,7 +201,7 @@ def test_old_values_are_read_to_find_a_changed_key_and_dropped_on_the_way_out(
         log = server.flush_binlog()
     assert OLD.encode() in log.read_bytes()
 
-    rows, out = held(str(log), old_value=False, envelope=["change_type"])
+    rows, out = held(str(log), old_value=False, layout=layout, envelope=["change_type"])
     split = row_image != "MINIMAL"  # (NOBLOB leaves out no VARCHAR)
     if layout == "flat":
         assert [tuple(row.values()) for row in rows] == [
@@ -222,6 +222,137 @@ def test_old_values_are_read_to_find_a_changed_key_and_dropped_on_the_way_out(
     assert out.count(OLD.encode()) == 1, "where it is the new value, and nowhere else"
     assert out.count(NEW.encode()) == 2
 
-    rows, out = held(str(log), old_value=True)
+    rows, out = held(str(log), old_value=True, layout=layout)
     expected = {"FULL": 7, "NOBLOB": 7, "MINIMAL": 3}
     assert out.count(OLD.encode()) + out.count(NEW.encode()) == expected[row_image]
+
+
+def rows(log: str, table: str, **keywords: Any) -> list[tuple[Any, ...]]:
+    """A table's rows: what they are called, their cells, which of them the image held."""
+    found = []
+    for batch in binarrow.read_binlog(
+        log, tables=table, envelope=["change_type", "present"], **keywords
+    ):
+        for row in batch.to_pyarrow().to_pylist():
+            *row_cells, kind, present = row.values()
+            held = "".join(str(present[0] >> bit & 1) for bit in range(len(row_cells)))
+            found.append((kind, *row_cells, held))
+    return found
+
+
+def test_after_images_without_what_is_as_it_was(mariadb_11_8: Server) -> None:
+    """`FULL_NODUP`: whole rows before a change, and after it what changed."""
+    with database(mariadb_11_8, "nodup"):
+        mariadb_11_8.execute(
+            "CREATE TABLE nodup.t (id INT PRIMARY KEY, n INT, note TEXT)",
+            "SET SESSION binlog_row_image = FULL_NODUP",
+        )
+        mariadb_11_8.flush_binlog()
+        mariadb_11_8.execute(
+            "INSERT INTO nodup.t VALUES (1, 1, 'x')",
+            "UPDATE nodup.t SET n = 2",
+            "UPDATE nodup.t SET id = 5, note = NULL",
+            "DELETE FROM nodup.t",
+            "SET SESSION binlog_row_image = FULL",
+        )
+        log = str(mariadb_11_8.flush_binlog())
+    assert rows(log, "nodup.t") == [
+        ("insert", 1, 1, "x", "111"),
+        ("update_preimage", 1, 1, "x", "111"),
+        ("update_postimage", None, 2, None, "010"),
+        ("update_preimage", 1, 2, "x", "111"),
+        ("update_postimage", 5, None, None, "101"),
+        ("delete", 5, 2, None, "111"),
+    ]
+    assert rows(log, "nodup.t", old_value=False) == [
+        ("insert", 1, 1, "x", "111"),
+        ("update_postimage", 1, 2, None, "110"),
+        ("delete", 1, None, None, "100"),
+        ("update_postimage", 5, None, None, "101"),
+        ("delete", 5, None, None, "100"),
+    ]
+
+
+def test_a_key_that_nobody_sees(mysql: Server) -> None:
+    """MySQL makes a primary key of its own for a table without one, and a column of a key may be invisible."""
+    with database(mysql, "hidden"):
+        mysql.execute(
+            "SET SESSION sql_generate_invisible_primary_key = ON",
+            "CREATE TABLE hidden.made (n INT)",
+            "SET SESSION sql_generate_invisible_primary_key = OFF",
+            "CREATE TABLE hidden.own (n INT, id INT INVISIBLE PRIMARY KEY)",
+        )
+        mysql.flush_binlog()
+        mysql.execute(
+            "INSERT INTO hidden.made VALUES (7)",
+            "UPDATE hidden.made SET n = 8",
+            "UPDATE hidden.made SET my_row_id = 3",
+            "DELETE FROM hidden.made",
+            "INSERT INTO hidden.own (n, id) VALUES (7, 1)",
+            "UPDATE hidden.own SET n = 8",
+            "UPDATE hidden.own SET id = 3",
+            "DELETE FROM hidden.own",
+        )
+        log = str(mysql.flush_binlog())
+    made = [
+        ("insert", 1, 7, "11"),
+        ("update_postimage", 1, 8, "11"),
+        ("delete", 1, None, "10"),
+        ("insert", 3, 8, "11"),
+        ("delete", 3, None, "10"),
+    ]
+    own = [(kind, n, key, held[::-1]) for kind, key, n, held in made]
+    assert rows(log, "hidden.made", old_value=False) == made
+    assert rows(log, "hidden.own", old_value=False) == own
+
+
+@pytest.mark.parametrize("row_image", ["FULL", "MINIMAL"])
+@pytest.mark.parametrize("flavor", ["mysql", "mariadb_11_8"])
+def test_a_log_that_does_not_tell_the_key(
+    flavor: str, row_image: str, request: pytest.FixtureRequest
+) -> None:
+    """Then the whole row is the key, as far as the images go; `schemas` tells better."""
+    server: Server = request.getfixturevalue(flavor)
+    with database(server, "untold"):
+        structure = "CREATE TABLE untold.t (id INT PRIMARY KEY, n INT, m INT)"
+        metadata = server.query("SELECT @@GLOBAL.binlog_row_metadata")[0][0]
+        server.execute(
+            "SET GLOBAL binlog_row_metadata = MINIMAL",
+            f"SET SESSION binlog_row_image = {row_image}",
+            structure,
+            "INSERT INTO untold.t VALUES (1, 1, 1)",
+        )
+        server.flush_binlog()
+        server.execute(
+            "UPDATE untold.t SET n = 2",
+            "UPDATE untold.t SET id = 5",
+            "DELETE FROM untold.t",
+            "SET SESSION binlog_row_image = FULL",
+            f"SET GLOBAL binlog_row_metadata = {metadata}",
+        )
+        log = str(server.flush_binlog())
+    told = {"schemas": {"untold.t": structure}}
+    untold = {"column_names": "positional"}
+    if row_image == "FULL":
+        assert rows(log, "untold.t", old_value=False, **untold) == [
+            ("delete", 1, 1, 1, "111"),
+            ("insert", 1, 2, 1, "111"),
+            ("delete", 1, 2, 1, "111"),
+            ("insert", 5, 2, 1, "111"),
+            ("delete", 5, 2, 1, "111"),
+        ]
+        assert rows(log, "untold.t", old_value=False, **told) == [
+            ("update_postimage", 1, 2, 1, "111"),
+            ("delete", 1, None, None, "100"),
+            ("insert", 5, 2, 1, "111"),
+            ("delete", 5, None, None, "100"),
+        ]
+    else:  # what the server takes for the key is what it logs of the row before
+        expected = [
+            ("update_postimage", 1, 2, None, "110"),
+            ("delete", 1, None, None, "100"),
+            ("update_postimage", 5, None, None, "100"),
+            ("delete", 5, None, None, "100"),
+        ]
+        assert rows(log, "untold.t", old_value=False, **untold) == expected
+        assert rows(log, "untold.t", old_value=False, **told) == expected

@@ -1,4 +1,4 @@
-"""Changes, applied in order by MERGE, make what the source holds: in DuckDB and in Spark."""
+"""Changes, applied in order by MERGE, make what the source holds: in DuckDB, in Spark, and in a dict."""
 
 from __future__ import annotations
 
@@ -113,6 +113,64 @@ def held(duck: duckdb.DuckDBPyConnection, table: str) -> Counter[tuple[Any, ...]
         found[tuple(row)] += copies
     assert len(found) == len(rows)
     return found
+
+
+class DictMirror:
+    """A table as a dict of its rows by key, or as a multiset of whole rows where it has none."""
+
+    def __init__(self, key: tuple[str, ...]) -> None:
+        self.key = key
+        self.rows: dict[tuple[Any, ...], dict[str, Any]] = {}
+        self.counted: Counter[tuple[Any, ...]] = Counter()
+        self.moving: tuple[Any, ...] = ()
+
+    def apply(self, row: dict[str, Any]) -> None:
+        """`c`, `u` or `d`. A `d` and an `u` of one place are an update that moves a row to another key."""
+        before, after, operation = row["before"], row["after"], row["_op"]
+        place = (row["_commit_version"], row["_change_ordinal"] // 2)
+        was: dict[str, Any] = {}
+        if before is not None:
+            was = self.take(before)
+        elif operation == "u":
+            was = self.moving[1] if self.moving[:1] == (place,) else self.take(after)
+        self.moving = (place, was) if operation == "d" else ()
+        if after is not None:
+            bits = row["_present_after"]
+            holds = {n: a for i, (n, a) in enumerate(after.items()) if bits[i // 8] >> i % 8 & 1}
+            self.put(dict.fromkeys(COLUMNS) | was | holds)
+
+    def take(self, image: dict[str, Any]) -> dict[str, Any]:
+        if self.key:
+            return self.rows.pop(tuple(image[name] for name in self.key))
+        whole = tuple(image.values())
+        assert self.counted[whole] > 0
+        self.counted[whole] -= 1
+        return image
+
+    def put(self, row: dict[str, Any]) -> None:
+        if not self.key:
+            self.counted[tuple(row.values())] += 1
+            return
+        key = tuple(row[name] for name in self.key)
+        assert key not in self.rows
+        self.rows[key] = row
+
+    def content(self) -> Counter[tuple[Any, ...]]:
+        return Counter(tuple(row.values()) for row in self.rows.values()) + self.counted
+
+
+@pytest.mark.parametrize(("old_value", "split"), CHOICES)
+def test_nested_in_a_dict(played: Played, old_value: bool, split: bool) -> None:
+    """Strictly: a row that goes is there, one that comes is not."""
+    tables = {table: DictMirror(key) for table, key in KEYS.items()}
+    envelope = ("commit_version", "change_ordinal", "present")
+    for batch in played.batches(
+        layout="nested", old_value=old_value, split_key_updates=split, envelope=envelope
+    ):
+        for row in batch.to_pyarrow().to_pylist():
+            tables[batch.table].apply(row)
+    for table, expected in played.content.items():
+        assert tables[table].content() == expected, table
 
 
 SPARK_TABLES = ("by_both", "by_prefix")

@@ -145,6 +145,9 @@ def test_without_the_document_before_there_is_an_error(play: Play) -> None:
     assert "json='diff'" in str(caught.value)
     assert caught.value.event_type in {"Update_rows_partial", "Transaction_payload"}
     assert caught.value.offset
+    without = {f"{play.database}.keyed": ["note", "n"]}  # nobody asks for the documents
+    for old_value in (True, False):
+        list(play.read(tables=f"{play.database}.keyed", columns=without, old_value=old_value))
 
 
 def test_the_same_partial_cells_as_mysqlbinlog_shows(play: Play) -> None:

@@ -53,7 +53,7 @@ def played(request: pytest.FixtureRequest) -> Played:
 
     found: Played = {change.name: {} for change in CHANGES}
     choices = itertools.product(
-        ("flat",), *(truth.DIMENSIONS[one] for one in ("old_value", "split"))
+        *(truth.DIMENSIONS[one] for one in ("layout", "old_value", "split"))
     )
     for layout, old_value, split in choices:
         rows = last_transactions(
@@ -62,6 +62,7 @@ def played(request: pytest.FixtureRequest) -> Played:
                 tables="truth.*",
                 schemas=told,
                 envelope=ENVELOPE,
+                layout=layout,
                 old_value=old_value == "old",
                 split_key_updates=split == "split",
             ),
@@ -150,7 +151,7 @@ def test_every_case_of(change: truth.Change, played: Played) -> None:
         if found != change.outputs[case]
     ]
     assert not differences, "\n".join([f"{len(differences)} cases", *differences[:10]])
-    assert len(played[change.name]) == 5 * 3 * 2 * 2
+    assert len(played[change.name]) == 5 * 3 * 2 * 2 * 2
 
 
 def shown(rows: list[truth.Row]) -> str:

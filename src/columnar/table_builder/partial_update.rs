@@ -214,7 +214,12 @@ impl Patch<'_> {
         let Self { row, before, diffs, length_bytes, is_selected } = self;
         match before {
             _ if as_diffs => column.append_diffs(diffs)?,
-            Place::At(_) if !is_selected => {}
+            // It is as it was, and nobody knows how.
+            Place::Absent | Place::Diffs(_) if diffs.is_empty() => {
+                column.append_null();
+                return Ok(Patched::Unknown);
+            }
+            _ if !is_selected => {}
             Place::At(place) if !diffs.is_empty() => {
                 let before = row.get(place.clone()).unwrap_or_default();
                 patch_cell(before, diffs, *length_bytes, cell)?;
@@ -226,10 +231,6 @@ impl Patch<'_> {
                 return Err(DecodeError::DoesNotApply { what: "JSON diff", why });
             }
             Place::At(_) | Place::Null => append_place(column, row, before)?,
-            _ if diffs.is_empty() => {
-                column.append_null();
-                return Ok(Patched::Unknown);
-            }
             _ => return Err(DecodeError::PartialWithoutBefore),
         }
         Ok(Patched::Document(0))
