@@ -12,7 +12,7 @@
 //! | 0 | [`wire`], [`charset`], [`position`], [`schema`], [`limits`] | bytes, text, positions, the words all layers share |
 //! | 1 | [`binlog`], [`value`] | one event, one cell: bytes to borrowed views, no I/O |
 //! | 2 | [`change`], [`history`], [`columnar`] | transactions and filters; CREATE TABLE text; row images into Arrow builders |
-//! | 3 | [`source`], [`reader`] | files to segments; segments to batches, on threads |
+//! | 3 | [`source`], [`reader`], [`export`] | files to segments; segments to batches, on threads; batches to other tools' events |
 //! | 4 | `python` | the extension module |
 
 pub mod binlog;
@@ -20,6 +20,7 @@ pub mod change;
 pub mod charset;
 pub mod columnar;
 pub mod error;
+pub mod export;
 pub mod history;
 pub mod limits;
 pub mod net;

@@ -22,6 +22,9 @@ Schemas: TypeAlias = Sql | Mapping[str, Sql] | Sequence[Sql]
 """CREATE TABLE text: a dump of tables, several, or a dict of ``database.table`` to one statement each."""
 
 Source: TypeAlias = _Path | bytes | IO[bytes] | Sequence[_Path | bytes | IO[bytes]]
+
+# What `to_events` and `event_keywords` take.
+EventFormat: TypeAlias = Literal["ticdc-json", "debezium-json"]
 """One input, or several in log order: a path, a glob, a directory, bytes, or an open binary file object."""
 
 class BinarrowError(Exception):
@@ -177,6 +180,35 @@ class ChangeBatch:
     def schema(self) -> pa.Schema: ...
     def to_pyarrow(self) -> pa.RecordBatch:
         """The rows, without a copy."""
+    def to_events(
+        self,
+        format: EventFormat,
+        *,
+        source_name: str = "binarrow",
+        processed_ms: int | None = None,
+    ) -> bytes:
+        """The changes as the events of another tool: a JSON object a line, in UTF-8.
+
+        For batches that were read with :func:`event_keywords`.
+
+        ``"debezium-json"`` is the value that Debezium's connectors for MySQL and MariaDB give by default, without its
+        schema: decimals and bytes in base64, DATE in days, DATETIME in milliseconds, or in microseconds where it has
+        more than three digits, TIME in microseconds, TIMESTAMP as ISO 8601 in UTC, BIGINT UNSIGNED as a signed long. An
+        update that changes the key is a delete and a create; there are no tombstones.
+
+        ``"ticdc-json"`` is the row changed event of TiCDC as its log prints it: types are MySQL's codes, strings and
+        bytes are in base64, ``flag`` adds up 1 binary, 2 handle key, 4 generated, 8 primary key, 16 unique key,
+        32 multiple key, 64 nullable, 128 unsigned. ``commit-ts`` is ``_commit_version``: it orders, and tells no time.
+        With ``old_value=False`` a delete has only its key, and null in the place of other columns.
+
+        Args:
+            format: Whose events.
+            source_name: Debezium's ``source.name``, the logical name of the server.
+            processed_ms: Debezium's ``ts_ms``, milliseconds since 1970; by default now.
+
+        Raises:
+            ConfigError: The batch was read in another way.
+        """
     def __arrow_c_array__(
         self, requested_schema: object | None = None
     ) -> tuple[object, object]: ...
@@ -641,6 +673,19 @@ def inspect(
 
     Raises:
         ConfigError: There is no such file, place or event type.
+    """
+
+def event_keywords(format: EventFormat, *, query: bool = False) -> dict[str, Any]:
+    """Keywords of :func:`read_binlog` and of streams that give batches for :meth:`ChangeBatch.to_events`.
+
+    ``layout``, ``types`` and ``envelope``; others, such as ``tables`` and ``old_value``, stand beside them.
+
+        for change in binarrow.read_binlog("binlog.000001", **binarrow.event_keywords("debezium-json")):
+            file.write(change.to_events("debezium-json", source_name="shop"))
+
+    Args:
+        format: Whose events.
+        query: Debezium's ``source.query``: the statement, where the server logs it.
     """
 
 def infer_schema(

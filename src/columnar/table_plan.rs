@@ -212,6 +212,17 @@ impl TablePlan {
         }
     }
 
+    /// A column of the table by its name in batches, with its place in the table.
+    pub fn column(&self, name: &str) -> Option<(usize, &Column)> {
+        let index = self.names.iter().position(|own| **own == *name)?;
+        self.table.columns.get(index).map(|column| (index, column))
+    }
+
+    /// Whether a MariaDB server wrote the log.
+    pub const fn is_mariadb(&self) -> bool {
+        self.is_mariadb
+    }
+
     /// Columns of dates whose zero values become NULL, for warnings.
     pub fn column_label(&self, index: usize) -> String {
         format!("{}.{}", self.table.full_name(), self.column_name(index))

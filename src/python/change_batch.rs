@@ -1,11 +1,14 @@
 //! `ChangeBatch`: changes of one table.
 
 use super::capsule::{array_capsules, schema_capsule};
+use super::events::event_format;
 use super::position::PyPosition;
+use crate::export::{EventOptions, write_events};
 use crate::reader::ChangeBatch;
 use arrow_pyarrow::ToPyArrow;
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyTuple};
+use pyo3::types::{PyBytes, PyCapsule, PyTuple};
+use std::time::SystemTime;
 
 /// Changes of one table, as one Arrow record batch.
 #[pyclass(name = "ChangeBatch", module = "binarrow", frozen)]
@@ -40,6 +43,28 @@ impl PyChangeBatch {
 
     fn to_pyarrow<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.0.batch.to_pyarrow(py)
+    }
+
+    #[pyo3(signature = (format, *, source_name="binarrow", processed_ms=None))]
+    fn to_events<'py>(
+        &self,
+        py: Python<'py>,
+        format: &str,
+        source_name: &str,
+        processed_ms: Option<i64>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let now = || SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_millis() as i64;
+        let options = EventOptions {
+            format: event_format(format)?,
+            source_name,
+            processed_ms: processed_ms.unwrap_or_else(now),
+        };
+        let events = py.detach(|| -> crate::Result<Vec<u8>> {
+            let mut out = Vec::new();
+            write_events(&self.0, &options, &mut out)?;
+            Ok(out)
+        })?;
+        Ok(PyBytes::new(py, &events))
     }
 
     #[pyo3(signature = (requested_schema=None))]

@@ -8,6 +8,7 @@ mod change_batch;
 mod connection_spec;
 mod errors;
 mod event;
+mod events;
 mod input;
 mod item;
 mod keywords;
@@ -36,6 +37,8 @@ mod _native {
     use super::event::{PyEvent, PyEventReader, inspect};
     #[pymodule_export]
     use super::item::{PyHeartbeat, PySchemaChange, PyTransaction, PyTruncate};
+    #[pymodule_export]
+    use super::events::event_keywords;
     #[pymodule_export]
     use super::live_log::PyLiveLog;
     #[pymodule_export]

@@ -1,11 +1,12 @@
 //! What a reader hands out.
 
+use crate::columnar::TablePlan;
 use crate::position::Position;
 use arrow_array::RecordBatch;
 use std::sync::Arc;
 
 /// Changes of one table, as one Arrow record batch.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct ChangeBatch {
     /// The table's database.
     pub database: Arc<str>,
@@ -13,6 +14,19 @@ pub struct ChangeBatch {
     pub table: Arc<str>,
     /// The rows: the table's columns, then the envelope.
     pub batch: RecordBatch,
+    /// What it was made by: the structure of the table, and more.
+    pub plan: Arc<TablePlan>,
     /// Where to resume: all rows before it have been handed out, this batch included.
     pub position: Arc<Position>,
+}
+
+impl std::fmt::Debug for ChangeBatch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ChangeBatch")
+            .field("database", &self.database)
+            .field("table", &self.table)
+            .field("rows", &self.batch.num_rows())
+            .field("position", &self.position)
+            .finish_non_exhaustive()
+    }
 }

@@ -468,6 +468,7 @@ impl SegmentDecoder {
                 database: Arc::clone(&table.database),
                 table: Arc::clone(&table.table),
                 batch: batch.slice(from, len),
+                plan: Arc::clone(&plan),
                 position: Arc::clone(if is_last { position } else { start }),
             };
             if !emit(Output::Batch(change)) {

@@ -5,7 +5,7 @@
 //!                         └─ value::<type>::write_text ── appended to the caller's Vec<u8>
 //! ```
 //!
-//! Called by `columnar`, which knows the column's type and metadata and cuts the cells. Nothing here knows of columns,
+//! [`base64`] writes bytes where text is wanted. Called by `columnar` and `export`, which know the column's type and metadata. Nothing here knows of columns,
 //! tables or places in the log: an error says what is wrong with the bytes and never holds a value.
 //!
 //! | module | MySQL types |
@@ -22,6 +22,7 @@
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/classmysql_1_1binlog_1_1event_1_1Table__map__event.html>
 
+pub mod base64;
 pub mod bit;
 pub mod compressed;
 pub mod decimal;

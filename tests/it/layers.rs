@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// The folders of `src/` and their layers. A folder may use those of its own layer and of lower ones.
-const LAYERS: [(&str, u8); 15] = [
+const LAYERS: [(&str, u8); 16] = [
     ("limits", 0),
     ("wire", 0),
     ("charset", 0),
@@ -18,6 +18,7 @@ const LAYERS: [(&str, u8); 15] = [
     ("net", 3),
     ("source", 3),
     ("reader", 3),
+    ("export", 3),
     ("python", 4),
 ];
 

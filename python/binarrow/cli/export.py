@@ -1,7 +1,7 @@
 """`binarrow export`: changes as files, one folder a table."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -38,6 +38,8 @@ Examples:
   binarrow export binlog.000002 --to changes --types spark --overwrite
   binarrow export binlog.000001 --to changes --columns shop.orders=id,total --operations insert
   binarrow export 'binlog.*' --to changes --mask '*.*.email=sha256' --mask-salt-file salt
+  binarrow export binlog.000001 --to events --format debezium-json --source-name shop
+  binarrow export binlog.000001 --to events --format ticdc-json --no-old-value
   mysqldump --no-data shop > shop.sql
   binarrow export binlog.000001 --to changes --schemas shop.sql"""
 
@@ -49,7 +51,13 @@ def command(
         Path, typer.Option(metavar="FOLDER", help="Where the tables go.", show_default=False)
     ],
     file_format: Annotated[
-        FileFormat, typer.Option(help="What the files are.")
+        FileFormat,
+        typer.Option(
+            "--file-format",
+            "--format",
+            help="What the files are. ticdc-json and debezium-json: the change events of those"
+            " tools, one a line.",
+        ),
     ] = FileFormat.parquet,
     tables: Tables = None,
     columns: Columns = None,
@@ -62,6 +70,16 @@ def command(
     schemas: Schemas = None,
     positional: Positional = False,
     allow_gaps: AllowGaps = False,
+    old_value: Annotated[
+        bool,
+        typer.Option(help="Tell the rows as they were before, too; else only the keys of deletes."),
+    ] = True,
+    source_name: Annotated[
+        str, typer.Option(help="debezium-json: the name of the server (topic.prefix).")
+    ] = "binarrow",
+    query: Annotated[
+        bool, typer.Option("--query", help="debezium-json: the statements, where the log has them.")
+    ] = False,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace the folders of tables that are there.")
     ] = False,
@@ -72,18 +90,29 @@ def command(
 
     A table whose structure changes in the log goes on in a new part.
     """
+    if file_format.is_events and types is not Types.native:
+        raise binarrow.ConfigError(f"--format {file_format.value} has types of its own")
+    shape: dict[str, Any] = (
+        binarrow.event_keywords(file_format.value, query=query)
+        if file_format.is_events
+        else {"types": types_for(file_format, types.value)}
+    )
     reader = binarrow.read_binlog(
         files,
         tables=tables,
         start=where(start),
         stop=where(stop),
-        types=types_for(file_format, types.value),
+        old_value=old_value,
         schemas=schemas or None,
         column_names=column_names(positional),
         gaps=gaps(allow_gaps),
         **filters(columns, operations, mask, mask_salt_file),
+        **shape,
     )
-    with reader, ExportFolder(to, file_format, overwrite=overwrite) as folder:
+    with (
+        reader,
+        ExportFolder(to, file_format, overwrite=overwrite, source_name=source_name) as folder,
+    ):
         with progress_of(reader):
             for change in reader:
                 folder.write(change)

@@ -7,7 +7,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, BinaryIO, Self
 
 from binarrow import ChangeBatch, ConfigError
 from binarrow.cli.writer import FileFormat, Writer, open_writer
@@ -33,9 +33,17 @@ class ExportedTable:
 class ExportFolder:
     """Collects tables in a hidden folder beside their place, and moves them there at the end."""
 
-    def __init__(self, root: Path, file_format: FileFormat, *, overwrite: bool) -> None:
+    def __init__(
+        self,
+        root: Path,
+        file_format: FileFormat,
+        *,
+        overwrite: bool,
+        source_name: str = "binarrow",
+    ) -> None:
         self._root = root
         self._format = file_format
+        self._source_name = source_name
         self._overwrite = overwrite
         self._tables: dict[str, _Table] = {}
 
@@ -69,7 +77,11 @@ class ExportFolder:
             if not self._overwrite and (self._root / name).exists():
                 raise ConfigError(f"{self._root / name} exists; --overwrite replaces it")
             table = self._tables[name] = _Table(self._staging / name, self._format)
-        table.add(change.to_pyarrow())
+        if self._format.is_events:
+            events = change.to_events(self._format.value, source_name=self._source_name)
+            table.add_events(change.schema, change.num_rows, events)
+        else:
+            table.add(change.to_pyarrow())
 
     def publish(self) -> list[ExportedTable]:
         """Finishes all files and moves the tables to their places."""
@@ -98,31 +110,53 @@ class _Table:
         self._writer: Writer | None = None
         self._schema: pa.Schema | None = None
         self._waiting: list[pa.RecordBatch] = []
+        self._events: BinaryIO | None = None
 
     def add(self, batch: pa.RecordBatch) -> None:
-        # Metadata counts: a new member of an ENUM changes nothing else.
-        if self._schema is None or not batch.schema.equals(self._schema, check_metadata=True):
-            self.finish()
-            self._schema = batch.schema
+        self._begin(batch.schema)
         self.rows += batch.num_rows
         self._waiting.append(batch)
         enough_rows = sum(each.num_rows for each in self._waiting) >= GROUP_ROWS
         if enough_rows or sum(each.nbytes for each in self._waiting) >= GROUP_BYTES:
             self._flush()
 
+    def add_events(self, schema: pa.Schema, rows: int, events: bytes) -> None:
+        """Adds lines that are written already, of changes under one schema."""
+        self._begin(schema)
+        if self._events is None:
+            self._events = self._next_part().open("wb")
+        self._events.write(events)
+        self.rows += rows
+
     def finish(self) -> None:
         """Ends the part that is open, if one is."""
         self._flush()
+        self._close()
+
+    def _begin(self, schema: pa.Schema) -> None:
+        """Another schema begins another part."""
+        # Metadata counts: a new member of an ENUM changes nothing else.
+        if self._schema is None or not schema.equals(self._schema, check_metadata=True):
+            self.finish()
+            self._schema = schema
+
+    def _close(self) -> None:
         if self._writer is not None:
             self._writer.close()
             self._writer = None
+        if self._events is not None:
+            self._events.close()
+            self._events = None
 
     def abandon(self) -> None:
         """Lets go of the open file after a failure."""
         self._waiting.clear()
-        if self._writer is not None:
-            self._writer.close()
-            self._writer = None
+        self._close()
+
+    def _next_part(self) -> Path:
+        path = self.path / f"part-{self.parts:05}{self._format.suffix}"
+        self.parts += 1
+        return path
 
     def _flush(self) -> None:
         import pyarrow as pa
@@ -130,8 +164,6 @@ class _Table:
         if not self._waiting:
             return
         if self._writer is None:
-            path = self.path / f"part-{self.parts:05}{self._format.suffix}"
-            self._writer = open_writer(self._format, path, self._waiting[0].schema)
-            self.parts += 1
+            self._writer = open_writer(self._format, self._next_part(), self._waiting[0].schema)
         self._writer.write_table(pa.Table.from_batches(self._waiting).combine_chunks())
         self._waiting.clear()

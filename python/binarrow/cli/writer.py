@@ -21,11 +21,18 @@ class FileFormat(StrEnum):
     arrow = "arrow"
     csv = "csv"
     jsonl = "jsonl"
+    ticdc_json = "ticdc-json"
+    debezium_json = "debezium-json"
 
     @property
     def suffix(self) -> str:
         """The end of a file's name."""
-        return f".{self.value}"
+        return ".jsonl" if self.is_events else f".{self.value}"
+
+    @property
+    def is_events(self) -> bool:
+        """Whether it holds the change events of another tool, which Rust writes."""
+        return self in (FileFormat.ticdc_json, FileFormat.debezium_json)
 
 
 class Writer(Protocol):
@@ -61,7 +68,7 @@ def open_writer(file_format: FileFormat, path: Path, schema: pa.Schema) -> Write
             return arrow
         case FileFormat.csv:
             return _CsvWriter(path, schema)
-        case FileFormat.jsonl:
+        case _:
             return _JsonLinesWriter(path)
 
 

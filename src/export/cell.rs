@@ -1,0 +1,91 @@
+//! Cells as JSON: a writer a column, made once a batch.
+
+use crate::value::base64;
+use crate::value::digits;
+use arrow_array::{
+    Array, ArrowPrimitiveType, BinaryArray, BooleanArray, PrimitiveArray, StringArray,
+};
+use serde::Serialize;
+
+/// Writes the cells of one column. Which of them are NULL is its caller's concern.
+pub(super) trait CellWriter {
+    /// Appends the cell of a row, which is not NULL.
+    fn write(&self, row: usize, out: &mut Vec<u8>);
+}
+
+/// A writer that is a function of an array and a row.
+pub(super) struct Cells<'b, A, F> {
+    array: &'b A,
+    write: F,
+}
+
+impl<A, F: Fn(&A, usize, &mut Vec<u8>)> CellWriter for Cells<'_, A, F> {
+    fn write(&self, row: usize, out: &mut Vec<u8>) {
+        (self.write)(self.array, row, out);
+    }
+}
+
+pub(super) fn cells<'b, A, F>(array: &'b A, write: F) -> Box<dyn CellWriter + 'b>
+where
+    F: Fn(&A, usize, &mut Vec<u8>) + 'b,
+{
+    Box::new(Cells { array, write })
+}
+
+/// Numbers as they are.
+pub(super) fn numbers<T>(array: &PrimitiveArray<T>) -> Box<dyn CellWriter + '_>
+where
+    T: ArrowPrimitiveType,
+    T::Native: Serialize,
+{
+    cells(array, |array, row, out| json(&array.value(row), out))
+}
+
+/// Text in quotes.
+pub(super) fn quoted(array: &StringArray) -> Box<dyn CellWriter + '_> {
+    cells(array, |array, row, out| json(array.value(row), out))
+}
+
+/// `true` and `false`.
+pub(super) fn booleans(array: &BooleanArray) -> Box<dyn CellWriter + '_> {
+    cells(array, |array, row, out| json(&array.value(row), out))
+}
+
+/// Text as its bytes in UTF-8, in base64.
+pub(super) fn encoded_text(array: &StringArray) -> Box<dyn CellWriter + '_> {
+    cells(array, |array, row, out| write_base64(array.value(row).as_bytes(), out))
+}
+
+/// Bytes in base64.
+pub(super) fn encoded(array: &BinaryArray) -> Box<dyn CellWriter + '_> {
+    cells(array, |array, row, out| write_base64(array.value(row), out))
+}
+
+pub(super) fn write_base64(bytes: &[u8], out: &mut Vec<u8>) {
+    out.push(b'"');
+    base64::write(bytes, out);
+    out.push(b'"');
+}
+
+/// A value that JSON has. Writing to memory does not fail.
+pub(super) fn json<T: Serialize + ?Sized>(value: &T, out: &mut Vec<u8>) {
+    let _ = serde_json::to_writer(out, value);
+}
+
+/// A whole number.
+pub(super) fn integer(value: i64, out: &mut Vec<u8>) {
+    digits::push_signed(out, value);
+}
+
+/// The value of a row, or `null`.
+pub(super) fn or_null(
+    array: &dyn Array,
+    row: usize,
+    out: &mut Vec<u8>,
+    write: impl FnOnce(&mut Vec<u8>),
+) {
+    match array.is_null(row) {
+        true => out.extend_from_slice(b"null"),
+        false => write(out),
+    }
+}

@@ -1,0 +1,90 @@
+//! Batches as the change events of other tools, one JSON object a line.
+//!
+//! In: a batch in the nested layout, read with [`EventFormat::types`] and [`EventFormat::envelope`]. Out: bytes. A pure
+//! function: no file, no clock. Called by `python`.
+//!
+//! ```text
+//! ChangeBatch ─ nested (op, before, after, envelope) ─┬─ ticdc     {"commit-ts": …, "columns": […], "pre-columns": […]}
+//!                       cell (one writer a column)    └─ debezium  {"before": …, "after": …, "source": …, "op": "u", …}
+//! ```
+
+mod cell;
+mod debezium;
+mod nested;
+mod ticdc;
+
+use crate::columnar::{Enumeration, EnvelopeColumn, Geometry, Time, TypeOptions, ZeroDates};
+use crate::error::Result;
+use crate::reader::ChangeBatch;
+
+/// Whose events.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum EventFormat {
+    /// TiCDC's row changed events.
+    Ticdc,
+    /// The values of Debezium's MySQL and MariaDB connectors, without their schemas.
+    Debezium,
+}
+
+/// What events tell that is not in the log.
+#[derive(Debug, Clone, Copy)]
+pub struct EventOptions<'o> {
+    /// Whose events.
+    pub format: EventFormat,
+    /// Debezium's logical name of the server (`topic.prefix`).
+    pub source_name: &'o str,
+    /// Debezium's `ts_ms`: milliseconds since 1970 UTC of the export.
+    pub processed_ms: i64,
+}
+
+impl EventFormat {
+    /// Which Arrow types it is written from.
+    pub const fn types(self) -> TypeOptions {
+        let types = TypeOptions::new(crate::columnar::Profile::Native);
+        match self {
+            Self::Ticdc => TypeOptions {
+                zero_dates: ZeroDates::Text,
+                time: Time::Text,
+                enumeration: Enumeration::Ordinal,
+                geometry: Geometry::Mysql,
+                ..types
+            },
+            Self::Debezium => {
+                TypeOptions { enumeration: Enumeration::Text, geometry: Geometry::Mysql, ..types }
+            }
+        }
+    }
+
+    /// Which columns of the envelope it needs, beside those that the nested layout has anyway. `_query` may be among them.
+    pub const fn envelope(self) -> &'static [EnvelopeColumn] {
+        use EnvelopeColumn as C;
+        match self {
+            Self::Ticdc => &[C::CommitVersion, C::Present],
+            Self::Debezium => &[
+                C::CommitTimestamp,
+                C::ChangeOrdinal,
+                C::Gtid,
+                C::BinlogFile,
+                C::BinlogPosition,
+                C::ServerId,
+                C::ThreadId,
+                C::Present,
+            ],
+        }
+    }
+}
+
+/// Appends an event for each change of the batch, each with a line's end.
+///
+/// # Errors
+/// The batch is not in the nested layout, or was read with other types or columns.
+pub fn write_events(
+    change: &ChangeBatch,
+    options: &EventOptions<'_>,
+    out: &mut Vec<u8>,
+) -> Result<()> {
+    match options.format {
+        EventFormat::Ticdc => ticdc::write(change, out),
+        EventFormat::Debezium => debezium::write(change, options, out),
+    }
+}

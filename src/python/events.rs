@@ -1,0 +1,39 @@
+//! Batches as events of other tools: the words of their formats, and what to read them with.
+
+use super::type_options::PyTypeOptions;
+use crate::columnar::EnvelopeColumn;
+use crate::error::{Error, Result};
+use crate::export::EventFormat;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+/// The format of a name.
+pub(super) fn event_format(name: &str) -> Result<EventFormat> {
+    FORMATS.iter().find(|(own, _)| *own == name).map(|(_, format)| *format).ok_or_else(|| {
+        let names: Vec<_> = FORMATS.iter().map(|(own, _)| *own).collect();
+        Error::config(format!("no event format {name:?}; there are {}", names.join(" and ")))
+    })
+}
+
+const FORMATS: [(&str, EventFormat); 2] =
+    [("ticdc-json", EventFormat::Ticdc), ("debezium-json", EventFormat::Debezium)];
+
+/// Keywords of `read_binlog` that give batches for `ChangeBatch.to_events(format)`.
+#[pyfunction]
+#[pyo3(signature = (format, *, query=false))]
+pub(super) fn event_keywords<'py>(
+    py: Python<'py>,
+    format: &str,
+    query: bool,
+) -> PyResult<Bound<'py, PyDict>> {
+    let format = event_format(format)?;
+    let mut envelope: Vec<_> = format.envelope().iter().map(|column| column.name()).collect();
+    if query && format == EventFormat::Debezium {
+        envelope.push(EnvelopeColumn::Query.name());
+    }
+    let keywords = PyDict::new(py);
+    keywords.set_item("layout", "nested")?;
+    keywords.set_item("types", PyTypeOptions(format.types()))?;
+    keywords.set_item("envelope", envelope)?;
+    Ok(keywords)
+}
