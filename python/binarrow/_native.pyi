@@ -182,7 +182,7 @@ class ChangeBatch:
         """The rows, without a copy."""
     def to_events(
         self,
-        format: EventFormat,
+        event_format: EventFormat,
         *,
         source_name: str = "binarrow",
         processed_ms: int | None = None,
@@ -202,7 +202,7 @@ class ChangeBatch:
         With ``old_value=False`` a delete has only its key, and null in the place of other columns.
 
         Args:
-            format: Whose events.
+            event_format: Whose events.
             source_name: Debezium's ``source.name``, the logical name of the server.
             processed_ms: Debezium's ``ts_ms``, milliseconds since 1970; by default now.
 
@@ -675,7 +675,7 @@ def inspect(
         ConfigError: There is no such file, place or event type.
     """
 
-def event_keywords(format: EventFormat, *, query: bool = False) -> dict[str, Any]:
+def event_keywords(event_format: EventFormat, *, query: bool = False) -> dict[str, Any]:
     """Keywords of :func:`read_binlog` and of streams that give batches for :meth:`ChangeBatch.to_events`.
 
     ``layout``, ``types`` and ``envelope``; others, such as ``tables`` and ``old_value``, stand beside them.
@@ -684,7 +684,7 @@ def event_keywords(format: EventFormat, *, query: bool = False) -> dict[str, Any
             file.write(change.to_events("debezium-json", source_name="shop"))
 
     Args:
-        format: Whose events.
+        event_format: Whose events.
         query: Debezium's ``source.query``: the statement, where the server logs it.
     """
 

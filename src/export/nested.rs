@@ -111,6 +111,6 @@ fn find<'b>(batch: &'b RecordBatch, name: &str) -> Result<&'b dyn Array> {
 pub(super) fn unfit(name: &str) -> Error {
     Error::config(format!(
         "the batch is not one that events are made from: its column {name:?} is missing or of another type; read with \
-         **event_keywords(format)"
+         **event_keywords(...)"
     ))
 }

@@ -1,7 +1,7 @@
 //! `ChangeBatch`: changes of one table.
 
 use super::capsule::{array_capsules, schema_capsule};
-use super::events::event_format;
+use super::events;
 use super::position::PyPosition;
 use crate::export::{EventOptions, write_events};
 use crate::reader::ChangeBatch;
@@ -45,26 +45,26 @@ impl PyChangeBatch {
         self.0.batch.to_pyarrow(py)
     }
 
-    #[pyo3(signature = (format, *, source_name="binarrow", processed_ms=None))]
+    #[pyo3(signature = (event_format, *, source_name="binarrow", processed_ms=None))]
     fn to_events<'py>(
         &self,
         py: Python<'py>,
-        format: &str,
+        event_format: &str,
         source_name: &str,
         processed_ms: Option<i64>,
     ) -> PyResult<Bound<'py, PyBytes>> {
         let now = || SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_millis() as i64;
         let options = EventOptions {
-            format: event_format(format)?,
+            format: events::parse(event_format)?,
             source_name,
             processed_ms: processed_ms.unwrap_or_else(now),
         };
-        let events = py.detach(|| -> crate::Result<Vec<u8>> {
+        let lines = py.detach(|| -> crate::Result<Vec<u8>> {
             let mut out = Vec::new();
             write_events(&self.0, &options, &mut out)?;
             Ok(out)
         })?;
-        Ok(PyBytes::new(py, &events))
+        Ok(PyBytes::new(py, &lines))
     }
 
     #[pyo3(signature = (requested_schema=None))]

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 /// The format of a name.
-pub(super) fn event_format(name: &str) -> Result<EventFormat> {
+pub(super) fn parse(name: &str) -> Result<EventFormat> {
     FORMATS.iter().find(|(own, _)| *own == name).map(|(_, format)| *format).ok_or_else(|| {
         let names: Vec<_> = FORMATS.iter().map(|(own, _)| *own).collect();
         Error::config(format!("no event format {name:?}; there are {}", names.join(" and ")))
@@ -18,15 +18,15 @@ pub(super) fn event_format(name: &str) -> Result<EventFormat> {
 const FORMATS: [(&str, EventFormat); 2] =
     [("ticdc-json", EventFormat::Ticdc), ("debezium-json", EventFormat::Debezium)];
 
-/// Keywords of `read_binlog` that give batches for `ChangeBatch.to_events(format)`.
+/// Keywords of `read_binlog` that give batches for `ChangeBatch.to_events`.
 #[pyfunction]
-#[pyo3(signature = (format, *, query=false))]
+#[pyo3(signature = (event_format, *, query=false))]
 pub(super) fn event_keywords<'py>(
     py: Python<'py>,
-    format: &str,
+    event_format: &str,
     query: bool,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let format = event_format(format)?;
+    let format = parse(event_format)?;
     let mut envelope: Vec<_> = format.envelope().iter().map(|column| column.name()).collect();
     if query && format == EventFormat::Debezium {
         envelope.push(EnvelopeColumn::Query.name());
