@@ -3,7 +3,7 @@
 //! Names and values are those of Delta Lake's change data feed.
 
 use super::commit_details::{CommitDetails, DetailsBuilder, query_type};
-use super::type_options::{Enumeration, TypeOptions};
+use super::type_options::TypeOptions;
 use crate::error::Error;
 use arrow_array::{
     ArrayRef, BinaryArray, Int64Array, StringArray, TimestampMicrosecondArray, new_null_array,
@@ -155,9 +155,9 @@ impl Envelope {
     }
 }
 
-/// Whether each row has its own copy of `_query`, as it has of an ENUM's member.
-fn has_plain_query(types: &TypeOptions) -> bool {
-    types.is_spark() || types.enumeration == Enumeration::Text
+/// Whether each row has its own copy of `_query`.
+const fn has_plain_query(types: &TypeOptions) -> bool {
+    types.is_spark()
 }
 
 /// What all rows of one rows event share.

@@ -26,6 +26,7 @@ use arrow_array::types::{
 };
 use arrow_schema::DataType;
 use std::io::Write;
+use std::sync::Arc;
 
 pub(super) fn write(change: &ChangeBatch, out: &mut Vec<u8>) -> Result<()> {
     let nested = Nested::try_new(change)?;
@@ -153,6 +154,16 @@ fn writer<'b>(column: &SideColumn<'b>) -> Result<Box<dyn CellWriter + 'b>> {
                 json(&Decimal256Type::format_decimal(array.value(row), precision, scale), out);
             })
         }
+        D::Utf8 if matches!(column.column.column_type, ColumnType::Set { .. }) => {
+            let members = column.column.members.as_deref().unwrap_or_default();
+            cells(values.as_string::<i32>(), move |array, row, out| {
+                let text = array.value(row);
+                match set_bits(text, members) {
+                    Some(bits) => json(&bits, out),
+                    None => json(text, out), // a mask's
+                }
+            })
+        }
         D::Utf8 if is_plain_text(&column.column.column_type) => quoted(values.as_string()),
         D::Utf8 => encoded_text(values.as_string()),
         D::Binary => encoded(values.as_binary()),
@@ -179,6 +190,15 @@ fn write_decimal(unscaled: i128, scale: usize, out: &mut Vec<u8>) {
         out.insert(out.len() - scale, b'.');
     }
     out.push(b'"');
+}
+
+/// The bits of a SET's members, as they stand in the log.
+fn set_bits(text: &str, members: &[Arc<str>]) -> Option<u64> {
+    let parts = text.split(',').filter(|_| !text.is_empty());
+    parts.map(|part| members.iter().position(|member| **member == *part)).try_fold(0, |bits, at| {
+        let bit = u32::try_from(at?).ok().and_then(|at| 1_u64.checked_shl(at))?;
+        Some(bits | bit)
+    })
 }
 
 /// Whether text stands in an event as it is: TiDB's strings are bytes.
@@ -347,6 +367,16 @@ mod tests {
         table.primary_key.clear();
         table.indexes = vec![key(IndexKind::Primary, &[4]), key(IndexKind::Unique, &[0])];
         assert_eq!(flags(&table), [1 | 16, 1, 1 | 64, 1 | 64, 1 | 2 | 8]);
+    }
+
+    #[test]
+    fn sets() {
+        let members: Vec<Arc<str>> = ["a", "", "c"].map(Arc::from).to_vec();
+        for (text, bits) in
+            [("", Some(0)), ("a", Some(1)), ("a,c", Some(5)), ("a,,c", Some(7)), ("b", None)]
+        {
+            assert_eq!(set_bits(text, &members), bits, "{text}");
+        }
     }
 
     #[test]

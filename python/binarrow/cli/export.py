@@ -90,13 +90,11 @@ def command(
 
     A table whose structure changes in the log goes on in a new part.
     """
-    if file_format.is_events and types is not Types.native:
-        raise binarrow.ConfigError(f"--format {file_format.value} has types of its own")
-    shape: dict[str, Any] = (
-        binarrow.event_keywords(file_format.value, query=query)
-        if file_format.is_events
-        else {"types": types_for(file_format, types.value)}
-    )
+    shape: dict[str, Any] = {"types": types_for(file_format, types.value)}
+    if file_format.events is not None:
+        if types is not Types.native:
+            raise binarrow.ConfigError(f"--format {file_format.value} has types of its own")
+        shape = binarrow.event_keywords(file_format.events, query=query)
     reader = binarrow.read_binlog(
         files,
         tables=tables,

@@ -77,11 +77,11 @@ class ExportFolder:
             if not self._overwrite and (self._root / name).exists():
                 raise ConfigError(f"{self._root / name} exists; --overwrite replaces it")
             table = self._tables[name] = _Table(self._staging / name, self._format)
-        if self._format.is_events:
-            events = change.to_events(self._format.value, source_name=self._source_name)
-            table.add_events(change.schema, change.num_rows, events)
-        else:
+        if self._format.events is None:
             table.add(change.to_pyarrow())
+        else:
+            events = change.to_events(self._format.events, source_name=self._source_name)
+            table.add_events(change.schema, change.num_rows, events)
 
     def publish(self) -> list[ExportedTable]:
         """Finishes all files and moves the tables to their places."""

@@ -27,12 +27,18 @@ class FileFormat(StrEnum):
     @property
     def suffix(self) -> str:
         """The end of a file's name."""
-        return ".jsonl" if self.is_events else f".{self.value}"
+        return f".{self.value}" if self.events is None else ".jsonl"
 
     @property
-    def is_events(self) -> bool:
-        """Whether it holds the change events of another tool, which Rust writes."""
-        return self in (FileFormat.ticdc_json, FileFormat.debezium_json)
+    def events(self) -> Literal["ticdc-json", "debezium-json"] | None:
+        """The tool's format, where it holds change events, which Rust writes."""
+        match self:
+            case FileFormat.ticdc_json:
+                return "ticdc-json"
+            case FileFormat.debezium_json:
+                return "debezium-json"
+            case _:
+                return None
 
 
 class Writer(Protocol):
