@@ -9,9 +9,10 @@
 
 use super::split;
 use arrow_array::Array;
+use binarrow::change::UpdateRule;
 use binarrow::columnar::{
-    ColumnNames, Enumeration, EnvelopeColumn, InvalidText, Json, Profile, Time, TypeOptions,
-    ZeroDates,
+    ColumnNames, Enumeration, EnvelopeColumn, InvalidText, Json, Layout, Profile, Time,
+    TypeOptions, ZeroDates,
 };
 use binarrow::reader::{EventList, EventListOptions, Output, ReadOptions, SegmentDecoder};
 use binarrow::source::{Cutter, InputFile, InputSource};
@@ -162,19 +163,34 @@ fn read(bytes: Vec<u8>, choice: u8) {
         EventListOptions { queries: true, table_metadata: true, data: true, ..Default::default() };
     let mut list = EventList::try_new(input(), shown).expect("no place is named");
     while let Ok(Some(_)) = list.next_event() {}
-    if let Err(error) = decode(input(), &options(choice)) {
-        assert!(error.kind() != ErrorKind::Internal, "{error:?}");
-        assert!(error.file().is_some(), "{error:?}");
+    let mut options = options(choice);
+    let check = |decoded: Result<usize>| {
+        decoded.unwrap_or_else(|error| {
+            assert!(error.kind() != ErrorKind::Internal, "{error:?}");
+            assert!(error.file().is_some(), "{error:?}");
+            0
+        })
+    };
+    if check(decode(input(), &options)) > 0 {
+        // The same rows by another rule and in the other layout.
+        options.decode.plan.layout = Layout::Nested;
+        options.decode.update_rule.old_value = choice & 1 == 1;
+        check(decode(input(), &options));
+        options.decode.plan.layout = Layout::Flat;
+        options.decode.update_rule = UpdateRule { old_value: false, split_key_updates: false };
+        check(decode(input(), &options));
     }
 }
 
-/// Decodes on this thread, and has Arrow check what comes out.
-fn decode(files: Vec<InputFile>, options: &ReadOptions) -> Result<()> {
+/// Decodes on this thread, and has Arrow check what comes out. Gives how many rows that is.
+fn decode(files: Vec<InputFile>, options: &ReadOptions) -> Result<usize> {
+    let mut rows = 0;
     let mut cutter = Cutter::try_new(files, options.cut.clone())?;
     let mut decoder = SegmentDecoder::new(Arc::new(options.decode.clone()));
     while let Some(segment) = cutter.next_segment()? {
         decoder.decode(segment, &mut |output| {
             if let Output::Batch(change) = output {
+                rows += change.batch.num_rows();
                 for column in change.batch.columns() {
                     column.to_data().validate_full().expect("valid arrays");
                 }
@@ -182,7 +198,7 @@ fn decode(files: Vec<InputFile>, options: &ReadOptions) -> Result<()> {
             true
         })?;
     }
-    Ok(())
+    Ok(rows)
 }
 
 /// Other options for each byte.

@@ -544,7 +544,8 @@ def read_binlog(
         old_value: Also give rows as they were before. Without them an update is its ``update_postimage`` alone; a
             ``delete`` has only the columns of the table's key set, the others NULL; and an update that changes the
             key comes behind a ``delete`` of the old one. The key is the primary key, where the log or ``schemas``
-            tells one, else the whole row, which then stays whole.
+            tells one, else the first UNIQUE key of NOT NULL columns in ``schemas``, else the whole row, which then
+            stays whole.
         split_key_updates: An update that changes the key, by its bytes, comes as a ``delete`` and an ``insert``, where
             the log has both rows whole (``binlog_row_image=FULL``); otherwise, and without this, as an
             ``update_preimage`` and an ``update_postimage``.

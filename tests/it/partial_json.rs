@@ -3,6 +3,7 @@
 use crate::log::{Event, Log, begin, gtid, payload, xid};
 use crate::rows::{Outcome, decode, options};
 use binarrow::ErrorKind;
+use binarrow::change::UpdateRule;
 use binarrow::columnar::{EnvelopeColumn, Json};
 
 const PARTIAL_UPDATE_ROWS: u8 = 39;
@@ -45,7 +46,12 @@ fn after(id: i32, diffs: &[u8]) -> Vec<u8> {
 }
 
 fn read(event: &Event, json: Json, compressed: bool) -> Outcome {
+    read_by(UpdateRule::default(), event, json, compressed)
+}
+
+fn read_by(rule: UpdateRule, event: &Event, json: Json, compressed: bool) -> Outcome {
     let mut options = options();
+    options.decode.update_rule = rule;
     options.decode.plan.types.json = json;
     options.decode.plan.envelope.columns.push(EnvelopeColumn::Present);
     let events = [table_map(), event.clone(), xid()];
@@ -106,6 +112,34 @@ fn a_changed_key_gives_whole_rows() {
         assert_eq!(outcome.rows[1].change, "insert");
         let expected = cells([Some("2"), Some(r#"{"age": 26}"#), None, Some(r#""x""#)]);
         assert_eq!(outcome.rows[1].cells, expected);
+    }
+}
+
+#[test]
+fn without_old_values() {
+    let rule = |split_key_updates| UpdateRule { old_value: false, split_key_updates };
+    let whole = |id| cells([Some(id), Some(r#"{"age": 26}"#), None, Some(r#""x""#)]);
+    let deleted = || ("delete".to_owned(), cells([Some("1"), None, None, None]));
+    let event = partial_update(0xff, 0xff, &[before(1), after(1, AGE)].concat());
+    let outcome = read_by(rule(true), &event, Json::Text, false).ok();
+    assert_eq!(rows(&outcome), [("update_postimage".to_owned(), whole("1"))]);
+    assert_eq!(outcome.rows[0].ordinal, 1);
+    let event = partial_update(0xff, 0xff, &[before(1), after(2, AGE)].concat());
+    for (split, change) in [(true, "insert"), (false, "update_postimage")] {
+        let outcome = read_by(rule(split), &event, Json::Text, false).ok();
+        assert_eq!(rows(&outcome), [deleted(), (change.to_owned(), whole("2"))]);
+        assert_eq!(outcome.rows[0].present.as_deref(), Some(&[0b0001][..]));
+        assert_eq!(outcome.rows[1].present.as_deref(), Some(&[0b1111][..]));
+    }
+    // The after image leaves the key out, and holds a document that nobody knows.
+    let before = [&[0xfe][..], &1_i32.to_le_bytes()].concat();
+    let after = [&[1, 0b01, 0b1111_1100][..], &json_cell(b""), &json_cell(b"\x0c\x01y")].concat();
+    let event = partial_update(0b0001, 0b1010, &[before, after].concat());
+    for split in [true, false] {
+        let outcome = read_by(rule(split), &event, Json::Text, false).ok();
+        let postimage = cells([Some("1"), None, None, Some(r#""y""#)]);
+        assert_eq!(rows(&outcome), [("update_postimage".to_owned(), postimage)]);
+        assert_eq!(outcome.rows[0].present.as_deref(), Some(&[0b1001][..]));
     }
 }
 

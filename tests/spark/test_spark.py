@@ -158,6 +158,23 @@ def test_options_shape_schema_and_rows_alike(spark, shop):
     assert frame.count() == shop.change_types("shop.orders").total()
 
 
+@pytest.mark.parametrize("by_hand", [True, False], ids=["decoder", "format"])
+def test_nested_rows_without_old_values(spark, shop, by_hand):
+    table, settings = "shop.products", {"layout": "nested", "old_value": False}
+    declared = schema(shop.glob, table, layout="nested")
+    if by_hand:
+        ranges = splits(spark, shop.glob, target_bytes="200k")
+        frame = ranges.mapInArrow(decoder(table, declared, **settings), declared)
+    else:
+        options = {"table": table, "layout": "nested", "oldValue": "false"}
+        frame = spark.read.format("binarrow").options(**options).load(shop.glob)
+    assert frame.schema == declared
+    reader = binarrow.read_binlog(shop.glob, types="spark", **settings)
+    target = arrow_schema(declared)
+    assert_same(frame, pa.table(reader.table(table, schema=target, on_schema_change="conform")))
+    assert frame.where("_op = 'u' AND before IS NULL AND after.sku IS NOT NULL").count() > 100
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -47,9 +47,11 @@ pub(super) fn is_same(before: &[u8], after: &[u8], count: usize) -> bool {
     let bytes = Bitmap::byte_count(count);
     match (before.split_at_checked(bytes), after.split_at_checked(bytes)) {
         (Some((before_nulls, before)), Some((after_nulls, after))) => {
-            let (before_nulls, after_nulls) = (Bitmap(before_nulls), Bitmap(after_nulls));
+            // The unused bits of the last byte do not count.
+            let unused = |index: usize| (8 * (index + 1)).saturating_sub(count).min(7);
+            let mut nulls = before_nulls.iter().zip(after_nulls).enumerate();
             before == after
-                && (0..count).all(|index| before_nulls.get(index) == after_nulls.get(index))
+                && nulls.all(|(index, (one, other))| (one ^ other) << unused(index) == 0)
         }
         _ => false,
     }
@@ -122,6 +124,9 @@ mod tests {
         assert!(!is_same(&[0xfe, 7], &[0xff, 7], 1));
         assert!(!is_same(&[0, 7], &[0, 8], 1));
         assert!(!is_same(&[0, 7], &[0], 1));
+        assert!(is_same(&[5, 0xf2, 7], &[5, 2, 7], 10));
+        assert!(!is_same(&[5, 0xf2, 7], &[5, 1, 7], 10));
+        assert!(!is_same(&[0x85, 2, 7], &[5, 2, 7], 10));
     }
 
     #[test]
