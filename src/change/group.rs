@@ -93,6 +93,13 @@ pub enum GroupEvent {
     Other,
 }
 
+impl GroupEvent {
+    /// Whether it is a statement that is none of transactions alone: DDL, for example.
+    pub fn is_other_statement(&self) -> bool {
+        matches!(self, Self::Query(QueryKind::Other | QueryKind::CreateTableStartTransaction, _))
+    }
+}
+
 /// A GTID of either server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GroupGtid {

@@ -18,6 +18,9 @@ pub(super) struct FoundEnd {
     pub(super) group: Option<Group>,
 }
 
+/// Takes a Query event of the group: header, body, offset, and how many rows events stand before it.
+pub(super) type OnStatement<'f> = dyn FnMut((&EventHeader, &[u8]), (u64, u32)) + 'f;
+
 /// Walks from the group's first event at `start` to its end. Bodies of rows events are not read.
 pub(super) fn look_ahead(
     input: &mut dyn Input,
@@ -25,6 +28,7 @@ pub(super) fn look_ahead(
     format: &FormatDescription,
     skip: &SkipEvents,
     verify_checksum: bool,
+    on_statement: &mut OnStatement<'_>,
 ) -> Result<FoundEnd> {
     let mut walk = HeaderWalk { input, bytes: Vec::new(), filled: 0, start, read_size: LARGE_READ };
     let mut tracker = GroupTracker::default();
@@ -51,6 +55,12 @@ pub(super) fn look_ahead(
             event.get(EventHeader::LEN..).unwrap_or_default()
         };
         let classified = classify(&header, body, format, skip).map_err(at)?;
+        if let Classified::Group(event) = &classified
+            && event.is_other_statement()
+        {
+            let rows_before = tracker.group().map_or(0, |group| group.rows_events);
+            on_statement((&header, body), (offset, rows_before));
+        }
         walk.after_event_of(size);
         // The last byte must be there, or the event is cut.
         if walk.bytes_at(end - 1, 1)?.is_none() {

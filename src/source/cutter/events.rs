@@ -1,7 +1,7 @@
 //! The events of a file: each is checked, told to the tracker, and passed.
 
 use super::files::{Successor, file_index};
-use super::items::{MAX_ITEMS, Met, of_statement};
+use super::items::{MAX_ITEMS, Statements};
 use super::{Cutter, Stop};
 use crate::binlog::{
     EventHeader, EventType, FormatDescription, MariadbGtidList, PreviousGtids, QueryKind, Rotate,
@@ -129,30 +129,14 @@ impl Cutter {
         }
         match classified {
             Classified::Group(group_event) => {
-                let is_statement = matches!(
-                    group_event,
-                    GroupEvent::Query(QueryKind::Other | QueryKind::CreateTableStartTransaction, _)
-                );
-                let is_live = self.feed.is_some();
-                if is_statement && (self.options.include.statements() || is_live) {
-                    let live = is_live.then_some((&*context.name, offset));
-                    match of_statement(&self.options.include, header, body, &context.format, live) {
-                        Ok(items) => {
-                            let rows_before =
-                                self.tracker.group().map_or(0, |group| group.rows_events);
-                            self.met.extend(items.into_iter().map(|item| Met {
-                                offset,
-                                rows_before,
-                                item,
-                            }));
-                        }
-                        Err(_) if !self.options.include.statements() => {}
-                        Err(error) => self.counts.warnings.push(format!(
-                            "{}:{offset}: {}, and no SchemaChange stands for it",
-                            context.name,
-                            error.message()
-                        )),
-                    }
+                if group_event.is_other_statement() {
+                    let rows_before = self.tracker.group().map_or(0, |group| group.rows_events);
+                    let is_live = self.feed.is_some();
+                    Statements { include: &self.options.include, context: &context, is_live }.meet(
+                        (header, body),
+                        (offset, rows_before),
+                        (&mut self.met, &mut self.counts.warnings),
+                    );
                 }
                 let verdict = self.tracker.on_event(
                     group_event,

@@ -1,13 +1,13 @@
 //! What is not a row, in its place between the rows: statements, where transactions begin and end, heartbeats.
 
 use super::{Cutter, Stop};
-use crate::binlog::{EventHeader, FormatDescription, Query, StatusVariable};
+use crate::binlog::{EventHeader, Query, StatusVariable};
 use crate::change::{Group, Include, Item, MarkKind, Transaction, TransactionMark, XaState};
 use crate::error::Result;
 use crate::history::{Ddl, QuoteMode};
 use crate::position::{Position, Xid};
 use crate::source::live::LOG;
-use crate::source::segment::{LogItem, PlacedItem, Span};
+use crate::source::segment::{FileContext, LogItem, PlacedItem, Span};
 use crate::wire::Inflater;
 use std::sync::Arc;
 
@@ -55,32 +55,63 @@ pub(super) fn placed(items: Vec<AtOffset>, spans: &[Span]) -> Vec<PlacedItem> {
     items.into_iter().map(place).collect()
 }
 
-/// The items that a Query event makes; `live` says where it stands, for the log of a live read.
-pub(super) fn of_statement(
-    include: &Include,
-    header: &EventHeader,
-    body: &[u8],
-    format: &FormatDescription,
-    live: Option<(&str, u64)>,
-) -> Result<Vec<Item>> {
-    let mut inflater = Inflater::default();
-    let query = Query::decode(body)?.inflate(header.event_type, &mut inflater)?;
-    let mode = query.status_variables(format.is_mariadb).find_map(|variable| match variable {
-        StatusVariable::SqlMode(bits) => Some(QuoteMode {
-            ansi_quotes: bits & ANSI_QUOTES != 0,
-            no_backslash_escapes: bits & NO_BACKSLASH_ESCAPES != 0,
-        }),
-        _ => None,
-    });
-    let text = query.text();
-    let database = String::from_utf8_lossy(query.database);
-    let Some(ddl) = Ddl::parse(&text, &database, mode.unwrap_or_default())? else {
-        return Ok(Vec::new());
-    };
-    if let Some((file, offset)) = live {
-        log::info!(target: LOG, "{ddl} at {file}:{offset}");
+/// Looks at statements for items.
+pub(super) struct Statements<'c> {
+    pub(super) include: &'c Include,
+    pub(super) context: &'c FileContext,
+    /// Whether DDL is told of in the log of a live read.
+    pub(super) is_live: bool,
+}
+
+impl Statements<'_> {
+    /// Takes a Query event, and `place`: its offset, and how many rows events its group has before it. What is not understood
+    /// becomes a warning.
+    pub(super) fn meet(
+        &self,
+        event: (&EventHeader, &[u8]),
+        (offset, rows_before): (u64, u32),
+        (met, warnings): (&mut Vec<Met>, &mut Vec<String>),
+    ) {
+        if !self.is_live && !self.include.statements() {
+            return;
+        }
+        match self.items(event, offset) {
+            Ok(items) => {
+                met.extend(items.into_iter().map(|item| Met { offset, rows_before, item }));
+            }
+            Err(error) if self.include.statements() => {
+                let (file, message) = (&self.context.name, error.message());
+                let warning =
+                    format!("{file}:{offset}: {message}, and no SchemaChange stands for it");
+                if !warnings.contains(&warning) {
+                    warnings.push(warning);
+                }
+            }
+            Err(_) => {}
+        }
     }
-    Ok(include.items_of(ddl, &text))
+
+    fn items(&self, (header, body): (&EventHeader, &[u8]), offset: u64) -> Result<Vec<Item>> {
+        let mut inflater = Inflater::default();
+        let query = Query::decode(body)?.inflate(header.event_type, &mut inflater)?;
+        let is_mariadb = self.context.format.is_mariadb;
+        let mode = query.status_variables(is_mariadb).find_map(|variable| match variable {
+            StatusVariable::SqlMode(bits) => Some(QuoteMode {
+                ansi_quotes: bits & ANSI_QUOTES != 0,
+                no_backslash_escapes: bits & NO_BACKSLASH_ESCAPES != 0,
+            }),
+            _ => None,
+        });
+        let text = query.text();
+        let database = String::from_utf8_lossy(query.database);
+        let Some(ddl) = Ddl::parse(&text, &database, mode.unwrap_or_default())? else {
+            return Ok(Vec::new());
+        };
+        if self.is_live {
+            log::info!(target: LOG, "{ddl} at {}:{offset}", self.context.name);
+        }
+        Ok(self.include.items_of(ddl, &text))
+    }
 }
 
 impl Cutter {

@@ -1,7 +1,7 @@
 //! Transactions that go out in pieces: those larger than a segment, and prepared ones that are committed now.
 
 use super::files::{file_index, no_file, read_format};
-use super::items::{self, AtOffset};
+use super::items::{self, AtOffset, Statements};
 use super::{Cutter, Due, OpenFile, Range};
 use crate::change::{Group, GroupTracker, Outcome, Transaction};
 use crate::error::{Error, Result};
@@ -18,12 +18,18 @@ impl Cutter {
         let Some(mut open) = self.open.take() else { return Ok(()) };
         let context = Arc::clone(&open.context);
         open.window.give_back()?;
+        let mut met = Vec::new();
+        let statements =
+            Statements { include: &self.options.include, context: &context, is_live: false };
         let found = look_ahead(
             open.window.input(),
             start,
             &context.format,
             &self.skip,
             self.options.verify_checksum,
+            &mut |event, place| {
+                statements.meet(event, place, (&mut met, &mut self.counts.warnings))
+            },
         );
         let found = match found {
             Ok(found) => found,
@@ -42,6 +48,8 @@ impl Cutter {
             self.open = Some(open);
             return Ok(());
         };
+        // Its statements that were met before are among them.
+        self.met = met;
         open.window.jump(found.end);
         let Some(outcome) = found.outcome else {
             // The input ends first: what is there of the group is dealt with as at any end of a file.
@@ -91,6 +99,7 @@ impl Cutter {
             &context.format,
             &self.skip,
             self.options.verify_checksum,
+            &mut |_, _| {}, // none of an XA transaction changes tables
         )?;
         let is_prepared = |group: &Group| {
             group.has_payload || matches!(found.outcome, Some(Outcome::Prepared(_)))
