@@ -121,6 +121,11 @@ impl TablePattern {
         }
     }
 
+    /// As it was written.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
     fn of_database(&self, database: &str) -> bool {
         matches_glob(self.database.as_bytes(), database.as_bytes())
     }

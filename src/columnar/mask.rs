@@ -79,6 +79,19 @@ impl Masks {
         !self.rules.is_empty()
     }
 
+    /// The patterns that are of none of `tables`.
+    pub fn unmatched<'t>(
+        &self,
+        tables: impl Iterator<Item = (&'t str, &'t str)> + Clone,
+    ) -> impl Iterator<Item = &str> {
+        let patterns = self.rules.iter().map(|(pattern, _)| pattern);
+        patterns
+            .filter(move |pattern| {
+                !tables.clone().any(|(database, table)| pattern.is_of(database, table))
+            })
+            .map(|pattern| pattern.text.as_str())
+    }
+
     /// For each column its mask. `names`: of all columns of the table.
     pub(super) fn of(
         &self,
@@ -151,6 +164,15 @@ impl ColumnPattern {
 
     fn matches(&self, database: &str, table: &str, column: &str) -> bool {
         let names = [database, table, column].map(str::to_lowercase);
+        self.readings.iter().any(|reading| {
+            let mut parts = reading.iter().zip(&names);
+            parts.all(|(pattern, name)| matches_glob(pattern.as_bytes(), name.as_bytes()))
+        })
+    }
+
+    /// Whether it may be of a column of the table.
+    fn is_of(&self, database: &str, table: &str) -> bool {
+        let names = [database, table].map(str::to_lowercase);
         self.readings.iter().any(|reading| {
             let mut parts = reading.iter().zip(&names);
             parts.all(|(pattern, name)| matches_glob(pattern.as_bytes(), name.as_bytes()))

@@ -41,6 +41,19 @@ impl Selection {
         self.may_lack = true;
     }
 
+    /// The patterns that match none of `tables`.
+    pub fn unmatched<'t>(
+        &self,
+        tables: impl Iterator<Item = (&'t str, &'t str)> + Clone,
+    ) -> impl Iterator<Item = &str> {
+        let patterns = self.rules.iter().map(|(pattern, _)| pattern);
+        patterns
+            .filter(move |pattern| {
+                !tables.clone().any(|(database, table)| pattern.matches(database, table))
+            })
+            .map(TablePattern::text)
+    }
+
     /// For each column whether it is kept. `names`: of all columns of the table. Where several patterns match, each adds
     /// its columns. A column that the table lacks is an error; case does not count, as it does not for the server.
     pub(super) fn of(&self, table: &TableSchema, names: &[Arc<str>]) -> Result<Vec<bool>, Error> {

@@ -4,6 +4,7 @@ use super::errors::warn;
 use super::position::PyPosition;
 use super::summary::Summary;
 use crate::change::TableFilter;
+use crate::columnar::{Masks, Selection};
 use crate::error::{Error, Result};
 use crate::net::Server;
 use crate::reader::{Poll, ReadOptions, Reader};
@@ -47,11 +48,20 @@ impl Source {
 /// A reader at work, and what its caller has been told.
 pub(super) struct Running {
     reader: Reader,
-    tables: TableFilter,
+    /// What the caller is told of at the end where no table of the input matched.
+    asked: Asked,
     started: Instant,
     warned: HashSet<String>,
     /// What a step found and its caller could not use.
     kept: Option<Result<Poll, Error>>,
+}
+
+/// Patterns of tables.
+#[derive(Default)]
+struct Asked {
+    tables: TableFilter,
+    columns: Selection,
+    masks: Masks,
 }
 
 /// What a wait for a batch gave, and what the caller is to be told.
@@ -66,8 +76,13 @@ impl Running {
         source: Source,
         options: ReadOptions,
     ) -> Result<Self, Error> {
-        let tables = options.decode.tables.clone();
-        Self::start_unchecked(py, source, options, tables)
+        let decode = &options.decode;
+        let asked = Asked {
+            tables: decode.tables.clone(),
+            columns: decode.plan.columns.clone(),
+            masks: decode.plan.masks.clone(),
+        };
+        Self::start_unchecked(py, source, options, asked)
     }
 
     /// A reader that does not warn where its one table has no change in the input.
@@ -76,17 +91,17 @@ impl Running {
         source: Source,
         options: ReadOptions,
     ) -> Result<Self, Error> {
-        Self::start_unchecked(py, source, options, TableFilter::default())
+        Self::start_unchecked(py, source, options, Asked::default())
     }
 
     fn start_unchecked(
         py: Python<'_>,
         source: Source,
         options: ReadOptions,
-        tables: TableFilter,
+        asked: Asked,
     ) -> Result<Self, Error> {
         let reader = py.detach(|| source.open(options))?;
-        Ok(Self { reader, tables, started: Instant::now(), warned: HashSet::new(), kept: None })
+        Ok(Self { reader, asked, started: Instant::now(), warned: HashSet::new(), kept: None })
     }
 
     /// Waits a moment for the next batch, without the interpreter's lock. Runs no Python code, for the caller holds a lock
@@ -147,12 +162,18 @@ impl Running {
     fn add_unmatched(&mut self, warnings: &mut Vec<String>) {
         let seen = self.reader.stats().tables.keys();
         let seen = seen.map(|(database, table)| (&**database, &**table));
-        for pattern in self.tables.unmatched(seen) {
-            if self.warned.insert(pattern.to_owned()) {
-                warnings
-                    .push(format!("no change of a table that matches {pattern:?} in the input"));
-            }
-        }
+        let Asked { tables, columns, masks } = &self.asked;
+        let unmatched = |keyword: &str, pattern: &str| {
+            format!("{keyword}no change of a table that matches {pattern:?} in the input")
+        };
+        let tables = tables.unmatched(seen.clone()).into_iter();
+        let columns =
+            columns.unmatched(seen.clone()).map(|pattern| unmatched("columns: ", pattern));
+        let masks = masks.unmatched(seen).map(|pattern| {
+            format!("mask: no change of a table that {pattern:?} speaks of in the input")
+        });
+        let told = tables.map(|pattern| unmatched("", pattern)).chain(columns).chain(masks);
+        warnings.extend(told.filter(|warning| self.warned.insert(warning.clone())));
     }
 }
 

@@ -6,6 +6,7 @@ import hmac
 import logging
 import pickle
 import traceback
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -177,3 +178,18 @@ def test_values_are_not_in_errors(shop):
     replaced = binarrow.TypeOptions(invalid_text="replace")
     hashes = column(broken, "shop.customers", "email", types=replaced, **keywords)
     assert hashes[0] == hashed(f"\ufffd{email[1:]}")
+
+
+def test_a_pattern_of_no_table_is_told_of(shop):
+    """A name that was mistyped would let values out."""
+    given = {"mask": {"shop.custmers.email": "null"}, "columns": {"shop.oders": ["id"]}}
+    with pytest.warns(binarrow.BinarrowWarning) as told:
+        list(binarrow.read_binlog(shop.glob, **given))
+    assert {str(one.message) for one in told} == {
+        'columns: no change of a table that matches "shop.oders" in the input',
+        'mask: no change of a table that "shop.custmers.email" speaks of in the input',
+    }
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        masks = {"shop.*.email": "null", "Shop.Customers.name": "null"}
+        list(binarrow.read_binlog(shop.glob, tables="shop.c*", mask=masks))
