@@ -8,12 +8,13 @@
 //! ```
 
 use super::split;
-use arrow_array::Array;
+use arrow_array::{Array, RecordBatch};
 use binarrow::change::UpdateRule;
 use binarrow::columnar::{
-    ColumnNames, Enumeration, EnvelopeColumn, InvalidText, Json, Layout, Profile, Time,
-    TypeOptions, ZeroDates,
+    ColumnNames, Enumeration, EnvelopeColumn, InvalidText, Json, Layout, Mask, Masks, Profile,
+    Selection, Time, TypeOptions, ZeroDates,
 };
+use binarrow::protocol::Secret;
 use binarrow::reader::{EventList, EventListOptions, Output, ReadOptions, SegmentDecoder};
 use binarrow::source::{Cutter, InputFile, InputSource};
 use binarrow::{ErrorKind, Result};
@@ -164,14 +165,19 @@ fn read(bytes: Vec<u8>, choice: u8) {
     let mut list = EventList::try_new(input(), shown).expect("no place is named");
     while let Ok(Some(_)) = list.next_event() {}
     let mut options = options(choice);
-    let check = |decoded: Result<usize>| {
+    let check = |decoded: Result<Vec<RecordBatch>>| {
         decoded.unwrap_or_else(|error| {
             assert!(error.kind() != ErrorKind::Internal, "{error:?}");
             assert!(error.file().is_some(), "{error:?}");
-            0
+            Vec::new()
         })
     };
-    if check(decode(input(), &options)) > 0 {
+    let whole = decode(input(), &options);
+    if let Ok(whole) = &whole {
+        check_selection(input(), options.clone(), whole);
+        check_mask(input(), options.clone(), whole);
+    }
+    if !check(whole).is_empty() {
         // The same rows by another rule and in the other layout.
         options.decode.plan.layout = Layout::Nested;
         options.decode.update_rule.old_value = choice & 1 == 1;
@@ -182,23 +188,81 @@ fn read(bytes: Vec<u8>, choice: u8) {
     }
 }
 
-/// Decodes on this thread, and has Arrow check what comes out. Gives how many rows that is.
-fn decode(files: Vec<InputFile>, options: &ReadOptions) -> Result<usize> {
-    let mut rows = 0;
+/// What is left of a table by a selection is what the whole has in those columns.
+fn check_selection(files: Vec<InputFile>, mut options: ReadOptions, whole: &[RecordBatch]) {
+    let Some(first) = whole.first() else { return };
+    let envelope = options.decode.plan.envelope.columns.len();
+    let own = first.num_columns() - envelope;
+    let kept: Vec<String> = first.schema().fields()[..own]
+        .iter()
+        .step_by(2)
+        .map(|field| field.name().clone())
+        .collect();
+    let same = |one: &str, other: &str| one.to_lowercase() == other.to_lowercase();
+    // Bytes may name two columns alike, which no server does, and tables as patterns are.
+    let is_plain = whole.iter().all(|batch| {
+        let schema = batch.schema();
+        let names = &schema.fields()[..batch.num_columns() - envelope];
+        let unlike =
+            |name: &str| names.iter().filter(|field| same(field.name(), name)).count() <= 1;
+        names.iter().all(|field| unlike(field.name()))
+    });
+    if kept.is_empty() || !is_plain {
+        return;
+    }
+    let mut columns = Selection::try_new([("*.*", kept.clone())]).expect("a pattern");
+    columns.allow_missing();
+    options.decode.plan.columns = columns;
+    let part = decode(files, &options).expect("less is asked for");
+    // Packed cells that nobody unpacks leave room in batches.
+    let rows = |batches: &[RecordBatch]| batches.iter().map(RecordBatch::num_rows).sum::<usize>();
+    assert_eq!(rows(whole), rows(&part));
+    if whole.len() == part.len() {
+        for (whole, part) in whole.iter().zip(&part) {
+            let own = whole.num_columns() - envelope;
+            let indices: Vec<usize> = (0..whole.num_columns())
+                .filter(|index| {
+                    let name = whole.schema().field(*index).name().clone();
+                    *index >= own || kept.iter().any(|kept| same(kept, &name))
+                })
+                .collect();
+            assert_eq!(whole.project(&indices).expect("indices"), *part);
+        }
+    }
+}
+
+/// Hashes come for rows, or an error: text is asked of values that the reader's types may have as bytes.
+fn check_mask(files: Vec<InputFile>, mut options: ReadOptions, whole: &[RecordBatch]) {
+    let salt = Some(Secret::new("salt"));
+    options.decode.plan.masks = Masks::try_new([("*.*.*", Mask::Sha256)], salt).expect("a salt");
+    match decode(files, &options) {
+        Ok(hashes) => {
+            let rows = |batches: &[RecordBatch]| -> usize {
+                batches.iter().map(RecordBatch::num_rows).sum()
+            };
+            assert_eq!(rows(whole), rows(&hashes));
+        }
+        Err(error) => assert!(error.kind() != ErrorKind::Internal, "{error:?}"),
+    }
+}
+
+/// Decodes on this thread, and has Arrow check what comes out.
+fn decode(files: Vec<InputFile>, options: &ReadOptions) -> Result<Vec<RecordBatch>> {
+    let mut batches = Vec::new();
     let mut cutter = Cutter::try_new(files, options.cut.clone())?;
     let mut decoder = SegmentDecoder::new(Arc::new(options.decode.clone()));
     while let Some(segment) = cutter.next_segment()? {
         decoder.decode(segment, &mut |output| {
             if let Output::Batch(change) = output {
-                rows += change.batch.num_rows();
                 for column in change.batch.columns() {
                     column.to_data().validate_full().expect("valid arrays");
                 }
+                batches.push(change.batch);
             }
             true
         })?;
     }
-    Ok(rows)
+    Ok(batches)
 }
 
 /// Other options for each byte.

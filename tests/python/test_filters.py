@@ -59,6 +59,47 @@ def test_a_selection_is_what_the_whole_has_in_those_columns(log):
                 assert selected.equals(all_columns.select(kept))
 
 
+@pytest.mark.filterwarnings("ignore::binarrow.BinarrowWarning")
+@pytest.mark.parametrize("old_value", [True, False])
+@pytest.mark.parametrize("log", [*LOGS, "shop"])
+def test_a_selection_in_both_layouts_and_without_old_values(shop, log, old_value):
+    """The rows of `layout="nested"` are the flat ones', column by column; keys are looked at all the same."""
+    source = shop.glob if log == "shop" else str(FIXTURES / log / "binlog.*")
+    keywords: dict[str, Any] = {"column_names": "positional", "old_value": old_value}
+    names: dict[str, set[str]] = defaultdict(set)
+    for table, batch in batches(source, **keywords):
+        own = set(own_columns(batch))
+        names[table] = names[table] & own if names[table] else own
+    columns = {table: sorted(own)[1::2] or sorted(own) for table, own in names.items()}
+    for layout in ("flat", "nested"):
+        whole = rows_of(source, columns, **keywords, layout=layout)
+        part = rows_of(source, None, **keywords, layout=layout, columns=columns)
+        assert part == whole
+        assert whole
+
+
+def rows_of(
+    source: str, cut_to: dict[str, list[str]] | None, **keywords: Any
+) -> list[tuple[str, dict[str, Any]]]:
+    """Table and row, cut down to the columns where they are given."""
+
+    def cut(row: dict[str, Any], kept: list[str]) -> dict[str, Any]:
+        sides = {side: row[side] and cut(row[side], kept) for side in SIDES if is_side(row, side)}
+        own = {name: cell for name, cell in row.items() if name in kept or name.startswith("_")}
+        return own | sides
+
+    def is_side(row: dict[str, Any], side: str) -> bool:
+        return "_op" in row and side in row
+
+    rows = [
+        (table, row) for table, batch in batches(source, **keywords) for row in batch.to_pylist()
+    ]
+    return rows if cut_to is None else [(table, cut(row, cut_to[table])) for table, row in rows]
+
+
+SIDES = ("before", "after")
+
+
 def test_column_patterns_add_up_and_case_does_not_count(shop):
     columns = {"shop.*": ["ID"], "shop.o?ders": "NOTE"}
     tables = {"tables": ["shop.orders", "shop.customers"]}
