@@ -348,6 +348,14 @@ class BinlogReader(Generic[_T_co]):
     ) -> TableReader:
         """The batches of one table under one schema; this reader is used up by it.
 
+        Args:
+            name: ``database.table``.
+            schema: The schema of all batches; None for the first batch's.
+            on_schema_change: What a batch of another structure leads to: ``"error"``, or ``"conform"``: columns go by
+                their names (then by their names in another case), missing ones are NULL, new ones are dropped with one
+                warning each, types are widened, and what would lose values is a :class:`SchemaError`. In the nested
+                layout the same is done inside ``before`` and ``after``.
+
         Raises:
             ConfigError: Something was read already, or ``include`` asks for more than rows.
         """

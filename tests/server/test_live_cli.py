@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 import json
 import os
 import pty
@@ -170,6 +171,41 @@ def test_tail_prints_changes_as_they_come(told: Server, tmp_path: Path) -> None:
         assert time.monotonic() - begin < 1.0
     assert (rest, errors) == ("", f"binarrow: go on from {end[0][0]}:{end[0][1]}\n")
     assert tail.returncode == 130
+
+
+@NEW
+def test_tail_of_some_columns_and_operations_masked(told: Server, tmp_path: Path) -> None:
+    """Of images that lack columns, what is printed is under the right names."""
+    told.execute("FLUSH BINARY LOGS")
+    salt = tmp_path / "salt"
+    salt.write_text("pepper\n")
+    told.execute(
+        "SET SESSION binlog_row_image = MINIMAL",
+        "INSERT INTO orders VALUES (1, 'new', 1.5, 'a'), (2, 'new', 2.5, 'b')",
+        "UPDATE orders SET note = 'c', status = 'paid' WHERE id = 2",
+        "UPDATE orders SET total = 4 WHERE id = 1",
+        "DELETE FROM orders WHERE id = 1",
+        "SET SESSION binlog_row_image = FULL",
+    )
+    arguments = ["tail", url(told), "--json", "--stop", "end", "--tables", "told.orders"]
+    arguments += ["--start", f"{told.binlog_files()[-1].name}:4"]
+    arguments += ["--columns", "told.orders=note,total", "--operations", "update,delete"]
+    arguments += ["--mask", "told.*.NOTE=sha256"]
+    unsalted = run(*arguments)
+    assert (unsalted.returncode, unsalted.stdout) == (2, "")
+    assert "--mask-salt-file" in unsalted.stderr
+    by_file = run(*arguments, "--mask-salt-file", salt)
+    by_environment = run(*arguments, environment=ENVIRONMENT | {"BINARROW_MASK_SALT": "pepper"})
+    hashed = hmac.new(b"pepper", b"c", "sha256").hexdigest()
+    for result in (by_file, by_environment):
+        assert result.returncode == 0, result.stderr
+        changes = [json.loads(line) for line in result.stdout.splitlines()]
+        assert [(one["change"], one["before"], one["after"]) for one in changes] == [
+            ("update", {}, {"note": hashed}),
+            ("update", {}, {"total": "4.00"}),
+            ("delete", {}, None),
+        ]
+        assert "pepper" not in result.stdout + result.stderr
 
 
 @NEW
