@@ -35,7 +35,7 @@ impl<'py> FromPyObject<'_, 'py> for Patterns {
             return Ok(Self(vec![one]));
         }
         let several = value.try_iter().and_then(|items| {
-            items.map(|item| Ok(item?.extract::<String>()?)).collect::<PyResult<Vec<_>>>()
+            items.map(|item| item?.extract::<String>()).collect::<PyResult<Vec<_>>>()
         });
         several.map(Self).map_err(|_| PyTypeError::new_err("a str or a list of str is wanted"))
     }

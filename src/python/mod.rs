@@ -36,9 +36,9 @@ mod _native {
     #[pymodule_export]
     use super::event::{PyEvent, PyEventReader, inspect};
     #[pymodule_export]
-    use super::item::{PyHeartbeat, PySchemaChange, PyTransaction, PyTruncate};
-    #[pymodule_export]
     use super::events::event_keywords;
+    #[pymodule_export]
+    use super::item::{PyHeartbeat, PySchemaChange, PyTransaction, PyTruncate};
     #[pymodule_export]
     use super::live_log::PyLiveLog;
     #[pymodule_export]

@@ -185,7 +185,7 @@ def test_export_that_fails_leaves_nothing(shop, tmp_path):
 
 def test_exit_codes(shop, tmp_path):
     missing = run("stats", tmp_path / "binlog.000001")
-    assert missing.exit_code == 2
+    assert missing.exit_code == 1
     assert "binlog.000001" in missing.stderr
     assert run("stats", shop.files[0], "--no-such-option").exit_code == 2
     assert run("inspect", shop.files[0], "--start", "nonsense").exit_code == 2
