@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "examples"))
 import mirror
 import mirror_spark
 
-TRANSACTIONS = 70
+TRANSACTIONS = 50
 IMAGES = {"FULL": ("FULL",), "MINIMAL": ("MINIMAL",), "mixed": ("FULL", "MINIMAL", "NOBLOB")}
 ENVELOPE = ("change_type", "commit_version", "change_ordinal", "present")
 TABLE = "(area INT, code VARCHAR, n INT, note VARCHAR)"
@@ -99,7 +99,7 @@ def test_in_duckdb(played: Played, request: Any, old_value: bool, split: bool) -
             else:
                 mirror.fold(duck, batch.table, key, changes)
             batches += 1
-        assert batches > 15
+        assert batches > 10
         for table, expected in played.content.items():
             assert held(duck, table) == expected, (way, table)
 
