@@ -610,7 +610,7 @@ def read_binlog(
     *,
     tables: str | Sequence[str] | None = None,
     exclude_tables: str | Sequence[str] | None = None,
-    include: Item | Sequence[Item],
+    include: Item | Sequence[Item] | None,
     ghost_tables: Literal["skip", "keep"] = "skip",
     columns: Mapping[str, str | Sequence[str]] | None = None,
     operations: str | Sequence[str] | None = None,

@@ -269,7 +269,7 @@ class Server:
         heartbeat: float = 10.0,
         reconnect: float | None = 3600.0,
         max_latency: float = 0.5,
-        include: Item | Sequence[Item],
+        include: Item | Sequence[Item] | None,
         **keywords: Any,
     ) -> Stream[Change]: ...
 

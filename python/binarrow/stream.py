@@ -25,10 +25,12 @@ from binarrow.checkpoint import Checkpoint
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
 
-    T = TypeVar("T", default=ChangeBatch)
+    T_co = TypeVar("T_co", covariant=True, default=ChangeBatch)
+    T = TypeVar("T")
 else:
     from typing import TypeVar
 
+    T_co = TypeVar("T_co", covariant=True)
     T = TypeVar("T")
 
 Change: TypeAlias = ChangeBatch | SchemaChange | Truncate | Transaction | Heartbeat
@@ -38,7 +40,7 @@ SHORTEST = 0.05
 """Seconds to wait for a batch, at least, before the position is looked at."""
 
 
-class Stream(Generic[T]):
+class Stream(Generic[T_co]):
     """An iterator in log order, made by :meth:`Server.stream`.
 
     It gives :class:`ChangeBatch`, and what ``include`` names. Use it in ``with``, or close it. With
@@ -47,7 +49,7 @@ class Stream(Generic[T]):
     after it may be written. A crash before that brings the batch again; none is ever left out.
     """
 
-    def __init__(self, reader: BinlogReader[T], checkpoint: Checkpoint | None = None) -> None:
+    def __init__(self, reader: BinlogReader[T_co], checkpoint: Checkpoint | None = None) -> None:
         self._reader = reader
         self._keeper = _Keeper(checkpoint) if checkpoint is not None else None
 
@@ -86,7 +88,7 @@ class Stream(Generic[T]):
         else:
             self._reader.start()
 
-    def poll(self, timeout: float) -> T | None:
+    def poll(self, timeout: float) -> T_co | None:
         """The next batch or item; None where none came within ``timeout`` seconds.
 
         Raises:
@@ -107,7 +109,7 @@ class Stream(Generic[T]):
     def __iter__(self) -> Self:
         return self
 
-    def __next__(self) -> T:
+    def __next__(self) -> T_co:
         if self._keeper is None:
             return next(self._reader)
         while True:

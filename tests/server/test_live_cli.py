@@ -209,6 +209,45 @@ def test_tail_of_some_columns_and_operations_masked(told: Server, tmp_path: Path
 
 
 @NEW
+def test_tail_prints_what_is_not_a_row(told: Server) -> None:
+    start = told.query("SHOW MASTER STATUS" if told.is_mariadb else "SHOW BINARY LOG STATUS")[0]
+    told.execute(
+        "ALTER TABLE orders COMMENT 'it''s\nnew'",
+        "INSERT INTO orders VALUES (7, '', 0, '')",
+        "CREATE TABLE _orders_gho LIKE orders",
+        "INSERT INTO _orders_gho SELECT * FROM orders",
+        "TRUNCATE orders",
+        "RENAME TABLE orders TO _orders_del, _orders_gho TO orders",
+    )
+    arguments = ["tail", url(told), "--start", f"{start[0]}:{start[1]}", "--stop", "end"]
+    arguments += ["--include", "schema_change,truncate", "--include", "transaction"]
+    tail = run(*arguments, "--tables", "told.*")
+    assert tail.returncode == 0, tail.stderr
+    assert tail.stderr.count("rows of told._orders_gho are left out") == 1
+    lines = [re.split(r" {2,}", line) for line in tail.stdout.splitlines()[1:]]
+    shown = [" ".join(line[2:]) for line in lines]
+    gtid = r"\S+"
+    assert shown[0] == "told.orders alter ALTER TABLE orders COMMENT 'it''s new'"
+    assert re.fullmatch(f"begin {gtid}", shown[1])
+    assert shown[2].startswith("told.orders insert id=7")
+    assert re.fullmatch(f"end {gtid} 1 rows", shown[3])
+    assert re.fullmatch(f"end {gtid} 0 rows", shown[5])  # of the ghost table's rows
+    assert shown[6] == "told.orders truncate"
+    assert shown[7].startswith("told.orders alter RENAME TABLE orders TO _orders_del")
+    assert shown[7].endswith("(gh-ost)")
+    tail = run(*arguments, "--json", "--ghost-tables")
+    items = [json.loads(line) for line in tail.stdout.splitlines()]
+    kinds = [item.get("kind") or item.get("item") or item["change"] for item in items]
+    assert kinds[:4] == ["alter", "begin", "insert", "end"]
+    assert items[-1]["tables"] == ["told.orders", "told._orders_del", "told._orders_gho"]
+    assert items[-1]["committed"].startswith("20")
+    assert items[-1]["position"].startswith("binlog.")
+    wrong = run(*arguments, "--include", "rows")
+    assert wrong.returncode != 0
+    assert "include must be one of" in wrong.stderr
+
+
+@NEW
 def test_tail_as_json_with_a_checkpoint(told: Server, tmp_path: Path) -> None:
     told.execute("FLUSH BINARY LOGS")
     checkpoint = tmp_path / "pos.json"

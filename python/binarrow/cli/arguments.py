@@ -91,6 +91,14 @@ Schemas: TypeAlias = Annotated[
         " again.",
     ),
 ]
+Ghosts: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--ghost-tables",
+        help="Take the tables of gh-ost and pt-online-schema-change too, which are left out if not"
+        " named by --tables.",
+    ),
+]
 AllowGaps: TypeAlias = Annotated[
     bool, typer.Option("--allow-gaps", help="Take files that do not follow each other.")
 ]
@@ -122,6 +130,11 @@ def gaps(allowed: bool) -> Literal["error", "allow"]:
 def column_names(positional: bool) -> Literal["positional", "log"]:
     """Likewise."""
     return "positional" if positional else "log"
+
+
+def ghost_tables(taken: bool) -> Literal["keep", "skip"]:
+    """Likewise."""
+    return "keep" if taken else "skip"
 
 
 def filters(

@@ -10,6 +10,7 @@ from binarrow.cli.arguments import (
     AllowGaps,
     Columns,
     Files,
+    Ghosts,
     Mask,
     MaskSaltFile,
     Operations,
@@ -23,6 +24,7 @@ from binarrow.cli.arguments import (
     column_names,
     filters,
     gaps,
+    ghost_tables,
     where,
 )
 from binarrow.cli.failure import reports_failure
@@ -60,6 +62,7 @@ def command(
         ),
     ] = FileFormat.parquet,
     tables: Tables = None,
+    ghosts: Ghosts = False,
     columns: Columns = None,
     operations: Operations = None,
     mask: Mask = None,
@@ -98,6 +101,7 @@ def command(
     reader = binarrow.read_binlog(
         files,
         tables=tables,
+        ghost_tables=ghost_tables(ghosts),
         start=where(start),
         stop=where(stop),
         old_value=old_value,

@@ -56,6 +56,7 @@ def command(
         schemas=schemas or None,
         column_names=column_names(positional),
         gaps=gaps(allow_gaps),
+        ghost_tables="keep",  # what an online schema change writes counts as well
     )
     with reader, progress_of(reader):
         for _ in reader:

@@ -9,7 +9,7 @@ import sys
 import time
 from pathlib import Path
 from types import FrameType
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -18,6 +18,7 @@ from binarrow.cli.arguments import (
     Columns,
     Format,
     FormatOption,
+    Ghosts,
     Mask,
     MaskSaltFile,
     Operations,
@@ -26,6 +27,7 @@ from binarrow.cli.arguments import (
     Tables,
     column_names,
     filters,
+    ghost_tables,
     where,
 )
 from binarrow.cli.change_lines import (
@@ -38,6 +40,7 @@ from binarrow.cli.change_lines import (
     text_line,
 )
 from binarrow.cli.failure import reports_failure
+from binarrow.cli.item_lines import Item, json_item, text_item
 from binarrow.cli.output import Screen
 from binarrow.cli.server_options import (
     AskPassword,
@@ -57,7 +60,8 @@ Examples:
   binarrow tail mysql://repl@db/ --password --start 2026-11-21 --stop end
   binarrow tail --option-file ~/.my.cnf --start binlog.000017:4 | less -S
   binarrow tail --option-file ~/.my.cnf --columns shop.orders=id,total --operations update
-  binarrow tail --option-file ~/.my.cnf --checkpoint pos.json --json"""
+  binarrow tail --option-file ~/.my.cnf --checkpoint pos.json --json
+  binarrow tail --option-file ~/.my.cnf --include schema_change,truncate"""
 
 PATIENCE = 0.25
 """Seconds of silence after which it looks whether anyone still reads what it prints."""
@@ -93,6 +97,15 @@ def command(
         ),
     ] = None,
     tables: Tables = None,
+    include: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ITEM,...",
+            help="Also print these of schema_change, truncate, transaction, heartbeat; may be given"
+            " again.",
+        ),
+    ] = None,
+    ghosts: Ghosts = False,
     columns: Columns = None,
     operations: Operations = None,
     mask: Mask = None,
@@ -128,7 +141,8 @@ def command(
     A line has the time of the commit, the lag from there to here, the table,
     and the values of the row; of an update, its key and what changed.
 
-    JSON has the row before and after whole, and the lag in microseconds.
+    JSON has the row before and after whole, and the lag in microseconds. Of
+    what --include adds it says in "item" what it is.
 
     The lag is by the clocks of both machines. MariaDB and MySQL 5 log whole
     seconds only.
@@ -153,6 +167,8 @@ def command(
             server_id=server_id,
             reconnect=reconnect or None,
             tables=tables,
+            include=_items(include),
+            ghost_tables=ghost_tables(ghosts),
             types=types_for(FileFormat.jsonl, "native"),
             schemas=schemas or None,
             column_names=column_names(positional),
@@ -165,7 +181,12 @@ def command(
             _follow(stream, _JsonPrinter() if is_json else _TextPrinter(server))
 
 
-def _follow(stream: Stream, printer: _JsonPrinter | _TextPrinter) -> None:
+def _items(words: list[str] | None) -> list[Any] | None:
+    """The keyword that the option stands for."""
+    return [word.strip() for text in words for word in text.split(",")] if words else None
+
+
+def _follow(stream: Stream[Any], printer: _JsonPrinter | _TextPrinter) -> None:
     """Prints until the end. What stands on stdout whole is before the position on stderr."""
     import pyarrow as pa  # before the first change: it takes a while
 
@@ -176,14 +197,17 @@ def _follow(stream: Stream, printer: _JsonPrinter | _TextPrinter) -> None:
     try:
         while True:
             try:
-                batch = stream.poll(PATIENCE)
+                change = stream.poll(PATIENCE)
             except StopIteration:
                 printer.begin()
                 position = stream.position
                 return
             printer.begin()
-            if batch is not None:
-                printer.print_batch(batch)
+            if change is not None:
+                if isinstance(change, ChangeBatch):
+                    printer.print_batch(change)
+                else:
+                    printer.print_item(change)
                 sys.stdout.flush()
             elif any(event & select.POLLERR for _, event in watched.poll(0)):
                 position = None  # nobody would go on
@@ -203,6 +227,10 @@ class _JsonPrinter:
         now = time.time_ns() // 1000
         table = f"{batch.database}.{batch.table}"
         sys.stdout.writelines(f"{json_line(table, change, now)}\n" for change in changes_of(batch))
+
+    def print_item(self, item: Item) -> None:
+        """Prints a line for what is not a row."""
+        sys.stdout.write(f"{json_item(item, time.time_ns() // 1000)}\n")
 
 
 class _TextPrinter:
@@ -225,6 +253,11 @@ class _TextPrinter:
         for change in changes_of(batch):
             line = text_line(table, change, now, key, in_seconds=self._in_seconds)
             sys.stdout.write(f"{self._screen.fitted(line)}\n")
+
+    def print_item(self, item: Item) -> None:
+        """Likewise."""
+        line = text_item(item, time.time_ns() // 1000, in_seconds=self._in_seconds)
+        sys.stdout.write(f"{self._screen.fitted(line)}\n")
 
 
 def _terminate(number: int, _frame: FrameType | None) -> NoReturn:
