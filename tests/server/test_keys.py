@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 import pytest
-from logged import database, logged
+from logged import database, logged, rows
 from servers import Server
 
 import binarrow
@@ -94,6 +94,23 @@ def test_handle_keys(server: Server) -> None:
             [str(path) for path in less], f"keyed.{name}", schemas=typed
         )
         assert primary_key(from_text) == primary_key(from_log) == tables[name][1]
+
+
+def test_a_key_that_only_the_structure_tells(server: Server) -> None:
+    """The log names no key; the first unique one that no two rows share tells rows apart."""
+    table = f"CREATE TABLE prefix ({TABLES['prefix'][0]})"
+    with database(server, "keyed", table):
+        (shown,) = server.query("SHOW CREATE TABLE prefix")
+        insert = "INSERT INTO prefix VALUES ('abcd', 1)"
+        files = logged(server, insert, "UPDATE prefix SET b = 2", "DELETE FROM prefix")
+    update = ("update_postimage", "abcd", 2)
+    for schemas, expected in (
+        ({"keyed.prefix": shown[1]}, [update, ("delete", "abcd", None)]),
+        # The whole row is the key: an update of anything changes it.
+        (None, [("delete", "abcd", 1), ("insert", "abcd", 2), ("delete", "abcd", 2)]),
+    ):
+        found = rows(files, "keyed.prefix", schemas=schemas, old_value=False)
+        assert found == [("insert", "abcd", 1), *expected]
 
 
 PROMOTED = ("not_null", "computed", "expression")
