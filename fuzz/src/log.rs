@@ -14,8 +14,11 @@ use binarrow::columnar::{
     ColumnNames, Enumeration, EnvelopeColumn, InvalidText, Json, Layout, Mask, Masks, Profile,
     Selection, Time, TypeOptions, ZeroDates,
 };
+use binarrow::export::{EventFormat, EventOptions, write_events};
 use binarrow::protocol::Secret;
-use binarrow::reader::{EventList, EventListOptions, Output, ReadOptions, SegmentDecoder};
+use binarrow::reader::{
+    ChangeBatch, EventList, EventListOptions, Output, ReadOptions, SegmentDecoder,
+};
 use binarrow::source::{Cutter, InputFile, InputSource};
 use binarrow::{ErrorKind, Result};
 use flate2::write::ZlibEncoder;
@@ -185,7 +188,31 @@ fn read(bytes: Vec<u8>, choice: u8) {
         options.decode.plan.layout = Layout::Flat;
         options.decode.update_rule = UpdateRule { old_value: false, split_key_updates: false };
         check(decode(input(), &options));
+        for format in [EventFormat::Ticdc, EventFormat::Debezium] {
+            check_events(input(), options.clone(), format);
+        }
     }
+}
+
+/// Every change becomes one line of JSON.
+fn check_events(files: Vec<InputFile>, mut options: ReadOptions, format: EventFormat) {
+    options.decode.plan.layout = Layout::Nested;
+    options.decode.plan.types =
+        TypeOptions { invalid_text: InvalidText::Replace, ..format.types() };
+    let columns = format.envelope().iter().chain([&EnvelopeColumn::Query]).copied().collect();
+    options.decode.plan.envelope.columns = columns;
+    options.carry_what_is_asked_for();
+    let events = EventOptions { format, source_name: "s", processed_ms: 0 };
+    // What breaks off was seen to before.
+    let _ = each_change(files, &options, &mut |change| {
+        let mut lines = Vec::new();
+        write_events(&change, &events, &mut lines).expect("a batch of the format");
+        let lines = std::str::from_utf8(&lines).expect("UTF-8");
+        assert_eq!(lines.lines().count(), change.batch.num_rows());
+        for line in lines.lines() {
+            serde_json::from_str::<serde::de::IgnoredAny>(line).expect("JSON");
+        }
+    });
 }
 
 /// What is left of a table by a selection is what the whole has in those columns.
@@ -249,20 +276,31 @@ fn check_mask(files: Vec<InputFile>, mut options: ReadOptions, whole: &[RecordBa
 /// Decodes on this thread, and has Arrow check what comes out.
 fn decode(files: Vec<InputFile>, options: &ReadOptions) -> Result<Vec<RecordBatch>> {
     let mut batches = Vec::new();
+    each_change(files, options, &mut |change| {
+        for column in change.batch.columns() {
+            column.to_data().validate_full().expect("valid arrays");
+        }
+        batches.push(change.batch);
+    })?;
+    Ok(batches)
+}
+
+fn each_change(
+    files: Vec<InputFile>,
+    options: &ReadOptions,
+    each: &mut dyn FnMut(ChangeBatch),
+) -> Result<()> {
     let mut cutter = Cutter::try_new(files, options.cut.clone())?;
     let mut decoder = SegmentDecoder::new(Arc::new(options.decode.clone()));
     while let Some(segment) = cutter.next_segment()? {
         decoder.decode(segment, &mut |output| {
             if let Output::Batch(change) = output {
-                for column in change.batch.columns() {
-                    column.to_data().validate_full().expect("valid arrays");
-                }
-                batches.push(change.batch);
+                each(change);
             }
             true
         })?;
     }
-    Ok(batches)
+    Ok(())
 }
 
 /// Other options for each byte.
