@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import live
 import pyarrow as pa
 import pymysql
 import pytest
@@ -186,6 +187,31 @@ def commit_of_another(server: Server, statement: str) -> None:
 
 
 UNKNOWN_XID = 1397
+
+
+def test_live(server: Server) -> None:
+    session = server.connect()
+    session.execute("CREATE DATABASE told", "USE told", TABLE)
+    session.execute(
+        "CREATE USER live@'%' IDENTIFIED BY 'l1ve'",
+        "GRANT REPLICATION SLAVE, REPLICATION CLIENT ON *.* TO live@'%'",
+    )
+    keywords = {"tables": "told.t", "schemas": {"told.t": TABLE}, "envelope": COLUMNS}
+    with live.reach(server) as connection:
+        start = connection.position()
+        with logging(server) as files:
+            session.execute("INSERT INTO t VALUES (1, 'a'), (2, 'b')", "DELETE FROM t")
+        with connection.stream(start, stop="end", **keywords) as stream:
+            streamed = [row for change in stream for row in change.to_pyarrow().to_pylist()]
+    session.execute("DROP USER live@'%'", "DROP DATABASE told")
+    paths = [str(file) for file in files]
+    read_back = [
+        row
+        for change in binarrow.read_binlog(paths, **keywords)
+        for row in change.to_pyarrow().to_pylist()
+    ]
+    assert streamed == read_back
+    assert [row["_query"] for row in streamed][-1] == "DELETE FROM t"
 
 
 def test_without_statements_one_warning_says_what_to_set(server: Server) -> None:
