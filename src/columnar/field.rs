@@ -16,6 +16,8 @@ pub(super) fn field(
     options: &TypeOptions,
     mask: Option<Mask>,
 ) -> Field {
+    let shown = mask.map(|mask| mask.shown(column));
+    let column = shown.as_ref().unwrap_or(column);
     let mut metadata = HashMap::new();
     let mut put = |key: &str, value: String| {
         metadata.insert(key.to_owned(), value);
@@ -51,7 +53,7 @@ pub(super) fn field(
     }
     // Spark refuses extension types where pyarrow makes them from these names.
     match column.column_type {
-        _ if options.is_spark() || mask == Some(Mask::Sha256) => {}
+        _ if options.is_spark() => {}
         ColumnType::Json { .. } if matches!(options.json, Json::Text | Json::Diff) => {
             put("ARROW:extension:name", "arrow.json".into());
             put("ARROW:extension:metadata", String::new());

@@ -5,9 +5,10 @@
 //! become Arrow (`builder/masked.rs`).
 
 use crate::change::matches_glob;
+use crate::charset::Collation;
 use crate::error::Error;
 use crate::protocol::Secret;
-use crate::schema::TableSchema;
+use crate::schema::{Column, ColumnType, TableSchema};
 use ring::hmac;
 use std::sync::Arc;
 
@@ -39,6 +40,23 @@ impl Mask {
         }
     }
 }
+
+impl Mask {
+    /// A masked column as its readers see it: what makes something of values goes by their type.
+    pub(super) fn shown(self, column: &Column) -> Column {
+        match self {
+            Self::Null => Column { nullable: true, ..column.clone() },
+            Self::Sha256 => Column {
+                nullable: column.nullable,
+                collation: Some(ASCII_BIN),
+                visible: column.visible,
+                ..Column::new(column.name.clone(), ColumnType::Char { max_bytes: 64 })
+            },
+        }
+    }
+}
+
+const ASCII_BIN: Collation = Collation(65);
 
 /// Which columns are masked, and the salt of those that are hashed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -49,6 +49,8 @@ pub struct PlanOptions {
 pub struct TablePlan {
     /// The table's structure as the log tells it, and what was given for it.
     pub table: TableSchema,
+    /// The same with masked columns as what they come out as, where there are any.
+    shown: Option<TableSchema>,
     /// The schema of its batches.
     pub schema: SchemaRef,
     /// The table's own fields, those that are wanted.
@@ -150,6 +152,7 @@ impl TablePlan {
                 options.layout.fields(&fields, reserved),
                 metadata,
             )),
+            shown: shown(&table, &masks),
             fields,
             layout: options.layout,
             key_bits: key_bits.collect(),
@@ -181,6 +184,11 @@ impl TablePlan {
                 }
             })
             .collect()
+    }
+
+    /// The table's structure as readers of its batches see it: a masked column is what it comes out as.
+    pub fn shown_table(&self) -> &TableSchema {
+        self.shown.as_ref().unwrap_or(&self.table)
     }
 
     /// The name of column `index`.
@@ -215,7 +223,7 @@ impl TablePlan {
     /// A column of the table by its name in batches, with its place in the table.
     pub fn column(&self, name: &str) -> Option<(usize, &Column)> {
         let index = self.names.iter().position(|own| **own == *name)?;
-        self.table.columns.get(index).map(|column| (index, column))
+        self.shown_table().columns.get(index).map(|column| (index, column))
     }
 
     /// Whether a MariaDB server wrote the log.
@@ -236,6 +244,18 @@ impl TablePlan {
             *is_selected && has_members && column.members.is_none()
         })
     }
+}
+
+fn shown(table: &TableSchema, masks: &[Option<Mask>]) -> Option<TableSchema> {
+    masks.iter().any(Option::is_some).then(|| {
+        let mut table = table.clone();
+        for (column, mask) in table.columns.iter_mut().zip(masks) {
+            if let Some(mask) = mask {
+                *column = mask.shown(column);
+            }
+        }
+        table
+    })
 }
 
 fn column_name(column: &Column, index: usize, names: ColumnNames) -> Result<Arc<str>, Error> {

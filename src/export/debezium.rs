@@ -90,9 +90,9 @@ impl<'b> Source<'b> {
         json(options.source_name, &mut head);
         head.extend_from_slice(b",\"ts_ms\":");
         let mut table = b",\"snapshot\":\"false\",\"db\":".to_vec();
-        json(&*nested.plan.table.database, &mut table);
+        json(&*nested.plan.shown_table().database, &mut table);
         table.extend_from_slice(b",\"table\":");
-        json(&*nested.plan.table.table, &mut table);
+        json(&*nested.plan.shown_table().table, &mut table);
         table.extend_from_slice(b",\"server_id\":");
         Ok(Self {
             head,

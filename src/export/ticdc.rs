@@ -31,7 +31,7 @@ use std::sync::Arc;
 pub(super) fn write(change: &ChangeBatch, out: &mut Vec<u8>) -> Result<()> {
     let nested = Nested::try_new(change)?;
     let versions = nested.numbers::<Int64Type>("_commit_version")?;
-    let table = &nested.plan.table;
+    let table = nested.plan.shown_table();
     let mut middle = b",\"table\":{\"db-name\":".to_vec();
     json(&*table.database, &mut middle);
     middle.extend_from_slice(b",\"tbl-name\":");
@@ -71,7 +71,7 @@ struct EventColumn<'b> {
 }
 
 fn columns<'b>(nested: &Nested<'b>, side: &Side<'b>) -> Result<Vec<EventColumn<'b>>> {
-    let table = &nested.plan.table;
+    let table = nested.plan.shown_table();
     let flags = flags(table);
     let columns = side.columns(nested.plan)?.into_iter().map(|column| {
         let SideColumn { name, index, values, .. } = column;

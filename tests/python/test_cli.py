@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import csv
+import hmac
 import json
 import os
 import pty
@@ -328,3 +330,34 @@ def test_filters_that_cannot_be(shop, tmp_path, arguments, message):
     result = run("export", shop.glob, "--to", tmp_path / "out", *arguments)
     assert result.exit_code == 2
     assert message in result.stderr
+
+
+@pytest.mark.parametrize("events", ["ticdc-json", "debezium-json"])
+def test_events_of_masked_columns(shop, tmp_path, monkeypatch, events):
+    """A hash is text to them, whatever type its column has at the source."""
+    monkeypatch.setenv("BINARROW_MASK_SALT", "pepper")
+    result = run(
+        "export", shop.files[0], "--to", tmp_path / "out", "--format", events,
+        "--tables", "shop.customers", "--operations", "insert",
+        "--columns", "shop.customers=points,birthday,country",
+        "--mask", "*.*.points=sha256", "--mask", "*.*.birthday=sha256", "--mask", "*.*.country=null",
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    [part] = (tmp_path / "out" / "shop.customers").iterdir()
+    reader = binarrow.read_binlog(shop.files[0], tables="shop.customers", operations="insert")
+    rows = [row for batch in reader for row in batch.to_pyarrow().to_pylist()]
+    assert len(rows) > 100
+    for row, event in zip(rows, json_lines(part.read_text()), strict=True):
+        after = event["after"] if events == "debezium-json" else event["columns"]
+        texts = [str(row["points"]), row["birthday"] and row["birthday"].isoformat()]
+        hashes = [
+            text and hmac.new(b"pepper", text.encode(), "sha256").hexdigest() for text in texts
+        ]
+        if events == "debezium-json":
+            assert [after["points"], after["birthday"], after["country"]] == [*hashes, None]
+        else:
+            values = {column["name"]: column for column in after}
+            found = [values[name]["value"] for name in ("points", "birthday")]
+            assert [cell and base64.b64decode(cell).decode() for cell in found] == hashes
+            assert values["points"]["type"] == values["birthday"]["type"] == 254
+            assert values["country"]["value"] is None

@@ -75,6 +75,8 @@ def test_the_schema_tells_of_the_mask(shop):
         plain = binarrow.infer_schema(shop.glob, "shop.customers", types=types)
         assert schema.field("profile").type == pa.string()  # and not JSON
         assert schema.field("profile").metadata[b"binarrow.mask"] == b"sha256"
+        assert schema.field("profile").metadata[b"mysql.type"] == b"char(64)"
+        assert schema.field("profile").metadata[b"mysql.charset"] == b"ascii"
         assert schema.field("country").type == plain.field("country").type
         assert schema.field("country").metadata[b"binarrow.mask"] == b"null"
         assert b"binarrow.mask" not in schema.field("email").metadata
