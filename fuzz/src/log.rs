@@ -9,7 +9,7 @@
 
 use super::split;
 use arrow_array::{Array, RecordBatch};
-use binarrow::change::UpdateRule;
+use binarrow::change::{Include, UpdateRule};
 use binarrow::columnar::{
     ColumnNames, Enumeration, EnvelopeColumn, InvalidText, Json, Layout, Mask, Masks, Profile,
     Selection, Time, TypeOptions, ZeroDates,
@@ -179,6 +179,7 @@ fn read(bytes: Vec<u8>, choice: u8) {
     if let Ok(whole) = &whole {
         check_selection(input(), options.clone(), whole);
         check_mask(input(), options.clone(), whole);
+        check_items(input(), options.clone(), whole);
     }
     if !check(whole).is_empty() {
         // The same rows by another rule and in the other layout.
@@ -213,6 +214,15 @@ fn check_events(files: Vec<InputFile>, mut options: ReadOptions, format: EventFo
             serde_json::from_str::<serde::de::IgnoredAny>(line).expect("JSON");
         }
     });
+}
+
+/// Items between the rows change nothing about the rows.
+fn check_items(files: Vec<InputFile>, mut options: ReadOptions, whole: &[RecordBatch]) {
+    options.cut.include =
+        Include { schema_changes: true, truncates: true, transactions: true, ..Include::default() };
+    let rows = |batches: &[RecordBatch]| batches.iter().map(RecordBatch::num_rows).sum::<usize>();
+    let again = decode(files, &options).expect("what can be read can be read with items");
+    assert_eq!(rows(&again), rows(whole));
 }
 
 /// What is left of a table by a selection is what the whole has in those columns.

@@ -6,6 +6,7 @@
 //! | [`shop`], [`recorded`] | what real servers wrote gives what `SELECT` gave |
 //! | [`invariance`] | threads, segments, inputs, filters, resuming and splits change no row |
 //! | [`transactions`] | which rows happened, where reading begins and ends |
+//! | [`items`] | what is not a row, between the rows |
 //! | [`details`] | GTID, connection, number and statement of a commit, wherever they stand |
 //! | [`old_servers`] | what MySQL 5 and old MariaDBs wrote is read, or refused by name |
 //! | [`mariadb`] | compressed events and columns, rows events in fragments |
@@ -25,6 +26,7 @@ mod details;
 mod fixtures;
 mod fuzz;
 mod invariance;
+mod items;
 mod layers;
 mod log;
 mod malformed;

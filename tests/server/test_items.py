@@ -221,6 +221,18 @@ def test_a_stream_gives_what_the_file_gives(logged: Logged) -> None:
             assert joined(list(stream)) == logged.expected
 
 
+def test_a_stream_goes_on_between_prepare_and_decision(logged: Logged) -> None:
+    changes = logged.read(segment_bytes=3000)
+    prepared = [index for index, change in enumerate(changes) if "prepare" in shown(change)]
+    assert len(prepared) >= 2
+    with reach(logged.server) as connection:
+        for index in prepared:
+            start = Position.from_json(changes[index].position.to_json())
+            stop = changes[-1].position
+            with connection.stream(start, stop=stop, include=ALL, **COLUMNS) as stream:
+                assert joined(list(stream)) == joined(changes[index + 1 :])
+
+
 def test_each_position_resumes_with_the_rest(logged: Logged) -> None:
     """A position within a transaction is before it: then all of it comes again."""
     changes = logged.read(segment_bytes=3000)
