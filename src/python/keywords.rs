@@ -16,7 +16,7 @@ use crate::reader::{BatchLimits, DecodeOptions, ReadOptions};
 use crate::source::{CutterOptions, Start, Stop};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDateTime, PyDict, PyString, PyTzInfoAccess};
+use pyo3::types::{PyBytes, PyDateTime, PyMapping, PyString, PyTzInfoAccess};
 
 /// One pattern or several.
 pub(super) struct Patterns(Vec<String>);
@@ -41,6 +41,17 @@ impl<'py> FromPyObject<'_, 'py> for Patterns {
     }
 }
 
+/// What a mapping from text holds, in its order; a TypeError with the message where it is none.
+fn pairs<V>(value: Borrowed<'_, '_, PyAny>, message: &'static str) -> PyResult<Vec<(String, V)>>
+where
+    V: for<'a, 'py> FromPyObject<'a, 'py>,
+{
+    let unfit = || PyTypeError::new_err(message);
+    let items = value.cast::<PyMapping>().map_err(|_| unfit())?.items()?;
+    let pair = |item: Bound<'_, PyAny>| item.extract::<(String, V)>().map_err(|_| unfit());
+    items.iter().map(pair).collect()
+}
+
 /// The columns to keep, by table pattern.
 pub(super) struct ColumnsKeyword(Selection);
 
@@ -48,14 +59,10 @@ impl<'py> FromPyObject<'_, 'py> for ColumnsKeyword {
     type Error = PyErr;
 
     fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        let Ok(tables) = value.cast::<PyDict>() else {
-            let message = "columns is a dict of tables, each with its columns: {'shop.orders': ['id', 'total']}";
-            return Err(PyTypeError::new_err(message));
-        };
-        let tables = tables.iter().map(|(table, columns)| {
-            Ok((table.extract::<String>()?, columns.extract::<Patterns>()?.into_vec()))
-        });
-        Ok(Self(Selection::try_new(tables.collect::<PyResult<Vec<_>>>()?)?))
+        let message =
+            "columns is a dict of tables, each with its columns: {'shop.orders': ['id', 'total']}";
+        let tables = pairs::<Patterns>(value, message)?.into_iter();
+        Ok(Self(Selection::try_new(tables.map(|(table, columns)| (table, columns.into_vec())))?))
     }
 }
 
@@ -66,14 +73,10 @@ impl<'py> FromPyObject<'_, 'py> for MaskKeyword {
     type Error = PyErr;
 
     fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        let Ok(columns) = value.cast::<PyDict>() else {
-            let message = "mask is a dict of columns: {'shop.customers.email': 'sha256'}";
-            return Err(PyTypeError::new_err(message));
-        };
-        let columns = columns.iter().map(|(column, mask)| {
-            Ok((column.extract::<String>()?, Mask::parse(&mask.extract::<String>()?)?))
-        });
-        columns.collect::<PyResult<_>>().map(Self)
+        let message = "mask is a dict of columns: {'shop.customers.email': 'sha256'}";
+        let columns = pairs::<String>(value, message)?.into_iter();
+        let masks = columns.map(|(column, mask)| Ok((column, Mask::parse(&mask)?)));
+        masks.collect::<PyResult<_>>().map(Self)
     }
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import defaultdict
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pyarrow as pa
@@ -134,8 +135,11 @@ def test_columns_that_cannot_be_are_errors(shop):
         read({"shop.orders": []})
     with pytest.raises(binarrow.ConfigError, match="not a table pattern"):
         read({"orders": ["id"]})
-    with pytest.raises(TypeError, match="dict of tables"):
-        read(["id"])
+    for unfit in (["id"], {"shop.orders": 5}, {5: "id"}):
+        with pytest.raises(TypeError, match="dict of tables"):
+            read(unfit)
+    frozen = MappingProxyType({"shop.orders": ("id",)})
+    assert batches(shop.glob, columns=frozen, tables="shop.orders")[0][1].num_columns == 5
     # Of tables that are not read nothing is asked.
     assert batches(shop.glob, columns={"shop.orders": ["price"]}, tables="shop.products")
 
