@@ -25,6 +25,11 @@ import mirror_spark
 
 TRANSACTIONS = 50
 IMAGES = {"FULL": ("FULL",), "MINIMAL": ("MINIMAL",), "mixed": ("FULL", "MINIMAL", "NOBLOB")}
+COMPRESSED = {
+    False: ("SET SESSION binlog_transaction_compression = ",),
+    True: ("SET GLOBAL log_bin_compress = ",),
+}
+"""Where images are mixed, the log is compressed too: what switches that, by whether it is MariaDB."""
 ENVELOPE = ("change_type", "commit_version", "change_ordinal", "present")
 TABLE = "(area INT, code VARCHAR, n INT, note VARCHAR)"
 CHOICES = list(itertools.product((True, False), (True, False)))  # old_value, split_key_updates
@@ -50,13 +55,15 @@ class Played:
 def play(server: Server, images: str, transactions: int) -> Iterator[Played]:
     """Plays the workload, in a file of the log that holds nothing else."""
     session = server.connect()
+    compressed = COMPRESSED[server.is_mariadb] if images == "mixed" else ()
+    session.execute(*(f"{setting}ON" for setting in compressed))
     workload = KeyWorkload(session, IMAGES[images])
     schemas = workload.begin()
     server.flush_binlog()
     workload.run(transactions)
     log = str(server.flush_binlog())
     content = {table: Counter(workload.content(table)) for table in KEYS}
-    session.execute(f"DROP DATABASE {DATABASE}")
+    session.execute(*(f"{setting}OFF" for setting in compressed), f"DROP DATABASE {DATABASE}")
     session.close()
     assert workload.played > workload.refused
     assert len([rows for rows in content.values() if rows]) >= 3
