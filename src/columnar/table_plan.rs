@@ -206,6 +206,11 @@ impl TablePlan {
         self.masks.get(index) == Some(&Some(Mask::Sha256))
     }
 
+    /// Whether the values of column `index` are given as NULL.
+    pub(super) fn is_nulled(&self, index: usize) -> bool {
+        self.masks.get(index) == Some(&Some(Mask::Null))
+    }
+
     /// Whether cells may become larger than the log holds them.
     pub(super) fn inflates(&self) -> bool {
         self.masks.iter().any(Option::is_some)

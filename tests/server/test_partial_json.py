@@ -146,8 +146,10 @@ def test_without_the_document_before_there_is_an_error(play: Play) -> None:
     assert caught.value.event_type in {"Update_rows_partial", "Transaction_payload"}
     assert caught.value.offset
     without = {f"{play.database}.keyed": ["note", "n"]}  # nobody asks for the documents
+    hidden = {f"{play.database}.keyed.{name}": "null" for name in "abc"}
     for old_value in (True, False):
-        list(play.read(tables=f"{play.database}.keyed", columns=without, old_value=old_value))
+        for keywords in ({"columns": without}, {"mask": hidden}):
+            list(play.read(tables=f"{play.database}.keyed", old_value=old_value, **keywords))
 
 
 def test_the_same_partial_cells_as_mysqlbinlog_shows(play: Play) -> None:

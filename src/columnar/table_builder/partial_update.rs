@@ -114,6 +114,7 @@ impl TableBuilder {
                         diffs,
                         length_bytes: plan.length_bytes(index),
                         is_selected: plan.is_selected(index),
+                        is_nulled: plan.is_nulled(index),
                     };
                     let as_diffs = as_diffs && !plan.is_hashed(index);
                     match patch.append(column, as_diffs, &mut partial.cell) {
@@ -194,6 +195,7 @@ struct Patch<'a> {
     diffs: &'a [u8],
     length_bytes: usize,
     is_selected: bool,
+    is_nulled: bool,
 }
 
 /// What a partial cell was made.
@@ -211,7 +213,7 @@ impl Patch<'_> {
         as_diffs: bool,
         cell: &mut Vec<u8>,
     ) -> Result<Patched> {
-        let Self { row, before, diffs, length_bytes, is_selected } = self;
+        let Self { row, before, diffs, length_bytes, is_selected, is_nulled } = self;
         match before {
             _ if as_diffs => column.append_diffs(diffs)?,
             // It is as it was, and nobody knows how.
@@ -220,6 +222,7 @@ impl Patch<'_> {
                 return Ok(Patched::Unknown);
             }
             _ if !is_selected => {}
+            _ if *is_nulled => column.append_null(),
             Place::At(place) if !diffs.is_empty() => {
                 let before = row.get(place.clone()).unwrap_or_default();
                 patch_cell(before, diffs, *length_bytes, cell)?;
