@@ -64,9 +64,8 @@ fn decode(
     let mut options = ReadOptions { threads, ..ReadOptions::default() };
     options.cut.allow_gaps = true; // the log was put in the place of another
     let control = Arc::default();
-    let mut reader =
-        Reader::live(server, LiveStart::Earliest, live, Arc::clone(&control), options)
-            .expect("a reader");
+    let mut reader = Reader::live(server, LiveStart::Earliest, live, Arc::clone(&control), options)
+        .expect("a reader");
     let mut rows = 0;
     while let Some(batch) = reader.next_batch().expect("a batch") {
         rows += black_box(batch).batch.num_rows() as u64;
