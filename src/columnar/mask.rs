@@ -10,6 +10,7 @@ use crate::error::Error;
 use crate::protocol::Secret;
 use crate::schema::{Column, ColumnType, TableSchema};
 use ring::hmac;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// What becomes of a masked column's values.
@@ -97,17 +98,19 @@ impl Masks {
         !self.rules.is_empty()
     }
 
-    /// The patterns that are of none of `tables`.
-    pub fn unmatched<'t>(
-        &self,
-        tables: impl Iterator<Item = (&'t str, &'t str)> + Clone,
-    ) -> impl Iterator<Item = &str> {
+    /// The patterns that match a column of the table. `names`: of all its columns.
+    pub(super) fn met(&self, table: &TableSchema, names: &[Arc<str>]) -> Vec<Arc<str>> {
+        let is_met = |pattern: &&ColumnPattern| {
+            names.iter().any(|name| pattern.matches(&table.database, &table.table, name))
+        };
         let patterns = self.rules.iter().map(|(pattern, _)| pattern);
-        patterns
-            .filter(move |pattern| {
-                !tables.clone().any(|(database, table)| pattern.is_of(database, table))
-            })
-            .map(|pattern| pattern.text.as_str())
+        patterns.filter(is_met).map(|pattern| Arc::clone(&pattern.text)).collect()
+    }
+
+    /// The patterns that are not among those that were met.
+    pub fn unmet(&self, met: &BTreeSet<Arc<str>>) -> impl Iterator<Item = &str> {
+        let patterns = self.rules.iter().map(|(pattern, _)| &*pattern.text);
+        patterns.filter(|pattern| !met.contains(*pattern))
     }
 
     /// For each column its mask. `names`: of all columns of the table.
@@ -149,7 +152,7 @@ impl Masks {
 /// so does every case: a mask is to cover rather too much than too little.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct ColumnPattern {
-    text: String,
+    text: Arc<str>,
     readings: Vec<[String; 3]>,
 }
 
@@ -188,15 +191,6 @@ impl ColumnPattern {
         })
     }
 
-    /// Whether it may be of a column of the table.
-    fn is_of(&self, database: &str, table: &str) -> bool {
-        let names = [database, table].map(str::to_lowercase);
-        self.readings.iter().any(|reading| {
-            let mut parts = reading.iter().zip(&names);
-            parts.all(|(pattern, name)| matches_glob(pattern.as_bytes(), name.as_bytes()))
-        })
-    }
-
     /// Whether it names the table, without wildcards.
     fn names(&self, database: &str, table: &str) -> bool {
         let names = [database, table].map(str::to_lowercase);
@@ -214,16 +208,19 @@ mod tests {
     use super::*;
     use crate::error::ErrorKind;
 
-    fn masks(rules: &[(&str, Mask)]) -> Result<Vec<Option<Mask>>, Error> {
-        let table = TableSchema {
+    fn table() -> TableSchema {
+        TableSchema {
             database: "shop".into(),
             table: "customers".into(),
             columns: Vec::new(),
             primary_key: Vec::new(),
             indexes: Vec::new(),
-        };
+        }
+    }
+
+    fn masks(rules: &[(&str, Mask)]) -> Result<Vec<Option<Mask>>, Error> {
         let names = ["id", "email", "e.mail"].map(Arc::from);
-        Masks::try_new(rules.iter().copied(), Some(Secret::new("pepper")))?.of(&table, &names)
+        Masks::try_new(rules.iter().copied(), Some(Secret::new("pepper")))?.of(&table(), &names)
     }
 
     #[test]
@@ -234,6 +231,16 @@ mod tests {
         assert_eq!(masks(&[("x.y.z", Null)]).unwrap(), [None; 3]);
         assert_eq!(masks(&[("Shop.CUSTOMERS.Email", Null)]).unwrap(), [None, Some(Null), None]);
         assert_eq!(masks(&[("shop.customers.e.mail", Null)]).unwrap(), [None, None, Some(Null)]);
+    }
+
+    #[test]
+    fn patterns_that_met_no_column() {
+        let rules = ["shop.*.email", "*.*.emial", "shop.custmers.email", "*.*.e*"];
+        let masks = Masks::try_new(rules.map(|rule| (rule, Mask::Null)), None).unwrap();
+        let names = ["id", "email"].map(Arc::from);
+        let met = masks.met(&table(), &names).into_iter().collect();
+        let unmet: Vec<_> = masks.unmet(&met).collect();
+        assert_eq!(unmet, ["*.*.emial", "shop.custmers.email"], "one behind another counts as met");
     }
 
     #[test]

@@ -69,6 +69,8 @@ pub struct TablePlan {
     pub(super) names: Vec<Arc<str>>,
     /// For each column whether it is wanted.
     pub(super) is_selected: Vec<bool>,
+    /// The patterns of masks that match one of its columns.
+    pub(crate) masks_met: Vec<Arc<str>>,
     /// For each column its mask.
     masks: Vec<Option<Mask>>,
     /// The key of masks that hash.
@@ -159,6 +161,7 @@ impl TablePlan {
             key_end: is_key.iter().rposition(|is_key| *is_key).map_or(0, |last| last + 1),
             is_row_key: key == HandleKey::WholeRow,
             is_key,
+            masks_met: options.masks.met(&table, &names),
             names,
             is_selected,
             masks,

@@ -18,7 +18,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDateTime, PyMapping, PyString, PyTzInfoAccess};
 
-/// One pattern or several.
+/// One pattern or word, or several.
 pub(super) struct Patterns(Vec<String>);
 
 impl Patterns {
@@ -164,7 +164,7 @@ pub(super) struct Keywords {
     pub(super) layout: String,
     pub(super) old_value: bool,
     pub(super) split_key_updates: bool,
-    pub(super) envelope: Option<Vec<String>>,
+    pub(super) envelope: Option<Patterns>,
     pub(super) envelope_prefix: String,
     pub(super) types: Option<TypesKeyword>,
     pub(super) column_names: String,
@@ -290,7 +290,7 @@ pub(super) fn plan_options(
     types: Option<TypesKeyword>,
     columns: Option<ColumnsKeyword>,
     masks: Masks,
-    envelope: Option<Vec<String>>,
+    envelope: Option<Patterns>,
     prefix: String,
     column_names: &str,
     schemas: Option<SchemasKeyword>,
@@ -298,7 +298,7 @@ pub(super) fn plan_options(
     let envelope_columns = match envelope {
         None => EnvelopeColumn::DEFAULT.to_vec(),
         Some(names) => {
-            names.iter().map(|name| EnvelopeColumn::parse(name)).collect::<Result<_, _>>()?
+            names.0.iter().map(|name| EnvelopeColumn::parse(name)).collect::<Result<_, _>>()?
         }
     };
     for (index, column) in envelope_columns.iter().enumerate() {

@@ -167,10 +167,11 @@ impl Running {
             format!("{keyword}no change of a table that matches {pattern:?} in the input")
         };
         let tables = tables.unmatched(seen.clone()).into_iter();
-        let columns =
-            columns.unmatched(seen.clone()).map(|pattern| unmatched("columns: ", pattern));
-        let masks = masks.unmatched(seen).map(|pattern| {
-            format!("mask: no change of a table that {pattern:?} speaks of in the input")
+        let columns = columns.unmatched(seen).map(|pattern| unmatched("columns: ", pattern));
+        let masks = masks.unmet(&self.reader.stats().masks_met).map(|pattern| {
+            format!(
+                "mask: no change of a table with a column that matches {pattern:?} in the input"
+            )
         });
         let told = tables.map(|pattern| unmatched("", pattern)).chain(columns).chain(masks);
         warnings.extend(told.filter(|warning| self.warned.insert(warning.clone())));

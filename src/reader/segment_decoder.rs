@@ -447,6 +447,7 @@ impl SegmentDecoder {
         for (column, count) in zero_dates {
             *self.stats.zero_dates.entry(plan.column_label(column)).or_default() += count;
         }
+        self.stats.masks_met.extend(plan.masks_met.iter().cloned());
         let cuts = slot.builder.cuts(self.options.limits.rows);
         let batch = slot.builder.finish()?;
         let counts = std::mem::take(&mut slot.counts);

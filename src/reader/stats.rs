@@ -25,6 +25,8 @@ pub struct Stats {
     pub zero_dates: BTreeMap<String, u64>,
     /// Tables of online schema-change tools whose rows were left out.
     pub ghost_tables: BTreeSet<GhostTable>,
+    /// The patterns of masks that matched a column of a table with changes.
+    pub masks_met: BTreeSet<Arc<str>>,
     /// Counts by table.
     pub tables: BTreeMap<(Arc<str>, Arc<str>), TableStats>,
     /// The largest transactions, the largest first.
@@ -63,6 +65,7 @@ impl Stats {
             *self.zero_dates.entry(column.clone()).or_default() += count;
         }
         self.ghost_tables.extend(other.ghost_tables.iter().cloned());
+        self.masks_met.extend(other.masks_met.iter().cloned());
         for ((database, table), counts) in &other.tables {
             let key = (Arc::clone(database), Arc::clone(table));
             let sum = self.tables.entry(key).or_default();

@@ -184,12 +184,14 @@ def test_values_are_not_in_errors(shop):
 
 def test_a_pattern_of_no_table_is_told_of(shop):
     """A name that was mistyped would let values out."""
-    given = {"mask": {"shop.custmers.email": "null"}, "columns": {"shop.oders": ["id"]}}
+    masks = {"shop.custmers.email": "null", "*.*.emial": "null", "*.*.email": "null"}
+    given = {"mask": masks, "columns": {"shop.oders": ["id"]}}
     with pytest.warns(binarrow.BinarrowWarning) as told:
         list(binarrow.read_binlog(shop.glob, **given))
     assert {str(one.message) for one in told} == {
         'columns: no change of a table that matches "shop.oders" in the input',
-        'mask: no change of a table that "shop.custmers.email" speaks of in the input',
+        'mask: no change of a table with a column that matches "shop.custmers.email" in the input',
+        'mask: no change of a table with a column that matches "*.*.emial" in the input',
     }
     with warnings.catch_warnings():
         warnings.simplefilter("error")

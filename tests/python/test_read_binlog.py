@@ -326,3 +326,12 @@ def test_the_halves_of_an_update_stay_in_one_batch(shop, limit, split):
         sizes[change.num_rows] += 1
     assert max(sizes) == max(limit, 2)
     assert sum(rows * count for rows, count in sizes.items()) == 2 * 1444 + 75 + 19
+
+
+def test_one_envelope_column_needs_no_list(shop):
+    """As with ``tables``, ``operations`` and ``include``."""
+    reader = binarrow.read_binlog(shop.files[0], tables="shop.orders", envelope="server_id")
+    names = next(iter(reader)).to_pyarrow().schema.names
+    assert [name for name in names if name.startswith("_")] == ["_server_id"]
+    with pytest.raises(binarrow.ConfigError, match="no envelope column"):
+        binarrow.read_binlog(shop.files[0], envelope="")

@@ -26,7 +26,7 @@ def schema(
     mask: Mapping[str, Literal["sha256", "null"]] | None = None,
     mask_salt: str | bytes | None = None,
     layout: Literal["flat", "nested"] = "flat",
-    envelope: Sequence[str] | None = None,
+    envelope: str | Sequence[str] | None = None,
     envelope_prefix: str = "_",
     column_names: Literal["log", "positional"] = "log",
     schemas: Schemas | None = None,
