@@ -27,7 +27,7 @@ pub struct CommitDetails<'a> {
 
 impl EnvelopeColumn {
     /// Whether it is one of these.
-    pub(super) const fn is_detail(self) -> bool {
+    pub const fn is_detail(self) -> bool {
         use EnvelopeColumn as C;
         matches!(self, C::Gtid | C::OriginalCommitTimestamp | C::ThreadId | C::Xid | C::Query)
     }

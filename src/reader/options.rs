@@ -66,6 +66,8 @@ pub struct ReadOptions {
 impl ReadOptions {
     /// Has the cutter carry what decoding wants.
     pub fn carry_what_is_asked_for(&mut self) {
-        self.cut.carries_statements = self.decode.plan.envelope.has(EnvelopeColumn::Query);
+        let envelope = &self.decode.plan.envelope;
+        self.cut.carries_statements = envelope.has(EnvelopeColumn::Query);
+        self.cut.tells_commits = envelope.columns.iter().any(|column| column.is_detail());
     }
 }

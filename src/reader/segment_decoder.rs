@@ -7,15 +7,15 @@ use super::options::DecodeOptions;
 use super::statement_in_force::StatementInForce;
 use super::stats::{Stats, TableStats};
 use crate::binlog::{
-    ChecksumAlgorithm, DUMMY_TABLE_ID, EventHeader, EventType, PartialRowData, RowsEvent,
-    TransactionPayload, table_id_and_flags,
+    ChecksumAlgorithm, DUMMY_TABLE_ID, EventHeader, EventType, FormatDescription, PartialRowData,
+    RowsEvent, TransactionPayload, table_id_and_flags,
 };
 use crate::change::{Outcome, Transaction};
 use crate::columnar::{CommitDetails, EnvelopeColumn, Stamp, TableBuilder, TablePlan};
 use crate::error::{Error, Result};
 use crate::position::Position;
 use crate::source::{
-    FileContext, LogItem, Payload, PlacedItem, Segment, Span, event_body, verify_crc,
+    FileContext, LogItem, Payload, PlacedItem, Segment, Span, SpanDetails, event_body, verify_crc,
 };
 use crate::wire::Inflater;
 use std::collections::HashMap;
@@ -85,8 +85,8 @@ struct SpanContext<'s> {
     span: &'s Span,
     file: &'s FileContext,
     start: &'s Arc<Position>,
-    /// Its transaction, with what a compressed one tells only inside.
-    transaction: Transaction,
+    /// Where it is asked for, what is known of its transaction; of a compressed one with what only its inside tells.
+    transaction: Option<Transaction>,
 }
 
 impl SegmentDecoder {
@@ -168,7 +168,7 @@ impl SegmentDecoder {
             let bytes = segment.bytes.get(span.bytes.clone()).ok_or_else(|| {
                 Error::new(crate::ErrorKind::Internal, "a span beyond its segment")
             })?;
-            let transaction = span.transaction;
+            let transaction = span.more.as_ref().map(|more| more.transaction);
             let context = SpanContext { span, file, start, transaction };
             let flow = self
                 .decode_span(&context, bytes, emit)
@@ -209,16 +209,8 @@ impl SegmentDecoder {
         self.maps.begin_file(format);
         self.maps.begin_transaction();
         self.fragments.clear();
-        self.statement.begin(context.span.commit_version, &context.span.statement);
-        if let Some(text) = &mut self.gtid {
-            text.clear();
-            if let Some(gtid) = &context.span.gtid {
-                let _ = write!(text, "{gtid}");
-            }
-        }
-        let id_width = format.table_id_width(EventType::TABLE_MAP);
-        for map in &context.span.table_maps {
-            self.maps.define(&map.0, id_width, &self.options.tables)?;
+        if let Some(more) = &context.span.more {
+            self.begin_details(context.span.commit_version, more, format)?;
         }
         let mut rows_event = context.span.rows_before;
         let mut at = 0;
@@ -238,6 +230,27 @@ impl SegmentDecoder {
             at += event.len();
         }
         Ok(Flow::GoOn)
+    }
+
+    /// What a span carries besides its events.
+    fn begin_details(
+        &mut self,
+        commit_version: i64,
+        more: &SpanDetails,
+        format: &FormatDescription,
+    ) -> Result<()> {
+        self.statement.begin(commit_version, &more.statement);
+        if let Some(text) = &mut self.gtid {
+            text.clear();
+            if let Some(gtid) = &more.gtid {
+                let _ = write!(text, "{gtid}");
+            }
+        }
+        let id_width = format.table_id_width(EventType::TABLE_MAP);
+        for map in &more.table_maps {
+            self.maps.define(&map.0, id_width, &self.options.tables)?;
+        }
+        Ok(())
     }
 
     fn decode_event(
@@ -338,16 +351,18 @@ impl SegmentDecoder {
         let Some(slot) = self.tables.get_mut(index) else { return Ok(Flow::GoOn) };
         let stamp = Stamp {
             commit_version: context.span.commit_version,
-            commit_timestamp: context.transaction.commit_timestamp,
+            commit_timestamp: context.span.commit_timestamp,
             rows_event: number,
             file: &context.file.name,
             position: offset,
             server_id: header.server_id,
             details: CommitDetails {
                 gtid: self.gtid.as_deref().filter(|gtid| !gtid.is_empty()),
-                original_commit_timestamp: context.transaction.original_commit_timestamp,
-                thread_id: context.transaction.thread_id,
-                xid: context.transaction.xid,
+                original_commit_timestamp: context
+                    .transaction
+                    .and_then(|transaction| transaction.original_commit_timestamp),
+                thread_id: context.transaction.and_then(|transaction| transaction.thread_id),
+                xid: context.transaction.and_then(|transaction| transaction.xid),
                 query: self.statement.text(),
             },
         };
@@ -512,11 +527,11 @@ impl SegmentDecoder {
         // What stands outside is of the XA COMMIT, where there is one.
         let inside = end.group.as_ref().map(|group| group.transaction);
         let context = &SpanContext {
-            transaction: Transaction {
-                thread_id: inside.and_then(|t| t.thread_id).or(context.transaction.thread_id),
-                xid: inside.and_then(|t| t.xid).or(context.transaction.xid),
-                ..context.transaction
-            },
+            transaction: context.transaction.map(|outside| Transaction {
+                thread_id: inside.and_then(|t| t.thread_id).or(outside.thread_id),
+                xid: inside.and_then(|t| t.xid).or(outside.xid),
+                ..outside
+            }),
             ..*context
         };
         let mut number = *rows_event;

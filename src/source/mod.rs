@@ -34,7 +34,8 @@ pub use live::{Connector, LiveControl, LiveFeed, LiveOptions, LiveStart};
 pub(crate) use magic::check_magic;
 pub(crate) use payload::{Payload, PayloadEvents};
 pub use segment::{
-    CarriedMap, CarriedStatement, FileContext, LargeTransaction, LogItem, PlacedItem, Segment, Span,
+    CarriedMap, CarriedStatement, FileContext, LargeTransaction, LogItem, PlacedItem, Segment,
+    Span, SpanDetails,
 };
 pub use split::{Split, link_splits, scan_splits};
 pub(crate) use window::{MAX_SPARE_BYTES, RawEvent, Window};

@@ -1,7 +1,7 @@
 //! Segments of one transaction that is known to have happened: too large for one segment, or prepared before.
 
 use super::classify::{body, ends_statement};
-use super::segment::{CarriedMap, CarriedStatement, FileContext, Span};
+use super::segment::{CarriedMap, CarriedStatement, FileContext, Span, SpanDetails};
 use super::window::{RawEvent, Window};
 use crate::binlog::{EventType, PartialRowData, Query, RowsQuery, STMT_END, table_id_and_flags};
 use crate::change::{Group, GroupGtid, Transaction};
@@ -115,16 +115,20 @@ impl RangeCutter {
             self.parts.pop_front();
             self.enter_part();
         }
+        let more = SpanDetails {
+            transaction: self.committed.transaction,
+            gtid: self.committed.gtid.clone(),
+            table_maps,
+            statement,
+        };
         let span = Span {
             bytes: 0..bytes.len(),
             offset,
             file: Arc::clone(&self.file),
-            transaction: self.committed.transaction,
-            gtid: self.committed.gtid.clone(),
+            commit_timestamp: self.committed.transaction.commit_timestamp,
             commit_version: self.commit_version,
             rows_before,
-            table_maps,
-            statement,
+            more: Some(Box::new(more)),
             was_prepared: self.committed.was_prepared,
             ends_transaction: self.parts.is_empty(),
         };

@@ -41,22 +41,31 @@ pub struct Span {
     pub offset: u64,
     /// Its file.
     pub file: Arc<FileContext>,
-    /// Its transaction.
-    pub transaction: Transaction,
-    /// The GTID under which it was committed.
-    pub gtid: Option<GroupGtid>,
+    /// Microseconds since 1970 UTC of its transaction's commit.
+    pub commit_timestamp: i64,
     /// `_commit_version` of its rows.
     pub commit_version: i64,
     /// How many rows events the transaction has before it.
     pub rows_before: u32,
-    /// Table maps in force at its start.
-    pub table_maps: Vec<CarriedMap>,
-    /// The statement in force at its start.
-    pub statement: CarriedStatement,
+    /// What most have no need of: where every row is a transaction, there are as many spans as rows.
+    pub more: Option<Box<SpanDetails>>,
     /// Whether it was an XA transaction that is known to be committed by now.
     pub was_prepared: bool,
     /// Whether the transaction ends with it.
     pub ends_transaction: bool,
+}
+
+/// What a span has besides: where it is asked for, or where it starts in the middle of a transaction.
+#[derive(Debug)]
+pub struct SpanDetails {
+    /// Its transaction.
+    pub transaction: Transaction,
+    /// The GTID under which it was committed.
+    pub gtid: Option<GroupGtid>,
+    /// Table maps in force at its start.
+    pub table_maps: Vec<CarriedMap>,
+    /// The statement in force at its start.
+    pub statement: CarriedStatement,
 }
 
 /// Something that is not a row, in its place.

@@ -6,7 +6,7 @@ use crate::change::{Group, GroupGtid, MarkKind, Outcome, XaState};
 use crate::error::{Error, ErrorKind, Result};
 use crate::position::{GtidSet, GtidState, MariadbGtidPosition, PreparedRange, Xid};
 use crate::source::feed::Begin;
-use crate::source::segment::{CarriedStatement, LargeTransaction, Span};
+use crate::source::segment::{CarriedStatement, LargeTransaction, Span, SpanDetails};
 use std::sync::Arc;
 
 impl Cutter {
@@ -164,12 +164,17 @@ impl Cutter {
                 bytes: start as usize..end as usize,
                 offset: start,
                 file: Arc::clone(&file),
-                transaction: group.transaction,
-                gtid: group.gtid.clone(),
+                commit_timestamp: group.transaction.commit_timestamp,
                 commit_version,
                 rows_before,
-                table_maps: Vec::new(),
-                statement: CarriedStatement::default(),
+                more: self.options.tells_commits.then(|| {
+                    Box::new(SpanDetails {
+                        transaction: group.transaction,
+                        gtid: group.gtid.clone(),
+                        table_maps: Vec::new(),
+                        statement: CarriedStatement::default(),
+                    })
+                }),
                 was_prepared: false,
                 ends_transaction: index + 1 == last,
             });

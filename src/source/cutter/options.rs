@@ -51,6 +51,8 @@ pub struct CutterOptions {
     pub max_latency: Option<Duration>,
     /// Whether a piece of a large transaction carries the statement that its rows come from.
     pub carries_statements: bool,
+    /// Whether each run of events comes with what the log tells of its commit: GTID, connection, Xid.
+    pub tells_commits: bool,
     /// Event codes that may be passed over although they cannot be decoded.
     pub skip_events: Vec<u8>,
     /// What is given besides rows.
@@ -69,6 +71,7 @@ impl Default for CutterOptions {
             verify_checksum: true,
             max_latency: None,
             carries_statements: false,
+            tells_commits: false,
             skip_events: Vec::new(),
             include: Include::default(),
         }
