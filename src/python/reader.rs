@@ -277,6 +277,9 @@ impl PyBinlogReader {
             }
         };
         let schema = schema.map(Schema::from_pyarrow_bound).transpose()?.map(Arc::new);
+        if schema.as_ref().is_some_and(|schema| schema.fields().is_empty()) {
+            return Err(Error::config("schema= has no columns: name those that you want").into());
+        }
         let mut state = self.state(py);
         if matches!(&*state, State::Ready(_, options) if options.cut.include.any()) {
             let message = "table() gives rows of one table and nothing else: leave out include=, or iterate over the reader";

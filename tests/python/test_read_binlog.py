@@ -335,3 +335,11 @@ def test_one_envelope_column_needs_no_list(shop):
     assert [name for name in names if name.startswith("_")] == ["_server_id"]
     with pytest.raises(binarrow.ConfigError, match="no envelope column"):
         binarrow.read_binlog(shop.files[0], envelope="")
+
+
+def test_a_wanted_schema_has_columns(shop):
+    """Rows of no columns are nothing that a table could hold."""
+    reader = binarrow.read_binlog(shop.files[0])
+    with pytest.raises(binarrow.ConfigError, match="no columns"):
+        reader.table("shop.orders", schema=pa.schema([]), on_schema_change="conform")
+    assert reader.table("shop.orders").read_all().num_rows > 0, "nothing was used up"
