@@ -30,6 +30,8 @@ pub struct TableBuilder {
     /// Whether cells may be larger than the log holds them.
     inflates: bool,
     wire_bytes: usize,
+    /// What the cells of a row take in memory at least, about.
+    least_row_bytes: usize,
     keys: KeyPlaces,
     partial: PartialUpdate,
 }
@@ -89,6 +91,7 @@ impl TableBuilder {
             wants_present: plan.envelope.wants_present(),
             inflates: plan.inflates(),
             wire_bytes: 0,
+            least_row_bytes: plan.least_row_bytes(),
             keys: KeyPlaces::default(),
             partial: PartialUpdate::default(),
             plan,
@@ -105,9 +108,11 @@ impl TableBuilder {
         self.envelope.rows()
     }
 
-    /// Bytes of the batch so far, about: the rows as the log holds them, what they inflate to, and the envelope.
+    /// Bytes of the batch so far, about: the rows as the log holds them, what they inflate to, and the envelope; or the room
+    /// for their cells, where that is more, for NULLs and columns that an image leaves out take none in the log.
     pub fn bytes(&self) -> usize {
-        self.wire_bytes + self.rows() * ENVELOPE_ROW_BYTES
+        let rows = self.rows();
+        self.wire_bytes.max(rows * self.least_row_bytes) + rows * ENVELOPE_ROW_BYTES
     }
 
     /// Appends all rows of an event, or none of them and the error.

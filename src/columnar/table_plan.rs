@@ -214,6 +214,17 @@ impl TablePlan {
         self.masks.get(index) == Some(&Some(Mask::Null))
     }
 
+    /// What the cells of a row take in memory at least, about: numbers their width, all else an offset.
+    pub(super) fn least_row_bytes(&self) -> usize {
+        let widths =
+            self.fields.iter().map(|field| field.data_type().primitive_width().unwrap_or(4));
+        let sides = match self.layout {
+            Layout::Flat => 1,
+            Layout::Nested => 2,
+        };
+        widths.sum::<usize>() * sides
+    }
+
     /// Whether cells may become larger than the log holds them.
     pub(super) fn inflates(&self) -> bool {
         self.masks.iter().any(Option::is_some)

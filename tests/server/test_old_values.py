@@ -376,3 +376,18 @@ def test_random_changes(files: list[str], old_value: bool, split: bool) -> None:
         assert places == sorted(set(places)), table
     assert min(kinds.values()) > 20, kinds
     assert len(kinds) == (4 if old_value else 3), kinds
+
+
+def test_columns_that_images_leave_out_count_as_memory(small: Server) -> None:
+    """They take no byte of the log, but their room in every batch."""
+    columns = ", ".join(f"c{number} BIGINT" for number in range(200))
+    small.execute(f"CREATE TABLE wide (id INT PRIMARY KEY, {columns})")
+    values = ", ".join(f"({number})" for number in range(2000))
+    small.execute(f"INSERT INTO wide (id) VALUES {values}")
+    files = logged(small, "SET SESSION binlog_row_image = MINIMAL", "UPDATE wide SET c1 = 5")
+    small.execute("SET SESSION binlog_row_image = FULL")
+    for layout, given in (("flat", 4000), ("nested", 2000)):
+        limits: dict[str, Any] = {"batch_bytes": 1 << 20, "layout": layout}
+        batches = [change.to_pyarrow() for change in read(files, "small.wide", **limits)]
+        assert sum(batch.num_rows for batch in batches) == given
+        assert max(batch.nbytes for batch in batches) < 3 << 20
