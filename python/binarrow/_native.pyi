@@ -541,6 +541,8 @@ def read_binlog(
             dates too; text in UTF-8; members of ENUM and SET (their number where the log does not name them); JSON
             as MySQL prints it. Of BINARY (with the zeros at its end), VARBINARY, BLOB, GEOMETRY and VECTOR it is the
             bytes as stored; of MariaDB's UUID, INET4 and INET6 the text with ``schemas``, else the bytes.
+            A glob that met no column is told of at the end of the input: try a new one on a few files before a stream that has
+            no end. The statement of a :class:`SchemaChange` comes as it is, with the defaults and comments in it.
         mask_salt: The secret that ``"sha256"`` needs: who does not know it cannot find values by hashing guesses. It is in
             no ``repr``, log or message.
         start: Where to begin: a :class:`Position`, ``"file:offset"``, or a datetime with a zone.

@@ -290,6 +290,10 @@ impl PyBinlogReader {
                 Error::config("table() must be called before the first batch is read").into()
             );
         };
+        if let Some(schema) = &schema {
+            let plan = &options.decode.plan;
+            plan.layout.check_wanted(schema, &plan.envelope.prefix)?;
+        }
         let source = source.take();
         let mut options = (**options).clone();
         options.decode.tables = TableFilter::exactly(database, table);

@@ -343,3 +343,18 @@ def test_a_wanted_schema_has_columns(shop):
     with pytest.raises(binarrow.ConfigError, match="no columns"):
         reader.table("shop.orders", schema=pa.schema([]), on_schema_change="conform")
     assert reader.table("shop.orders").read_all().num_rows > 0, "nothing was used up"
+
+
+def test_a_wanted_schema_is_of_the_layout(shop):
+    """By name a schema of the other layout fits no column, and every row would be of NULLs."""
+    [path, *_] = shop.files
+    layouts = ("flat", "nested")
+    schemas = {name: binarrow.infer_schema(path, "shop.orders", layout=name) for name in layouts}
+    for name, other in (layouts, layouts[::-1]):
+        reader = binarrow.read_binlog(path, layout=name)
+        with pytest.raises(binarrow.ConfigError, match="nested"):
+            reader.table("shop.orders", schema=schemas[other], on_schema_change="conform")
+        wider = schemas[name].append(pa.field("loaded_at", pa.timestamp("us")))
+        table = reader.table("shop.orders", schema=wider, on_schema_change="conform").read_all()
+        assert table.num_rows > 0
+        assert table.column("loaded_at").null_count == table.num_rows
