@@ -4,7 +4,7 @@ use super::connecting::{Trouble, stopped};
 use super::control::LiveControl;
 use super::file::resolve;
 use crate::binlog::{EventHeader, EventType, FIRST_EVENT_AT};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::net::{
     ConnectOptions, Dump, DumpOptions, DumpStart, Endpoint, Flavor, Identity, Server,
 };
@@ -227,12 +227,17 @@ impl Stream {
                 Ok(true) if self.is_over() => return Ok(Some(Received::End)),
                 Ok(true) if self.passes() => continue,
                 Ok(true) => return Ok(Some(Received::Event)),
-                Ok(false) if self.has_ended(file, offset) => return Ok(Some(Received::End)),
-                Ok(false) => {
+                Ok(false) if self.is_at_end(file, offset) => return Ok(Some(Received::End)),
+                Ok(false) if !self.has_ended_at(file, offset) => {
+                    self.ended_at = Some((file.to_owned(), offset));
                     log::info!(target: LOG, "the server ended the dump at {file}:{offset}: asking whether it is all");
                     self.drop_dump();
                     return Ok(None);
                 }
+                Ok(false) => Error::new(
+                    ErrorKind::ConnectionLost,
+                    "the server ended the dump before the end of its log",
+                ),
                 Err(error) => error,
             };
             if self.control.is_stopping() {
@@ -257,18 +262,19 @@ impl Stream {
 
     /// Whether a dump that ended did so at the end of the log. Servers end one in the same way when its thread is killed: by
     /// hand, in a shutdown, or by a dump of the same id that began later. One that ends before where the log ended when it was
-    /// asked for is asked for again; what does not come then either was passed over by GTID.
-    fn has_ended(&mut self, file: &str, offset: u64) -> bool {
-        let place = (file.to_owned(), offset);
-        let is_at_end = self.log_end.as_ref().is_some_and(|(end, at)| {
+    /// asked for is asked for again. What a second one does not send either was passed over by GTID, of MariaDB; or who may not
+    /// ask where the log ends has no better answer.
+    fn is_at_end(&self, file: &str, offset: u64) -> bool {
+        let is_behind = self.log_end.as_ref().is_some_and(|(end, at)| {
             compare_files(file, end).is_some_and(|order| order.then(offset.cmp(at)).is_ge())
         });
         // Before the first file is named there is no place to go on at, and nothing that may be missed.
-        if file.is_empty() || is_at_end || self.ended_at.as_ref() == Some(&place) {
-            return true;
-        }
-        self.ended_at = Some(place);
-        false
+        let is_again = || self.has_ended_at(file, offset);
+        file.is_empty() || is_behind || ((self.by_gtid || self.log_end.is_none()) && is_again())
+    }
+
+    fn has_ended_at(&self, file: &str, offset: u64) -> bool {
+        self.ended_at.as_ref().is_some_and(|(end, at)| end == file && *at == offset)
     }
 
     fn drop_dump(&mut self) {
