@@ -15,21 +15,27 @@
 //!
 //! <https://dev.mysql.com/doc/refman/9.7/en/create-table.html>, <https://mariadb.com/kb/en/create-table/>
 
+mod catalog;
 mod column;
 mod create_table;
 mod cursor;
 mod data_type;
 mod keys;
+mod logged_ddl;
 mod resolve;
 mod schemas;
 mod statement;
 mod token;
+mod view;
 
 #[cfg(test)]
 mod tests;
 
+pub use catalog::{Catalog, Followed, TableDefinition, TableState};
 pub use create_table::CreateTable;
+pub use logged_ddl::{DdlSession, LoggedDdl};
 pub use resolve::SqlServer;
 pub use schemas::Schemas;
 pub use statement::{Ddl, DdlKind, TableName};
 pub use token::QuoteMode;
+pub use view::HistoryView;

@@ -1,10 +1,10 @@
 //! What is not a row, in its place between the rows: statements, where transactions begin and end, heartbeats.
 
 use super::{Cutter, Stop};
-use crate::binlog::{EventHeader, Query, StatusVariable};
+use crate::binlog::{EventHeader, Query};
 use crate::change::{Group, Include, Item, MarkKind, Transaction, TransactionMark, XaState};
 use crate::error::Result;
-use crate::history::{Ddl, QuoteMode};
+use crate::history::{Ddl, DdlSession};
 use crate::position::{Position, Xid};
 use crate::source::live::LOG;
 use crate::source::segment::{FileContext, LogItem, PlacedItem, Span};
@@ -94,17 +94,10 @@ impl Statements<'_> {
     fn items(&self, (header, body): (&EventHeader, &[u8]), offset: u64) -> Result<Vec<Item>> {
         let mut inflater = Inflater::default();
         let query = Query::decode(body)?.inflate(header.event_type, &mut inflater)?;
-        let is_mariadb = self.context.format.is_mariadb;
-        let mode = query.status_variables(is_mariadb).find_map(|variable| match variable {
-            StatusVariable::SqlMode(bits) => Some(QuoteMode {
-                ansi_quotes: bits & ANSI_QUOTES != 0,
-                no_backslash_escapes: bits & NO_BACKSLASH_ESCAPES != 0,
-            }),
-            _ => None,
-        });
+        let mode = DdlSession::of(&query, &self.context.format).quote_mode();
         let text = query.text();
         let database = String::from_utf8_lossy(query.database);
-        let Some(ddl) = Ddl::parse(&text, &database, mode.unwrap_or_default())? else {
+        let Some(ddl) = Ddl::parse(&text, &database, mode)? else {
             return Ok(Vec::new());
         };
         if self.is_live {
@@ -246,10 +239,6 @@ impl AtOffset {
         Self { offset, ..self }
     }
 }
-
-/// Bits of `sql_mode`, of either server.
-const ANSI_QUOTES: u64 = 1 << 2;
-const NO_BACKSLASH_ESCAPES: u64 = 1 << 20;
 
 /// How many items a segment has at most: each has its positions, and a position may hold a long GTID set.
 pub(super) const MAX_ITEMS: usize = 512;

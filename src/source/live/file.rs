@@ -2,7 +2,8 @@
 //!
 //! It looks like the file itself: the magic bytes, the format description, then the events at their own offsets. What lies
 //! between the format description and the start, and what the server passes over, are holes: a read there gives nothing,
-//! and [`Input::after_hole`] says where to go on. So is a heartbeat, where it is wanted: a hole of no length. Events go straight to who reads; only what was given back can be read again.
+//! and [`Input::after_hole`] says where to go on. So is a heartbeat, where it is wanted: a hole of no length. Events go
+//! straight to who reads; only what was given back can be read again.
 
 use super::spool::Spool;
 use super::stream::{Received, Stream, is_own};

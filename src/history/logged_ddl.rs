@@ -1,0 +1,92 @@
+//! A statement of the log that changes tables, with all that it depends on.
+
+use super::resolve::SqlServer;
+use super::token::QuoteMode;
+use crate::binlog::{FormatDescription, Query, StatusVariable};
+use crate::charset::Collation;
+use crate::position::Position;
+
+/// A DDL statement as the log holds it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoggedDdl {
+    /// Where to resume after it: the end of its transaction.
+    pub position: Position,
+    /// Microseconds since 1970 UTC of its commit.
+    pub timestamp: i64,
+    /// The default database; empty where the session had none.
+    pub database: String,
+    /// Its text.
+    pub statement: String,
+    /// What it ran under.
+    pub session: DdlSession,
+}
+
+/// What the meaning of a DDL statement depends on, besides its text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DdlSession {
+    /// The server that wrote the log.
+    pub server: SqlServer,
+    /// Bits of `sql_mode`.
+    pub sql_mode: u64,
+    /// The client's character set, by a collation id; the text is UTF-8 by now.
+    pub client: Option<Collation>,
+    /// `collation_server`: what CREATE DATABASE takes where it names none.
+    pub server_collation: Option<Collation>,
+    /// The collation of the default database, where the event says.
+    pub database_collation: Option<Collation>,
+    /// `default_collation_for_utf8mb4`
+    pub utf8mb4_collation: Option<Collation>,
+    /// `explicit_defaults_for_timestamp`
+    pub explicit_timestamp_defaults: Option<bool>,
+}
+
+impl DdlSession {
+    /// That of a server, with all else as it is by default.
+    pub fn new(server: SqlServer) -> Self {
+        Self {
+            server,
+            sql_mode: 0,
+            client: None,
+            server_collation: None,
+            database_collation: None,
+            utf8mb4_collation: None,
+            explicit_timestamp_defaults: None,
+        }
+    }
+
+    /// What a Query event says.
+    pub fn of(query: &Query<'_>, format: &FormatDescription) -> Self {
+        let mut session = Self::new(SqlServer::from(format));
+        let collation = |id: u16| Some(Collation(u32::from(id)));
+        for variable in query.status_variables(format.is_mariadb) {
+            match variable {
+                StatusVariable::SqlMode(bits) => session.sql_mode = bits,
+                StatusVariable::Charset { client, server, .. } => {
+                    session.client = collation(client);
+                    session.server_collation = collation(server);
+                }
+                StatusVariable::CharsetDatabase(id) => session.database_collation = collation(id),
+                StatusVariable::DefaultCollationForUtf8mb4(id) => {
+                    session.utf8mb4_collation = collation(id);
+                }
+                StatusVariable::ExplicitDefaultsForTimestamp(is_explicit) => {
+                    session.explicit_timestamp_defaults = Some(is_explicit);
+                }
+                _ => {}
+            }
+        }
+        session
+    }
+
+    /// How quotes are read.
+    pub fn quote_mode(&self) -> QuoteMode {
+        QuoteMode {
+            ansi_quotes: self.sql_mode & ANSI_QUOTES != 0,
+            no_backslash_escapes: self.sql_mode & NO_BACKSLASH_ESCAPES != 0,
+        }
+    }
+}
+
+/// Bits of `sql_mode`, of either server.
+const ANSI_QUOTES: u64 = 1 << 2;
+const NO_BACKSLASH_ESCAPES: u64 = 1 << 20;
