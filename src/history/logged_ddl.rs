@@ -1,7 +1,7 @@
 //! A statement of the log that changes tables, with all that it depends on.
 
 use super::resolve::SqlServer;
-use super::token::QuoteMode;
+use super::sql::token::QuoteMode;
 use crate::binlog::{FormatDescription, Query, StatusVariable};
 use crate::charset::Collation;
 use crate::position::Position;

@@ -5,8 +5,8 @@
 //! by `columnar::table_plan` and `python::schemas`.
 //!
 //! ```text
-//! text ─ token ─ cursor ─ create_table, column, data_type ─ CreateTable ─ resolve, keys ─ TableSchema
-//!          what a statement says, of either server           what one server makes of it
+//! text ─ sql ─ CreateTable ─ resolve ─ TableSchema
+//!          what it says, of either server ─ what one server makes of it
 //! ```
 //!
 //! Of DDL in the log, [`Ddl`] tells what a statement does to which tables, by its head. Called by `change`.
@@ -16,26 +16,20 @@
 //! <https://dev.mysql.com/doc/refman/9.7/en/create-table.html>, <https://mariadb.com/kb/en/create-table/>
 
 mod catalog;
-mod column;
-mod create_table;
-mod cursor;
-mod data_type;
-mod keys;
 mod logged_ddl;
 mod resolve;
 mod schemas;
-mod statement;
-mod token;
+mod sql;
 mod view;
 
 #[cfg(test)]
 mod tests;
 
 pub use catalog::{Catalog, Followed, TableDefinition, TableState};
-pub use create_table::CreateTable;
 pub use logged_ddl::{DdlSession, LoggedDdl};
 pub use resolve::SqlServer;
 pub use schemas::Schemas;
-pub use statement::{Ddl, DdlKind, TableName};
-pub use token::QuoteMode;
+pub use sql::create_table::CreateTable;
+pub use sql::statement::{Ddl, DdlKind, TableName};
+pub use sql::token::QuoteMode;
 pub use view::HistoryView;

@@ -1,10 +1,10 @@
 //! Structures of many tables, from SQL text, by database and table.
 
-use super::column::CharsetClause;
-use super::create_table::CreateTable;
-use super::cursor::Cursor;
 use super::resolve::SqlServer;
-use super::token::{self, Token};
+use super::sql::column::CharsetClause;
+use super::sql::create_table::CreateTable;
+use super::sql::cursor::Cursor;
+use super::sql::token::{self, Token};
 use crate::binlog::{FormatDescription, TableMap};
 use crate::charset::{Charset, Collation};
 use crate::error::{Error, Result};

@@ -13,58 +13,58 @@ pub struct CreateTable {
     pub database: Option<Arc<str>>,
     /// The table.
     pub table: Arc<str>,
-    pub(super) columns: Vec<ColumnDefinition>,
+    pub(in crate::history) columns: Vec<ColumnDefinition>,
     /// The columns' indexes by their names in lower case.
     by_name: BTreeMap<String, usize>,
     /// The constraint PRIMARY KEY.
-    pub(super) primary_key: Option<Key>,
+    pub(in crate::history) primary_key: Option<Key>,
     /// The constraints UNIQUE, in the statement's order.
-    pub(super) unique_keys: Vec<Key>,
+    pub(in crate::history) unique_keys: Vec<Key>,
     /// The keys that are not unique, in the statement's order.
-    pub(super) other_keys: Vec<Key>,
+    pub(in crate::history) other_keys: Vec<Key>,
     /// The table's own default.
-    pub(super) charset: CharsetClause,
+    pub(in crate::history) charset: CharsetClause,
     /// Whether that may have been left out, and INVISIBLE too, as MariaDB and MySQL 5 do under `sql_mode=ANSI`.
-    pub(super) is_abridged: bool,
+    pub(in crate::history) is_abridged: bool,
     /// MariaDB's WITH SYSTEM VERSIONING.
-    pub(super) versioned: bool,
+    pub(in crate::history) versioned: bool,
     /// Whether the engine has hash keys of its own, and so needs no hidden column for them.
-    pub(super) has_hash_keys: bool,
+    pub(in crate::history) has_hash_keys: bool,
     /// MariaDB's application-time periods.
-    pub(super) periods: Vec<Period>,
+    pub(in crate::history) periods: Vec<Period>,
 }
 
 /// What stands before the columns.
 #[derive(Debug, Clone)]
-pub(super) struct Head {
-    pub(super) database: Option<String>,
-    pub(super) table: String,
-    pub(super) is_temporary: bool,
+pub(in crate::history) struct Head {
+    pub(in crate::history) database: Option<String>,
+    pub(in crate::history) table: String,
+    pub(in crate::history) is_temporary: bool,
     /// Whether the name is in double quotes.
     is_ansi: bool,
 }
 
 /// `PERIOD FOR name (start, end)`
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Period {
-    pub(super) name: String,
-    pub(super) start: String,
-    pub(super) end: String,
+pub(in crate::history) struct Period {
+    pub(in crate::history) name: String,
+    pub(in crate::history) start: String,
+    pub(in crate::history) end: String,
 }
 
 /// A key.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Key {
+pub(in crate::history) struct Key {
     /// Its name, where the statement gives one.
-    pub(super) name: Option<String>,
-    pub(super) parts: Vec<KeyColumn>,
+    pub(in crate::history) name: Option<String>,
+    pub(in crate::history) parts: Vec<KeyColumn>,
     /// MariaDB: the key is held as the hash of its columns, in a column of its own.
-    pub(super) is_hash: bool,
+    pub(in crate::history) is_hash: bool,
 }
 
 /// A part of a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum KeyColumn {
+pub(in crate::history) enum KeyColumn {
     Column {
         name: String,
         /// In characters; 0 for the whole column.
@@ -78,7 +78,7 @@ pub(super) enum KeyColumn {
 
 impl CreateTable {
     /// Reads `[OR REPLACE] [TEMPORARY] TABLE [IF NOT EXISTS] name`, after CREATE.
-    pub(super) fn parse_head(cursor: &mut Cursor<'_>) -> Result<Head> {
+    pub(in crate::history) fn parse_head(cursor: &mut Cursor<'_>) -> Result<Head> {
         cursor.accept_all(&["OR", "REPLACE"])?;
         let is_temporary = cursor.accept("TEMPORARY")?;
         cursor.expect("TABLE")?;
@@ -89,7 +89,7 @@ impl CreateTable {
     }
 
     /// Reads the rest, after the name, up to the statement's end.
-    pub(super) fn parse_body(
+    pub(in crate::history) fn parse_body(
         cursor: &mut Cursor<'_>,
         Head { database, table, is_ansi, .. }: Head,
     ) -> Result<Self> {
@@ -130,12 +130,12 @@ impl CreateTable {
     }
 
     /// The index of a column, whatever the case of its name.
-    pub(super) fn column_index(&self, name: &str) -> Option<usize> {
+    pub(in crate::history) fn column_index(&self, name: &str) -> Option<usize> {
         self.by_name.get(&name.to_lowercase()).copied()
     }
 
     /// Whether a name or a member holds a character in the place of bytes that are not UTF-8.
-    pub(super) fn has_unreadable_names(&self) -> bool {
+    pub(in crate::history) fn has_unreadable_names(&self) -> bool {
         let is_unreadable = |text: &str| text.contains(char::REPLACEMENT_CHARACTER);
         is_unreadable(&self.table)
             || self.database.as_deref().is_some_and(is_unreadable)
@@ -283,7 +283,7 @@ fn key(cursor: &mut Cursor<'_>) -> Result<Key> {
 }
 
 /// Steps over an option's value.
-pub(super) fn skip_value(cursor: &mut Cursor<'_>) -> Result<()> {
+pub(in crate::history) fn skip_value(cursor: &mut Cursor<'_>) -> Result<()> {
     match cursor.peek() {
         Token::Sign(_) | Token::End => Err(cursor.error("a value is missing")),
         _ => cursor.bump().map(drop),

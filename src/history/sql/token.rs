@@ -9,7 +9,7 @@ use std::borrow::Cow;
 
 /// A token.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Token<'t> {
+pub(in crate::history) enum Token<'t> {
     /// A keyword or a name without quotes.
     Word(&'t str),
     /// A name in backticks.
@@ -30,7 +30,7 @@ pub(super) enum Token<'t> {
 
 impl Token<'_> {
     /// The token in a message; of strings only that they are one, for nobody knows what they hold.
-    pub(super) fn label(&self) -> String {
+    pub(in crate::history) fn label(&self) -> String {
         match self {
             Self::Word(word) | Self::Number(word) => format!("`{word}`"),
             Self::Quoted(name) => format!("`{name}`"),
@@ -43,12 +43,12 @@ impl Token<'_> {
 
 /// What is wrong with the text, and where: a byte offset.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct SyntaxError {
-    pub(super) message: String,
-    pub(super) at: usize,
+pub(in crate::history) struct SyntaxError {
+    pub(in crate::history) message: String,
+    pub(in crate::history) at: usize,
 }
 
-pub(super) type Result<T> = std::result::Result<T, SyntaxError>;
+pub(in crate::history) type Result<T> = std::result::Result<T, SyntaxError>;
 
 /// What `sql_mode` changes about quotes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -61,7 +61,7 @@ pub struct QuoteMode {
 
 /// Cuts text into tokens.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Lexer<'t> {
+pub(in crate::history) struct Lexer<'t> {
     text: &'t str,
     mode: QuoteMode,
     at: usize,
@@ -79,11 +79,11 @@ pub(super) struct Lexer<'t> {
 
 impl<'t> Lexer<'t> {
     #[cfg(test)]
-    pub(super) fn new(text: &'t str) -> Self {
+    pub(in crate::history) fn new(text: &'t str) -> Self {
         Self::with_mode(text, QuoteMode::default())
     }
 
-    pub(super) fn with_mode(text: &'t str, mode: QuoteMode) -> Self {
+    pub(in crate::history) fn with_mode(text: &'t str, mode: QuoteMode) -> Self {
         Self {
             text,
             mode,
@@ -97,7 +97,7 @@ impl<'t> Lexer<'t> {
     }
 
     /// The next token and where it begins.
-    pub(super) fn next_token(&mut self) -> Result<(usize, Token<'t>)> {
+    pub(in crate::history) fn next_token(&mut self) -> Result<(usize, Token<'t>)> {
         self.skip_space()?;
         let start = self.at;
         self.line = self.line(start);
@@ -127,22 +127,22 @@ impl<'t> Lexer<'t> {
     }
 
     /// The database that the first lines of a dump have named since this was asked last.
-    pub(super) fn take_dumped(&mut self) -> Option<&'t str> {
+    pub(in crate::history) fn take_dumped(&mut self) -> Option<&'t str> {
         self.dumped.take()
     }
 
     /// What has not been read.
-    pub(super) fn rest(&self) -> &'t str {
+    pub(in crate::history) fn rest(&self) -> &'t str {
         self.text.get(self.at..).unwrap_or_default()
     }
 
     /// Goes on at byte `at`, a boundary of characters outside quotes and comments.
-    pub(super) fn seek(&mut self, at: usize) {
+    pub(in crate::history) fn seek(&mut self, at: usize) {
         self.at = at;
     }
 
     /// The line that byte `at` is in, from 1.
-    pub(super) fn line(&self, at: usize) -> usize {
+    pub(in crate::history) fn line(&self, at: usize) -> usize {
         let ends = |from: usize, to: usize| {
             let between = self.text.as_bytes().get(from..to).unwrap_or_default();
             between.iter().filter(|byte| **byte == b'\n').count()

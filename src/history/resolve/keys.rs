@@ -1,7 +1,7 @@
 //! The keys of a table, as one server makes them of what a CREATE TABLE statement says.
 
-use super::create_table::{Key, KeyColumn};
-use super::resolve::{Resolver, Result};
+use super::super::sql::create_table::{Key, KeyColumn};
+use super::{Resolver, Result};
 use crate::schema::{Column, ColumnType, Index, IndexKind, KeyPart};
 use std::sync::Arc;
 

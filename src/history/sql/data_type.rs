@@ -10,7 +10,7 @@ use crate::schema::{ColumnType, GeometryType};
 
 /// A data type as the statement says it. What it becomes can depend on the server and on the character set.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum DataType {
+pub(in crate::history) enum DataType {
     /// The same everywhere.
     Plain(ColumnType),
     /// CHAR and BINARY, VARCHAR and VARBINARY.
@@ -38,7 +38,7 @@ pub(super) enum DataType {
 
 impl DataType {
     /// Of an ENUM or SET.
-    pub(super) fn members(&self) -> &[String] {
+    pub(in crate::history) fn members(&self) -> &[String] {
         match self {
             Self::Enum(members) | Self::Set(members) => members,
             _ => &[],
@@ -48,15 +48,15 @@ impl DataType {
 
 /// A type, with what its name says besides.
 #[derive(Debug)]
-pub(super) struct ParsedType {
-    pub(super) data_type: DataType,
-    pub(super) charset: CharsetClause,
+pub(in crate::history) struct ParsedType {
+    pub(in crate::history) data_type: DataType,
+    pub(in crate::history) charset: CharsetClause,
     /// Whether it is SERIAL: BIGINT UNSIGNED NOT NULL AUTO_INCREMENT UNIQUE.
-    pub(super) is_serial: bool,
+    pub(in crate::history) is_serial: bool,
 }
 
 /// Reads a data type, without the attributes after it.
-pub(super) fn data_type(cursor: &mut Cursor<'_>) -> Result<ParsedType> {
+pub(in crate::history) fn data_type(cursor: &mut Cursor<'_>) -> Result<ParsedType> {
     use ColumnType as T;
     use DataType::{Plain, Text};
     let unknown = cursor.error("a data type that is not known");

@@ -4,52 +4,52 @@ use super::token::{Lexer, QuoteMode, Result, SyntaxError, Token};
 
 /// The token at hand, and the text after it.
 #[derive(Debug, Clone)]
-pub(super) struct Cursor<'t> {
+pub(in crate::history) struct Cursor<'t> {
     lexer: Lexer<'t>,
     token: Token<'t>,
     at: usize,
 }
 
 impl<'t> Cursor<'t> {
-    pub(super) fn new(text: &'t str) -> Result<Self> {
+    pub(in crate::history) fn new(text: &'t str) -> Result<Self> {
         Self::with_mode(text, QuoteMode::default())
     }
 
-    pub(super) fn with_mode(text: &'t str, mode: QuoteMode) -> Result<Self> {
+    pub(in crate::history) fn with_mode(text: &'t str, mode: QuoteMode) -> Result<Self> {
         let mut lexer = Lexer::with_mode(text, mode);
         let (at, token) = lexer.next_token()?;
         Ok(Self { lexer, token, at })
     }
 
     /// The token at hand.
-    pub(super) fn peek(&self) -> &Token<'t> {
+    pub(in crate::history) fn peek(&self) -> &Token<'t> {
         &self.token
     }
 
     /// The line of the token at hand, from 1.
-    pub(super) fn line(&self) -> usize {
+    pub(in crate::history) fn line(&self) -> usize {
         self.lexer.line(self.at)
     }
 
     /// The line that a syntax error is in.
-    pub(super) fn line_of(&self, error: &SyntaxError) -> usize {
+    pub(in crate::history) fn line_of(&self, error: &SyntaxError) -> usize {
         self.lexer.line(error.at)
     }
 
     /// The database that a dump's first lines, if they were before the token at hand, say it is of.
-    pub(super) fn take_dumped(&mut self) -> Option<&'t str> {
+    pub(in crate::history) fn take_dumped(&mut self) -> Option<&'t str> {
         self.lexer.take_dumped()
     }
 
     /// The token at hand, stepped over.
-    pub(super) fn bump(&mut self) -> Result<Token<'t>> {
+    pub(in crate::history) fn bump(&mut self) -> Result<Token<'t>> {
         let (at, token) = self.lexer.next_token()?;
         self.at = at;
         Ok(std::mem::replace(&mut self.token, token))
     }
 
     /// An error at the token at hand.
-    pub(super) fn error(&self, message: impl Into<String>) -> SyntaxError {
+    pub(in crate::history) fn error(&self, message: impl Into<String>) -> SyntaxError {
         SyntaxError {
             message: format!("{} near {}", message.into(), self.token.label()),
             at: self.at,
@@ -57,23 +57,23 @@ impl<'t> Cursor<'t> {
     }
 
     /// Whether the token at hand is this keyword.
-    pub(super) fn is(&self, keyword: &str) -> bool {
+    pub(in crate::history) fn is(&self, keyword: &str) -> bool {
         matches!(self.token, Token::Word(word) if word.eq_ignore_ascii_case(keyword))
     }
 
     /// Whether the token at hand is this sign.
-    pub(super) fn is_sign(&self, sign: char) -> bool {
+    pub(in crate::history) fn is_sign(&self, sign: char) -> bool {
         self.token == Token::Sign(sign)
     }
 
     /// Whether the token at hand and those after it are these keywords.
-    pub(super) fn are(&self, keywords: &[&str]) -> bool {
+    pub(in crate::history) fn are(&self, keywords: &[&str]) -> bool {
         let mut ahead = self.clone();
         keywords.iter().all(|keyword| ahead.is(keyword) && ahead.bump().is_ok())
     }
 
     /// Steps over a keyword, if it is there.
-    pub(super) fn accept(&mut self, keyword: &str) -> Result<bool> {
+    pub(in crate::history) fn accept(&mut self, keyword: &str) -> Result<bool> {
         let is_there = self.is(keyword);
         if is_there {
             self.bump()?;
@@ -82,7 +82,7 @@ impl<'t> Cursor<'t> {
     }
 
     /// Steps over keywords, if all of them are there.
-    pub(super) fn accept_all(&mut self, keywords: &[&str]) -> Result<bool> {
+    pub(in crate::history) fn accept_all(&mut self, keywords: &[&str]) -> Result<bool> {
         let are_there = self.are(keywords);
         if are_there {
             for _ in keywords {
@@ -93,7 +93,7 @@ impl<'t> Cursor<'t> {
     }
 
     /// Steps over one of some keywords, if it is there.
-    pub(super) fn accept_any(&mut self, keywords: &[&str]) -> Result<bool> {
+    pub(in crate::history) fn accept_any(&mut self, keywords: &[&str]) -> Result<bool> {
         let is_there = keywords.iter().any(|keyword| self.is(keyword));
         if is_there {
             self.bump()?;
@@ -101,7 +101,7 @@ impl<'t> Cursor<'t> {
         Ok(is_there)
     }
 
-    pub(super) fn accept_sign(&mut self, sign: char) -> Result<bool> {
+    pub(in crate::history) fn accept_sign(&mut self, sign: char) -> Result<bool> {
         let is_there = self.is_sign(sign);
         if is_there {
             self.bump()?;
@@ -109,14 +109,14 @@ impl<'t> Cursor<'t> {
         Ok(is_there)
     }
 
-    pub(super) fn expect(&mut self, keyword: &str) -> Result<()> {
+    pub(in crate::history) fn expect(&mut self, keyword: &str) -> Result<()> {
         match self.accept(keyword)? {
             true => Ok(()),
             false => Err(self.error(format!("{keyword} is missing"))),
         }
     }
 
-    pub(super) fn expect_sign(&mut self, sign: char) -> Result<()> {
+    pub(in crate::history) fn expect_sign(&mut self, sign: char) -> Result<()> {
         match self.accept_sign(sign)? {
             true => Ok(()),
             false => Err(self.error(format!("`{sign}` is missing"))),
@@ -124,7 +124,7 @@ impl<'t> Cursor<'t> {
     }
 
     /// A name, in quotes or without.
-    pub(super) fn name(&mut self) -> Result<String> {
+    pub(in crate::history) fn name(&mut self) -> Result<String> {
         match &self.token {
             Token::Word(_) | Token::Quoted(_) | Token::DoubleQuoted(_) => {}
             _ => return Err(self.error("a name is missing")),
@@ -137,7 +137,7 @@ impl<'t> Cursor<'t> {
     }
 
     /// `name` or `database.name`.
-    pub(super) fn qualified_name(&mut self) -> Result<(Option<String>, String)> {
+    pub(in crate::history) fn qualified_name(&mut self) -> Result<(Option<String>, String)> {
         let first = self.name()?;
         match self.accept_sign('.')? {
             true => Ok((Some(first), self.name()?)),
@@ -146,7 +146,7 @@ impl<'t> Cursor<'t> {
     }
 
     /// A name where a string stands for one too.
-    pub(super) fn name_or_text(&mut self) -> Result<String> {
+    pub(in crate::history) fn name_or_text(&mut self) -> Result<String> {
         match &self.token {
             Token::Text(_) => self.text(),
             _ => self.name(),
@@ -154,7 +154,7 @@ impl<'t> Cursor<'t> {
     }
 
     /// A string.
-    pub(super) fn text(&mut self) -> Result<String> {
+    pub(in crate::history) fn text(&mut self) -> Result<String> {
         match &self.token {
             Token::Text(_) | Token::DoubleQuoted(_) | Token::Bytes(_) => {}
             _ => return Err(self.error("a string is missing")),
@@ -168,7 +168,7 @@ impl<'t> Cursor<'t> {
     }
 
     /// A whole number.
-    pub(super) fn number(&mut self) -> Result<u64> {
+    pub(in crate::history) fn number(&mut self) -> Result<u64> {
         let number = match self.token {
             Token::Number(digits) => digits.parse().ok(),
             _ => None,
@@ -179,7 +179,7 @@ impl<'t> Cursor<'t> {
     }
 
     /// `(n)`, if it is there.
-    pub(super) fn number_in_parens(&mut self) -> Result<Option<u64>> {
+    pub(in crate::history) fn number_in_parens(&mut self) -> Result<Option<u64>> {
         if !self.accept_sign('(')? {
             return Ok(None);
         }
@@ -189,7 +189,7 @@ impl<'t> Cursor<'t> {
     }
 
     /// Steps over a pair of parentheses and all that is in it.
-    pub(super) fn skip_parens(&mut self) -> Result<()> {
+    pub(in crate::history) fn skip_parens(&mut self) -> Result<()> {
         self.expect_sign('(')?;
         let mut depth = 1_usize;
         while depth > 0 {
@@ -204,7 +204,7 @@ impl<'t> Cursor<'t> {
     }
 
     /// Steps over parentheses, if they are there.
-    pub(super) fn accept_parens(&mut self) -> Result<bool> {
+    pub(in crate::history) fn accept_parens(&mut self) -> Result<bool> {
         let are_there = self.is_sign('(');
         if are_there {
             self.skip_parens()?;
@@ -213,7 +213,7 @@ impl<'t> Cursor<'t> {
     }
 
     /// Steps to the `,` or `)` that ends an element of a list.
-    pub(super) fn skip_element(&mut self) -> Result<()> {
+    pub(in crate::history) fn skip_element(&mut self) -> Result<()> {
         loop {
             match self.peek() {
                 Token::Sign(',' | ')') => return Ok(()),
@@ -225,13 +225,13 @@ impl<'t> Cursor<'t> {
     }
 
     /// Steps over the statement's end.
-    pub(super) fn skip_statement(&mut self) -> Result<()> {
+    pub(in crate::history) fn skip_statement(&mut self) -> Result<()> {
         while !matches!(self.bump()?, Token::Sign(';') | Token::End) {}
         Ok(())
     }
 
     /// What is left of the line of the token at hand, that token included; goes on after it.
-    pub(super) fn rest_of_line(&mut self) -> Result<&'t str> {
+    pub(in crate::history) fn rest_of_line(&mut self) -> Result<&'t str> {
         let mut lexer = self.lexer;
         lexer.seek(self.at);
         let rest = lexer.rest();
@@ -241,7 +241,7 @@ impl<'t> Cursor<'t> {
     }
 
     /// Goes on at the next line that begins with `word`, or at the end.
-    pub(super) fn skip_to_line(&mut self, word: &str) -> Result<()> {
+    pub(in crate::history) fn skip_to_line(&mut self, word: &str) -> Result<()> {
         let mut lexer = self.lexer;
         lexer.seek(self.at);
         let rest = lexer.rest();

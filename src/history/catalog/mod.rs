@@ -1,9 +1,9 @@
 //! All tables at one place of the log.
 
-use super::create_table::CreateTable;
-use super::cursor::Cursor;
 use super::logged_ddl::LoggedDdl;
-use super::statement::{Ddl, DdlKind, TableName};
+use super::sql::create_table::CreateTable;
+use super::sql::cursor::Cursor;
+use super::sql::statement::{Ddl, DdlKind, TableName};
 use crate::binlog::{FormatDescription, TableMap};
 use crate::charset::Collation;
 use crate::error::{Error, Result};

@@ -1,8 +1,10 @@
 //! What one server makes of a CREATE TABLE statement: types with their sizes, collations, keys.
 
-use super::column::{CharsetClause, ColumnDefinition, RowPeriod};
-use super::create_table::{CreateTable, Key, KeyColumn};
-use super::data_type::DataType;
+mod keys;
+
+use super::sql::column::{CharsetClause, ColumnDefinition, RowPeriod};
+use super::sql::create_table::{CreateTable, Key, KeyColumn};
+use super::sql::data_type::DataType;
 use crate::binlog::FormatDescription;
 use crate::charset::{Charset, Collation};
 use crate::error::Error;
@@ -40,7 +42,7 @@ impl CreateTable {
     }
 
     /// MariaDB's hidden columns that hold the hashes of long unique keys, where all such keys have one.
-    pub(super) fn hash_columns(&self, schema: &TableSchema) -> Vec<Column> {
+    pub(in crate::history) fn hash_columns(&self, schema: &TableSchema) -> Vec<Column> {
         let is_long = |key: &&Key| self.is_long(key, &schema.columns);
         (1..=self.unique_keys.iter().filter(is_long).count())
             .map(|number| Column {
@@ -53,7 +55,7 @@ impl CreateTable {
     }
 
     /// Whether MariaDB holds a key as a hash, in a column of its own.
-    pub(super) fn is_long(&self, key: &Key, columns: &[Column]) -> bool {
+    pub(in crate::history) fn is_long(&self, key: &Key, columns: &[Column]) -> bool {
         key.is_hash && !self.has_hash_keys || self.holds_whole_blob(key, columns)
     }
 
@@ -69,11 +71,11 @@ impl CreateTable {
 }
 
 /// What is wrong, without the table's name.
-pub(super) type Result<T, E = String> = std::result::Result<T, E>;
+pub(in crate::history) type Result<T, E = String> = std::result::Result<T, E>;
 
-pub(super) struct Resolver<'c> {
-    pub(super) create: &'c CreateTable,
-    pub(super) server: SqlServer,
+pub(in crate::history) struct Resolver<'c> {
+    pub(in crate::history) create: &'c CreateTable,
+    pub(in crate::history) server: SqlServer,
     default: &'c dyn Fn(usize) -> Option<Collation>,
 }
 

@@ -9,50 +9,50 @@ use std::sync::Arc;
 
 /// What a column or a table says of its character set and collation.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct CharsetClause {
-    pub(super) charset: Option<Charset>,
+pub(in crate::history) struct CharsetClause {
+    pub(in crate::history) charset: Option<Charset>,
     /// By its name: what that stands for differs by server.
-    pub(super) collation: Option<String>,
+    pub(in crate::history) collation: Option<String>,
     /// The attribute BINARY: the character set's `_bin` collation.
-    pub(super) binary: bool,
+    pub(in crate::history) binary: bool,
 }
 
 /// Which end of MariaDB's system period a column holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum RowPeriod {
+pub(in crate::history) enum RowPeriod {
     Start,
     End,
 }
 
 /// A column as the statement says it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct ColumnDefinition {
-    pub(super) name: Arc<str>,
-    pub(super) data_type: DataType,
-    pub(super) charset: CharsetClause,
-    pub(super) unsigned: bool,
-    pub(super) not_null: bool,
-    pub(super) visible: bool,
+pub(in crate::history) struct ColumnDefinition {
+    pub(in crate::history) name: Arc<str>,
+    pub(in crate::history) data_type: DataType,
+    pub(in crate::history) charset: CharsetClause,
+    pub(in crate::history) unsigned: bool,
+    pub(in crate::history) not_null: bool,
+    pub(in crate::history) visible: bool,
     /// PRIMARY KEY as an attribute.
-    pub(super) primary: bool,
+    pub(in crate::history) primary: bool,
     /// UNIQUE as an attribute.
-    pub(super) unique: bool,
+    pub(in crate::history) unique: bool,
     /// Whether the server computes it.
-    pub(super) is_generated: bool,
+    pub(in crate::history) is_generated: bool,
     /// Whether it is computed and not stored.
-    pub(super) is_virtual: bool,
+    pub(in crate::history) is_virtual: bool,
     /// MariaDB's COMPRESSED.
-    pub(super) compressed: bool,
-    pub(super) row_period: Option<RowPeriod>,
+    pub(in crate::history) compressed: bool,
+    pub(in crate::history) row_period: Option<RowPeriod>,
     /// WITH SYSTEM VERSIONING as an attribute.
-    pub(super) versioned: bool,
+    pub(in crate::history) versioned: bool,
     /// The line of the statement that it is in.
-    pub(super) line: usize,
+    pub(in crate::history) line: usize,
 }
 
 impl ColumnDefinition {
     /// Reads a column: name, type, attributes, up to the `,` or `)` after it.
-    pub(super) fn parse(cursor: &mut Cursor<'_>) -> Result<Self> {
+    pub(in crate::history) fn parse(cursor: &mut Cursor<'_>) -> Result<Self> {
         let line = cursor.line();
         let name = cursor.name()?;
         let parsed = data_type(cursor)?;
@@ -240,7 +240,7 @@ impl CharsetClause {
     }
 
     /// Reads `CHARACTER SET name` or `COLLATE name`, if the token at hand begins one.
-    pub(super) fn named(&mut self, cursor: &mut Cursor<'_>) -> Result<bool> {
+    pub(in crate::history) fn named(&mut self, cursor: &mut Cursor<'_>) -> Result<bool> {
         if cursor.accept("CHARSET")?
             || cursor.accept_all(&["CHARACTER", "SET"])?
             || cursor.accept_all(&["CHAR", "SET"])?

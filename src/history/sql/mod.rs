@@ -1,0 +1,13 @@
+//! SQL text, of either server: tokens, and what statements say, before any server makes something of it.
+//!
+//! ```text
+//! text ─ token ─ cursor ─ create_table, column, data_type ─ CreateTable
+//!                       └ statement ─ Ddl: which tables a statement changes, by its head
+//! ```
+
+pub(in crate::history) mod column;
+pub(in crate::history) mod create_table;
+pub(in crate::history) mod cursor;
+pub(in crate::history) mod data_type;
+pub(in crate::history) mod statement;
+pub(in crate::history) mod token;
