@@ -22,7 +22,7 @@ pub struct LoggedDdl {
 }
 
 /// What the meaning of a DDL statement depends on, besides its text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DdlSession {
     /// The server that wrote the log.
     pub server: SqlServer,
@@ -38,6 +38,8 @@ pub struct DdlSession {
     pub utf8mb4_collation: Option<Collation>,
     /// `explicit_defaults_for_timestamp`
     pub explicit_timestamp_defaults: Option<bool>,
+    /// MariaDB's `character_set_collations`: by a collation of the character set, the one that it takes by default.
+    pub charset_collations: Vec<(Collation, Collation)>,
 }
 
 impl DdlSession {
@@ -51,6 +53,7 @@ impl DdlSession {
             database_collation: None,
             utf8mb4_collation: None,
             explicit_timestamp_defaults: None,
+            charset_collations: Vec::new(),
         }
     }
 
@@ -71,6 +74,14 @@ impl DdlSession {
                 }
                 StatusVariable::ExplicitDefaultsForTimestamp(is_explicit) => {
                     session.explicit_timestamp_defaults = Some(is_explicit);
+                }
+                StatusVariable::MariadbCharsetCollations(pairs) => {
+                    let id = |bytes: &[u8]| bytes.try_into().map(u16::from_le_bytes).ok();
+                    let pair = |pair: &[u8]| {
+                        let (charset, default) = pair.split_at_checked(2)?;
+                        Some((collation(id(charset)?)?, collation(id(default)?)?))
+                    };
+                    session.charset_collations = pairs.chunks_exact(4).filter_map(pair).collect();
                 }
                 _ => {}
             }
