@@ -9,7 +9,7 @@ use super::selection::Selection;
 use super::type_options::TypeOptions;
 use crate::binlog::{FormatDescription, TableMap};
 use crate::error::{Error, ErrorKind};
-use crate::history::Schemas;
+use crate::history::{Catalog, Schemas};
 use crate::schema::{Column, ColumnType, HandleKey, TableSchema};
 use arrow_schema::{Fields, Schema, SchemaRef};
 use ring::hmac;
@@ -90,7 +90,21 @@ impl TablePlan {
         format: &FormatDescription,
         options: &PlanOptions,
     ) -> Result<Self, Error> {
-        let table = options.schemas.complete(map.schema(format)?, map, format)?;
+        Self::of(map, format, options, None)
+    }
+
+    /// The same by the structures of a history, where one is given.
+    pub fn of(
+        map: &TableMap<'_>,
+        format: &FormatDescription,
+        options: &PlanOptions,
+        catalog: Option<&Catalog>,
+    ) -> Result<Self, Error> {
+        let log = map.schema(format)?;
+        let table = match catalog {
+            Some(catalog) => catalog.complete(log, map, format)?,
+            None => options.schemas.complete(log, map, format)?,
+        };
         let in_table = |error: Error| error.context(format_args!("table {}", table.full_name()));
         let told_too_little = |error: Error| match error.kind() {
             ErrorKind::Schema => {

@@ -5,6 +5,7 @@ use crate::binlog::{FormatDescription, TableMap};
 use crate::change::TableFilter;
 use crate::columnar::{PlanOptions, TablePlan};
 use crate::error::Result;
+use crate::history::{Catalog, TableState};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -17,7 +18,16 @@ pub(super) struct KnownMap {
     /// The table's name, where it is left out as one of a tool's; told once.
     ghost: Option<GhostTable>,
     /// The plan for its rows, made at the first of them.
-    plan: Option<Arc<TablePlan>>,
+    plan: Option<Planned>,
+}
+
+/// A plan, and what it was made by.
+struct Planned {
+    plan: Arc<TablePlan>,
+    /// What the history said of the table.
+    state: Option<TableState>,
+    /// Under which catalog that was looked up last.
+    catalog: u64,
 }
 
 /// Table maps by content, and those in force by id.
@@ -29,6 +39,9 @@ pub(super) struct MapCache {
     /// The map that was named last: most rows events follow their own.
     last: Option<(u64, usize)>,
     transaction: u64,
+    /// The structures of tables in force, where a history is given, and how many came before.
+    catalog: Option<Arc<Catalog>>,
+    catalogs: u64,
     /// Server version of the file that the maps came from: what the bytes mean depends on it.
     server_version: String,
 }
@@ -43,9 +56,22 @@ impl MapCache {
     /// Forgets all, where the file at hand is another server's.
     pub(super) fn begin_file(&mut self, format: &FormatDescription) {
         if self.server_version != format.server_version || self.known.len() > MAX_KNOWN_MAPS {
-            let transaction = self.transaction;
-            *self = Self { transaction, ..Self::default() };
+            let (transaction, catalogs) = (self.transaction, self.catalogs);
+            let catalog = self.catalog.take();
+            *self = Self { transaction, catalog, catalogs, ..Self::default() };
             self.server_version.clone_from(&format.server_version);
+        }
+    }
+
+    /// The structures of tables from here on; `None` where no history is given.
+    pub(super) fn begin_catalog(&mut self, catalog: Option<Arc<Catalog>>) {
+        let is_same = match (&self.catalog, &catalog) {
+            (Some(before), Some(now)) => Arc::ptr_eq(before, now),
+            (before, now) => before.is_none() && now.is_none(),
+        };
+        if !is_same {
+            self.catalog = catalog;
+            self.catalogs += 1;
         }
     }
 
@@ -101,12 +127,26 @@ impl MapCache {
         options: &PlanOptions,
     ) -> Result<Option<Arc<TablePlan>>> {
         let Some(map) = self.known.get_mut(index) else { return Ok(None) };
-        if let Some(plan) = &map.plan {
-            return Ok(Some(Arc::clone(plan)));
+        if let Some(planned) = &map.plan
+            && planned.catalog == self.catalogs
+        {
+            return Ok(Some(Arc::clone(&planned.plan)));
         }
-        let plan =
-            Arc::new(TablePlan::try_new(&TableMap::decode(&map.content, 0)?, format, options)?);
-        map.plan = Some(Arc::clone(&plan));
+        let table = TableMap::decode(&map.content, 0)?;
+        let catalog = self.catalog.as_deref();
+        let state = catalog.and_then(|catalog| {
+            let name = |bytes| String::from_utf8_lossy(bytes);
+            catalog.find(&name(table.database), &name(table.table))
+        });
+        if let Some(planned) = &mut map.plan
+            && is_same(planned.state.as_ref(), state)
+        {
+            planned.catalog = self.catalogs;
+            return Ok(Some(Arc::clone(&planned.plan)));
+        }
+        let plan = Arc::new(TablePlan::of(&table, format, options, catalog)?);
+        let state = state.cloned();
+        map.plan = Some(Planned { plan: Arc::clone(&plan), state, catalog: self.catalogs });
         Ok(Some(plan))
     }
 
@@ -127,6 +167,14 @@ impl MapCache {
         self.known.push(KnownMap { content: content.into(), wanted, ghost, plan: None });
         self.by_content.insert(content.into(), index);
         Ok(index)
+    }
+}
+
+/// Whether a table is as it was.
+fn is_same(before: Option<&TableState>, now: Option<&TableState>) -> bool {
+    match (before, now) {
+        (Some(TableState::Known(before)), Some(TableState::Known(now))) => Arc::ptr_eq(before, now),
+        (before, now) => before == now,
     }
 }
 

@@ -158,7 +158,14 @@ impl SegmentDecoder {
         emit: &mut Emit<'_>,
     ) -> Result<Flow> {
         let mut items = items.into_iter().peekable();
+        let mut catalogs = segment.catalogs.iter().peekable();
+        if catalogs.peek().is_none() {
+            self.maps.begin_catalog(None);
+        }
         for (number, span) in segment.spans.iter().enumerate() {
+            while let Some((_, catalog)) = catalogs.next_if(|(before, _)| *before <= number) {
+                self.maps.begin_catalog(Some(Arc::clone(catalog)));
+            }
             while let Some(placed) = items.next_if(|placed| placed.spans_before <= number) {
                 if !self.emit_item(placed.item, start, emit)? {
                     return Ok(Flow::Unwanted);

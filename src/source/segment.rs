@@ -3,6 +3,7 @@
 use crate::binlog::FormatDescription;
 use crate::change::{GroupGtid, Item, Transaction};
 use crate::charset::Charset;
+use crate::history::Catalog;
 use crate::position::Position;
 use std::ops::Range;
 use std::sync::Arc;
@@ -129,6 +130,8 @@ pub struct Segment {
     pub spans: Vec<Span>,
     /// What stands between them, in order.
     pub items: Vec<PlacedItem>,
+    /// Where a history is given: the structures of tables, each with how many of the spans stand before the first that it is of.
+    pub catalogs: Vec<(usize, Arc<Catalog>)>,
     /// Where to resume before it.
     pub start: Arc<Position>,
     /// Where to resume after it.

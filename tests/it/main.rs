@@ -8,6 +8,7 @@
 //! | [`transactions`] | which rows happened, where reading begins and ends |
 //! | [`items`] | what is not a row, between the rows |
 //! | [`details`] | GTID, connection, number and statement of a commit, wherever they stand |
+//! | [`table_history`] | rows of logs that name no columns, by the DDL before them |
 //! | [`old_servers`] | what MySQL 5 and old MariaDBs wrote is read, or refused by name |
 //! | [`mariadb`] | compressed events and columns, rows events in fragments |
 //! | [`malformed`] | what is broken is an error with its place, and gives no row |
@@ -38,6 +39,7 @@ mod recorded;
 mod rows;
 mod seed;
 mod shop;
+mod table_history;
 mod text;
 mod transactions;
 

@@ -137,6 +137,9 @@ impl Cutter {
                         (offset, rows_before),
                         (&mut self.met, &mut self.counts.warnings),
                     );
+                    if let Some(structures) = &mut self.structures {
+                        structures.meet((header, body), (offset, rows_before), &context)?;
+                    }
                 }
                 let verdict = self.tracker.on_event(
                     group_event,
@@ -157,8 +160,7 @@ impl Cutter {
                     Verdict::Ends(outcome) => Some(outcome),
                     Verdict::Outside => {
                         open.window.advance(len);
-                        self.pass_statement(header, offset, end);
-                        return Ok(());
+                        return self.pass_statement(header, offset, end);
                     }
                     Verdict::Opens | Verdict::Inside => None,
                 };

@@ -94,6 +94,7 @@ impl Cutter {
         if unfinished.is_none() || !self.options.emit_uncommitted {
             self.met.clear();
         }
+        self.forget_met_ddl();
         if (cut || unfinished.is_some()) && !in_use {
             // What is whole comes out first.
             self.failure = Some(was_cut(if cut { "an event" } else { "a transaction" }, offset));

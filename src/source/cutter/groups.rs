@@ -1,6 +1,7 @@
 //! What happens where a group of events ends: rows are kept, dropped, or wait for the decision about their XA transaction.
 
 use super::items::{Ending, Met};
+use super::structures::Structures;
 use super::{Cutter, Due, Start, Stop};
 use crate::change::{Group, GroupGtid, MarkKind, Outcome, XaState};
 use crate::error::{Error, ErrorKind, Result};
@@ -12,7 +13,19 @@ use std::sync::Arc;
 impl Cutter {
     pub(super) fn end_group(&mut self, outcome: Outcome, end: u64) -> Result<()> {
         let Some(group) = self.tracker.take() else { return Ok(()) };
-        let mut met = std::mem::take(&mut self.met);
+        let met = std::mem::take(&mut self.met);
+        let result = self.end_taken(&group, outcome, end, met);
+        self.forget_met_ddl();
+        result
+    }
+
+    fn end_taken(
+        &mut self,
+        group: &Group,
+        outcome: Outcome,
+        end: u64,
+        mut met: Vec<Met>,
+    ) -> Result<()> {
         if group.without_effect {
             met.clear();
         }
@@ -26,29 +39,37 @@ impl Cutter {
             self.finished = true;
             return Ok(());
         }
-        let wanted = self.is_wanted(&group);
-        self.meets_last_passed(&group);
+        let wanted = self.is_wanted(group);
+        let was_read = contains_in(self.passed.as_ref(), group.gtid.as_ref());
+        self.meets_last_passed(group);
         let has_items = self.options.include.transactions || !met.is_empty();
         let before = (has_items || matches!(outcome, Outcome::XaCommitted(_)))
             .then(|| self.position.clone());
-        let again = matches!(outcome, Outcome::Prepared(_)).then(|| self.again(&group)).flatten();
-        self.executed(&group)?;
+        let again = matches!(outcome, Outcome::Prepared(_)).then(|| self.again(group)).flatten();
+        let resume = self.has_met_ddl().then(|| self.position.clone());
+        self.executed(group)?;
         self.position.offset = end;
+        if let Some(resume) = resume.filter(|_| !was_read)
+            && let Err(error) = self.commit_ddl(group, &outcome)
+        {
+            self.position = resume;
+            return Err(error);
+        }
         self.finished |= self.has_read_all();
         let emits = self.options.emit_uncommitted;
         let ending = match outcome {
             Outcome::Committed if wanted => {
-                self.push_spans(&group, end, &met);
+                self.push_spans(group, end, &met);
                 let xa = group.xa.clone().map(|xid| (XaState::Committed, xid));
                 Some(Ending::of(MarkKind::End, xa))
             }
             Outcome::Committed => None,
             Outcome::RolledBack if emits => {
-                self.push_spans(&group, end, &met);
+                self.push_spans(group, end, &met);
                 Some(Ending::of(MarkKind::Rollback, None))
             }
             Outcome::Prepared(xid) if emits => {
-                self.push_spans(&group, end, &met);
+                self.push_spans(group, end, &met);
                 Some(Ending::of(MarkKind::Prepare, Some((XaState::Prepared, xid))))
             }
             Outcome::XaCommitted(xid) if emits => {
@@ -64,12 +85,14 @@ impl Cutter {
             }
             Outcome::XaCommitted(xid) => match (self.decide(&xid), &before) {
                 (Some(prepared), Some(before)) if wanted => {
+                    let catalogs = self.take_prepared(&xid);
                     self.due = Some(Due {
                         transaction: group.transaction,
                         gtid: group.gtid.clone(),
                         prepared,
                         before: before.clone(),
                         items: Vec::new(),
+                        catalogs,
                     });
                     Some(Ending::of(MarkKind::End, Some((XaState::Committed, xid))))
                 }
@@ -92,7 +115,7 @@ impl Cutter {
             }
         };
         if let (true, Some(ending), Some(before)) = (has_items, ending, before) {
-            let items = self.items_of(&group, (ending, end), met, before);
+            let items = self.items_of(group, (ending, end), met, before);
             match &mut self.due {
                 Some(due) => {
                     let start = group.transaction.start;
@@ -107,6 +130,7 @@ impl Cutter {
     fn prepare(&mut self, xid: Xid, start: u64, end: u64, again: Option<GtidState>) {
         let file = self.position.file.clone();
         self.position.prepared.retain(|prepared| prepared.xid != xid);
+        self.note_prepared(&xid);
         self.position.prepared.push(PreparedRange { xid, file, start, end, again });
     }
 
@@ -149,12 +173,14 @@ impl Cutter {
             true => all.to_vec(),
             false => group.kept(end).filter(|(start, end, _)| start < end).collect(),
         };
-        for Met { offset, rows_before, .. } in met.iter().filter(|met| met.rows_before > 0) {
+        let ddl = self.structures.iter().flat_map(Structures::cuts);
+        let met = met.iter().filter(|met| met.rows_before > 0);
+        for (offset, rows_before) in met.map(|met| (met.offset, met.rows_before)).chain(ddl) {
             let around =
-                kept.iter_mut().enumerate().find(|(_, part)| part.0 < *offset && *offset < part.1);
+                kept.iter_mut().enumerate().find(|(_, part)| part.0 < offset && offset < part.1);
             if let Some((index, part)) = around {
-                let behind = (*offset, part.1, *rows_before);
-                part.1 = *offset;
+                let behind = (offset, part.1, rows_before);
+                part.1 = offset;
                 kept.insert(index + 1, behind);
             }
         }
@@ -192,7 +218,7 @@ impl Cutter {
             Start::Earliest | Start::Position(_) => true,
         };
         after_start
-            && !self.passed.as_ref().is_some_and(|passed| contains(passed, gtid))
+            && !contains_in(self.passed.as_ref(), gtid)
             && match &self.options.stop {
                 Stop::Gtids(wanted) => contains(wanted, gtid),
                 _ => true,
@@ -285,6 +311,10 @@ impl Cutter {
     pub(super) fn warn(&mut self, message: String) {
         self.counts.warnings.push(message);
     }
+}
+
+fn contains_in(state: Option<&GtidState>, gtid: Option<&GroupGtid>) -> bool {
+    state.is_some_and(|state| contains(state, gtid))
 }
 
 fn contains(state: &GtidState, gtid: Option<&GroupGtid>) -> bool {

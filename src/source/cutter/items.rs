@@ -159,20 +159,34 @@ impl Cutter {
     }
 
     /// A statement without a group around it, in logs without GTIDs.
-    pub(super) fn pass_statement(&mut self, header: &EventHeader, offset: u64, end: u64) {
+    pub(super) fn pass_statement(
+        &mut self,
+        header: &EventHeader,
+        offset: u64,
+        end: u64,
+    ) -> Result<()> {
         let met = std::mem::take(&mut self.met);
-        let before = (!met.is_empty()).then(|| self.position.clone());
+        let before = (!met.is_empty() || self.has_met_ddl()).then(|| self.position.clone());
         self.position.offset = end;
-        let Some(before) = before else { return };
+        let Some(before) = before else { return Ok(()) };
         let transaction =
             Transaction::new(offset, i64::from(header.timestamp) * 1_000_000, header.server_id);
         let time = transaction.commit_timestamp;
         let is_after = matches!(self.options.stop, Stop::Time(stop) if time > stop);
-        if is_after || self.is_past_stop(end.saturating_sub(1)) || !self.is_wanted_of(None, time) {
-            return;
+        if is_after || self.is_past_stop(end.saturating_sub(1)) {
+            self.forget_met_ddl();
+            return Ok(());
+        }
+        if let Err(error) = self.commit_lone_ddl(offset, time) {
+            self.position = before;
+            return Err(error);
+        }
+        if !self.is_wanted_of(None, time) {
+            return Ok(());
         }
         let place = Place::new(self, &transaction, before, self.position.clone());
         self.items.extend(met.into_iter().map(|met| place.behind(met.offset, met.item)));
+        Ok(())
     }
 
     /// The server said that it lives.

@@ -9,6 +9,7 @@ mod groups;
 mod items;
 mod options;
 mod pieces;
+mod structures;
 
 pub(crate) use files::was_cut;
 pub use options::{CutterOptions, Start, Stop};
@@ -30,6 +31,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
+use structures::{Catalogs, Structures};
 
 /// Cuts files into segments, in log order.
 pub struct Cutter {
@@ -50,6 +52,8 @@ pub struct Cutter {
     items: Vec<AtOffset>,
     /// Items of the group that is open.
     met: Vec<Met>,
+    /// What a history says, where one is given.
+    structures: Option<Structures>,
     /// Where to resume: the end of the last whole group.
     position: Position,
     segment_start: Arc<Position>,
@@ -89,6 +93,8 @@ struct Due {
     prepared: PreparedRange,
     before: Position,
     items: Vec<AtOffset>,
+    /// In force where it was prepared.
+    catalogs: Option<Catalogs>,
 }
 
 /// The file at hand.
@@ -109,6 +115,8 @@ struct Range {
     end: Position,
     /// What stands before, between and after its pieces.
     items: Vec<AtOffset>,
+    /// What is in force along them.
+    catalogs: Option<Catalogs>,
 }
 
 impl Cutter {
@@ -142,6 +150,7 @@ impl Cutter {
             file_index(&files, &stop.file)?;
         }
         let segment_start = Arc::new(position.clone());
+        let structures = options.history.clone().map(Structures::new);
         Ok(Self {
             files,
             options,
@@ -154,6 +163,7 @@ impl Cutter {
             spans: Vec::new(),
             items: Vec::new(),
             met: Vec::new(),
+            structures,
             position,
             segment_start,
             range: None,
@@ -302,6 +312,11 @@ impl Cutter {
     }
 
     fn flush_to(&mut self, offset: u64, end: Position) -> Option<Segment> {
+        if let Err(error) = self.reach(&end) {
+            // What was cut since the last place that is known to be right may be of other structures.
+            self.failure.get_or_insert(error);
+            return None;
+        }
         let open = self.open.as_mut()?;
         let from = open.window.start();
         let upto = offset.clamp(from, open.window.offset());
@@ -320,9 +335,11 @@ impl Cutter {
             return None;
         }
         let items = items::placed(std::mem::take(&mut self.items), &spans);
+        let catalogs = self.structures.as_mut().map(|own| own.catalogs.placed(&spans));
         let transactions = spans.iter().filter(|span| span.ends_transaction).count() as u64;
         let mut segment = self.segment(bytes, (spans, items), start, end);
         segment.transactions = transactions;
+        segment.catalogs = catalogs.unwrap_or_default();
         Some(segment)
     }
 
@@ -344,6 +361,7 @@ impl Cutter {
             bytes,
             spans,
             items,
+            catalogs: Vec::new(),
             start,
             end,
             input_bytes: counts.input_bytes,

@@ -1,6 +1,7 @@
 //! Where to begin and end, and how to cut.
 
 use crate::change::Include;
+use crate::history::HistoryView;
 use crate::position::{GtidState, Position};
 use std::time::Duration;
 
@@ -57,6 +58,8 @@ pub struct CutterOptions {
     pub skip_events: Vec<u8>,
     /// What is given besides rows.
     pub include: Include,
+    /// The structures of tables where the read begins, to be followed from there.
+    pub history: Option<HistoryView>,
 }
 
 impl Default for CutterOptions {
@@ -74,6 +77,7 @@ impl Default for CutterOptions {
             tells_commits: false,
             skip_events: Vec::new(),
             include: Include::default(),
+            history: None,
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::files::{file_index, no_file, read_format};
 use super::items::{self, AtOffset, Statements};
+use super::structures::Catalogs;
 use super::{Cutter, Due, OpenFile, Range};
 use crate::change::{Group, GroupTracker, Outcome, Transaction};
 use crate::error::{Error, Result};
@@ -19,6 +20,9 @@ impl Cutter {
         let context = Arc::clone(&open.context);
         open.window.give_back()?;
         let mut met = Vec::new();
+        // Those that were met before come again.
+        self.forget_met_ddl();
+        let mut unread = None;
         let statements =
             Statements { include: &self.options.include, context: &context, is_live: false };
         let found = look_ahead(
@@ -28,10 +32,15 @@ impl Cutter {
             &self.skip,
             self.options.verify_checksum,
             &mut |event, place| {
-                statements.meet(event, place, (&mut met, &mut self.counts.warnings))
+                statements.meet(event, place, (&mut met, &mut self.counts.warnings));
+                if let Some(structures) = &mut self.structures
+                    && let Err(error) = structures.meet(event, place, &context)
+                {
+                    unread.get_or_insert(error.at_event(place.0, event.0.event_type.name()));
+                }
             },
         );
-        let found = match found {
+        let found = match found.and_then(|found| unread.map_or(Ok(found), Err)) {
             Ok(found) => found,
             Err(error) => {
                 self.open = Some(open);
@@ -67,7 +76,8 @@ impl Cutter {
         let part = |span: &Span| (span.bytes.start as u64, span.bytes.end as u64, span.rows_before);
         let parts = self.spans.drain(..).map(|span| part(&span)).collect();
         let items = std::mem::take(&mut self.items);
-        self.start_range(committed, (parts, items), found.end, None)
+        let catalogs = self.take_catalogs();
+        self.start_range(committed, (parts, items, catalogs), found.end, None)
     }
 
     pub(super) fn large_unfinished(&mut self, group: Group, end: u64) -> Result<()> {
@@ -83,12 +93,13 @@ impl Cutter {
         self.note_time(transaction.commit_timestamp);
         let items = std::mem::take(&mut self.items);
         let parts = vec![(transaction.start, end, 0)];
-        self.start_range(Committed::of(&group), (parts, items), end, None)
+        let catalogs = self.take_catalogs();
+        self.start_range(Committed::of(&group), (parts, items, catalogs), end, None)
     }
 
     /// The rows of an XA transaction that was prepared before and is committed now.
     pub(super) fn start_prepared(&mut self, due: Due) -> Result<()> {
-        let Due { transaction, gtid, prepared, items, .. } = due;
+        let Due { transaction, gtid, prepared, items, catalogs, .. } = due;
         let mut own = self.other_file(&prepared)?;
         let open = own.as_mut().map(|(_, open)| open).or(self.open.as_mut()).ok_or_else(no_file)?;
         let context = Arc::clone(&open.context);
@@ -117,7 +128,7 @@ impl Cutter {
         let thread_id = group.transaction.thread_id;
         let transaction = Transaction { thread_id, ..transaction };
         let committed = Committed { transaction, gtid, was_prepared: true };
-        self.start_range(committed, (parts, items), resume_at, own)
+        self.start_range(committed, (parts, items, catalogs), resume_at, own)
     }
 
     /// The file of a prepared transaction, where it is not the one at hand.
@@ -149,7 +160,7 @@ impl Cutter {
     pub(super) fn start_range(
         &mut self,
         committed: Committed,
-        (parts, items): (Vec<(u64, u64, u32)>, Vec<AtOffset>),
+        (parts, items, catalogs): (Vec<(u64, u64, u32)>, Vec<AtOffset>, Option<Catalogs>),
         resume_at: u64,
         own: Option<(usize, OpenFile)>,
     ) -> Result<()> {
@@ -172,7 +183,7 @@ impl Cutter {
         );
         let resume_at = (!is_own).then_some(resume_at);
         let end = self.position.clone();
-        self.range = Some(Range { cutter, file, resume_at, passed_before, end, items });
+        self.range = Some(Range { cutter, file, resume_at, passed_before, end, items, catalogs });
         Ok(())
     }
 
@@ -196,8 +207,14 @@ impl Cutter {
             let items = range.items.drain(..count).collect();
             let spans = vec![span];
             let items = items::placed(items, &spans);
+            let from = spans.first().map_or(0, |span| span.offset);
+            let catalogs = range.catalogs.as_mut().map(|catalogs| catalogs.placed_up_to(from));
+            if transactions > 0 {
+                self.reach(&end)?;
+            }
             let mut segment = self.segment(bytes, (spans, items), start, end);
             segment.transactions = transactions;
+            segment.catalogs = catalogs.unwrap_or_default();
             return Ok(Some(segment));
         }
         if let Some(Range { cutter, file, resume_at, items, end, .. }) = self.range.take() {

@@ -1,0 +1,193 @@
+//! The structures of tables, where a history is given: the statements of the log that change them are followed here, in
+//! the log's order, so that workers need nothing but their segment.
+
+use super::Cutter;
+use crate::binlog::{EventHeader, Query};
+use crate::change::{Group, Outcome};
+use crate::error::Result;
+use crate::history::{Catalog, DdlSession, HistoryView, LoggedDdl};
+use crate::position::{Position, Xid};
+use crate::source::segment::{FileContext, Span};
+use crate::wire::Inflater;
+use std::sync::Arc;
+
+/// What a history says while the log is read.
+pub(super) struct Structures {
+    view: HistoryView,
+    /// Statements of the group that is open: they are in force once it is committed.
+    met: Vec<MetDdl>,
+    /// Those of the segment at hand.
+    pub(super) catalogs: Catalogs,
+    /// In force where XA transactions were prepared that are not decided yet.
+    prepared: Vec<(Xid, Arc<Catalog>)>,
+}
+
+/// A statement that changes tables, and its place in its group.
+struct MetDdl {
+    offset: u64,
+    /// Rows events of the group before it.
+    rows_before: u32,
+    ddl: LoggedDdl,
+}
+
+/// The catalogs in force along a run of spans.
+#[derive(Debug)]
+pub(super) struct Catalogs {
+    /// At its start.
+    first: Arc<Catalog>,
+    /// From an offset on.
+    changes: Vec<(u64, Arc<Catalog>)>,
+}
+
+impl Catalogs {
+    pub(super) fn of(first: Arc<Catalog>) -> Self {
+        Self { first, changes: Vec::new() }
+    }
+
+    /// Those of the spans up to here; what comes later goes on from there.
+    pub(super) fn placed(&mut self, spans: &[Span]) -> Vec<(usize, Arc<Catalog>)> {
+        let before = |offset: u64| spans.partition_point(|span| span.offset < offset);
+        let mut placed = vec![(0, Arc::clone(&self.first))];
+        if let Some((_, last)) = self.changes.last() {
+            self.first = Arc::clone(last);
+        }
+        placed.extend(self.changes.drain(..).map(|(offset, catalog)| (before(offset), catalog)));
+        placed
+    }
+
+    /// Those of a run by itself, whose spans are none of the segment at hand.
+    fn take(&mut self) -> Self {
+        let taken =
+            Self { first: Arc::clone(&self.first), changes: std::mem::take(&mut self.changes) };
+        if let Some((_, last)) = taken.changes.last() {
+            self.first = Arc::clone(last);
+        }
+        taken
+    }
+
+    /// Those up to an offset.
+    pub(super) fn placed_up_to(&mut self, offset: u64) -> Vec<(usize, Arc<Catalog>)> {
+        let count = self.changes.partition_point(|(from, _)| *from <= offset);
+        if let Some((_, last)) = self.changes.drain(..count).last() {
+            self.first = last;
+        }
+        vec![(0, Arc::clone(&self.first))]
+    }
+}
+
+impl Structures {
+    pub(super) fn new(view: HistoryView) -> Self {
+        let catalogs = Catalogs::of(Arc::clone(view.catalog()));
+        Self { view, met: Vec::new(), catalogs, prepared: Vec::new() }
+    }
+
+    /// Takes a Query event of the open group, or one without a group: its offset, and how many rows events its group has
+    /// before it.
+    pub(super) fn meet(
+        &mut self,
+        (header, body): (&EventHeader, &[u8]),
+        (offset, rows_before): (u64, u32),
+        context: &FileContext,
+    ) -> Result<()> {
+        let mut inflater = Inflater::default();
+        let query = Query::decode(body)?.inflate(header.event_type, &mut inflater)?;
+        let ddl = LoggedDdl {
+            position: Position::default(),
+            timestamp: i64::from(header.timestamp) * 1_000_000,
+            database: String::from_utf8_lossy(query.database).into_owned(),
+            statement: query.text().into_owned(),
+            session: DdlSession::of(&query, &context.format),
+        };
+        if Catalog::concerns(&ddl) {
+            self.met.push(MetDdl { offset, rows_before, ddl });
+        }
+        Ok(())
+    }
+
+    /// What was met of the open group is of none, or will be met again.
+    pub(super) fn forget_met(&mut self) {
+        self.met.clear();
+    }
+
+    /// Where rows of the open group stand on both sides of a statement.
+    pub(super) fn cuts(&self) -> impl Iterator<Item = (u64, u32)> {
+        self.met.iter().filter(|met| met.rows_before > 0).map(|met| (met.offset, met.rows_before))
+    }
+
+    /// The statements that were met are committed: `start` is their group's, `position` behind it.
+    fn commit(&mut self, start: u64, timestamp: i64, position: &Position) -> Result<()> {
+        for MetDdl { offset, rows_before, ddl } in std::mem::take(&mut self.met) {
+            let ddl = LoggedDdl { position: position.clone(), timestamp, ..ddl };
+            self.view.apply(&ddl)?;
+            let from = if rows_before == 0 { start } else { offset };
+            self.catalogs.changes.push((from, Arc::clone(self.view.catalog())));
+        }
+        Ok(())
+    }
+}
+
+impl Cutter {
+    /// The statements of a group that has ended are in force from now on, where they took effect; the position is behind it.
+    pub(super) fn commit_ddl(&mut self, group: &Group, outcome: &Outcome) -> Result<()> {
+        let Some(structures) = &mut self.structures else { return Ok(()) };
+        let takes_effect = matches!(outcome, Outcome::Committed) && !group.without_effect;
+        if structures.met.is_empty() || !takes_effect {
+            return Ok(());
+        }
+        let transaction = &group.transaction;
+        structures.commit(transaction.start, transaction.commit_timestamp, &self.position)
+    }
+
+    /// Whether statements of the open group change tables.
+    pub(super) fn has_met_ddl(&self) -> bool {
+        self.structures.as_ref().is_some_and(|structures| !structures.met.is_empty())
+    }
+
+    /// See [`Structures::forget_met`].
+    pub(super) fn forget_met_ddl(&mut self) {
+        if let Some(structures) = &mut self.structures {
+            structures.forget_met();
+        }
+    }
+
+    /// The same of a statement without a group around it.
+    pub(super) fn commit_lone_ddl(&mut self, offset: u64, timestamp: i64) -> Result<()> {
+        match &mut self.structures {
+            Some(structures) if !structures.met.is_empty() => {
+                structures.commit(offset, timestamp, &self.position)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The catalog in force, for the rows of a prepared XA transaction.
+    pub(super) fn note_prepared(&mut self, xid: &Xid) {
+        let Some(structures) = &mut self.structures else { return };
+        structures.prepared.retain(|(other, _)| other != xid);
+        structures.prepared.push((xid.clone(), Arc::clone(structures.view.catalog())));
+    }
+
+    /// The catalogs for the rows of an XA transaction that was prepared before.
+    pub(super) fn take_prepared(&mut self, xid: &Xid) -> Option<Catalogs> {
+        let structures = self.structures.as_mut()?;
+        let index = structures.prepared.iter().position(|(other, _)| other == xid);
+        let catalog = match index {
+            Some(index) => structures.prepared.swap_remove(index).1,
+            None => Arc::clone(structures.view.catalog()),
+        };
+        Some(Catalogs::of(catalog))
+    }
+
+    /// The catalogs of a transaction that goes out in pieces.
+    pub(super) fn take_catalogs(&mut self) -> Option<Catalogs> {
+        self.structures.as_mut().map(|structures| structures.catalogs.take())
+    }
+
+    /// All before `position` has been read.
+    pub(super) fn reach(&mut self, position: &Position) -> Result<()> {
+        match &mut self.structures {
+            Some(structures) => structures.view.reach(position),
+            None => Ok(()),
+        }
+    }
+}
