@@ -798,6 +798,13 @@ class ConnectionSpec:
     ) -> ConnectionSpec: ...
     def open(self) -> NativeServer:
         """Connects to the first server that answers."""
+    def baseline(
+        self,
+        *,
+        tables: str | Sequence[str] | None = None,
+        exclude_tables: str | Sequence[str] | None = None,
+    ) -> Baseline:
+        """The structures of a server's tables; :meth:`binarrow.SchemaHistory.baseline` takes it."""
     def log(
         self,
         start: Position | str | datetime,
@@ -809,6 +816,23 @@ class ConnectionSpec:
         max_latency: float,
     ) -> LiveLog:
         """What the servers log, from ``start`` on; see :meth:`binarrow.Server.stream`."""
+
+@final
+class Baseline:
+    """The structures of a server's tables at one place of its log."""
+
+    @property
+    def script(self) -> str:
+        """CREATE DATABASE, USE and CREATE TABLE statements, as SHOW CREATE TABLE prints them."""
+    @property
+    def position(self) -> Position:
+        """Where the structures are so."""
+    @property
+    def tables(self) -> int:
+        """How many tables the script has."""
+    @property
+    def lower_case_table_names(self) -> int:
+        """The server's variable of this name: 0 where names in other cases are other names."""
 
 @final
 class LiveLog:

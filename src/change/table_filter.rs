@@ -69,6 +69,11 @@ impl TableFilter {
             && !self.exclude.iter().any(|pattern| pattern.table == "*" && pattern.of_database(name))
     }
 
+    /// Whether a pattern to take names the database without a wildcard.
+    pub fn names_database(&self, name: &str) -> bool {
+        self.include.iter().any(|pattern| pattern.database.eq_ignore_ascii_case(name))
+    }
+
     /// The tool that a table is of, where it is left out for that alone.
     pub fn skips_as_ghost(&self, database: &str, table: &str) -> Option<OnlineTool> {
         if self.ghosts == GhostTables::Keep {

@@ -1,6 +1,8 @@
 //! `ConnectionSpec`: where servers are and who asks, checked once, for every connection that is made.
 
 use super::errors::abandonable;
+use super::history::{PyBaseline, table_filter, take_baseline};
+use super::keywords::Patterns;
 use super::live_log::PyLiveLog;
 use super::server::PyServer;
 use crate::error::{Error, ErrorKind, Result};
@@ -87,6 +89,17 @@ impl PyConnectionSpec {
     /// Connects to the first server that answers.
     fn open(&self, py: Python<'_>) -> PyResult<PyServer> {
         Ok(PyServer::of(self.connect(py)?)?)
+    }
+
+    /// The structures of the tables of the first server that answers, and the position that they are of.
+    #[pyo3(signature = (*, tables = None, exclude_tables = None))]
+    fn baseline(
+        &self,
+        py: Python<'_>,
+        tables: Option<Patterns>,
+        exclude_tables: Option<Patterns>,
+    ) -> PyResult<PyBaseline> {
+        take_baseline(py, self, table_filter(tables, exclude_tables)?).map(PyBaseline::from)
     }
 
     /// What the servers log, from `start` on: an input of `read_binlog`.

@@ -95,7 +95,7 @@ fn live_start(start: &Bound<'_, PyAny>) -> PyResult<LiveStart> {
 }
 
 /// An id that no other replica is likely to have: not 0, and below 2³⁰, which leaves room for a second dump's.
-fn random_id() -> Result<u32> {
+pub(super) fn random_id() -> Result<u32> {
     let mut bytes = [0; 4];
     let failed = |_| Error::new(ErrorKind::Internal, "the system gives no random numbers");
     SystemRandom::new().fill(&mut bytes).map_err(failed)?;

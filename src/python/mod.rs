@@ -9,6 +9,7 @@ mod connection_spec;
 mod errors;
 mod event;
 mod events;
+mod history;
 mod input;
 mod item;
 mod keywords;
@@ -37,6 +38,8 @@ mod _native {
     use super::event::{PyEvent, PyEventReader, inspect};
     #[pymodule_export]
     use super::events::event_keywords;
+    #[pymodule_export]
+    use super::history::PyBaseline;
     #[pymodule_export]
     use super::item::{PyHeartbeat, PySchemaChange, PyTransaction, PyTruncate};
     #[pymodule_export]

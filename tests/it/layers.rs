@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// The folders of `src/` and their layers. A folder may use those of its own layer and of lower ones.
-const LAYERS: [(&str, u8); 16] = [
+const LAYERS: [(&str, u8); 17] = [
     ("limits", 0),
     ("wire", 0),
     ("charset", 0),
@@ -15,6 +15,7 @@ const LAYERS: [(&str, u8); 16] = [
     ("change", 2),
     ("columnar", 2),
     ("history", 2),
+    ("baseline", 3),
     ("net", 3),
     ("source", 3),
     ("reader", 3),

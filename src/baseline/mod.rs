@@ -1,0 +1,150 @@
+//! A baseline: the structures of a server's tables, and the place of its log where they are so.
+//!
+//! In: a connection. Out: a script of CREATE DATABASE and CREATE TABLE statements, as SHOW CREATE TABLE prints them, and the
+//! position that it is of. Called by `python::history`.
+//!
+//! No lock is taken. The structures are read between two places of the log, and the log between the two is looked through:
+//! tables that a statement touched there are read again, until nothing touched what was read.
+//!
+//! | file | does |
+//! |---|---|
+//! | `structures.rs` | asks for the structures |
+//! | `touched.rs` | finds the tables that the log between two places touches |
+//!
+//! <https://dev.mysql.com/doc/refman/en/show-create-table.html>, <https://mariadb.com/kb/en/show-create-table/>
+
+mod structures;
+mod touched;
+
+use crate::change::TableFilter;
+use crate::error::{Error, ErrorKind, Result};
+use crate::history::{SqlServer, TableName};
+use crate::net::{Flavor, Server};
+use crate::position::Position;
+use std::time::{Duration, Instant};
+use structures::Structures;
+use touched::Touched;
+
+/// The structures of a server's tables at one place of its log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Baseline {
+    /// CREATE DATABASE, USE and CREATE TABLE statements, in UTF-8; quotes and backslashes as `sql_mode=''` reads them.
+    pub script: String,
+    /// Where the structures are so: the end of the log when the last of them was read.
+    pub position: Position,
+    /// Whose text it is.
+    pub server: SqlServer,
+    /// `lower_case_table_names`: 0 where names with other cases are other names.
+    pub lower_case_table_names: u8,
+    /// How many tables the script has.
+    pub tables: usize,
+    /// Tables whose structure the server does not tell, each with its reason.
+    pub untold: Vec<(TableName, String)>,
+    /// Whether the account sees all tables; `None` where it has roles, which may let it.
+    pub sees_all: Option<bool>,
+}
+
+/// What is read.
+#[derive(Debug, Clone)]
+pub struct BaselineOptions {
+    /// Which tables. Those of `mysql`, `sys`, `information_schema` and `performance_schema` only where a pattern names the
+    /// database without a wildcard.
+    pub tables: TableFilter,
+    /// The id under which the log is asked for; it must be nobody else's.
+    pub server_id: u32,
+}
+
+/// How far it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// Tables that were read.
+    pub tables: usize,
+    /// Tables that are to be read.
+    pub of: usize,
+}
+
+impl Baseline {
+    /// Reads the structures over a connection that is used for nothing else then. `go_on` is asked between tables.
+    ///
+    /// # Errors
+    /// The server has no binary log; the account may not ask for its end, or read it; the tables change faster than they
+    /// are read; `go_on` says no.
+    pub fn take(
+        server: &mut Server,
+        options: &BaselineOptions,
+        go_on: &mut dyn FnMut(Progress) -> bool,
+    ) -> Result<Self> {
+        structures::prepare(server)?;
+        let mut structures = Structures::new(server, &options.tables)?;
+        let mut place = server.position()?;
+        let mut touched = Touched::Everything;
+        for _ in 0..MAX_ROUNDS {
+            let owned = Self::wait_for_commits(server);
+            owned.and_then(|()| structures.read(server, &touched, go_on))?;
+            let end = server.position()?;
+            touched = touched::between(server, &place, &end, options.server_id)?;
+            place = end;
+            if touched.is_nothing() {
+                let identity = server.identity();
+                return Ok(Self {
+                    script: structures.script(),
+                    position: place,
+                    server: SqlServer {
+                        is_mariadb: identity.flavor == Flavor::Mariadb,
+                        version: identity.version,
+                    },
+                    lower_case_table_names: structures.lower_case_table_names,
+                    tables: structures.len(),
+                    sees_all: structures.sees_all,
+                    untold: structures.into_untold(),
+                });
+            }
+            log::info!(target: LOG, "tables were changed while their structures were read: reading those again");
+        }
+        Err(Error::new(
+            ErrorKind::Server,
+            format!(
+                "the tables change faster than their structures are read: statements changed them in each of {MAX_ROUNDS} \
+                 rounds; take the baseline at a quieter time, or of fewer tables"
+            ),
+        ))
+    }
+
+    /// Waits until what stands in the log is to be seen in the tables too. MySQL writes a CREATE TABLE to its log a moment
+    /// before others see the table; a wait for a replica's answer stretches that moment. An ALTER or DROP needs no wait, for
+    /// the table is locked until it is done; MariaDB makes the table first.
+    fn wait_for_commits(server: &mut Server) -> Result<()> {
+        if server.identity().flavor != Flavor::Mysql {
+            return Ok(());
+        }
+        let mut ask = || -> Result<Vec<String>> {
+            // `uuid:7#12, ...`: what is being committed, and by which thread; nothing without GTIDs.
+            let owned = server.connection().query_value("SELECT @@GLOBAL.gtid_owned")?;
+            let owned = owned.unwrap_or_default();
+            Ok(owned.split([',', '\n']).map(|one| one.trim().to_owned()).collect())
+        };
+        let begun = Instant::now();
+        let first = ask()?;
+        let mut owned = first.clone();
+        while owned.iter().any(|one| !one.is_empty() && first.contains(one)) {
+            if begun.elapsed() > LONGEST_COMMIT {
+                log::warn!(target: LOG, "a transaction has been committing for {LONGEST_COMMIT:?}: it is not waited for");
+                break;
+            }
+            std::thread::sleep(COMMIT_CHECK);
+            owned = ask()?;
+        }
+        Ok(())
+    }
+}
+
+/// What it logs is logged as.
+const LOG: &str = "binarrow::live";
+
+/// How often tables that were changed meanwhile are read again.
+const MAX_ROUNDS: usize = 30;
+
+/// How long transactions are waited for that are being committed: somewhat longer than the default of
+/// `rpl_semi_sync_source_timeout`.
+const LONGEST_COMMIT: Duration = Duration::from_secs(12);
+const COMMIT_CHECK: Duration = Duration::from_millis(5);

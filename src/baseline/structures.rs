@@ -1,0 +1,269 @@
+//! The structures of tables, asked for one by one.
+
+use super::touched::Touched;
+use super::{LOG, Progress};
+use crate::change::TableFilter;
+use crate::error::{Error, ErrorKind, Result};
+use crate::history::TableName;
+use crate::net::Server;
+use crate::protocol::TextRow;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::time::{Duration, Instant};
+
+/// The structures that have been read.
+pub(super) struct Structures<'f> {
+    filter: &'f TableFilter,
+    /// Character set and collation, by database.
+    databases: BTreeMap<String, (String, String)>,
+    /// CREATE TABLE, or why there is none, by database and table.
+    tables: BTreeMap<(String, String), Result<String, String>>,
+    pub(super) lower_case_table_names: u8,
+    pub(super) sees_all: Option<bool>,
+}
+
+/// Makes the server print structures whole, and not wait for ever.
+pub(super) fn prepare(server: &mut Server) -> Result<()> {
+    let connection = server.connection();
+    for sql in [
+        "SET SESSION sql_mode = '', sql_quote_show_create = 1",
+        "SET SESSION lock_wait_timeout = 30",
+        // A primary key that MySQL made by itself is in the log; of 8.0.30 and later.
+        "SET SESSION show_gipk_in_create_table_and_information_schema = ON",
+    ] {
+        match connection.query(sql) {
+            Err(error) if error.server_code() == Some(UNKNOWN_VARIABLE) => {}
+            answer => drop(answer?),
+        }
+    }
+    Ok(())
+}
+
+impl<'f> Structures<'f> {
+    /// None yet.
+    pub(super) fn new(server: &mut Server, filter: &'f TableFilter) -> Result<Self> {
+        let connection = server.connection();
+        let case = connection.query_value("SELECT @@GLOBAL.lower_case_table_names")?;
+        let grants = connection.query("SHOW GRANTS")?;
+        Ok(Self {
+            filter,
+            databases: BTreeMap::new(),
+            tables: BTreeMap::new(),
+            lower_case_table_names: case.and_then(|case| case.parse().ok()).unwrap_or_default(),
+            sees_all: sees_all(grants.iter().filter_map(|row| cell(row, 0))),
+        })
+    }
+
+    /// Reads what was touched, anew.
+    pub(super) fn read(
+        &mut self,
+        server: &mut Server,
+        touched: &Touched,
+        go_on: &mut dyn FnMut(Progress) -> bool,
+    ) -> Result<()> {
+        let (databases, mut tables) = match touched {
+            // Names of other cases may be those of the same tables.
+            Touched::Some { .. } if self.lower_case_table_names != 0 => (None, Vec::new()),
+            Touched::Everything => (None, Vec::new()),
+            Touched::Some { databases, tables } => (Some(databases), tables.clone()),
+        };
+        let is_touched = |name: &str| databases.is_none_or(|touched| touched.contains(name));
+        self.databases.retain(|name, _| !is_touched(name));
+        self.tables.retain(|(database, table), _| {
+            let is_of = |name: &TableName| name.database == *database && name.table == *table;
+            !is_touched(database) && !tables.iter().any(is_of)
+        });
+        if databases.is_none_or(|touched| !touched.is_empty()) {
+            self.list_databases(server, &is_touched)?;
+            let listed = self.list_tables(server, &is_touched)?;
+            tables.retain(|name| !is_touched(&name.database));
+            tables.extend(listed);
+        }
+        tables.retain(|name| {
+            self.takes(&name.database) && self.filter.accepts(&name.database, &name.table)
+        });
+        let mut told = Instant::now();
+        for (number, name) in tables.iter().enumerate() {
+            let progress = Progress { tables: number, of: tables.len() };
+            if !go_on(progress) {
+                return Err(Error::new(
+                    ErrorKind::ConnectionLost,
+                    "reading the structures was ended",
+                ));
+            }
+            if told.elapsed() >= TELL {
+                log::info!(target: LOG, "structures read: {number} of {} tables", tables.len());
+                told = Instant::now();
+            }
+            if let Some(structure) = structure(server, name)? {
+                let key = (name.database.clone(), name.table.clone());
+                self.tables.insert(key, structure);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether tables of the database are read at all.
+    fn takes(&self, database: &str) -> bool {
+        let is_own = SYSTEM_DATABASES.iter().any(|own| own.eq_ignore_ascii_case(database));
+        self.filter.accepts_database(database) && (!is_own || self.filter.names_database(database))
+    }
+
+    fn list_databases(
+        &mut self,
+        server: &mut Server,
+        is_touched: &dyn Fn(&str) -> bool,
+    ) -> Result<()> {
+        let rows = server.connection().query(
+            "SELECT SCHEMA_NAME, DEFAULT_CHARACTER_SET_NAME, DEFAULT_COLLATION_NAME FROM information_schema.SCHEMATA",
+        )?;
+        for row in rows {
+            let [Some(name), Some(charset), Some(collation)] =
+                <[_; 3]>::try_from(row).map_err(|_| odd())?
+            else {
+                return Err(odd());
+            };
+            if is_touched(&name) && self.takes(&name) {
+                self.databases.insert(name, (charset, collation));
+            }
+        }
+        Ok(())
+    }
+
+    fn list_tables(
+        &self,
+        server: &mut Server,
+        is_touched: &dyn Fn(&str) -> bool,
+    ) -> Result<Vec<TableName>> {
+        let mut names = Vec::new();
+        for database in self.databases.keys().filter(|name| is_touched(name)) {
+            let sql = format!("SHOW FULL TABLES FROM {}", quoted(database));
+            let rows = match server.connection().query(&sql) {
+                Err(error) if error.server_code() == Some(NO_SUCH_DATABASE) => continue,
+                answer => answer?,
+            };
+            for row in rows {
+                let [Some(table), Some(kind)] = <[_; 2]>::try_from(row).map_err(|_| odd())? else {
+                    return Err(odd());
+                };
+                // A table, MariaDB's SEQUENCE or SYSTEM VERSIONED table; not one of this connection alone.
+                if !kind.contains("VIEW") && !kind.contains("TEMPORARY") {
+                    names.push(TableName { database: database.clone(), table });
+                }
+            }
+        }
+        Ok(names)
+    }
+
+    /// How many tables have a structure.
+    pub(super) fn len(&self) -> usize {
+        self.tables.values().filter(|told| told.is_ok()).count()
+    }
+
+    /// All of it as a script.
+    pub(super) fn script(&self) -> String {
+        let mut script = String::new();
+        for (database, (charset, collation)) in &self.databases {
+            let name = quoted(database);
+            // Writing to a String does not fail.
+            let _ = writeln!(
+                script,
+                "CREATE DATABASE {name} DEFAULT CHARACTER SET {charset} COLLATE {collation};\nUSE {name};"
+            );
+            let first = (database.clone(), String::new());
+            let own = self.tables.range(first..).take_while(|((owner, _), _)| owner == database);
+            for statement in own.filter_map(|(_, told)| told.as_ref().ok()) {
+                let _ = writeln!(script, "{statement};");
+            }
+        }
+        script
+    }
+
+    /// The tables without one, each with its reason.
+    pub(super) fn into_untold(self) -> Vec<(TableName, String)> {
+        let untold = |((database, table), told): ((String, String), Result<String, String>)| {
+            Some((TableName { database, table }, told.err()?))
+        };
+        self.tables.into_iter().filter_map(untold).collect()
+    }
+}
+
+/// What SHOW CREATE TABLE prints, or why it does not; `None` where there is no such table now.
+fn structure(server: &mut Server, name: &TableName) -> Result<Option<Result<String, String>>> {
+    let sql = format!("SHOW CREATE TABLE {}.{}", quoted(&name.database), quoted(&name.table));
+    let rows = match server.connection().query(&sql) {
+        Ok(rows) => rows,
+        Err(error) => {
+            return match error.server_code() {
+                Some(NO_SUCH_TABLE | NO_SUCH_DATABASE) => Ok(None),
+                Some(LOCK_WAIT_TIMEOUT) => Err(error
+                    .context(name)
+                    .advise("a long statement has locked the table: try again when it is done")),
+                Some(_) => Ok(Some(Err(error.message().to_owned()))),
+                None => Err(error),
+            };
+        }
+    };
+    let statement = rows.into_iter().next().and_then(|row| row.into_iter().nth(1)).flatten();
+    // A view may have taken the name.
+    Ok(statement.filter(|text| text.starts_with("CREATE TABLE ")).map(Ok))
+}
+
+/// Whether one of the grants is SELECT on all tables.
+fn sees_all<'g>(grants: impl Iterator<Item = &'g str>) -> Option<bool> {
+    let mut has_roles = false;
+    for grant in grants {
+        match grant.split_once(" ON ") {
+            None => has_roles = true,
+            Some((privileges, place)) if place.starts_with("*.* ") => {
+                if ["SELECT", "ALL PRIVILEGES"].iter().any(|one| privileges.contains(one)) {
+                    return Some(true);
+                }
+            }
+            Some(_) => {}
+        }
+    }
+    if has_roles { None } else { Some(false) }
+}
+
+/// A name in SQL.
+fn quoted(name: &str) -> String {
+    format!("`{}`", name.replace('`', "``"))
+}
+
+fn cell(row: &TextRow, index: usize) -> Option<&str> {
+    row.get(index)?.as_deref()
+}
+
+fn odd() -> Error {
+    Error::malformed("the server lists its tables in another form than was asked for")
+}
+
+/// Databases of the server itself.
+const SYSTEM_DATABASES: [&str; 4] = ["mysql", "sys", "information_schema", "performance_schema"];
+
+/// How often it tells how far it is.
+const TELL: Duration = Duration::from_secs(3);
+
+const NO_SUCH_DATABASE: u16 = 1049;
+const NO_SUCH_TABLE: u16 = 1146;
+const UNKNOWN_VARIABLE: u16 = 1193;
+const LOCK_WAIT_TIMEOUT: u16 = 1205;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_sees_all_tables() {
+        let sees = |grants: &[&str]| sees_all(grants.iter().copied());
+        assert_eq!(sees(&["GRANT REPLICATION SLAVE ON *.* TO `r`@`%`"]), Some(false));
+        assert_eq!(
+            sees(&["GRANT USAGE ON *.* TO `r`@`%`", "GRANT SELECT ON `d`.* TO `r`@`%`"]),
+            Some(false)
+        );
+        assert_eq!(sees(&["GRANT SELECT, REPLICATION SLAVE ON *.* TO `r`@`%`"]), Some(true));
+        assert_eq!(sees(&["GRANT ALL PRIVILEGES ON *.* TO `r`@`%` WITH GRANT OPTION"]), Some(true));
+        assert_eq!(sees(&["GRANT USAGE ON *.* TO `r`@`%`", "GRANT `reader`@`%` TO `r`@`%`"]), None);
+    }
+}
