@@ -29,7 +29,7 @@ class Statement:
     connection: str | None = None  # of this character set, begun before the statement
 
     def is_for(self, flavor: str) -> bool:
-        return not self.only or flavor.split("-")[0] in self.only
+        return not self.only or flavor.split("-", maxsplit=1)[0] in self.only
 
     @property
     def is_ddl(self) -> bool:
