@@ -15,21 +15,41 @@
 //!
 //! <https://dev.mysql.com/doc/refman/9.7/en/create-table.html>, <https://mariadb.com/kb/en/create-table/>
 
+mod baseline;
 mod catalog;
+mod catalog_text;
+mod entry;
+mod epoch;
+mod ledger;
 mod logged_ddl;
+mod memory_store;
+mod part;
 mod resolve;
+mod schema_history;
 mod schemas;
 mod sql;
+mod store;
+mod stored_session;
 mod view;
 
 #[cfg(test)]
+mod history_tests;
+#[cfg(test)]
 mod tests;
 
+pub use baseline::{Baseline, Scope};
 pub use catalog::{Catalog, Followed, TableDefinition, TableState};
+pub use catalog_text::CatalogText;
+pub use entry::{Entry, EntryBody};
+pub use epoch::Epoch;
 pub use logged_ddl::{DdlSession, LoggedDdl};
+pub use memory_store::MemoryStore;
+pub use part::HistoryPart;
 pub use resolve::SqlServer;
+pub use schema_history::SchemaHistory;
 pub use schemas::Schemas;
 pub use sql::create_table::CreateTable;
 pub use sql::statement::{Ddl, DdlKind, TableName};
 pub use sql::token::QuoteMode;
+pub use store::{EntryKey, EntryKind, EntryRange, EntryRow, EpochRow, Store, StoreWrite};
 pub use view::HistoryView;

@@ -1,21 +1,82 @@
 //! A reader's place in a history: the catalog there, and the way on.
 
 use super::catalog::{Catalog, Followed};
+use super::catalog_text::CatalogText;
+use super::entry::{Entry, EntryBody};
+use super::epoch::{Epoch, stored_position};
+use super::ledger::{Ledger, PAGE, SnapshotAge};
 use super::logged_ddl::LoggedDdl;
-use crate::error::Result;
+use super::part::HistoryPart;
+use super::schema_history::SchemaHistory;
+use super::sql::statement::Ddl;
+use super::store::{EntryKey, EntryRange};
+use crate::error::{Error, Result};
 use crate::position::Position;
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// The tables where a reader is, which follow the statements that it meets.
+///
+/// Inside what the history covers, the log must be the one that the history was made from: [`apply`](Self::apply) compares,
+/// and [`reach`](Self::reach) notices what was passed over. Behind that, the view writes the history on.
 #[derive(Debug, Clone)]
 pub struct HistoryView {
     catalog: Arc<Catalog>,
+    /// `None` for a view without a history behind it.
+    place: Option<Place>,
+}
+
+/// Where a view is in its history.
+#[derive(Debug, Clone)]
+struct Place {
+    history: Arc<SchemaHistory>,
+    epoch: Epoch,
+    position: Position,
+    /// All that stands up to here is in force.
+    at: EntryKey,
+    /// What the history has up to here has been met. It is less than `at` where this process may not write, and nobody has
+    /// written that far.
+    taken: EntryKey,
+    /// What the history has next.
+    next: VecDeque<Entry>,
+    /// Up to here, `next` is all that the history has.
+    horizon: EntryKey,
+    age: SnapshotAge,
+    generation: u64,
 }
 
 impl HistoryView {
     /// A view without a history behind it: of a range of the log whose first catalog is known.
     pub fn detached(catalog: Arc<Catalog>) -> Self {
-        Self { catalog }
+        Self { catalog, place: None }
+    }
+
+    /// A view of what a part of a history begins with, without the history.
+    pub fn of_part(part: &HistoryPart) -> Result<Self> {
+        Ok(Self::detached(Arc::new(part.catalog()?)))
+    }
+
+    /// The view of a place that is known to be covered.
+    pub(super) fn load(
+        history: &Arc<SchemaHistory>,
+        ledger: &mut Ledger,
+        epoch: u64,
+        until: EntryKey,
+        position: &Position,
+    ) -> Result<Self> {
+        let loaded = ledger.load(epoch, until)?;
+        let place = Place {
+            history: Arc::clone(history),
+            epoch: ledger.epoch(epoch)?.clone(),
+            position: stored_position(position),
+            at: until,
+            taken: until,
+            next: VecDeque::new(),
+            horizon: EntryKey::FIRST,
+            age: loaded.age,
+            generation: ledger.generation,
+        };
+        Ok(Self { catalog: loaded.catalog, place: Some(place) })
     }
 
     /// The tables where the reader is.
@@ -23,13 +84,402 @@ impl HistoryView {
         &self.catalog
     }
 
-    /// Takes the next statement of the log in.
+    /// Where it is: the last position that it was told; `None` without a history.
+    pub fn position(&self) -> Option<&Position> {
+        self.place.as_ref().map(|place| &place.position)
+    }
+
+    /// The history behind it.
+    pub fn history(&self) -> Option<&Arc<SchemaHistory>> {
+        self.place.as_ref().map(|place| &place.history)
+    }
+
+    /// Takes the next statement of the log in. Where the history does not cover the log so far, it is stored first. One that
+    /// is before the view's position, and that the history has, changes nothing.
+    ///
+    /// # Errors
+    /// The history has another statement there, or none: an [`ErrorKind::Schema`](crate::ErrorKind::Schema) that names
+    /// both. Another process writes the history: an [`ErrorKind::Config`](crate::ErrorKind::Config) that names it.
     pub fn apply(&mut self, ddl: &LoggedDdl) -> Result<Followed> {
-        Ok(Arc::make_mut(&mut self.catalog).apply(ddl))
+        let Self { catalog, place } = self;
+        let Some(place) = place else { return Ok(Arc::make_mut(catalog).apply(ddl)) };
+        if !Catalog::concerns(ddl) {
+            return Ok(Followed::default());
+        }
+        let history = Arc::clone(&place.history);
+        history.with(|ledger| place.apply(ledger, catalog, ddl))
     }
 
     /// All of the log up to `position` has been read, and had no other statements than those that were applied.
-    pub fn reach(&mut self, _position: &Position) -> Result<()> {
+    ///
+    /// # Errors
+    /// The history has a statement there that was not applied: an [`ErrorKind::Schema`](crate::ErrorKind::Schema).
+    pub fn reach(&mut self, position: &Position) -> Result<()> {
+        let Self { catalog, place } = self;
+        let Some(place) = place else { return Ok(()) };
+        let until = EntryKey::end_of(position);
+        if place.epoch.fits(position) {
+            if until <= place.at {
+                return Ok(());
+            }
+            let is_known = until <= place.horizon
+                && place.generation == place.history.generation()
+                && place.next.front().is_none_or(|next| next.key > until);
+            if is_known {
+                place.move_to(position, until);
+                return Ok(());
+            }
+        }
+        let history = Arc::clone(&place.history);
+        history.with(|ledger| place.reach(ledger, catalog, position))
+    }
+
+    /// The reader goes on in another server's log, where `position` is the same place as that which was reached in the first's.
+    /// What the history covers of that log already it goes on with; else a new range begins, with the tables as they are.
+    ///
+    /// # Errors
+    /// Another process writes the history: an [`ErrorKind::Config`](crate::ErrorKind::Config) that names it.
+    pub fn move_to(&mut self, position: &Position) -> Result<()> {
+        let Self { catalog, place } = self;
+        let Some(place) = place else { return Ok(()) };
+        if place.epoch.fits(position) {
+            return self.reach(position);
+        }
+        let history = Arc::clone(&place.history);
+        *self = history.with(|ledger| {
+            ledger.refresh()?;
+            let known = ledger.epochs().iter().rev().find(|epoch| epoch.contains(position));
+            let id = match known.map(|epoch| epoch.id) {
+                Some(id) => id,
+                None => {
+                    ledger.become_writer()?;
+                    let timestamp = ledger.time_at(place.epoch.id, place.at)?;
+                    let text = EntryBody::Checkpoint(CatalogText::of(catalog)?);
+                    ledger.begin_epoch(position, timestamp, text)?
+                }
+            };
+            Self::load(&history, ledger, id, EntryKey::end_of(position), position)
+        })?;
         Ok(())
+    }
+}
+
+impl Place {
+    fn apply(
+        &mut self,
+        ledger: &mut Ledger,
+        catalog: &mut Arc<Catalog>,
+        ddl: &LoggedDdl,
+    ) -> Result<Followed> {
+        self.check_log(&ddl.position)?;
+        self.renew(ledger, catalog)?;
+        let first = EntryKey::of(&ddl.position, 0);
+        self.cross(ledger, catalog, first.previous().unwrap_or(first))?;
+        let end = EntryKey::end_of(&ddl.position);
+        if end <= self.at {
+            return self.compare_past(ledger, ddl);
+        }
+        // Not yet the writer, this may not know yet what another wrote.
+        for _ in 0..2 {
+            if let Some(followed) = self.take(ledger, catalog, end, Some(ddl))? {
+                return Ok(followed);
+            }
+            if ledger.is_writer() {
+                break;
+            }
+            let reached = EntryKey::of(&ledger.epoch(self.epoch.id)?.reached, 0);
+            if first < reached {
+                break;
+            }
+            ledger.become_writer()?;
+            self.horizon = EntryKey::FIRST;
+        }
+        let reached = &ledger.epoch(self.epoch.id)?.reached;
+        if first < EntryKey::of(reached, 0) {
+            return Err(self.foreign(&format!(
+                "it has a statement at {} ({}) where the history, which reaches to {reached}, has none",
+                ddl.position,
+                summary(ddl)
+            )));
+        }
+        self.write(ledger, catalog, ddl)
+    }
+
+    /// Stores a statement behind all that the history has, then takes it in.
+    fn write(
+        &mut self,
+        ledger: &mut Ledger,
+        catalog: &mut Arc<Catalog>,
+        ddl: &LoggedDdl,
+    ) -> Result<Followed> {
+        let position = stored_position(&ddl.position);
+        let key = ledger.next_key(self.epoch.id, &position)?;
+        let body = EntryBody::Ddl(LoggedDdl { position: position.clone(), ..ddl.clone() });
+        let timestamp = ddl.timestamp;
+        let mut entry = Entry { epoch: self.epoch.id, key, position, timestamp, body };
+        ledger.append(&entry)?;
+        let followed = Arc::make_mut(catalog).apply(ddl);
+        self.move_to(&ddl.position, key);
+        self.taken = key;
+        self.age.take(&entry);
+        if self.age.is_old(timestamp) {
+            entry.key.ordinal = key.ordinal.saturating_add(1);
+            entry.body = EntryBody::Checkpoint(CatalogText::of(catalog)?);
+            ledger.append(&entry)?;
+            self.age = SnapshotAge { statements: 0, timestamp };
+        }
+        Ok(followed)
+    }
+
+    fn reach(
+        &mut self,
+        ledger: &mut Ledger,
+        catalog: &mut Arc<Catalog>,
+        position: &Position,
+    ) -> Result<()> {
+        self.check_log(position)?;
+        self.renew(ledger, catalog)?;
+        let end = EntryKey::end_of(position);
+        self.cross(ledger, catalog, end)?;
+        if end <= self.at {
+            return Ok(());
+        }
+        let is_beyond = |ledger: &Ledger, place: &Self| {
+            let reached = &ledger.epoch(place.epoch.id)?.reached;
+            Ok::<_, Error>(EntryKey::of(position, 0) > EntryKey::of(reached, 0))
+        };
+        if is_beyond(ledger, self)? && !ledger.is_writer() {
+            ledger.try_become_writer()?;
+        }
+        self.take(ledger, catalog, end, None)?;
+        let is_beyond = is_beyond(ledger, self)?;
+        let taken = self.taken;
+        self.move_to(position, end);
+        if is_beyond && ledger.is_writer() {
+            ledger.reach(self.epoch.id, position)?;
+        } else if is_beyond {
+            let reached = EntryKey::end_of(&ledger.epoch(self.epoch.id)?.reached);
+            self.taken = taken.max(reached);
+        }
+        Ok(())
+    }
+
+    fn move_to(&mut self, position: &Position, at: EntryKey) {
+        self.position.server.clone_from(&position.server);
+        self.position.file.clone_from(&position.file);
+        self.position.offset = position.offset;
+        self.position.gtid_set.clone_from(&position.gtid_set);
+        self.at = at;
+        self.taken = at;
+    }
+
+    /// Takes in what the history has up to `until`: structures; and a statement, if it is the one that was met.
+    fn take(
+        &mut self,
+        ledger: &mut Ledger,
+        catalog: &mut Arc<Catalog>,
+        until: EntryKey,
+        met: Option<&LoggedDdl>,
+    ) -> Result<Option<Followed>> {
+        loop {
+            if self.next.is_empty() && self.horizon < until {
+                self.look_ahead(ledger)?;
+            }
+            if self.next.front().is_none_or(|entry| entry.key > until) {
+                return Ok(None);
+            }
+            let Some(entry) = self.next.pop_front() else { return Ok(None) };
+            self.taken = entry.key;
+            match &entry.body {
+                EntryBody::Ddl(stored) => {
+                    self.age.take(&entry);
+                    match met {
+                        _ if !Catalog::concerns(stored) => {}
+                        Some(met) if is_same(stored, met) => {
+                            let followed = Arc::make_mut(catalog).apply(met);
+                            self.move_to(&met.position, entry.key);
+                            return Ok(Some(followed));
+                        }
+                        met => return Err(self.contradiction(stored, met)),
+                    }
+                }
+                _ => entry.enter(Arc::make_mut(catalog))?,
+            }
+        }
+    }
+
+    /// Gets the next page of what the history has.
+    fn look_ahead(&mut self, ledger: &mut Ledger) -> Result<()> {
+        let epoch = self.epoch.id;
+        let range = EntryRange { epoch, after: Some(self.taken), until: EntryKey::LAST };
+        let page = ledger.changes(range)?;
+        self.horizon = match page.last() {
+            Some(last) if page.len() == PAGE => last.key,
+            last => {
+                let reached = EntryKey::end_of(&ledger.epoch(epoch)?.reached);
+                last.map_or(reached, |last| reached.max(last.key))
+            }
+        };
+        // There it goes on with other structures.
+        if let Some(next) = ledger.next_epoch(&self.epoch, self.at) {
+            let before = EntryKey::of(&next.from, 0).previous();
+            self.horizon = self.horizon.min(before.unwrap_or_default());
+        }
+        self.next = page.into();
+        Ok(())
+    }
+
+    /// Goes over to the ranges of the same log that begin behind the view, up to `until`: they were begun later, and know
+    /// better.
+    fn cross(
+        &mut self,
+        ledger: &mut Ledger,
+        catalog: &mut Arc<Catalog>,
+        until: EntryKey,
+    ) -> Result<()> {
+        while let Some(next) = ledger.next_epoch(&self.epoch, self.at).cloned() {
+            let from = EntryKey::end_of(&next.from);
+            if EntryKey::of(&next.from, 0) > until {
+                break;
+            }
+            self.take(ledger, catalog, from, None)?;
+            let loaded = ledger.load(next.id, from)?;
+            *catalog = loaded.catalog;
+            self.age = loaded.age;
+            self.move_to(&next.from, from);
+            self.epoch = next;
+            self.next.clear();
+            self.horizon = EntryKey::FIRST;
+        }
+        Ok(())
+    }
+
+    /// Takes in what was changed in the history behind the view's back.
+    fn renew(&mut self, ledger: &mut Ledger, catalog: &mut Arc<Catalog>) -> Result<()> {
+        if self.generation == ledger.generation {
+            return Ok(());
+        }
+        self.epoch = ledger.epoch(self.epoch.id)?.clone();
+        self.next.clear();
+        self.horizon = EntryKey::FIRST;
+        // What this process may not write is in no store.
+        if self.taken == self.at {
+            let loaded = ledger.load(self.epoch.id, self.at)?;
+            *catalog = loaded.catalog;
+            self.age = loaded.age;
+        }
+        self.generation = ledger.generation;
+        Ok(())
+    }
+
+    /// A statement that ends before the view's position: the history must have it.
+    fn compare_past(&self, ledger: &mut Ledger, ddl: &LoggedDdl) -> Result<Followed> {
+        let first = EntryKey::of(&ddl.position, 0);
+        let mut range = EntryRange {
+            epoch: self.epoch.id,
+            after: first.previous(),
+            until: EntryKey::end_of(&ddl.position),
+        };
+        let mut other = None;
+        loop {
+            let page = ledger.changes(range)?;
+            for entry in &page {
+                match &entry.body {
+                    EntryBody::Ddl(stored) if is_same(stored, ddl) => {
+                        return Ok(Followed::default());
+                    }
+                    EntryBody::Ddl(stored) => other = Some(stored.clone()),
+                    _ => {}
+                }
+            }
+            match page.last() {
+                Some(last) if page.len() == PAGE => range.after = Some(last.key),
+                _ => break,
+            }
+        }
+        let epoch = ledger.epoch(self.epoch.id)?;
+        Err(match other {
+            Some(stored) => self.contradiction(&stored, Some(ddl)),
+            None if !epoch.contains(&ddl.position) => Error::schema(format!(
+                "the statement at {} is before all that the history covers, from {} on",
+                ddl.position, epoch.from
+            )),
+            None => self.foreign(&format!(
+                "it has a statement at {} ({}), before {}, where the history has none",
+                ddl.position,
+                summary(ddl),
+                self.position
+            )),
+        })
+    }
+
+    fn check_log(&self, position: &Position) -> Result<()> {
+        if self.epoch.fits(position) {
+            return Ok(());
+        }
+        let server = |id: &Option<String>| {
+            id.as_ref().map(|id| format!(" of server {id}")).unwrap_or_default()
+        };
+        Err(Error::schema(format!(
+            "{position}{} is not of the log that the table history follows here, which is {} to {}{}: begin a new range \
+             there with a baseline",
+            server(&position.server),
+            self.epoch.from,
+            self.epoch.reached,
+            server(&self.epoch.server)
+        )))
+    }
+
+    fn contradiction(&self, stored: &LoggedDdl, met: Option<&LoggedDdl>) -> Error {
+        self.foreign(&match met {
+            None => format!(
+                "the history has a statement at {} ({}) that the log has not",
+                stored.position,
+                summary(stored)
+            ),
+            Some(met)
+                if stored.position.compare(&met.position) == Some(std::cmp::Ordering::Equal) =>
+            {
+                format!(
+                    "at {} the history has another statement ({}) than the log at {} ({})",
+                    stored.position,
+                    summary(stored),
+                    met.position,
+                    summary(met)
+                )
+            }
+            Some(met) => format!(
+                "the history's next statement is at {} ({}), the log's at {} ({})",
+                stored.position,
+                summary(stored),
+                met.position,
+                summary(met)
+            ),
+        })
+    }
+
+    fn foreign(&self, what: &str) -> Error {
+        Error::schema(format!(
+            "the log is not the one that the table history (source {:?}) was made from: {what}; open another source for \
+             this log, or cut the history with prune_after(position) where the two part",
+            self.history.source()
+        ))
+    }
+}
+
+/// Whether two statements are the same one of a log.
+fn is_same(stored: &LoggedDdl, met: &LoggedDdl) -> bool {
+    let LoggedDdl { position, timestamp: _, database, statement, session } = stored;
+    EntryKey::of(position, 0) == EntryKey::of(&met.position, 0)
+        && *database == met.database
+        && *statement == met.statement
+        && *session == met.session
+}
+
+/// What a statement does to which tables.
+fn summary(ddl: &LoggedDdl) -> String {
+    match Ddl::parse(&ddl.statement, &ddl.database, ddl.session.quote_mode()) {
+        Ok(Some(parsed)) => parsed.to_string(),
+        _ => "a statement that is not understood".into(),
     }
 }

@@ -93,6 +93,31 @@ impl Catalog {
         }
     }
 
+    /// Puts what is known of a table in the place of what was; `None` removes the table.
+    pub(super) fn replace_table(&mut self, database: &str, table: &str, state: Option<TableState>) {
+        let tables = match (state.is_some(), self.databases.get_mut(database)) {
+            (false, None) => return,
+            (_, Some(found)) => &mut Arc::make_mut(found).tables,
+            (true, None) => {
+                let new = self.databases.entry(database.into()).or_default();
+                &mut Arc::make_mut(new).tables
+            }
+        };
+        match state {
+            Some(state) => drop(tables.insert(table.into(), state)),
+            None => drop(tables.remove(table)),
+        }
+    }
+
+    /// All databases, and of the tables those that are wanted.
+    pub(super) fn only(&self, wanted: &dyn Fn(&str, &str) -> bool) -> Self {
+        let mut only = self.clone();
+        for (name, database) in &mut only.databases {
+            Arc::make_mut(database).tables.retain(|table, _| wanted(name, table));
+        }
+        only
+    }
+
     /// What is known of a table; `None` where there is no such table.
     pub fn find(&self, database: &str, table: &str) -> Option<&TableState> {
         self.databases.get(database)?.tables.get(table)

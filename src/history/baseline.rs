@@ -1,0 +1,55 @@
+//! Structures that do not come from the log: what a history begins with, and what mends it.
+
+use super::catalog::Catalog;
+use super::catalog_text::CatalogText;
+use super::logged_ddl::DdlSession;
+use crate::error::Result;
+
+/// The structures of tables at a place, as a script of CREATE statements.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Baseline {
+    /// `CREATE DATABASE`, `USE` and `CREATE TABLE` statements, as `mysqldump --no-data` prints them.
+    pub script: String,
+    /// What they are read under.
+    pub session: DdlSession,
+    /// Of which tables it speaks.
+    pub scope: Scope,
+}
+
+/// Of which tables a baseline speaks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Scope {
+    /// Of all: what it does not hold is not there.
+    Whole,
+    /// Of these, as database and table: those of them that it does not hold are not there. All others stay as they are.
+    Tables(Vec<(String, String)>),
+}
+
+impl Baseline {
+    /// Of all tables.
+    pub fn whole(script: impl Into<String>, session: DdlSession) -> Self {
+        Self { script: script.into(), session, scope: Scope::Whole }
+    }
+
+    /// The tables that it holds.
+    ///
+    /// # Errors
+    /// The script is none: an [`ErrorKind::Config`](crate::ErrorKind::Config) that names the line.
+    pub fn catalog(&self) -> Result<Catalog> {
+        CatalogText::catalog_of_script(&self.script, &self.session)
+    }
+
+    /// Takes it into a catalog that stands before it.
+    pub(super) fn enter(&self, catalog: &mut Catalog) -> Result<()> {
+        let own = self.catalog()?;
+        match &self.scope {
+            Scope::Whole => *catalog = own,
+            Scope::Tables(names) => {
+                for (database, table) in names {
+                    catalog.replace_table(database, table, own.find(database, table).cloned());
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,189 @@
+//! The entries of a history: what they hold, and their stored form.
+
+use super::baseline::{Baseline, Scope};
+use super::catalog::Catalog;
+use super::catalog_text::CatalogText;
+use super::logged_ddl::{DdlSession, LoggedDdl};
+use super::store::{EntryKey, EntryKind, EntryRow};
+use super::stored_session::StoredSession;
+use crate::error::{Error, Result};
+use crate::position::Position;
+use serde::{Deserialize, Serialize};
+
+/// Something that a history holds: a statement, or the tables at a place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// The range of the log that it is of.
+    pub epoch: u64,
+    /// Its place in that.
+    pub key: EntryKey,
+    /// Where it is in force from.
+    pub position: Position,
+    /// Microseconds since 1970 UTC: of a statement's commit, or of when the tables were so.
+    pub timestamp: i64,
+    /// What it is.
+    pub body: EntryBody,
+}
+
+/// What an entry is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum EntryBody {
+    /// Structures from elsewhere than the log.
+    Baseline(Baseline),
+    /// A statement of the log.
+    Ddl(LoggedDdl),
+    /// All that follows from the entries before it.
+    Checkpoint(CatalogText),
+}
+
+impl Entry {
+    /// Which kind it is.
+    pub fn kind(&self) -> EntryKind {
+        match &self.body {
+            EntryBody::Baseline(Baseline { scope: Scope::Whole, .. }) => EntryKind::Baseline,
+            EntryBody::Baseline(_) => EntryKind::Tables,
+            EntryBody::Ddl(_) => EntryKind::Ddl,
+            EntryBody::Checkpoint(_) => EntryKind::Checkpoint,
+        }
+    }
+
+    /// The stored form.
+    pub(super) fn to_row(&self) -> Result<EntryRow> {
+        let (database, details, body) = match &self.body {
+            EntryBody::Baseline(baseline) => {
+                let stored = StoredBaseline {
+                    session: StoredSession::from(&baseline.session),
+                    tables: match &baseline.scope {
+                        Scope::Whole => None,
+                        Scope::Tables(names) => Some(names.clone()),
+                    },
+                };
+                (String::new(), to_json(&stored)?, pack(baseline.script.as_bytes())?)
+            }
+            EntryBody::Ddl(ddl) => {
+                let details = to_json(&StoredSession::from(&ddl.session))?;
+                (ddl.database.clone(), details, ddl.statement.clone().into_bytes())
+            }
+            EntryBody::Checkpoint(text) => {
+                (String::new(), "{}".to_owned(), pack(text.to_json()?.as_bytes())?)
+            }
+        };
+        let mut row = EntryRow {
+            epoch: self.epoch,
+            key: self.key,
+            kind: self.kind(),
+            timestamp: self.timestamp,
+            position: self.position.to_json()?,
+            database,
+            details,
+            body,
+            checksum: 0,
+        };
+        row.checksum = row.sum();
+        Ok(row)
+    }
+
+    /// Reads the stored form.
+    pub(super) fn of_row(row: EntryRow) -> Result<Self> {
+        let EntryRow { epoch, key, kind, timestamp, .. } = row;
+        Self::read(row).map_err(|error| {
+            let place = format!(
+                "{} {kind} at {}:{} of epoch {epoch}",
+                "the history's", key.file, key.offset
+            );
+            Error::malformed(format!("{place} ({timestamp}) is damaged: {}", error.message()))
+        })
+    }
+
+    fn read(row: EntryRow) -> Result<Self> {
+        if row.checksum != row.sum() {
+            return Err(Error::malformed("its checksum is another"));
+        }
+        let position = Position::from_json(&row.position)?;
+        if EntryKey::of(&position, row.key.ordinal) != row.key {
+            return Err(Error::malformed("its position is of another place"));
+        }
+        let body = match row.kind {
+            EntryKind::Baseline | EntryKind::Tables => {
+                let stored: StoredBaseline = of_json(&row.details)?;
+                let scope = match (row.kind, stored.tables) {
+                    (EntryKind::Baseline, None) => Scope::Whole,
+                    (EntryKind::Tables, Some(names)) => Scope::Tables(names),
+                    _ => return Err(Error::malformed("its scope is not that of its kind")),
+                };
+                EntryBody::Baseline(Baseline {
+                    script: text(unpack(&row.body)?)?,
+                    session: stored.session.into(),
+                    scope,
+                })
+            }
+            EntryKind::Ddl => EntryBody::Ddl(LoggedDdl {
+                position: position.clone(),
+                timestamp: row.timestamp,
+                database: row.database,
+                statement: text(row.body)?,
+                session: DdlSession::from(of_json::<StoredSession>(&row.details)?),
+            }),
+            EntryKind::Checkpoint => {
+                EntryBody::Checkpoint(CatalogText::of_json(&text(unpack(&row.body)?)?)?)
+            }
+        };
+        Ok(Self { epoch: row.epoch, key: row.key, position, timestamp: row.timestamp, body })
+    }
+
+    /// Takes it into a catalog that stands before it.
+    pub(super) fn enter(&self, catalog: &mut Catalog) -> Result<()> {
+        match &self.body {
+            EntryBody::Baseline(baseline) => baseline.enter(catalog)?,
+            EntryBody::Ddl(ddl) => drop(catalog.apply(ddl)),
+            EntryBody::Checkpoint(_) => {}
+        }
+        Ok(())
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StoredBaseline {
+    session: StoredSession,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    tables: Option<Vec<(String, String)>>,
+}
+
+pub(super) fn to_json(value: &impl Serialize) -> Result<String> {
+    serde_json::to_string(value).map_err(|error| {
+        Error::new(crate::error::ErrorKind::Internal, format!("a history to JSON: {error}"))
+    })
+}
+
+pub(super) fn of_json<'t, T: Deserialize<'t>>(text: &'t str) -> Result<T> {
+    // The message of serde may quote the text, which is a statement's at most: no cell's.
+    serde_json::from_str(text).map_err(|error| Error::malformed(error.to_string()))
+}
+
+fn text(bytes: Vec<u8>) -> Result<String> {
+    String::from_utf8(bytes).map_err(|_| Error::malformed("its text is not UTF-8"))
+}
+
+/// Compresses.
+pub(super) fn pack(bytes: &[u8]) -> Result<Vec<u8>> {
+    zstd::bulk::compress(bytes, LEVEL).map_err(|error| Error::io("cannot compress", error))
+}
+
+/// The reverse of [`pack`].
+pub(super) fn unpack(bytes: &[u8]) -> Result<Vec<u8>> {
+    use std::io::Read;
+    let damaged = |_| Error::malformed("it cannot be decompressed");
+    let mut out = Vec::new();
+    let decoder = zstd::stream::read::Decoder::new(bytes).map_err(damaged)?;
+    decoder.take(MAX_TEXT + 1).read_to_end(&mut out).map_err(damaged)?;
+    if out.len() as u64 > MAX_TEXT {
+        return Err(Error::malformed("it is larger than 1 GiB"));
+    }
+    Ok(out)
+}
+
+/// Structures are texts that repeat themselves.
+const LEVEL: i32 = 3;
+/// A million tables of 1 000 bytes.
+const MAX_TEXT: u64 = 1 << 30;

@@ -1,0 +1,426 @@
+//! What a history knows of its store: its epochs, how far they reach, catalogs of places that were asked for.
+//!
+//! All of it stands behind one mutex in [`SchemaHistory`](super::SchemaHistory).
+
+use super::catalog::Catalog;
+use super::entry::{Entry, EntryBody};
+use super::epoch::Epoch;
+use super::store::{EntryKey, EntryRange, Store, StoreWrite};
+use crate::error::{Error, ErrorKind, Result};
+use crate::position::{GtidState, Position};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+pub(super) struct Ledger {
+    pub(super) store: Box<dyn Store>,
+    pub(super) source: String,
+    epochs: Vec<Epoch>,
+    is_writer: bool,
+    /// When this was last refused to be the writer.
+    refused: Option<Instant>,
+    refreshed: Instant,
+    /// Epochs that reach further than the store knows.
+    unflushed: BTreeSet<u64>,
+    flushed: Instant,
+    /// Rises when catalogs that were given out may be others now.
+    pub(super) generation: u64,
+    cache: Vec<Loaded>,
+}
+
+/// A catalog, and where it is in force.
+#[derive(Clone)]
+pub(super) struct Loaded {
+    epoch: u64,
+    until: EntryKey,
+    pub(super) catalog: Arc<Catalog>,
+    pub(super) age: SnapshotAge,
+}
+
+/// How far back the last whole catalog is stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct SnapshotAge {
+    /// Statements since.
+    pub(super) statements: u32,
+    /// Its time.
+    pub(super) timestamp: i64,
+}
+
+impl Ledger {
+    pub(super) fn open(store: Box<dyn Store>, source: &str) -> Result<Self> {
+        let mut ledger = Self {
+            store,
+            source: source.to_owned(),
+            epochs: Vec::new(),
+            is_writer: false,
+            refused: None,
+            refreshed: Instant::now(),
+            unflushed: BTreeSet::new(),
+            flushed: Instant::now(),
+            generation: 0,
+            cache: Vec::new(),
+        };
+        ledger.refresh()?;
+        Ok(ledger)
+    }
+
+    pub(super) fn epochs(&self) -> &[Epoch] {
+        &self.epochs
+    }
+
+    pub(super) fn epoch(&self, id: u64) -> Result<&Epoch> {
+        let found = self.epochs.iter().find(|epoch| epoch.id == id);
+        found.ok_or_else(|| {
+            Error::schema("what stood here in the history was pruned: open it again")
+        })
+    }
+
+    pub(super) fn is_writer(&self) -> bool {
+        self.is_writer
+    }
+
+    /// Learns what other processes wrote. Who is the writer knows.
+    pub(super) fn refresh(&mut self) -> Result<()> {
+        self.refreshed = Instant::now();
+        if self.is_writer {
+            return Ok(());
+        }
+        let rows = self.store.epochs(&self.source)?;
+        let epochs: Vec<Epoch> = rows.into_iter().map(Epoch::of_row).collect::<Result<_>>()?;
+        let stays =
+            |old: &Epoch| epochs.iter().any(|new| (new.id, new.revision) == (old.id, old.revision));
+        if !self.epochs.iter().all(stays) || epochs.len() != self.epochs.len() {
+            self.forget();
+        }
+        self.epochs = epochs;
+        Ok(())
+    }
+
+    /// What was read may be otherwise now.
+    fn forget(&mut self) {
+        self.generation += 1;
+        self.cache.clear();
+    }
+
+    /// Becomes the only writer of the source.
+    pub(super) fn become_writer(&mut self) -> Result<()> {
+        if !self.is_writer {
+            self.store.lock(&self.source)?;
+            self.refresh()?;
+            self.is_writer = true;
+        }
+        Ok(())
+    }
+
+    /// Becomes the writer where nobody else is. Who is not learns what the writer wrote; not more often than once a second.
+    pub(super) fn try_become_writer(&mut self) -> Result<bool> {
+        if self.is_writer {
+            return Ok(true);
+        }
+        if self.refused.is_some_and(|refused| refused.elapsed() < RETRY) {
+            return Ok(false);
+        }
+        match self.become_writer() {
+            Ok(()) => return Ok(true),
+            Err(error) if error.kind() == ErrorKind::Config => {
+                log::debug!("the table history is read only: {error}");
+                self.refused = Some(Instant::now());
+            }
+            Err(error) => return Err(error),
+        }
+        self.refresh()?;
+        Ok(false)
+    }
+
+    /// The epoch that knows a position, and up to where in it.
+    pub(super) fn locate(&mut self, position: &Position) -> Result<(u64, EntryKey)> {
+        self.refresh()?;
+        let in_file = self.epochs.iter().rev().find(|epoch| epoch.contains(position));
+        if let Some(epoch) = in_file {
+            return Ok((epoch.id, EntryKey::end_of(position)));
+        }
+        let by_gtid = self.epochs.iter().rev().find(|epoch| epoch.contains_gtids(position));
+        if let (Some(epoch), Some(gtids)) = (by_gtid, &position.gtid_set) {
+            let id = epoch.id;
+            return Ok((id, self.last_covered(id, gtids)?));
+        }
+        Err(self.not_covered(position))
+    }
+
+    /// The last entry of an epoch that a GTID position has in it.
+    fn last_covered(&mut self, epoch: u64, gtids: &GtidState) -> Result<EntryKey> {
+        let from = EntryKey::end_of(&self.epoch(epoch)?.from);
+        let mut range = EntryRange { epoch, after: Some(from), until: EntryKey::LAST };
+        let (mut last, mut missing) = (from, None);
+        loop {
+            let page = self.changes(range)?;
+            for entry in &page {
+                let covered = entry.position.gtid_set.as_ref().map(|own| gtids.covers(own));
+                match (covered, &missing) {
+                    (Some(true), None) => last = entry.key,
+                    (Some(false), None) => missing = Some(entry.position.clone()),
+                    (Some(false), Some(_)) => {}
+                    (Some(true), Some(missing)) => {
+                        return Err(Error::schema(format!(
+                            "the history has the statement at {} before that at {}, and the position has only the second \
+                             in its GTID set: take a new baseline where the reader is",
+                            missing, entry.position
+                        )));
+                    }
+                    (None, _) => {
+                        return Err(Error::schema(format!(
+                            "the history's entry at {} has no GTID, so that a position of another server cannot be found \
+                             in it: take a new baseline where the reader is",
+                            entry.position
+                        )));
+                    }
+                }
+            }
+            match page.last() {
+                Some(entry) if page.len() == PAGE => range.after = Some(entry.key),
+                _ => return Ok(last),
+            }
+        }
+    }
+
+    fn not_covered(&self, position: &Position) -> Error {
+        let source = &self.source;
+        let Some(last) = self.epochs.last() else {
+            return Error::schema(format!(
+                "the table history (source {source:?}) is empty, and so does not know {position}: take a baseline there"
+            ));
+        };
+        let near = self.epochs.iter().rev().find(|epoch| epoch.fits(position)).unwrap_or(last);
+        let server = near.server.as_ref().map(|id| format!(" of server {id}")).unwrap_or_default();
+        Error::schema(format!(
+            "the table history (source {source:?}) does not know {position}: it covers {} to {}{server}; read the log \
+             from there on with this history, or take a baseline at the position",
+            near.from, near.reached
+        ))
+    }
+
+    /// The range of the same log that begins next behind a place in an epoch, of those that were begun later.
+    pub(super) fn next_epoch(&self, epoch: &Epoch, at: EntryKey) -> Option<&Epoch> {
+        let behind = |other: &&Epoch| {
+            other.id > epoch.id && epoch.fits(&other.from) && EntryKey::of(&other.from, 0) > at
+        };
+        self.epochs.iter().filter(behind).min_by_key(|other| EntryKey::of(&other.from, 0))
+    }
+
+    /// What stands in a range of an epoch, a page of it.
+    pub(super) fn changes(&mut self, range: EntryRange) -> Result<Vec<Entry>> {
+        let rows = self.store.changes(&self.source, range, PAGE)?;
+        rows.into_iter().map(Entry::of_row).collect()
+    }
+
+    /// The catalog of an epoch with all that stands in it up to `until`.
+    pub(super) fn load(&mut self, epoch: u64, until: EntryKey) -> Result<Loaded> {
+        let cached = self.cache.iter().filter(|c| c.epoch == epoch && c.until <= until);
+        let cached = cached.max_by_key(|cached| cached.until).cloned();
+        let mut loaded = self.load_whole(epoch, until, cached)?;
+        let mut range = EntryRange { epoch, after: Some(loaded.until), until };
+        loop {
+            let page = self.changes(range)?;
+            let catalog = Arc::make_mut(&mut loaded.catalog);
+            for entry in &page {
+                entry.enter(catalog)?;
+                loaded.age.take(entry);
+            }
+            match page.last() {
+                Some(entry) if page.len() == PAGE => range.after = Some(entry.key),
+                _ => break,
+            }
+        }
+        loaded.until = until;
+        self.cache.retain(|cached| (cached.epoch, cached.until) != (epoch, until));
+        self.cache.truncate(CACHED - 1);
+        self.cache.insert(0, loaded.clone());
+        Ok(loaded)
+    }
+
+    /// The last whole catalog: the one that is at hand, or a later one of the store.
+    fn load_whole(
+        &mut self,
+        epoch: u64,
+        mut until: EntryKey,
+        cached: Option<Loaded>,
+    ) -> Result<Loaded> {
+        let mut damaged = None;
+        loop {
+            let Some(row) = self.store.last_entry(&self.source, epoch, until, true)? else {
+                let gone =
+                    || Error::malformed(format!("the history's epoch {epoch} has no beginning"));
+                return Err(damaged.unwrap_or_else(gone));
+            };
+            if let Some(cached) = cached.clone().filter(|cached| cached.until >= row.key) {
+                return Ok(cached);
+            }
+            let (key, is_checkpoint, timestamp) = (row.key, !row.kind.is_given(), row.timestamp);
+            let catalog = Entry::of_row(row).and_then(|entry| match &entry.body {
+                EntryBody::Checkpoint(text) => text.catalog(),
+                _ => {
+                    let mut catalog = Catalog::default();
+                    entry.enter(&mut catalog)?;
+                    Ok(catalog)
+                }
+            });
+            match (catalog, key.previous()) {
+                (Ok(catalog), _) => {
+                    let age = SnapshotAge { statements: 0, timestamp };
+                    return Ok(Loaded { epoch, until: key, catalog: Arc::new(catalog), age });
+                }
+                // What a checkpoint says follows from what stands before it.
+                (Err(error), Some(previous)) if is_checkpoint => {
+                    log::warn!("{error}; an earlier one and the statements since make up for it");
+                    damaged = Some(error);
+                    until = previous;
+                }
+                (Err(error), _) => return Err(error),
+            }
+        }
+    }
+
+    /// A key behind all that stands at a position or before it. The position is not before an entry of its own place.
+    pub(super) fn next_key(&mut self, epoch: u64, position: &Position) -> Result<EntryKey> {
+        let first = EntryKey::of(position, 0);
+        let last = self.store.last_entry(&self.source, epoch, EntryKey::end_of(position), false)?;
+        Ok(match last {
+            Some(row) if row.key >= first => {
+                EntryKey { ordinal: row.key.ordinal.saturating_add(1), ..first }
+            }
+            _ => first,
+        })
+    }
+
+    /// The time of what was last in force at a place.
+    pub(super) fn time_at(&mut self, epoch: u64, until: EntryKey) -> Result<i64> {
+        let last = self.store.last_entry(&self.source, epoch, until, false)?;
+        Ok(last.map(|row| row.timestamp).unwrap_or_default())
+    }
+
+    /// Writes an entry, and that its epoch reaches as far.
+    pub(super) fn append(&mut self, entry: &Entry) -> Result<()> {
+        let mut epoch = self.epoch(entry.epoch)?.clone();
+        let mut writes = vec![StoreWrite::Entry(entry.to_row()?)];
+        if EntryKey::of(&entry.position, 0) > EntryKey::of(&epoch.reached, 0) {
+            epoch.reach(&entry.position);
+            writes.push(StoreWrite::Epoch(epoch.to_row()?));
+        }
+        self.store.write(&self.source, &writes)?;
+        self.put(epoch);
+        Ok(())
+    }
+
+    /// Begins an epoch with an entry that holds all tables.
+    pub(super) fn begin_epoch(
+        &mut self,
+        position: &Position,
+        timestamp: i64,
+        body: EntryBody,
+    ) -> Result<u64> {
+        let id = self.epochs.last().map_or(1, |last| last.id + 1);
+        let epoch = Epoch::new(id, position);
+        let key = EntryKey::of(position, 0);
+        let position = epoch.from.clone();
+        let entry = Entry { epoch: id, key, position, timestamp, body };
+        let writes = [StoreWrite::Epoch(epoch.to_row()?), StoreWrite::Entry(entry.to_row()?)];
+        self.store.write(&self.source, &writes)?;
+        self.put(epoch);
+        self.generation += 1;
+        Ok(id)
+    }
+
+    /// Puts an entry between others: what was derived from those behind it is so no longer.
+    pub(super) fn insert(&mut self, entry: &Entry) -> Result<()> {
+        let mut epoch = self.epoch(entry.epoch)?.clone();
+        epoch.revision += 1;
+        let behind = EntryRange { epoch: epoch.id, after: Some(entry.key), until: EntryKey::LAST };
+        let writes = [
+            StoreWrite::RemoveEntries(behind, Some(super::store::EntryKind::Checkpoint)),
+            StoreWrite::Entry(entry.to_row()?),
+            StoreWrite::Epoch(epoch.to_row()?),
+        ];
+        self.store.write(&self.source, &writes)?;
+        self.put(epoch);
+        self.forget();
+        Ok(())
+    }
+
+    /// Removes epochs, and changes one otherwise than by something behind it.
+    pub(super) fn rewrite(
+        &mut self,
+        mut epoch: Epoch,
+        mut writes: Vec<StoreWrite>,
+        gone: impl Fn(&Epoch) -> bool,
+    ) -> Result<()> {
+        epoch.revision += 1;
+        writes.push(StoreWrite::Epoch(epoch.to_row()?));
+        let removed = self.epochs.iter().filter(|epoch| gone(epoch));
+        writes.extend(removed.map(|epoch| StoreWrite::RemoveEpoch(epoch.id)));
+        self.store.write(&self.source, &writes)?;
+        self.epochs.retain(|epoch| !gone(epoch));
+        self.put(epoch);
+        self.forget();
+        Ok(())
+    }
+
+    fn put(&mut self, epoch: Epoch) {
+        self.unflushed.remove(&epoch.id);
+        match self.epochs.iter_mut().find(|old| old.id == epoch.id) {
+            Some(old) => *old = epoch,
+            None => self.epochs.push(epoch),
+        }
+    }
+
+    /// The log of an epoch has been read up to a position behind its end. Who is the writer says so.
+    pub(super) fn reach(&mut self, id: u64, position: &Position) -> Result<()> {
+        let found = self.epochs.iter_mut().find(|epoch| epoch.id == id);
+        let Some(epoch) = found else { return self.epoch(id).map(drop) };
+        epoch.reach(position);
+        let interval = self.store.flush_interval(epoch.server.as_deref());
+        self.unflushed.insert(id);
+        if self.flushed.elapsed() >= interval {
+            self.flush()?;
+        }
+        Ok(())
+    }
+
+    /// Tells the store how far the epochs reach.
+    pub(super) fn flush(&mut self) -> Result<()> {
+        self.flushed = Instant::now();
+        if self.unflushed.is_empty() {
+            return Ok(());
+        }
+        let moved = self.epochs.iter().filter(|epoch| self.unflushed.contains(&epoch.id));
+        let writes = moved.map(|epoch| Ok(StoreWrite::Epoch(epoch.to_row()?)));
+        let writes: Vec<StoreWrite> = writes.collect::<Result<_>>()?;
+        self.store.write(&self.source, &writes)?;
+        self.unflushed.clear();
+        Ok(())
+    }
+}
+
+impl SnapshotAge {
+    /// Counts an entry.
+    pub(super) fn take(&mut self, entry: &Entry) {
+        if matches!(entry.body, EntryBody::Ddl(_)) {
+            self.statements = self.statements.saturating_add(1);
+        }
+    }
+
+    /// Whether it is time for a checkpoint.
+    pub(super) fn is_old(&self, now: i64) -> bool {
+        self.statements >= MAX_STATEMENTS || now.saturating_sub(self.timestamp) >= MAX_AGE
+    }
+}
+
+/// So many statements are taken in within the tenth of a second.
+const MAX_STATEMENTS: u32 = 500;
+/// Microseconds of log time.
+const MAX_AGE: i64 = 24 * 3600 * 1_000_000;
+/// Entries that are in memory at once.
+pub(super) const PAGE: usize = 256;
+/// Catalogs that are kept; what they have in common is held once.
+const CACHED: usize = 4;
+/// Between two questions whether somebody else is the writer still.
+const RETRY: Duration = Duration::from_secs(1);

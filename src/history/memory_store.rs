@@ -1,0 +1,98 @@
+//! A store that keeps nothing beyond its process.
+
+use super::store::{EntryKey, EntryKind, EntryRange, EntryRow, EpochRow, Store, StoreWrite};
+use crate::error::Result;
+use std::collections::BTreeMap;
+
+/// Histories in memory: for tests, and for who needs them no longer than a run.
+#[derive(Debug, Clone, Default)]
+pub struct MemoryStore {
+    sources: BTreeMap<String, Source>,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Source {
+    epochs: BTreeMap<u64, EpochRow>,
+    entries: BTreeMap<(u64, EntryKey), EntryRow>,
+}
+
+impl Store for MemoryStore {
+    fn place(&self) -> String {
+        "memory".into()
+    }
+
+    fn sources(&mut self) -> Result<Vec<String>> {
+        Ok(self.sources.keys().cloned().collect())
+    }
+
+    fn lock(&mut self, _source: &str) -> Result<()> {
+        Ok(())
+    }
+
+    fn epochs(&mut self, source: &str) -> Result<Vec<EpochRow>> {
+        let source = self.sources.get(source);
+        Ok(source.map(|source| source.epochs.values().cloned().collect()).unwrap_or_default())
+    }
+
+    fn changes(&mut self, source: &str, range: EntryRange, limit: usize) -> Result<Vec<EntryRow>> {
+        let rows = self.rows(source, range.epoch, range.until);
+        let rows = rows.filter(|row| range.contains(row.key) && row.kind != EntryKind::Checkpoint);
+        Ok(rows.take(limit).cloned().collect())
+    }
+
+    fn last_entry(
+        &mut self,
+        source: &str,
+        epoch: u64,
+        until: EntryKey,
+        only_whole: bool,
+    ) -> Result<Option<EntryRow>> {
+        let mut rows = self.rows(source, epoch, until).rev();
+        Ok(rows.find(|row| !only_whole || row.kind.is_whole()).cloned())
+    }
+
+    fn last_by_time(&mut self, source: &str, timestamp: i64) -> Result<Option<EntryRow>> {
+        let mut rows = self.sources.get(source).into_iter().flat_map(|s| s.entries.values()).rev();
+        Ok(rows.find(|row| row.timestamp <= timestamp).cloned())
+    }
+
+    fn write(&mut self, source: &str, writes: &[StoreWrite]) -> Result<()> {
+        let source = self.sources.entry(source.to_owned()).or_default();
+        for write in writes {
+            match write {
+                StoreWrite::Epoch(row) => drop(source.epochs.insert(row.id, row.clone())),
+                StoreWrite::Entry(row) => {
+                    source.entries.insert((row.epoch, row.key), row.clone());
+                }
+                StoreWrite::RemoveEntries(range, kind) => {
+                    let goes = |row: &EntryRow| {
+                        row.epoch == range.epoch
+                            && range.contains(row.key)
+                            && kind.is_none_or(|kind: EntryKind| kind == row.kind)
+                    };
+                    source.entries.retain(|_, row| !goes(row));
+                }
+                StoreWrite::RemoveEpoch(id) => {
+                    source.epochs.remove(id);
+                    source.entries.retain(|(epoch, _), _| epoch != id);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl MemoryStore {
+    fn rows(
+        &self,
+        source: &str,
+        epoch: u64,
+        until: EntryKey,
+    ) -> impl DoubleEndedIterator<Item = &EntryRow> {
+        let entries = self.sources.get(source).map(|source| &source.entries);
+        let range = (epoch, EntryKey::FIRST)..=(epoch, until);
+        entries
+            .into_iter()
+            .flat_map(move |entries| entries.range(range.clone()).map(|(_, row)| row))
+    }
+}

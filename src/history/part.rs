@@ -1,0 +1,98 @@
+//! The part of a history that decoding a range of the log needs.
+
+use super::catalog::Catalog;
+use super::catalog_text::CatalogText;
+use super::entry::{EntryBody, pack, unpack};
+use super::logged_ddl::LoggedDdl;
+use super::schema_history::SchemaHistory;
+use super::sql::cursor::Cursor;
+use super::sql::token::Token;
+use super::store::{EntryKey, EntryRange};
+use crate::change::TableFilter;
+use crate::error::{Error, Result};
+use crate::position::{Position, from_hex, to_hex};
+use std::collections::HashSet;
+
+/// The tables at a position, as text: those that a reader from there on needs. A Spark task gets one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HistoryPart {
+    text: CatalogText,
+}
+
+impl SchemaHistory {
+    /// The tables at `start`: those that are wanted, and those that statements up to `end` name. Where the history does not
+    /// reach to `end`, all tables.
+    ///
+    /// # Errors
+    /// As [`SchemaHistory::view_at`], of `start`.
+    pub fn part(
+        &self,
+        start: &Position,
+        end: &Position,
+        tables: &TableFilter,
+    ) -> Result<HistoryPart> {
+        self.with(|ledger| {
+            let (epoch, at) = ledger.locate(start)?;
+            let catalog = ledger.load(epoch, at)?.catalog;
+            if !ledger.epoch(epoch)?.contains(end) {
+                return Ok(HistoryPart { text: CatalogText::of(&catalog)? });
+            }
+            let mut named = HashSet::new();
+            let until = EntryKey::end_of(end);
+            let mut range = EntryRange { epoch, after: Some(at), until };
+            loop {
+                let page = ledger.changes(range)?;
+                let Some(last) = page.last() else { break };
+                range.after = Some(last.key);
+                for entry in &page {
+                    if let EntryBody::Ddl(ddl) = &entry.body {
+                        add_names(ddl, &mut named);
+                    }
+                }
+            }
+            let wanted = |database: &str, table: &str| {
+                tables.accepts(database, table) || named.contains(&table.to_lowercase())
+            };
+            Ok(HistoryPart { text: CatalogText::of(&catalog.only(&wanted))? })
+        })
+    }
+}
+
+/// All names in a statement, tables' or not, in lower case: too many tables do no harm.
+fn add_names(ddl: &LoggedDdl, named: &mut HashSet<String>) {
+    let Ok(mut cursor) = Cursor::with_mode(&ddl.statement, ddl.session.quote_mode()) else {
+        return;
+    };
+    loop {
+        let name = match cursor.bump() {
+            Ok(Token::End) | Err(_) => return,
+            Ok(Token::Word(word)) => word.to_lowercase(),
+            Ok(Token::Quoted(name) | Token::DoubleQuoted(name)) => name.to_lowercase(),
+            Ok(_) => continue,
+        };
+        named.insert(name);
+    }
+}
+
+impl HistoryPart {
+    /// The tables.
+    pub fn catalog(&self) -> Result<Catalog> {
+        self.text.catalog()
+    }
+
+    /// Text on one line, for another process of the same version.
+    pub fn to_text(&self) -> Result<String> {
+        Ok(format!("{VERSION}{}", to_hex(&pack(self.text.to_json()?.as_bytes())?)))
+    }
+
+    /// Reads [`Self::to_text`].
+    pub fn from_text(text: &str) -> Result<Self> {
+        let bad = || Error::config("not a part of a table history");
+        let packed = text.strip_prefix(VERSION).and_then(|hex| from_hex(hex.as_bytes()));
+        let json = unpack(&packed.ok_or_else(bad)?).map_err(|_| bad())?;
+        let json = String::from_utf8(json).map_err(|_| bad())?;
+        Ok(Self { text: CatalogText::of_json(&json).map_err(|_| bad())? })
+    }
+}
+
+const VERSION: &str = "1:";

@@ -1,0 +1,365 @@
+//! The structures of a source's tables over time.
+
+use super::baseline::{Baseline, Scope};
+use super::catalog::{Catalog, Followed, TableDefinition, TableState};
+use super::catalog_text::CatalogText;
+use super::entry::{Entry, EntryBody};
+use super::epoch::{Epoch, stored_position};
+use super::ledger::Ledger;
+use super::logged_ddl::LoggedDdl;
+use super::store::{EntryKey, EntryRange, Store, StoreWrite};
+use super::view::HistoryView;
+use crate::error::{Error, ErrorKind, Result};
+use crate::position::Position;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+/// What the tables of a source looked like at each place of its log: baselines, the statements since, checkpoints, kept in a
+/// [`Store`]. Threads share it; of several processes one can write.
+///
+/// A position is inside a covered range, or it is a [`ErrorKind::Schema`]: there is no guess.
+pub struct SchemaHistory {
+    source: String,
+    place: String,
+    process: u32,
+    /// Rises when catalogs that were given out may be others now.
+    generation: AtomicU64,
+    ledger: Mutex<Option<Ledger>>,
+}
+
+impl SchemaHistory {
+    /// Opens the history of a source in a store; a new one is empty. Nothing is written, and nothing is locked, before
+    /// something is to be written.
+    ///
+    /// # Errors
+    /// `source` is no name: an [`ErrorKind::Config`]. What is stored is damaged: an [`ErrorKind::Malformed`].
+    pub fn open(store: Box<dyn Store>, source: &str) -> Result<Arc<Self>> {
+        let is_name = !source.is_empty()
+            && source.chars().count() <= MAX_SOURCE
+            && !source.chars().any(char::is_control);
+        if !is_name {
+            return Err(Error::config(format!(
+                "{source:?} is no name of a source: it has 1 to {MAX_SOURCE} characters that can be printed"
+            )));
+        }
+        let place = store.place();
+        let ledger = Ledger::open(store, source).map_err(|error| error.context(&place))?;
+        Ok(Arc::new(Self {
+            source: source.to_owned(),
+            place,
+            process: std::process::id(),
+            generation: AtomicU64::new(ledger.generation),
+            ledger: Mutex::new(Some(ledger)),
+        }))
+    }
+
+    /// The source's name.
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// Where it is kept, for messages.
+    pub fn place(&self) -> &str {
+        &self.place
+    }
+
+    /// Whether it knows nothing yet.
+    pub fn is_empty(&self) -> Result<bool> {
+        Ok(self.covered()?.is_empty())
+    }
+
+    /// The ranges of logs that it knows, the latest last.
+    pub fn covered(&self) -> Result<Vec<Epoch>> {
+        self.with(|ledger| {
+            ledger.refresh()?;
+            Ok(ledger.epochs().to_vec())
+        })
+    }
+
+    /// The end of the range that was begun last; `None` where the history is empty.
+    pub fn end(&self) -> Result<Option<Position>> {
+        Ok(self.covered()?.pop().map(|epoch| epoch.reached))
+    }
+
+    /// Takes structures in that do not come from the log: as of `position`, behind all statements that end there.
+    /// `timestamp` is in microseconds since 1970 UTC.
+    ///
+    /// One of all tables may be anywhere: inside a covered range it is in force from there on; elsewhere it begins a new one.
+    /// One of some tables must be inside a covered range.
+    ///
+    /// # Errors
+    /// A script that is none, or a place outside, as an [`ErrorKind::Config`]; another process that writes, too.
+    pub fn baseline(&self, baseline: Baseline, position: &Position, timestamp: i64) -> Result<()> {
+        baseline.catalog()?;
+        if position.file.is_empty() {
+            return Err(Error::config("a baseline is of a position with a file and an offset"));
+        }
+        self.with(|ledger| {
+            ledger.become_writer()?;
+            let inside = ledger.epochs().iter().rev().find(|epoch| epoch.contains(position));
+            let Some(epoch) = inside.map(|epoch| epoch.id) else {
+                if baseline.scope != Scope::Whole {
+                    let not_covered = ledger.locate(position).err();
+                    let message = not_covered.map(|e| e.message().to_owned()).unwrap_or_default();
+                    return Err(Error::config(format!(
+                        "a baseline of some tables is for a place that the history covers: {message}"
+                    )));
+                }
+                let body = EntryBody::Baseline(baseline);
+                return ledger.begin_epoch(position, timestamp, body).map(drop);
+            };
+            let key = ledger.next_key(epoch, position)?;
+            let position = stored_position(position);
+            let body = EntryBody::Baseline(baseline);
+            ledger.insert(&Entry { epoch, key, position, timestamp, body })
+        })
+    }
+
+    /// Begins a covered range with a catalog as it is, its unknown tables too.
+    ///
+    /// # Errors
+    /// Another process writes: an [`ErrorKind::Config`].
+    pub fn begin(&self, catalog: &Catalog, position: &Position, timestamp: i64) -> Result<()> {
+        if position.file.is_empty() {
+            return Err(Error::config("a history begins at a position with a file and an offset"));
+        }
+        let body = EntryBody::Checkpoint(CatalogText::of(catalog)?);
+        self.with(|ledger| {
+            ledger.become_writer()?;
+            ledger.begin_epoch(position, timestamp, body).map(drop)
+        })
+    }
+
+    /// The tables at a position, with the way on.
+    ///
+    /// # Errors
+    /// The position is outside all covered ranges: an [`ErrorKind::Schema`] that names the nearest.
+    pub fn view_at(self: &Arc<Self>, position: &Position) -> Result<HistoryView> {
+        self.with(|ledger| {
+            let (epoch, until) = ledger.locate(position)?;
+            HistoryView::load(self, ledger, epoch, until, position)
+        })
+    }
+
+    /// The tables at the end of the range that was begun last.
+    ///
+    /// # Errors
+    /// The history is empty: an [`ErrorKind::Schema`].
+    pub fn view_at_end(self: &Arc<Self>) -> Result<HistoryView> {
+        let end = self.end()?;
+        self.view_at(&end.unwrap_or_default())
+    }
+
+    /// The tables at a position.
+    ///
+    /// # Errors
+    /// As [`Self::view_at`].
+    pub fn catalog_at(&self, position: &Position) -> Result<Arc<Catalog>> {
+        self.with(|ledger| {
+            let (epoch, until) = ledger.locate(position)?;
+            Ok(ledger.load(epoch, until)?.catalog)
+        })
+    }
+
+    /// The structure of a table at a position, or at the end; `None` where there was no such table.
+    ///
+    /// # Errors
+    /// As [`Self::view_at`]; and where the table's structure is unknown, an [`ErrorKind::Schema`] that says why.
+    pub fn find(
+        &self,
+        database: &str,
+        table: &str,
+        position: Option<&Position>,
+    ) -> Result<Option<Arc<TableDefinition>>> {
+        let catalog = match position {
+            Some(position) => self.catalog_at(position)?,
+            None => self.catalog_at(&self.end()?.unwrap_or_default())?,
+        };
+        match catalog.find(database, table) {
+            None => Ok(None),
+            Some(TableState::Known(definition)) => Ok(Some(Arc::clone(definition))),
+            Some(TableState::Unknown(why)) => Err(Error::schema(why.to_string())),
+        }
+    }
+
+    /// Takes the next statement of the log in, behind all that the range which was begun last covers. One that is there
+    /// already changes nothing.
+    ///
+    /// # Errors
+    /// As [`HistoryView::apply`].
+    pub fn apply(self: &Arc<Self>, ddl: &LoggedDdl) -> Result<Followed> {
+        self.view_at_end()?.apply(ddl)
+    }
+
+    /// Where the last thing stands whose time is at or before `timestamp`, in microseconds since 1970 UTC: the tables of a
+    /// time are those of this position.
+    ///
+    /// # Errors
+    /// All that the history has is later: an [`ErrorKind::Schema`].
+    pub fn position_at(&self, timestamp: i64) -> Result<Position> {
+        self.with(|ledger| {
+            let source = ledger.source.clone();
+            let row = ledger.store.last_by_time(&source, timestamp)?;
+            let row =
+                row.ok_or_else(|| Error::schema("the table history begins later than that"))?;
+            Position::from_json(&row.position)
+                .map_err(|error| Error::malformed(format!("the history: {}", error.message())))
+        })
+    }
+
+    /// A page of what the history holds but checkpoints, from behind `after` on in the order of epochs and places: begin with
+    /// `None`, go on with the last entry's epoch and key, until a page is empty.
+    pub fn changes(&self, after: Option<(u64, EntryKey)>) -> Result<Vec<Entry>> {
+        self.with(|ledger| {
+            if after.is_none() {
+                ledger.refresh()?;
+            }
+            let ids: Vec<u64> = ledger.epochs().iter().map(|epoch| epoch.id).collect();
+            for epoch in ids {
+                let after = match after {
+                    Some((passed, _)) if epoch < passed => continue,
+                    Some((passed, key)) if epoch == passed => Some(key),
+                    _ => None,
+                };
+                let page = ledger.changes(EntryRange { epoch, after, until: EntryKey::LAST })?;
+                if !page.is_empty() {
+                    return Ok(page);
+                }
+            }
+            Ok(Vec::new())
+        })
+    }
+
+    /// Keeps the tables at the end as a whole, so that a load is quick; readers do so by themselves.
+    ///
+    /// # Errors
+    /// The history is empty.
+    pub fn checkpoint(&self) -> Result<()> {
+        self.with(|ledger| {
+            ledger.become_writer()?;
+            ledger.flush()?;
+            let end = ledger.epochs().last().map(|epoch| epoch.reached.clone()).unwrap_or_default();
+            let (epoch, until) = ledger.locate(&end)?;
+            let catalog = ledger.load(epoch, until)?.catalog;
+            let key = ledger.next_key(epoch, &end)?;
+            let timestamp = ledger.time_at(epoch, until)?;
+            let body = EntryBody::Checkpoint(CatalogText::of(&catalog)?);
+            ledger.append(&Entry { epoch, key, position: end, timestamp, body })
+        })
+    }
+
+    /// Forgets all that was before a covered position, so that the history begins there.
+    pub fn prune(&self, before: &Position) -> Result<()> {
+        self.with(|ledger| {
+            ledger.become_writer()?;
+            let (id, until) = ledger.locate(before)?;
+            let mut epoch = ledger.epoch(id)?.clone();
+            let catalog = ledger.load(id, until)?.catalog;
+            // By GTID, the position may be of another server's log.
+            let from = match epoch.contains(before) {
+                true => stored_position(before),
+                false => {
+                    return Err(Error::config(
+                        "the history is cut at a file and an offset of its own log",
+                    ));
+                }
+            };
+            let key = ledger.next_key(id, &from)?;
+            let timestamp = ledger.time_at(id, until)?;
+            let body = EntryBody::Checkpoint(CatalogText::of(&catalog)?);
+            let entry = Entry { epoch: id, key, position: from.clone(), timestamp, body };
+            let old = EntryRange { epoch: id, after: None, until: key };
+            let writes =
+                vec![StoreWrite::RemoveEntries(old, None), StoreWrite::Entry(entry.to_row()?)];
+            epoch.from = from;
+            ledger.rewrite(epoch, writes, |other| other.id < id)
+        })
+    }
+
+    /// Forgets all that is behind a covered position: what the history says of it comes from another log, or is to be read
+    /// again.
+    pub fn prune_after(&self, position: &Position) -> Result<()> {
+        self.with(|ledger| {
+            ledger.become_writer()?;
+            let (id, until) = ledger.locate(position)?;
+            let mut epoch = ledger.epoch(id)?.clone();
+            if !epoch.contains(position) {
+                return Err(Error::config(
+                    "the history is cut at a file and an offset of its own log",
+                ));
+            }
+            epoch.reached = stored_position(position);
+            let behind = EntryRange { epoch: id, after: Some(until), until: EntryKey::LAST };
+            let writes = vec![StoreWrite::RemoveEntries(behind, None)];
+            ledger.rewrite(epoch, writes, |other| other.id > id)
+        })
+    }
+
+    /// Tells the store how far the log has been read.
+    pub fn flush(&self) -> Result<()> {
+        self.with(Ledger::flush)
+    }
+
+    /// Tells the store how far the log has been read, and lets go of it; views of it cannot go on then.
+    pub fn close(&self) -> Result<()> {
+        if self.process != std::process::id() {
+            self.abandon();
+            return Ok(());
+        }
+        let ledger = self.guard()?.take();
+        ledger.map_or(Ok(()), |mut ledger| ledger.flush()).map_err(|e| e.context(&self.place))
+    }
+
+    pub(super) fn generation(&self) -> u64 {
+        self.generation.load(Ordering::Acquire)
+    }
+
+    /// Works on the ledger; whose errors are of the store's place.
+    pub(super) fn with<T>(&self, work: impl FnOnce(&mut Ledger) -> Result<T>) -> Result<T> {
+        if self.process != std::process::id() {
+            return Err(Error::config(
+                "the table history was opened before a fork, and its store is the parent process's: open it here",
+            ));
+        }
+        let mut guard = self.guard()?;
+        let ledger = guard.as_mut().ok_or_else(|| Error::config("the table history is closed"))?;
+        let done = work(ledger);
+        self.generation.store(ledger.generation, Ordering::Release);
+        done.map_err(|error| match error.kind() {
+            ErrorKind::Schema | ErrorKind::Config => error,
+            _ => error.context(&self.place),
+        })
+    }
+
+    fn guard(&self) -> Result<MutexGuard<'_, Option<Ledger>>> {
+        self.ledger.lock().map_err(|_| {
+            Error::new(ErrorKind::Internal, "the table history broke off in another thread")
+        })
+    }
+
+    /// The store's files and connections are another process's.
+    fn abandon(&self) {
+        if let Ok(mut guard) = self.ledger.try_lock() {
+            std::mem::forget(guard.take());
+        }
+    }
+}
+
+impl Drop for SchemaHistory {
+    fn drop(&mut self) {
+        if self.process != std::process::id() {
+            self.abandon();
+        } else if let Err(error) = self.close() {
+            log::warn!("how far the log was read is not stored: {error}");
+        }
+    }
+}
+
+impl std::fmt::Debug for SchemaHistory {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "SchemaHistory({:?} in {})", self.source, self.place)
+    }
+}
+
+/// What fits a key of every server's tables.
+const MAX_SOURCE: usize = 128;

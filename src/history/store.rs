@@ -1,0 +1,229 @@
+//! Where histories are kept: what a store must do, and the rows that it keeps.
+//!
+//! A store knows nothing of SQL that it keeps, of positions or catalogs: it keeps rows, in order, and one writer a source.
+//! Implementations: [`MemoryStore`](super::MemoryStore), and those in `crate::store`.
+
+use crate::error::{Error, Result};
+use crate::position::{Position, file_number};
+use std::fmt;
+use std::time::Duration;
+
+/// Rows of histories, of many sources. All calls may fail with what is wrong with the place that it keeps them in.
+pub trait Store: Send {
+    /// Where it is, for messages: a file, or a server and database. No password.
+    fn place(&self) -> String;
+
+    /// The sources that it has rows of.
+    fn sources(&mut self) -> Result<Vec<String>>;
+
+    /// Makes this store the only writer of a source, until it is dropped.
+    ///
+    /// # Errors
+    /// Another is: an [`ErrorKind::Config`](crate::ErrorKind::Config) that names its host, its process and since when.
+    fn lock(&mut self, source: &str) -> Result<()>;
+
+    /// The epochs of a source, by their ids.
+    fn epochs(&mut self, source: &str) -> Result<Vec<EpochRow>>;
+
+    /// The entries of an epoch in a range, in order, at most `limit`; but for checkpoints, which change nothing.
+    fn changes(&mut self, source: &str, range: EntryRange, limit: usize) -> Result<Vec<EntryRow>>;
+
+    /// The last entry of an epoch up to and with `until`: of those that hold all tables, or of all.
+    fn last_entry(
+        &mut self,
+        source: &str,
+        epoch: u64,
+        until: EntryKey,
+        only_whole: bool,
+    ) -> Result<Option<EntryRow>>;
+
+    /// The last entry, by epoch and place, whose time is at or before `timestamp`.
+    fn last_by_time(&mut self, source: &str, timestamp: i64) -> Result<Option<EntryRow>>;
+
+    /// Does all of it or nothing, durably: it survives the loss of power when this returns. The store must be locked.
+    fn write(&mut self, source: &str, writes: &[StoreWrite]) -> Result<()>;
+
+    /// How often it may be told how far a history reaches, where there is nothing else to write.
+    fn flush_interval(&self, _server: Option<&str>) -> Duration {
+        Duration::from_secs(1)
+    }
+}
+
+/// A change of a store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StoreWrite {
+    /// An epoch, in the place of what has its id.
+    Epoch(EpochRow),
+    /// An entry, in the place of what has its key.
+    Entry(EntryRow),
+    /// Removes entries in a range, of one kind or of all.
+    RemoveEntries(EntryRange, Option<EntryKind>),
+    /// Removes an epoch and its entries.
+    RemoveEpoch(u64),
+}
+
+/// A run of one server's log that a history knows whole.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EpochRow {
+    /// Its number: later ones are greater.
+    pub id: u64,
+    /// The server; `None` where the log came as files.
+    pub server: Option<String>,
+    /// Where it begins, as a position's JSON.
+    pub from: String,
+    /// How far it reaches, as a position's JSON.
+    pub reached: String,
+    /// Rises when what stands in it changes otherwise than by something behind it.
+    pub revision: u64,
+}
+
+/// A row of a history.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EntryRow {
+    /// The epoch that it is of.
+    pub epoch: u64,
+    /// Its place in that.
+    pub key: EntryKey,
+    /// What it is.
+    pub kind: EntryKind,
+    /// Microseconds since 1970 UTC.
+    pub timestamp: i64,
+    /// The position behind it, as JSON.
+    pub position: String,
+    /// A statement's default database.
+    pub database: String,
+    /// What the body's meaning depends on, as JSON.
+    pub details: String,
+    /// A statement's text, or a compressed script.
+    pub body: Vec<u8>,
+    /// CRC32 of all else.
+    pub checksum: u32,
+}
+
+impl EntryRow {
+    /// The checksum that it should have.
+    pub fn sum(&self) -> u32 {
+        let mut hasher = crc32fast::Hasher::new();
+        for number in [self.epoch, self.key.file, self.key.offset, self.key.ordinal.into()] {
+            hasher.update(&number.to_le_bytes());
+        }
+        hasher.update(&self.timestamp.to_le_bytes());
+        let kind = self.kind.name();
+        for text in [kind, &self.position, &self.database, &self.details] {
+            hasher.update(&(text.len() as u64).to_le_bytes());
+            hasher.update(text.as_bytes());
+        }
+        hasher.update(&self.body);
+        hasher.finalize()
+    }
+}
+
+/// The place of an entry in its epoch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct EntryKey {
+    /// The number of the file.
+    pub file: u64,
+    /// Offset in the file: the end of the transaction.
+    pub offset: u64,
+    /// Among those of one place.
+    pub ordinal: u32,
+}
+
+impl EntryKey {
+    /// Before all others.
+    pub const FIRST: Self = Self { file: 0, offset: 0, ordinal: 0 };
+    /// Behind all others.
+    pub const LAST: Self = Self { file: u64::MAX, offset: u64::MAX, ordinal: u32::MAX };
+
+    /// At a position.
+    pub fn of(position: &Position, ordinal: u32) -> Self {
+        let file = file_number(&position.file).unwrap_or_default();
+        Self { file, offset: position.offset, ordinal }
+    }
+
+    /// Behind all that is in force at a position.
+    pub fn end_of(position: &Position) -> Self {
+        Self::of(position, u32::MAX)
+    }
+
+    /// The last place before it.
+    #[must_use]
+    pub fn previous(self) -> Option<Self> {
+        let Self { file, offset, ordinal } = self;
+        if let Some(ordinal) = ordinal.checked_sub(1) {
+            return Some(Self { file, offset, ordinal });
+        }
+        if let Some(offset) = offset.checked_sub(1) {
+            return Some(Self { file, offset, ordinal: u32::MAX });
+        }
+        Some(Self { file: file.checked_sub(1)?, offset: u64::MAX, ordinal: u32::MAX })
+    }
+}
+
+/// Entries of an epoch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EntryRange {
+    /// The epoch.
+    pub epoch: u64,
+    /// They stand behind it; `None` for all from the epoch's beginning.
+    pub after: Option<EntryKey>,
+    /// They stand before it, or are it.
+    pub until: EntryKey,
+}
+
+impl EntryRange {
+    /// Whether a key is in it.
+    pub fn contains(&self, key: EntryKey) -> bool {
+        self.after.is_none_or(|after| key > after) && key <= self.until
+    }
+}
+
+/// What an entry is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum EntryKind {
+    /// The structures of all tables, from elsewhere than the log.
+    Baseline,
+    /// The structures of some tables, from elsewhere than the log.
+    Tables,
+    /// A statement.
+    Ddl,
+    /// All that follows from the entries before it.
+    Checkpoint,
+}
+
+impl EntryKind {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Baseline, Self::Tables, Self::Ddl, Self::Checkpoint];
+
+    /// Its name in a store.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Baseline => "baseline",
+            Self::Tables => "tables",
+            Self::Ddl => "ddl",
+            Self::Checkpoint => "checkpoint",
+        }
+    }
+
+    /// By its name.
+    pub fn by_name(name: &str) -> Result<Self> {
+        let found = Self::ALL.into_iter().find(|kind| kind.name() == name);
+        found.ok_or_else(|| Error::malformed(format!("a history has no entries of kind {name:?}")))
+    }
+
+    /// Whether it comes from elsewhere than the entries before it.
+    pub const fn is_given(self) -> bool {
+        !matches!(self, Self::Checkpoint)
+    }
+
+    /// Whether a catalog can begin with it.
+    pub const fn is_whole(self) -> bool {
+        matches!(self, Self::Baseline | Self::Checkpoint)
+    }
+}
+
+impl fmt::Display for EntryKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
