@@ -75,6 +75,9 @@ impl DdlSession {
                 StatusVariable::ExplicitDefaultsForTimestamp(is_explicit) => {
                     session.explicit_timestamp_defaults = Some(is_explicit);
                 }
+                StatusVariable::Flags2(bits) if format.is_mariadb => {
+                    session.explicit_timestamp_defaults = Some(bits & EXPLICIT_TIMESTAMPS != 0);
+                }
                 StatusVariable::MariadbCharsetCollations(pairs) => {
                     let id = |bytes: &[u8]| bytes.try_into().map(u16::from_le_bytes).ok();
                     let pair = |pair: &[u8]| {
@@ -101,3 +104,6 @@ impl DdlSession {
 /// Bits of `sql_mode`, of either server.
 const ANSI_QUOTES: u64 = 1 << 2;
 const NO_BACKSLASH_ESCAPES: u64 = 1 << 20;
+
+/// MariaDB's `OPTION_EXPLICIT_DEF_TIMESTAMP`, a bit of the flags.
+const EXPLICIT_TIMESTAMPS: u32 = 1 << 24;
