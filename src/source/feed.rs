@@ -29,4 +29,7 @@ pub trait FileFeed: Send {
 
     /// A file from `offset` on, a second time, whether or not this feed gave it.
     fn reopen(&mut self, file: &str, offset: u64) -> Result<Box<dyn Input>>;
+
+    /// The files from another place on, beside these.
+    fn again(&mut self, from: &Position) -> Result<Box<dyn FileFeed>>;
 }

@@ -26,7 +26,7 @@ pub(crate) use classify::{
     body as event_body, check_crc as verify_crc, encrypted, starts_encryption,
 };
 pub(crate) use cutter::was_cut;
-pub use cutter::{Cutter, CutterOptions, Start, Stop};
+pub use cutter::{Cutter, CutterOptions, Start, Stop, TableHistory};
 pub use feed::{Begin, FedFile, FileFeed};
 pub use file_list::{InputFile, InputSource, expand, sort_by_number};
 pub use input::{BytesInput, FileInput, ForwardInput, Input, SpooledInput};
@@ -37,5 +37,5 @@ pub use segment::{
     CarriedMap, CarriedStatement, FileContext, LargeTransaction, LogItem, PlacedItem, Segment,
     Span, SpanDetails,
 };
-pub use split::{Split, link_splits, scan_splits};
+pub use split::{OpenXa, PreparedPart, Split, add_history, link_splits, scan_splits};
 pub(crate) use window::{MAX_SPARE_BYTES, RawEvent, Window};

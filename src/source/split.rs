@@ -1,11 +1,15 @@
 //! Ranges of files between transaction ends, for tasks that decode them apart from each other.
 
-use super::cutter::{Cutter, CutterOptions, Start, Stop};
+use super::cutter::{Cutter, CutterOptions, Start, Stop, TableHistory};
 use super::file_list::InputFile;
+use crate::change::TableFilter;
 use crate::error::{Error, ErrorKind, Result};
-use crate::position::Position;
+use crate::history::{HistoryPart, HistoryView, SchemaHistory};
+use crate::position::{Position, PreparedRange};
 use serde::{Deserialize, Serialize};
+use std::cmp::Ordering;
 use std::path::Path;
+use std::sync::Arc;
 
 /// A range of one file, to be decoded by one task. Its JSON is all that the task needs besides the files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,6 +30,21 @@ pub struct Split {
     pub open: Vec<OpenXa>,
     /// The file that follows, where this one says so; told by the file's last range.
     pub successor: Option<String>,
+    /// The structures of tables at its start, where a history is given: a [`HistoryPart`] as text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub history: Option<String>,
+    /// The same for XA transactions that were prepared before under other structures.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub prepared: Vec<PreparedPart>,
+}
+
+/// The structures of tables where an XA transaction was prepared.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PreparedPart {
+    /// Its id as servers write it.
+    pub xid: String,
+    /// A [`HistoryPart`] as text.
+    pub history: String,
 }
 
 /// An XA transaction that is prepared in some file.
@@ -45,12 +64,46 @@ impl Split {
         Position::from_json(&self.start).map(|position| position.offset)
     }
 
-    /// The files to read, and where to begin and end in them.
-    pub fn input(&self) -> Result<(Vec<InputFile>, Start, Stop)> {
+    /// Where it begins and ends.
+    fn range(&self) -> Result<(Position, Position)> {
+        let Position { server, file, offset, gtid_set, .. } = Position::from_json(&self.start)?;
+        let end =
+            Position { server: server.clone(), ..Position::in_file(file.as_str(), self.stop) };
+        Ok((Position { server, file, offset, gtid_set, ..Position::default() }, end))
+    }
+
+    /// With all that is prepared there.
+    fn start(&self) -> Result<Position> {
         let mut start = Position::from_json(&self.start)?;
-        let mut paths: Vec<&str> = Vec::new();
         for xa in &self.inherited {
             start.prepared.extend(Position::from_json(&xa.position)?.prepared);
+        }
+        Ok(start)
+    }
+
+    /// The structures of tables that its rows are of, where a history was given.
+    pub fn structures(&self) -> Result<Option<TableHistory>> {
+        let Some(text) = &self.history else { return Ok(None) };
+        let view = Box::new(HistoryView::of_part(&HistoryPart::from_text(text)?)?);
+        if self.prepared.is_empty() {
+            return Ok(Some(TableHistory::View(view)));
+        }
+        let mut prepared = Vec::new();
+        for range in self.start()?.prepared {
+            let xid = range.xid.to_string();
+            if let Some(part) = self.prepared.iter().find(|part| part.xid == xid) {
+                let catalog = HistoryPart::from_text(&part.history)?.catalog()?;
+                prepared.push((range.xid, Arc::new(catalog)));
+            }
+        }
+        Ok(Some(TableHistory::Part(view, prepared)))
+    }
+
+    /// The files to read, and where to begin and end in them.
+    pub fn input(&self) -> Result<(Vec<InputFile>, Start, Stop)> {
+        let start = self.start()?;
+        let mut paths: Vec<&str> = Vec::new();
+        for xa in &self.inherited {
             if !paths.contains(&xa.path.as_str()) {
                 paths.push(&xa.path);
             }
@@ -92,6 +145,8 @@ pub fn scan_splits(
             foreign: std::mem::take(foreign),
             open: Vec::new(),
             successor: None,
+            history: None,
+            prepared: Vec::new(),
         })
     };
     let mut end = None;
@@ -161,6 +216,88 @@ pub fn link_splits(splits: &mut [Split], allow_gaps: bool) -> Result<()> {
             )));
         }
         open.extend(split.open.iter().cloned());
+    }
+    Ok(())
+}
+
+/// Gives every range the structures of the tables that are wanted, so that its task needs no history. `splits` in log order,
+/// linked. What the history does not cover of them is followed first.
+pub fn add_history(
+    splits: &mut [Split],
+    history: &Arc<SchemaHistory>,
+    tables: &TableFilter,
+    options: &CutterOptions,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<()> {
+    let ends = splits.iter().map(Split::range).collect::<Result<Vec<_>>>()?;
+    let covered = history.covered()?;
+    let is_covered = |(start, end): &(Position, Position)| {
+        covered.iter().any(|epoch| epoch.contains(start) && epoch.contains(end))
+    };
+    if !ends.iter().all(is_covered) {
+        follow(splits, history, options, go_on)?;
+    }
+    let covered = history.covered()?;
+    for (number, (split, (start, end))) in splits.iter_mut().zip(&ends).enumerate() {
+        // A file's first events are of no transaction: the history may begin behind them.
+        let begins_within = |from: &Position| {
+            number == 0 && start.compare(from) == Some(Ordering::Less) && from.file == start.file
+        };
+        let start = match covered.iter().rev().find(|epoch| epoch.contains(end)) {
+            Some(epoch) if begins_within(&epoch.from) => &epoch.from,
+            _ => start,
+        };
+        split.history = Some(history.part(start, end, tables)?.to_text()?);
+        split.prepared = prepared_parts(&split.start()?.prepared, start, history, tables)?;
+    }
+    Ok(())
+}
+
+/// The structures for transactions that were prepared before `start`, where they are others.
+fn prepared_parts(
+    prepared: &[PreparedRange],
+    start: &Position,
+    history: &Arc<SchemaHistory>,
+    tables: &TableFilter,
+) -> Result<Vec<PreparedPart>> {
+    let mut parts = Vec::new();
+    for range in prepared {
+        let at = Position {
+            server: start.server.clone(),
+            ..Position::in_file(range.file.as_str(), range.start)
+        };
+        let part = history.part(&at, &at, tables)?;
+        if part != history.part(start, start, tables)? {
+            let (xid, history) = (range.xid.to_string(), part.to_text()?);
+            parts.push(PreparedPart { xid, history });
+        }
+    }
+    Ok(parts)
+}
+
+/// Follows the statements in the files of `splits`, rows unread.
+fn follow(
+    splits: &[Split],
+    history: &Arc<SchemaHistory>,
+    options: &CutterOptions,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<()> {
+    let mut files: Vec<InputFile> = Vec::new();
+    let mut last = None;
+    for split in splits {
+        if last != Some(&split.path) {
+            files.push(InputFile::at_path(&split.path, split.place));
+            last = Some(&split.path);
+        }
+    }
+    let history = Some(TableHistory::Shared(Arc::clone(history)));
+    let options = CutterOptions { history, is_unread: true, ..options.clone() };
+    let mut cutter = Cutter::try_new(files, options)?;
+    while let Some(segment) = cutter.next_segment()? {
+        if !go_on() {
+            return Err(Error::new(ErrorKind::Internal, "the scan was interrupted"));
+        }
+        cutter.recycle(segment.bytes);
     }
     Ok(())
 }

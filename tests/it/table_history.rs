@@ -1,16 +1,23 @@
 //! Rows of logs that name no columns, by the structures that DDL in the log leaves behind, whatever the segments and threads.
 
 use crate::log::{
-    Event, Log, TABLE_MAP, Table, WRITE_ROWS, begin, gtid, mariadb_gtid, not_last, query, stop, xid,
+    Event, Log, TABLE_MAP, Table, WRITE_ROWS, begin, commit_time, compressed, gtid, mariadb_gtid,
+    not_last, payload, query, rotate, stop, v1, xa, xa_prepare, xid,
 };
-use crate::rows::{Outcome, read};
+use crate::rows::{Outcome, between, emitting, read};
+use binarrow::ErrorKind;
+use binarrow::change::TableFilter;
 use binarrow::columnar::ColumnNames;
-use binarrow::history::{Catalog, HistoryView};
+use binarrow::history::{
+    Baseline, Catalog, DdlSession, HistoryView, MemoryStore, SchemaHistory, SqlServer,
+};
+use binarrow::position::Position;
 use binarrow::reader::ReadOptions;
-use binarrow::source::CutterOptions;
+use binarrow::source::{CutterOptions, InputFile, Start, Stop, TableHistory};
 use std::sync::Arc;
 
 const T: Table = Table { id: 140, name: "t" };
+const U: Table = Table { id: 141, name: "u" };
 
 /// A map of `columns` columns `INT`, of which it tells no more.
 fn map(table: Table, columns: usize) -> Event {
@@ -41,7 +48,8 @@ fn ddl(gno: i64, sql: &str) -> Vec<Event> {
 }
 
 fn options() -> ReadOptions {
-    let history = Some(HistoryView::detached(Arc::new(Catalog::default())));
+    let view = HistoryView::detached(Arc::new(Catalog::default()));
+    let history = Some(TableHistory::View(Box::new(view)));
     let mut options = crate::rows::options();
     options.decode.plan.column_names = ColumnNames::Log;
     ReadOptions { cut: CutterOptions { history, ..options.cut }, ..options }
@@ -113,7 +121,297 @@ fn rows_of_a_group_by_the_statements_in_it() {
     assert_eq!(run(&Log::mysql().with(mysql.skip(1)).with([stop()])), expected);
     let mariadb = [mariadb_gtid(1, 0), query("CREATE TABLE `t` (`a` int)"), map(T, 1)]
         .into_iter()
-        .chain(rows(20).map(crate::log::v1))
+        .chain(rows(20).map(v1))
         .chain([xid()]);
     assert_eq!(run(&Log::mariadb().with(mariadb).with([stop()])), expected);
+}
+
+/// What MariaDB's GTID event says of a two-phase ALTER TABLE that begins, is committed, is undone.
+fn two_phase(seq: u64, flags: u8, begun: u64) -> Event {
+    let mut event = mariadb_gtid(seq, 0x21); // standalone, DDL
+    event.body.truncate(13);
+    event.body.push(flags);
+    event.body.extend(begun.to_le_bytes());
+    event.body.resize(24, 0);
+    event
+}
+
+#[test]
+fn what_does_not_happen_changes_nothing() {
+    let other = "CREATE OR REPLACE TABLE t (b INT)";
+    let before = ddl(1, "CREATE TABLE t (a INT)");
+    let mysql = |middle: Vec<Event>| {
+        Log::mysql().with(before.clone()).with(middle).with(row(9, T, &[1])).with([stop()])
+    };
+    // rolled back; in a group that nothing ends; behind a TRUNCATE that changes no structure
+    for middle in [
+        vec![gtid(2), begin(), query(other), map(T, 1), insert(T, &[7]), query("ROLLBACK")],
+        vec![gtid(2), query("TRUNCATE TABLE t")],
+        vec![gtid(2), query("CREATE TEMPORARY TABLE t (b INT)")],
+        vec![gtid(2), query("ANALYZE TABLE t")],
+    ] {
+        assert_eq!(run(&mysql(middle)), ["insert d.t a=1"]);
+    }
+    // MariaDB begins an ALTER TABLE, and undoes it, or completes it.
+    let mariadb_row = |seq: u64| [mariadb_gtid(seq, 0), map(T, 1), v1(insert(T, &[1])), xid()];
+    for (flags, expected) in [(4, "insert d.t b=1"), (8, "insert d.t a=1")] {
+        let log = Log::mariadb()
+            .with([mariadb_gtid(1, 1), query("CREATE TABLE t (a INT)")])
+            .with([two_phase(2, 2, 0), query(other)])
+            .with(mariadb_row(3))
+            .with([two_phase(4, flags, 2), query(other)])
+            .with(mariadb_row(5))
+            .with([stop()]);
+        assert_eq!(run(&log), ["insert d.t a=1", expected], "{flags}");
+    }
+}
+
+#[test]
+fn rows_of_an_xa_transaction_by_what_was_when_it_was_prepared() {
+    let rows = |count: i32| (1..=count).flat_map(|n| [map(T, 1), insert(T, &[n])]);
+    for count in [1, 30] {
+        let log = Log::mysql()
+            .with(ddl(1, "CREATE TABLE t (a INT)"))
+            .with([gtid(2), xa("START", "x")])
+            .with(rows(count))
+            .with([xa("END", "x"), xa_prepare("x", false)])
+            .with(ddl(3, "CREATE OR REPLACE TABLE t (b INT)"))
+            .with(row(4, T, &[40]))
+            .with([gtid(5), xa("COMMIT", "x")])
+            .with(row(6, T, &[60]))
+            .with([stop()]);
+        let mut expected = vec!["insert d.t b=40".to_owned()];
+        expected.extend((1..=count).map(|n| format!("insert d.t a={n}")));
+        expected.push("insert d.t b=60".to_owned());
+        assert_eq!(run(&log), expected);
+        // Given as they stand in the log.
+        expected.swap(0, count as usize);
+        let (mut lines, error) = run_with(&log, &emitting(options()));
+        assert_eq!(error, None);
+        expected.sort();
+        lines.sort();
+        assert_eq!(lines, expected);
+    }
+}
+
+#[test]
+fn statements_before_the_start_and_behind_the_end() {
+    let log = Log::mysql()
+        .with(ddl(1, "CREATE TABLE t (a INT)"))
+        .with(row(2, T, &[1]))
+        .with(ddl(3, "CREATE OR REPLACE TABLE t (b INT)"))
+        .with(row(4, T, &[2]))
+        .with(ddl(5, "CREATE OR REPLACE TABLE t (c INT)"))
+        .with(row(6, T, &[3]))
+        .with([stop()]);
+    let all = ["insert d.t a=1", "insert d.t b=2", "insert d.t c=3"];
+    let read = |start, stop| {
+        let (lines, error) = run_with(&log, &between(options(), start, stop));
+        assert_eq!(error, None);
+        lines
+    };
+    // Transactions that are passed over are those whose statements are in force.
+    assert_eq!(read(Start::Time(commit_time(4)), Stop::End), all[1..]);
+    let done = format!("{}:1-3", crate::log::UUID).parse().unwrap();
+    assert_eq!(read(Start::Gtids(done), Stop::End), all[1..]);
+    assert_eq!(read(Start::Earliest, Stop::Time(commit_time(5))), all[..2]);
+    let wanted = format!("{}:1-2:6", crate::log::UUID).parse().unwrap();
+    assert_eq!(read(Start::Earliest, Stop::Gtids(wanted)), [all[0], all[2]]);
+}
+
+#[test]
+fn what_is_not_known_is_an_error_where_its_rows_are_wanted() {
+    let log = Log::mysql()
+        .with(ddl(1, "CREATE TABLE u (a INT, b INT)"))
+        .with(row(2, U, &[1, 2]))
+        .with(row(3, T, &[3]))
+        .with(row(4, U, &[4, 5]))
+        .with(row(5, U, &[6]))
+        .with([stop()]);
+    let (lines, error) = run_with(&log, &options());
+    assert_eq!(lines, ["insert d.u a=1 b=2"]);
+    let at = log.starts[11];
+    let error = error.unwrap();
+    assert!(error.contains("d.t") && error.contains(&format!("offset {at}")), "{error}");
+    let mut options = options();
+    options.decode.tables = TableFilter::exactly("d", "u");
+    let (lines, error) = run_with(&log, &options);
+    assert_eq!(lines, ["insert d.u a=1 b=2", "insert d.u a=4 b=5"]);
+    let error = error.unwrap();
+    assert!(error.contains("d.u") && error.contains("1 column") && error.contains('2'), "{error}");
+}
+
+#[test]
+fn packed_statements_and_transactions() {
+    let packed = payload(true, [begin(), map(T, 1), insert(T, &[1]), xid()]);
+    let log = Log::mysql()
+        .with(ddl(1, "CREATE TABLE t (a INT)"))
+        .with([gtid(2), packed.clone()])
+        .with(ddl(3, "CREATE OR REPLACE TABLE t (b INT)"))
+        .with([gtid(4), packed, stop()]);
+    assert_eq!(run(&log), ["insert d.t a=1", "insert d.t b=1"]);
+    let create = compressed(query("CREATE TABLE t (a INT COMMENT 'a long one, packed')"));
+    let log = Log::mariadb().with([mariadb_gtid(1, 1), create]).with([
+        mariadb_gtid(2, 0),
+        map(T, 1),
+        v1(insert(T, &[1])),
+        xid(),
+        stop(),
+    ]);
+    assert_eq!(run(&log), ["insert d.t a=1"]);
+}
+
+/// A history in memory that begins at the first event of `binlog.000001`, without tables.
+fn history() -> Arc<SchemaHistory> {
+    let history = SchemaHistory::open(Box::new(MemoryStore::default()), "test").unwrap();
+    let session = DdlSession::new(SqlServer { is_mariadb: false, version: (9, 7, 4) });
+    let baseline = Baseline::whole("CREATE DATABASE d;", session);
+    history.baseline(baseline, &Position::in_file("binlog.000001", 4), commit_time(0)).unwrap();
+    history
+}
+
+fn with(history: &Arc<SchemaHistory>) -> ReadOptions {
+    let mut options = options();
+    options.cut.history = Some(TableHistory::Shared(Arc::clone(history)));
+    options
+}
+
+fn reached(history: &Arc<SchemaHistory>) -> String {
+    history.end().unwrap().unwrap().to_string()
+}
+
+/// Two files: in the first `t` is made and changed, in the second it is changed again.
+fn two_files() -> [Log; 2] {
+    let first = Log::mysql()
+        .with(ddl(1, "CREATE TABLE t (a INT)"))
+        .with(row(2, T, &[1]))
+        .with(ddl(3, "CREATE OR REPLACE TABLE t (b INT)"))
+        .with(row(4, T, &[2]))
+        .with([rotate("binlog.000002")]);
+    let second = Log::mysql()
+        .with(row(5, T, &[3]))
+        .with(ddl(6, "CREATE OR REPLACE TABLE t (c INT)"))
+        .with(row(7, T, &[4]))
+        .with([stop()]);
+    [first, second]
+}
+
+fn inputs(files: &[&Log]) -> Vec<InputFile> {
+    let numbered = files.iter().map(|log| if log.bytes == two_files()[0].bytes { 1 } else { 2 });
+    let named = files.iter().zip(numbered);
+    named.map(|(log, number)| (*log).clone().input(&format!("binlog.00000{number}"))).collect()
+}
+
+const ALL: [&str; 4] = ["insert d.t a=1", "insert d.t b=2", "insert d.t b=3", "insert d.t c=4"];
+
+#[test]
+fn a_history_knows_every_place_that_was_read() {
+    let [first, second] = two_files();
+    let history = history();
+    let whole = read(inputs(&[&first, &second]), with(&history)).ok();
+    assert_eq!(lines(&whole), ALL);
+    assert_eq!(reached(&history), "binlog.000003:4");
+    // From every position, in one piece and in many, on several threads: by the structures of then.
+    let mut starts: Vec<_> = whole.batches.iter().map(|(_, position)| position.clone()).collect();
+    for (number, log) in [(1, &first), (2, &second)] {
+        let groups = log.starts.iter().filter(|at| is_gtid(log, **at));
+        starts.extend(
+            groups.map(|at| Arc::new(Position::in_file(format!("binlog.00000{number}"), *at))),
+        );
+    }
+    for start in starts {
+        for (segment_bytes, threads) in [(8 << 20, 1), (1, 4)] {
+            let mut options = with(&history);
+            options.cut.segment_bytes = segment_bytes;
+            options.cut.start = Start::Position(Box::new((*start).clone()));
+            options.threads = threads;
+            let rest = lines(&read(inputs(&[&first, &second]), options).ok());
+            assert!(ALL.ends_with(&rest.iter().map(String::as_str).collect::<Vec<_>>()), "{start}");
+        }
+    }
+    // A file by itself: the one before it was read.
+    let rest = read(inputs(&[&second]), with(&history)).ok();
+    assert_eq!(lines(&rest), ALL[2..]);
+}
+
+fn is_gtid(log: &Log, at: u64) -> bool {
+    log.bytes[at as usize + 4] == crate::log::GTID
+}
+
+#[test]
+fn the_log_before_the_start_is_followed_first() {
+    let [first, second] = two_files();
+    let at_second = Start::Position(Box::new(Position::in_file("binlog.000002", 4)));
+    let history = history();
+    let from_second = |history: &_| between(with(history), at_second.clone(), Stop::End);
+    let rest = read(inputs(&[&first, &second]), from_second(&history)).ok();
+    assert_eq!(lines(&rest), ALL[2..]);
+    assert_eq!(rest.stats.rows, 2);
+    assert_eq!(reached(&history), "binlog.000003:4");
+    // Where it is not there, nothing is guessed.
+    let history = self::history();
+    let nothing = read(inputs(&[&second]), from_second(&history));
+    let error = nothing.failure();
+    assert_eq!(error.kind(), ErrorKind::Schema);
+    let message = error.to_string();
+    assert!(
+        message.contains("reaches to binlog.000001:4") && message.contains("binlog.000001 is not"),
+        "{message}"
+    );
+    assert!(nothing.rows.is_empty());
+    assert_eq!(reached(&history), "binlog.000001:4");
+    // Files that leave a gap leave one in the history too.
+    let mut gap = two_files();
+    gap[0] = Log::mysql().with(ddl(1, "CREATE TABLE t (a INT)")).with([rotate("binlog.000009")]);
+    let mut options = with(&history);
+    options.cut.allow_gaps = true;
+    let files =
+        || vec![gap[0].clone().input("binlog.000001"), gap[1].clone().input("binlog.000012")];
+    let error = read(files(), options);
+    assert!(error.failure().to_string().contains("reaches to binlog.000009:4"), "{error:?}");
+}
+
+#[test]
+fn another_log_than_the_history_s_is_refused() {
+    let [first, _] = two_files();
+    let history = history();
+    read(inputs(&[&first]), with(&history)).ok();
+    let other = |middle: &str| {
+        Log::mysql()
+            .with(ddl(1, "CREATE TABLE t (a INT)"))
+            .with(row(2, T, &[1]))
+            .with(ddl(3, middle))
+            .with(row(4, T, &[2]))
+            .with([rotate("binlog.000002")])
+            .input("binlog.000001")
+    };
+    // One statement is another; one is not there at all, which shows where the rows around it would go out.
+    for (middle, before) in
+        [("CREATE OR REPLACE TABLE t (x INT)", &ALL[..1]), ("CREATE VIEW v (b) AS SELECT 1", &[])]
+    {
+        let read = read(vec![other(middle)], with(&history));
+        assert_eq!(lines(&read), before, "{middle}");
+        assert_eq!(read.failure().kind(), ErrorKind::Schema);
+        assert!(read.failure().to_string().contains("not the one"), "{:?}", read.failure());
+    }
+}
+
+#[test]
+fn rows_prepared_before_the_start() {
+    let log = Log::mysql()
+        .with(ddl(1, "CREATE TABLE t (a INT)"))
+        .with([gtid(2), xa("START", "x"), map(T, 1), insert(T, &[1]), xa("END", "x")])
+        .with([xa_prepare("x", false)])
+        .with(ddl(3, "CREATE OR REPLACE TABLE t (b INT)"))
+        .with(row(4, T, &[2]))
+        .with([gtid(5), xa("COMMIT", "x"), stop()]);
+    let history = history();
+    let whole = read(vec![log.clone().input("binlog.000001")], with(&history)).ok();
+    assert_eq!(lines(&whole), ["insert d.t b=2", "insert d.t a=1"]);
+    let (_, after_first) = whole.batches[0].clone();
+    assert_eq!(after_first.prepared.len(), 1);
+    let start = Start::Position(Box::new((*after_first).clone()));
+    let options = between(with(&history), start, Stop::End);
+    let rest = read(vec![log.input("binlog.000001")], options).ok();
+    assert_eq!(lines(&rest), ["insert d.t a=1"]);
 }

@@ -41,6 +41,9 @@ impl Cutter {
             RawEvent::Cut => return self.end_file(true),
         };
         let end = offset + len as u64;
+        if self.structures.is_none() && self.options.history.is_some() && begins_group(&header) {
+            self.begin_structures(offset)?;
+        }
         self.pass(&header, at, len)
             .map_err(|error| error.at_event(offset, header.event_type.name()))?;
         if let Some(before) = self.due.as_ref().map(|due| due.before.clone()) {
@@ -59,6 +62,13 @@ impl Cutter {
         }
         match self.tracker.group().map(|group| group.transaction.start) {
             None => Ok(self.flush(end)),
+            Some(_) if self.options.is_unread => {
+                if let Some(open) = &mut self.open {
+                    open.window.take_kept();
+                    open.window.release();
+                }
+                Ok(None)
+            }
             Some(start) if is_filled => Ok(self.flush(start)),
             Some(start) => {
                 self.start_large(start)?;
@@ -84,6 +94,7 @@ impl Cutter {
             )));
         }
         self.position.offset = offset;
+        self.whole_from = offset;
         Ok(self.flush(offset))
     }
 
@@ -217,6 +228,20 @@ impl Cutter {
             Err(_) => false,
         }
     }
+}
+
+/// Whether an event is none of those that tell of the file alone.
+fn begins_group(header: &EventHeader) -> bool {
+    let of_file = [
+        EventType::FORMAT_DESCRIPTION,
+        EventType::ROTATE,
+        EventType::STOP,
+        EventType::PREVIOUS_GTIDS,
+        EventType::MARIADB_GTID_LIST,
+        EventType::MARIADB_BINLOG_CHECKPOINT,
+        EventType::MARIADB_START_ENCRYPTION,
+    ];
+    !header.event_type.is_heartbeat() && !of_file.contains(&header.event_type)
 }
 
 /// Whether an event cannot be the first after a transaction's end. `BEGIN` can only where transactions have no GTID events:

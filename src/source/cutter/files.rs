@@ -4,6 +4,7 @@ use super::groups::MAX_FILE_NUMBER;
 use super::{Cutter, OpenFile, Start};
 use crate::binlog::{ChecksumAlgorithm, EventType, FIRST_EVENT_AT, FormatDescription};
 use crate::error::{Error, ErrorKind, Result};
+use crate::position::file_number;
 use crate::source::classify::check_crc;
 use crate::source::file_list::InputFile;
 use crate::source::magic::check_magic;
@@ -35,14 +36,27 @@ impl Cutter {
         }
         let Some(file) = self.files.get_mut(self.current) else { return Ok(false) };
         let (name, label) = (Arc::clone(&file.name), Arc::clone(&file.label));
+        let mut follows = true;
         if let Some(expected) = self.expected_next.take()
-            && !self.options.allow_gaps
             && !expected.is(file)
         {
-            return Err(Error::config(format!(
-                "the file before {name} goes on in {expected}: files are missing or out of order; \
+            follows = false;
+            if !self.options.allow_gaps {
+                return Err(Error::config(format!(
+                    "the file before {name} goes on in {expected}: files are missing or out of order; \
                  gaps='allow' reads on regardless"
-            )));
+                )));
+            }
+        }
+        let resumes = match &self.options.start {
+            _ if moved => true,
+            Start::Position(start) => file_index(&self.files, &start.file)? == self.current,
+            _ => false,
+        };
+        if !follows {
+            self.lose_structures();
+        } else if !resumes {
+            self.reach_file(&name)?;
         }
         let input = self.open_input(self.current)?;
         let chunk = self.chunk();
@@ -50,12 +64,8 @@ impl Cutter {
         check_magic(&mut window)?;
         let context = Arc::new(FileContext { name, label, format: read_format(&mut window)? });
         window.take_kept();
-        let resumes = match &self.options.start {
-            _ if moved => true,
-            Start::Position(start) => file_index(&self.files, &start.file)? == self.current,
-            _ => false,
-        };
         self.counts.input_from = 0;
+        self.whole_from = FIRST_EVENT_AT;
         let mut closed = false;
         if resumes && self.position.offset > FIRST_EVENT_AT {
             let offset = self.position.offset;
@@ -70,6 +80,7 @@ impl Cutter {
             if offset > window.offset() {
                 window.jump(offset);
                 self.counts.input_from = offset;
+                self.whole_from = offset;
                 self.resumed = true;
             }
         } else {
@@ -121,6 +132,9 @@ impl Cutter {
             ));
         }
         let segment = self.flush_all();
+        if closed && let Some(next) = self.next_file() {
+            self.reach_file(&next)?;
+        }
         if let Some(open) = self.open.take() {
             self.put_back(self.current, open.window);
         }
@@ -136,6 +150,16 @@ impl Cutter {
             self.current += 1;
         }
         Ok(segment)
+    }
+
+    /// The file behind the one at hand, which is closed.
+    fn next_file(&self) -> Option<String> {
+        if let Some(Successor::Named(name)) = &self.expected_next {
+            return Some(name.clone());
+        }
+        let (base, digits) = self.position.file.rsplit_once('.')?;
+        let number = file_number(&self.position.file)?.checked_add(1)?;
+        Some(format!("{base}.{number:0width$}", width = digits.len()))
     }
 }
 

@@ -39,18 +39,21 @@ impl Cutter {
             self.finished = true;
             return Ok(());
         }
-        let wanted = self.is_wanted(group);
+        let wanted = self.is_wanted(group) && !self.options.is_unread;
         let was_read = contains_in(self.passed.as_ref(), group.gtid.as_ref());
         self.meets_last_passed(group);
         let has_items = self.options.include.transactions || !met.is_empty();
         let before = (has_items || matches!(outcome, Outcome::XaCommitted(_)))
             .then(|| self.position.clone());
         let again = matches!(outcome, Outcome::Prepared(_)).then(|| self.again(group)).flatten();
+        if !was_read {
+            self.settle_structures(group.transaction.start)?;
+        }
         let resume = self.has_met_ddl().then(|| self.position.clone());
         self.executed(group)?;
         self.position.offset = end;
-        if let Some(resume) = resume.filter(|_| !was_read)
-            && let Err(error) = self.commit_ddl(group, &outcome)
+        if let Some(resume) = resume
+            && let Err(error) = self.commit_ddl(group, &outcome, was_read)
         {
             self.position = resume;
             return Err(error);
@@ -85,7 +88,7 @@ impl Cutter {
             }
             Outcome::XaCommitted(xid) => match (self.decide(&xid), &before) {
                 (Some(prepared), Some(before)) if wanted => {
-                    let catalogs = self.take_prepared(&xid);
+                    let catalogs = self.take_prepared(&prepared)?;
                     self.due = Some(Due {
                         transaction: group.transaction,
                         gtid: group.gtid.clone(),
@@ -275,6 +278,7 @@ impl Cutter {
         }
         self.expected_next = None;
         self.position = begin.position;
+        self.move_structures();
         Ok(())
     }
 

@@ -5,6 +5,7 @@
 
 mod events;
 mod files;
+mod follow;
 mod groups;
 mod items;
 mod options;
@@ -13,6 +14,7 @@ mod structures;
 
 pub(crate) use files::was_cut;
 pub use options::{CutterOptions, Start, Stop};
+pub use structures::TableHistory;
 
 use super::classify::SkipEvents;
 use super::feed::{Begin, FileFeed};
@@ -52,6 +54,8 @@ pub struct Cutter {
     items: Vec<AtOffset>,
     /// Items of the group that is open.
     met: Vec<Met>,
+    /// From where on the file at hand was read whole.
+    whole_from: u64,
     /// What a history says, where one is given.
     structures: Option<Structures>,
     /// Where to resume: the end of the last whole group.
@@ -150,7 +154,6 @@ impl Cutter {
             file_index(&files, &stop.file)?;
         }
         let segment_start = Arc::new(position.clone());
-        let structures = options.history.clone().map(Structures::new);
         Ok(Self {
             files,
             options,
@@ -163,7 +166,8 @@ impl Cutter {
             spans: Vec::new(),
             items: Vec::new(),
             met: Vec::new(),
-            structures,
+            whole_from: FIRST_EVENT_AT,
+            structures: None,
             position,
             segment_start,
             range: None,

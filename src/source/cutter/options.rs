@@ -1,7 +1,7 @@
 //! Where to begin and end, and how to cut.
 
+use super::structures::TableHistory;
 use crate::change::Include;
-use crate::history::HistoryView;
 use crate::position::{GtidState, Position};
 use std::time::Duration;
 
@@ -58,8 +58,10 @@ pub struct CutterOptions {
     pub skip_events: Vec<u8>,
     /// What is given besides rows.
     pub include: Include,
-    /// The structures of tables where the read begins, to be followed from there.
-    pub history: Option<HistoryView>,
+    /// The structures of tables, to be followed from where the read begins.
+    pub history: Option<TableHistory>,
+    /// Whether no rows are given: the log is gone through for its statements alone.
+    pub is_unread: bool,
 }
 
 impl Default for CutterOptions {
@@ -78,6 +80,7 @@ impl Default for CutterOptions {
             skip_events: Vec::new(),
             include: Include::default(),
             history: None,
+            is_unread: false,
         }
     }
 }

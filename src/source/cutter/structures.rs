@@ -5,19 +5,37 @@ use super::Cutter;
 use crate::binlog::{EventHeader, Query};
 use crate::change::{Group, Outcome};
 use crate::error::Result;
-use crate::history::{Catalog, DdlSession, HistoryView, LoggedDdl};
-use crate::position::{Position, Xid};
+use crate::history::{Catalog, DdlSession, HistoryView, LoggedDdl, SchemaHistory};
+use crate::position::{Position, PreparedRange, Xid};
 use crate::source::segment::{FileContext, Span};
 use crate::wire::Inflater;
 use std::sync::Arc;
 
+/// Where the structures of tables come from.
+#[derive(Debug, Clone)]
+pub enum TableHistory {
+    /// From a history, at whatever place the read begins.
+    Shared(Arc<SchemaHistory>),
+    /// From a place in one, which is that where the read begins.
+    View(Box<HistoryView>),
+    /// The same, and what was in force where XA transactions were prepared before, if that is something else.
+    Part(Box<HistoryView>, Vec<(Xid, Arc<Catalog>)>),
+}
+
 /// What a history says while the log is read.
 pub(super) struct Structures {
+    history: TableHistory,
     view: HistoryView,
+    /// Whether the place is known by GTID alone: statements of transactions that come although they were read are in force.
+    by_gtid: bool,
+    /// Whether the log is another since the view moved last.
+    is_elsewhere: bool,
     /// Statements of the group that is open: they are in force once it is committed.
     met: Vec<MetDdl>,
     /// Those of the segment at hand.
     pub(super) catalogs: Catalogs,
+    /// What was in force where the read began.
+    begun: Arc<Catalog>,
     /// In force where XA transactions were prepared that are not decided yet.
     prepared: Vec<(Xid, Arc<Catalog>)>,
 }
@@ -76,9 +94,15 @@ impl Catalogs {
 }
 
 impl Structures {
-    pub(super) fn new(view: HistoryView) -> Self {
-        let catalogs = Catalogs::of(Arc::clone(view.catalog()));
-        Self { view, met: Vec::new(), catalogs, prepared: Vec::new() }
+    pub(super) fn new(history: TableHistory, view: HistoryView, by_gtid: bool) -> Self {
+        let begun = Arc::clone(view.catalog());
+        let catalogs = Catalogs::of(Arc::clone(&begun));
+        let prepared = match &history {
+            TableHistory::Part(_, prepared) => prepared.clone(),
+            TableHistory::Shared(_) | TableHistory::View(_) => Vec::new(),
+        };
+        let (met, is_elsewhere) = (Vec::new(), false);
+        Self { history, view, by_gtid, is_elsewhere, met, catalogs, begun, prepared }
     }
 
     /// Takes a Query event of the open group, or one without a group: its offset, and how many rows events its group has
@@ -102,6 +126,14 @@ impl Structures {
             self.met.push(MetDdl { offset, rows_before, ddl });
         }
         Ok(())
+    }
+
+    /// The catalog at another place.
+    pub(super) fn catalog_at(&self, position: &Position) -> Result<Arc<Catalog>> {
+        match &self.history {
+            TableHistory::Shared(history) => history.catalog_at(position),
+            TableHistory::View(_) | TableHistory::Part(..) => Ok(Arc::clone(&self.begun)),
+        }
     }
 
     /// What was met of the open group is of none, or will be met again.
@@ -128,10 +160,15 @@ impl Structures {
 
 impl Cutter {
     /// The statements of a group that has ended are in force from now on, where they took effect; the position is behind it.
-    pub(super) fn commit_ddl(&mut self, group: &Group, outcome: &Outcome) -> Result<()> {
+    pub(super) fn commit_ddl(
+        &mut self,
+        group: &Group,
+        outcome: &Outcome,
+        was_read: bool,
+    ) -> Result<()> {
         let Some(structures) = &mut self.structures else { return Ok(()) };
         let takes_effect = matches!(outcome, Outcome::Committed) && !group.without_effect;
-        if structures.met.is_empty() || !takes_effect {
+        if structures.met.is_empty() || !takes_effect || was_read && structures.by_gtid {
             return Ok(());
         }
         let transaction = &group.transaction;
@@ -168,14 +205,14 @@ impl Cutter {
     }
 
     /// The catalogs for the rows of an XA transaction that was prepared before.
-    pub(super) fn take_prepared(&mut self, xid: &Xid) -> Option<Catalogs> {
-        let structures = self.structures.as_mut()?;
-        let index = structures.prepared.iter().position(|(other, _)| other == xid);
+    pub(super) fn take_prepared(&mut self, range: &PreparedRange) -> Result<Option<Catalogs>> {
+        let Some(structures) = &mut self.structures else { return Ok(None) };
+        let index = structures.prepared.iter().position(|(xid, _)| *xid == range.xid);
         let catalog = match index {
             Some(index) => structures.prepared.swap_remove(index).1,
-            None => Arc::clone(structures.view.catalog()),
+            None => self.catalog_of_prepared(range)?,
         };
-        Some(Catalogs::of(catalog))
+        Ok(Some(Catalogs::of(catalog)))
     }
 
     /// The catalogs of a transaction that goes out in pieces.
@@ -186,8 +223,29 @@ impl Cutter {
     /// All before `position` has been read.
     pub(super) fn reach(&mut self, position: &Position) -> Result<()> {
         match &mut self.structures {
-            Some(structures) => structures.view.reach(position),
-            None => Ok(()),
+            // Before the first new transaction the place in the other log is not known.
+            Some(structures) if !structures.is_elsewhere => structures.view.reach(position),
+            _ => Ok(()),
+        }
+    }
+
+    /// The log goes on at another server, or in another order.
+    pub(super) fn move_structures(&mut self) {
+        if let Some(structures) = &mut self.structures {
+            structures.is_elsewhere = true;
+            structures.by_gtid = true;
+        }
+    }
+
+    /// A transaction that was not read before begins where the position is, and at `start`.
+    pub(super) fn settle_structures(&mut self, start: u64) -> Result<()> {
+        match &mut self.structures {
+            Some(structures) if structures.is_elsewhere => {
+                structures.is_elsewhere = false;
+                let place = Position { offset: start, ..self.position.clone() };
+                structures.view.move_to(&place)
+            }
+            _ => Ok(()),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The files of a server's log, one after the other, as its dump goes through them.
 
+use super::connecting::check_there;
 use super::control::LiveControl;
 use super::file::{LiveFile, NextFile, Shared, lock};
 use super::start::{LiveStart, begin};
@@ -56,21 +57,43 @@ impl FileFeed for LiveFeed {
 
     /// By a second dump, that ends where the log ends now.
     fn reopen(&mut self, file: &str, offset: u64) -> Result<Box<dyn Input>> {
+        let stream = self.second(&Position::in_file(file, offset), |_, _| Ok(()))?;
+        Ok(Box::new(LiveFile::new(Shared::new(stream, None), file.to_owned(), offset)))
+    }
+
+    fn again(&mut self, from: &Position) -> Result<Box<dyn FileFeed>> {
+        let stream =
+            self.second(from, |server, start| check_there(server, &start.file, start.offset))?;
+        let next = NextFile { name: from.file.clone(), offset: from.offset };
+        Ok(Box::new(Self { shared: Shared::new(stream, Some(next)), files: 0 }))
+    }
+}
+
+impl LiveFeed {
+    /// A second dump, that ends where the log ends now.
+    fn second(
+        &self,
+        from: &Position,
+        check: impl Fn(&mut Server, &Position) -> Result<()>,
+    ) -> Result<Stream> {
         let mut stream = lock(&self.shared).stream.second();
         let identity = stream.identity().clone();
-        let start = DumpStart::File { file: file.to_owned(), offset };
-        stream.connect(|stream, server| match server.identity().id == identity.id {
-            true => stream.start_dump(server, &start),
+        let start = DumpStart::File { file: from.file.clone(), offset: from.offset };
+        stream.connect(|stream, mut server| match server.identity().id == identity.id {
+            true => {
+                check(&mut server, from)?;
+                stream.start_dump(server, &start)
+            }
             false => Err(Error::new(
                 ErrorKind::ServerIdentity,
                 format!(
-                    "a prepared XA transaction stands in the log of the server {}, and {} answers",
+                    "a part of the log of the server {} is read again, and {} answers",
                     identity.id,
                     server.identity().id
                 ),
             )),
         })?;
-        Ok(Box::new(LiveFile::new(Shared::new(stream, None), file.to_owned(), offset)))
+        Ok(stream)
     }
 }
 
