@@ -117,9 +117,10 @@ impl Shared {
             None => self.pull(py)?,
         };
         let Some(batch) = batch else { return Ok(None) };
-        let (conformed, warnings) = self.state(py).conformed(batch)?;
-        let warned = warnings.iter().try_for_each(|message| warn(py, message));
-        if let Err(raised) = warned {
+        let (conformed, warning) = self.state(py).conformed(batch)?;
+        if let Some(message) = warning
+            && let Err(raised) = warn(py, &message)
+        {
             self.state(py).ready = Some(conformed);
             return Err(raised);
         }
@@ -154,15 +155,23 @@ impl Shared {
 
 impl State {
     /// The batch under the wanted schema, and what the caller is to be told.
-    fn conformed(&mut self, batch: RecordBatch) -> PyResult<(RecordBatch, Vec<String>)> {
+    fn conformed(&mut self, batch: RecordBatch) -> PyResult<(RecordBatch, Option<String>)> {
         let name = &self.name;
-        let Some(conform) = &mut self.conform else { return Ok((batch, Vec::new())) };
+        let Some(conform) = &mut self.conform else { return Ok((batch, None)) };
         let conformed =
             conform.apply(&batch).map_err(|error| error.context(format_args!("table {name}")))?;
-        let warning = |column| {
-            format!("table {name}: the column {column} is not in the wanted schema and is dropped")
+        let dropped = conform.take_dropped();
+        let warning = match dropped.as_slice() {
+            [] => None,
+            [column] => {
+                Some(format!("the column {column} is not in the wanted schema and is dropped"))
+            }
+            columns => {
+                let names = columns.join(", ");
+                Some(format!("the columns {names} are not in the wanted schema and are dropped"))
+            }
         };
-        Ok((conformed, conform.take_dropped().into_iter().map(warning).collect()))
+        Ok((conformed, warning.map(|what| format!("table {name}: {what}"))))
     }
 
     fn summary(&self) -> Option<Summary> {

@@ -173,6 +173,14 @@ def test_export_does_not_overwrite_unless_told(shop, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["shop.orders"]
 
 
+def test_export_where_nothing_can_be_written(shop, tmp_path):
+    (tmp_path / "file").touch()
+    for to, why in (("-", "names a folder"), (tmp_path / "file" / "out", "Not a directory")):
+        refused = run("export", shop.files[0], "--to", to)
+        assert (refused.exit_code, why in refused.stderr) == (2, True), refused.stderr
+    assert not Path("-").exists()
+
+
 def test_export_that_fails_leaves_nothing(shop, tmp_path):
     broken = tmp_path / "binlog.000001"
     data = bytearray(shop.files[0].read_bytes())

@@ -48,9 +48,14 @@ class ExportFolder:
         self._tables: dict[str, _Table] = {}
 
     def __enter__(self) -> Self:
+        if str(self._root) == "-":
+            raise ConfigError("--to names a folder: every table has files of its own")
         self._made_root = not self._root.exists()
-        self._root.mkdir(parents=True, exist_ok=True)
-        self._staging = Path(tempfile.mkdtemp(prefix=".export-", dir=self._root))
+        try:
+            self._root.mkdir(parents=True, exist_ok=True)
+            self._staging = Path(tempfile.mkdtemp(prefix=".export-", dir=self._root))
+        except OSError as error:
+            raise ConfigError(f"--to {self._root}: {error.strerror}") from error
         return self
 
     def __exit__(
