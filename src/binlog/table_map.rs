@@ -87,7 +87,7 @@ impl<'a> TableMap<'a> {
             table: name::text(self.table, "table name")?,
             columns,
             primary_key,
-            indexes: Vec::new(),
+            indexes: Vec::new(), comment: None,
         })
     }
 

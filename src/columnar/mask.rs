@@ -214,7 +214,7 @@ mod tests {
             table: "customers".into(),
             columns: Vec::new(),
             primary_key: Vec::new(),
-            indexes: Vec::new(),
+            indexes: Vec::new(), comment: None,
         }
     }
 

@@ -8,7 +8,7 @@ use super::sql::token::{self, Token};
 use crate::binlog::{FormatDescription, TableMap};
 use crate::charset::{Charset, Collation};
 use crate::error::{Error, Result};
-use crate::schema::{Column, ColumnType, Generated, Index, IndexKind, KeyPart, TableSchema};
+use crate::schema::TableSchema;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -93,28 +93,11 @@ impl Schemas {
             Some(Given::Refused(why)) => return Err(Error::schema(why)),
         };
         let server = SqlServer::from(format);
-        let hidden_key = map.flags & TableMap::GENERATED_INVISIBLE_PRIMARY_KEY != 0
-            && create.columns.len() + 1 == log.columns.len();
-        let first = usize::from(hidden_key);
         let database_default = match self.databases.get(&key.0) {
             Some(clause) if !create.is_abridged => server.collation_of(clause),
             _ => None,
         };
-        let default = |index: usize| {
-            let logged = log.columns.get(index + first).and_then(|column| column.collation);
-            logged.or(database_default)
-        };
-        let mut known = create.table_schema(&log.database, server, &default)?;
-        if hidden_key {
-            prepend_hidden_key(&mut known);
-        }
-        if format.is_mariadb && log.columns.len() > known.columns.len() {
-            let hashes = create.hash_columns(&known);
-            if known.columns.len() + hashes.len() == log.columns.len() {
-                known.columns.extend(hashes);
-            }
-        }
-        log.complete(&known)
+        create.completed(log, map, format, database_default)
     }
 
     /// ENUM and SET columns, as database, table and column, of which a member may not be what it is: servers print `?` for
@@ -349,24 +332,6 @@ impl SqlServer {
             }
         }
     }
-}
-
-/// MySQL's `sql_generate_invisible_primary_key`: dumps may leave the column out.
-fn prepend_hidden_key(known: &mut TableSchema) {
-    let column = Column {
-        nullable: false,
-        unsigned: Some(true),
-        visible: Some(false),
-        generated: Some(Generated::No),
-        ..Column::new(Some("my_row_id".into()), ColumnType::LongLong)
-    };
-    known.columns.insert(0, column);
-    known.primary_key = vec![KeyPart { column: 0, prefix: 0 }];
-    for part in known.indexes.iter_mut().flat_map(|index| &mut index.parts) {
-        part.column += 1;
-    }
-    let parts = known.primary_key.clone();
-    known.indexes.insert(0, Index { parts, ..Index::new(IndexKind::Primary, None) });
 }
 
 fn given_twice(database: &str, table: &str) -> Error {

@@ -302,8 +302,8 @@ impl ColumnType {
     }
 }
 
-/// A member as SHOW CREATE TABLE writes it.
-fn quoted(member: &str) -> String {
+/// A string as SHOW CREATE TABLE writes it.
+pub(crate) fn quoted(member: &str) -> String {
     let mut text = String::with_capacity(member.len() + 2);
     text.push('\'');
     for c in member.chars() {

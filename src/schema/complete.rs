@@ -53,6 +53,7 @@ impl TableSchema {
             columns,
             primary_key,
             indexes: known.indexes.clone(),
+            comment: known.comment.clone(),
         })
     }
 }
@@ -115,6 +116,7 @@ impl Column {
             dimension: self.dimension.or(known.dimension),
             visible: self.visible.or(known.visible),
             generated: self.generated.or(known.generated),
+            comment: self.comment.or_else(|| known.comment.clone()),
             column_type,
         })
     }
@@ -162,7 +164,7 @@ mod tests {
         let primary_key = vec![KeyPart { column: 0, prefix: 0 }];
         let indexes =
             vec![Index { parts: primary_key.clone(), ..Index::new(IndexKind::Primary, None) }];
-        TableSchema { database: "shop".into(), table: "t".into(), columns, primary_key, indexes }
+        TableSchema { database: "shop".into(), table: "t".into(), columns, primary_key, indexes, comment: None }
     }
 
     fn logged(column_type: ColumnType) -> TableSchema {

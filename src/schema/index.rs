@@ -17,12 +17,14 @@ pub struct KeyPart {
 pub struct Index {
     /// What it is.
     pub kind: IndexKind,
-    /// Its name, where the statement gives one; the server names the others.
+    /// Its name. `None` where neither the statement gives one nor the server's rules were applied to it.
     pub name: Option<Arc<str>>,
     /// Its columns in key order.
     pub parts: Vec<KeyPart>,
     /// Whether it holds expressions beside them, or instead.
     pub has_expression: bool,
+    /// Whether queries may use it: not INVISIBLE (MySQL) or IGNORED (MariaDB).
+    pub visible: bool,
 }
 
 /// What a key is.
@@ -39,7 +41,7 @@ pub enum IndexKind {
 impl Index {
     /// A key without columns yet.
     pub fn new(kind: IndexKind, name: Option<Arc<str>>) -> Self {
-        Self { kind, name, parts: Vec::new(), has_expression: false }
+        Self { kind, name, parts: Vec::new(), has_expression: false, visible: true }
     }
 
     /// Whether no two rows of a table of `columns` share its values: it is unique, and no part can be NULL. A key of a
@@ -111,6 +113,7 @@ mod tests {
             columns,
             primary_key: Vec::new(),
             indexes: Vec::new(),
+            comment: None,
         };
         assert_eq!(table.handle_key(), HandleKey::WholeRow);
         assert!(table.handle_key().holds(7));

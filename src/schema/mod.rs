@@ -8,6 +8,7 @@ mod complete;
 mod index;
 mod table_schema;
 
+pub(crate) use column_type::quoted;
 pub use column_type::{ColumnType, GeometryType};
 pub use index::{HandleKey, Index, IndexKind, KeyPart};
 pub use table_schema::{Column, Generated, TableSchema};

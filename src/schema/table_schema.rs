@@ -27,6 +27,8 @@ pub struct Column {
     pub visible: Option<bool>,
     /// Whether the server computes it; `None` where only the log tells of the column.
     pub generated: Option<Generated>,
+    /// What its COMMENT says; `None` where it has none, or where only the log tells of the column.
+    pub comment: Option<Arc<str>>,
 }
 
 /// Whether and how a server computes a column.
@@ -54,6 +56,7 @@ impl Column {
             dimension: None,
             visible: None,
             generated: None,
+            comment: None,
         }
     }
 
@@ -84,6 +87,8 @@ pub struct TableSchema {
     pub primary_key: Vec<KeyPart>,
     /// All keys, in the server's order; empty where only the log tells of the table.
     pub indexes: Vec<Index>,
+    /// What its COMMENT says; `None` where it has none, or where only the log tells of the table.
+    pub comment: Option<Arc<str>>,
 }
 
 impl TableSchema {

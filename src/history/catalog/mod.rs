@@ -1,10 +1,27 @@
 //! All tables at one place of the log.
+//!
+//! In: statements of the log ([`LoggedDdl`](super::LoggedDdl)), or SQL text. Out: what is known of each table.
+//!
+//! ```text
+//! statement ─ apply ─ alter ─ definition, settings ─ Catalog ─ complete ─ TableSchema
+//!                                             script, print ⇄ text
+//! ```
 
-use super::logged_ddl::LoggedDdl;
-use super::sql::create_table::CreateTable;
-use super::sql::cursor::Cursor;
-use super::sql::statement::{Ddl, DdlKind, TableName};
-use crate::binlog::{FormatDescription, TableMap};
+mod alter;
+mod apply;
+mod complete;
+mod definition;
+mod print;
+mod script;
+mod settings;
+
+#[cfg(test)]
+mod tests;
+
+pub use definition::TableDefinition;
+
+use super::resolve::SqlServer;
+use super::sql::statement::TableName;
 use crate::charset::Collation;
 use crate::error::{Error, Result};
 use crate::schema::TableSchema;
@@ -14,6 +31,9 @@ use std::sync::Arc;
 /// The databases and tables at one place of the log. A copy costs little: what two of them share is held once.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Catalog {
+    /// The server that wrote the last statement.
+    server: Option<SqlServer>,
+    lower_case_table_names: u8,
     databases: BTreeMap<Arc<str>, Arc<Database>>,
 }
 
@@ -32,12 +52,6 @@ pub enum TableState {
     Unknown(Arc<str>),
 }
 
-/// The structure of a table, with all that later statements can build on.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TableDefinition {
-    create: CreateTable,
-}
-
 /// What a statement did to a catalog.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Followed {
@@ -48,49 +62,19 @@ pub struct Followed {
 }
 
 impl Catalog {
-    /// Whether a statement can change the structure of tables: those that a history must hold. By its first words only.
-    pub fn concerns(ddl: &LoggedDdl) -> bool {
-        !matches!(
-            Ddl::parse(&ddl.statement, &ddl.database, ddl.session.quote_mode()),
-            Ok(None | Some(Ddl { kind: DdlKind::Truncate, .. }))
-        )
+    /// An empty one of a server with this `lower_case_table_names`: 0 where names differ by case, 1 and 2 where they do not.
+    pub fn new(server: SqlServer, lower_case_table_names: u8) -> Self {
+        Self { server: Some(server), lower_case_table_names, databases: BTreeMap::new() }
     }
 
-    /// Takes a statement in. One that cannot be followed makes its tables unknown; all others stay as they are.
-    pub fn apply(&mut self, ddl: &LoggedDdl) -> Followed {
-        let mut followed = Followed::default();
-        let mode = ddl.session.quote_mode();
-        let Ok(Some(parsed)) = Ddl::parse(&ddl.statement, &ddl.database, mode) else {
-            return followed;
-        };
-        for name in parsed.tables {
-            let state = match parsed.kind {
-                DdlKind::Drop => None,
-                DdlKind::Create => Some(self.created(ddl)),
-                _ => Some(TableState::Unknown(format!("{} is not followed", ddl.position).into())),
-            };
-            let database = self.databases.entry(name.database.as_str().into()).or_default();
-            let tables = &mut Arc::make_mut(database).tables;
-            match state {
-                None => drop(tables.remove(name.table.as_str())),
-                Some(state) => drop(tables.insert(name.table.as_str().into(), state)),
-            }
-            followed.changed.push(name);
-        }
-        followed
+    /// The server that its statements are of; `None` where there was none yet.
+    pub fn server(&self) -> Option<SqlServer> {
+        self.server
     }
 
-    fn created(&self, ddl: &LoggedDdl) -> TableState {
-        let parse = || {
-            let mut cursor = Cursor::with_mode(&ddl.statement, ddl.session.quote_mode())?;
-            cursor.expect("CREATE")?;
-            let head = CreateTable::parse_head(&mut cursor)?;
-            CreateTable::parse_body(&mut cursor, head)
-        };
-        match parse() {
-            Ok(create) => TableState::Known(Arc::new(TableDefinition { create })),
-            Err(error) => TableState::Unknown(error.message.into()),
-        }
+    /// Of the server: 0 where names of tables differ by case, 1 and 2 where they do not.
+    pub fn lower_case_table_names(&self) -> u8 {
+        self.lower_case_table_names
     }
 
     /// Puts what is known of a table in the place of what was; `None` removes the table.
@@ -120,32 +104,119 @@ impl Catalog {
 
     /// What is known of a table; `None` where there is no such table.
     pub fn find(&self, database: &str, table: &str) -> Option<&TableState> {
-        self.databases.get(database)?.tables.get(table)
-    }
-
-    /// The structure of a table as the log tells it, checked against this catalog and made whole by it.
-    ///
-    /// A log that names its own columns stands by itself where the catalog knows no better.
-    ///
-    /// # Errors
-    /// The catalog does not know the table, or knows another structure: an [`ErrorKind::Schema`](crate::ErrorKind::Schema).
-    pub fn complete(
-        &self,
-        log: TableSchema,
-        _map: &TableMap<'_>,
-        format: &FormatDescription,
-    ) -> Result<TableSchema> {
-        match self.find(&log.database, &log.table) {
-            Some(TableState::Known(definition)) => {
-                let known = definition.create.table_schema(
-                    &log.database,
-                    super::resolve::SqlServer::from(format),
-                    &|index| log.columns.get(index).and_then(|column| column.collation),
-                )?;
-                log.complete(&known)
+        match self.lower_case_table_names {
+            0 => self.databases.get(database)?.tables.get(table),
+            _ => {
+                let database = self.databases.get(self.folded(database).as_str())?;
+                database.tables.get(self.folded(table).as_str())
             }
-            Some(TableState::Unknown(why)) => Err(Error::schema(why.to_string())),
-            None => Err(Error::schema(format!("the history has no table {}", log.full_name()))),
         }
     }
+
+    /// The structure of a table.
+    ///
+    /// # Errors
+    /// There is no such table, or its structure is not known: an [`ErrorKind::Schema`](crate::ErrorKind::Schema).
+    pub fn schema(&self, database: &str, table: &str) -> Result<TableSchema> {
+        match self.find(database, table) {
+            Some(TableState::Known(definition)) => {
+                let server = self.server.ok_or_else(|| absent(database, table))?;
+                definition.table_schema(database, server, &|_| None)
+            }
+            Some(TableState::Unknown(why)) => Err(unknown(database, table, why)),
+            None => Err(absent(database, table)),
+        }
+    }
+
+    /// The CREATE TABLE of a table, as its server reads it; `None` where its structure is not known.
+    pub fn table_sql(&self, database: &str, table: &str) -> Option<String> {
+        match self.find(database, table)? {
+            TableState::Known(definition) => {
+                Some(definition.to_sql(self.server.is_some_and(|server| server.is_mariadb)))
+            }
+            TableState::Unknown(_) => None,
+        }
+    }
+
+    /// The databases, in order.
+    pub fn databases(&self) -> impl Iterator<Item = &str> {
+        self.databases.keys().map(|name| &**name)
+    }
+
+    /// All tables, in order: database, table, what is known of it.
+    pub fn tables(&self) -> impl Iterator<Item = (&str, &str, &TableState)> {
+        self.databases.iter().flat_map(|(database, held)| {
+            held.tables.iter().map(move |(table, state)| (&**database, &**table, state))
+        })
+    }
+
+    /// Takes a table in whose structure is not known, and why.
+    pub fn set_unknown(&mut self, database: &str, table: &str, why: Arc<str>) {
+        let name = TableName { database: self.folded(database), table: self.folded(table) };
+        self.put(&name, TableState::Unknown(why));
+    }
+
+    /// Takes out all tables that `keep` does not hold for, and databases that are empty then.
+    pub fn retain(&mut self, keep: &dyn Fn(&str, &str) -> bool) {
+        for (name, database) in &mut self.databases {
+            if database.tables.keys().any(|table| !keep(name, table)) {
+                Arc::make_mut(database).tables.retain(|table, _| keep(name, table));
+            }
+        }
+    }
+
+    /// Takes over what is known of all databases and tables of `other`.
+    pub fn merge(&mut self, other: &Self) {
+        self.server = other.server.or(self.server);
+        self.lower_case_table_names = other.lower_case_table_names;
+        for (name, database) in &other.databases {
+            let own = Arc::make_mut(self.databases.entry(Arc::clone(name)).or_default());
+            own.collation = database.collation.or(own.collation);
+            for (table, state) in &database.tables {
+                own.tables.insert(Arc::clone(table), state.clone());
+            }
+        }
+    }
+
+    /// A name as the catalog holds it.
+    fn folded(&self, name: &str) -> String {
+        match self.lower_case_table_names {
+            0 => name.to_owned(),
+            _ => name.to_lowercase(),
+        }
+    }
+
+    fn database(&self, name: &str) -> Option<&Database> {
+        self.databases.get(name).map(|database| &**database)
+    }
+
+    fn database_mut(&mut self, name: &str) -> &mut Database {
+        Arc::make_mut(self.databases.entry(name.into()).or_default())
+    }
+
+    fn state(&self, name: &TableName) -> Option<&TableState> {
+        self.databases.get(name.database.as_str())?.tables.get(name.table.as_str())
+    }
+
+    fn put(&mut self, name: &TableName, state: TableState) {
+        self.database_mut(&name.database).tables.insert(name.table.as_str().into(), state);
+    }
+
+    fn take(&mut self, name: &TableName) -> Option<TableState> {
+        let database = self.databases.get_mut(name.database.as_str())?;
+        Arc::make_mut(database).tables.remove(name.table.as_str())
+    }
+}
+
+fn absent(database: &str, table: &str) -> Error {
+    Error::schema(format!(
+        "the history has no table {database}.{table} here: take a baseline that has it (history.baseline)"
+    ))
+}
+
+fn unknown(database: &str, table: &str, why: &str) -> Error {
+    Error::schema(format!(
+        "the structure of {database}.{table} is not known here: {why}; take a new baseline behind that place \
+         (history.baseline)"
+    ))
 }

@@ -1,9 +1,8 @@
 //! The keys of a table, as one server makes them of what a CREATE TABLE statement says.
 
-use super::super::sql::create_table::{Key, KeyColumn};
+use super::super::sql::key::{Key, KeyColumn, KeyKind};
 use super::{Resolver, Result};
 use crate::schema::{Column, ColumnType, Index, IndexKind, KeyPart};
-use std::sync::Arc;
 
 impl Resolver<'_> {
     /// The primary key. Where there is none, servers take the first unique key of whole columns that are NOT NULL, and the
@@ -14,14 +13,13 @@ impl Resolver<'_> {
         row_end: Option<usize>,
     ) -> Result<Vec<KeyPart>> {
         let create = self.create;
-        let inline = create.columns.iter().position(|column| column.primary);
-        let mut parts = match (&create.primary_key, inline) {
-            (Some(key), _) => self.key_parts(key, columns)?,
-            (None, Some(column)) => vec![KeyPart { column, prefix: 0 }],
-            (None, None) => {
+        let primary = create.keys.iter().find(|key| key.kind == KeyKind::Primary);
+        let mut parts = match primary {
+            Some(key) => self.key_parts(key, columns)?,
+            None => {
                 let mut found = Vec::new();
-                for key in &create.unique_keys {
-                    let parts = match key.parts.contains(&KeyColumn::Expression) {
+                for key in create.unique_keys() {
+                    let parts = match key.has_expression() {
                         true => continue,
                         false => self.key_parts(key, columns)?,
                     };
@@ -54,41 +52,37 @@ impl Resolver<'_> {
     /// All keys: the primary one, the unique ones in the server's order, the others.
     pub(super) fn indexes(&self, columns: &[Column], row_end: Option<usize>) -> Vec<Index> {
         let create = self.create;
-        let mut indexes = Vec::new();
-        let inline = create.columns.iter().position(|column| column.primary);
-        if let Some(key) = &create.primary_key {
-            indexes.push(self.index(IndexKind::Primary, key, columns, row_end));
-        } else if let Some(column) = inline {
-            let mut index = Index::new(IndexKind::Primary, None);
-            index.parts.push(KeyPart { column, prefix: 0 });
-            end_parts(&mut index.parts, row_end);
-            indexes.push(index);
-        }
-        let unique = create
-            .unique_keys
-            .iter()
-            .map(|key| self.index(IndexKind::Unique, key, columns, row_end));
-        indexes.extend(unique);
+        let keys = |kinds: &'static [KeyKind]| {
+            let of_kind = create.keys.iter().filter(move |key| kinds.contains(&key.kind));
+            of_kind.map(|key| self.index(key, columns, row_end))
+        };
+        let mut indexes: Vec<_> = keys(&[KeyKind::Primary]).take(1).collect();
+        indexes.extend(keys(&[KeyKind::Unique]));
         // Servers sort those that identify no row behind the others, then those with a prefix, and else keep the
         // statement's order.
         indexes.sort_by_key(|index| {
             let has_prefix = index.parts.iter().any(|part| part.prefix > 0);
             (index.kind == IndexKind::Unique, !index.identifies_rows(columns), has_prefix)
         });
-        let others = create.other_keys.iter();
-        indexes.extend(others.map(|key| self.index(IndexKind::Other, key, columns, None)));
+        indexes.extend(keys(&[
+            KeyKind::Index,
+            KeyKind::Fulltext,
+            KeyKind::Spatial,
+            KeyKind::Vector,
+        ]));
         indexes
     }
 
     /// Parts that are no columns of the statement (an expression, a column that the server adds) count as expressions.
-    fn index(
-        &self,
-        kind: IndexKind,
-        key: &Key,
-        columns: &[Column],
-        row_end: Option<usize>,
-    ) -> Index {
-        let mut index = Index::new(kind, key.name.as_deref().map(Arc::from));
+    fn index(&self, key: &Key, columns: &[Column], row_end: Option<usize>) -> Index {
+        let (kind, row_end) = match key.kind {
+            KeyKind::Primary => (IndexKind::Primary, row_end),
+            KeyKind::Unique => (IndexKind::Unique, row_end),
+            _ => (IndexKind::Other, None),
+        };
+        let name = if kind == IndexKind::Primary { None } else { key.name.as_ref().or(key.constraint.as_ref()) };
+        let mut index = Index::new(kind, name.map(|name| name.as_str().into()));
+        index.visible = key.visible;
         for part in &key.parts {
             match self.part(part, columns) {
                 Ok(parts) => index.parts.extend(parts),
@@ -113,13 +107,13 @@ impl Resolver<'_> {
             create.column_index(name).ok_or_else(|| format!("a key names `{name}`, no column"))
         };
         let (first, second) = match part {
-            KeyColumn::Column { name, prefix } => {
+            KeyColumn::Column { name, prefix, .. } => {
                 let column = index(name)?;
                 let whole = columns.get(column).and_then(char_length) == Some(*prefix);
                 let prefix = if whole { 0 } else { u32::try_from(*prefix).unwrap_or(0) };
                 (KeyPart { column, prefix }, None)
             }
-            KeyColumn::Expression => return Err("an expression in the primary key".into()),
+            KeyColumn::Expression(_) => return Err("an expression in the primary key".into()),
             KeyColumn::Period(name) => {
                 let period = create.periods.iter().find(|p| p.name.eq_ignore_ascii_case(name));
                 let period = period.ok_or_else(|| format!("a key names `{name}`, no period"))?;

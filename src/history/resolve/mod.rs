@@ -1,9 +1,11 @@
 //! What one server makes of a CREATE TABLE statement: types with their sizes, collations, keys.
 
 mod keys;
+mod logged;
 
 use super::sql::column::{CharsetClause, ColumnDefinition, RowPeriod};
-use super::sql::create_table::{CreateTable, Key, KeyColumn};
+use super::sql::create_table::CreateTable;
+use super::sql::key::{Key, KeyColumn};
 use super::sql::data_type::DataType;
 use crate::binlog::FormatDescription;
 use crate::charset::{Charset, Collation};
@@ -44,7 +46,7 @@ impl CreateTable {
     /// MariaDB's hidden columns that hold the hashes of long unique keys, where all such keys have one.
     pub(in crate::history) fn hash_columns(&self, schema: &TableSchema) -> Vec<Column> {
         let is_long = |key: &&Key| self.is_long(key, &schema.columns);
-        (1..=self.unique_keys.iter().filter(is_long).count())
+        (1..=self.unique_keys().filter(is_long).count())
             .map(|number| Column {
                 nullable: true,
                 unsigned: Some(true),
@@ -56,12 +58,12 @@ impl CreateTable {
 
     /// Whether MariaDB holds a key as a hash, in a column of its own.
     pub(in crate::history) fn is_long(&self, key: &Key, columns: &[Column]) -> bool {
-        key.is_hash && !self.has_hash_keys || self.holds_whole_blob(key, columns)
+        key.is_hash && !self.has_hash_keys() || self.holds_whole_blob(key, columns)
     }
 
     fn holds_whole_blob(&self, key: &Key, columns: &[Column]) -> bool {
         key.parts.iter().any(|part| match part {
-            KeyColumn::Column { name, prefix: 0 } => {
+            KeyColumn::Column { name, prefix: 0, .. } => {
                 let column = self.column_index(name).and_then(|index| columns.get(index));
                 column.is_some_and(|column| matches!(column.column_type, ColumnType::Blob { .. }))
             }
@@ -87,7 +89,11 @@ impl Resolver<'_> {
         for (index, definition) in create.columns.iter().enumerate() {
             let default = table_default.or_else(|| (self.default)(index));
             let column = self.column(definition, default).map_err(|message| {
-                format!("column `{}` (line {}): {message}", definition.name, definition.line)
+                let line = match definition.line {
+                    0 => String::new(),
+                    line => format!(" (line {line})"),
+                };
+                format!("column `{}`{line}: {message}", definition.name)
             })?;
             columns.push(column);
         }
@@ -100,6 +106,7 @@ impl Resolver<'_> {
             columns,
             primary_key,
             indexes,
+            comment: create.comment.clone(),
         })
     }
 
@@ -122,15 +129,20 @@ impl Resolver<'_> {
                 (true, false) => Generated::Stored,
                 (false, false) => Generated::No,
             }),
+            comment: definition.comment.clone(),
             ..Column::new(Some(Arc::clone(&definition.name)), ColumnType::Tiny)
         };
         column.column_type = match data_type {
-            DataType::Plain(column_type) => {
+            DataType::Plain(column_type) | DataType::Integer { column_type, .. } => {
                 if column_type.is_numeric() {
                     let unsigned = definition.unsigned && *column_type != ColumnType::Year;
                     column.unsigned = Some(unsigned);
                 }
                 column_type.clone()
+            }
+            DataType::Real => {
+                column.unsigned = Some(definition.unsigned);
+                ColumnType::Double
             }
             DataType::Char { length, varying } => {
                 let collation = needed()?;
@@ -154,12 +166,9 @@ impl Resolver<'_> {
                 let collation = needed()?;
                 column.collation = Some(collation);
                 let bytes = length.saturating_mul(collation.charset().max_char_bytes() as u64);
-                let length_bytes = match (length_bytes, bytes) {
-                    (1.., _) => *length_bytes,
-                    (_, ..0x100) => 1,
-                    (_, ..0x1_0000) => 2,
-                    (_, ..0x100_0000) => 3,
-                    (_, _) => 4,
+                let length_bytes = match length_bytes {
+                    0 => self::length_bytes(bytes),
+                    _ => *length_bytes,
                 };
                 match compressed {
                     false => ColumnType::Blob { length_bytes },
@@ -215,30 +224,14 @@ impl Resolver<'_> {
         Ok(column)
     }
 
-    /// The collation that a clause stands for; `None` where it says nothing.
     fn clause(
         &self,
         clause: &CharsetClause,
         default: Option<Collation>,
     ) -> Result<Option<Collation>> {
         let SqlServer { is_mariadb, version } = self.server;
-        let inherited = default.map(Collation::charset);
-        if let Some(name) = &clause.collation {
-            let charset = clause.charset.or(inherited);
-            let collation = Collation::from_name(name, charset, is_mariadb)
-                .ok_or_else(|| format!("the collation {name} is not known"))?;
-            return match clause.charset {
-                Some(charset) if charset != collation.charset() => {
-                    Err(format!("the collation {name} is not one of {}", charset.name()))
-                }
-                _ => Ok(Some(collation)),
-            };
-        }
-        Ok(match (clause.charset, clause.binary) {
-            (Some(charset), false) => charset.default_collation(is_mariadb, version),
-            (Some(charset), true) => charset.binary_collation(),
-            (None, true) => inherited.and_then(Charset::binary_collation),
-            (None, false) => None,
+        clause.resolve(default, is_mariadb, &|charset| {
+            charset.default_collation(is_mariadb, version)
         })
     }
 
@@ -262,6 +255,46 @@ impl Resolver<'_> {
             });
         }
         columns.len().checked_sub(1)
+    }
+}
+
+impl CharsetClause {
+    /// The collation that it stands for; `None` where it says nothing. `default_of`: what a character set takes where no
+    /// collation is named.
+    pub(super) fn resolve(
+        &self,
+        inherited: Option<Collation>,
+        is_mariadb: bool,
+        default_of: &dyn Fn(Charset) -> Option<Collation>,
+    ) -> Result<Option<Collation>> {
+        let inherited = inherited.map(Collation::charset);
+        if let Some(name) = &self.collation {
+            let charset = self.charset.or(inherited);
+            let collation = Collation::from_name(name, charset, is_mariadb)
+                .ok_or_else(|| format!("the collation {name} is not known"))?;
+            return match self.charset {
+                Some(charset) if charset != collation.charset() => {
+                    Err(format!("the collation {name} is not one of {}", charset.name()))
+                }
+                _ => Ok(Some(collation)),
+            };
+        }
+        Ok(match (self.charset, self.binary) {
+            (Some(charset), false) => default_of(charset),
+            (Some(charset), true) => charset.binary_collation(),
+            (None, true) => inherited.and_then(Charset::binary_collation),
+            (None, false) => None,
+        })
+    }
+}
+
+/// How many bytes the length of a TEXT or BLOB takes that holds `bytes`.
+pub(super) fn length_bytes(bytes: u64) -> u8 {
+    match bytes {
+        ..0x100 => 1,
+        ..0x1_0000 => 2,
+        ..0x100_0000 => 3,
+        _ => 4,
     }
 }
 

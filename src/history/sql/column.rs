@@ -1,6 +1,7 @@
 //! A column of a CREATE TABLE statement.
 
 use super::create_table::skip_value;
+use super::key::{Constraint, Key, KeyKind};
 use super::cursor::Cursor;
 use super::data_type::{DataType, data_type};
 use super::token::{Result, Token};
@@ -15,6 +16,8 @@ pub(in crate::history) struct CharsetClause {
     pub(in crate::history) collation: Option<String>,
     /// The attribute BINARY: the character set's `_bin` collation.
     pub(in crate::history) binary: bool,
+    /// Whether the statement ran where the default was not known: nothing that is learned later stands for it.
+    pub(in crate::history) is_unknown: bool,
 }
 
 /// Which end of MariaDB's system period a column holds.
@@ -31,7 +34,17 @@ pub(in crate::history) struct ColumnDefinition {
     pub(in crate::history) data_type: DataType,
     pub(in crate::history) charset: CharsetClause,
     pub(in crate::history) unsigned: bool,
+    pub(in crate::history) zerofill: bool,
     pub(in crate::history) not_null: bool,
+    /// NULL as an attribute.
+    pub(in crate::history) null: bool,
+    pub(in crate::history) auto_increment: bool,
+    /// What follows DEFAULT.
+    pub(in crate::history) default: Option<String>,
+    /// What follows ON UPDATE.
+    pub(in crate::history) on_update: Option<String>,
+    pub(in crate::history) comment: Option<Arc<str>>,
+    pub(in crate::history) srid: Option<u64>,
     pub(in crate::history) visible: bool,
     /// PRIMARY KEY as an attribute.
     pub(in crate::history) primary: bool,
@@ -39,6 +52,8 @@ pub(in crate::history) struct ColumnDefinition {
     pub(in crate::history) unique: bool,
     /// Whether the server computes it.
     pub(in crate::history) is_generated: bool,
+    /// The expression that it is computed by.
+    pub(in crate::history) expression: Option<String>,
     /// Whether it is computed and not stored.
     pub(in crate::history) is_virtual: bool,
     /// MariaDB's COMPRESSED.
@@ -46,6 +61,12 @@ pub(in crate::history) struct ColumnDefinition {
     pub(in crate::history) row_period: Option<RowPeriod>,
     /// WITH SYSTEM VERSIONING as an attribute.
     pub(in crate::history) versioned: bool,
+    /// WITHOUT SYSTEM VERSIONING as an attribute.
+    pub(in crate::history) unversioned: bool,
+    /// CHECK as an attribute.
+    pub(in crate::history) check: Option<Constraint>,
+    /// REFERENCES as an attribute: whether it counts differs by server.
+    pub(in crate::history) references: Option<Constraint>,
     /// The line of the statement that it is in.
     pub(in crate::history) line: usize,
 }
@@ -55,30 +76,59 @@ impl ColumnDefinition {
     pub(in crate::history) fn parse(cursor: &mut Cursor<'_>) -> Result<Self> {
         let line = cursor.line();
         let name = cursor.name()?;
+        Self::parse_named(cursor, name, line, &|cursor| {
+            matches!(cursor.peek(), Token::Sign(',' | ')'))
+        })
+    }
+
+    /// Reads what follows a column's name, up to where `is_end` says that it ends.
+    pub(in crate::history) fn parse_named(
+        cursor: &mut Cursor<'_>,
+        name: String,
+        line: usize,
+        is_end: &dyn Fn(&Cursor<'_>) -> bool,
+    ) -> Result<Self> {
         let parsed = data_type(cursor)?;
         let mut column = Self {
             name: name.into(),
             data_type: parsed.data_type,
             charset: parsed.charset,
             unsigned: parsed.is_serial,
+            zerofill: false,
             not_null: parsed.is_serial,
+            null: false,
+            auto_increment: parsed.is_serial,
+            default: None,
+            on_update: None,
+            comment: None,
+            srid: None,
             visible: true,
             primary: false,
             unique: parsed.is_serial,
             is_generated: false,
+            expression: None,
             is_virtual: false,
             compressed: false,
             row_period: None,
             versioned: false,
+            unversioned: false,
+            check: None,
+            references: None,
             line,
         };
-        while !matches!(cursor.peek(), Token::Sign(',' | ')')) {
-            column.attribute(cursor)?;
+        let mut constraint = None;
+        while !is_end(cursor) {
+            column.attribute(cursor, &mut constraint)?;
         }
         Ok(column)
     }
 
-    fn attribute(&mut self, cursor: &mut Cursor<'_>) -> Result<()> {
+    /// `constraint`: the name that CONSTRAINT has given to what follows.
+    fn attribute(
+        &mut self,
+        cursor: &mut Cursor<'_>,
+        constraint: &mut Option<String>,
+    ) -> Result<()> {
         let unknown = match cursor.peek() {
             Token::End => cursor.error("`)` is missing"),
             _ => cursor.error("an attribute that is not known"),
@@ -89,14 +139,19 @@ impl ColumnDefinition {
         }
         match word.to_ascii_uppercase().as_str() {
             "UNSIGNED" | "ZEROFILL" => {
-                cursor.bump()?;
+                self.zerofill |= cursor.accept("ZEROFILL")?;
+                cursor.accept("UNSIGNED")?;
                 self.unsigned = true;
             }
-            "SIGNED" | "NULL" => drop(cursor.bump()?),
+            "SIGNED" => drop(cursor.bump()?),
+            "NULL" => {
+                cursor.bump()?;
+                (self.null, self.not_null) = (true, false);
+            }
             "NOT" => {
                 cursor.bump()?;
                 if cursor.accept("NULL")? {
-                    self.not_null = true;
+                    (self.null, self.not_null) = (false, true);
                 } else if !cursor.accept_any(&["ENFORCED", "SECONDARY"])? {
                     return Err(cursor.error("NULL is missing after NOT"));
                 }
@@ -112,13 +167,13 @@ impl ColumnDefinition {
             }
             "AUTO_INCREMENT" => {
                 cursor.bump()?;
-                self.not_null = true;
+                (self.auto_increment, self.not_null) = (true, true);
             }
             "SERIAL" => {
                 cursor.bump()?;
                 cursor.expect("DEFAULT")?;
                 cursor.expect("VALUE")?;
-                (self.not_null, self.unique) = (true, true);
+                (self.not_null, self.unique, self.auto_increment) = (true, true, true);
             }
             "PRIMARY" | "KEY" => {
                 cursor.accept("PRIMARY")?;
@@ -132,12 +187,20 @@ impl ColumnDefinition {
             }
             "DEFAULT" => {
                 cursor.bump()?;
-                skip_default(cursor)?;
+                self.default = Some(cursor.text_of(skip_default)?);
             }
-            "ON" => skip_on(cursor)?,
+            "ON" => {
+                cursor.bump()?;
+                cursor.expect("UPDATE")?;
+                self.on_update = Some(cursor.text_of(|cursor| {
+                    cursor.name()?;
+                    cursor.accept_parens().map(drop)
+                })?);
+            }
             "COMMENT" => {
                 cursor.bump()?;
-                cursor.text()?;
+                cursor.accept_sign('=')?;
+                self.comment = Some(cursor.text()?).filter(|text| !text.is_empty()).map(Into::into);
             }
             "COLUMN_FORMAT" => {
                 cursor.bump()?;
@@ -152,7 +215,7 @@ impl ColumnDefinition {
             }
             "SRID" => {
                 cursor.bump()?;
-                cursor.number()?;
+                self.srid = Some(cursor.number()?);
             }
             "COMPRESSED" => {
                 cursor.bump()?;
@@ -169,29 +232,30 @@ impl ColumnDefinition {
             "AS" => self.generated(cursor)?,
             "CONSTRAINT" => {
                 cursor.bump()?;
-                if !cursor.is("CHECK") {
-                    cursor.name()?;
+                if !cursor.is("CHECK") && !cursor.is("REFERENCES") {
+                    *constraint = Some(cursor.name()?);
                 }
-                if !cursor.is("CHECK") {
+                if !["CHECK", "REFERENCES", "PRIMARY", "UNIQUE", "NOT", "NULL"].iter().any(|w| cursor.is(w)) {
                     return Err(cursor.error("CHECK is missing"));
                 }
             }
             "CHECK" => {
-                cursor.bump()?;
-                cursor.skip_parens()?;
+                let text = cursor.text_of(|cursor| {
+                    cursor.bump()?;
+                    cursor.skip_parens()
+                })?;
+                self.check = Some(Constraint { name: constraint.take(), text });
             }
             "REFERENCES" => {
-                cursor.bump()?;
-                cursor.qualified_name()?;
-                cursor.accept_parens()?;
-                if cursor.accept("MATCH")? {
-                    cursor.name()?;
-                }
+                let text = cursor.text_of(skip_references)?;
+                self.references = Some(Constraint { name: constraint.take(), text });
             }
             "WITH" if cursor.accept_all(&["WITH", "SYSTEM", "VERSIONING"])? => {
                 self.versioned = true;
             }
-            "WITHOUT" if cursor.accept_all(&["WITHOUT", "SYSTEM", "VERSIONING"])? => {}
+            "WITHOUT" if cursor.accept_all(&["WITHOUT", "SYSTEM", "VERSIONING"])? => {
+                self.unversioned = true;
+            }
             _ => {
                 // An engine's own attribute: `ENCRYPTED=YES`. None of them changes what a column is.
                 cursor.bump()?;
@@ -203,6 +267,18 @@ impl ColumnDefinition {
             }
         }
         Ok(())
+    }
+
+    /// The keys that its attributes make.
+    pub(in crate::history) fn keys(&self) -> impl Iterator<Item = Key> + '_ {
+        let key = |is_there: bool, kind| is_there.then(|| Key::inline(kind, &self.name));
+        let foreign = self.references.as_ref().map(|Constraint { name, text }| Key {
+            constraint: name.clone(),
+            references: text.clone(),
+            ..Key::inline(KeyKind::Foreign, &self.name)
+        });
+        let primary = key(self.primary, KeyKind::Primary);
+        primary.into_iter().chain(key(self.unique, KeyKind::Unique)).chain(foreign)
     }
 
     /// `AS (expression)`, or MariaDB's `AS ROW START`.
@@ -218,7 +294,8 @@ impl ColumnDefinition {
             return Ok(());
         }
         self.is_virtual = true;
-        cursor.skip_parens()
+        self.expression = Some(cursor.text_of(Cursor::skip_parens)?);
+        Ok(())
     }
 }
 
@@ -233,6 +310,8 @@ impl CharsetClause {
             self.charset = Some(Charset::Binary);
         } else if cursor.accept("BINARY")? {
             self.binary = true;
+        } else if cursor.accept("CHARSET_UNKNOWN")? {
+            self.is_unknown = true;
         } else {
             return self.named(cursor);
         }
@@ -266,7 +345,7 @@ impl CharsetClause {
 }
 
 /// Steps over what follows DEFAULT: a literal, a call, an expression.
-fn skip_default(cursor: &mut Cursor<'_>) -> Result<()> {
+pub(in crate::history) fn skip_default(cursor: &mut Cursor<'_>) -> Result<()> {
     if cursor.accept_all(&["NEXT", "VALUE", "FOR"])? {
         return cursor.qualified_name().map(drop);
     }
@@ -318,21 +397,26 @@ fn skip_case(cursor: &mut Cursor<'_>) -> Result<()> {
     }
 }
 
-/// `ON UPDATE CURRENT_TIMESTAMP(3)`, or what a reference does: `ON DELETE SET NULL`.
-fn skip_on(cursor: &mut Cursor<'_>) -> Result<()> {
-    cursor.bump()?;
-    if !cursor.accept_any(&["UPDATE", "DELETE"])? {
-        return Err(cursor.error("UPDATE is missing after ON"));
+/// Steps over `REFERENCES table (columns)` and what is to happen.
+pub(in crate::history) fn skip_references(cursor: &mut Cursor<'_>) -> Result<()> {
+    cursor.expect("REFERENCES")?;
+    cursor.qualified_name()?;
+    cursor.accept_parens()?;
+    if cursor.accept("MATCH")? {
+        cursor.name()?;
     }
-    if cursor.accept("SET")? {
-        return match cursor.accept_any(&["NULL", "DEFAULT"])? {
-            true => Ok(()),
-            false => Err(cursor.error("NULL is missing after SET")),
-        };
+    while cursor.are(&["ON", "DELETE"]) || cursor.are(&["ON", "UPDATE"]) {
+        cursor.bump()?;
+        cursor.bump()?;
+        if cursor.accept("SET")? {
+            if !cursor.accept_any(&["NULL", "DEFAULT"])? {
+                return Err(cursor.error("NULL is missing after SET"));
+            }
+        } else if cursor.accept("NO")? {
+            cursor.expect("ACTION")?;
+        } else {
+            cursor.name()?;
+        }
     }
-    if cursor.accept("NO")? {
-        return cursor.expect("ACTION");
-    }
-    cursor.name()?;
-    cursor.accept_parens().map(drop)
+    Ok(())
 }

@@ -2,6 +2,7 @@
 
 use super::column::{CharsetClause, ColumnDefinition};
 use super::cursor::Cursor;
+use super::key::{Constraint, Element, Key, KeyKind};
 use super::token::{Result, Token};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,20 +17,20 @@ pub struct CreateTable {
     pub(in crate::history) columns: Vec<ColumnDefinition>,
     /// The columns' indexes by their names in lower case.
     by_name: BTreeMap<String, usize>,
-    /// The constraint PRIMARY KEY.
-    pub(in crate::history) primary_key: Option<Key>,
-    /// The constraints UNIQUE, in the statement's order.
-    pub(in crate::history) unique_keys: Vec<Key>,
-    /// The keys that are not unique, in the statement's order.
-    pub(in crate::history) other_keys: Vec<Key>,
+    /// In the statement's order, those of attributes too.
+    pub(in crate::history) keys: Vec<Key>,
+    /// CHECK, and with a server's rules applied FOREIGN KEY.
+    pub(in crate::history) constraints: Vec<Constraint>,
     /// The table's own default.
     pub(in crate::history) charset: CharsetClause,
     /// Whether that may have been left out, and INVISIBLE too, as MariaDB and MySQL 5 do under `sql_mode=ANSI`.
     pub(in crate::history) is_abridged: bool,
     /// MariaDB's WITH SYSTEM VERSIONING.
     pub(in crate::history) versioned: bool,
-    /// Whether the engine has hash keys of its own, and so needs no hidden column for them.
-    pub(in crate::history) has_hash_keys: bool,
+    /// MariaDB's SEQUENCE=1.
+    pub(in crate::history) is_sequence: bool,
+    pub(in crate::history) engine: Option<String>,
+    pub(in crate::history) comment: Option<Arc<str>>,
     /// MariaDB's application-time periods.
     pub(in crate::history) periods: Vec<Period>,
 }
@@ -40,6 +41,8 @@ pub(in crate::history) struct Head {
     pub(in crate::history) database: Option<String>,
     pub(in crate::history) table: String,
     pub(in crate::history) is_temporary: bool,
+    pub(in crate::history) or_replace: bool,
+    pub(in crate::history) if_not_exists: bool,
     /// Whether the name is in double quotes.
     is_ansi: bool,
 }
@@ -52,40 +55,16 @@ pub(in crate::history) struct Period {
     pub(in crate::history) end: String,
 }
 
-/// A key.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::history) struct Key {
-    /// Its name, where the statement gives one.
-    pub(in crate::history) name: Option<String>,
-    pub(in crate::history) parts: Vec<KeyColumn>,
-    /// MariaDB: the key is held as the hash of its columns, in a column of its own.
-    pub(in crate::history) is_hash: bool,
-}
-
-/// A part of a key.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::history) enum KeyColumn {
-    Column {
-        name: String,
-        /// In characters; 0 for the whole column.
-        prefix: u64,
-    },
-    /// Of a functional index.
-    Expression,
-    /// `period WITHOUT OVERLAPS`
-    Period(String),
-}
-
 impl CreateTable {
     /// Reads `[OR REPLACE] [TEMPORARY] TABLE [IF NOT EXISTS] name`, after CREATE.
     pub(in crate::history) fn parse_head(cursor: &mut Cursor<'_>) -> Result<Head> {
-        cursor.accept_all(&["OR", "REPLACE"])?;
+        let or_replace = cursor.accept_all(&["OR", "REPLACE"])?;
         let is_temporary = cursor.accept("TEMPORARY")?;
         cursor.expect("TABLE")?;
-        cursor.accept_all(&["IF", "NOT", "EXISTS"])?;
+        let if_not_exists = cursor.accept_all(&["IF", "NOT", "EXISTS"])?;
         let is_ansi = matches!(cursor.peek(), Token::DoubleQuoted(_));
         let (database, table) = cursor.qualified_name()?;
-        Ok(Head { database, table, is_temporary, is_ansi })
+        Ok(Head { database, table, is_temporary, or_replace, if_not_exists, is_ansi })
     }
 
     /// Reads the rest, after the name, up to the statement's end.
@@ -98,13 +77,14 @@ impl CreateTable {
             table: table.into(),
             columns: Vec::new(),
             by_name: BTreeMap::new(),
-            primary_key: None,
-            unique_keys: Vec::new(),
-            other_keys: Vec::new(),
+            keys: Vec::new(),
+            constraints: Vec::new(),
             charset: CharsetClause::default(),
             is_abridged: is_ansi,
             versioned: false,
-            has_hash_keys: false,
+            is_sequence: false,
+            engine: None,
+            comment: None,
             periods: Vec::new(),
         };
         if cursor.is("LIKE") {
@@ -134,6 +114,31 @@ impl CreateTable {
         self.by_name.get(&name.to_lowercase()).copied()
     }
 
+    /// Whether the engine has hash keys of its own, and so needs no hidden column for them.
+    pub(in crate::history) fn has_hash_keys(&self) -> bool {
+        let engine = self.engine.as_deref().unwrap_or_default();
+        ["MEMORY", "HEAP"].iter().any(|own| own.eq_ignore_ascii_case(engine))
+    }
+
+    /// The unique keys, in order; not the primary one.
+    pub(in crate::history) fn unique_keys(&self) -> impl Iterator<Item = &Key> {
+        self.keys.iter().filter(|key| key.kind == KeyKind::Unique)
+    }
+
+    /// Finds the columns by their names again.
+    ///
+    /// # Errors
+    /// The name of a column that is there twice.
+    pub(in crate::history) fn reindex(&mut self) -> std::result::Result<(), Arc<str>> {
+        self.by_name.clear();
+        for (index, column) in self.columns.iter().enumerate() {
+            if self.by_name.insert(column.name.to_lowercase(), index).is_some() {
+                return Err(Arc::clone(&column.name));
+            }
+        }
+        Ok(())
+    }
+
     /// Whether a name or a member holds a character in the place of bytes that are not UTF-8.
     pub(in crate::history) fn has_unreadable_names(&self) -> bool {
         let is_unreadable = |text: &str| text.contains(char::REPLACEMENT_CHARACTER);
@@ -147,62 +152,33 @@ impl CreateTable {
 
     /// A column, a key or a constraint.
     fn element(&mut self, cursor: &mut Cursor<'_>) -> Result<()> {
-        let mut constraint = None;
-        if cursor.accept("CONSTRAINT")? {
-            cursor.accept_all(&["IF", "NOT", "EXISTS"])?;
-            let is_name = !["PRIMARY", "UNIQUE", "FOREIGN", "CHECK"].iter().any(|w| cursor.is(w));
-            if is_name {
-                constraint = Some(cursor.name()?);
+        if Element::begins(cursor) {
+            match Element::parse(cursor)? {
+                Element::Key(key) => self.keys.push(key),
+                Element::Check(check) => self.constraints.push(check),
             }
-            if !["PRIMARY", "UNIQUE", "FOREIGN", "CHECK"].iter().any(|word| cursor.is(word)) {
-                return Err(cursor.error("a constraint that is not known"));
-            }
-        }
-        if cursor.accept_all(&["PRIMARY", "KEY"])? {
-            self.primary_key = Some(key(cursor)?);
-            return Ok(());
-        }
-        if cursor.accept("UNIQUE")? {
-            cursor.accept_any(&["KEY", "INDEX"])?;
-            let mut key = key(cursor)?;
-            key.name = key.name.or(constraint);
-            self.unique_keys.push(key);
-            return Ok(());
-        }
-        if ["FOREIGN", "CHECK"].iter().any(|word| cursor.is(word)) {
-            return cursor.skip_element();
-        }
-        let is_other = ["KEY", "INDEX", "FULLTEXT", "SPATIAL"].iter().any(|word| cursor.is(word));
-        // These two are words that a column may be called.
-        let is_vector_key = [["VECTOR", "KEY"], ["VECTOR", "INDEX"]].iter().any(|w| cursor.are(w));
-        if is_other || is_vector_key {
-            if !cursor.accept_any(&["KEY", "INDEX"])? {
-                cursor.bump()?;
-                cursor.accept_any(&["KEY", "INDEX"])?;
-            }
-            let key = key(cursor)?;
-            self.other_keys.push(key);
             return Ok(());
         }
         if cursor.accept_all(&["PERIOD", "FOR"])? {
-            let name = cursor.name()?;
-            cursor.expect_sign('(')?;
-            let start = cursor.name()?;
-            cursor.expect_sign(',')?;
-            let end = cursor.name()?;
-            cursor.expect_sign(')')?;
-            self.periods.push(Period { name, start, end });
+            self.periods.push(Period::parse(cursor)?);
             return Ok(());
         }
         let column = ColumnDefinition::parse(cursor)?;
         if self.by_name.insert(column.name.to_lowercase(), self.columns.len()).is_some() {
             return Err(cursor.error(format!("column `{}` stands there twice", column.name)));
         }
-        if column.unique {
-            let part = KeyColumn::Column { name: column.name.to_string(), prefix: 0 };
-            self.unique_keys.push(Key { name: None, parts: vec![part], is_hash: false });
-        }
+        self.keys.extend(column.keys());
         self.columns.push(column);
+        Ok(())
+    }
+
+    /// Steps over what follows PARTITION BY.
+    fn partitions(&mut self, cursor: &mut Cursor<'_>) -> Result<()> {
+        while !matches!(cursor.peek(), Token::End | Token::Sign(';' | '*')) && !cursor.is("SELECT") {
+            if !cursor.accept_parens()? {
+                cursor.bump()?;
+            }
+        }
         Ok(())
     }
 
@@ -216,11 +192,27 @@ impl CreateTable {
             if self.charset.named(cursor)? {
                 continue;
             }
-            if cursor.accept("ENGINE")? {
+            if cursor.accept_any(&["ENGINE", "TYPE"])? {
                 cursor.accept_sign('=')?;
-                let engine = cursor.name_or_text()?;
-                self.has_hash_keys =
-                    ["MEMORY", "HEAP"].iter().any(|e| e.eq_ignore_ascii_case(&engine));
+                self.engine = Some(cursor.name_or_text()?);
+                continue;
+            }
+            if cursor.accept("COMMENT")? {
+                cursor.accept_sign('=')?;
+                self.comment = Some(cursor.text()?).filter(|text| !text.is_empty()).map(Into::into);
+                continue;
+            }
+            if cursor.accept("SEQUENCE")? {
+                cursor.accept_sign('=')?;
+                self.is_sequence = cursor.bump()? == Token::Number("1");
+                continue;
+            }
+            if cursor.accept_all(&["PARTITION", "BY"])? {
+                self.partitions(cursor)?;
+                continue;
+            }
+            if cursor.accept("CHARSET_UNKNOWN")? {
+                self.charset.is_unknown = true;
                 continue;
             }
             match cursor.peek() {
@@ -239,47 +231,17 @@ impl CreateTable {
     }
 }
 
-/// `[name] [USING HASH] (column [(prefix)] [ASC|DESC], ...) [options]`
-fn key(cursor: &mut Cursor<'_>) -> Result<Key> {
-    let mut is_hash = false;
-    let mut name = None;
-    cursor.accept_all(&["IF", "NOT", "EXISTS"])?;
-    while !cursor.is_sign('(') {
-        if cursor.accept_any(&["USING", "TYPE"])? {
-            is_hash |= cursor.is("HASH");
-            cursor.name()?;
-        } else {
-            name = Some(cursor.name()?);
-        }
+impl Period {
+    /// Reads what follows PERIOD FOR.
+    pub(in crate::history) fn parse(cursor: &mut Cursor<'_>) -> Result<Self> {
+        let name = cursor.name()?;
+        cursor.expect_sign('(')?;
+        let start = cursor.name()?;
+        cursor.expect_sign(',')?;
+        let end = cursor.name()?;
+        cursor.expect_sign(')')?;
+        Ok(Self { name, start, end })
     }
-    cursor.expect_sign('(')?;
-    let mut parts = Vec::new();
-    loop {
-        if cursor.accept_parens()? {
-            parts.push(KeyColumn::Expression);
-        } else {
-            let name = cursor.name()?;
-            let prefix = cursor.number_in_parens()?.unwrap_or(0);
-            parts.push(match cursor.accept_all(&["WITHOUT", "OVERLAPS"])? {
-                true => KeyColumn::Period(name),
-                false => KeyColumn::Column { name, prefix },
-            });
-        }
-        cursor.accept_any(&["ASC", "DESC"])?;
-        if !cursor.accept_sign(',')? {
-            break;
-        }
-    }
-    cursor.expect_sign(')')?;
-    while !matches!(cursor.peek(), Token::Sign(',' | ')')) {
-        if cursor.accept_any(&["USING", "TYPE"])? {
-            is_hash |= cursor.is("HASH");
-        }
-        if matches!(cursor.bump()?, Token::End) {
-            return Err(cursor.error("`)` is missing"));
-        }
-    }
-    Ok(Key { name, parts, is_hash })
 }
 
 /// Steps over an option's value.

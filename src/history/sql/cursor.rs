@@ -1,6 +1,7 @@
 //! A place in SQL text, and the small steps that a grammar is made of.
 
 use super::token::{Lexer, QuoteMode, Result, SyntaxError, Token};
+use crate::schema::quoted;
 
 /// The token at hand, and the text after it.
 #[derive(Debug, Clone)]
@@ -212,6 +213,40 @@ impl<'t> Cursor<'t> {
         Ok(are_there)
     }
 
+    /// What `step` steps over, as text that reads the same in every `sql_mode`: without comments, strings in single quotes.
+    pub(in crate::history) fn text_of(
+        &mut self,
+        step: impl FnOnce(&mut Self) -> Result<()>,
+    ) -> Result<String> {
+        let mut from = self.clone();
+        step(self)?;
+        let ansi_quotes = self.lexer.ansi_quotes();
+        let mut sql = String::new();
+        let mut end = from.at;
+        while from.at < self.at && from.token != Token::End {
+            let start = from.at;
+            let next_end = from.lexer.at();
+            let piece = match from.bump()? {
+                Token::Word(word) | Token::Number(word) => word.to_owned(),
+                Token::DoubleQuoted(text) if !ansi_quotes => quoted(&text),
+                Token::Quoted(name) | Token::DoubleQuoted(name) => quoted_name(&name),
+                Token::Text(text) => quoted(&text),
+                Token::Bytes(bytes) if bytes.is_empty() => quoted(""),
+                Token::Bytes(bytes) => bytes
+                    .iter()
+                    .fold("0x".to_owned(), |sql, byte| format!("{sql}{byte:02x}")),
+                Token::Sign(sign) => sign.to_string(),
+                Token::End => String::new(),
+            };
+            if !sql.is_empty() && (start > end || would_join(&sql, &piece)) {
+                sql.push(' ');
+            }
+            sql.push_str(&piece);
+            end = next_end;
+        }
+        Ok(sql)
+    }
+
     /// Steps to the `,` or `)` that ends an element of a list.
     pub(in crate::history) fn skip_element(&mut self) -> Result<()> {
         loop {
@@ -259,5 +294,22 @@ impl<'t> Cursor<'t> {
     fn go_on(&mut self, at: usize) -> Result<()> {
         self.lexer.seek(at);
         self.bump().map(drop)
+    }
+}
+
+/// A name in backticks.
+pub(in crate::history) fn quoted_name(name: &str) -> String {
+    format!("`{}`", name.replace('`', "``"))
+}
+
+/// Whether two tokens would be read as others than they are if nothing stood between them.
+fn would_join(before: &str, after: &str) -> bool {
+    let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$');
+    match after.chars().next() {
+        Some('\'') => before.ends_with(['\'', 'x', 'X', 'b', 'B', 'n', 'N']),
+        Some('`') => before.ends_with('`'),
+        Some('-') => before.ends_with('-'),
+        Some(c) => is_word(c) && before.ends_with(is_word),
+        None => false,
     }
 }

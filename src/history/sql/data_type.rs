@@ -13,6 +13,13 @@ use crate::schema::{ColumnType, GeometryType};
 pub(in crate::history) enum DataType {
     /// The same everywhere.
     Plain(ColumnType),
+    /// TINYINT, SMALLINT and so on with the width that it is shown with.
+    Integer {
+        column_type: ColumnType,
+        width: u64,
+    },
+    /// REAL: `sql_mode=REAL_AS_FLOAT` tells which of the two it is.
+    Real,
     /// CHAR and BINARY, VARCHAR and VARBINARY.
     Char {
         /// In characters.
@@ -66,12 +73,14 @@ pub(in crate::history) fn data_type(cursor: &mut Cursor<'_>) -> Result<ParsedTyp
     let national = || CharsetClause { charset: Some(Charset::Utf8mb3), ..CharsetClause::default() };
     let mut is_serial = false;
     let integer = |cursor: &mut Cursor<'_>, column_type| {
-        cursor.number_in_parens()?; // the display width
-        Ok(Plain(column_type))
+        Ok(match cursor.number_in_parens()? {
+            Some(width) if column_type != T::Year => DataType::Integer { column_type, width },
+            _ => Plain(column_type),
+        })
     };
     let data_type = match word.as_str() {
         "TINYINT" | "INT1" => integer(cursor, T::Tiny)?,
-        "BOOL" | "BOOLEAN" => Plain(T::Tiny),
+        "BOOL" | "BOOLEAN" => DataType::Integer { column_type: T::Tiny, width: 1 },
         "SMALLINT" | "INT2" => integer(cursor, T::Short)?,
         "MEDIUMINT" | "INT3" | "MIDDLEINT" => integer(cursor, T::Int24)?,
         "INT" | "INTEGER" | "INT4" => integer(cursor, T::Long)?,
@@ -84,7 +93,11 @@ pub(in crate::history) fn data_type(cursor: &mut Cursor<'_>) -> Result<ParsedTyp
             Some((25.., None)) => Plain(T::Double),
             _ => Plain(T::Float),
         },
-        "DOUBLE" | "FLOAT8" | "REAL" => {
+        "REAL" => {
+            digits(cursor)?;
+            DataType::Real
+        }
+        "DOUBLE" | "FLOAT8" => {
             cursor.accept("PRECISION")?;
             digits(cursor)?;
             Plain(T::Double)
@@ -104,7 +117,7 @@ pub(in crate::history) fn data_type(cursor: &mut Cursor<'_>) -> Result<ParsedTyp
             let varying = cursor.accept("VARYING")?;
             character(cursor, varying)?
         }
-        "VARCHAR" | "VARCHARACTER" => character(cursor, true)?,
+        "VARCHAR" | "VARCHARACTER" | "VARCHAR2" => character(cursor, true)?,
         "NCHAR" | "NVARCHAR" | "NATIONAL" => {
             charset = national();
             let varying = match word.as_str() {

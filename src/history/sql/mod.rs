@@ -5,9 +5,11 @@
 //!                       └ statement ─ Ddl: which tables a statement changes, by its head
 //! ```
 
+pub(in crate::history) mod alter_table;
 pub(in crate::history) mod column;
 pub(in crate::history) mod create_table;
 pub(in crate::history) mod cursor;
 pub(in crate::history) mod data_type;
+pub(in crate::history) mod key;
 pub(in crate::history) mod statement;
 pub(in crate::history) mod token;

@@ -127,16 +127,8 @@ struct Head<'t> {
 impl Head<'_> {
     fn statement(&mut self, is_servers: bool) -> Result<Option<Ddl>> {
         let cursor = &mut self.cursor;
-        if cursor.accept_all(&["SET", "STATEMENT"])? {
-            // MariaDB's `SET STATEMENT max_statement_time=1 FOR ALTER TABLE ...`
-            while !cursor.is("FOR") {
-                match cursor.peek() {
-                    Token::End => return Ok(None),
-                    Token::Sign('(') => cursor.skip_parens()?,
-                    _ => drop(cursor.bump()?),
-                }
-            }
-            cursor.bump()?;
+        if !skip_set_statement(cursor)? {
+            return Ok(None);
         }
         if cursor.accept("CREATE")? {
             self.create()
@@ -311,8 +303,24 @@ impl Head<'_> {
     }
 }
 
+/// Steps over MariaDB's `SET STATEMENT max_statement_time=1 FOR` before a statement. Gives whether there is one behind it.
+pub(in crate::history) fn skip_set_statement(cursor: &mut Cursor<'_>) -> Result<bool> {
+    if !cursor.accept_all(&["SET", "STATEMENT"])? {
+        return Ok(true);
+    }
+    while !cursor.is("FOR") {
+        match cursor.peek() {
+            Token::End => return Ok(false),
+            Token::Sign('(') => cursor.skip_parens()?,
+            _ => drop(cursor.bump()?),
+        }
+    }
+    cursor.bump()?;
+    Ok(true)
+}
+
 /// What may follow ALTER DATABASE in the place of a name.
-const DATABASE_OPTIONS: [&str; 8] =
+pub(in crate::history) const DATABASE_OPTIONS: [&str; 8] =
     ["CHARACTER", "CHARSET", "DEFAULT", "COLLATE", "ENCRYPTION", "READ", "COMMENT", "UPGRADE"];
 
 #[cfg(test)]

@@ -136,6 +136,16 @@ impl<'t> Lexer<'t> {
         self.text.get(self.at..).unwrap_or_default()
     }
 
+    /// The byte after the token that was read last.
+    pub(in crate::history) fn at(&self) -> usize {
+        self.at
+    }
+
+    /// Whether double quotes are those of names.
+    pub(in crate::history) fn ansi_quotes(&self) -> bool {
+        self.mode.ansi_quotes
+    }
+
     /// Goes on at byte `at`, a boundary of characters outside quotes and comments.
     pub(in crate::history) fn seek(&mut self, at: usize) {
         self.at = at;

@@ -1,0 +1,369 @@
+//! ALTER TABLE: the actions of a statement, in the order in which servers take them.
+
+use super::super::sql::alter_table::{Action, Name, Place};
+use super::super::sql::column::{CharsetClause, ColumnDefinition};
+use super::super::sql::create_table::CreateTable;
+use super::super::sql::data_type::DataType;
+use super::super::sql::key::{Key, KeyColumn, KeyKind};
+use super::definition::{TableDefinition, max_prefix};
+use super::settings::{Result, Settings};
+use std::collections::{HashMap, HashSet};
+
+/// What became of a table.
+pub(super) struct Altered {
+    pub(super) definition: TableDefinition,
+    /// Its new name.
+    pub(super) renamed: Option<Name>,
+    /// A table that it gave a partition to.
+    pub(super) made: Option<Name>,
+    /// A table that became a partition of it.
+    pub(super) taken: Option<Name>,
+}
+
+/// A column that stays, or takes the place of one.
+struct Kept {
+    column: ColumnDefinition,
+    /// Its name before, in lower case.
+    from: Option<String>,
+}
+
+/// What a statement does to one column that is there.
+#[derive(Default)]
+struct Change {
+    dropped: bool,
+    /// It stands among those that are put somewhere.
+    moved: bool,
+    definition: Option<Box<ColumnDefinition>>,
+}
+
+impl TableDefinition {
+    /// Carries the actions of an ALTER TABLE out.
+    pub(super) fn altered(&self, actions: Vec<Action>, settings: &Settings<'_>) -> Result<Altered> {
+        let mut alter = Alter {
+            old: &self.create,
+            new: self.create.clone(),
+            settings,
+            changes: HashMap::new(),
+            placed: Vec::new(),
+            added: HashSet::new(),
+            new_keys: Vec::new(),
+            convert: None,
+            renamed: None,
+            made: None,
+            taken: None,
+        };
+        alter.charset(&actions)?;
+        for action in actions {
+            alter.action(action)?;
+        }
+        alter.finish()
+    }
+}
+
+struct Alter<'a> {
+    old: &'a CreateTable,
+    new: CreateTable,
+    settings: &'a Settings<'a>,
+    /// By the columns' names before, in lower case.
+    changes: HashMap<String, Change>,
+    /// Columns that are put somewhere after the others are, in the statement's order.
+    placed: Vec<(Kept, Option<Place>)>,
+    /// Names of the columns that are added, in lower case.
+    added: HashSet<String>,
+    new_keys: Vec<Key>,
+    /// The clause of CONVERT TO CHARACTER SET.
+    convert: Option<CharsetClause>,
+    renamed: Option<Name>,
+    made: Option<Name>,
+    taken: Option<Name>,
+}
+
+impl Alter<'_> {
+    /// The table's own character set goes first: new columns take it wherever it stands.
+    fn charset(&mut self, actions: &[Action]) -> Result<()> {
+        for action in actions {
+            let (Action::Convert(clause) | Action::DefaultCharset(clause)) = action else {
+                continue;
+            };
+            let collation = self.settings.clause(clause, None)?.or(self.settings.database);
+            self.new.charset = self.settings.written_out(collation)?;
+            if matches!(action, Action::Convert(_)) {
+                self.convert = Some(self.new.charset.clone());
+            }
+        }
+        Ok(())
+    }
+
+    fn has_column(&self, name: &str) -> bool {
+        self.old.column_index(name).is_some()
+    }
+
+    /// The change of a column that must be there; `None` where it need not be.
+    fn change(&mut self, name: &str, if_exists: bool) -> Result<Option<&mut Change>> {
+        match (self.has_column(name), if_exists) {
+            (true, _) => Ok(Some(self.changes.entry(name.to_lowercase()).or_default())),
+            (false, true) => Ok(None),
+            (false, false) => Err(format!("the table has no column `{name}`")),
+        }
+    }
+
+    /// The definition that a column gets, beginning with the one that it has.
+    fn redefined(&mut self, name: &str) -> Result<&mut ColumnDefinition> {
+        let index = self.old.column_index(name);
+        let old = index.and_then(|index| self.old.columns.get(index)).cloned();
+        let change = self.change(name, false)?;
+        let (Some(change), Some(old)) = (change, old) else {
+            return Err(format!("the table has no column `{name}`"));
+        };
+        Ok(change.definition.get_or_insert_with(|| Box::new(old)))
+    }
+
+    fn action(&mut self, action: Action) -> Result<()> {
+        match action {
+            Action::AddColumn { mut column, place, if_not_exists } => {
+                let lower = column.name.to_lowercase();
+                if if_not_exists && (self.has_column(&lower) || self.added.contains(&lower)) {
+                    return Ok(());
+                }
+                self.added.insert(lower);
+                self.new_keys.extend(column.keys());
+                self.settle(&mut column)?;
+                self.placed.push((Kept { column: *column, from: None }, place));
+            }
+            Action::Change { from, mut column, place, if_exists } => {
+                let keys: Vec<_> = column.keys().collect();
+                self.settle(&mut column)?;
+                let Some(change) = self.change(&from, if_exists)? else { return Ok(()) };
+                match place {
+                    None => change.definition = Some(column),
+                    Some(place) => {
+                        change.moved = true;
+                        let from = Some(from.to_lowercase());
+                        self.placed.push((Kept { column: *column, from }, Some(place)));
+                    }
+                }
+                self.new_keys.extend(keys);
+            }
+            Action::DropColumn { name, if_exists } => {
+                if let Some(change) = self.change(&name, if_exists)? {
+                    change.dropped = true;
+                }
+            }
+            Action::RenameColumn { from, to, if_exists } => {
+                if !if_exists || self.has_column(&from) {
+                    self.redefined(&from)?.name = to.into();
+                }
+            }
+            Action::Default { name, default, if_exists } => {
+                if !if_exists || self.has_column(&name) {
+                    self.redefined(&name)?.default = default;
+                }
+            }
+            Action::ColumnVisible { name, visible } => self.redefined(&name)?.visible = visible,
+            Action::AddKey(key) => self.add_key(key),
+            Action::AddCheck(check) => self.new.constraints.push(check),
+            Action::DropPrimary { if_exists } => {
+                let before = self.new.keys.len();
+                self.new.keys.retain(|key| key.kind != KeyKind::Primary);
+                if before == self.new.keys.len() && !if_exists {
+                    return Err("the table has no primary key".into());
+                }
+            }
+            Action::DropKey { name, if_exists } => {
+                let before = self.new.keys.len();
+                self.new.keys.retain(|key| !key.is_called(&name));
+                if before == self.new.keys.len() && !if_exists {
+                    return Err(format!("the table has no key `{name}`"));
+                }
+            }
+            Action::DropConstraint { name, may_be_key } => self.drop_constraint(&name, may_be_key),
+            Action::RenameKey { from, to, if_exists } => {
+                let old = self.old.keys.iter().position(|key| key.is_called(&from));
+                let old = old.and_then(|at| self.old.keys.get(at));
+                let same = |key: &&mut Key| old.is_some_and(|old| old.name == key.name);
+                match self.new.keys.iter_mut().find(same) {
+                    Some(key) => key.name = Some(to),
+                    None if if_exists => {}
+                    None => return Err(format!("the table has no key `{from}`")),
+                }
+            }
+            Action::KeyVisible { name, visible } => {
+                match self.new.keys.iter_mut().find(|key| key.is_called(&name)) {
+                    Some(key) => key.visible = visible,
+                    None => return Err(format!("the table has no key `{name}`")),
+                }
+            }
+            Action::Rename(name) => self.renamed = Some(name),
+            Action::Convert(_) | Action::DefaultCharset(_) => {}
+            Action::Comment(text) => {
+                self.new.comment = Some(text).filter(|text| !text.is_empty()).map(Into::into);
+            }
+            Action::Engine(engine) => self.new.engine = Some(engine),
+            Action::Versioning(is_on) => self.versioning(is_on),
+            Action::AddPeriod(period) => self.new.periods.push(period),
+            Action::DropPeriod(name) => {
+                self.new.periods.retain(|period| period.name.to_lowercase() != name.to_lowercase());
+            }
+            Action::PartitionToTable(name) => self.made = Some(name),
+            Action::TableToPartition(name) => self.taken = Some(name),
+        }
+        Ok(())
+    }
+
+    fn settle(&self, column: &mut ColumnDefinition) -> Result<()> {
+        let default = self.settings.clause(&self.new.charset, None)?;
+        self.settings.settle(column, default)
+    }
+
+    fn add_key(&mut self, key: Key) {
+        let is_there = |key: &Key| {
+            let first = match key.parts.first() {
+                Some(KeyColumn::Column { name, .. }) => Some(name),
+                _ => None,
+            };
+            let name = key.name.as_ref().or(key.constraint.as_ref()).or(first);
+            match (key.kind, name) {
+                (KeyKind::Primary, _) => {
+                    self.old.keys.iter().any(|key| key.kind == KeyKind::Primary)
+                }
+                (KeyKind::Foreign, Some(name)) => self.old.constraints.iter().any(|constraint| {
+                    constraint.name.as_ref().is_some_and(|own| own.eq_ignore_ascii_case(name))
+                }),
+                (_, Some(name)) => {
+                    self.old.keys.iter().chain(&self.new_keys).any(|key| key.is_called(name))
+                }
+                (_, None) => false,
+            }
+        };
+        if !key.if_not_exists || !is_there(&key) {
+            self.new_keys.push(key);
+        }
+    }
+
+    fn drop_constraint(&mut self, name: &str, may_be_key: bool) {
+        let is_called = |own: &Option<String>| {
+            own.as_deref().is_some_and(|own| own.to_lowercase() == name.to_lowercase())
+        };
+        let before = self.new.constraints.len();
+        self.new.constraints.retain(|constraint| !is_called(&constraint.name));
+        if !may_be_key || before != self.new.constraints.len() {
+            return;
+        }
+        // The name of a CHECK or of a foreign key that the server gave is not kept: what it does not find is one of those.
+        self.new.keys.retain(|key| match key.kind {
+            KeyKind::Primary => !name.eq_ignore_ascii_case("PRIMARY"),
+            KeyKind::Unique => !key.is_called(name),
+            _ => true,
+        });
+    }
+
+    fn versioning(&mut self, is_on: bool) {
+        self.new.versioned = is_on;
+        if is_on {
+            return;
+        }
+        self.new.periods.retain(|period| !period.name.eq_ignore_ascii_case("SYSTEM_TIME"));
+        for column in &self.old.columns {
+            if column.row_period.is_some() {
+                self.changes.entry(column.name.to_lowercase()).or_default().dropped = true;
+            }
+        }
+    }
+
+    fn finish(mut self) -> Result<Altered> {
+        let columns = self.columns()?;
+        let mut indexes = HashMap::new();
+        self.new.columns.clear();
+        for Kept { column, from } in columns {
+            indexes.extend(from.map(|from| (from, self.new.columns.len())));
+            self.new.columns.push(column);
+        }
+        if self.new.columns.is_empty() {
+            return Err("no column is left".into());
+        }
+        self.new.reindex().map_err(|name| format!("two columns `{name}`"))?;
+        if let Some(clause) = self.convert.take() {
+            let to = self.settings.clause(&clause, None)?;
+            let to = to.ok_or("the character set of its database is not known")?;
+            for column in &mut self.new.columns {
+                self.settings.convert(column, to)?;
+            }
+        }
+        self.map_keys(&indexes);
+        for period in &mut self.new.periods {
+            for end in [&mut period.start, &mut period.end] {
+                let column = indexes.get(&end.to_lowercase());
+                if let Some(column) = column.and_then(|index| self.new.columns.get(*index)) {
+                    *end = column.name.to_string();
+                }
+            }
+        }
+        let mut definition = TableDefinition { create: self.new };
+        definition.settle_keys(self.new_keys, self.settings)?;
+        let Self { renamed, made, taken, .. } = self;
+        Ok(Altered { definition, renamed, made, taken })
+    }
+
+    /// The columns in their new order.
+    fn columns(&mut self) -> Result<Vec<Kept>> {
+        let mut kept = Vec::with_capacity(self.old.columns.len() + self.placed.len());
+        for old in &self.old.columns {
+            let lower = old.name.to_lowercase();
+            let change = self.changes.remove(&lower).unwrap_or_default();
+            if change.dropped || change.moved {
+                continue;
+            }
+            let from = Some(lower);
+            match change.definition {
+                None => kept.push(Kept { column: old.clone(), from }),
+                Some(column) => kept.push(Kept { column: *column, from }),
+            }
+        }
+        if kept.len() + self.placed.len() > MAX_COLUMNS {
+            return Err(format!("more than {MAX_COLUMNS} columns"));
+        }
+        for (column, place) in std::mem::take(&mut self.placed) {
+            match place {
+                None => kept.push(column),
+                Some(Place::First) => kept.insert(0, column),
+                Some(Place::After(name)) => {
+                    let lower = name.to_lowercase();
+                    let at = kept.iter().position(|kept| kept.column.name.to_lowercase() == lower);
+                    let at = at.ok_or_else(|| format!("the table has no column `{name}`"))?;
+                    kept.insert(at + 1, column);
+                }
+            }
+        }
+        Ok(kept)
+    }
+
+    /// Keys follow their columns: to other names, to shorter ones, and away.
+    fn map_keys(&mut self, indexes: &HashMap<String, usize>) {
+        let settings = self.settings;
+        let CreateTable { keys, columns, versioned, .. } = &mut self.new;
+        for key in keys {
+            key.parts.retain_mut(|part| {
+                let KeyColumn::Column { name, prefix, .. } = part else { return true };
+                let column = indexes.get(&name.to_lowercase());
+                let Some(column) = column.and_then(|index| columns.get(*index)) else {
+                    return *versioned && name.to_lowercase().starts_with("row_");
+                };
+                *name = column.name.to_string();
+                let can_have_prefix = matches!(
+                    column.data_type,
+                    DataType::Char { .. } | DataType::Text { .. } | DataType::Geometry(_)
+                );
+                if !can_have_prefix
+                    || max_prefix(column, settings).is_some_and(|longest| *prefix > longest)
+                {
+                    *prefix = 0;
+                }
+                true
+            });
+        }
+        self.new.keys.retain(|key| !key.parts.is_empty());
+    }
+}
+
+/// What no server goes beyond: the time that a statement takes is bounded by it.
+const MAX_COLUMNS: usize = 4096;

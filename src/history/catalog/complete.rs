@@ -1,0 +1,51 @@
+//! What the log says of a table, made whole by what the history knows.
+
+use super::{Catalog, TableState, absent, unknown};
+use crate::binlog::{FormatDescription, TableMap};
+use crate::error::Result;
+use crate::schema::TableSchema;
+
+impl Catalog {
+    /// The structure of a table as the log tells it, checked against this catalog and made whole by it.
+    ///
+    /// A log that names its own columns stands by itself where the catalog knows no better.
+    ///
+    /// # Errors
+    /// The catalog does not know the table, or knows another structure: an [`ErrorKind::Schema`](crate::ErrorKind::Schema).
+    pub fn complete(
+        &self,
+        log: TableSchema,
+        map: &TableMap<'_>,
+        format: &FormatDescription,
+    ) -> Result<TableSchema> {
+        self.complete_or_warn(log, map, format).map(|(schema, _)| schema)
+    }
+
+    /// The same, with what there is to say where the log stands by itself and the catalog knows another structure.
+    ///
+    /// # Errors
+    /// As of [`Self::complete`].
+    pub fn complete_or_warn(
+        &self,
+        log: TableSchema,
+        map: &TableMap<'_>,
+        format: &FormatDescription,
+    ) -> Result<(TableSchema, Option<String>)> {
+        let stands_alone = log.columns.iter().all(|column| column.name.is_some());
+        let definition = match self.find(&log.database, &log.table) {
+            Some(TableState::Known(definition)) => definition,
+            _ if stands_alone => return Ok((log, None)),
+            Some(TableState::Unknown(why)) => {
+                return Err(unknown(&log.database, &log.table, why));
+            }
+            None => return Err(absent(&log.database, &log.table)),
+        };
+        match stands_alone {
+            false => definition.create.completed(log, map, format, None).map(|whole| (whole, None)),
+            true => match definition.create.completed(log.clone(), map, format, None) {
+                Ok(whole) => Ok((whole, None)),
+                Err(error) => Ok((log, Some(error.to_string()))),
+            },
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! One table, with all that later statements build on: what a CREATE TABLE says, as the server that ran it understands it.
+
+use super::super::resolve::SqlServer;
+use super::super::sql::column::ColumnDefinition;
+use super::super::sql::create_table::CreateTable;
+use super::super::sql::data_type::DataType;
+use super::super::sql::key::{Constraint, Key, KeyColumn, KeyKind};
+use super::settings::{Result, Settings};
+use crate::charset::Collation;
+use crate::error::Error;
+use crate::schema::TableSchema;
+
+/// The structure of a table, with all that later statements can build on. Nothing in it depends on what comes later: every
+/// column has its own character set, every key its name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TableDefinition {
+    pub(super) create: CreateTable,
+}
+
+impl TableDefinition {
+    /// What a server makes of a CREATE TABLE.
+    pub(super) fn of(mut create: CreateTable, settings: &Settings<'_>) -> Result<Self> {
+        create.database = None;
+        let own = match create.charset.is_unknown || create.is_abridged {
+            true => None,
+            false => settings.clause(&create.charset, None)?.or(settings.database),
+        };
+        create.is_abridged = false;
+        create.charset = settings.written_out(own)?;
+        for column in &mut create.columns {
+            settings.settle(column, own)?;
+        }
+        let keys = std::mem::take(&mut create.keys);
+        let mut definition = Self { create };
+        definition.settle_keys(keys, settings)?;
+        Ok(definition)
+    }
+
+    /// The structure of the table on `server`. `default` tells the collation of the column with this index where the
+    /// statements that made it do not.
+    ///
+    /// # Errors
+    /// A column is none that the server has, or no one tells its collation.
+    pub fn table_schema(
+        &self,
+        database: &str,
+        server: SqlServer,
+        default: &dyn Fn(usize) -> Option<Collation>,
+    ) -> std::result::Result<TableSchema, Error> {
+        self.create.table_schema(database, server, default)
+    }
+
+    /// Takes in `new` keys, as the server does: names those without a name, leaves out what was made for a foreign key where
+    /// another does as well, and sorts them.
+    pub(super) fn settle_keys(&mut self, new: Vec<Key>, settings: &Settings<'_>) -> Result<()> {
+        let server = settings.session.server;
+        let counts_inline = match server.is_mariadb {
+            true => server.version >= (10, 5, 0),
+            false => server.version >= (9, 0, 0),
+        };
+        let mut keys: Vec<Key> = std::mem::take(&mut self.create.keys);
+        for mut key in new {
+            if key.kind == KeyKind::Foreign {
+                if key.is_inline && !counts_inline {
+                    continue;
+                }
+                self.create.constraints.push(foreign_key(&key));
+                key = Key {
+                    kind: KeyKind::Index,
+                    name: key.constraint.or(key.name),
+                    constraint: None,
+                    is_implicit: true,
+                    is_inline: false,
+                    references: String::new(),
+                    ..key
+                };
+            }
+            key.name = key.name.or(key.constraint.take());
+            (key.is_inline, key.if_not_exists) = (false, false);
+            self.put_key(&mut keys, key);
+        }
+        if keys.len() > MAX_KEYS {
+            return Err(format!("more than {MAX_KEYS} keys"));
+        }
+        for key in &mut keys {
+            self.settle_parts(key, settings)?;
+        }
+        for at in 0..keys.len() {
+            let (before, rest) = keys.split_at_mut(at);
+            let (Some(key), after) = (rest.first(), rest.get(1..).unwrap_or_default()) else {
+                continue;
+            };
+            if key.name.is_none() && key.kind != KeyKind::Primary {
+                let name = match key.parts.first() {
+                    _ if key.has_expression() => {
+                        let is_taken = |name: &str| {
+                            before.iter().chain(after).any(|key| key.is_called(name))
+                        };
+                        free_name("functional_index", &is_taken)
+                    }
+                    Some(KeyColumn::Column { name, .. } | KeyColumn::Period(name)) => {
+                        // As the column is written, not as the key writes it.
+                        let column = self.create.column_index(name);
+                        let column = column.and_then(|index| self.create.columns.get(index));
+                        let name = column.map_or(name.as_str(), |column| &*column.name);
+                        free_name(name, &|name| {
+                            name.eq_ignore_ascii_case("PRIMARY")
+                                || before.iter().any(|key| key.is_called(name))
+                        })
+                    }
+                    _ => continue,
+                };
+                if let Some(key) = rest.first_mut() {
+                    key.name = Some(name);
+                }
+            }
+        }
+        for key in &keys {
+            if key.kind != KeyKind::Primary {
+                continue;
+            }
+            for part in &key.parts {
+                if let KeyColumn::Column { name, .. } = part
+                    && let Some(index) = self.create.column_index(name)
+                    && let Some(column) = self.create.columns.get_mut(index)
+                {
+                    (column.not_null, column.null) = (true, false);
+                }
+            }
+        }
+        if keys.iter().filter(|key| key.kind == KeyKind::Primary).count() > 1 {
+            return Err("two primary keys".into());
+        }
+        keys.sort_by_cached_key(|key| self.rank(key, server));
+        self.create.keys = keys;
+        Ok(())
+    }
+
+    /// Puts a key behind the others, unless one of the two was made for a foreign key and the other does as well.
+    fn put_key(&self, keys: &mut Vec<Key>, key: Key) {
+        // What a script says was made so is there as it stands; the keys of foreign keys come behind it.
+        if !key.is_implicit && !keys.iter().any(|other| other.is_implicit) {
+            return keys.push(key);
+        }
+        let stands_for = |longer: &Key, shorter: &Key| {
+            !matches!(longer.kind, KeyKind::Fulltext | KeyKind::Spatial | KeyKind::Vector)
+                && longer.parts.len() >= shorter.parts.len()
+                && longer.parts.iter().zip(&shorter.parts).all(|(a, b)| a.is_same_column(b))
+        };
+        let other = keys.iter().position(|other| match (other.is_implicit, key.is_implicit) {
+            (false, false) => false,
+            (false, true) => stands_for(other, &key),
+            (true, false) => stands_for(&key, other),
+            (true, true) => stands_for(other, &key) || stands_for(&key, other),
+        });
+        let Some(at) = other else { return keys.push(key) };
+        let Some(found) = keys.get(at) else { return };
+        if !found.is_implicit || key.is_implicit && key.parts.len() < found.parts.len() {
+            return;
+        }
+        keys.remove(at);
+        keys.push(key);
+    }
+
+    /// A prefix as long as its column is none; and columns must be there.
+    fn settle_parts(&self, key: &mut Key, settings: &Settings<'_>) -> Result<()> {
+        for part in &mut key.parts {
+            let KeyColumn::Column { name, prefix, .. } = part else { continue };
+            let column = self.create.column_index(name).and_then(|at| self.create.columns.get(at));
+            let Some(column) = column else {
+                if self.create.versioned && name.to_lowercase().starts_with("row_") {
+                    continue;
+                }
+                return Err(format!("a key names `{name}`, no column"));
+            };
+            *name = column.name.to_string();
+            if max_prefix(column, settings).is_some_and(|longest| *prefix >= longest) {
+                *prefix = 0;
+            }
+        }
+        Ok(())
+    }
+
+    /// The order that servers keep keys in.
+    fn rank(&self, key: &Key, server: SqlServer) -> (u8, bool, bool, bool) {
+        let columns = key.parts.iter().map(|part| match part {
+            KeyColumn::Column { name, prefix, .. } => {
+                let at = self.create.column_index(name);
+                (at.and_then(|at| self.create.columns.get(at)), *prefix > 0)
+            }
+            _ => (None, false),
+        });
+        let (mut may_be_null, mut is_virtual, mut has_prefix) = (key.has_expression(), false, false);
+        for (column, is_prefix) in columns {
+            may_be_null |= column.is_some_and(|column| !column.not_null);
+            is_virtual |= !server.is_mariadb && column.is_some_and(|column| column.is_virtual);
+            has_prefix |= is_prefix;
+        }
+        match key.kind {
+            KeyKind::Primary => (0, false, false, false),
+            KeyKind::Unique => (1, may_be_null, is_virtual, has_prefix),
+            KeyKind::Fulltext => (3, false, false, false),
+            _ => (2, false, false, false),
+        }
+    }
+}
+
+impl KeyColumn {
+    fn is_same_column(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Column { name, prefix, .. }, Self::Column { name: n, prefix: p, .. }) => {
+                prefix == p && name.to_lowercase() == n.to_lowercase()
+            }
+            _ => false,
+        }
+    }
+}
+
+/// A foreign key as text.
+fn foreign_key(key: &Key) -> Constraint {
+    let columns: Vec<_> = key.parts.iter().map(KeyColumn::to_sql).collect();
+    let text = format!("FOREIGN KEY ({}) {}", columns.join(","), key.references);
+    Constraint { name: key.constraint.clone(), text }
+}
+
+/// The length of a column from which on a key's prefix is the whole; `None` where no prefix is one.
+pub(super) fn max_prefix(column: &ColumnDefinition, settings: &Settings<'_>) -> Option<u64> {
+    match &column.data_type {
+        DataType::Char { length, .. } => Some(*length),
+        DataType::Text { length_bytes: 0, .. } => None,
+        DataType::Text { length_bytes, .. } => {
+            let bytes = (1_u64 << (8 * u32::from(*length_bytes))) - 1;
+            let width = settings.collation_of(column)?.charset().max_char_bytes() as u64;
+            Some(bytes / width.max(1) + 1)
+        }
+        DataType::Geometry(_) => None,
+        _ => Some(0),
+    }
+}
+
+/// `name`, or `name_2` and so on where it is taken.
+fn free_name(name: &str, is_taken: &dyn Fn(&str) -> bool) -> String {
+    let numbered = (2..100).map(|number| {
+        let mut end = name.len().min(MAX_NAME_BYTES - 4);
+        while !name.is_char_boundary(end) {
+            end -= 1;
+        }
+        format!("{}_{number}", name.get(..end).unwrap_or(name))
+    });
+    std::iter::once(name.to_owned())
+        .chain(numbered)
+        .find(|name| !is_taken(name))
+        .unwrap_or_else(|| "not_specified".into())
+}
+
+/// Of a name in the servers: 64 characters of 3 bytes.
+const MAX_NAME_BYTES: usize = 192;
+
+/// What no server goes beyond (MariaDB 128, MySQL 64): the time that a statement takes is bounded by it.
+const MAX_KEYS: usize = 512;

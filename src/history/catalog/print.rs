@@ -1,0 +1,212 @@
+//! A table as the CREATE TABLE that makes it: read again, it is the same table.
+
+use super::super::sql::column::{CharsetClause, ColumnDefinition, RowPeriod};
+use super::super::sql::cursor::quoted_name;
+use super::super::sql::data_type::DataType;
+use super::super::sql::key::{Constraint, Key, KeyColumn, KeyKind};
+use super::definition::TableDefinition;
+use crate::charset::Charset;
+use crate::schema::quoted;
+use std::fmt::Write;
+
+impl TableDefinition {
+    /// The CREATE TABLE statement, with every character set written out. What no server has words for stands in versioned
+    /// comments that none reads.
+    pub fn to_sql(&self, is_mariadb: bool) -> String {
+        let create = &self.create;
+        let mut lines: Vec<String> =
+            create.columns.iter().map(|column| column.to_sql(is_mariadb)).collect();
+        lines.extend(create.keys.iter().map(|key| key.to_sql(is_mariadb)));
+        lines.extend(create.constraints.iter().map(Constraint::to_sql));
+        lines.extend(create.periods.iter().map(|period| {
+            let name = match period.name.eq_ignore_ascii_case("SYSTEM_TIME") {
+                true => period.name.clone(),
+                false => quoted_name(&period.name),
+            };
+            let (start, end) = (quoted_name(&period.start), quoted_name(&period.end));
+            format!("PERIOD FOR {name} ({start}, {end})")
+        }));
+        let mut sql =
+            format!("CREATE TABLE {} (\n  {}\n)", quoted_name(&create.table), lines.join(",\n  "));
+        if let Some(engine) = &create.engine {
+            // As the name that it is: some engines' names are words of the language elsewhere.
+            let _ = write!(sql, " ENGINE={}", quoted_name(engine));
+        }
+        match &create.charset {
+            CharsetClause { charset: Some(charset), collation: Some(collation), .. } => {
+                let _ = write!(sql, " DEFAULT CHARSET={} COLLATE={collation}", charset.name());
+            }
+            _ => sql.push_str(" /*!99998 CHARSET_UNKNOWN */"),
+        }
+        if let Some(comment) = &create.comment {
+            let _ = write!(sql, " COMMENT={}", quoted(comment));
+        }
+        if create.is_sequence {
+            sql.push_str(" SEQUENCE=1");
+        }
+        if create.versioned {
+            sql.push_str(" WITH SYSTEM VERSIONING");
+        }
+        sql
+    }
+}
+
+impl ColumnDefinition {
+    fn to_sql(&self, is_mariadb: bool) -> String {
+        let mut sql = format!("{} {}", quoted_name(&self.name), self.type_sql());
+        if self.zerofill {
+            sql.push_str(" unsigned zerofill");
+        } else if self.unsigned {
+            sql.push_str(" unsigned");
+        }
+        match &self.charset {
+            // That of BINARY and BLOB is in their names.
+            CharsetClause { charset: Some(Charset::Binary), .. }
+                if !matches!(self.data_type, DataType::Enum(_) | DataType::Set(_)) => {}
+            CharsetClause { charset: Some(charset), collation: Some(collation), .. } => {
+                let _ = write!(sql, " CHARACTER SET {} COLLATE {collation}", charset.name());
+            }
+            CharsetClause { is_unknown: true, .. } => sql.push_str(" /*!99998 CHARSET_UNKNOWN */"),
+            _ => {}
+        }
+        if self.compressed {
+            sql.push_str(" /*M!100301 COMPRESSED*/");
+        }
+        match (self.row_period, &self.expression) {
+            (Some(RowPeriod::Start), _) => sql.push_str(" GENERATED ALWAYS AS ROW START"),
+            (Some(RowPeriod::End), _) => sql.push_str(" GENERATED ALWAYS AS ROW END"),
+            (None, Some(expression)) => {
+                let kind = if self.is_virtual { "VIRTUAL" } else { "STORED" };
+                let _ = write!(sql, " GENERATED ALWAYS AS {expression} {kind}");
+            }
+            (None, None) => {}
+        }
+        if self.not_null && self.row_period.is_none() {
+            sql.push_str(" NOT NULL");
+        } else if self.null {
+            sql.push_str(" NULL");
+        }
+        if let Some(srid) = self.srid {
+            let _ = match is_mariadb {
+                true => write!(sql, " REF_SYSTEM_ID={srid}"),
+                false => write!(sql, " /*!80003 SRID {srid} */"),
+            };
+        }
+        if !self.visible {
+            sql.push_str(if is_mariadb { " INVISIBLE" } else { " /*!80023 INVISIBLE */" });
+        }
+        if let Some(default) = &self.default {
+            let _ = write!(sql, " DEFAULT {default}");
+        }
+        if let Some(on_update) = &self.on_update {
+            let _ = write!(sql, " ON UPDATE {on_update}");
+        }
+        if self.auto_increment {
+            sql.push_str(" AUTO_INCREMENT");
+        }
+        if let Some(comment) = &self.comment {
+            let _ = write!(sql, " COMMENT {}", quoted(comment));
+        }
+        if self.versioned {
+            sql.push_str(" WITH SYSTEM VERSIONING");
+        }
+        if self.unversioned {
+            sql.push_str(" WITHOUT SYSTEM VERSIONING");
+        }
+        if let Some(check) = &self.check {
+            let _ = write!(sql, " {}", check.to_sql());
+        }
+        sql
+    }
+
+    fn type_sql(&self) -> String {
+        let is_binary = self.charset.charset == Some(Charset::Binary);
+        let members = |name: &str, members: &[String]| {
+            let members: Vec<_> = members.iter().map(|member| quoted(member)).collect();
+            format!("{name}({})", members.join(","))
+        };
+        match &self.data_type {
+            DataType::Plain(column_type) => column_type.sql(false, None, None, None, None),
+            DataType::Integer { column_type, width } => {
+                format!("{}({width})", column_type.sql(false, None, None, None, None))
+            }
+            DataType::Real => "real".into(),
+            DataType::Char { length, varying } => {
+                let name = match (varying, is_binary) {
+                    (true, true) => "varbinary",
+                    (true, false) => "varchar",
+                    (false, true) => "binary",
+                    (false, false) => "char",
+                };
+                format!("{name}({length})")
+            }
+            DataType::Text { length_bytes, length } => {
+                let kind = if is_binary { "blob" } else { "text" };
+                match length_bytes {
+                    0 => format!("{kind}({length})"),
+                    1 => format!("tiny{kind}"),
+                    2 => kind.into(),
+                    3 => format!("medium{kind}"),
+                    _ => format!("long{kind}"),
+                }
+            }
+            DataType::Enum(all) => members("enum", all),
+            DataType::Set(all) => members("set", all),
+            DataType::Json => "json".into(),
+            DataType::Geometry(kind) => kind.sql().into(),
+            DataType::Vector { dimension } => format!("vector({dimension})"),
+            DataType::Uuid => "uuid".into(),
+            DataType::Inet4 => "inet4".into(),
+            DataType::Inet6 => "inet6".into(),
+        }
+    }
+}
+
+impl Key {
+    fn to_sql(&self, is_mariadb: bool) -> String {
+        let kind = match self.kind {
+            KeyKind::Primary => "PRIMARY KEY",
+            KeyKind::Unique => "UNIQUE KEY",
+            KeyKind::Index | KeyKind::Foreign => "KEY",
+            KeyKind::Fulltext => "FULLTEXT KEY",
+            KeyKind::Spatial => "SPATIAL KEY",
+            KeyKind::Vector => "VECTOR KEY",
+        };
+        let name = self.name.as_deref().map(|name| format!(" {}", quoted_name(name)));
+        let parts: Vec<_> = self.parts.iter().map(KeyColumn::to_sql).collect();
+        let mut sql = format!("{kind}{} ({})", name.unwrap_or_default(), parts.join(","));
+        if self.is_hash {
+            sql.push_str(" USING HASH");
+        }
+        if !self.visible {
+            sql.push_str(if is_mariadb { " IGNORED" } else { " /*!80000 INVISIBLE */" });
+        }
+        if self.is_implicit {
+            sql.push_str(" /*!99998 IMPLICIT */");
+        }
+        sql
+    }
+}
+
+impl KeyColumn {
+    pub(super) fn to_sql(&self) -> String {
+        match self {
+            Self::Column { name, prefix, descending } => {
+                let prefix = if *prefix > 0 { format!("({prefix})") } else { String::new() };
+                let order = if *descending { " DESC" } else { "" };
+                format!("{}{prefix}{order}", quoted_name(name))
+            }
+            Self::Expression(expression) => expression.clone(),
+            Self::Period(name) => format!("{} WITHOUT OVERLAPS", quoted_name(name)),
+        }
+    }
+}
+
+impl Constraint {
+    fn to_sql(&self) -> String {
+        match &self.name {
+            Some(name) => format!("CONSTRAINT {} {}", quoted_name(name), self.text),
+            None => self.text.clone(),
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! What a statement's session and database make of what it leaves out.
+
+use super::super::logged_ddl::DdlSession;
+use super::super::resolve::length_bytes;
+use super::super::sql::column::{CharsetClause, ColumnDefinition};
+use super::super::sql::data_type::DataType;
+use crate::charset::{Charset, Collation};
+use crate::schema::ColumnType;
+
+/// What is wrong, without the table's name.
+pub(super) type Result<T, E = String> = std::result::Result<T, E>;
+
+/// What stands where a statement says nothing.
+pub(super) struct Settings<'s> {
+    pub(super) session: &'s DdlSession,
+    /// The collation of the table's database, where it is known.
+    pub(super) database: Option<Collation>,
+}
+
+impl Settings<'_> {
+    /// The collation that a clause stands for; `None` where it says nothing.
+    pub(super) fn clause(
+        &self,
+        clause: &CharsetClause,
+        inherited: Option<Collation>,
+    ) -> Result<Option<Collation>> {
+        clause.resolve(inherited, self.is_mariadb(), &|charset| self.default_of(charset))
+    }
+
+    pub(super) fn is_mariadb(&self) -> bool {
+        self.session.server.is_mariadb
+    }
+
+    /// The collation that a character set takes by default.
+    fn default_of(&self, charset: Charset) -> Option<Collation> {
+        let session = self.session;
+        let own = session.charset_collations.iter().find(|(of, _)| of.charset() == charset);
+        match (own, session.utf8mb4_collation) {
+            (Some((_, collation)), _) => Some(*collation),
+            (None, Some(collation)) if charset == Charset::Utf8mb4 => Some(collation),
+            _ => charset.default_collation(session.server.is_mariadb, session.server.version),
+        }
+    }
+
+    /// A collation, written out.
+    pub(super) fn written_out(&self, collation: Option<Collation>) -> Result<CharsetClause> {
+        let Some(collation) = collation else {
+            return Ok(CharsetClause { is_unknown: true, ..CharsetClause::default() });
+        };
+        let name = collation.name(self.is_mariadb());
+        let name = name.ok_or_else(|| format!("the collation {} is not known", collation.0))?;
+        Ok(CharsetClause {
+            charset: Some(collation.charset()),
+            collation: Some(name),
+            ..CharsetClause::default()
+        })
+    }
+
+    /// The collation of a column whose clause is written out.
+    pub(super) fn collation_of(&self, column: &ColumnDefinition) -> Option<Collation> {
+        self.clause(&column.charset, None).ok().flatten()
+    }
+
+    /// Makes a column what the server makes of it. `default`: the table's collation.
+    pub(super) fn settle(
+        &self,
+        column: &mut ColumnDefinition,
+        default: Option<Collation>,
+    ) -> Result<()> {
+        (column.primary, column.unique, column.references, column.line) = (false, false, None, 0);
+        let name = std::sync::Arc::clone(&column.name);
+        self.settle_type(column, default)
+            .map_err(|message| format!("column `{name}`: {message}"))?;
+        column.unsigned &= match &column.data_type {
+            DataType::Plain(column_type) | DataType::Integer { column_type, .. } => {
+                column_type.is_numeric() && *column_type != ColumnType::Year
+            }
+            _ => false,
+        };
+        column.zerofill &= column.unsigned;
+        let is_timestamp =
+            matches!(column.data_type, DataType::Plain(ColumnType::Timestamp2 { .. }));
+        if is_timestamp && !column.null && !column.is_generated && !self.explicit_timestamps() {
+            column.not_null = true;
+        }
+        column.null = is_timestamp && !column.not_null;
+        Ok(())
+    }
+
+    fn settle_type(
+        &self,
+        column: &mut ColumnDefinition,
+        default: Option<Collation>,
+    ) -> Result<()> {
+        match &mut column.data_type {
+            DataType::Real => {
+                let is_float = self.session.sql_mode & REAL_AS_FLOAT != 0;
+                column.data_type =
+                    DataType::Plain(if is_float { ColumnType::Float } else { ColumnType::Double });
+            }
+            DataType::Json if self.is_mariadb() => {
+                column.data_type = DataType::Text { length_bytes: 4, length: 0 };
+                return self.written_out(Charset::Utf8mb4.binary_collation()).map(|clause| {
+                    column.charset = clause;
+                });
+            }
+            DataType::Char { .. } | DataType::Text { .. } | DataType::Enum(_) | DataType::Set(_) => {
+                let own = match column.charset.is_unknown {
+                    true => None,
+                    false => self.clause(&column.charset, default)?.or(default),
+                };
+                column.charset = self.written_out(own)?;
+                return self.settle_size(column);
+            }
+            DataType::Uuid | DataType::Inet4 | DataType::Inet6 if !self.is_mariadb() => {
+                return Err("a type of MariaDB, and the log is MySQL's".into());
+            }
+            _ => {}
+        }
+        column.charset = CharsetClause::default();
+        Ok(())
+    }
+
+    /// A TEXT by its length, and a VARCHAR that is too long for one.
+    pub(super) fn settle_size(&self, column: &mut ColumnDefinition) -> Result<()> {
+        let Some(collation) = self.collation_of(column) else { return Ok(()) };
+        let width = collation.charset().max_char_bytes() as u64;
+        match &mut column.data_type {
+            DataType::Char { length, varying: true }
+                if length.saturating_mul(width) > u64::from(u16::MAX) =>
+            {
+                let length_bytes = length_bytes(length.saturating_mul(width));
+                column.data_type = DataType::Text { length_bytes, length: 0 };
+            }
+            DataType::Text { length_bytes: size @ 0, length } => {
+                *size = length_bytes(length.saturating_mul(width));
+                *length = 0;
+            }
+            DataType::Text { length, .. } => *length = 0,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// CONVERT TO CHARACTER SET: a TEXT becomes as large as it takes to hold as many characters.
+    pub(super) fn convert(&self, column: &mut ColumnDefinition, to: Collation) -> Result<()> {
+        let is_text = matches!(
+            column.data_type,
+            DataType::Char { .. } | DataType::Text { .. } | DataType::Enum(_) | DataType::Set(_)
+        );
+        let from = self.collation_of(column);
+        if !is_text || from == Some(Collation::BINARY) {
+            return Ok(());
+        }
+        let width = |collation: Collation| collation.charset().max_char_bytes().max(1) as u64;
+        if let DataType::Text { length_bytes: size @ 1..=3, .. } = &mut column.data_type {
+            let from = from.ok_or_else(|| {
+                format!("column `{}`: the character set that it had is not known", column.name)
+            })?;
+            let bytes = (1_u64 << (8 * u32::from(*size))) - 1;
+            *size = length_bytes(bytes / width(from) * width(to));
+        }
+        column.charset = self.written_out(Some(to))?;
+        self.settle_size(column)
+    }
+
+    /// `explicit_defaults_for_timestamp`
+    fn explicit_timestamps(&self) -> bool {
+        let server = self.session.server;
+        self.session.explicit_timestamp_defaults.unwrap_or(match server.is_mariadb {
+            true => server.version >= (10, 10, 0),
+            false => server.version >= (8, 0, 0),
+        })
+    }
+}
+
+/// A bit of `sql_mode`.
+const REAL_AS_FLOAT: u64 = 1;

@@ -1,0 +1,240 @@
+//! Keys and constraints of a CREATE TABLE or ALTER TABLE statement.
+
+use super::column::skip_references;
+use super::cursor::Cursor;
+use super::token::{Result, Token};
+
+/// What a key is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::history) enum KeyKind {
+    Primary,
+    Unique,
+    Index,
+    Fulltext,
+    Spatial,
+    /// MariaDB's VECTOR.
+    Vector,
+    /// FOREIGN KEY: a constraint, for which servers make a key where there is none.
+    Foreign,
+}
+
+/// A key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::history) struct Key {
+    pub(in crate::history) kind: KeyKind,
+    /// Its name, where the statement gives one.
+    pub(in crate::history) name: Option<String>,
+    /// What CONSTRAINT calls it.
+    pub(in crate::history) constraint: Option<String>,
+    pub(in crate::history) parts: Vec<KeyColumn>,
+    /// MariaDB: the key is held as the hash of its columns, in a column of its own.
+    pub(in crate::history) is_hash: bool,
+    /// Not INVISIBLE, and not IGNORED.
+    pub(in crate::history) visible: bool,
+    /// Whether it was made for a foreign key: it goes where another key does as well.
+    pub(in crate::history) is_implicit: bool,
+    /// Whether it is an attribute of its column.
+    pub(in crate::history) is_inline: bool,
+    pub(in crate::history) if_not_exists: bool,
+    /// What a foreign key refers to.
+    pub(in crate::history) references: String,
+}
+
+/// A part of a key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::history) enum KeyColumn {
+    Column {
+        name: String,
+        /// In characters; 0 for the whole column.
+        prefix: u64,
+        descending: bool,
+    },
+    /// Of a functional index.
+    Expression(String),
+    /// `period WITHOUT OVERLAPS`
+    Period(String),
+}
+
+/// A CHECK, a FOREIGN KEY or a REFERENCES.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::history) struct Constraint {
+    pub(in crate::history) name: Option<String>,
+    /// All but the name.
+    pub(in crate::history) text: String,
+}
+
+/// What stands beside the columns of a table.
+#[derive(Debug)]
+pub(in crate::history) enum Element {
+    Key(Key),
+    Check(Constraint),
+}
+
+/// Words that begin a constraint.
+const CONSTRAINTS: [&str; 4] = ["PRIMARY", "UNIQUE", "FOREIGN", "CHECK"];
+
+impl Key {
+    pub(in crate::history) fn new(kind: KeyKind) -> Self {
+        Self {
+            kind,
+            name: None,
+            constraint: None,
+            parts: Vec::new(),
+            is_hash: false,
+            visible: true,
+            is_implicit: false,
+            is_inline: false,
+            if_not_exists: false,
+            references: String::new(),
+        }
+    }
+
+    /// That of one whole column.
+    pub(in crate::history) fn inline(kind: KeyKind, column: &str) -> Self {
+        let part = KeyColumn::Column { name: column.to_owned(), prefix: 0, descending: false };
+        Self { parts: vec![part], is_inline: true, ..Self::new(kind) }
+    }
+
+    /// Whether it is called so.
+    pub(in crate::history) fn is_called(&self, name: &str) -> bool {
+        self.name.as_deref().is_some_and(|own| own.to_lowercase() == name.to_lowercase())
+    }
+
+    pub(in crate::history) fn has_expression(&self) -> bool {
+        self.parts.iter().any(|part| matches!(part, KeyColumn::Expression(_)))
+    }
+
+    /// `[name] [USING HASH] (column [(prefix)] [ASC|DESC], ...) [options]`, up to the `,` or `)` behind it.
+    pub(in crate::history) fn parse(kind: KeyKind, cursor: &mut Cursor<'_>) -> Result<Self> {
+        let mut key = Self::new(kind);
+        key.if_not_exists = cursor.accept_all(&["IF", "NOT", "EXISTS"])?;
+        while !cursor.is_sign('(') {
+            if cursor.accept_any(&["USING", "TYPE"])? {
+                key.is_hash |= cursor.is("HASH");
+                cursor.name()?;
+            } else {
+                key.name = Some(cursor.name()?);
+            }
+        }
+        key.columns(cursor)?;
+        key.options(cursor)?;
+        Ok(key)
+    }
+
+    /// `(column [(prefix)] [ASC|DESC], ...)`
+    pub(in crate::history) fn columns(&mut self, cursor: &mut Cursor<'_>) -> Result<()> {
+        cursor.expect_sign('(')?;
+        loop {
+            if cursor.is_sign('(') {
+                self.parts.push(KeyColumn::Expression(cursor.text_of(Cursor::skip_parens)?));
+                cursor.accept_any(&["ASC", "DESC"])?;
+            } else {
+                let name = cursor.name()?;
+                let prefix = cursor.number_in_parens()?.unwrap_or(0);
+                if cursor.accept_all(&["WITHOUT", "OVERLAPS"])? {
+                    self.parts.push(KeyColumn::Period(name));
+                } else {
+                    let descending = cursor.accept("DESC")?;
+                    cursor.accept("ASC")?;
+                    self.parts.push(KeyColumn::Column { name, prefix, descending });
+                }
+            }
+            if !cursor.accept_sign(',')? {
+                break;
+            }
+        }
+        cursor.expect_sign(')')
+    }
+
+    /// What stands behind the columns.
+    pub(in crate::history) fn options(&mut self, cursor: &mut Cursor<'_>) -> Result<()> {
+        while !matches!(cursor.peek(), Token::Sign(',' | ')' | ';') | Token::End) {
+            if cursor.accept_any(&["USING", "TYPE"])? {
+                self.is_hash |= cursor.is("HASH");
+                cursor.name()?;
+            } else if cursor.accept("NOT")? {
+                cursor.accept("IGNORED")?;
+                self.visible = true;
+            } else if cursor.accept_any(&["INVISIBLE", "IGNORED"])? {
+                self.visible = false;
+            } else if cursor.accept("VISIBLE")? {
+                self.visible = true;
+            } else if cursor.accept("IMPLICIT")? {
+                self.is_implicit = true;
+            } else if ["ALGORITHM", "LOCK"].iter().any(|word| cursor.is(word)) {
+                return Ok(());
+            } else if !cursor.accept_parens()? {
+                cursor.bump()?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Element {
+    /// Whether one begins here: else it is a column.
+    pub(in crate::history) fn begins(cursor: &Cursor<'_>) -> bool {
+        let words = ["CONSTRAINT", "KEY", "INDEX", "FULLTEXT", "SPATIAL"];
+        words.iter().chain(&CONSTRAINTS).any(|word| cursor.is(word))
+            // VECTOR is a word that a column may be called.
+            || cursor.are(&["VECTOR", "KEY"])
+            || cursor.are(&["VECTOR", "INDEX"])
+    }
+
+    pub(in crate::history) fn parse(cursor: &mut Cursor<'_>) -> Result<Self> {
+        let mut constraint = None;
+        let is_known = |cursor: &Cursor<'_>| CONSTRAINTS.iter().any(|word| cursor.is(word));
+        let mut if_not_exists = false;
+        if cursor.accept("CONSTRAINT")? {
+            if_not_exists = cursor.accept_all(&["IF", "NOT", "EXISTS"])?;
+            if !is_known(cursor) {
+                constraint = Some(cursor.name()?);
+            }
+            if !is_known(cursor) {
+                return Err(cursor.error("a constraint that is not known"));
+            }
+        }
+        if cursor.is("CHECK") {
+            let text = cursor.text_of(|cursor| {
+                cursor.bump()?;
+                cursor.skip_parens()?;
+                if cursor.accept("NOT")? {
+                    return cursor.expect("ENFORCED");
+                }
+                cursor.accept("ENFORCED").map(drop)
+            })?;
+            return Ok(Self::Check(Constraint { name: constraint, text }));
+        }
+        let kind = if cursor.accept_all(&["PRIMARY", "KEY"])? {
+            KeyKind::Primary
+        } else if cursor.accept("UNIQUE")? {
+            KeyKind::Unique
+        } else if cursor.accept_all(&["FOREIGN", "KEY"])? {
+            let mut key = Key::new(KeyKind::Foreign);
+            key.if_not_exists = cursor.accept_all(&["IF", "NOT", "EXISTS"])? || if_not_exists;
+            if !cursor.is_sign('(') {
+                key.name = Some(cursor.name()?);
+            }
+            key.constraint = constraint;
+            key.columns(cursor)?;
+            key.references = cursor.text_of(skip_references)?;
+            return Ok(Self::Key(key));
+        } else if cursor.accept("FULLTEXT")? {
+            KeyKind::Fulltext
+        } else if cursor.accept("SPATIAL")? {
+            KeyKind::Spatial
+        } else if cursor.accept("VECTOR")? {
+            KeyKind::Vector
+        } else {
+            KeyKind::Index
+        };
+        cursor.accept_any(&["KEY", "INDEX"])?;
+        let mut key = Key::parse(kind, cursor)?;
+        key.if_not_exists |= if_not_exists;
+        if kind == KeyKind::Primary {
+            key.name = None;
+        }
+        key.constraint = constraint;
+        Ok(Self::Key(key))
+    }
+}
