@@ -4,6 +4,7 @@ use super::resolve::SqlServer;
 use super::sql::column::CharsetClause;
 use super::sql::create_table::CreateTable;
 use super::sql::cursor::Cursor;
+use super::sql::script::{between_statements, is_create_table};
 use super::sql::token::{self, Token};
 use crate::binlog::{FormatDescription, TableMap};
 use crate::charset::{Charset, Collation};
@@ -181,35 +182,14 @@ impl Schemas {
         cursor: &mut Cursor<'_>,
         database: &mut Option<String>,
     ) -> token::Result<Result<()>> {
-        if cursor.accept_sign(';')? {
+        if between_statements(cursor, database)? {
             return Ok(Ok(()));
         }
-        if cursor.is("DELIMITER") {
-            let line = cursor.rest_of_line()?;
-            // What stands under another delimiter are programs.
-            if line.split_whitespace().nth(1) != Some(";") {
-                cursor.skip_to_line("DELIMITER")?;
-            }
-            return Ok(Ok(()));
+        if is_create_table(cursor) {
+            cursor.expect("CREATE")?;
+            return self.create_table(cursor, database.as_deref());
         }
-        if cursor.is_sign('*') {
-            // The client's \G: *** 1. row ***, Table: name, Create Table: CREATE TABLE ...
-            while !cursor.are(&["CREATE", "TABLE"]) && *cursor.peek() != Token::End {
-                cursor.bump()?;
-            }
-            cursor.accept_all(&["CREATE", "TABLE"])?;
-            cursor.accept_sign(':')?;
-            return Ok(Ok(()));
-        }
-        if cursor.accept("USE")? {
-            *database = Some(cursor.name()?);
-        } else if cursor.accept("CREATE")? {
-            let is_table = [&["TABLE"][..], &["TEMPORARY"], &["OR", "REPLACE", "TABLE"]]
-                .iter()
-                .any(|words| cursor.are(words));
-            if is_table {
-                return self.create_table(cursor, database.as_deref());
-            }
+        if cursor.accept("CREATE")? {
             if cursor.accept_any(&["DATABASE", "SCHEMA"])? {
                 return self.create_database(cursor).map(Ok);
             }

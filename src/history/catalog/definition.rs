@@ -50,6 +50,13 @@ impl TableDefinition {
         self.create.table_schema(database, server, default)
     }
 
+    /// What CREATE TABLE ... LIKE makes of it: foreign keys are not taken over.
+    pub(super) fn become_copy(&mut self, name: &str) {
+        self.create.table = name.into();
+        self.create.constraints.retain(|constraint| !constraint.text.starts_with("FOREIGN"));
+        self.create.keys.iter_mut().for_each(|key| key.is_implicit = false);
+    }
+
     /// Takes in `new` keys, as the server does: names those without a name, leaves out what was made for a foreign key where
     /// another does as well, and sorts them.
     pub(super) fn settle_keys(&mut self, new: Vec<Key>, settings: &Settings<'_>) -> Result<()> {
@@ -78,9 +85,9 @@ impl TableDefinition {
             key.name = key.name.or(key.constraint.take());
             (key.is_inline, key.if_not_exists) = (false, false);
             self.put_key(&mut keys, key);
-        }
-        if keys.len() > MAX_KEYS {
-            return Err(format!("more than {MAX_KEYS} keys"));
+            if keys.len() > MAX_KEYS {
+                return Err(format!("more than {MAX_KEYS} keys"));
+            }
         }
         for key in &mut keys {
             self.settle_parts(key, settings)?;

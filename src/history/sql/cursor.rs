@@ -247,22 +247,23 @@ impl<'t> Cursor<'t> {
         Ok(sql)
     }
 
-    /// Steps to the `,` or `)` that ends an element of a list.
-    pub(in crate::history) fn skip_element(&mut self) -> Result<()> {
-        loop {
-            match self.peek() {
-                Token::Sign(',' | ')') => return Ok(()),
-                Token::Sign('(') => self.skip_parens()?,
-                Token::End | Token::Sign(';') => return Err(self.error("`)` is missing")),
-                _ => drop(self.bump()?),
-            }
-        }
-    }
-
     /// Steps over the statement's end.
     pub(in crate::history) fn skip_statement(&mut self) -> Result<()> {
         while !matches!(self.bump()?, Token::Sign(';') | Token::End) {}
         Ok(())
+    }
+
+    /// Steps to the `;` or the end that a statement ends at.
+    pub(in crate::history) fn skip_statement_end(&mut self) -> Result<()> {
+        while !matches!(self.peek(), Token::Sign(';') | Token::End) {
+            self.bump()?;
+        }
+        Ok(())
+    }
+
+    /// The byte where the token at hand begins.
+    pub(in crate::history) fn at(&self) -> usize {
+        self.at
     }
 
     /// What is left of the line of the token at hand, that token included; goes on after it.

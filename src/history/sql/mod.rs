@@ -11,5 +11,6 @@ pub(in crate::history) mod create_table;
 pub(in crate::history) mod cursor;
 pub(in crate::history) mod data_type;
 pub(in crate::history) mod key;
+pub(in crate::history) mod script;
 pub(in crate::history) mod statement;
 pub(in crate::history) mod token;
