@@ -1,0 +1,1 @@
+//! Statements and what they make of a catalog.
