@@ -87,7 +87,8 @@ impl<'a> TableMap<'a> {
             table: name::text(self.table, "table name")?,
             columns,
             primary_key,
-            indexes: Vec::new(), comment: None,
+            indexes: Vec::new(),
+            comment: None,
         })
     }
 

@@ -214,7 +214,8 @@ mod tests {
             table: "customers".into(),
             columns: Vec::new(),
             primary_key: Vec::new(),
-            indexes: Vec::new(), comment: None,
+            indexes: Vec::new(),
+            comment: None,
         }
     }
 

@@ -96,7 +96,8 @@ mod tests {
             table: "orders".into(),
             columns: Vec::new(),
             primary_key: Vec::new(),
-            indexes: Vec::new(), comment: None,
+            indexes: Vec::new(),
+            comment: None,
         };
         (table, ["id", "Größe", "total"].map(Arc::from).into())
     }

@@ -351,7 +351,8 @@ mod tests {
             table: "t".into(),
             columns: [false, false, true, true, false].map(column).to_vec(),
             primary_key: vec![KeyPart { column: 0, prefix: 0 }, KeyPart { column: 1, prefix: 0 }],
-            indexes: Vec::new(), comment: None,
+            indexes: Vec::new(),
+            comment: None,
         };
         // only the log tells of the key
         assert_eq!(flags(&table), [1 | 2 | 8 | 32, 1 | 2 | 8 | 32, 1 | 64, 1 | 64, 1]);

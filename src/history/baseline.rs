@@ -1,7 +1,6 @@
 //! Structures that do not come from the log: what a history begins with, and what mends it.
 
 use super::catalog::Catalog;
-use super::catalog_text::CatalogText;
 use super::logged_ddl::DdlSession;
 use crate::error::Result;
 
@@ -36,7 +35,7 @@ impl Baseline {
     /// # Errors
     /// The script is none: an [`ErrorKind::Config`](crate::ErrorKind::Config) that names the line.
     pub fn catalog(&self) -> Result<Catalog> {
-        CatalogText::catalog_of_script(&self.script, &self.session)
+        Catalog::from_script(&self.script, None, &self.session)
     }
 
     /// Takes it into a catalog that stands before it.

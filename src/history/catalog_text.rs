@@ -1,10 +1,10 @@
 //! The stored form of a catalog.
 
-use super::catalog::Catalog;
+use super::catalog::{Catalog, TableState};
 use super::entry::{of_json, to_json};
-use super::logged_ddl::{DdlSession, LoggedDdl};
+use super::logged_ddl::DdlSession;
+use super::resolve::SqlServer;
 use crate::error::{Error, Result};
-use crate::position::Position;
 use serde::{Deserialize, Serialize};
 
 /// A catalog as text.
@@ -12,17 +12,39 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub struct CatalogText {
     v: u32,
+    /// The tables that are known, as [`Catalog::to_script`] prints them.
+    script: String,
+    /// The others: database, table, why.
+    unknown: Vec<(String, String, String)>,
 }
 
 impl CatalogText {
     /// Prints a catalog.
-    pub fn of(_catalog: &Catalog) -> Result<Self> {
-        Err(Error::unsupported("a catalog cannot be printed yet"))
+    pub fn of(catalog: &Catalog) -> Self {
+        let unknown = catalog.tables().filter_map(|(database, table, state)| match state {
+            TableState::Unknown(why) => Some((database.into(), table.into(), why.to_string())),
+            TableState::Known(_) => None,
+        });
+        Self { v: VERSION, script: catalog.to_script(), unknown: unknown.collect() }
     }
 
     /// Reads what was printed.
+    ///
+    /// # Errors
+    /// It is not what this version of binarrow prints: an [`ErrorKind::Malformed`](crate::ErrorKind::Malformed).
     pub fn catalog(&self) -> Result<Catalog> {
-        Err(Error::unsupported("a catalog cannot be printed yet"))
+        if self.v != VERSION {
+            return Err(Error::malformed(format!(
+                "the tables of the history are written as version {}, and this binarrow reads version {VERSION}",
+                self.v
+            )));
+        }
+        let session = DdlSession::new(SqlServer { is_mariadb: false, version: (0, 0, 0) });
+        let mut catalog = Catalog::from_script(&self.script, None, &session)?;
+        for (database, table, why) in &self.unknown {
+            catalog.set_unknown(database, table, why.as_str().into());
+        }
+        Ok(catalog)
     }
 
     pub(super) fn to_json(&self) -> Result<String> {
@@ -32,24 +54,7 @@ impl CatalogText {
     pub(super) fn of_json(text: &str) -> Result<Self> {
         of_json(text)
     }
-
-    pub(super) fn catalog_of_script(script: &str, session: &DdlSession) -> Result<Catalog> {
-        let mut catalog = Catalog::default();
-        let mut database = String::new();
-        for statement in script.split(";\n").map(str::trim) {
-            let statement = statement.trim_end_matches(';');
-            if let Some(name) = statement.strip_prefix("USE ") {
-                database = name.trim_matches('`').to_owned();
-                continue;
-            }
-            catalog.apply(&LoggedDdl {
-                position: Position::default(),
-                timestamp: 0,
-                database: database.clone(),
-                statement: statement.to_owned(),
-                session: session.clone(),
-            });
-        }
-        Ok(catalog)
-    }
 }
+
+/// Of the form of the text.
+const VERSION: u32 = 1;

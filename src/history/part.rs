@@ -35,7 +35,7 @@ impl SchemaHistory {
             let (epoch, at) = ledger.locate(start)?;
             let catalog = ledger.load(epoch, at)?.catalog;
             if !ledger.epoch(epoch)?.contains(end) {
-                return Ok(HistoryPart { text: CatalogText::of(&catalog)? });
+                return Ok(HistoryPart { text: CatalogText::of(&catalog) });
             }
             let mut named = HashSet::new();
             let until = EntryKey::end_of(end);
@@ -53,7 +53,7 @@ impl SchemaHistory {
             let wanted = |database: &str, table: &str| {
                 tables.accepts(database, table) || named.contains(&table.to_lowercase())
             };
-            Ok(HistoryPart { text: CatalogText::of(&catalog.only(&wanted))? })
+            Ok(HistoryPart { text: CatalogText::of(&catalog.only(&wanted)) })
         })
     }
 }

@@ -123,7 +123,7 @@ impl SchemaHistory {
         if position.file.is_empty() {
             return Err(Error::config("a history begins at a position with a file and an offset"));
         }
-        let body = EntryBody::Checkpoint(CatalogText::of(catalog)?);
+        let body = EntryBody::Checkpoint(CatalogText::of(catalog));
         self.with(|ledger| {
             ledger.become_writer()?;
             ledger.begin_epoch(position, timestamp, body).map(drop)
@@ -243,7 +243,7 @@ impl SchemaHistory {
             let catalog = ledger.load(epoch, until)?.catalog;
             let key = ledger.next_key(epoch, &end)?;
             let timestamp = ledger.time_at(epoch, until)?;
-            let body = EntryBody::Checkpoint(CatalogText::of(&catalog)?);
+            let body = EntryBody::Checkpoint(CatalogText::of(&catalog));
             ledger.append(&Entry { epoch, key, position: end, timestamp, body })
         })
     }
@@ -266,7 +266,7 @@ impl SchemaHistory {
             };
             let key = ledger.next_key(id, &from)?;
             let timestamp = ledger.time_at(id, until)?;
-            let body = EntryBody::Checkpoint(CatalogText::of(&catalog)?);
+            let body = EntryBody::Checkpoint(CatalogText::of(&catalog));
             let entry = Entry { epoch: id, key, position: from.clone(), timestamp, body };
             let old = EntryRange { epoch: id, after: None, until: key };
             let writes =

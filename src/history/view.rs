@@ -154,7 +154,7 @@ impl HistoryView {
                 None => {
                     ledger.become_writer()?;
                     let timestamp = ledger.time_at(place.epoch.id, place.at)?;
-                    let text = EntryBody::Checkpoint(CatalogText::of(catalog)?);
+                    let text = EntryBody::Checkpoint(CatalogText::of(catalog));
                     ledger.begin_epoch(position, timestamp, text)?
                 }
             };
@@ -224,7 +224,7 @@ impl Place {
         self.age.take(&entry);
         if self.age.is_old(timestamp) {
             entry.key.ordinal = key.ordinal.saturating_add(1);
-            entry.body = EntryBody::Checkpoint(CatalogText::of(catalog)?);
+            entry.body = EntryBody::Checkpoint(CatalogText::of(catalog));
             ledger.append(&entry)?;
             self.age = SnapshotAge { statements: 0, timestamp };
         }

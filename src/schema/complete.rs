@@ -164,7 +164,14 @@ mod tests {
         let primary_key = vec![KeyPart { column: 0, prefix: 0 }];
         let indexes =
             vec![Index { parts: primary_key.clone(), ..Index::new(IndexKind::Primary, None) }];
-        TableSchema { database: "shop".into(), table: "t".into(), columns, primary_key, indexes, comment: None }
+        TableSchema {
+            database: "shop".into(),
+            table: "t".into(),
+            columns,
+            primary_key,
+            indexes,
+            comment: None,
+        }
     }
 
     fn logged(column_type: ColumnType) -> TableSchema {

@@ -150,10 +150,14 @@ impl Applying<'_> {
         let cursor = &mut self.cursor;
         let mut in_parens = cursor.clone();
         let is_like = cursor.accept("LIKE").map_err(message)?
-            || in_parens.accept_sign('(').and_then(|_| in_parens.accept("LIKE")).map_err(message)? && {
-                *cursor = in_parens;
-                true
-            };
+            || in_parens
+                .accept_sign('(')
+                .and_then(|_| in_parens.accept("LIKE"))
+                .map_err(message)?
+                && {
+                    *cursor = in_parens;
+                    true
+                };
         if is_like {
             let like = cursor.qualified_name().map_err(message)?;
             let like = self.named(like);
@@ -371,10 +375,10 @@ impl Applying<'_> {
 
     fn drop_database(&mut self, name: &str) {
         let Some(database) = self.catalog.databases.remove(name) else { return };
-        let gone = database.tables.keys().map(|table| TableName {
-            database: name.to_owned(),
-            table: table.to_string(),
-        });
+        let gone = database
+            .tables
+            .keys()
+            .map(|table| TableName { database: name.to_owned(), table: table.to_string() });
         self.followed.changed.extend(gone);
     }
 

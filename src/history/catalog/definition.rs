@@ -100,9 +100,8 @@ impl TableDefinition {
             if key.name.is_none() && key.kind != KeyKind::Primary {
                 let name = match key.parts.first() {
                     _ if key.has_expression() => {
-                        let is_taken = |name: &str| {
-                            before.iter().chain(after).any(|key| key.is_called(name))
-                        };
+                        let is_taken =
+                            |name: &str| before.iter().chain(after).any(|key| key.is_called(name));
                         free_name("functional_index", &is_taken)
                     }
                     Some(KeyColumn::Column { name, .. } | KeyColumn::Period(name)) => {
@@ -197,7 +196,8 @@ impl TableDefinition {
             }
             _ => (None, false),
         });
-        let (mut may_be_null, mut is_virtual, mut has_prefix) = (key.has_expression(), false, false);
+        let (mut may_be_null, mut is_virtual, mut has_prefix) =
+            (key.has_expression(), false, false);
         for (column, is_prefix) in columns {
             may_be_null |= column.is_some_and(|column| !column.not_null);
             is_virtual |= !server.is_mariadb && column.is_some_and(|column| column.is_virtual);

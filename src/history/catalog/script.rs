@@ -39,9 +39,7 @@ impl Catalog {
     pub fn script_header(server: SqlServer, lower_case_table_names: u8) -> String {
         let kind = if server.is_mariadb { "MariaDB" } else { "MySQL" };
         let (major, minor, patch) = server.version;
-        format!(
-            "{HEADER}{kind} {major}.{minor}.{patch}{CASE}{lower_case_table_names}\n"
-        )
+        format!("{HEADER}{kind} {major}.{minor}.{patch}{CASE}{lower_case_table_names}\n")
     }
 
     fn header(&self) -> String {
@@ -76,11 +74,7 @@ impl Catalog {
     /// # Errors
     /// The text breaks off, or a table is without a database: an [`ErrorKind::Config`](crate::ErrorKind::Config) that names
     /// the line.
-    pub fn from_script(
-        text: &str,
-        database: Option<&str>,
-        session: &DdlSession,
-    ) -> Result<Self> {
+    pub fn from_script(text: &str, database: Option<&str>, session: &DdlSession) -> Result<Self> {
         let mut script = Script {
             catalog: Self::new(session.server, 0),
             database: database.map(ToOwned::to_owned),
@@ -118,7 +112,8 @@ impl Script {
     /// What the first line of an own script tells.
     fn header(&mut self, text: &str) {
         let line = text.lines().next().unwrap_or_default();
-        let Some((server, case)) = line.strip_prefix(HEADER).and_then(|l| l.split_once(CASE)) else {
+        let Some((server, case)) = line.strip_prefix(HEADER).and_then(|l| l.split_once(CASE))
+        else {
             return;
         };
         self.catalog.lower_case_table_names = case.trim().parse().unwrap_or(0);

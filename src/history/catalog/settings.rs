@@ -87,11 +87,7 @@ impl Settings<'_> {
         Ok(())
     }
 
-    fn settle_type(
-        &self,
-        column: &mut ColumnDefinition,
-        default: Option<Collation>,
-    ) -> Result<()> {
+    fn settle_type(&self, column: &mut ColumnDefinition, default: Option<Collation>) -> Result<()> {
         match &mut column.data_type {
             DataType::Real => {
                 let is_float = self.session.sql_mode & REAL_AS_FLOAT != 0;
@@ -104,7 +100,10 @@ impl Settings<'_> {
                     column.charset = clause;
                 });
             }
-            DataType::Char { .. } | DataType::Text { .. } | DataType::Enum(_) | DataType::Set(_) => {
+            DataType::Char { .. }
+            | DataType::Text { .. }
+            | DataType::Enum(_)
+            | DataType::Set(_) => {
                 let own = match column.charset.is_unknown {
                     true => None,
                     false => self.clause(&column.charset, default)?.or(default),

@@ -80,7 +80,11 @@ impl Resolver<'_> {
             KeyKind::Unique => (IndexKind::Unique, row_end),
             _ => (IndexKind::Other, None),
         };
-        let name = if kind == IndexKind::Primary { None } else { key.name.as_ref().or(key.constraint.as_ref()) };
+        let name = if kind == IndexKind::Primary {
+            None
+        } else {
+            key.name.as_ref().or(key.constraint.as_ref())
+        };
         let mut index = Index::new(kind, name.map(|name| name.as_str().into()));
         index.visible = key.visible;
         for part in &key.parts {

@@ -5,8 +5,8 @@ mod logged;
 
 use super::sql::column::{CharsetClause, ColumnDefinition, RowPeriod};
 use super::sql::create_table::CreateTable;
-use super::sql::key::{Key, KeyColumn};
 use super::sql::data_type::DataType;
+use super::sql::key::{Key, KeyColumn};
 use crate::binlog::FormatDescription;
 use crate::charset::{Charset, Collation};
 use crate::error::Error;
@@ -230,9 +230,8 @@ impl Resolver<'_> {
         default: Option<Collation>,
     ) -> Result<Option<Collation>> {
         let SqlServer { is_mariadb, version } = self.server;
-        clause.resolve(default, is_mariadb, &|charset| {
-            charset.default_collation(is_mariadb, version)
-        })
+        clause
+            .resolve(default, is_mariadb, &|charset| charset.default_collation(is_mariadb, version))
     }
 
     /// MariaDB's columns of a table WITH SYSTEM VERSIONING, where the statement does not name them. Gives the index of that

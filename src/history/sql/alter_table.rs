@@ -21,22 +21,60 @@ pub(in crate::history) type Name = (Option<String>, String);
 /// One thing that an ALTER TABLE does to the structure. What changes none of it is no action.
 #[derive(Debug)]
 pub(in crate::history) enum Action {
-    AddColumn { column: Box<ColumnDefinition>, place: Option<Place>, if_not_exists: bool },
+    AddColumn {
+        column: Box<ColumnDefinition>,
+        place: Option<Place>,
+        if_not_exists: bool,
+    },
     /// CHANGE, and MODIFY, where the name stays.
-    Change { from: String, column: Box<ColumnDefinition>, place: Option<Place>, if_exists: bool },
-    DropColumn { name: String, if_exists: bool },
-    RenameColumn { from: String, to: String, if_exists: bool },
+    Change {
+        from: String,
+        column: Box<ColumnDefinition>,
+        place: Option<Place>,
+        if_exists: bool,
+    },
+    DropColumn {
+        name: String,
+        if_exists: bool,
+    },
+    RenameColumn {
+        from: String,
+        to: String,
+        if_exists: bool,
+    },
     /// ALTER COLUMN SET DEFAULT, DROP DEFAULT.
-    Default { name: String, default: Option<String>, if_exists: bool },
-    ColumnVisible { name: String, visible: bool },
+    Default {
+        name: String,
+        default: Option<String>,
+        if_exists: bool,
+    },
+    ColumnVisible {
+        name: String,
+        visible: bool,
+    },
     AddKey(Key),
     AddCheck(Constraint),
-    DropPrimary { if_exists: bool },
-    DropKey { name: String, if_exists: bool },
+    DropPrimary {
+        if_exists: bool,
+    },
+    DropKey {
+        name: String,
+        if_exists: bool,
+    },
     /// DROP CONSTRAINT, DROP CHECK, DROP FOREIGN KEY: whether it may be a key.
-    DropConstraint { name: String, may_be_key: bool },
-    RenameKey { from: String, to: String, if_exists: bool },
-    KeyVisible { name: String, visible: bool },
+    DropConstraint {
+        name: String,
+        may_be_key: bool,
+    },
+    RenameKey {
+        from: String,
+        to: String,
+        if_exists: bool,
+    },
+    KeyVisible {
+        name: String,
+        visible: bool,
+    },
     Rename(Name),
     Convert(CharsetClause),
     DefaultCharset(CharsetClause),
@@ -149,8 +187,23 @@ fn action(cursor: &mut Cursor<'_>, actions: &mut Vec<Action>) -> Result<()> {
 /// Whether the token at hand begins an action, and so is not one more name of a list.
 fn begins_action(cursor: &Cursor<'_>) -> bool {
     let words = [
-        "ADD", "DROP", "MODIFY", "CHANGE", "ALTER", "RENAME", "CONVERT", "ORDER", "FORCE", "ENGINE",
-        "ALGORITHM", "LOCK", "COMMENT", "DEFAULT", "CHARACTER", "CHARSET", "COLLATE",
+        "ADD",
+        "DROP",
+        "MODIFY",
+        "CHANGE",
+        "ALTER",
+        "RENAME",
+        "CONVERT",
+        "ORDER",
+        "FORCE",
+        "ENGINE",
+        "ALGORITHM",
+        "LOCK",
+        "COMMENT",
+        "DEFAULT",
+        "CHARACTER",
+        "CHARSET",
+        "COLLATE",
     ];
     words.iter().any(|word| cursor.is(word))
 }
@@ -208,13 +261,43 @@ fn option(cursor: &mut Cursor<'_>, actions: &mut Vec<Action>) -> Result<()> {
 
 /// Options of a table that may go without their `=`.
 const OPTIONS: [&str; 37] = [
-    "ALGORITHM", "LOCK", "AUTOEXTEND_SIZE", "AUTO_INCREMENT", "AVG_ROW_LENGTH", "CHECKSUM",
-    "TABLE_CHECKSUM", "COMPRESSION", "CONNECTION", "DELAY_KEY_WRITE", "ENCRYPTION", "ENCRYPTED",
-    "ENCRYPTION_KEY_ID", "ENGINE_ATTRIBUTE", "SECONDARY_ENGINE_ATTRIBUTE", "SECONDARY_ENGINE",
-    "IETF_QUOTES", "INSERT_METHOD", "ITEF_QUOTES", "KEY_BLOCK_SIZE", "MAX_ROWS", "MIN_ROWS",
-    "PACK_KEYS", "PAGE_CHECKSUM", "PAGE_COMPRESSED", "PAGE_COMPRESSION_LEVEL", "PASSWORD",
-    "ROW_FORMAT", "SEQUENCE", "STATS_AUTO_RECALC", "STATS_PERSISTENT", "STATS_SAMPLE_PAGES",
-    "STORAGE", "TABLESPACE", "TRANSACTIONAL", "NODEGROUP", "START_TRANSACTION",
+    "ALGORITHM",
+    "LOCK",
+    "AUTOEXTEND_SIZE",
+    "AUTO_INCREMENT",
+    "AVG_ROW_LENGTH",
+    "CHECKSUM",
+    "TABLE_CHECKSUM",
+    "COMPRESSION",
+    "CONNECTION",
+    "DELAY_KEY_WRITE",
+    "ENCRYPTION",
+    "ENCRYPTED",
+    "ENCRYPTION_KEY_ID",
+    "ENGINE_ATTRIBUTE",
+    "SECONDARY_ENGINE_ATTRIBUTE",
+    "SECONDARY_ENGINE",
+    "IETF_QUOTES",
+    "INSERT_METHOD",
+    "ITEF_QUOTES",
+    "KEY_BLOCK_SIZE",
+    "MAX_ROWS",
+    "MIN_ROWS",
+    "PACK_KEYS",
+    "PAGE_CHECKSUM",
+    "PAGE_COMPRESSED",
+    "PAGE_COMPRESSION_LEVEL",
+    "PASSWORD",
+    "ROW_FORMAT",
+    "SEQUENCE",
+    "STATS_AUTO_RECALC",
+    "STATS_PERSISTENT",
+    "STATS_SAMPLE_PAGES",
+    "STORAGE",
+    "TABLESPACE",
+    "TRANSACTIONAL",
+    "NODEGROUP",
+    "START_TRANSACTION",
 ];
 
 /// A column, and where it goes.

@@ -1,9 +1,9 @@
 //! A column of a CREATE TABLE statement.
 
 use super::create_table::skip_value;
-use super::key::{Constraint, Key, KeyKind};
 use super::cursor::Cursor;
 use super::data_type::{DataType, data_type};
+use super::key::{Constraint, Key, KeyKind};
 use super::token::{Result, Token};
 use crate::charset::Charset;
 use std::sync::Arc;
@@ -235,7 +235,10 @@ impl ColumnDefinition {
                 if !cursor.is("CHECK") && !cursor.is("REFERENCES") {
                     *constraint = Some(cursor.name()?);
                 }
-                if !["CHECK", "REFERENCES", "PRIMARY", "UNIQUE", "NOT", "NULL"].iter().any(|w| cursor.is(w)) {
+                if !["CHECK", "REFERENCES", "PRIMARY", "UNIQUE", "NOT", "NULL"]
+                    .iter()
+                    .any(|w| cursor.is(w))
+                {
                     return Err(cursor.error("CHECK is missing"));
                 }
             }

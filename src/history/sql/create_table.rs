@@ -41,7 +41,6 @@ pub(in crate::history) struct Head {
     pub(in crate::history) database: Option<String>,
     pub(in crate::history) table: String,
     pub(in crate::history) is_temporary: bool,
-    pub(in crate::history) or_replace: bool,
     pub(in crate::history) if_not_exists: bool,
     /// Whether the name is in double quotes.
     is_ansi: bool,
@@ -58,13 +57,13 @@ pub(in crate::history) struct Period {
 impl CreateTable {
     /// Reads `[OR REPLACE] [TEMPORARY] TABLE [IF NOT EXISTS] name`, after CREATE.
     pub(in crate::history) fn parse_head(cursor: &mut Cursor<'_>) -> Result<Head> {
-        let or_replace = cursor.accept_all(&["OR", "REPLACE"])?;
+        cursor.accept_all(&["OR", "REPLACE"])?;
         let is_temporary = cursor.accept("TEMPORARY")?;
         cursor.expect("TABLE")?;
         let if_not_exists = cursor.accept_all(&["IF", "NOT", "EXISTS"])?;
         let is_ansi = matches!(cursor.peek(), Token::DoubleQuoted(_));
         let (database, table) = cursor.qualified_name()?;
-        Ok(Head { database, table, is_temporary, or_replace, if_not_exists, is_ansi })
+        Ok(Head { database, table, is_temporary, if_not_exists, is_ansi })
     }
 
     /// Reads the rest, after the name, up to the statement's end.
@@ -174,7 +173,8 @@ impl CreateTable {
 
     /// Steps over what follows PARTITION BY.
     fn partitions(&mut self, cursor: &mut Cursor<'_>) -> Result<()> {
-        while !matches!(cursor.peek(), Token::End | Token::Sign(';' | '*')) && !cursor.is("SELECT") {
+        while !matches!(cursor.peek(), Token::End | Token::Sign(';' | '*')) && !cursor.is("SELECT")
+        {
             if !cursor.accept_parens()? {
                 cursor.bump()?;
             }

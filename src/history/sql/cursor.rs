@@ -232,9 +232,9 @@ impl<'t> Cursor<'t> {
                 Token::Quoted(name) | Token::DoubleQuoted(name) => quoted_name(&name),
                 Token::Text(text) => quoted(&text),
                 Token::Bytes(bytes) if bytes.is_empty() => quoted(""),
-                Token::Bytes(bytes) => bytes
-                    .iter()
-                    .fold("0x".to_owned(), |sql, byte| format!("{sql}{byte:02x}")),
+                Token::Bytes(bytes) => {
+                    bytes.iter().fold("0x".to_owned(), |sql, byte| format!("{sql}{byte:02x}"))
+                }
                 Token::Sign(sign) => sign.to_string(),
                 Token::End => String::new(),
             };
