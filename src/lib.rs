@@ -30,6 +30,7 @@ pub mod protocol;
 pub mod reader;
 pub mod schema;
 pub mod source;
+pub mod store;
 pub mod value;
 pub mod wire;
 

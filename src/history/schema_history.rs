@@ -36,6 +36,7 @@ impl SchemaHistory {
     pub fn open(store: Box<dyn Store>, source: &str) -> Result<Arc<Self>> {
         let is_name = !source.is_empty()
             && source.chars().count() <= MAX_SOURCE
+            && source.trim() == source
             && !source.chars().any(char::is_control);
         if !is_name {
             return Err(Error::config(format!(

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// The folders of `src/` and their layers. A folder may use those of its own layer and of lower ones.
-const LAYERS: [(&str, u8); 17] = [
+const LAYERS: [(&str, u8); 18] = [
     ("limits", 0),
     ("wire", 0),
     ("charset", 0),
@@ -20,14 +20,16 @@ const LAYERS: [(&str, u8); 17] = [
     ("source", 3),
     ("reader", 3),
     ("export", 3),
+    ("store", 3),
     ("python", 4),
 ];
 
 /// Words that may stand only in some folders.
-const CONFINED: [(&str, &[&str]); 4] = [
+const CONFINED: [(&str, &[&str]); 5] = [
     ("pyo3", &["python"]),
     ("arrow_pyarrow", &["python"]),
-    ("std::fs", &["source", "python"]),
+    ("std::fs", &["source", "store", "python"]),
+    ("rusqlite", &["store"]),
     ("std::net", &["net"]),
 ];
 

@@ -1,0 +1,133 @@
+//! A file whose lock says who writes a history: the system lets go of it when the process ends, however it ends.
+
+use crate::error::{Error, Result};
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{ErrorKind, Read, Seek, Write};
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// The lock of one source, held.
+#[derive(Debug)]
+pub(super) struct LockFile {
+    file: File,
+}
+
+impl LockFile {
+    /// Takes the lock of a source of a store at `store`.
+    ///
+    /// # Errors
+    /// Another holds it, or the folder cannot be written: an [`ErrorKind::Config`](crate::ErrorKind::Config).
+    pub(super) fn take(store: &Path, source: &str) -> Result<Self> {
+        let path = path_of(store, source);
+        let opened =
+            OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
+        let mut file = opened.map_err(|error| match error.kind() {
+            ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => Error::config(format!(
+                "{}: the history can only be read here: {error}",
+                path.display()
+            )),
+            _ => Error::io(format!("{}: cannot open", path.display()), error),
+        })?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                let mut holder = String::new();
+                // Who it is matters less than that it is somebody.
+                let _ = (&mut file).take(MAX_HOLDER).read_to_string(&mut holder);
+                return Err(refused(source, holder.trim()));
+            }
+            Err(TryLockError::Error(error)) => {
+                return Err(Error::io(format!("{}: cannot lock", path.display()), error));
+            }
+        }
+        let text = format!("{}\n", holder());
+        let written = file
+            .set_len(0)
+            .and_then(|()| file.rewind())
+            .and_then(|()| file.write_all(text.as_bytes()));
+        written.map_err(|error| Error::io(format!("{}: cannot write", path.display()), error))?;
+        Ok(Self { file })
+    }
+}
+
+impl Drop for LockFile {
+    fn drop(&mut self) {
+        // Processes that were forked have the file open too.
+        let _ = self.file.unlock();
+    }
+}
+
+/// This process, for who comes later.
+pub(super) fn holder() -> String {
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let host = if host.trim().is_empty() { "this host" } else { host.trim() };
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    format!("process {} on {host}, since {}", std::process::id(), utc(now.as_secs()))
+}
+
+pub(super) fn refused(source: &str, holder: &str) -> Error {
+    let holder = if holder.is_empty() { "another process" } else { holder };
+    Error::config(format!(
+        "the table history (source {source:?}) is written by {holder}: one process writes a source, all others can read \
+         what it covers; stop that one, or give this one a source of its own"
+    ))
+}
+
+/// `2026-11-22 02:40:05 UTC`
+pub(super) fn utc(seconds: u64) -> String {
+    let (days, rest) = (seconds / 86_400, seconds % 86_400);
+    // Howard Hinnant's civil_from_days: years that begin in March, in eras of 400.
+    let days = days + 719_468;
+    let (era, of_era) = (days / 146_097, days % 146_097);
+    let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * shifted + 2) / 5 + 1;
+    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
+    let year = year_of_era + era * 400 + u64::from(month <= 2);
+    let (hour, minute, second) = (rest / 3600, rest / 60 % 60, rest % 60);
+    format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02} UTC")
+}
+
+/// Beside the store.
+fn path_of(store: &Path, source: &str) -> PathBuf {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    let name = match source.len() <= 64 && source.chars().all(is_plain) {
+        true => source.to_owned(),
+        // A name of any characters: two of the same number would only share a lock.
+        false => format!("~{:08x}", crc32fast::hash(source.as_bytes())),
+    };
+    let mut path = store.as_os_str().to_owned();
+    path.push(format!(".{name}.lock"));
+    path.into()
+}
+
+/// No holder's text is longer.
+const MAX_HOLDER: u64 = 1000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times() {
+        assert_eq!(utc(0), "1970-01-01 00:00:00 UTC");
+        assert_eq!(utc(951_782_399), "2000-02-28 23:59:59 UTC");
+        assert_eq!(utc(951_782_400), "2000-02-29 00:00:00 UTC");
+        assert_eq!(utc(1_795_315_205), "2026-11-22 02:40:05 UTC");
+    }
+
+    #[test]
+    fn one_holder_a_source() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = folder.path().join("history.db");
+        let lock = LockFile::take(&store, "shop").unwrap();
+        let other = LockFile::take(&store, "a/b é").unwrap();
+        let error = LockFile::take(&store, "shop").unwrap_err();
+        assert_eq!(error.kind(), crate::ErrorKind::Config);
+        assert!(error.message().contains(&format!("process {}", std::process::id())), "{error}");
+        drop(lock);
+        LockFile::take(&store, "shop").unwrap();
+        drop(other);
+    }
+}

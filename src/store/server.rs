@@ -1,0 +1,362 @@
+//! Histories in a database of a MySQL or MariaDB server: the central store.
+//!
+//! It may be the server whose log is read: what the store writes there is no DDL once its tables are made, and of how far the
+//! log was read it says less often then, for that would be in the log again.
+
+use super::server_lock;
+use super::server_sql as sql;
+use crate::error::{Error, ErrorKind, Result};
+use crate::history::{EntryKey, EntryRange, EntryRow, EpochRow, Store, StoreWrite};
+use crate::net::{Connection, Server};
+use crate::source::Connector;
+use std::time::Duration;
+
+/// Histories in tables of a server.
+pub struct ServerStore {
+    connector: Connector,
+    database: String,
+    place: String,
+    server: Option<Server>,
+    /// The number of the last connection.
+    connection_id: Option<u32>,
+    /// The server's id.
+    id: String,
+    has_tables: bool,
+    /// Bytes of a body that one statement may carry.
+    piece: usize,
+    locks: Vec<Held>,
+}
+
+/// The lock of a source, and what stood in the store when it was last written.
+struct Held {
+    source: String,
+    epochs: Vec<EpochRow>,
+    /// The same, where a write that broke off has been done.
+    or: Option<Vec<EpochRow>>,
+}
+
+impl ServerStore {
+    /// Connects to the first server of `connector` that answers; the database must be there. Tables are made when something
+    /// is written.
+    ///
+    /// # Errors
+    /// Those of a connection; no such database, or a history of a later version: an [`ErrorKind::Config`].
+    pub fn open(connector: Connector, database: &str) -> Result<Self> {
+        let mut store = Self {
+            connector,
+            database: database.to_owned(),
+            place: String::new(),
+            server: None,
+            connection_id: None,
+            id: String::new(),
+            has_tables: false,
+            piece: 0,
+            locks: Vec::new(),
+        };
+        store.connect()?;
+        Ok(store)
+    }
+
+    fn connect(&mut self) -> Result<()> {
+        let mut failed = None;
+        for options in (self.connector)()? {
+            let endpoint = options.endpoint.to_string();
+            match Server::open(options) {
+                Ok(server) => {
+                    self.place = format!("{endpoint}/{}", self.database);
+                    return self.begin(server);
+                }
+                Err(error) => drop(failed.get_or_insert(error)),
+            }
+        }
+        Err(failed.unwrap_or_else(|| Error::config("a store on a server needs a host")))
+    }
+
+    /// Makes a connection fit for work, with the locks that the last one had.
+    fn begin(&mut self, mut server: Server) -> Result<()> {
+        self.id.clone_from(&server.identity().id);
+        let before = self.connection_id.take();
+        let connection = server.connection();
+        // A session's defaults are the server's.
+        for statement in [
+            "SET SESSION sql_mode = 'STRICT_TRANS_TABLES', sql_safe_updates = 0, autocommit = 1",
+            "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ",
+        ] {
+            connection.query(statement)?;
+        }
+        connection.query(&format!("USE {}", sql::name(&self.database))).map_err(
+            |error| match error.server_code() {
+                Some(NO_DATABASE) => Error::config(format!(
+                    "the store's server has no database {}: CREATE DATABASE it first",
+                    self.database
+                )),
+                _ => error,
+            },
+        )?;
+        let id = connection.query_value("SELECT CONNECTION_ID()")?;
+        self.connection_id = id.and_then(|id| id.parse().ok());
+        let packet = connection.query_value("SELECT @@max_allowed_packet")?;
+        let packet: usize = packet.and_then(|packet| packet.parse().ok()).unwrap_or(MAX_PIECE);
+        // Two digits a byte, and as much again for all else.
+        self.piece = (packet / 4).clamp(256, MAX_PIECE);
+        self.has_tables = check_version(connection)?;
+        for held in &mut self.locks {
+            server_lock::take(connection, &self.database, &held.source, before)?;
+            let now = epochs(connection, &held.source)?;
+            let is_known = now == held.epochs || held.or.as_ref() == Some(&now);
+            if !is_known {
+                return Err(Error::config(
+                    "while the connection to the table history's store was lost, another process wrote it: open it again",
+                ));
+            }
+            held.epochs = now;
+        }
+        self.server = Some(server);
+        Ok(())
+    }
+
+    /// Asks the server. Where the connection turns out to be gone, as idle ones are, it is made once more.
+    fn ask<T>(&mut self, work: impl Fn(&mut Connection) -> Result<T>) -> Result<T> {
+        let was_open = self.server.is_some();
+        match self.ask_once(&work) {
+            Err(error) if was_open && is_lost(&error) => self.ask_once(&work),
+            done => done,
+        }
+    }
+
+    fn ask_once<T>(&mut self, work: impl Fn(&mut Connection) -> Result<T>) -> Result<T> {
+        if self.server.is_none() {
+            self.connect()?;
+        }
+        let lost = || Error::new(ErrorKind::Internal, "no connection to the store");
+        let server = self.server.as_mut().ok_or_else(lost)?;
+        let done = work(server.connection());
+        if let Err(error) = &done
+            && (is_lost(error) || error.server_code().is_none())
+        {
+            // What comes next on it may be the rest of an answer.
+            self.server = None;
+        }
+        done
+    }
+
+    /// Reads; nothing where there are no tables yet.
+    fn read<T: Default>(&mut self, work: impl Fn(&mut Connection) -> Result<T>) -> Result<T> {
+        if !self.has_tables {
+            self.has_tables = self.ask(check_version)?;
+        }
+        if self.has_tables { self.ask(work) } else { Ok(T::default()) }
+    }
+
+    fn create(&mut self) -> Result<()> {
+        if self.has_tables {
+            return Ok(());
+        }
+        self.ask(|connection| {
+            for statement in sql::TABLES {
+                connection.query(statement)?;
+            }
+            connection.query(&format!(
+                "INSERT IGNORE INTO binarrow_history_version VALUES (1, {VERSION})"
+            ))
+        })
+        .map_err(cannot_write)?;
+        self.has_tables = self.ask(check_version)?;
+        Ok(())
+    }
+}
+
+impl Store for ServerStore {
+    fn place(&self) -> String {
+        self.place.clone()
+    }
+
+    fn sources(&mut self) -> Result<Vec<String>> {
+        self.read(|connection| {
+            let rows =
+                connection.query("SELECT DISTINCT source FROM binarrow_epochs ORDER BY source")?;
+            rows.iter().map(|row| Ok(sql::cell(row, 0)?.to_owned())).collect()
+        })
+    }
+
+    fn lock(&mut self, source: &str) -> Result<()> {
+        if self.locks.iter().any(|held| held.source == source) {
+            return Ok(());
+        }
+        self.create()?;
+        let database = self.database.clone();
+        let epochs = self.ask(|connection| {
+            server_lock::take(connection, &database, source, None).map_err(cannot_write)?;
+            epochs(connection, source)
+        })?;
+        self.locks.push(Held { source: source.to_owned(), epochs, or: None });
+        Ok(())
+    }
+
+    fn epochs(&mut self, source: &str) -> Result<Vec<EpochRow>> {
+        self.read(|connection| epochs(connection, source))
+    }
+
+    fn changes(&mut self, source: &str, range: EntryRange, limit: usize) -> Result<Vec<EntryRow>> {
+        let select = sql::select_changes(source, range, limit);
+        self.read(|connection| entries(connection, source, &select))
+    }
+
+    fn last_entry(
+        &mut self,
+        source: &str,
+        epoch: u64,
+        until: EntryKey,
+        only_whole: bool,
+    ) -> Result<Option<EntryRow>> {
+        let select = sql::select_last(source, epoch, until, only_whole);
+        Ok(self.read(|connection| entries(connection, source, &select))?.pop())
+    }
+
+    fn last_by_time(&mut self, source: &str, timestamp: i64) -> Result<Option<EntryRow>> {
+        let select = sql::select_by_time(source, timestamp);
+        Ok(self.read(|connection| entries(connection, source, &select))?.pop())
+    }
+
+    fn write(&mut self, source: &str, writes: &[StoreWrite]) -> Result<()> {
+        let Some(held) = self.locks.iter_mut().find(|held| held.source == source) else {
+            return Err(Error::new(ErrorKind::Internal, "a history is written without its lock"));
+        };
+        let after = written(&held.epochs, writes);
+        held.or = Some(after.clone());
+        let piece = self.piece;
+        let statements: Vec<String> =
+            writes.iter().flat_map(|write| statements(source, write, piece)).collect();
+        // Done twice, it is the same.
+        self.ask(|connection| {
+            connection.query("START TRANSACTION")?;
+            let done = statements
+                .iter()
+                .try_for_each(|statement| connection.query(statement).map(drop))
+                .and_then(|()| connection.query("COMMIT").map(drop));
+            if done.as_ref().is_err_and(|error| error.server_code().is_some()) {
+                // If that fails the connection is lost, and with it the transaction.
+                let _ = connection.query("ROLLBACK");
+            }
+            done
+        })
+        .map_err(cannot_write)?;
+        if let Some(held) = self.locks.iter_mut().find(|held| held.source == source) {
+            held.epochs = after;
+            held.or = None;
+        }
+        Ok(())
+    }
+
+    fn flush_interval(&self, server: Option<&str>) -> Duration {
+        // What is written then is in the log, which is so read further: it would never be quiet.
+        if server == Some(self.id.as_str()) { OWN_LOG } else { Duration::from_secs(1) }
+    }
+}
+
+fn statements(source: &str, write: &StoreWrite, piece: usize) -> Vec<String> {
+    match write {
+        StoreWrite::Epoch(row) => vec![sql::replace_epoch(source, row)],
+        StoreWrite::Entry(row) => sql::replace_entry(source, row, piece),
+        StoreWrite::RemoveEntries(range, kind) => sql::remove_entries(source, *range, *kind),
+        StoreWrite::RemoveEpoch(id) => sql::remove_epoch(source, *id),
+    }
+}
+
+/// The epochs after a write.
+fn written(epochs: &[EpochRow], writes: &[StoreWrite]) -> Vec<EpochRow> {
+    let mut after = epochs.to_vec();
+    for write in writes {
+        match write {
+            StoreWrite::Epoch(row) => {
+                after.retain(|other| other.id != row.id);
+                after.push(row.clone());
+            }
+            StoreWrite::RemoveEpoch(id) => after.retain(|other| other.id != *id),
+            StoreWrite::Entry(_) | StoreWrite::RemoveEntries(..) => {}
+        }
+    }
+    after.sort_by_key(|row| row.id);
+    after
+}
+
+/// Whether the tables are there.
+fn check_version(connection: &mut Connection) -> Result<bool> {
+    let sql = "SELECT version FROM binarrow_history_version";
+    let version = match connection.query_value(sql) {
+        Ok(version) => version,
+        Err(error) if error.server_code() == Some(NO_TABLE) => return Ok(false),
+        Err(error) => return Err(error),
+    };
+    match version.map(|version| version.parse::<u32>()) {
+        None => Ok(false),
+        Some(Ok(VERSION)) => Ok(true),
+        Some(Ok(version)) => Err(Error::config(format!(
+            "the store holds a table history in version {version}, and this program knows version {VERSION}: use a newer one"
+        ))),
+        Some(Err(_)) => Err(sql::damaged()),
+    }
+}
+
+fn epochs(connection: &mut Connection, source: &str) -> Result<Vec<EpochRow>> {
+    connection.query(&sql::select_epochs(source))?.iter().map(sql::epoch).collect()
+}
+
+fn entries(connection: &mut Connection, source: &str, select: &str) -> Result<Vec<EntryRow>> {
+    let rows = connection.query(select)?;
+    let mut entries = Vec::with_capacity(rows.len());
+    for row in &rows {
+        let (mut entry, pieces) = sql::entry(row)?;
+        let mut next = 0;
+        while next < pieces {
+            let select = sql::select_pieces(source, entry.epoch, entry.key, next);
+            let found = connection.query(&select)?;
+            if found.is_empty() {
+                return Err(sql::damaged());
+            }
+            for row in &found {
+                let (number, bytes) = sql::piece(row)?;
+                if number != next {
+                    return Err(sql::damaged());
+                }
+                entry.body.extend_from_slice(&bytes);
+                next += 1;
+            }
+        }
+        entries.push(entry);
+    }
+    Ok(entries)
+}
+
+/// Who may not write can read.
+fn cannot_write(error: Error) -> Error {
+    match error.server_code() {
+        Some(READ_ONLY | READ_ONLY_TRANSACTION | NO_TABLE_PRIVILEGE | NO_DATABASE_PRIVILEGE) => {
+            error.of_kind(ErrorKind::Config).context("the history can only be read here")
+        }
+        _ => error,
+    }
+}
+
+/// Whether the connection is gone, and another may do.
+fn is_lost(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::ConnectionLost | ErrorKind::Io)
+        || matches!(error.server_code(), Some(SHUTDOWN | KILLED | MARIADB_KILLED | IDLE_TOO_LONG))
+}
+
+const VERSION: u32 = 1;
+/// Of a body, in one statement.
+const MAX_PIECE: usize = 1 << 20;
+/// Between two words about how far the log was read, where they go into that log.
+const OWN_LOG: Duration = Duration::from_secs(60);
+
+const NO_DATABASE: u16 = 1049;
+const NO_TABLE: u16 = 1146;
+const READ_ONLY: u16 = 1290;
+const READ_ONLY_TRANSACTION: u16 = 1792;
+const NO_TABLE_PRIVILEGE: u16 = 1142;
+const NO_DATABASE_PRIVILEGE: u16 = 1044;
+const SHUTDOWN: u16 = 1053;
+const KILLED: u16 = 3169;
+const MARIADB_KILLED: u16 = 1927;
+const IDLE_TOO_LONG: u16 = 4031;

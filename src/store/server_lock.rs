@@ -1,0 +1,63 @@
+//! The lock of a source in a store on a server: `GET_LOCK`, which ends with the connection.
+//!
+//! <https://dev.mysql.com/doc/refman/9.7/en/locking-functions.html>
+
+use super::lock_file::{holder, refused};
+use super::server_sql::text;
+use crate::error::{Error, Result};
+use crate::net::Connection;
+use crate::position::to_hex;
+use ring::digest;
+
+/// Takes the lock. `before` is the number of a connection of ours that had it, and that the server may not have missed yet.
+///
+/// # Errors
+/// Another holds it: an [`ErrorKind::Config`](crate::ErrorKind::Config) that names it.
+pub(super) fn take(
+    connection: &mut Connection,
+    database: &str,
+    source: &str,
+    before: Option<u32>,
+) -> Result<()> {
+    let name = name(database, source);
+    if !get(connection, &name, if before.is_some() { 0 } else { PATIENCE })? {
+        let user = connection.query_value(&format!("SELECT IS_USED_LOCK('{name}')"))?;
+        let user: Option<u32> = user.and_then(|id| id.parse().ok());
+        let is_ours = before.is_some() && user == before;
+        if let Some(id) = user.filter(|_| is_ours) {
+            // It may be gone by now.
+            let _ = connection.query(&format!("KILL {id}"));
+        }
+        if !is_ours || !get(connection, &name, PATIENCE)? {
+            let sql =
+                format!("SELECT holder FROM binarrow_writers WHERE source = {}", text(source));
+            let holder = connection.query_value(&sql).ok().flatten().unwrap_or_default();
+            let connection = user.map(|id| format!(", connection {id} of the store's server"));
+            return Err(refused(source, &format!("{holder}{}", connection.unwrap_or_default())));
+        }
+    }
+    let holder = text(&holder());
+    let sql = format!(
+        "REPLACE INTO binarrow_writers (source, holder) VALUES ({}, {holder})",
+        text(source)
+    );
+    connection.query(&sql).map(drop)
+}
+
+fn get(connection: &mut Connection, name: &str, seconds: u32) -> Result<bool> {
+    match connection.query_value(&format!("SELECT GET_LOCK('{name}', {seconds})"))?.as_deref() {
+        Some("1") => Ok(true),
+        Some("0") => Ok(false),
+        _ => Err(Error::malformed("the server answers neither 1 nor 0 to GET_LOCK")),
+    }
+}
+
+/// Names have 64 characters at most, and are those of the whole server.
+fn name(database: &str, source: &str) -> String {
+    let text = format!("{database}\0{source}");
+    let digest = digest::digest(&digest::SHA256, text.as_bytes());
+    format!("binarrow.{}", to_hex(digest.as_ref().get(..16).unwrap_or_default()))
+}
+
+/// Seconds in which a server notices that the connection of a process that ended is gone.
+const PATIENCE: u32 = 1;

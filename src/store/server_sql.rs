@@ -1,0 +1,310 @@
+//! The statements of a store on a server: text in, text out. All values go in as hexadecimal digits, so that none can be read as SQL.
+//!
+//! The place of an entry is one column of bytes, greater for what stands later, so that a range of an epoch is a range of the
+//! primary key.
+
+use crate::error::{Error, Result};
+use crate::history::{EntryKey, EntryKind, EntryRange, EntryRow, EpochRow};
+use crate::position::{from_hex, to_hex};
+use crate::protocol::TextRow;
+
+/// A name as it stands in a statement.
+pub(super) fn name(name: &str) -> String {
+    format!("`{}`", name.replace('`', "``"))
+}
+
+/// Text as it stands in a statement.
+pub(super) fn text(text: &str) -> String {
+    format!("_utf8mb4 x'{}'", to_hex(text.as_bytes()))
+}
+
+/// Bytes as they stand in a statement.
+pub(super) fn bytes(bytes: &[u8]) -> String {
+    format!("x'{}'", to_hex(bytes))
+}
+
+fn place(EntryKey { file, offset, ordinal }: EntryKey) -> String {
+    format!("x'{file:016x}{offset:016x}{ordinal:08x}'")
+}
+
+pub(super) fn select_epochs(source: &str) -> String {
+    format!(
+        "SELECT id, server, begins, reached, revision FROM binarrow_epochs WHERE source = {} ORDER BY id",
+        text(source)
+    )
+}
+
+/// The entries of [`Store::changes`](crate::history::Store::changes).
+pub(super) fn select_changes(source: &str, range: EntryRange, limit: usize) -> String {
+    let range = condition(source, range);
+    format!(
+        "SELECT {COLUMNS} FROM binarrow_entries WHERE {range} AND kind <> 'checkpoint' ORDER BY place LIMIT {limit}"
+    )
+}
+
+pub(super) fn select_last(source: &str, epoch: u64, until: EntryKey, only_whole: bool) -> String {
+    let range = condition(source, EntryRange { epoch, after: None, until });
+    let kinds = if only_whole { " AND kind IN ('baseline', 'checkpoint')" } else { "" };
+    format!(
+        "SELECT {COLUMNS} FROM binarrow_entries WHERE {range}{kinds} ORDER BY place DESC LIMIT 1"
+    )
+}
+
+pub(super) fn select_by_time(source: &str, timestamp: i64) -> String {
+    let source = text(source);
+    format!(
+        "SELECT {COLUMNS} FROM binarrow_entries WHERE source = {source} AND logged_at <= {timestamp} \
+         ORDER BY epoch DESC, place DESC LIMIT 1"
+    )
+}
+
+/// The pieces of a body from one on, two at most.
+pub(super) fn select_pieces(source: &str, epoch: u64, key: EntryKey, from: u32) -> String {
+    format!(
+        "SELECT piece, HEX(body) FROM binarrow_pieces WHERE {} AND piece >= {from} ORDER BY piece LIMIT 2",
+        equals(source, epoch, key)
+    )
+}
+
+pub(super) fn replace_epoch(source: &str, row: &EpochRow) -> String {
+    let EpochRow { id, server, from, reached, revision } = row;
+    let server = server.as_deref().map_or("NULL".to_owned(), text);
+    format!(
+        "REPLACE INTO binarrow_epochs (source, id, server, begins, reached, revision) VALUES ({}, {id}, {server}, {}, {}, {revision})",
+        text(source),
+        text(from),
+        text(reached)
+    )
+}
+
+/// The statements that put an entry in; none has more bytes of its body than `piece`.
+pub(super) fn replace_entry(source: &str, row: &EntryRow, piece: usize) -> Vec<String> {
+    let EntryRow { epoch, key, kind, timestamp, position, database, details, body, checksum } = row;
+    let same = equals(source, *epoch, *key);
+    let mut statements = vec![format!("DELETE FROM binarrow_pieces WHERE {same}")];
+    let pieces: Vec<&[u8]> = match body.len() <= piece {
+        true => Vec::new(),
+        false => body.chunks(piece.max(1)).collect(),
+    };
+    let own = if pieces.is_empty() { body.as_slice() } else { &[] };
+    statements.push(format!(
+        "REPLACE INTO binarrow_entries (source, epoch, place, kind, logged_at, position, database_name, details, body, \
+         pieces, checksum) VALUES ({}, {epoch}, {}, '{kind}', {timestamp}, {}, {}, {}, {}, {}, {checksum})",
+        text(source),
+        place(*key),
+        text(position),
+        text(database),
+        text(details),
+        bytes(own),
+        pieces.len()
+    ));
+    for (number, piece) in pieces.iter().enumerate() {
+        statements.push(format!(
+            "INSERT INTO binarrow_pieces (source, epoch, place, piece, body) VALUES ({}, {epoch}, {}, {number}, {})",
+            text(source),
+            place(*key),
+            bytes(piece)
+        ));
+    }
+    statements
+}
+
+pub(super) fn remove_entries(
+    source: &str,
+    range: EntryRange,
+    kind: Option<EntryKind>,
+) -> Vec<String> {
+    let range = condition(source, range);
+    let pieces = match kind {
+        // Only they are so large.
+        None | Some(EntryKind::Checkpoint) => {
+            let kinds = kind.map(|kind| format!(" AND e.kind = '{kind}'")).unwrap_or_default();
+            let range = range
+                .replace("source", "e.source")
+                .replace("epoch", "e.epoch")
+                .replace("place", "e.place");
+            Some(format!(
+                "DELETE p FROM binarrow_pieces p JOIN binarrow_entries e USING (source, epoch, place) WHERE {range}{kinds}"
+            ))
+        }
+        Some(_) => None,
+    };
+    let kinds = kind.map(|kind| format!(" AND kind = '{kind}'")).unwrap_or_default();
+    let entries = format!("DELETE FROM binarrow_entries WHERE {range}{kinds}");
+    pieces.into_iter().chain([entries]).collect()
+}
+
+pub(super) fn remove_epoch(source: &str, id: u64) -> Vec<String> {
+    let source = text(source);
+    vec![
+        format!("DELETE FROM binarrow_pieces WHERE source = {source} AND epoch = {id}"),
+        format!("DELETE FROM binarrow_entries WHERE source = {source} AND epoch = {id}"),
+        format!("DELETE FROM binarrow_epochs WHERE source = {source} AND id = {id}"),
+    ]
+}
+
+fn condition(source: &str, EntryRange { epoch, after, until }: EntryRange) -> String {
+    let after = after.map(|after| format!(" AND place > {}", place(after))).unwrap_or_default();
+    format!("source = {} AND epoch = {epoch}{after} AND place <= {}", text(source), place(until))
+}
+
+fn equals(source: &str, epoch: u64, key: EntryKey) -> String {
+    format!("source = {} AND epoch = {epoch} AND place = {}", text(source), place(key))
+}
+
+/// An epoch's row.
+pub(super) fn epoch(row: &TextRow) -> Result<EpochRow> {
+    Ok(EpochRow {
+        id: number(row, 0)?,
+        server: cell(row, 1).ok().map(ToOwned::to_owned),
+        from: cell(row, 2)?.to_owned(),
+        reached: cell(row, 3)?.to_owned(),
+        revision: number(row, 4)?,
+    })
+}
+
+/// An entry's row, and how many pieces its body is in.
+pub(super) fn entry(row: &TextRow) -> Result<(EntryRow, u32)> {
+    let place = from_hex(cell(row, 1)?.as_bytes()).ok_or_else(damaged)?;
+    let (file, rest) = place.split_first_chunk::<8>().ok_or_else(damaged)?;
+    let (offset, rest) = rest.split_first_chunk::<8>().ok_or_else(damaged)?;
+    let ordinal = <[u8; 4]>::try_from(rest).map_err(|_| damaged())?;
+    let entry = EntryRow {
+        epoch: number(row, 0)?,
+        key: EntryKey {
+            file: u64::from_be_bytes(*file),
+            offset: u64::from_be_bytes(*offset),
+            ordinal: u32::from_be_bytes(ordinal),
+        },
+        kind: EntryKind::by_name(cell(row, 2)?)?,
+        timestamp: number(row, 3)?,
+        position: cell(row, 4)?.to_owned(),
+        database: cell(row, 5)?.to_owned(),
+        details: cell(row, 6)?.to_owned(),
+        body: from_hex(cell(row, 7)?.as_bytes()).ok_or_else(damaged)?,
+        checksum: number(row, 9)?,
+    };
+    Ok((entry, number(row, 8)?))
+}
+
+/// A piece's number and bytes.
+pub(super) fn piece(row: &TextRow) -> Result<(u32, Vec<u8>)> {
+    Ok((number(row, 0)?, from_hex(cell(row, 1)?.as_bytes()).ok_or_else(damaged)?))
+}
+
+pub(super) fn cell(row: &TextRow, index: usize) -> Result<&str> {
+    row.get(index).and_then(|cell| cell.as_deref()).ok_or_else(damaged)
+}
+
+pub(super) fn number<T: std::str::FromStr>(row: &TextRow, index: usize) -> Result<T> {
+    cell(row, index)?.parse().map_err(|_| damaged())
+}
+
+pub(super) fn damaged() -> Error {
+    Error::malformed("a row of the history is damaged")
+}
+
+const COLUMNS: &str = "epoch, HEX(place), kind, logged_at, position, database_name, details, HEX(body), pieces, checksum";
+
+/// Makes the tables, where they are not.
+pub(super) const TABLES: [&str; 5] = [
+    "CREATE TABLE IF NOT EXISTS binarrow_epochs (
+       source VARCHAR(128) COLLATE utf8mb4_bin NOT NULL, id BIGINT UNSIGNED NOT NULL, server VARCHAR(255),
+       begins LONGTEXT NOT NULL, reached LONGTEXT NOT NULL, revision BIGINT UNSIGNED NOT NULL, PRIMARY KEY (source, id)
+     ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin",
+    "CREATE TABLE IF NOT EXISTS binarrow_entries (
+       source VARCHAR(128) COLLATE utf8mb4_bin NOT NULL, epoch BIGINT UNSIGNED NOT NULL, place BINARY(20) NOT NULL,
+       kind VARCHAR(16) NOT NULL, logged_at BIGINT NOT NULL, position LONGTEXT NOT NULL,
+       database_name VARCHAR(255) NOT NULL, details LONGTEXT NOT NULL, body LONGBLOB NOT NULL,
+       pieces INT UNSIGNED NOT NULL, checksum INT UNSIGNED NOT NULL, PRIMARY KEY (source, epoch, place)
+     ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin",
+    "CREATE TABLE IF NOT EXISTS binarrow_pieces (
+       source VARCHAR(128) COLLATE utf8mb4_bin NOT NULL, epoch BIGINT UNSIGNED NOT NULL, place BINARY(20) NOT NULL,
+       piece INT UNSIGNED NOT NULL, body LONGBLOB NOT NULL, PRIMARY KEY (source, epoch, place, piece)
+     ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin",
+    "CREATE TABLE IF NOT EXISTS binarrow_writers (
+       source VARCHAR(128) COLLATE utf8mb4_bin NOT NULL PRIMARY KEY, holder VARCHAR(255) NOT NULL
+     ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin",
+    // The last: who sees it sees all.
+    "CREATE TABLE IF NOT EXISTS binarrow_history_version (
+       id INT NOT NULL PRIMARY KEY, version INT UNSIGNED NOT NULL
+     ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KEY: EntryKey = EntryKey { file: 7, offset: 1 << 40, ordinal: 3 };
+
+    fn row(body: Vec<u8>) -> EntryRow {
+        EntryRow {
+            epoch: 2,
+            key: KEY,
+            kind: EntryKind::Ddl,
+            timestamp: -5,
+            position: "{}".into(),
+            database: "a'b`c\\".into(),
+            details: "{\"x\":\"'\"}".into(),
+            body,
+            checksum: 9,
+        }
+    }
+
+    #[test]
+    fn no_value_can_be_read_as_sql() {
+        assert_eq!(name("a`b"), "`a``b`");
+        let hostile = "'; DROP TABLE t; -- \\";
+        let statements = [
+            replace_entry(hostile, &row(hostile.as_bytes().to_vec()), 4),
+            remove_entries(hostile, EntryRange { epoch: 1, after: Some(KEY), until: KEY }, None),
+            remove_epoch(hostile, 1),
+            vec![select_epochs(hostile), select_last(hostile, 1, KEY, true)],
+        ];
+        for statement in statements.concat() {
+            assert!(!statement.contains("DROP") && !statement.contains('\\'), "{statement}");
+        }
+    }
+
+    #[test]
+    fn rows_come_back() {
+        let cells = [
+            "2",
+            "0000000000000007000001000000000000000003",
+            "ddl",
+            "-5",
+            "{}",
+            "d",
+            "{}",
+            "616263",
+            "0",
+            "9",
+        ];
+        let good: TextRow = cells.iter().map(|cell| Some((*cell).to_owned())).collect();
+        let (entry_row, pieces) = entry(&good).unwrap();
+        assert_eq!((entry_row.key, entry_row.body.as_slice(), pieces), (KEY, &b"abc"[..], 0));
+        for index in 0..good.len() {
+            let mut torn = good.clone();
+            torn[index] = None;
+            assert!(entry(&torn).is_err(), "{index}");
+            torn.truncate(index);
+            assert!(entry(&torn).is_err(), "{index}");
+        }
+        for (index, wrong) in
+            [(0, "x"), (1, "00"), (1, "zz"), (2, "view"), (3, "1.5"), (7, "6"), (9, "-1")]
+        {
+            let mut torn = good.clone();
+            torn[index] = Some(wrong.into());
+            assert!(entry(&torn).is_err(), "{index}");
+        }
+    }
+
+    #[test]
+    fn large_bodies_go_in_pieces() {
+        assert_eq!(replace_entry("s", &row(vec![1; 8]), 8).len(), 2);
+        let statements = replace_entry("s", &row(vec![1; 9]), 4);
+        assert_eq!(statements.len(), 5);
+        assert!(statements[1].contains("x'', 3, 9)"), "{}", statements[1]);
+        assert!(statements[4].ends_with(", 2, x'01')"), "{}", statements[4]);
+    }
+}
