@@ -11,7 +11,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 /// CREATE TABLE text: that of a dump, of several, or one statement for each table.
-#[derive(FromPyObject)]
 pub(super) enum SchemasKeyword {
     ByTable(BTreeMap<String, Sql>),
     One(Sql),
@@ -22,6 +21,25 @@ pub(super) enum SchemasKeyword {
 pub(super) enum Sql {
     Text(Vec<u8>),
     File(PathBuf),
+}
+
+impl<'py> FromPyObject<'_, 'py> for SchemasKeyword {
+    type Error = PyErr;
+
+    fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        if let Ok(by_table) = value.extract() {
+            return Ok(Self::ByTable(by_table));
+        }
+        if let Ok(one) = value.extract() {
+            return Ok(Self::One(one));
+        }
+        value.extract().map(Self::Several).map_err(|_| {
+            PyTypeError::new_err(
+                "schemas is SQL (a str, bytes, or the path of a file as os.PathLike), a list of such, or a dict of \
+                 'database.table' to such",
+            )
+        })
+    }
 }
 
 impl<'py> FromPyObject<'_, 'py> for Sql {
