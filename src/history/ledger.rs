@@ -187,7 +187,8 @@ impl Ledger {
         let source = &self.source;
         let Some(last) = self.epochs.last() else {
             return Error::schema(format!(
-                "the table history (source {source:?}) is empty, and so does not know {position}: take a baseline there"
+                "the table history (source {source:?} in {}) is empty: take a baseline first",
+                self.store.place()
             ));
         };
         let near = self.epochs.iter().rev().find(|epoch| epoch.fits(position)).unwrap_or(last);
@@ -215,6 +216,19 @@ impl Ledger {
 
     /// The catalog of an epoch with all that stands in it up to `until`.
     pub(super) fn load(&mut self, epoch: u64, until: EntryKey) -> Result<Loaded> {
+        loop {
+            let loaded = self.load_once(epoch, until);
+            let generation = self.generation;
+            // The writer may have changed what was read in part.
+            self.refresh()?;
+            if self.generation == generation {
+                return loaded;
+            }
+        }
+    }
+
+    fn load_once(&mut self, epoch: u64, until: EntryKey) -> Result<Loaded> {
+        self.epoch(epoch)?;
         let cached = self.cache.iter().filter(|c| c.epoch == epoch && c.until <= until);
         let cached = cached.max_by_key(|cached| cached.until).cloned();
         let mut loaded = self.load_whole(epoch, until, cached)?;

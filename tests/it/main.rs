@@ -26,6 +26,7 @@ mod collations;
 mod details;
 mod fixtures;
 mod fuzz;
+mod history_store;
 mod invariance;
 mod items;
 mod layers;

@@ -79,17 +79,17 @@ impl Catalog {
 
     /// Puts what is known of a table in the place of what was; `None` removes the table.
     pub(super) fn replace_table(&mut self, database: &str, table: &str, state: Option<TableState>) {
-        let tables = match (state.is_some(), self.databases.get_mut(database)) {
-            (false, None) => return,
-            (_, Some(found)) => &mut Arc::make_mut(found).tables,
-            (true, None) => {
-                let new = self.databases.entry(database.into()).or_default();
-                &mut Arc::make_mut(new).tables
-            }
-        };
+        let (database, table) = (self.folded(database), self.folded(table));
         match state {
-            Some(state) => drop(tables.insert(table.into(), state)),
-            None => drop(tables.remove(table)),
+            Some(state) => {
+                let database = self.databases.entry(database.into()).or_default();
+                Arc::make_mut(database).tables.insert(table.into(), state);
+            }
+            None => {
+                if let Some(database) = self.databases.get_mut(database.as_str()) {
+                    Arc::make_mut(database).tables.remove(table.as_str());
+                }
+            }
         }
     }
 
