@@ -75,6 +75,11 @@ fn log(statements: u64, tables: u64, seed: u64) -> Vec<LoggedDdl> {
         .collect()
 }
 
+/// In memory where there is such a folder: statements that are on disk one by one take a while.
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir_in("/dev/shm").unwrap_or_else(|_| tempfile::tempdir().unwrap())
+}
+
 fn open(path: &Path) -> Arc<SchemaHistory> {
     SchemaHistory::open(Box::new(SqliteStore::open(path).unwrap()), "shop").unwrap()
 }
@@ -88,7 +93,7 @@ fn fresh(tables: u64, log: &[LoggedDdl]) -> Catalog {
 
 #[test]
 fn any_place_is_what_follows_from_the_statements() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = folder();
     let path = folder.path().join("history.db");
     let log = log(1_600, 60, 7);
     let catalogs: Vec<Catalog> = std::iter::once(fresh(60, &[]))
@@ -142,7 +147,7 @@ fn any_place_is_what_follows_from_the_statements() {
 
 #[test]
 fn another_statement_at_a_place_is_another_log() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = folder();
     let history = open(&folder.path().join("history.db"));
     history.baseline(baseline(4), &at(0), 0).unwrap();
     let log = log(20, 4, 3);
@@ -186,7 +191,7 @@ fn another_statement_at_a_place_is_another_log() {
 
 #[test]
 fn a_cut_history_goes_on() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = folder();
     let history = open(&folder.path().join("history.db"));
     history.baseline(baseline(30), &at(0), 0).unwrap();
     let log = log(1_200, 30, 5);
@@ -224,7 +229,7 @@ fn a_cut_history_goes_on() {
 
 #[test]
 fn one_writer_and_many_readers() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = folder();
     let path = folder.path().join("history.db");
     let writer = open(&path);
     let reader = open(&path);
@@ -273,7 +278,7 @@ fn one_writer_and_many_readers() {
 
 #[test]
 fn files_that_are_no_history() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = folder();
     let path = folder.path().join("history.db");
     let error = SqliteStore::open(folder.path().join("no/such.db")).err().unwrap();
     assert_eq!(error.kind(), ErrorKind::Config);
@@ -299,9 +304,7 @@ fn files_that_are_no_history() {
 /// The limit: a second.
 #[test]
 fn a_long_history_loads_quickly() {
-    // In memory where there is such a folder: 10 000 statements that are on disk one by one take a while.
-    let in_memory = tempfile::tempdir_in("/dev/shm");
-    let folder = in_memory.unwrap_or_else(|_| tempfile::tempdir().unwrap());
+    let folder = folder();
     let path = folder.path().join("history.db");
     let log = log(10_000, 1_000, 13);
     let history = open(&path);
