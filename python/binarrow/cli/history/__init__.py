@@ -1,0 +1,32 @@
+"""`binarrow history`: the structures of tables over time. One module a command."""
+
+import typer
+
+from binarrow.cli.history import baseline, check, diff, find, show
+
+EXAMPLES = """\
+Examples:
+  binarrow history baseline shop.db mysql://repl@db.example/ --password
+  binarrow tail mysql://repl@db.example/ --password --history shop.db
+  binarrow history show shop.db
+  binarrow history find shop.db shop.orders --at binlog.000017:4711 --sql
+  binarrow history diff shop.db all --from 2026-11-01 --to 2026-11-21
+  binarrow history check shop.db mysql://repl@db.example/ --password"""
+
+app = typer.Typer(
+    help="The structures of tables over time, for logs that do not name columns.",
+    no_args_is_help=True,
+    epilog=EXAMPLES,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+for name, module in {
+    "show": show,
+    "find": find,
+    "diff": diff,
+    "baseline": baseline,
+    "check": check,
+}.items():
+    app.command(name, epilog=module.EXAMPLES)(module.command)
+
+__all__ = ["EXAMPLES", "app"]

@@ -1,0 +1,97 @@
+"""Arguments that the commands on a table history share, and what they stand for."""
+
+from __future__ import annotations
+
+from datetime import UTC
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
+import typer
+
+from binarrow import ConfigError, HistoryChange, SchemaHistory
+from binarrow.cli.output import on_one_line
+
+History: TypeAlias = Annotated[
+    str,
+    typer.Argument(
+        metavar="HISTORY",
+        help="Where it is kept: the path of a file, sqlite:///shop.db, or"
+        " mysql://user@host/database.",
+        show_default=False,
+    ),
+]
+Table: TypeAlias = Annotated[
+    str, typer.Argument(metavar="DB.TABLE", help="The table.", show_default=False)
+]
+Source: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Whose tables: the name in a store of several histories; default, if not given.",
+        show_default=False,
+    ),
+]
+HistoryPasswordFile: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Of a history on a server: a file whose first line is the password there.",
+    ),
+]
+
+
+def opened(
+    history: str, source: str | None, password_file: Path | None, *, is_new: bool = False
+) -> SchemaHistory:
+    """The history; one that is to be read must be there."""
+    is_file = "://" not in history or history.startswith("sqlite://")
+    path = Path(history.removeprefix("sqlite:///").partition("?")[0])
+    if is_file and not is_new and not path.exists():
+        raise ConfigError(
+            f"there is no history {history}: 'binarrow history baseline {history} URL' begins one"
+        )
+    return SchemaHistory.open(
+        history, source=source, password_file=None if is_file else password_file
+    )
+
+
+def names(table: str) -> tuple[str, str]:
+    """Database and table."""
+    database, dot, name = table.partition(".")
+    if not dot or not database or not name:
+        raise ConfigError(f"{table!r} is not a table: write database.table")
+    return database, name
+
+
+def as_row(change: HistoryChange, longest: int = 80) -> list[object]:
+    """A stored statement as cells of a table."""
+    text = on_one_line(change.statement)
+    if change.kind == "baseline":
+        text = f"baseline, {change.statement.count('CREATE TABLE')} tables"
+    elif len(text) > longest:
+        text = text[: longest - 1] + "…"
+    return [
+        f"{change.committed.astimezone(UTC):%Y-%m-%dT%H:%M:%S}",
+        f"{change.position.file}:{change.position.offset}",
+        change.database,
+        text,
+        "; ".join(f"{table}: {why}" for table, why in change.unknown),
+    ]
+
+
+COLUMNS = ["committed (UTC)", "in force from", "database", "statement", "not followed"]
+"""Of such a table."""
+
+
+def as_record(change: HistoryChange) -> dict[str, object]:
+    """A stored statement as JSON."""
+    return {
+        "kind": change.kind,
+        "position": f"{change.position.file}:{change.position.offset}",
+        "gtid_set": change.position.gtid_set,
+        "committed": change.committed.isoformat(),
+        "database": change.database,
+        "statement": change.statement,
+        "tables": list(change.tables),
+        "unknown": dict(change.unknown),
+    }

@@ -1,0 +1,97 @@
+"""`binarrow history baseline`: what a table history begins with, or what mends it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from binarrow import ConfigError, SchemaHistory
+from binarrow.cli.arguments import Tables
+from binarrow.cli.failure import reports_failure
+from binarrow.cli.history.arguments import History, HistoryPasswordFile, Source, opened
+from binarrow.cli.output import grouped
+from binarrow.cli.server_options import (
+    AskPassword,
+    OptionFile,
+    PasswordFile,
+    TlsCa,
+    TlsOption,
+    reach,
+)
+
+EXAMPLES = """\
+Examples:
+  binarrow history baseline shop.db mysql://repl@db.example/ --password
+  binarrow history baseline shop.db --option-file ~/.my.cnf
+  mysqldump --no-data --databases shop --source-data=2 > shop.sql
+  binarrow history baseline shop.db shop.sql --position binlog.000017:4711 --server mysql-8.4"""
+
+
+@reports_failure
+def command(
+    history: History,
+    structures: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="URL|FILE.sql",
+            help="The server, mysql://user@host:3306/ (see 'binarrow check --help'), or a file of"
+            " CREATE statements.",
+            show_default=False,
+        ),
+    ] = None,
+    position: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE:OFFSET", help="Of a file: where in the log the tables were so."
+        ),
+    ] = None,
+    server: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME-VERSION", help="Of a file: its server, as mysql-8.4 or mariadb-11.8."
+        ),
+    ] = None,
+    tables: Tables = None,
+    source: Source = None,
+    ask_password: AskPassword = False,
+    password_file: PasswordFile = None,
+    option_file: OptionFile = None,
+    tls: TlsOption = None,
+    tls_ca: TlsCa = None,
+    history_password_file: HistoryPasswordFile = None,
+) -> None:
+    """Take the structures of a server's tables as they are now, or those in a file.
+
+    The first one begins the history; readers with --history follow the log
+    from there on. One that is taken again mends a history that lost a table.
+
+    No lock is taken. It needs REPLICATION SLAVE, REPLICATION CLIENT (MariaDB:
+    BINLOG MONITOR) and SELECT; tables that the account may not see are named.
+    """
+    is_file = structures is not None and "://" not in structures
+    if is_file and position is None:
+        raise ConfigError("structures in a file need --position: where in the log they are so")
+    with opened(history, source, history_password_file, is_new=True) as opened_history:
+        if is_file and structures is not None:
+            taken = opened_history.baseline(
+                Path(structures), position, tables=tables, server=server
+            )
+        else:
+            with reach(
+                structures,
+                ask_password=ask_password,
+                password_file=password_file,
+                option_file=option_file,
+                tls=tls,
+                tls_ca=tls_ca,
+            ) as connection:
+                taken = opened_history.baseline(
+                    connection, position, tables=tables, server=server
+                )
+        _tell(opened_history, f"{taken.file}:{taken.offset}")
+
+
+def _tell(history: SchemaHistory, place: str) -> None:
+    print(f"{grouped(len(history.tables(place)))} tables as of {place}")

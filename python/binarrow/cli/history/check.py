@@ -1,0 +1,84 @@
+"""`binarrow history check`: is a table history what the server has?"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from binarrow import SchemaHistory
+from binarrow.cli.arguments import Format, FormatOption, Tables
+from binarrow.cli.failure import reports_failure
+from binarrow.cli.history.arguments import History, HistoryPasswordFile, Source, opened
+from binarrow.cli.output import grouped, print_json, print_table
+from binarrow.cli.server_options import (
+    AskPassword,
+    OptionFile,
+    PasswordFile,
+    TlsCa,
+    TlsOption,
+    Url,
+    reach,
+)
+from binarrow.history_check import check_history
+
+EXAMPLES = """\
+Examples:
+  binarrow history check shop.db mysql://repl@db.example/ --password
+  binarrow history check shop.db --option-file ~/.my.cnf --tables 'shop.*'
+  binarrow history check shop.db --option-file ~/.my.cnf --json | jq .table"""
+
+DIFFERS = 1
+
+
+@reports_failure
+def command(
+    history: History,
+    url: Url = None,
+    tables: Tables = None,
+    source: Source = None,
+    ask_password: AskPassword = False,
+    password_file: PasswordFile = None,
+    option_file: OptionFile = None,
+    tls: TlsOption = None,
+    tls_ca: TlsCa = None,
+    history_password_file: HistoryPasswordFile = None,
+    json: Annotated[bool, typer.Option("--json", help="Short for --format json.")] = False,
+    format: FormatOption = Format.table,  # noqa: A002 - the option's name
+) -> None:
+    """Compare a history with the tables that the server has now; the exit code is 1 if they differ.
+
+    First the log is followed from the history's end to now, and the history
+    with it. What differs then was changed without the log: with sql_log_bin=0,
+    say. 'binarrow history baseline' sets it right.
+    """
+    with opened(history, source, history_password_file) as opened_history:
+        with reach(
+            url,
+            ask_password=ask_password,
+            password_file=password_file,
+            option_file=option_file,
+            tls=tls,
+            tls_ca=tls_ca,
+        ) as server:
+            result = check_history(opened_history, server, tables=tables)
+    is_json = json or format is Format.json
+    for table, what in result.differences:
+        if is_json:
+            print_json({"table": table, **what})
+    if not is_json:
+        if result.differences:
+            print_table(
+                ["table", "", "what", "history", "server"],
+                [
+                    [table, what["kind"], what["what"], what["before"], what["after"]]
+                    for table, what in result.differences
+                ],
+            )
+        differing = len({table for table, _ in result.differences})
+        print(
+            f"{grouped(result.tables)} tables as of {result.position.file}:"
+            f"{result.position.offset}, {grouped(differing)} differ"
+        )
+    if result.differences:
+        raise typer.Exit(DIFFERS)

@@ -1,0 +1,106 @@
+"""`binarrow history show`: what a table history knows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from binarrow.cli.arguments import Format, FormatOption
+from binarrow.cli.failure import reports_failure
+from binarrow.cli.history.arguments import (
+    COLUMNS,
+    History,
+    HistoryPasswordFile,
+    Source,
+    as_record,
+    as_row,
+    opened,
+)
+from binarrow.cli.output import byte_count, grouped, print_json, print_table
+
+EXAMPLES = """\
+Examples:
+  binarrow history show shop.db
+  binarrow history show shop.db --changes
+  binarrow history show 'mysql://hist@db.example/histories' --source shop --json"""
+
+
+@reports_failure
+def command(
+    history: History,
+    source: Source = None,
+    changes: Annotated[
+        bool, typer.Option("--changes", help="Also list all that it holds, in log order.")
+    ] = False,
+    history_password_file: HistoryPasswordFile = None,
+    json: Annotated[bool, typer.Option("--json", help="Short for --format json.")] = False,
+    format: FormatOption = Format.table,  # noqa: A002 - the option's name
+) -> None:
+    """Print which parts of the log a history covers, and how many tables and statements it knows.
+
+    Tables are those at its end. One that is unknown cannot be read until a new
+    baseline, or a CREATE TABLE in the log, tells its structure.
+    """
+    with opened(history, source, history_password_file) as opened_history:
+        covered = opened_history.covered
+        tables = opened_history.tables() if covered else {}
+        held = list(opened_history.changes())
+        name = opened_history.source
+    unknown = {table: why for table, why in tables.items() if why is not None}
+    statements = [change for change in held if change.kind == "statement"]
+    lost = sum(not change.followed for change in statements)
+    size = _size(history)
+    if json or format is Format.json:
+        print_json(
+            {
+                "source": name,
+                "covered": [
+                    {"from": str(one.start), "to": str(one.stop), "server": one.server}
+                    for one in covered
+                ],
+                "tables": len(tables),
+                "unknown": unknown,
+                "statements": len(statements),
+                "not_followed": lost,
+                "baselines": len(held) - len(statements),
+                "bytes": size,
+            }
+        )
+        if changes:
+            for change in held:
+                print_json(as_record(change))
+        return
+    print(f"source      {name}")
+    if not covered:
+        print("covered     nothing yet: take a baseline, or read a server's log with it")
+        return
+    print(f"tables      {grouped(len(tables))}, {grouped(len(unknown))} of them unknown")
+    print(
+        f"statements  {grouped(len(statements))}, {grouped(lost)} of them not followed;"
+        f" {grouped(len(held) - len(statements))} baselines"
+    )
+    if size is not None:
+        print(f"size        {byte_count(size)}")
+    print_table(
+        ["covered from", "to", "server"],
+        [
+            [
+                f"{one.start.file}:{one.start.offset}",
+                f"{one.stop.file}:{one.stop.offset}",
+                one.server or "",
+            ]
+            for one in covered
+        ],
+    )
+    if unknown:
+        print_table(["unknown table", "why"], [[table, why] for table, why in unknown.items()])
+    if changes:
+        print_table(COLUMNS, [as_row(change) for change in held])
+
+
+def _size(history: str) -> int | None:
+    """Bytes of a file; None where it is on a server."""
+    path = Path(history.removeprefix("sqlite:///").partition("?")[0])
+    return path.stat().st_size if path.is_file() else None

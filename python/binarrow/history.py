@@ -1,0 +1,514 @@
+"""The structures of tables over time: what a table looked like at a place of the log.
+
+Logs of most servers name no columns (``binlog_row_metadata=MINIMAL``). A history knows them: a
+baseline of all tables, and every statement since that changed one.
+
+    with binarrow.connect("mysql://repl@db.example/", password_file="secret") as server:
+        for change in server.stream("earliest", history="sqlite:///shop.db"):
+            ...
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal, Self
+from urllib.parse import unquote
+
+from binarrow._native import ConfigError, ConnectionSpec, NativeHistory, Position
+from binarrow.connect import SCHEMES, Password, target
+
+if TYPE_CHECKING:
+    from binarrow.server import Server
+
+Sql = str | bytes | os.PathLike[str]
+"""SQL as text, as bytes, or in a file."""
+
+Place = Position | str | datetime
+"""A position, ``"file:offset"``, a GTID set, or a time with its zone."""
+
+DEFAULT_SOURCE = "default"
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class TableColumn:
+    """A column of a table as it was."""
+
+    name: str
+    type: str
+    """As in CREATE TABLE, for example ``int unsigned`` or ``enum('a','b')``."""
+    nullable: bool
+    unsigned: bool = False
+    """Whether it is a number without a sign."""
+    charset: str | None = None
+    """Of text; None for what is no text."""
+    collation: str | None = None
+    """Likewise."""
+    members: tuple[str, ...] = ()
+    """Of an ENUM or SET."""
+    visible: bool = True
+    """Whether ``SELECT *`` shows it."""
+    generated: Literal["virtual", "stored"] | None = None
+    """How the server computes it; None where it does not."""
+    comment: str = ""
+
+
+@dataclass(frozen=True)
+class TableIndex:
+    """A key of a table as it was."""
+
+    name: str | None
+    """``PRIMARY`` for the primary key."""
+    kind: Literal["primary", "unique", "index"]
+    columns: tuple[str, ...]
+    """In key order; without what is an expression."""
+    prefixes: tuple[int, ...] = ()
+    """For each column, how many characters of it the key holds; 0 for all."""
+    identifies_rows: bool = False
+    """Whether no two rows share its values: it is unique, no column of it may be NULL or is
+    virtual, and it has no expression."""
+    visible: bool = True
+    """Whether queries may use it."""
+
+
+@dataclass(frozen=True)
+class TableSchema:
+    """A table as it was at a place of the log."""
+
+    database: str
+    table: str
+    columns: tuple[TableColumn, ...]
+    """In table order."""
+    indexes: tuple[TableIndex, ...] = ()
+    """All keys: the primary one, the unique ones in the server's order, the others."""
+    comment: str = ""
+    create_statement: str = field(default="", repr=False)
+
+    @property
+    def primary_key(self) -> tuple[str, ...]:
+        """The columns of the primary key, in key order; empty where there is none."""
+        return next((key.columns for key in self.indexes if key.kind == "primary"), ())
+
+    @property
+    def unique_keys(self) -> tuple[TableIndex, ...]:
+        """The primary key and the unique ones, in the server's order."""
+        return tuple(key for key in self.indexes if key.kind != "index")
+
+    @property
+    def handle_key(self) -> tuple[str, ...]:
+        """The columns by which changes know a row; empty where it is the whole row.
+
+        The primary key, else the first unique key of columns that are NOT NULL.
+        """
+        return next((key.columns for key in self.unique_keys if key.identifies_rows), ())
+
+    def to_sql(self) -> str:
+        """The CREATE TABLE statement, every character set and collation written out."""
+        return self.create_statement
+
+
+@dataclass(frozen=True)
+class CoveredRange:
+    """A run of one server's log of which the history knows all statements."""
+
+    start: Position
+    stop: Position
+    server: str | None
+    """The server's id, as :attr:`Position.server`; None where the log came as files."""
+
+
+@dataclass(frozen=True)
+class HistoryChange:
+    """What a history holds: a statement of the log, or a baseline."""
+
+    position: Position
+    """It is in force from here on: the end of the statement's transaction."""
+    kind: Literal["statement", "baseline"]
+    committed: datetime
+    """When the statement was committed, or the baseline was taken."""
+    database: str
+    """The statement's default database; empty where it had none."""
+    statement: str
+    """The statement; of a baseline, all its CREATE statements."""
+    tables: tuple[str, ...]
+    """``database.table`` of those that it changed; of a baseline none, but where it is of some
+    tables only."""
+    unknown: tuple[tuple[str, str], ...] = ()
+    """The tables whose structure is unknown from here on, each with the reason."""
+
+    @property
+    def followed(self) -> bool:
+        """Whether all of what it did is known."""
+        return not self.unknown
+
+
+class SchemaHistory:
+    """The structures of tables over time, in a store that lasts. Make one with :meth:`open`.
+
+        with SchemaHistory.open("sqlite:///shop.db") as history:
+            history.baseline(server)
+            print(history.find("shop", "orders").to_sql())
+
+    Threads may share it, and readers and streams get it as ``history=``. Of several processes, any
+    number may read it at a time and one may write: the first that has something to write.
+
+    It has a view of its own, which stands at the end of what the history covers at first:
+    :meth:`find` without a position, :meth:`apply`, :meth:`snapshot` are of the view's place, and
+    :meth:`rollback` moves it.
+    """
+
+    def __init__(self, native: NativeHistory) -> None:
+        self._native = native
+
+    @classmethod
+    def open(
+        cls,
+        url: str | os.PathLike[str],
+        *,
+        source: str | None = None,
+        user: str | None = None,
+        password: Password | None = None,
+        password_file: str | os.PathLike[str] | None = None,
+        option_file: str | os.PathLike[str] | None = None,
+        **keywords: Any,
+    ) -> Self:
+        """Opens a history; a new one is empty.
+
+        Args:
+            url: Where it is kept. ``sqlite:///history.db`` or the path of a file: an SQLite
+                database, made where there is none (``sqlite:////var/lib/history.db`` is
+                absolute). ``mysql://user@host:3306/database``, or ``mariadb://``: tables in a
+                database of a server, made where there are none. ``memory:``: nowhere.
+            source: Whose tables they are: one store holds histories of many logs, and each has
+                a name. ``"default"``, if not given here and not as ``?source=`` in the URL.
+            user: For a server, as the keywords below: see :func:`binarrow.connect`.
+            password: Likewise; a function is asked anew at each connection.
+            password_file: Likewise.
+            option_file: Likewise.
+            keywords: Likewise: ``tls``, ``tls_ca``, ``compression``, ``connect_timeout``, ...
+
+        Raises:
+            ConfigError: The URL is none, or ``source`` is given twice.
+            InputError: The file cannot be opened.
+            MalformedBinlogError: What is stored is damaged, or is something else.
+        """
+        text = os.fspath(url)
+        scheme, separator, rest = text.partition("://")
+        if text == "memory:":
+            return cls(NativeHistory.in_memory(source or DEFAULT_SOURCE))
+        rest, query, source = _without_source(rest if separator else text, source, bool(separator))
+        if separator and scheme.lower() in SCHEMES:
+            authority, _, database = rest.partition("/")
+            if not database or "/" in database:
+                raise ConfigError(
+                    "the URL of a history on a server names its database:"
+                    " mysql://user@host:3306/database"
+                )
+            place = target(
+                f"{scheme}://{authority}/{query}",
+                user=user,
+                password=password,
+                password_file=password_file,
+                option_file=option_file,
+                keywords=keywords,
+            )
+            spec = ConnectionSpec(
+                [(one.host, one.port, one.socket) for one in place.endpoints],
+                place.user,
+                place.secret,
+                **place.keywords,  # type: ignore[arg-type]
+            )
+            return cls(NativeHistory.on_server(spec, unquote(database), source))
+        if separator and scheme.lower() != "sqlite":
+            raise ConfigError(
+                "the URL of a history is sqlite:///path or mysql://user@host/database, or it is"
+                " the path of a file"
+            )
+        given = {
+            "user": user,
+            "password": password,
+            "password_file": password_file,
+            "option_file": option_file,
+            **keywords,
+        }
+        if unfit := [name for name, value in given.items() if value is not None]:
+            raise ConfigError(f"{', '.join(unfit)}: an SQLite file takes no such keyword")
+        if query:
+            raise ConfigError("the URL of an SQLite file takes ?source=name, and no other keyword")
+        if not separator:
+            return cls(NativeHistory.in_file(Path(text), source))
+        if not rest.startswith("/") or rest == "/":
+            raise ConfigError(
+                "the URL of an SQLite file is sqlite:///relative/path or sqlite:////absolute/path"
+            )
+        return cls(NativeHistory.in_file(Path(unquote(rest[1:])), source))
+
+    @property
+    def source(self) -> str:
+        """Its name in the store."""
+        return self._native.source
+
+    @property
+    def position(self) -> Position | None:
+        """Where the view stands; None while the history is empty."""
+        return self._native.position()
+
+    @property
+    def covered(self) -> tuple[CoveredRange, ...]:
+        """The runs of logs that it knows, the latest last; empty at first."""
+        return tuple(
+            CoveredRange(start, stop, server) for start, stop, server in self._native.covered()
+        )
+
+    def baseline(
+        self,
+        structures: Server | Sql,
+        position: Position | str | None = None,
+        *,
+        tables: str | Sequence[str] | None = None,
+        exclude_tables: str | Sequence[str] | None = None,
+        server: str | None = None,
+    ) -> Position:
+        """Takes the structures of tables in, and tells the position that they are of.
+
+        The first one begins the history. A later one mends it: for tables that it did not know, or
+        where a part of the log was not read.
+
+        Args:
+            structures: A server: its tables as they are now are read over a connection of its own,
+                and the position is where its log is then; no lock is taken. This needs
+                REPLICATION SLAVE, REPLICATION CLIENT (MariaDB: BINLOG MONITOR) and SELECT. Or SQL:
+                what ``mysqldump --no-data --databases`` prints, as text or in a file.
+            position: Of SQL, where in the log the tables were so; a :class:`Position` or
+                ``"file:offset"``.
+            tables: Only these, as patterns ``database.table``. All others stay as they are. It is
+                for a position that the history covers.
+            exclude_tables: All but these, likewise.
+            server: Of SQL, the server that it is for: ``"mysql-8.4"``, ``"mariadb-11.8"``. Types
+                and collations depend on it. By default a MySQL of today.
+
+        Raises:
+            ConfigError: Another process writes the history; SQL that is none, or without a
+                position.
+            ServerError: The server refuses to tell, or its tables change all the time.
+
+        Warns:
+            BinarrowWarning: A table, or a member of an ENUM, that the server does not tell.
+        """
+        spec = getattr(structures, "_spec", None)
+        if isinstance(spec, ConnectionSpec):
+            if position is not None or server is not None:
+                raise ConfigError(
+                    "position and server are for structures that are SQL: a server tells its own"
+                )
+            return self._native.baseline_of_server(
+                spec, tables=tables, exclude_tables=exclude_tables
+            )
+        if position is None:
+            raise ConfigError(
+                "structures that are SQL need position=: where in the log the tables were so, as"
+                " 'binlog.000017:4711'"
+            )
+        return self._native.baseline_of_sql(
+            structures, position, tables=tables, exclude_tables=exclude_tables, server=server
+        )
+
+    def apply(
+        self,
+        position: Position | str,
+        database: str | None,
+        ddl: str,
+        *,
+        timestamp: datetime | None = None,
+        sql_mode: str | int = "",
+        charset: str | None = None,
+        default_collation: str | None = None,
+        server: str | None = None,
+    ) -> HistoryChange:
+        """Takes the next statement of the log in, at the place of the view.
+
+        Readers with ``history=`` do so by themselves; this is for statements that come from
+        elsewhere. One that is there already changes nothing. One that cannot be followed makes its
+        tables unknown, and no others.
+
+        Args:
+            position: The end of its transaction.
+            database: Its default database, if it had one.
+            ddl: Its text.
+            timestamp: When it was committed; now by default.
+            sql_mode: What it ran under, as the server prints it or as a number: ``ANSI_QUOTES``
+                and ``NO_BACKSLASH_ESCAPES`` change how it is read.
+            charset: The client's character set.
+            default_collation: ``collation_server``, for CREATE DATABASE.
+            server: The server, as for :meth:`baseline`; by default that of the baseline.
+
+        Raises:
+            SchemaError: The history has another statement there; or the view stands before the end
+                of what is covered, and the history has no such statement.
+            ConfigError: Another process writes the history.
+        """
+        micros = None if timestamp is None else _micros(timestamp)
+        return _change(
+            self._native.apply(
+                position,
+                database or "",
+                ddl,
+                timestamp=micros,
+                sql_mode=sql_mode,
+                charset=charset,
+                default_collation=default_collation,
+                server=server,
+            )
+        )
+
+    def find(self, database: str, table: str, position: Place | None = None) -> TableSchema | None:
+        """The table as it was at a position; None where there was none of this name.
+
+        Args:
+            database: Its database.
+            table: Its name.
+            position: A :class:`Position`, ``"file:offset"``, a GTID set, or a time; by default the
+                place of the view. A statement is in force at a position if it ends there or before.
+
+        Raises:
+            SchemaError: The history does not cover the position; or a statement on this table could
+                not be followed: the message tells which, and what to do.
+        """
+        found = self._native.find(database, table, position)
+        return None if found is None else _table(found)
+
+    def tables(self, position: Place | None = None) -> dict[str, str | None]:
+        """All tables at a position, as ``database.table``, by default at the view's.
+
+        The values tell why a table's structure is unknown; None for those that are known.
+        """
+        return dict(self._native.tables(position))
+
+    def rollback(self, position: Place) -> None:
+        """Moves the view to a position. What is behind it stays stored.
+
+        Raises:
+            SchemaError: The history does not cover the position.
+        """
+        self._native.rollback(position)
+
+    def checkpoint(self) -> None:
+        """Stores all structures at the end as a whole, so that a load is quick.
+
+        Readers do so by themselves, every 500 statements and every day.
+        """
+        self._native.checkpoint()
+
+    def snapshot(self) -> dict[str, str]:
+        """The tables at the view's place: for each database a script that makes it."""
+        return dict(self._native.snapshot())
+
+    def prune(self, before: Place) -> None:
+        """Forgets what was before a position: the history begins there then.
+
+        Raises:
+            SchemaError: The history does not cover the position.
+        """
+        self._native.prune(before)
+
+    def changes(
+        self,
+        database: str | None = None,
+        table: str | None = None,
+        *,
+        start: Place | None = None,
+        stop: Place | None = None,
+    ) -> Iterator[HistoryChange]:
+        """What the history holds, in log order: baselines and statements.
+
+        Args:
+            database: Only what changed tables of this database.
+            table: Only what changed this table of it. One that was renamed is followed to its new
+                name only by its own statements.
+            start: Only what ends behind this place.
+            stop: Only what ends at this place or before.
+        """
+        for found in self._native.changes(start, stop):
+            change = _change(found)
+            if _concerns(change, database, table):
+                yield change
+
+    def close(self) -> None:
+        """Stores how far the log was read, and lets go of the store."""
+        self._native.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<SchemaHistory {self._native.source!r} in {self._native.place}>"
+
+
+def _without_source(
+    text: str, source: str | None, is_url: bool
+) -> tuple[str, str, str]:
+    """The text before the question mark, the keywords behind it, and the source's name."""
+    if not is_url:
+        return text, "", source or DEFAULT_SOURCE
+    head, _, query = text.partition("?")
+    others = []
+    for one in filter(None, query.split("&")):
+        key, _, value = one.partition("=")
+        if key != "source":
+            others.append(one)
+        elif source is not None:
+            raise ConfigError("source is given twice: in the URL and as a keyword")
+        else:
+            source = unquote(value)
+    return head, "?" + "&".join(others) if others else "", source or DEFAULT_SOURCE
+
+
+def _concerns(change: HistoryChange, database: str | None, table: str | None) -> bool:
+    if database is None:
+        return True
+    if change.kind == "baseline" and not change.tables:
+        return True
+    whole = f"{database}.*"
+    names = [name for name in change.tables if name.startswith(f"{database}.")]
+    return bool(names) if table is None else f"{database}.{table}" in names or whole in names
+
+
+def _change(found: dict[str, Any]) -> HistoryChange:
+    committed = EPOCH + timedelta(microseconds=found.pop("timestamp"))
+    return HistoryChange(committed=committed, **found)
+
+
+def _table(found: dict[str, Any]) -> TableSchema:
+    found["columns"] = tuple(TableColumn(**column) for column in found["columns"])
+    found["indexes"] = tuple(TableIndex(**index) for index in found["indexes"])
+    return TableSchema(**found)
+
+
+def _micros(time: datetime) -> int:
+    if time.tzinfo is None:
+        raise ConfigError("a datetime needs a time zone: datetime(..., tzinfo=timezone.utc)")
+    return (time - EPOCH) // timedelta(microseconds=1)
+
+
+__all__ = [
+    "CoveredRange",
+    "HistoryChange",
+    "SchemaHistory",
+    "TableColumn",
+    "TableIndex",
+    "TableSchema",
+]
