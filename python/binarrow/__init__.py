@@ -50,6 +50,14 @@ from binarrow._native import (
     scan_splits,
 )
 from binarrow.checkpoint import Checkpoint, CheckpointError, FileCheckpoint
+from binarrow.history import (
+    CoveredRange,
+    HistoryChange,
+    SchemaHistory,
+    TableColumn,
+    TableIndex,
+    TableSchema,
+)
 from binarrow.preflight import Check
 from binarrow.server import Binlog, Column, Key, Server, TableDescription, connect
 from binarrow.stream import Change, Stream
@@ -69,12 +77,14 @@ __all__ = [
     "Column",
     "ConfigError",
     "ConnectionLostError",
+    "CoveredRange",
     "DirectoryInputError",
     "Event",
     "EventReader",
     "FileCheckpoint",
     "ForbiddenInputError",
     "Heartbeat",
+    "HistoryChange",
     "InputError",
     "InternalError",
     "Key",
@@ -84,13 +94,17 @@ __all__ = [
     "PositionPurgedError",
     "SchemaChange",
     "SchemaError",
+    "SchemaHistory",
     "Server",
     "ServerError",
     "ServerIdentityError",
     "Split",
     "Stream",
+    "TableColumn",
     "TableDescription",
+    "TableIndex",
     "TableReader",
+    "TableSchema",
     "TlsError",
     "Transaction",
     "Truncate",

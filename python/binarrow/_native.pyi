@@ -835,5 +835,91 @@ class Baseline:
         """The server's variable of this name: 0 where names in other cases are other names."""
 
 @final
+class NativeHistory:
+    """The structures of tables over time; :class:`binarrow.SchemaHistory` is its face."""
+
+    @staticmethod
+    def in_memory(source: str) -> NativeHistory:
+        """One that is kept nowhere."""
+    @staticmethod
+    def in_file(path: _Path, source: str) -> NativeHistory:
+        """One in an SQLite database."""
+    @staticmethod
+    def on_server(spec: ConnectionSpec, database: str, source: str) -> NativeHistory:
+        """One in a database of a server."""
+    @property
+    def source(self) -> str:
+        """Its name in the store."""
+    @property
+    def place(self) -> str:
+        """Where it is kept, for messages."""
+    def position(self) -> Position | None:
+        """Where the view stands."""
+    def covered(self) -> list[tuple[Position, Position, str | None]]:
+        """The ranges that it knows: from, to, the server's id."""
+    def baseline_of_server(
+        self,
+        spec: ConnectionSpec,
+        *,
+        tables: str | Sequence[str] | None = None,
+        exclude_tables: str | Sequence[str] | None = None,
+    ) -> Position:
+        """Takes a server's tables as they are now in."""
+    def baseline_of_sql(
+        self,
+        text: str | bytes | os.PathLike[str],
+        position: Position | str,
+        *,
+        tables: str | Sequence[str] | None = None,
+        exclude_tables: str | Sequence[str] | None = None,
+        server: str | None = None,
+    ) -> Position:
+        """Takes the tables of a script in."""
+    def apply(
+        self,
+        position: Position | str,
+        database: str,
+        ddl: str,
+        *,
+        timestamp: int | None = None,
+        sql_mode: str | int | None = None,
+        charset: str | None = None,
+        default_collation: str | None = None,
+        server: str | None = None,
+    ) -> dict[str, Any]:
+        """Takes a statement in; what it did, as the fields of a change."""
+    def find(
+        self, database: str, table: str, position: Position | str | datetime | None = None
+    ) -> dict[str, Any] | None:
+        """A table, as the fields of a TableSchema."""
+    def tables(
+        self, position: Position | str | datetime | None = None
+    ) -> list[tuple[str, str | None]]:
+        """All tables, each with why it is unknown."""
+    def rollback(self, position: Position | str | datetime) -> None:
+        """Moves the view."""
+    def checkpoint(self) -> None:
+        """Stores all tables as a whole."""
+    def snapshot(self) -> list[tuple[str, str]]:
+        """A script for each database."""
+    def prune(self, before: Position | str | datetime) -> None:
+        """Forgets what was before."""
+    def changes(
+        self,
+        start: Position | str | datetime | None = None,
+        stop: Position | str | datetime | None = None,
+    ) -> HistoryChanges:
+        """What it holds."""
+    def close(self) -> None:
+        """Lets go of the store."""
+
+@final
+class HistoryChanges:
+    """What a history holds, one after the other, as the fields of a change."""
+
+    def __iter__(self) -> HistoryChanges: ...
+    def __next__(self) -> dict[str, Any]: ...
+
+@final
 class LiveLog:
     """What a server logs, for :func:`read_binlog`; :meth:`binarrow.Server.stream` makes it."""

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
 
 from binarrow._native import Position, SchemaError
 from binarrow.history import SchemaHistory, TableSchema
-from binarrow.table_diff import differences
+from binarrow.table_diff import Difference, differences
 
 if TYPE_CHECKING:
     from binarrow.server import Server
+
+SYSTEM_DATABASES = ("mysql", "sys", "information_schema", "performance_schema")
 
 
 @dataclass(frozen=True)
@@ -22,7 +25,7 @@ class HistoryCheck:
     """The place of the log at which the two were compared."""
     tables: int
     """How many tables the server has, of those that were asked for."""
-    differences: tuple[tuple[str, dict[str, Any]], ...]
+    differences: tuple[tuple[str, Difference], ...]
     """``database.table``, and what is different: before is the history's, after the server's."""
 
 
@@ -42,14 +45,42 @@ def check_history(
     with server.stream(taken.position, stop=taken.position, history=history) as stream:
         for _ in stream:
             pass
-    flavor = "mariadb" if server.flavor == "mariadb" else "mysql"
+    patterns = [tables] if isinstance(tables, str) else list(tables or ())
     with SchemaHistory.open("memory:") as now:
-        now.baseline(taken.script, taken.position, server=f"{flavor}-{taken.version}")
+        now.baseline(taken.script, taken.position)
         there = now.tables()
-        here = history.tables(taken.position)
-        found = []
-        for table in sorted({*there, *_wanted(history, here, tables)}):
-            found += [
-                (table, what) for what in _compared(history, now, table, here, taken.position)
-            ]
+        here = {
+            table: why
+            for table, why in history.tables(taken.position).items()
+            if table in there or _is_wanted(table, patterns)
+        }
+        found = [
+            (table, one)
+            for table in sorted({*there, *here})
+            for one in _compared(table, here, history, now, taken.position)
+        ]
     return HistoryCheck(taken.position, len(there), tuple(found))
+
+
+def _is_wanted(table: str, patterns: list[str]) -> bool:
+    if not patterns:
+        return table.partition(".")[0] not in SYSTEM_DATABASES
+    return any(fnmatchcase(table, pattern.replace("[", "[[]")) for pattern in patterns)
+
+
+def _compared(
+    table: str,
+    here: dict[str, str | None],
+    history: SchemaHistory,
+    now: SchemaHistory,
+    position: Position,
+) -> Iterator[Difference]:
+    database, _, name = table.partition(".")
+    if (why := here.get(table)) is not None:
+        yield Difference("changed", "table", f"unknown: {why}", "known")
+        return
+    before: TableSchema | None = history.find(database, name, position)
+    yield from differences(before, now.find(database, name))
+
+
+__all__ = ["HistoryCheck", "check_history"]

@@ -32,6 +32,8 @@ pub struct Baseline {
     pub script: String,
     /// Where the structures are so: the end of the log when the last of them was read.
     pub position: Position,
+    /// When that was, by the server's clock, in microseconds since 1970 UTC.
+    pub timestamp: i64,
     /// Whose text it is.
     pub server: SqlServer,
     /// `lower_case_table_names`: 0 where names with other cases are other names.
@@ -85,14 +87,17 @@ impl Baseline {
             touched = touched::between(server, &place, &end, options.server_id)?;
             place = end;
             if touched.is_nothing() {
+                let timestamp = clock(server)?;
                 let identity = server.identity();
+                let server = SqlServer {
+                    is_mariadb: identity.flavor == Flavor::Mariadb,
+                    version: identity.version,
+                };
                 return Ok(Self {
-                    script: structures.script(),
+                    script: structures.script(server),
                     position: place,
-                    server: SqlServer {
-                        is_mariadb: identity.flavor == Flavor::Mariadb,
-                        version: identity.version,
-                    },
+                    timestamp,
+                    server,
                     lower_case_table_names: structures.lower_case_table_names,
                     tables: structures.len(),
                     sees_all: structures.sees_all,
@@ -136,6 +141,13 @@ impl Baseline {
         }
         Ok(())
     }
+}
+
+/// Microseconds since 1970 UTC.
+fn clock(server: &mut Server) -> Result<i64> {
+    let now = server.connection().query_value("SELECT CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED)")?;
+    let now = now.and_then(|now| now.parse().ok());
+    now.ok_or_else(|| Error::malformed("the server's clock is no number"))
 }
 
 /// What it logs is logged as.

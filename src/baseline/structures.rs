@@ -4,7 +4,7 @@ use super::touched::Touched;
 use super::{LOG, Progress};
 use crate::change::TableFilter;
 use crate::error::{Error, ErrorKind, Result};
-use crate::history::TableName;
+use crate::history::{Catalog, SqlServer, TableName};
 use crate::net::Server;
 use crate::protocol::TextRow;
 use std::collections::BTreeMap;
@@ -161,8 +161,8 @@ impl<'f> Structures<'f> {
     }
 
     /// All of it as a script.
-    pub(super) fn script(&self) -> String {
-        let mut script = String::new();
+    pub(super) fn script(&self, server: SqlServer) -> String {
+        let mut script = Catalog::script_header(server, self.lower_case_table_names);
         for (database, (charset, collation)) in &self.databases {
             let name = quoted(database);
             // Writing to a String does not fail.

@@ -1,111 +1,333 @@
-//! The history of table structures: baselines from servers.
+//! `NativeHistory`: the structures of tables over time, of which `binarrow.SchemaHistory` is the face.
 
+use super::baseline::{table_filter, take_baseline};
 use super::connection_spec::PyConnectionSpec;
-use super::errors::{abandonable, warn};
-use super::keywords::Patterns;
-use super::live_log::random_id;
+use super::ddl_session::{MYSQL_OF_TODAY, SqlModeKeyword, server, session};
+use super::errors::abandonable;
+use super::history_change::{PyChanges, with_tables};
+use super::keywords::{Patterns, Place};
 use super::position::PyPosition;
-use crate::baseline::{Baseline, BaselineOptions};
+use super::schemas::Sql;
+use super::table_description::described;
 use crate::change::TableFilter;
-use crate::error::Error;
-use crate::history::Schemas;
+use crate::error::{Error, Result};
+use crate::history::{
+    Baseline, Catalog, DdlSession, HistoryView, LoggedDdl, MemoryStore, SchemaHistory, Scope,
+    SqlServer, TableState,
+};
+use crate::position::Position;
 use pyo3::prelude::*;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use pyo3::types::PyDict;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The structures of a server's tables, and the place of its log where they are so.
-#[pyclass(name = "Baseline", module = "binarrow._native", frozen)]
-pub(super) struct PyBaseline(Baseline);
+/// The structures of tables over time.
+#[pyclass(name = "NativeHistory", module = "binarrow._native", frozen)]
+pub(super) struct PyHistory {
+    shared: Arc<Shared>,
+}
+
+/// What threads work on that Python does not wait for.
+struct Shared {
+    history: Arc<SchemaHistory>,
+    /// A place in it that is the object's own; `None` where that is the end.
+    view: Mutex<Option<HistoryView>>,
+}
+
+/// All tables, each with why it is unknown.
+type Tables = Vec<(String, Option<String>)>;
 
 #[pymethods]
-impl PyBaseline {
-    #[getter]
-    fn script(&self) -> &str {
-        &self.0.script
+impl PyHistory {
+    #[staticmethod]
+    fn in_memory(source: &str) -> PyResult<Self> {
+        Ok(Self::of(SchemaHistory::open(Box::<MemoryStore>::default(), source)?))
     }
 
     #[getter]
-    fn position(&self) -> PyPosition {
-        PyPosition(self.0.position.clone())
+    fn source(&self) -> &str {
+        self.shared.history.source()
     }
 
     #[getter]
-    fn tables(&self) -> usize {
-        self.0.tables
+    fn place(&self) -> &str {
+        self.shared.history.place()
     }
 
-    #[getter]
-    fn lower_case_table_names(&self) -> u8 {
-        self.0.lower_case_table_names
+    fn position(&self, py: Python<'_>) -> PyResult<Option<PyPosition>> {
+        let position = self.work(py, |shared| match &*shared.view() {
+            Some(view) => Ok(view.position().cloned()),
+            None => shared.history.end(),
+        })?;
+        Ok(position.map(PyPosition))
+    }
+
+    fn covered(&self, py: Python<'_>) -> PyResult<Vec<(PyPosition, PyPosition, Option<String>)>> {
+        let epochs = self.work(py, |shared| shared.history.covered())?;
+        let range = |epoch: crate::history::Epoch| {
+            (PyPosition(epoch.from), PyPosition(epoch.reached), epoch.server)
+        };
+        Ok(epochs.into_iter().map(range).collect())
+    }
+
+    #[pyo3(signature = (spec, *, tables = None, exclude_tables = None))]
+    fn baseline_of_server(
+        &self,
+        py: Python<'_>,
+        spec: &PyConnectionSpec,
+        tables: Option<Patterns>,
+        exclude_tables: Option<Patterns>,
+    ) -> PyResult<PyPosition> {
+        let is_whole = tables.is_none() && exclude_tables.is_none();
+        let filter = table_filter(tables, exclude_tables)?;
+        let taken = take_baseline(py, spec, filter.clone())?;
+        let position = taken.position.clone();
+        self.work(py, move |shared| {
+            let session = DdlSession::new(taken.server);
+            let baseline = Baseline::whole(taken.script, session);
+            shared.begin(baseline, &taken.position, taken.timestamp, (!is_whole).then_some(&filter))
+        })?;
+        Ok(PyPosition(position))
+    }
+
+    #[pyo3(signature = (text, position, *, tables = None, exclude_tables = None, server = None))]
+    fn baseline_of_sql(
+        &self,
+        py: Python<'_>,
+        text: Sql,
+        position: Place,
+        tables: Option<Patterns>,
+        exclude_tables: Option<Patterns>,
+        server: Option<&str>,
+    ) -> PyResult<PyPosition> {
+        let Place::Position(position) = position else {
+            let message = "the position of a baseline is a Position or 'file:offset'";
+            return Err(Error::config(message).into());
+        };
+        let is_whole = tables.is_none() && exclude_tables.is_none();
+        let filter = table_filter(tables, exclude_tables)?;
+        let server = server.map(self::server).transpose()?.unwrap_or(MYSQL_OF_TODAY);
+        let text = text.read("baseline")?;
+        if text.is_empty() {
+            return Err(Error::config("the baseline's SQL is empty").into());
+        }
+        let script = String::from_utf8_lossy(&text).into_owned();
+        let at = (*position).clone();
+        self.work(py, move |shared| {
+            let baseline = Baseline::whole(script, DdlSession::new(server));
+            shared.begin(baseline, &position, now(), (!is_whole).then_some(&filter))
+        })?;
+        Ok(PyPosition(at))
+    }
+
+    #[pyo3(signature = (
+        position, database, ddl, *, timestamp = None, sql_mode = None, charset = None, default_collation = None,
+        server = None,
+    ))]
+    #[allow(clippy::too_many_arguments)] // Python's keywords
+    fn apply<'py>(
+        &self,
+        py: Python<'py>,
+        position: Place,
+        database: String,
+        ddl: String,
+        timestamp: Option<i64>,
+        sql_mode: Option<SqlModeKeyword>,
+        charset: Option<&str>,
+        default_collation: Option<&str>,
+        server: Option<&str>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let Place::Position(position) = position else {
+            let message = "the position of a statement is a Position or 'file:offset'";
+            return Err(Error::config(message).into());
+        };
+        let server = match server {
+            Some(text) => self::server(text)?,
+            None => self.work(py, |shared| shared.server())?,
+        };
+        let sql_mode = sql_mode.unwrap_or_default();
+        let session = session(server, &sql_mode, charset, default_collation)?;
+        let ddl = LoggedDdl {
+            position: *position,
+            timestamp: timestamp.unwrap_or_else(now),
+            database,
+            statement: ddl,
+            session,
+        };
+        let change = self.work(py, move |shared| {
+            let mut own = shared.view();
+            let followed = match &mut *own {
+                Some(view) => view.apply(&ddl)?,
+                None => shared.history.apply(&ddl)?,
+            };
+            Ok(with_tables(ddl, followed))
+        })?;
+        change.into_dict(py)
+    }
+
+    #[pyo3(signature = (database, table, position = None))]
+    fn find<'py>(
+        &self,
+        py: Python<'py>,
+        database: String,
+        table: String,
+        position: Option<Place>,
+    ) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let found = self.work(py, move |shared| {
+            let catalog = shared.catalog(position)?;
+            if catalog.find(&database, &table).is_none() {
+                return Ok(None);
+            }
+            let schema = catalog.schema(&database, &table)?;
+            let sql = catalog.table_sql(&database, &table).unwrap_or_default();
+            Ok(Some((schema, sql, catalog.server().is_some_and(|server| server.is_mariadb))))
+        })?;
+        found.map(|(schema, sql, is_mariadb)| described(py, &schema, &sql, is_mariadb)).transpose()
+    }
+
+    #[pyo3(signature = (position = None))]
+    fn tables(&self, py: Python<'_>, position: Option<Place>) -> PyResult<Tables> {
+        self.work(py, move |shared| {
+            let catalog = shared.catalog(position)?;
+            let tables = catalog.tables().map(|(database, table, state)| {
+                let why = match state {
+                    TableState::Known(_) => None,
+                    TableState::Unknown(why) => Some(why.to_string()),
+                };
+                (format!("{database}.{table}"), why)
+            });
+            Ok(tables.collect())
+        })
+    }
+
+    fn rollback(&self, py: Python<'_>, position: Place) -> PyResult<()> {
+        self.work(py, move |shared| {
+            let position = shared.resolve(position)?;
+            let view = shared.history.view_at(&position)?;
+            *shared.view() = Some(view);
+            Ok(())
+        })
+    }
+
+    fn checkpoint(&self, py: Python<'_>) -> PyResult<()> {
+        self.work(py, |shared| shared.history.checkpoint())
+    }
+
+    fn snapshot(&self, py: Python<'_>) -> PyResult<Vec<(String, String)>> {
+        self.work(py, |shared| {
+            let catalog = shared.catalog(None)?;
+            let script = |name: &str| Some((name.to_owned(), catalog.database_script(name)?));
+            Ok(catalog.databases().filter_map(script).collect())
+        })
+    }
+
+    fn prune(&self, py: Python<'_>, before: Place) -> PyResult<()> {
+        self.work(py, move |shared| {
+            let position = shared.resolve(before)?;
+            shared.history.prune(&position)
+        })
+    }
+
+    #[pyo3(signature = (start = None, stop = None))]
+    fn changes(
+        &self,
+        py: Python<'_>,
+        start: Option<Place>,
+        stop: Option<Place>,
+    ) -> PyResult<PyChanges> {
+        let (start, stop) = self.work(py, move |shared| {
+            let place = |place: Option<Place>| place.map(|place| shared.resolve(place)).transpose();
+            Ok((place(start)?, place(stop)?))
+        })?;
+        Ok(PyChanges::new(Arc::clone(&self.shared.history), start, stop))
+    }
+
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        self.work(py, |shared| {
+            shared.view().take();
+            shared.history.close()
+        })
     }
 }
 
-/// Takes a baseline, over a connection of its own; warns of what it lacks.
-pub(super) fn take_baseline(
-    py: Python<'_>,
-    spec: &PyConnectionSpec,
-    tables: TableFilter,
-) -> PyResult<Baseline> {
-    let mut server = spec.connect(py)?;
-    let options = BaselineOptions { tables, server_id: random_id()? };
-    let handle = server.connection().handle()?;
-    let ends = Arc::new(AtomicBool::new(false));
-    let told = Arc::clone(&ends);
-    let taken = abandonable(py, move || {
-        Baseline::take(&mut server, &options, &mut |_| !told.load(Ordering::Relaxed))
-    });
-    if taken.is_err() {
-        // After Ctrl-C nobody waits for what it reads.
-        ends.store(true, Ordering::Relaxed);
-        handle.shutdown();
+impl PyHistory {
+    fn of(history: Arc<SchemaHistory>) -> Self {
+        Self { shared: Arc::new(Shared { history, view: Mutex::new(None) }) }
     }
-    let baseline = taken?;
-    for message in lacks(&baseline) {
-        warn(py, &message)?;
+
+    /// The history, for readers.
+    pub(super) fn history(&self) -> &Arc<SchemaHistory> {
+        &self.shared.history
     }
-    Ok(baseline)
+
+    /// Works in a thread of its own, so that Ctrl-C is heard.
+    fn work<T: Send + 'static>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&Shared) -> Result<T> + Send + 'static,
+    ) -> PyResult<T> {
+        let shared = Arc::clone(&self.shared);
+        abandonable(py, move || work(&shared))
+    }
 }
 
-/// What a baseline does not hold, though it might.
-fn lacks(baseline: &Baseline) -> Vec<String> {
-    let mut lacks = Vec::new();
-    if baseline.sees_all == Some(false) {
-        lacks.push(
-            "the account has no SELECT on *.*: tables that it may not see are not in the baseline; GRANT SELECT ON *.* TO \
-             the user, or mind that the history does not know them"
-                .to_owned(),
-        );
+impl Shared {
+    fn view(&self) -> MutexGuard<'_, Option<HistoryView>> {
+        self.view.lock().unwrap_or_else(PoisonError::into_inner)
     }
-    for (table, why) in &baseline.untold {
-        lacks.push(format!("{table} is not in the baseline: {why}"));
-    }
-    let mut given = Schemas::default();
-    if given.add_text(&baseline.script).is_ok() {
-        for (database, table, column) in given.doubtful_members() {
-            lacks.push(format!(
-                "a member of {database}.{table}.{column} holds '?', which servers print for characters beyond U+FFFF too: if \
-                 it is one, give the table's CREATE TABLE statement with the character itself as another baseline"
-            ));
+
+    /// A place as a position.
+    fn resolve(&self, place: Place) -> Result<Position> {
+        match place {
+            Place::Position(position) => Ok(*position),
+            Place::Gtids(gtids) => Ok(Position { gtid_set: Some(gtids), ..Position::default() }),
+            Place::Time(time) => self.history.position_at(time),
         }
     }
-    lacks
+
+    /// The tables at a place, or at the view's.
+    fn catalog(&self, place: Option<Place>) -> Result<Arc<Catalog>> {
+        if let Some(place) = place {
+            return self.history.catalog_at(&self.resolve(place)?);
+        }
+        match &*self.view() {
+            Some(view) => Ok(Arc::clone(view.catalog())),
+            None => self.history.catalog_at(&self.history.end()?.unwrap_or_default()),
+        }
+    }
+
+    /// Takes a baseline in: of all tables, or of those that match.
+    fn begin(
+        &self,
+        mut baseline: Baseline,
+        position: &Position,
+        timestamp: i64,
+        filter: Option<&TableFilter>,
+    ) -> Result<()> {
+        if let Some(filter) = filter.filter(|_| self.history.is_empty().is_ok_and(|empty| !empty)) {
+            let (own, before) = (baseline.catalog()?, self.history.catalog_at(position));
+            let before = before.unwrap_or_default();
+            let names = own.tables().chain(before.tables()).map(|(database, table, _)| (database, table));
+            let mut names: Vec<_> = names
+                .filter(|(database, table)| filter.accepts(database, table))
+                .map(|(database, table)| (database.to_owned(), table.to_owned()))
+                .collect();
+            names.sort_unstable();
+            names.dedup();
+            baseline.scope = Scope::Tables(names);
+        }
+        self.history.baseline(baseline, position, timestamp)?;
+        Ok(())
+    }
+
+    /// The server that the tables at the view's place are of.
+    fn server(&self) -> Result<SqlServer> {
+        Ok(self.catalog(None)?.server().unwrap_or(MYSQL_OF_TODAY))
+    }
 }
 
-/// Which tables a baseline is of.
-pub(super) fn table_filter(
-    tables: Option<Patterns>,
-    exclude_tables: Option<Patterns>,
-) -> Result<TableFilter, Error> {
-    let include = tables.map(Patterns::into_vec);
-    if include.as_ref().is_some_and(Vec::is_empty) {
-        return Err(Error::config("tables is empty: leave it out to take all tables"));
-    }
-    let exclude = exclude_tables.map(Patterns::into_vec).unwrap_or_default();
-    TableFilter::try_new(&include.unwrap_or_default(), &exclude)
-}
-
-impl From<Baseline> for PyBaseline {
-    fn from(baseline: Baseline) -> Self {
-        Self(baseline)
-    }
+/// Microseconds since 1970 UTC.
+fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
 }

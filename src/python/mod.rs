@@ -3,13 +3,16 @@
 //! In: Python values. Out: Arrow capsules and pyarrow objects, without a copy. The interpreter's lock is given back around
 //! every wait. Nothing runs at import: threads begin with a reader.
 
+mod baseline;
 mod capsule;
 mod change_batch;
 mod connection_spec;
+mod ddl_session;
 mod errors;
 mod event;
 mod events;
 mod history;
+mod history_change;
 mod input;
 mod item;
 mod keywords;
@@ -22,6 +25,7 @@ mod schemas;
 mod server;
 mod split;
 mod summary;
+mod table_description;
 mod table_reader;
 mod type_options;
 
@@ -31,6 +35,8 @@ use pyo3::prelude::*;
 #[pymodule(gil_used = false)]
 mod _native {
     #[pymodule_export]
+    use super::baseline::PyBaseline;
+    #[pymodule_export]
     use super::change_batch::PyChangeBatch;
     #[pymodule_export]
     use super::connection_spec::PyConnectionSpec;
@@ -39,7 +45,9 @@ mod _native {
     #[pymodule_export]
     use super::events::event_keywords;
     #[pymodule_export]
-    use super::history::PyBaseline;
+    use super::history::PyHistory;
+    #[pymodule_export]
+    use super::history_change::PyChanges;
     #[pymodule_export]
     use super::item::{PyHeartbeat, PySchemaChange, PyTransaction, PyTruncate};
     #[pymodule_export]

@@ -62,11 +62,12 @@ impl<'py> FromPyObject<'_, 'py> for Sql {
 }
 
 impl Sql {
-    fn read(self) -> Result<Vec<u8>> {
+    /// The text; `keyword` is what it was given for.
+    pub(super) fn read(self, keyword: &str) -> Result<Vec<u8>> {
         match self {
             Self::Text(text) => Ok(text),
             Self::File(path) => {
-                let name = format!("schemas: {}", path.display());
+                let name = format!("{keyword}: {}", path.display());
                 std::fs::read(&path).map_err(|error| Error::io(name, error))
             }
         }
@@ -79,14 +80,14 @@ impl SchemasKeyword {
         let mut schemas = Schemas::default();
         match given {
             None => {}
-            Some(Self::One(text)) => schemas.add_text(text.read()?)?,
+            Some(Self::One(text)) => schemas.add_text(text.read("schemas")?)?,
             Some(Self::Several(texts)) => {
-                texts.into_iter().try_for_each(|text| schemas.add_text(text.read()?))?;
+                texts.into_iter().try_for_each(|text| schemas.add_text(text.read("schemas")?))?;
             }
             Some(Self::ByTable(texts)) => {
                 for (name, text) in texts {
                     let (database, table) = table_name(&name)?;
-                    schemas.add_table(database, table, text.read()?)?;
+                    schemas.add_table(database, table, text.read("schemas")?)?;
                 }
             }
         }

@@ -7,7 +7,7 @@ import sys
 import typer
 
 from binarrow import __version__
-from binarrow.cli import check, export, inspect, schema, splits, stats, tail
+from binarrow.cli import check, export, history, inspect, schema, splits, stats, tail
 
 app = typer.Typer(
     name="binarrow",
@@ -28,6 +28,7 @@ for name, module in {
     "tail": tail,
 }.items():
     app.command(name, epilog=module.EXAMPLES)(module.command)
+app.add_typer(history.app, name="history")
 
 
 def _print_version(wanted: bool) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
-from binarrow import SchemaHistory
+
 from binarrow.cli.arguments import Format, FormatOption, Tables
 from binarrow.cli.failure import reports_failure
 from binarrow.cli.history.arguments import History, HistoryPasswordFile, Source, opened
@@ -63,16 +64,16 @@ def command(
         ) as server:
             result = check_history(opened_history, server, tables=tables)
     is_json = json or format is Format.json
-    for table, what in result.differences:
+    for table, one in result.differences:
         if is_json:
-            print_json({"table": table, **what})
+            print_json({"table": table, **asdict(one)})
     if not is_json:
         if result.differences:
             print_table(
                 ["table", "", "what", "history", "server"],
                 [
-                    [table, what["kind"], what["what"], what["before"], what["after"]]
-                    for table, what in result.differences
+                    [table, one.kind, one.what, one.before, one.after]
+                    for table, one in result.differences
                 ],
             )
         differing = len({table for table, _ in result.differences})

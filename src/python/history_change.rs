@@ -1,0 +1,181 @@
+//! What a history holds, as Python sees it, one by one.
+
+use super::errors::abandonable;
+use super::position::PyPosition;
+use crate::error::Result;
+use crate::history::{
+    Catalog, Ddl, Entry, EntryBody, EntryKey, Followed, LoggedDdl, SchemaHistory, Scope,
+};
+use crate::position::Position;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+use std::cmp::Ordering;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The fields of a `binarrow.HistoryChange`.
+pub(super) struct Change {
+    position: Position,
+    kind: &'static str,
+    timestamp: i64,
+    database: String,
+    statement: String,
+    tables: Vec<String>,
+    unknown: Vec<(String, String)>,
+}
+
+/// A statement, with what it did.
+pub(super) fn with_tables(ddl: LoggedDdl, followed: Followed) -> Change {
+    let mode = ddl.session.quote_mode();
+    let named = match Ddl::parse(&ddl.statement, &ddl.database, mode) {
+        Ok(Some(parsed)) if parsed.tables.is_empty() => vec![format!("{}.*", parsed.database)],
+        Ok(Some(parsed)) => parsed.tables.iter().map(ToString::to_string).collect(),
+        _ => Vec::new(),
+    };
+    let lost = followed.lost.iter().map(|(table, _)| table.to_string());
+    let done = followed.changed.iter().map(ToString::to_string).chain(lost);
+    let mut tables: Vec<String> = Vec::new();
+    for table in named.into_iter().chain(done) {
+        if !tables.contains(&table) {
+            tables.push(table);
+        }
+    }
+    Change {
+        position: ddl.position,
+        kind: "statement",
+        timestamp: ddl.timestamp,
+        database: ddl.database,
+        statement: ddl.statement,
+        tables,
+        unknown: followed.lost.iter().map(|(table, why)| (table.to_string(), why.to_string())).collect(),
+    }
+}
+
+impl Change {
+    pub(super) fn into_dict(self, py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+        let fields = PyDict::new(py);
+        fields.set_item("position", Py::new(py, PyPosition(self.position))?)?;
+        fields.set_item("kind", self.kind)?;
+        fields.set_item("timestamp", self.timestamp)?;
+        fields.set_item("database", self.database)?;
+        fields.set_item("statement", self.statement)?;
+        fields.set_item("tables", PyTuple::new(py, self.tables)?)?;
+        fields.set_item("unknown", PyTuple::new(py, self.unknown)?)?;
+        Ok(fields)
+    }
+}
+
+/// The entries of a history, in log order.
+#[pyclass(name = "HistoryChanges", module = "binarrow._native", frozen)]
+pub(super) struct PyChanges(Arc<Mutex<Walk>>);
+
+/// A walk over what a history holds. Statements are taken in again: what each of them did is not stored.
+struct Walk {
+    history: Arc<SchemaHistory>,
+    start: Option<Position>,
+    stop: Option<Position>,
+    /// What was walked over.
+    after: Option<(u64, EntryKey)>,
+    page: VecDeque<Entry>,
+    /// The tables there.
+    catalog: Arc<Catalog>,
+}
+
+#[pymethods]
+impl PyChanges {
+    fn __iter__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let walk = Arc::clone(&self.0);
+        let next = abandonable(py, move || {
+            walk.lock().unwrap_or_else(PoisonError::into_inner).next()
+        })?;
+        next.map(|change| change.into_dict(py)).transpose()
+    }
+}
+
+impl PyChanges {
+    pub(super) fn new(
+        history: Arc<SchemaHistory>,
+        start: Option<Position>,
+        stop: Option<Position>,
+    ) -> Self {
+        let (page, catalog) = (VecDeque::new(), Arc::default());
+        Self(Arc::new(Mutex::new(Walk { history, start, stop, after: None, page, catalog })))
+    }
+}
+
+impl Walk {
+    fn next(&mut self) -> Result<Option<Change>> {
+        loop {
+            let Some(entry) = self.next_entry()? else { return Ok(None) };
+            let is_wanted = self.is_wanted(&entry.position);
+            let change = self.take(entry)?;
+            if is_wanted {
+                return Ok(Some(change));
+            }
+        }
+    }
+
+    fn next_entry(&mut self) -> Result<Option<Entry>> {
+        if self.page.is_empty() {
+            self.page = self.history.changes(self.after)?.into();
+        }
+        let Some(entry) = self.page.pop_front() else { return Ok(None) };
+        if self.after.is_none_or(|(epoch, _)| epoch != entry.epoch) {
+            // An epoch may begin with tables that come from another one.
+            let epochs = self.history.covered()?;
+            let epoch = epochs.into_iter().find(|epoch| epoch.id == entry.epoch);
+            self.catalog = match epoch {
+                Some(epoch) => self.history.catalog_at(&epoch.from)?,
+                None => Arc::default(),
+            };
+        }
+        self.after = Some((entry.epoch, entry.key));
+        Ok(Some(entry))
+    }
+
+    fn is_wanted(&self, position: &Position) -> bool {
+        let order = |other: &Position| position.compare(other);
+        let is_behind = |start: &Position| order(start) != Some(Ordering::Less) && order(start) != Some(Ordering::Equal);
+        self.start.as_ref().is_none_or(is_behind)
+            && self.stop.as_ref().is_none_or(|stop| order(stop) != Some(Ordering::Greater))
+    }
+
+    fn take(&mut self, entry: Entry) -> Result<Change> {
+        let Entry { position, timestamp, body, .. } = entry;
+        match body {
+            EntryBody::Ddl(ddl) => {
+                let followed = Arc::make_mut(&mut self.catalog).apply(&ddl);
+                Ok(with_tables(ddl, followed))
+            }
+            EntryBody::Baseline(baseline) => {
+                self.catalog = self.history.catalog_at(&position)?;
+                let tables = match baseline.scope {
+                    Scope::Whole => Vec::new(),
+                    Scope::Tables(names) => names.iter().map(|(d, t)| format!("{d}.{t}")).collect(),
+                };
+                Ok(Change {
+                    position,
+                    kind: "baseline",
+                    timestamp,
+                    database: String::new(),
+                    statement: baseline.script,
+                    tables,
+                    unknown: Vec::new(),
+                })
+            }
+            EntryBody::Checkpoint(_) => Ok(Change {
+                position,
+                kind: "checkpoint",
+                timestamp,
+                database: String::new(),
+                statement: String::new(),
+                tables: Vec::new(),
+                unknown: Vec::new(),
+            }),
+        }
+    }
+}
