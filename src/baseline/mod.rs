@@ -1,7 +1,7 @@
 //! A baseline: the structures of a server's tables, and the place of its log where they are so.
 //!
 //! In: a connection. Out: a script of CREATE DATABASE and CREATE TABLE statements, as SHOW CREATE TABLE prints them, and the
-//! position that it is of. Called by `python::history`.
+//! position that it is of. Called by `source`, where a history is empty, and by `python::history`.
 //!
 //! No lock is taken. The structures are read between two places of the log, and the log between the two is looked through:
 //! tables that a statement touched there are read again, until nothing touched what was read.
@@ -18,7 +18,7 @@ mod touched;
 
 use crate::change::TableFilter;
 use crate::error::{Error, ErrorKind, Result};
-use crate::history::{SqlServer, TableName};
+use crate::history::{Baseline as Given, DdlSession, Schemas, SqlServer, TableName};
 use crate::net::{Flavor, Server};
 use crate::position::Position;
 use std::time::{Duration, Instant};
@@ -113,6 +113,36 @@ impl Baseline {
                  rounds; take the baseline at a quieter time, or of fewer tables"
             ),
         ))
+    }
+
+    /// What it does not hold, though it might: for the user to know of.
+    pub fn lacks(&self) -> Vec<String> {
+        let mut lacks = Vec::new();
+        if self.sees_all == Some(false) {
+            lacks.push(
+                "the account has no SELECT on *.*: tables that it may not see are not in the baseline; GRANT SELECT ON *.* \
+                 TO the user, or mind that the history does not know them"
+                    .to_owned(),
+            );
+        }
+        for (table, why) in &self.untold {
+            lacks.push(format!("{table} is not in the baseline: {why}"));
+        }
+        let mut given = Schemas::default();
+        if given.add_text(&self.script).is_ok() {
+            for (database, table, column) in given.doubtful_members() {
+                lacks.push(format!(
+                    "a member of {database}.{table}.{column} holds '?', which servers print for characters beyond U+FFFF too: \
+                     if it is one, give the table's CREATE TABLE statement with the character itself as another baseline"
+                ));
+            }
+        }
+        lacks
+    }
+
+    /// What a history takes in.
+    pub fn given(&self) -> Given {
+        Given::whole(self.script.clone(), DdlSession::new(self.server))
     }
 
     /// Waits until what stands in the log is to be seen in the tables too. MySQL writes a CREATE TABLE to its log a moment

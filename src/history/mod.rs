@@ -16,6 +16,7 @@
 //! <https://dev.mysql.com/doc/refman/9.7/en/create-table.html>, <https://mariadb.com/kb/en/create-table/>
 
 mod baseline;
+mod before;
 mod catalog;
 mod catalog_text;
 mod entry;

@@ -8,7 +8,6 @@ use super::position::PyPosition;
 use crate::baseline::{Baseline, BaselineOptions};
 use crate::change::TableFilter;
 use crate::error::Error;
-use crate::history::Schemas;
 use pyo3::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -60,35 +59,10 @@ pub(super) fn take_baseline(
         handle.shutdown();
     }
     let baseline = taken?;
-    for message in lacks(&baseline) {
+    for message in baseline.lacks() {
         warn(py, &message)?;
     }
     Ok(baseline)
-}
-
-/// What a baseline does not hold, though it might.
-fn lacks(baseline: &Baseline) -> Vec<String> {
-    let mut lacks = Vec::new();
-    if baseline.sees_all == Some(false) {
-        lacks.push(
-            "the account has no SELECT on *.*: tables that it may not see are not in the baseline; GRANT SELECT ON *.* TO \
-             the user, or mind that the history does not know them"
-                .to_owned(),
-        );
-    }
-    for (table, why) in &baseline.untold {
-        lacks.push(format!("{table} is not in the baseline: {why}"));
-    }
-    let mut given = Schemas::default();
-    if given.add_text(&baseline.script).is_ok() {
-        for (database, table, column) in given.doubtful_members() {
-            lacks.push(format!(
-                "a member of {database}.{table}.{column} holds '?', which servers print for characters beyond U+FFFF too: if \
-                 it is one, give the table's CREATE TABLE statement with the character itself as another baseline"
-            ));
-        }
-    }
-    lacks
 }
 
 /// Which tables a baseline is of.

@@ -83,9 +83,7 @@ impl PyHistory {
         let taken = take_baseline(py, spec, filter.clone())?;
         let position = taken.position.clone();
         self.work(py, move |shared| {
-            let session = DdlSession::new(taken.server);
-            let baseline = Baseline::whole(taken.script, session);
-            shared.begin(baseline, &taken.position, taken.timestamp, (!is_whole).then_some(&filter))
+            shared.begin(taken.given(), &taken.position, taken.timestamp, (!is_whole).then_some(&filter))
         })?;
         Ok(PyPosition(position))
     }

@@ -2,6 +2,7 @@
 
 use super::file_list::InputFile;
 use super::input::Input;
+use crate::baseline::Baseline;
 use crate::error::Result;
 use crate::position::{GtidState, Position};
 
@@ -32,4 +33,7 @@ pub trait FileFeed: Send {
 
     /// The files from another place on, beside these.
     fn again(&mut self, from: &Position) -> Result<Box<dyn FileFeed>>;
+
+    /// The structures of the server's tables as they are now.
+    fn structures(&mut self) -> Result<Baseline>;
 }

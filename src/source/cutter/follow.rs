@@ -20,7 +20,11 @@ impl Cutter {
         let start = Position { offset, prepared: Vec::new(), ..self.position.clone() };
         let (view, by_gtid) = match &history {
             TableHistory::View(view) | TableHistory::Part(view, _) => ((**view).clone(), false),
-            TableHistory::Shared(history) => self.view_at(history, start)?,
+            TableHistory::Shared(history) => {
+                self.begin_history(&start)?;
+                self.view_at(history, start)?
+            }
+            TableHistory::Noted(_) => (HistoryView::detached(Arc::default()), false),
         };
         self.structures = Some(Structures::new(history, view, by_gtid));
         Ok(())
@@ -54,7 +58,8 @@ impl Cutter {
                 target: LOG,
                 "the table history reaches to {reached}: the log from there to {by_file} is followed first"
             );
-            self.follow(history.view_at(reached)?, reached, &by_file)?;
+            let view = TableHistory::View(Box::new(history.view_at(reached)?));
+            self.follow(view, reached, &by_file)?;
             log::info!(target: LOG, "the table history reaches to {by_file}");
             return Ok((history.view_at(&by_file)?, false));
         }
@@ -76,7 +81,12 @@ impl Cutter {
     }
 
     /// Follows the log between two places.
-    fn follow(&mut self, view: HistoryView, from: &Position, to: &Position) -> Result<()> {
+    pub(super) fn follow(
+        &mut self,
+        history: TableHistory,
+        from: &Position,
+        to: &Position,
+    ) -> Result<()> {
         let mut options = CutterOptions {
             start: Start::Position(Box::new(from.clone())),
             stop: Stop::Position(Box::new(to.clone())),
@@ -85,7 +95,7 @@ impl Cutter {
             emit_uncommitted: false,
             max_latency: None,
             include: Include::default(),
-            history: Some(TableHistory::View(Box::new(view))),
+            history: Some(history),
             ..self.options.clone()
         };
         let lacks = |what: String| {

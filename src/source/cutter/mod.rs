@@ -5,6 +5,7 @@
 
 mod events;
 mod files;
+mod first_baseline;
 mod follow;
 mod groups;
 mod items;
@@ -58,6 +59,8 @@ pub struct Cutter {
     whole_from: u64,
     /// What a history says, where one is given.
     structures: Option<Structures>,
+    /// What a history that is empty begins with.
+    first_baseline: Option<Box<Baseline>>,
     /// Where to resume: the end of the last whole group.
     position: Position,
     segment_start: Arc<Position>,
@@ -168,6 +171,7 @@ impl Cutter {
             met: Vec::new(),
             whole_from: FIRST_EVENT_AT,
             structures: None,
+            first_baseline: None,
             position,
             segment_start,
             range: None,
@@ -208,6 +212,7 @@ impl Cutter {
         }
         cutter.feed = Some(feed);
         cutter.finished = cutter.has_read_all();
+        cutter.take_first_baseline()?;
         Ok(cutter)
     }
 

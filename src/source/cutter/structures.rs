@@ -9,7 +9,7 @@ use crate::history::{Catalog, DdlSession, HistoryView, LoggedDdl, SchemaHistory}
 use crate::position::{Position, PreparedRange, Xid};
 use crate::source::segment::{FileContext, Span};
 use crate::wire::Inflater;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Where the structures of tables come from.
 #[derive(Debug, Clone)]
@@ -20,6 +20,8 @@ pub enum TableHistory {
     View(Box<HistoryView>),
     /// The same, and what was in force where XA transactions were prepared before, if that is something else.
     Part(Box<HistoryView>, Vec<(Xid, Arc<Catalog>)>),
+    /// From nowhere yet: what changes tables is noted, and no row is decoded.
+    Noted(Arc<Mutex<Vec<LoggedDdl>>>),
 }
 
 /// What a history says while the log is read.
@@ -99,7 +101,9 @@ impl Structures {
         let catalogs = Catalogs::of(Arc::clone(&begun));
         let prepared = match &history {
             TableHistory::Part(_, prepared) => prepared.clone(),
-            TableHistory::Shared(_) | TableHistory::View(_) => Vec::new(),
+            TableHistory::Shared(_) | TableHistory::View(_) | TableHistory::Noted(_) => {
+                Vec::new()
+            }
         };
         let (met, is_elsewhere) = (Vec::new(), false);
         Self { history, view, by_gtid, is_elsewhere, met, catalogs, begun, prepared }
@@ -132,7 +136,9 @@ impl Structures {
     pub(super) fn catalog_at(&self, position: &Position) -> Result<Arc<Catalog>> {
         match &self.history {
             TableHistory::Shared(history) => history.catalog_at(position),
-            TableHistory::View(_) | TableHistory::Part(..) => Ok(Arc::clone(&self.begun)),
+            TableHistory::View(_) | TableHistory::Part(..) | TableHistory::Noted(_) => {
+                Ok(Arc::clone(&self.begun))
+            }
         }
     }
 
@@ -150,6 +156,10 @@ impl Structures {
     fn commit(&mut self, start: u64, timestamp: i64, position: &Position) -> Result<()> {
         for MetDdl { offset, rows_before, ddl } in std::mem::take(&mut self.met) {
             let ddl = LoggedDdl { position: position.clone(), timestamp, ..ddl };
+            if let TableHistory::Noted(noted) = &self.history {
+                noted.lock().unwrap_or_else(PoisonError::into_inner).push(ddl);
+                continue;
+            }
             self.view.apply(&ddl)?;
             let from = if rows_before == 0 { start } else { offset };
             self.catalogs.changes.push((from, Arc::clone(self.view.catalog())));

@@ -5,8 +5,10 @@ use super::control::LiveControl;
 use super::file::{LiveFile, NextFile, Shared, lock};
 use super::start::{LiveStart, begin};
 use super::stream::{LOG, LiveOptions, MAIN, Stream};
+use crate::baseline::{Baseline, BaselineOptions};
+use crate::change::TableFilter;
 use crate::error::{Error, ErrorKind, Result};
-use crate::net::{DumpStart, Server};
+use crate::net::{DumpStart, Identity, Server};
 use crate::position::Position;
 use crate::source::feed::{Begin, FedFile, FileFeed};
 use crate::source::file_list::{InputFile, InputSource};
@@ -67,6 +69,18 @@ impl FileFeed for LiveFeed {
         let next = NextFile { name: from.file.clone(), offset: from.offset };
         Ok(Box::new(Self { shared: Shared::new(stream, Some(next)), files: 0 }))
     }
+
+    fn structures(&mut self) -> Result<Baseline> {
+        let mut stream = lock(&self.shared).stream.second();
+        let identity = stream.identity().clone();
+        stream.connect(|stream, mut server| {
+            same_server(&identity, &server)?;
+            let server_id = stream.options.dump.server_id;
+            let options = BaselineOptions { tables: TableFilter::default(), server_id };
+            let control = Arc::clone(&stream.control);
+            Baseline::take(&mut server, &options, &mut |_| !control.is_stopping())
+        })
+    }
 }
 
 impl LiveFeed {
@@ -79,22 +93,27 @@ impl LiveFeed {
         let mut stream = lock(&self.shared).stream.second();
         let identity = stream.identity().clone();
         let start = DumpStart::File { file: from.file.clone(), offset: from.offset };
-        stream.connect(|stream, mut server| match server.identity().id == identity.id {
-            true => {
-                check(&mut server, from)?;
-                stream.start_dump(server, &start)
-            }
-            false => Err(Error::new(
-                ErrorKind::ServerIdentity,
-                format!(
-                    "a part of the log of the server {} is read again, and {} answers",
-                    identity.id,
-                    server.identity().id
-                ),
-            )),
+        stream.connect(|stream, mut server| {
+            same_server(&identity, &server)?;
+            check(&mut server, from)?;
+            stream.start_dump(server, &start)
         })?;
         Ok(stream)
     }
+}
+
+fn same_server(first: &Identity, second: &Server) -> Result<()> {
+    let second = second.identity();
+    if first.id == second.id {
+        return Ok(());
+    }
+    Err(Error::new(
+        ErrorKind::ServerIdentity,
+        format!(
+            "a second connection is needed to the server {}, and {} answers",
+            first.id, second.id
+        ),
+    ))
 }
 
 fn begin_or_retry(

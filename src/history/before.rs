@@ -1,0 +1,116 @@
+//! The tables at an earlier place of the log, as far as a later place and the statements between the two tell.
+
+use super::catalog::Catalog;
+use super::logged_ddl::LoggedDdl;
+use super::sql::cursor::Cursor;
+use super::sql::statement::{Ddl, DdlKind, TableName};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+impl Catalog {
+    /// The tables at an earlier place, where these are those at a later one, and `statements` all that changed tables
+    /// between the two.
+    ///
+    /// A table that none of them names is as it is later. One that was made between was not there. How any other was, nobody
+    /// tells: its structure is unknown, up to a statement that makes it anew.
+    pub fn before(&self, statements: &[LoggedDdl]) -> Self {
+        let mut past = Past::default();
+        for ddl in statements.iter().filter(|ddl| Self::concerns(ddl)) {
+            past.take(ddl, self.lower_case_table_names() != 0);
+        }
+        let Past { tables, databases, altered, lost } = past;
+        let mut before = self.clone();
+        before.retain(&|database, table| {
+            let name = (database.to_owned(), table.to_owned());
+            !tables.contains_key(&name) && !databases.contains(database)
+        });
+        for ((database, table), state) in &tables {
+            if let Some(why) = state {
+                before.set_unknown(database, table, Arc::clone(why));
+            }
+        }
+        for database in &altered {
+            before.forget_default(database);
+        }
+        if let Some(why) = lost {
+            let all: BTreeSet<_> =
+                before.tables().map(|(d, t, _)| (d.to_owned(), t.to_owned())).collect();
+            for (database, table) in all {
+                before.set_unknown(&database, &table, Arc::clone(&why));
+            }
+        }
+        before
+    }
+}
+
+/// What statements tell of the time before them.
+#[derive(Default)]
+struct Past {
+    /// Why the table was not as it is later; `None` where it was not there.
+    tables: BTreeMap<(String, String), Option<Arc<str>>>,
+    /// Databases whose tables were not there, or were others, but for those above.
+    databases: BTreeSet<String>,
+    /// Databases that had other defaults.
+    altered: BTreeSet<String>,
+    /// Why nothing is known of any table.
+    lost: Option<Arc<str>>,
+}
+
+impl Past {
+    fn take(&mut self, ddl: &LoggedDdl, folds: bool) {
+        let fold = |name: &str| if folds { name.to_lowercase() } else { name.to_owned() };
+        let key = |name: &TableName| (fold(&name.database), fold(&name.table));
+        let parsed = match Ddl::parse(&ddl.statement, &ddl.database, ddl.session.quote_mode()) {
+            Ok(Some(parsed)) => parsed,
+            Ok(None) => return,
+            Err(error) => {
+                let why = format!("the statement at {} is not understood ({})", ddl.position, error.message());
+                self.lost.get_or_insert_with(|| why.into());
+                return;
+            }
+        };
+        if parsed.tables.is_empty() {
+            let name = fold(&parsed.database);
+            match parsed.kind {
+                DdlKind::Create if is_conditional(ddl) => {}
+                // What tables are made with that come after it.
+                DdlKind::Alter => drop(self.altered.insert(name)),
+                _ => drop(self.databases.insert(name)),
+            }
+            return;
+        }
+        let why: Arc<str> = format!(
+            "the statement at {} changed it, and nothing tells what it was before ({})",
+            ddl.position,
+            parsed.kind.name()
+        )
+        .into();
+        let is_made = parsed.kind == DdlKind::Create && !is_conditional(ddl);
+        for (from, to) in &parsed.renames {
+            let known = [(from, Some(&why)), (to, None)];
+            for (name, state) in known {
+                self.tables.entry(key(name)).or_insert_with(|| state.cloned());
+            }
+        }
+        for name in &parsed.tables {
+            if !self.databases.contains(&fold(&name.database)) {
+                let state = (!is_made).then(|| Arc::clone(&why));
+                self.tables.entry(key(name)).or_insert(state);
+            }
+        }
+    }
+}
+
+/// CREATE OR REPLACE, and CREATE ... IF NOT EXISTS: what it names may have been there.
+fn is_conditional(ddl: &LoggedDdl) -> bool {
+    let Ok(mut cursor) = Cursor::with_mode(&ddl.statement, ddl.session.quote_mode()) else {
+        return true;
+    };
+    let mut parse = || {
+        cursor.expect("CREATE")?;
+        let replaces = cursor.accept_all(&["OR", "REPLACE"])?;
+        cursor.accept_any(&["TABLE", "DATABASE", "SCHEMA"])?;
+        Ok::<_, super::sql::token::SyntaxError>(replaces || cursor.accept("IF")?)
+    };
+    parse().unwrap_or(true)
+}
