@@ -175,7 +175,9 @@ impl Baseline {
 
 /// Microseconds since 1970 UTC.
 fn clock(server: &mut Server) -> Result<i64> {
-    let now = server.connection().query_value("SELECT CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED)")?;
+    let now = server
+        .connection()
+        .query_value("SELECT CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED)")?;
     let now = now.and_then(|now| now.parse().ok());
     now.ok_or_else(|| Error::malformed("the server's clock is no number"))
 }

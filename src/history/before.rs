@@ -64,7 +64,11 @@ impl Past {
             Ok(Some(parsed)) => parsed,
             Ok(None) => return,
             Err(error) => {
-                let why = format!("the statement at {} is not understood ({})", ddl.position, error.message());
+                let why = format!(
+                    "the statement at {} is not understood ({})",
+                    ddl.position,
+                    error.message()
+                );
                 self.lost.get_or_insert_with(|| why.into());
                 return;
             }

@@ -17,6 +17,7 @@
 
 mod baseline;
 mod before;
+
 mod catalog;
 mod catalog_text;
 mod entry;

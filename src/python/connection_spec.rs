@@ -1,7 +1,7 @@
 //! `ConnectionSpec`: where servers are and who asks, checked once, for every connection that is made.
 
-use super::errors::abandonable;
 use super::baseline::{PyBaseline, table_filter, take_baseline};
+use super::errors::abandonable;
 use super::keywords::Patterns;
 use super::live_log::PyLiveLog;
 use super::server::PyServer;

@@ -28,7 +28,8 @@ fn bits(text: &str) -> Result<u64> {
     let mut all = 0;
     for name in text.split(',').map(str::trim).filter(|name| !name.is_empty()) {
         let known = MODES.iter().find(|(mode, _)| mode.eq_ignore_ascii_case(name));
-        let (_, bits) = known.ok_or_else(|| Error::config(format!("sql_mode: no server knows {name:?}")))?;
+        let (_, bits) =
+            known.ok_or_else(|| Error::config(format!("sql_mode: no server knows {name:?}")))?;
         all |= bits;
     }
     Ok(all)
@@ -46,9 +47,11 @@ pub(super) fn session(
     session.client = charset
         .map(|name| {
             let charset = Charset::from_name(name);
-            let collation =
-                charset.and_then(|charset| charset.default_collation(server.is_mariadb, server.version));
-            collation.ok_or_else(|| Error::config(format!("charset: no character set is called {name:?}")))
+            let collation = charset
+                .and_then(|charset| charset.default_collation(server.is_mariadb, server.version));
+            collation.ok_or_else(|| {
+                Error::config(format!("charset: no character set is called {name:?}"))
+            })
         })
         .transpose()?;
     session.server_collation = default_collation
@@ -79,7 +82,8 @@ pub(super) fn server(text: &str) -> Result<SqlServer> {
         return Ok(if is_mariadb { MARIADB_OF_TODAY } else { MYSQL_OF_TODAY });
     }
     // What comes behind the numbers is a distribution's.
-    let numbers = version.split(|c: char| c != '.' && !c.is_ascii_digit()).next().unwrap_or_default();
+    let numbers =
+        version.split(|c: char| c != '.' && !c.is_ascii_digit()).next().unwrap_or_default();
     let mut parts = numbers.split('.').map(str::parse::<u16>);
     let major = parts.next().and_then(Result::ok).ok_or_else(unknown)?;
     let mut part = || parts.next().map_or(Ok(0), |part| part.map_err(|_| unknown()));

@@ -83,7 +83,12 @@ impl PyHistory {
         let taken = take_baseline(py, spec, filter.clone())?;
         let position = taken.position.clone();
         self.work(py, move |shared| {
-            shared.begin(taken.given(), &taken.position, taken.timestamp, (!is_whole).then_some(&filter))
+            shared.begin(
+                taken.given(),
+                &taken.position,
+                taken.timestamp,
+                (!is_whole).then_some(&filter),
+            )
         })?;
         Ok(PyPosition(position))
     }
@@ -305,7 +310,8 @@ impl Shared {
         if let Some(filter) = filter.filter(|_| self.history.is_empty().is_ok_and(|empty| !empty)) {
             let (own, before) = (baseline.catalog()?, self.history.catalog_at(position));
             let before = before.unwrap_or_default();
-            let names = own.tables().chain(before.tables()).map(|(database, table, _)| (database, table));
+            let names =
+                own.tables().chain(before.tables()).map(|(database, table, _)| (database, table));
             let mut names: Vec<_> = names
                 .filter(|(database, table)| filter.accepts(database, table))
                 .map(|(database, table)| (database.to_owned(), table.to_owned()))

@@ -47,7 +47,11 @@ pub(super) fn with_tables(ddl: LoggedDdl, followed: Followed) -> Change {
         database: ddl.database,
         statement: ddl.statement,
         tables,
-        unknown: followed.lost.iter().map(|(table, why)| (table.to_string(), why.to_string())).collect(),
+        unknown: followed
+            .lost
+            .iter()
+            .map(|(table, why)| (table.to_string(), why.to_string()))
+            .collect(),
     }
 }
 
@@ -89,9 +93,8 @@ impl PyChanges {
 
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         let walk = Arc::clone(&self.0);
-        let next = abandonable(py, move || {
-            walk.lock().unwrap_or_else(PoisonError::into_inner).next()
-        })?;
+        let next =
+            abandonable(py, move || walk.lock().unwrap_or_else(PoisonError::into_inner).next())?;
         next.map(|change| change.into_dict(py)).transpose()
     }
 }
@@ -139,7 +142,9 @@ impl Walk {
 
     fn is_wanted(&self, position: &Position) -> bool {
         let order = |other: &Position| position.compare(other);
-        let is_behind = |start: &Position| order(start) != Some(Ordering::Less) && order(start) != Some(Ordering::Equal);
+        let is_behind = |start: &Position| {
+            order(start) != Some(Ordering::Less) && order(start) != Some(Ordering::Equal)
+        };
         self.start.as_ref().is_none_or(is_behind)
             && self.stop.as_ref().is_none_or(|stop| order(stop) != Some(Ordering::Greater))
     }

@@ -23,7 +23,8 @@ pub(super) fn described<'py>(
             fields.set_item("collation", collation.name(is_mariadb))?;
         }
         if let Some(members) = &column.members {
-            fields.set_item("members", PyTuple::new(py, members.iter().map(|member| &**member))?)?;
+            fields
+                .set_item("members", PyTuple::new(py, members.iter().map(|member| &**member))?)?;
         }
         fields.set_item("visible", column.visible.unwrap_or(true))?;
         match column.generated {
@@ -54,13 +55,17 @@ fn key<'py>(py: Python<'py>, table: &TableSchema, index: &Index) -> PyResult<Bou
         IndexKind::Unique => ("unique", index.name.as_deref()),
         IndexKind::Other => ("index", index.name.as_deref()),
     };
-    let name_of = |column: usize| table.columns.get(column).and_then(|column| column.name.as_deref());
+    let name_of =
+        |column: usize| table.columns.get(column).and_then(|column| column.name.as_deref());
     let columns = index.parts.iter().map(|part| name_of(part.column).unwrap_or_default());
     let fields = PyDict::new(py);
     fields.set_item("name", name)?;
     fields.set_item("kind", kind)?;
     fields.set_item("columns", PyTuple::new(py, columns.collect::<Vec<_>>())?)?;
-    fields.set_item("prefixes", PyTuple::new(py, index.parts.iter().map(|part| part.prefix).collect::<Vec<_>>())?)?;
+    fields.set_item(
+        "prefixes",
+        PyTuple::new(py, index.parts.iter().map(|part| part.prefix).collect::<Vec<_>>())?,
+    )?;
     fields.set_item("identifies_rows", index.identifies_rows(&table.columns))?;
     fields.set_item("visible", index.visible)?;
     Ok(fields)

@@ -156,6 +156,14 @@ impl Catalog {
         self.put(&name, TableState::Unknown(why));
     }
 
+    /// From here on nothing is known of what a database gives its tables by default.
+    pub fn forget_default(&mut self, database: &str) {
+        let name = self.folded(database);
+        if let Some(database) = self.databases.get_mut(name.as_str()) {
+            Arc::make_mut(database).collation = None;
+        }
+    }
+
     /// Takes out all tables that `keep` does not hold for, and databases that are empty then.
     pub fn retain(&mut self, keep: &dyn Fn(&str, &str) -> bool) {
         for (name, database) in &mut self.databases {

@@ -24,6 +24,7 @@ use super::input::{Input, StoppableInput};
 use super::range_cutter::RangeCutter;
 use super::segment::{FileContext, LargeTransaction, PlacedItem, Segment, Span};
 use super::window::Window;
+use crate::baseline::Baseline;
 use crate::binlog::FIRST_EVENT_AT;
 use crate::change::{GroupGtid, GroupTracker, Transaction};
 use crate::error::{Error, Result};

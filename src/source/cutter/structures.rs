@@ -101,9 +101,7 @@ impl Structures {
         let catalogs = Catalogs::of(Arc::clone(&begun));
         let prepared = match &history {
             TableHistory::Part(_, prepared) => prepared.clone(),
-            TableHistory::Shared(_) | TableHistory::View(_) | TableHistory::Noted(_) => {
-                Vec::new()
-            }
+            TableHistory::Shared(_) | TableHistory::View(_) | TableHistory::Noted(_) => Vec::new(),
         };
         let (met, is_elsewhere) = (Vec::new(), false);
         Self { history, view, by_gtid, is_elsewhere, met, catalogs, begun, prepared }
