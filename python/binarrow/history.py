@@ -458,9 +458,7 @@ class SchemaHistory:
         return f"<SchemaHistory {self._native.source!r} in {self._native.place}>"
 
 
-def _without_source(
-    text: str, source: str | None, is_url: bool
-) -> tuple[str, str, str]:
+def _without_source(text: str, source: str | None, is_url: bool) -> tuple[str, str, str]:
     """The text before the question mark, the keywords behind it, and the source's name."""
     if not is_url:
         return text, "", source or DEFAULT_SOURCE

@@ -150,9 +150,7 @@ def _facets(before: TableColumn, after: TableColumn) -> list[tuple[str, str, str
     ]
 
 
-def _keys(
-    before: tuple[TableIndex, ...], after: tuple[TableIndex, ...]
-) -> Iterator[Difference]:
+def _keys(before: tuple[TableIndex, ...], after: tuple[TableIndex, ...]) -> Iterator[Difference]:
     old = {_key_name(key): _key_described(key) for key in before}
     new = {_key_name(key): _key_described(key) for key in after}
     for name, described in old.items():

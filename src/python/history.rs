@@ -16,8 +16,10 @@ use crate::history::{
     SqlServer, TableState,
 };
 use crate::position::Position;
+use crate::store::{ServerStore, SqliteStore};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -42,6 +44,26 @@ impl PyHistory {
     #[staticmethod]
     fn in_memory(source: &str) -> PyResult<Self> {
         Ok(Self::of(SchemaHistory::open(Box::<MemoryStore>::default(), source)?))
+    }
+
+    #[staticmethod]
+    fn in_file(py: Python<'_>, path: PathBuf, source: String) -> PyResult<Self> {
+        let open = move || SchemaHistory::open(Box::new(SqliteStore::open(path)?), &source);
+        abandonable(py, open).map(Self::of)
+    }
+
+    #[staticmethod]
+    fn on_server(
+        py: Python<'_>,
+        spec: &PyConnectionSpec,
+        database: String,
+        source: String,
+    ) -> PyResult<Self> {
+        let connector = spec.connector(py);
+        let open = move || {
+            SchemaHistory::open(Box::new(ServerStore::open(connector, &database)?), &source)
+        };
+        abandonable(py, open).map(Self::of)
     }
 
     #[getter]
@@ -295,7 +317,14 @@ impl Shared {
         }
         match &*self.view() {
             Some(view) => Ok(Arc::clone(view.catalog())),
-            None => self.history.catalog_at(&self.history.end()?.unwrap_or_default()),
+            None => {
+                let end = self.history.end()?.ok_or_else(|| {
+                    Error::schema(
+                        "the table history is empty: take a baseline first, history.baseline(server)",
+                    )
+                })?;
+                self.history.catalog_at(&end)
+            }
         }
     }
 

@@ -43,9 +43,7 @@ def command(
     ] = None,
     position: Annotated[
         str | None,
-        typer.Option(
-            metavar="FILE:OFFSET", help="Of a file: where in the log the tables were so."
-        ),
+        typer.Option(metavar="FILE:OFFSET", help="Of a file: where in the log the tables were so."),
     ] = None,
     server: Annotated[
         str | None,
@@ -87,9 +85,7 @@ def command(
                 tls=tls,
                 tls_ca=tls_ca,
             ) as connection:
-                taken = opened_history.baseline(
-                    connection, position, tables=tables, server=server
-                )
+                taken = opened_history.baseline(connection, position, tables=tables, server=server)
         _tell(opened_history, f"{taken.file}:{taken.offset}")
 
 

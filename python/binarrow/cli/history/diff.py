@@ -77,9 +77,7 @@ def command(
         else:
             database, name = names(table)
             wanted = [table]
-            statements = list(
-                opened_history.changes(database, name, start=begin, stop=end)
-            )
+            statements = list(opened_history.changes(database, name, start=begin, stop=end))
         for each in wanted:
             _compare(opened_history, each, (begin, end), statements, is_json=is_json)
     if is_json:

@@ -73,9 +73,7 @@ def _print(table: TableSchema) -> None:
             "" if column.nullable else "NOT NULL",
             f"{key.index(column.name) + 1}" if column.name in key else "",
             column.collation or "",
-            " ".join(
-                filter(None, [column.generated, "" if column.visible else "invisible"])
-            ),
+            " ".join(filter(None, [column.generated, "" if column.visible else "invisible"])),
             on_one_line(column.comment),
         ]
         for number, column in enumerate(table.columns, 1)
