@@ -798,13 +798,13 @@ class ConnectionSpec:
     ) -> ConnectionSpec: ...
     def open(self) -> NativeServer:
         """Connects to the first server that answers."""
-    def baseline(
+    def structures(
         self,
         *,
         tables: str | Sequence[str] | None = None,
         exclude_tables: str | Sequence[str] | None = None,
-    ) -> Baseline:
-        """The structures of a server's tables; :meth:`binarrow.SchemaHistory.baseline` takes it."""
+    ) -> Structures:
+        """Those of the tables of the first server that answers."""
     def log(
         self,
         start: Position | str | datetime,
@@ -818,8 +818,8 @@ class ConnectionSpec:
         """What the servers log, from ``start`` on; see :meth:`binarrow.Server.stream`."""
 
 @final
-class Baseline:
-    """The structures of a server's tables at one place of its log."""
+class Structures:
+    """The structures of a server's tables at one place of its log: ``Server.structures``."""
 
     @property
     def script(self) -> str:
@@ -867,7 +867,7 @@ class NativeHistory:
         """Takes a server's tables as they are now in."""
     def baseline_of_sql(
         self,
-        text: str | bytes | os.PathLike[str],
+        text: str | bytes | PathLike[str],
         position: Position | str,
         *,
         tables: str | Sequence[str] | None = None,

@@ -202,7 +202,10 @@ class SchemaHistory:
         scheme, separator, rest = text.partition("://")
         if text == "memory:":
             return cls(NativeHistory.in_memory(source or DEFAULT_SOURCE))
-        rest, query, source = _without_source(rest if separator else text, source, bool(separator))
+        if separator:
+            rest, query, source = _without_source(rest, source)
+        else:
+            rest, query, source = text, "", source or DEFAULT_SOURCE
         if separator and scheme.lower() in SCHEMES:
             authority, _, database = rest.partition("/")
             if not database or "/" in database:
@@ -310,6 +313,8 @@ class SchemaHistory:
             return self._native.baseline_of_server(
                 spec, tables=tables, exclude_tables=exclude_tables
             )
+        if not isinstance(structures, str | bytes | os.PathLike):
+            raise TypeError("structures is a Server, or SQL: a str, bytes, or the path of a file")
         if position is None:
             raise ConfigError(
                 "structures that are SQL need position=: where in the log the tables were so, as"
@@ -458,10 +463,8 @@ class SchemaHistory:
         return f"<SchemaHistory {self._native.source!r} in {self._native.place}>"
 
 
-def _without_source(text: str, source: str | None, is_url: bool) -> tuple[str, str, str]:
-    """The text before the question mark, the keywords behind it, and the source's name."""
-    if not is_url:
-        return text, "", source or DEFAULT_SOURCE
+def _without_source(text: str, source: str | None) -> tuple[str, str, str]:
+    """What stands before a URL's question mark, its keywords, and the source's name."""
     head, _, query = text.partition("?")
     others = []
     for one in filter(None, query.split("&")):

@@ -40,7 +40,7 @@ def check_history(
     """
     if not history.covered:
         raise SchemaError("the history is empty: take a baseline first")
-    taken = server._spec.baseline(tables=tables)
+    taken = server.structures(tables=tables)
     # A read that begins behind the history's end follows the log up to its start first.
     with server.stream(taken.position, stop=taken.position, history=history) as stream:
         for _ in stream:

@@ -16,6 +16,7 @@ from binarrow._native import (
     ConnectionSpec,
     NativeServer,
     Position,
+    Structures,
     read_binlog,
 )
 from binarrow.checkpoint import Checkpoint
@@ -346,6 +347,31 @@ class Server:
         except TypeError as error:
             raise TypeError(str(error).replace("read_binlog()", "stream()")) from None
         return Stream(reader, checkpoint)
+
+    def structures(
+        self,
+        *,
+        tables: str | Sequence[str] | None = None,
+        exclude_tables: str | Sequence[str] | None = None,
+    ) -> Structures:
+        """The structures of all tables as they are now, and the place of the log where they are so.
+
+        They are read over a connection of its own, without a lock: what statements change meanwhile
+        is read again. ``SchemaHistory.baseline(server)`` takes them into a history.
+
+        Args:
+            tables: Only these, as patterns ``database.table``. Those of ``mysql``, ``sys``,
+                ``information_schema`` and ``performance_schema`` only where a pattern names the
+                database.
+            exclude_tables: All but these, likewise.
+
+        Raises:
+            ServerError: The user may not read the log, or tables change all the time.
+
+        Warns:
+            BinarrowWarning: A table that the server does not tell.
+        """
+        return self._spec.structures(tables=tables, exclude_tables=exclude_tables)
 
     def describe(self, table: str) -> TableDescription:
         """The columns and keys of ``database.table``. Needs SELECT or another privilege on it.

@@ -93,7 +93,7 @@ impl PyConnectionSpec {
 
     /// The structures of the tables of the first server that answers, and the position that they are of.
     #[pyo3(signature = (*, tables = None, exclude_tables = None))]
-    fn baseline(
+    fn structures(
         &self,
         py: Python<'_>,
         tables: Option<Patterns>,

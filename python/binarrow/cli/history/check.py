@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-
 from binarrow.cli.arguments import Format, FormatOption, Tables
 from binarrow.cli.failure import reports_failure
 from binarrow.cli.history.arguments import History, HistoryPasswordFile, Source, opened
@@ -53,16 +52,18 @@ def command(
     with it. What differs then was changed without the log: with sql_log_bin=0,
     say. 'binarrow history baseline' sets it right.
     """
-    with opened(history, source, history_password_file) as opened_history:
-        with reach(
+    with (
+        opened(history, source, history_password_file) as opened_history,
+        reach(
             url,
             ask_password=ask_password,
             password_file=password_file,
             option_file=option_file,
             tls=tls,
             tls_ca=tls_ca,
-        ) as server:
-            result = check_history(opened_history, server, tables=tables)
+        ) as server,
+    ):
+        result = check_history(opened_history, server, tables=tables)
     is_json = json or format is Format.json
     for table, one in result.differences:
         if is_json:

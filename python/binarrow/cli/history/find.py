@@ -82,11 +82,7 @@ def _print(table: TableSchema) -> None:
     if table.indexes:
         print_table(
             ["key", "kind", "columns"],
-            [
-                ["PRIMARY" if one.kind == "primary" else one.name or "", one.kind]
-                + [", ".join(one.columns)]
-                for one in table.indexes
-            ],
+            [[one.name or "", one.kind, ", ".join(one.columns)] for one in table.indexes],
         )
     if table.comment:
         print(f"comment  {on_one_line(table.comment)}")
