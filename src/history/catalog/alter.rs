@@ -236,6 +236,7 @@ impl Alter<'_> {
             }
         };
         if !key.if_not_exists || !is_there(&key) {
+            self.new.constraints.extend(key.foreign_key());
             self.new_keys.push(key);
         }
     }

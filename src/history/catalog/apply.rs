@@ -220,7 +220,7 @@ impl Applying<'_> {
         let clause = self.database_clause()?.unwrap_or_default();
         let session = &self.ddl.session;
         let server = if clause.is_unknown { None } else { session.server_collation };
-        let settings = Settings { session, database: None };
+        let settings = Settings { session, database: None, makes_keys: true };
         let collation = settings.clause(&clause, None).ok().flatten().or(server);
         self.catalog.database_mut(name).collation = collation;
         Ok(())
@@ -253,7 +253,7 @@ impl Applying<'_> {
             };
             if let Some(clause) = self.database_clause()? {
                 let session = &self.ddl.session;
-                let settings = Settings { session, database: None };
+                let settings = Settings { session, database: None, makes_keys: true };
                 let collation = settings.clause(&clause, None).ok().flatten();
                 self.catalog.database_mut(&name).collation = collation.or(session.server_collation);
             }
@@ -470,7 +470,7 @@ impl Applying<'_> {
             Some(known) => known.collation.or_else(own),
             None => own(),
         };
-        Settings { session, database }
+        Settings { session, database, makes_keys: true }
     }
 
     fn named(&self, (database, table): Name) -> TableName {

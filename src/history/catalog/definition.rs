@@ -4,7 +4,7 @@ use super::super::resolve::SqlServer;
 use super::super::sql::column::ColumnDefinition;
 use super::super::sql::create_table::CreateTable;
 use super::super::sql::data_type::DataType;
-use super::super::sql::key::{Constraint, Key, KeyColumn, KeyKind};
+use super::super::sql::key::{Key, KeyColumn, KeyKind};
 use super::settings::{Result, Settings};
 use crate::charset::Collation;
 use crate::error::Error;
@@ -65,32 +65,39 @@ impl TableDefinition {
             true => server.version >= (10, 5, 0),
             false => server.version >= (9, 0, 0),
         };
-        let mut keys: Vec<Key> = std::mem::take(&mut self.create.keys);
-        for mut key in new {
+        let mut keys = Vec::new();
+        // Those that are there are looked at as the new ones are.
+        for mut key in std::mem::take(&mut self.create.keys).into_iter().chain(new) {
             if key.kind == KeyKind::Foreign {
-                if key.is_inline && !counts_inline {
+                if key.is_inline {
+                    if !counts_inline {
+                        continue;
+                    }
+                    self.create.constraints.extend(key.foreign_key());
+                }
+                if !settings.makes_keys {
                     continue;
                 }
-                self.create.constraints.push(foreign_key(&key));
                 key = Key {
                     kind: KeyKind::Index,
                     name: key.constraint.or(key.name),
                     constraint: None,
                     is_implicit: true,
-                    is_inline: false,
                     references: String::new(),
                     ..key
                 };
             }
-            key.name = key.name.or(key.constraint.take());
+            let constraint = key.constraint.take();
+            key.name = match key.kind {
+                KeyKind::Primary => None,
+                _ => key.name.or(constraint),
+            };
             (key.is_inline, key.if_not_exists) = (false, false);
+            self.settle_parts(&mut key, settings)?;
             self.put_key(&mut keys, key);
             if keys.len() > MAX_KEYS {
                 return Err(format!("more than {MAX_KEYS} keys"));
             }
-        }
-        for key in &mut keys {
-            self.settle_parts(key, settings)?;
         }
         for at in 0..keys.len() {
             let (before, rest) = keys.split_at_mut(at);
@@ -144,7 +151,6 @@ impl TableDefinition {
 
     /// Puts a key behind the others, unless one of the two was made for a foreign key and the other does as well.
     fn put_key(&self, keys: &mut Vec<Key>, key: Key) {
-        // What a script says was made so is there as it stands; the keys of foreign keys come behind it.
         if !key.is_implicit && !keys.iter().any(|other| other.is_implicit) {
             return keys.push(key);
         }
@@ -221,13 +227,6 @@ impl KeyColumn {
             _ => false,
         }
     }
-}
-
-/// A foreign key as text.
-fn foreign_key(key: &Key) -> Constraint {
-    let columns: Vec<_> = key.parts.iter().map(KeyColumn::to_sql).collect();
-    let text = format!("FOREIGN KEY ({}) {}", columns.join(","), key.references);
-    Constraint { name: key.constraint.clone(), text }
 }
 
 /// The length of a column from which on a key's prefix is the whole; `None` where no prefix is one.

@@ -16,6 +16,8 @@ mod script;
 mod settings;
 
 #[cfg(test)]
+mod random_tests;
+#[cfg(test)]
 mod tests;
 
 pub use definition::TableDefinition;

@@ -29,8 +29,9 @@ impl TableDefinition {
         let mut sql =
             format!("CREATE TABLE {} (\n  {}\n)", quoted_name(&create.table), lines.join(",\n  "));
         if let Some(engine) = &create.engine {
-            // As the name that it is: some engines' names are words of the language elsewhere.
-            let _ = write!(sql, " ENGINE={}", quoted_name(engine));
+            let is_word = engine.bytes().all(|byte| byte.is_ascii_alphabetic());
+            let engine = if is_word { engine.clone() } else { quoted(engine) };
+            let _ = write!(sql, " ENGINE={engine}");
         }
         match &create.charset {
             CharsetClause { charset: Some(charset), collation: Some(collation), .. } => {
@@ -185,20 +186,6 @@ impl Key {
             sql.push_str(" /*!99998 IMPLICIT */");
         }
         sql
-    }
-}
-
-impl KeyColumn {
-    pub(super) fn to_sql(&self) -> String {
-        match self {
-            Self::Column { name, prefix, descending } => {
-                let prefix = if *prefix > 0 { format!("({prefix})") } else { String::new() };
-                let order = if *descending { " DESC" } else { "" };
-                format!("{}{prefix}{order}", quoted_name(name))
-            }
-            Self::Expression(expression) => expression.clone(),
-            Self::Period(name) => format!("{} WITHOUT OVERLAPS", quoted_name(name)),
-        }
     }
 }
 

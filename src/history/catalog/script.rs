@@ -79,6 +79,7 @@ impl Catalog {
             catalog: Self::new(session.server, 0),
             database: database.map(ToOwned::to_owned),
             session: session.clone(),
+            is_printed: false,
         };
         script.header(text);
         let located = |cursor: Option<&Cursor<'_>>, error: token::SyntaxError| {
@@ -106,6 +107,8 @@ struct Script {
     catalog: Catalog,
     database: Option<String>,
     session: DdlSession,
+    /// Whether a server or this module printed it.
+    is_printed: bool,
 }
 
 impl Script {
@@ -116,6 +119,7 @@ impl Script {
         else {
             return;
         };
+        self.is_printed = true;
         self.catalog.lower_case_table_names = case.trim().parse().unwrap_or(0);
         self.catalog.server = server_of(server);
         if let Some(server) = self.catalog.server {
@@ -188,7 +192,11 @@ impl Script {
             match CreateTable::parse_body(cursor, head) {
                 Ok(create) => {
                     let collation = self.catalog.database(&name.database).and_then(|d| d.collation);
-                    let settings = Settings { session: &self.session, database: collation };
+                    let settings = Settings {
+                        session: &self.session,
+                        database: collation,
+                        makes_keys: !self.is_printed,
+                    };
                     TableDefinition::of(create, &settings)
                 }
                 Err(error) => {

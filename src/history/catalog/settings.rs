@@ -15,6 +15,8 @@ pub(super) struct Settings<'s> {
     pub(super) session: &'s DdlSession,
     /// The collation of the table's database, where it is known.
     pub(super) database: Option<Collation>,
+    /// Whether foreign keys make keys: where the text has them already, they do not.
+    pub(super) makes_keys: bool,
 }
 
 impl Settings<'_> {
@@ -71,6 +73,10 @@ impl Settings<'_> {
         let name = std::sync::Arc::clone(&column.name);
         self.settle_type(column, default)
             .map_err(|message| format!("column `{name}`: {message}"))?;
+        if column.row_period.is_some() {
+            (column.not_null, column.is_virtual, column.expression) = (true, false, None);
+        }
+        column.not_null |= column.auto_increment;
         column.unsigned &= match &column.data_type {
             DataType::Plain(column_type) | DataType::Integer { column_type, .. } => {
                 column_type.is_numeric() && *column_type != ColumnType::Year
@@ -83,7 +89,7 @@ impl Settings<'_> {
         if is_timestamp && !column.null && !column.is_generated && !self.explicit_timestamps() {
             column.not_null = true;
         }
-        column.null = is_timestamp && !column.not_null;
+        column.null = is_timestamp && !column.not_null && !column.is_generated;
         Ok(())
     }
 

@@ -213,8 +213,9 @@ impl ColumnDefinition {
                 cursor.bump()?;
                 cursor.name()?;
             }
-            "SRID" => {
+            "SRID" | "REF_SYSTEM_ID" => {
                 cursor.bump()?;
+                cursor.accept_sign('=')?;
                 self.srid = Some(cursor.number()?);
             }
             "COMPRESSED" => {

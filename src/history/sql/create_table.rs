@@ -153,7 +153,10 @@ impl CreateTable {
     fn element(&mut self, cursor: &mut Cursor<'_>) -> Result<()> {
         if Element::begins(cursor) {
             match Element::parse(cursor)? {
-                Element::Key(key) => self.keys.push(key),
+                Element::Key(key) => {
+                    self.constraints.extend(key.foreign_key());
+                    self.keys.push(key);
+                }
                 Element::Check(check) => self.constraints.push(check),
             }
             return Ok(());

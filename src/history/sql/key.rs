@@ -1,7 +1,7 @@
 //! Keys and constraints of a CREATE TABLE or ALTER TABLE statement.
 
 use super::column::skip_references;
-use super::cursor::Cursor;
+use super::cursor::{Cursor, quoted_name};
 use super::token::{Result, Token};
 
 /// What a key is.
@@ -104,6 +104,13 @@ impl Key {
         self.parts.iter().any(|part| matches!(part, KeyColumn::Expression(_)))
     }
 
+    /// A foreign key as the constraint that it is.
+    pub(in crate::history) fn foreign_key(&self) -> Option<Constraint> {
+        let columns: Vec<_> = self.parts.iter().map(KeyColumn::to_sql).collect();
+        let text = format!("FOREIGN KEY ({}) {}", columns.join(","), self.references);
+        (self.kind == KeyKind::Foreign).then(|| Constraint { name: self.constraint.clone(), text })
+    }
+
     /// `[name] [USING HASH] (column [(prefix)] [ASC|DESC], ...) [options]`, up to the `,` or `)` behind it.
     pub(in crate::history) fn parse(kind: KeyKind, cursor: &mut Cursor<'_>) -> Result<Self> {
         let mut key = Self::new(kind);
@@ -168,6 +175,20 @@ impl Key {
             }
         }
         Ok(())
+    }
+}
+
+impl KeyColumn {
+    pub(in crate::history) fn to_sql(&self) -> String {
+        match self {
+            Self::Column { name, prefix, descending } => {
+                let prefix = if *prefix > 0 { format!("({prefix})") } else { String::new() };
+                let order = if *descending { " DESC" } else { "" };
+                format!("{}{prefix}{order}", quoted_name(name))
+            }
+            Self::Expression(expression) => expression.clone(),
+            Self::Period(name) => format!("{} WITHOUT OVERLAPS", quoted_name(name)),
+        }
     }
 }
 
