@@ -258,6 +258,17 @@ const STRUCTURES: &[&str] = &[
     "CREATE TABLE t (a NATIONAL CHARACTER VARYING(9), b LONG VARBINARY, c DOUBLE PRECISION UNSIGNED, d YEAR(4), UNIQUE (b), UNIQUE (a) USING HASH) ENGINE=MEMORY",
 ];
 
+/// Statements that follow one another.
+const DDL: &[&str] = &[
+    "CREATE DATABASE d CHARSET latin1\0CREATE TABLE t (a INT PRIMARY KEY, b TEXT, c VARCHAR(9) UNIQUE, KEY (b(3), c))\0ALTER TABLE t ADD d INT AFTER a, MODIFY b MEDIUMTEXT FIRST, CHANGE c x CHAR(3) CHARSET utf8mb4, DROP KEY b, ADD INDEX (x, d)\0ALTER TABLE t CONVERT TO CHARACTER SET utf8mb4, RENAME TO e.u",
+    "CREATE TABLE t (a INT, b INT, CONSTRAINT f FOREIGN KEY (a) REFERENCES o (x) ON DELETE SET NULL, CHECK (a > 0))\0ALTER TABLE t ADD KEY k (a, b), DROP FOREIGN KEY f, ADD (c SERIAL, d TIMESTAMP DEFAULT CURRENT_TIMESTAMP(3), UNIQUE ((a + 1)))\0CREATE UNIQUE INDEX i ON t (b DESC) INVISIBLE\0DROP INDEX i ON t",
+    "RENAME TABLE t TO x, u TO t, x TO u\0CREATE TABLE v LIKE t\0DROP TABLE IF EXISTS t, `u``v`, d.w\0ALTER DATABASE COLLATE utf8mb4_bin\0DROP DATABASE IF EXISTS e",
+    "SET STATEMENT max_statement_time=1 FOR CREATE OR REPLACE SEQUENCE s START WITH 5\0CREATE TABLE t (a INT, r TIMESTAMP(6) AS ROW START, e TIMESTAMP(6) AS ROW END, PERIOD FOR SYSTEM_TIME (r, e), f DATE, g DATE, PERIOD FOR p (f, g), UNIQUE (a, p WITHOUT OVERLAPS)) WITH SYSTEM VERSIONING\0ALTER TABLE IF EXISTS t DROP SYSTEM VERSIONING, DROP PERIOD FOR p, DROP COLUMN IF EXISTS z, CONVERT PARTITION q TO TABLE w",
+    "CREATE TABLE \"t\" (\"a\" INT DEFAULT 'x' COMMENT 'it''s', b VARCHAR(40000), c INT AS (a + b'1' - -1) STORED, d ENUM('x','\\\\') COLLATE latin1_bin)\0ALTER TABLE t ALTER a SET DEFAULT (uuid()), ALTER b SET INVISIBLE, RENAME COLUMN a TO \"q\", ADD PARTITION (PARTITION p VALUES LESS THAN (1))",
+    "-- Table structures of MariaDB 11.8.2, lower_case_table_names=1\nCREATE DATABASE `d` /*!99998 CHARSET_UNKNOWN */;\nUSE `d`;\nCREATE TABLE `t` (\n  `a` text /*!99998 CHARSET_UNKNOWN */,\n  KEY `k` (`a`(3)) /*!99998 IMPLICIT */\n) ENGINE=InnoDB DEFAULT CHARSET=latin1 COLLATE=latin1_bin;",
+    "CREATE TABLE t SELECT 1\0ALTER TABLE t ADD x INT\0RENAME TABLE t TO u\0ALTER TABLE no FROBNICATE, RENAME yes\0CREATE TABLE t (a INT) START TRANSACTION\0ALTER TABLE t EXCHANGE PARTITION p WITH TABLE u, ORDER BY a, b",
+];
+
 /// What no recorded file holds on its own.
 fn hand_made(seeds: &mut Seeds) -> Result<(), Box<dyn Error>> {
     // d.t of an INT and a CHAR(3), without optional metadata.
@@ -266,6 +277,9 @@ fn hand_made(seeds: &mut Seeds) -> Result<(), Box<dyn Error>> {
         for choice in [0, 2] {
             seeds.add("create_table", &with_map(choice, &map, text.as_bytes()))?;
         }
+    }
+    for (choice, text) in DDL.iter().enumerate() {
+        seeds.add("ddl", &[&[(choice * 11) as u8], text.as_bytes()].concat())?;
     }
     for (precision, scale, value) in [
         (14, 4, &[0x81, 0x0d, 0xfb, 0x38, 0xd2, 0x04, 0xd2][..]),

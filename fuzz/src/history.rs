@@ -1,10 +1,12 @@
-//! The target of table structures that are given as SQL text.
+//! The targets of table structures: those that are given as SQL text, and those that follow from statements.
 
 use super::event::{assert_plan, format_description};
 use super::split;
 use binarrow::binlog::TableMap;
+use binarrow::charset::Collation;
 use binarrow::columnar::{ColumnNames, PlanOptions, TablePlan};
-use binarrow::history::Schemas;
+use binarrow::history::{Catalog, DdlSession, LoggedDdl, Schemas, SqlServer, TableState};
+use binarrow::position::Position;
 use std::sync::Arc;
 
 /// A dump, and one table's statement laid over what a log says of the table.
@@ -37,5 +39,43 @@ pub(crate) fn create_table(data: &[u8]) {
             }
             assert_plan(plan, map.types.len());
         }
+    }
+}
+
+/// Statements parted by NUL bytes, applied one after the other; the last one is a script too.
+///
+/// ```text
+/// options 1, statements
+/// ```
+pub(crate) fn ddl(data: &[u8]) {
+    let [choice, text @ ..] = data else { return };
+    let Ok(text) = std::str::from_utf8(text) else { return };
+    let version = if choice & 2 == 2 { (11, 8, 9) } else { (9, 7, 0) };
+    let session = DdlSession {
+        sql_mode: u64::from(choice & 4),
+        server_collation: (choice & 8 == 8).then_some(Collation(8)),
+        ..DdlSession::new(SqlServer { is_mariadb: choice & 2 == 2, version })
+    };
+    let mut catalog = Catalog::new(session.server, u8::from(choice & 16 == 16));
+    for statement in text.split('\0') {
+        let ddl = LoggedDdl {
+            position: Position::default(),
+            timestamp: 0,
+            database: "d".into(),
+            statement: statement.into(),
+            session: session.clone(),
+        };
+        if Catalog::concerns(&ddl) {
+            catalog.apply(&ddl);
+        }
+        let _ = Catalog::from_script(statement, Some("d"), &session);
+    }
+    let known = |table: &TableState| matches!(table, TableState::Known(_));
+    let script = catalog.to_script();
+    let again = Catalog::from_script(&script, None, &session).expect("an own script is read");
+    assert_eq!(again.tables().count(), catalog.tables().filter(|t| known(t.2)).count(), "{script}");
+    for (database, table, state) in again.tables() {
+        assert_eq!(Some(state), catalog.find(database, table), "{script}");
+        let _ = catalog.schema(database, table);
     }
 }

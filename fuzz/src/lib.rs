@@ -11,7 +11,7 @@
 //! | `gtid.rs` | GTIDs and their sets, as text and as bytes |
 //! | `value.rs` | one cell |
 //! | `json.rs` | a document, and diffs on it |
-//! | `history.rs` | `CREATE TABLE` text |
+//! | `history.rs` | `CREATE TABLE` text, DDL |
 //! | `protocol.rs` | what a server sends |
 
 mod event;
@@ -34,6 +34,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("payload", log::payload),
     ("table_map", event::table_map),
     ("create_table", history::create_table),
+    ("ddl", history::ddl),
     ("query", event::query),
     ("json", json::document),
     ("json_diff", json::diffs),
