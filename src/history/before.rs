@@ -118,3 +118,104 @@ fn is_conditional(ddl: &LoggedDdl) -> bool {
     };
     parse().unwrap_or(true)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::history::{DdlSession, SqlServer, TableState};
+    use crate::position::Position;
+
+    const SERVER: SqlServer = SqlServer { is_mariadb: false, version: (8, 4, 0) };
+
+    /// The tables before statements, from those behind them; `?` behind a name where the structure is unknown.
+    fn before(later: &str, statements: &[&str]) -> Vec<String> {
+        let session = DdlSession::new(SERVER);
+        let later = Catalog::from_script(later, None, &session).unwrap();
+        let statements: Vec<_> = statements
+            .iter()
+            .zip(1..)
+            .map(|(statement, number)| LoggedDdl {
+                position: Position::in_file("binlog.000001", number * 100),
+                timestamp: 0,
+                database: "d".into(),
+                statement: (*statement).to_owned(),
+                session: session.clone(),
+            })
+            .collect();
+        let before = later.before(&statements);
+        let tables = before.tables().map(|(database, table, state)| {
+            let unknown = if matches!(state, TableState::Unknown(_)) { "?" } else { "" };
+            format!("{database}.{table}{unknown}")
+        });
+        tables.collect()
+    }
+
+    const LATER: &str = "CREATE DATABASE d; USE d; CREATE TABLE a (x INT); CREATE TABLE b (x INT);\
+                         CREATE DATABASE e; USE e; CREATE TABLE c (x INT);";
+
+    #[test]
+    fn what_no_statement_names_is_as_it_is_later() {
+        assert_eq!(before(LATER, &[]), ["d.a", "d.b", "e.c"]);
+        assert_eq!(
+            before(LATER, &["TRUNCATE a", "CREATE VIEW v AS SELECT 1"]),
+            ["d.a", "d.b", "e.c"]
+        );
+    }
+
+    #[test]
+    fn what_was_made_was_not_there() {
+        assert_eq!(before(LATER, &["CREATE TABLE a (x INT)"]), ["d.b", "e.c"]);
+        assert_eq!(
+            before(LATER, &["CREATE TABLE a (y INT)", "ALTER TABLE a ADD x INT"]),
+            ["d.b", "e.c"]
+        );
+        assert_eq!(
+            before(LATER, &["CREATE DATABASE e", "CREATE TABLE e.c (x INT)"]),
+            ["d.a", "d.b"]
+        );
+        // They may have been there.
+        for made in ["CREATE TABLE IF NOT EXISTS a (x INT)", "CREATE OR REPLACE TABLE a (x INT)"] {
+            assert_eq!(before(LATER, &[made]), ["d.a?", "d.b", "e.c"]);
+        }
+        assert_eq!(before(LATER, &["CREATE DATABASE IF NOT EXISTS e"]), ["d.a", "d.b", "e.c"]);
+    }
+
+    #[test]
+    fn what_was_changed_is_unknown() {
+        assert_eq!(before(LATER, &["ALTER TABLE a ADD x INT"]), ["d.a?", "d.b", "e.c"]);
+        assert_eq!(before(LATER, &["DROP TABLE gone"]), ["d.a", "d.b", "d.gone?", "e.c"]);
+        assert_eq!(
+            before(LATER, &["DROP TABLE a", "CREATE TABLE a (x INT)"]),
+            ["d.a?", "d.b", "e.c"]
+        );
+        assert_eq!(before(LATER, &["RENAME TABLE old TO a"]), ["d.b", "d.old?", "e.c"]);
+        let swap = "RENAME TABLE a TO t, b TO a, t TO b";
+        assert_eq!(before(LATER, &[swap]), ["d.a?", "d.b?", "e.c"]);
+        assert_eq!(before(LATER, &["DROP DATABASE e", "CREATE DATABASE e"]), ["d.a", "d.b"]);
+    }
+
+    #[test]
+    fn a_statement_that_is_not_understood_may_be_of_any_table() {
+        assert_eq!(before(LATER, &["RENAME TABLE a"]), ["d.a?", "d.b?", "e.c?"]);
+    }
+
+    #[test]
+    fn a_databases_default_may_have_been_another() {
+        let later = "CREATE DATABASE d CHARACTER SET latin1;";
+        let session = DdlSession::new(SERVER);
+        let later = Catalog::from_script(later, None, &session).unwrap();
+        let mut ddl = LoggedDdl {
+            position: Position::in_file("binlog.000001", 100),
+            timestamp: 0,
+            database: "d".into(),
+            statement: "ALTER DATABASE d CHARACTER SET latin1".into(),
+            session,
+        };
+        let mut before = later.before(std::slice::from_ref(&ddl));
+        ddl.statement = "CREATE TABLE t (x VARCHAR(3))".into();
+        before.apply(&ddl);
+        // Whether or not the table counts as known, nobody says that its text is latin1.
+        let sql = before.table_sql("d", "t").unwrap_or_default();
+        assert!(!sql.contains("latin1"), "{sql}");
+    }
+}
