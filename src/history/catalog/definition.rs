@@ -54,12 +54,12 @@ impl TableDefinition {
     pub(super) fn become_copy(&mut self, name: &str) {
         self.create.table = name.into();
         self.create.constraints.retain(|constraint| !constraint.text.starts_with("FOREIGN"));
-        self.create.keys.iter_mut().for_each(|key| key.is_implicit = false);
     }
 
     /// Takes in `new` keys, as the server does: names those without a name, leaves out what was made for a foreign key where
     /// another does as well, and sorts them.
     pub(super) fn settle_keys(&mut self, new: Vec<Key>, settings: &Settings<'_>) -> Result<()> {
+        self.settle_periods();
         let server = settings.session.server;
         let counts_inline = match server.is_mariadb {
             true => server.version >= (10, 5, 0),
@@ -147,6 +147,19 @@ impl TableDefinition {
         keys.sort_by_cached_key(|key| self.rank(key, server));
         self.create.keys = keys;
         Ok(())
+    }
+
+    /// The ends of an application-time period are NOT NULL.
+    fn settle_periods(&mut self) {
+        let CreateTable { periods, columns, .. } = &mut self.create;
+        for period in periods {
+            for column in columns.iter_mut() {
+                let name = column.name.to_lowercase();
+                if name == period.start.to_lowercase() || name == period.end.to_lowercase() {
+                    (column.not_null, column.null) = (true, false);
+                }
+            }
+        }
     }
 
     /// Puts a key behind the others, unless one of the two was made for a foreign key and the other does as well.
