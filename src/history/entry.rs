@@ -85,13 +85,13 @@ impl Entry {
 
     /// Reads the stored form.
     pub(super) fn of_row(row: EntryRow) -> Result<Self> {
-        let EntryRow { epoch, key, kind, timestamp, .. } = row;
+        let EntryRow { epoch, key, kind, .. } = row;
         Self::read(row).map_err(|error| {
-            let place = format!(
-                "{} {kind} at {}:{} of epoch {epoch}",
-                "the history's", key.file, key.offset
-            );
-            Error::malformed(format!("{place} ({timestamp}) is damaged: {}", error.message()))
+            let EntryKey { file, offset, .. } = key;
+            Error::malformed(format!(
+                "the history's {kind} at {file}:{offset} of epoch {epoch} is damaged: {}",
+                error.message()
+            ))
         })
     }
 

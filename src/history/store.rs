@@ -208,7 +208,9 @@ impl EntryKind {
     /// By its name.
     pub fn by_name(name: &str) -> Result<Self> {
         let found = Self::ALL.into_iter().find(|kind| kind.name() == name);
-        found.ok_or_else(|| Error::malformed(format!("a history has no entries of kind {name:?}")))
+        found.ok_or_else(|| {
+            Error::malformed(format!("the history is damaged: it has no entries of kind {name:?}"))
+        })
     }
 
     /// Whether it comes from elsewhere than the entries before it.

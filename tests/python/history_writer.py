@@ -83,8 +83,7 @@ def killed_again_and_again(url: str, kills: int, seed: int) -> int:
         ) as writer:
             assert writer.stdout is not None
             said = [writer.stdout.readline()]
-            for _ in range(moments.randrange(40)):
-                said.append(writer.stdout.readline())
+            said += [writer.stdout.readline() for _ in range(moments.randrange(40))]
             # In the middle of something.
             busy = moments.random() / 100
             until = datetime.now(UTC) + timedelta(seconds=busy)
@@ -118,7 +117,7 @@ def main(url: str) -> None:
         for number in range(max(reached - 5, 0) + 1, reached + 100_000):
             apply(history, number)
             if number > reached:
-                print(number, flush=True)  # noqa: T201
+                print(number, flush=True)
             if number % 9 == 0 and number > reached:
                 history.checkpoint()
 
