@@ -9,6 +9,8 @@ from typing import IO, Any, Generic, Literal, Protocol, TypeAlias, final, overlo
 import pyarrow as pa
 from typing_extensions import TypeVar
 
+from binarrow.history import SchemaHistory
+
 __version__: str
 
 class _ArrowSchemaExportable(Protocol):
@@ -20,6 +22,9 @@ Sql: TypeAlias = str | bytes | bytearray | PathLike[str]
 
 Schemas: TypeAlias = Sql | Mapping[str, Sql] | Sequence[Sql]
 """CREATE TABLE text: a dump of tables, several, or a dict of ``database.table`` to one statement each."""
+
+History: TypeAlias = SchemaHistory | str | PathLike[str]
+"""A history of table structures, or the URL or path that it is kept at."""
 
 Source: TypeAlias = _Path | bytes | IO[bytes] | Sequence[_Path | bytes | IO[bytes]]
 
@@ -495,6 +500,7 @@ def read_binlog(
     types: Literal["native", "spark"] | TypeOptions | None = None,
     column_names: Literal["log", "positional"] = "log",
     schemas: Schemas | None = None,
+    history: History | None = None,
     batch_rows: int | None = None,
     batch_bytes: int | None = None,
     batch_end: Literal["transaction"] | None = None,
@@ -578,6 +584,12 @@ def read_binlog(
             A ``Path`` stands for the text in that file. What the log says itself stands. A structure that does not
             fit the log, for the table was altered since, is a :class:`SchemaError`. Servers print ``?`` for characters
             beyond U+FFFF in members of ENUM and SET: where a member holds one, a warning says so.
+        history: Structures of tables over time: a :class:`binarrow.SchemaHistory`, or the URL or path that it is kept at.
+            Every row is decoded by the structure that its table had there, whatever it is now. Statements of the log
+            that change tables are taken in, and stored where the history did not have them yet. Where it ends before
+            ``start``, the log between is gone through first, its rows unread. What is not covered and cannot be read is
+            a :class:`SchemaError`, and so are rows of a table whose structure is not known, or does not fit the log.
+            Not together with ``schemas``.
         batch_rows: Rows of a batch at most; None for 65 536. The two halves of an update stay together.
         batch_bytes: Bytes of a batch, about, at most; None for 32 MiB.
         batch_end: ``"transaction"`` ends batches at each commit too.
@@ -628,6 +640,7 @@ def read_binlog(
     types: Literal["native", "spark"] | TypeOptions | None = None,
     column_names: Literal["log", "positional"] = "log",
     schemas: Schemas | None = None,
+    history: History | None = None,
     batch_rows: int | None = None,
     batch_bytes: int | None = None,
     batch_end: Literal["transaction"] | None = None,
@@ -649,12 +662,26 @@ def scan_splits(path: str, *, target_bytes: int = 64 << 20, place: int = 1) -> l
     """Cut one file into ranges at transaction ends, by headers. ``place``: the file's place in its list, from 1."""
 
 def link_splits(
-    splits: Sequence[Split], *, gaps: Literal["error", "allow"] = "error"
+    splits: Sequence[Split],
+    *,
+    gaps: Literal["error", "allow"] = "error",
+    history: History | None = None,
+    tables: str | Sequence[str] | None = None,
+    skip_events: Sequence[int] | None = None,
 ) -> list[Split]:
-    """Give every range the XA transactions that were prepared before it; ``splits`` in log order.
+    """Give every range what stands before it: XA transactions, structures of tables; ``splits`` in log order.
+
+    Args:
+        splits: What :func:`scan_splits` gave, all files' together.
+        gaps: ``"allow"`` takes files that do not follow each other.
+        history: As in :func:`read_binlog`: it is followed up to the end here, and every range carries the structures
+            of its tables, so that :func:`read_split` needs no history.
+        tables: Whose structures, as ``database.table`` globs. None for all tables: ranges are larger then.
+        skip_events: As in :func:`read_binlog`.
 
     Raises:
         ConfigError: A file's Rotate event names another next file, and ``gaps`` is ``"error"``.
+        SchemaError: The history does not cover the files, and cannot be followed to them.
     """
 
 def inspect(
@@ -712,6 +739,7 @@ def infer_schema(
     envelope_prefix: str = "_",
     column_names: Literal["log", "positional"] = "log",
     schemas: Schemas | None = None,
+    history: History | None = None,
 ) -> pa.Schema:
     """The schema of a table's batches, from its first Table_map event in the files.
 
@@ -727,6 +755,7 @@ def infer_schema(
         envelope_prefix: -
         column_names: -
         schemas: -
+        history: -; the schema is that of the table's first rows.
 
     Raises:
         SchemaError: The files do not mention the table, or not its columns' names.

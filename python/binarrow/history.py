@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 from urllib.parse import unquote
 
 from binarrow._native import ConfigError, ConnectionSpec, NativeHistory, Position
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 Sql = str | bytes | os.PathLike[str]
 """SQL as text, as bytes, or in a file."""
 
-Place = Position | str | datetime
+Place: TypeAlias = Position | str | datetime
 """A position, ``"file:offset"``, a GTID set, or a time with its zone."""
 
 DEFAULT_SOURCE = "default"

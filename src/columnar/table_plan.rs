@@ -81,6 +81,8 @@ pub struct TablePlan {
     pub(super) envelope: Envelope,
     pub(super) types: TypeOptions,
     is_mariadb: bool,
+    /// What contradicts the log, which stands by itself.
+    pub(crate) doubt: Option<String>,
 }
 
 impl TablePlan {
@@ -101,9 +103,9 @@ impl TablePlan {
         catalog: Option<&Catalog>,
     ) -> Result<Self, Error> {
         let log = map.schema(format)?;
-        let table = match catalog {
-            Some(catalog) => catalog.complete(log, map, format)?,
-            None => options.schemas.complete(log, map, format)?,
+        let (table, doubt) = match catalog {
+            Some(catalog) => catalog.complete_or_warn(log, map, format)?,
+            None => (options.schemas.complete(log, map, format)?, None),
         };
         let in_table = |error: Error| error.context(format_args!("table {}", table.full_name()));
         let told_too_little = |error: Error| match error.kind() {
@@ -184,6 +186,7 @@ impl TablePlan {
             envelope,
             types: options.types,
             is_mariadb: format.is_mariadb,
+            doubt,
             table,
         })
     }

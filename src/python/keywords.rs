@@ -1,6 +1,7 @@
 //! The keywords of `read_binlog` as options of the reader.
 
 use super::errors::warn;
+use super::history_keyword::HistoryKeyword;
 use super::position::PyPosition;
 use super::schemas::SchemasKeyword;
 use super::type_options::TypesKeyword;
@@ -13,7 +14,7 @@ use crate::error::Error;
 use crate::position::Position;
 use crate::protocol::Secret;
 use crate::reader::{BatchLimits, DecodeOptions, ReadOptions};
-use crate::source::{CutterOptions, Start, Stop};
+use crate::source::{CutterOptions, Start, Stop, TableHistory};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDateTime, PyMapping, PyString, PyTzInfoAccess};
@@ -169,6 +170,7 @@ pub(super) struct Keywords {
     pub(super) types: Option<TypesKeyword>,
     pub(super) column_names: String,
     pub(super) schemas: Option<SchemasKeyword>,
+    pub(super) history: Option<HistoryKeyword>,
     pub(super) batch_rows: Option<usize>,
     pub(super) batch_bytes: Option<usize>,
     pub(super) batch_end: Option<String>,
@@ -191,6 +193,7 @@ impl Keywords {
             None => Operations::default(),
             Some(words) => Operations::try_new(&words.into_vec())?,
         };
+        one_of_both(&self.schemas, &self.history)?;
         let mut plan = plan_options(
             self.types,
             self.columns,
@@ -236,6 +239,7 @@ impl Keywords {
             verify_checksum: self.verify_checksum,
             skip_events: self.skip_events.unwrap_or_default(),
             include: items(self.include, tables.clone())?,
+            history: self.history.map(|history| TableHistory::Shared(history.0)),
             ..CutterOptions::default()
         };
         if let Some(bytes) = self.segment_bytes {
@@ -276,6 +280,20 @@ impl Keywords {
                 None => 0,
             },
         })
+    }
+}
+
+/// Structures come from one place.
+pub(super) fn one_of_both(
+    schemas: &Option<SchemasKeyword>,
+    history: &Option<HistoryKeyword>,
+) -> Result<(), Error> {
+    match schemas.is_some() && history.is_some() {
+        true => Err(Error::config(
+            "schemas= and history= both tell the structures of tables: give one of them; a history takes CREATE TABLE text \
+             by its baseline()",
+        )),
+        false => Ok(()),
     }
 }
 

@@ -13,6 +13,7 @@ mod event;
 mod events;
 mod history;
 mod history_change;
+mod history_keyword;
 mod input;
 mod item;
 mod keywords;

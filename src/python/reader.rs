@@ -1,6 +1,7 @@
 //! `read_binlog` and `BinlogReader`.
 
 use super::errors::interruptible;
+use super::history_keyword::HistoryKeyword;
 use super::input::{inputs, paths, table_name};
 use super::item::change;
 use super::keywords::{
@@ -17,7 +18,7 @@ use crate::change::TableFilter;
 use crate::columnar::OnSchemaChange;
 use crate::error::{Error, ErrorKind};
 use crate::reader::{Poll, ReadOptions};
-use crate::source::{InputFile, Start, Stop};
+use crate::source::{InputFile, Start, Stop, TableHistory};
 use arrow_pyarrow::{FromPyArrow, ToPyArrow};
 use arrow_schema::Schema;
 use pyo3::exceptions::PyStopIteration;
@@ -32,7 +33,7 @@ use std::time::{Duration, Instant};
 #[pyo3(signature = (
     source, *, tables=None, exclude_tables=None, include=None, ghost_tables="skip", columns=None, operations=None,
     mask=None, mask_salt=None, start=None, stop=None, layout="flat", old_value=true, split_key_updates=true, envelope=None,
-    envelope_prefix="_", types=None, column_names="log", schemas=None, batch_rows=None, batch_bytes=None,
+    envelope_prefix="_", types=None, column_names="log", schemas=None, history=None, batch_rows=None, batch_bytes=None,
     batch_end=None, segment_bytes=None, threads=None, uncommitted="skip", skip_events=None,
     gaps="error", verify_checksum=true,
 ))]
@@ -58,6 +59,7 @@ pub(super) fn read_binlog(
     types: Option<TypesKeyword>,
     column_names: &str,
     schemas: Option<SchemasKeyword>,
+    history: Option<HistoryKeyword>,
     batch_rows: Option<usize>,
     batch_bytes: Option<usize>,
     batch_end: Option<String>,
@@ -87,6 +89,7 @@ pub(super) fn read_binlog(
         types,
         column_names: column_names.to_owned(),
         schemas,
+        history,
         batch_rows,
         batch_bytes,
         batch_end,
@@ -109,7 +112,7 @@ pub(super) fn read_binlog(
 #[pyfunction]
 #[pyo3(signature = (
     source, table, *, columns=None, mask=None, mask_salt=None, types=None, layout="flat", envelope=None, envelope_prefix="_",
-    column_names="log", schemas=None,
+    column_names="log", schemas=None, history=None,
 ))]
 #[allow(clippy::too_many_arguments)] // likewise
 pub(super) fn infer_schema<'py>(
@@ -125,7 +128,9 @@ pub(super) fn infer_schema<'py>(
     envelope_prefix: &str,
     column_names: &str,
     schemas: Option<SchemasKeyword>,
+    history: Option<HistoryKeyword>,
 ) -> PyResult<Bound<'py, PyAny>> {
+    keywords::one_of_both(&schemas, &history)?;
     let mut options = plan_options(
         types,
         columns,
@@ -138,8 +143,12 @@ pub(super) fn infer_schema<'py>(
     options.layout = keywords::layout(layout)?;
     let files = inputs(source)?;
     let (database, name) = table_name(table)?;
-    let schema = interruptible(py, |go_on| {
-        crate::reader::infer_schema(files, database, name, &options, go_on)
+    let history = history.map(|history| history.0);
+    let schema = interruptible(py, |go_on| match history {
+        None => crate::reader::infer_schema(files, database, name, &options, go_on),
+        Some(history) => {
+            crate::reader::infer_schema_by(&history, files, (database, name), options, go_on)
+        }
     })?;
     schema.to_pyarrow(py)
 }
@@ -175,8 +184,8 @@ impl PyBinlogReader {
         &self,
         py: Python<'_>,
         files: Vec<InputFile>,
-        start: Start,
-        stop: Stop,
+        (start, stop): (Start, Stop),
+        history: Option<TableHistory>,
     ) -> PyResult<Self> {
         let state = self.state(py);
         let State::Ready(_, options) = &*state else {
@@ -184,6 +193,7 @@ impl PyBinlogReader {
         };
         let mut options = (**options).clone();
         (options.cut.start, options.cut.stop) = (start, stop);
+        options.cut.history = history.or(options.cut.history);
         // The files before the split's own are there for what they prepared.
         options.cut.allow_gaps = true;
         Ok(Self::new(files, options))

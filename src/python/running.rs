@@ -141,6 +141,12 @@ impl Running {
                 ));
             }
         }
+        for (table, doubt) in &self.reader.stats().doubts {
+            if self.warned.insert(format!("history {table}")) {
+                warnings
+                    .push(format!("{doubt}; the log names its own columns, and stands by itself"));
+            }
+        }
         for column in self.reader.stats().zero_dates.keys() {
             if self.warned.insert(column.clone()) {
                 warnings.push(format!(

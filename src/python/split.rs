@@ -1,10 +1,12 @@
 //! Ranges of files, for tasks that decode them apart from each other.
 
 use super::errors::interruptible;
-use super::keywords::word;
+use super::history_keyword::HistoryKeyword;
+use super::keywords::{Patterns, word};
 use super::reader::PyBinlogReader;
+use crate::change::TableFilter;
 use crate::error::Error;
-use crate::source::{Split, link_splits as link, scan_splits as scan};
+use crate::source::{CutterOptions, Split, add_history, link_splits as link, scan_splits as scan};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
@@ -75,11 +77,28 @@ pub(super) fn scan_splits(
 
 /// Give every range the XA transactions that were prepared before it.
 #[pyfunction]
-#[pyo3(signature = (splits, *, gaps="error"))]
-pub(super) fn link_splits(splits: Vec<PySplit>, gaps: &str) -> PyResult<Vec<PySplit>> {
+#[pyo3(signature = (splits, *, gaps="error", history=None, tables=None, skip_events=None))]
+pub(super) fn link_splits(
+    py: Python<'_>,
+    splits: Vec<PySplit>,
+    gaps: &str,
+    history: Option<HistoryKeyword>,
+    tables: Option<Patterns>,
+    skip_events: Option<Vec<u8>>,
+) -> PyResult<Vec<PySplit>> {
     let allow_gaps = word("gaps", gaps, ["error", "allow"])? == "allow";
     let mut splits: Vec<Split> = splits.into_iter().map(|split| split.0).collect();
     link(&mut splits, allow_gaps)?;
+    if let Some(HistoryKeyword(history)) = history {
+        let tables = tables.map(Patterns::into_vec).unwrap_or_default();
+        let tables = TableFilter::try_new(&tables, &[])?;
+        let skip_events = skip_events.unwrap_or_default();
+        let options = CutterOptions { allow_gaps, skip_events, ..CutterOptions::default() };
+        splits = interruptible(py, |go_on| {
+            add_history(&mut splits, &history, &tables, &options, go_on)?;
+            Ok(splits)
+        })?;
+    }
     Ok(splits.into_iter().map(PySplit).collect())
 }
 
@@ -103,5 +122,6 @@ pub(super) fn read_split(
     let read_binlog = py.import("binarrow._native")?.getattr("read_binlog")?;
     let paths = PyList::new(py, [split.path()])?;
     let reader = read_binlog.call((paths,), Some(&keywords))?;
-    reader.cast::<PyBinlogReader>()?.get().over(py, files, start, stop)
+    let history = split.0.structures()?;
+    reader.cast::<PyBinlogReader>()?.get().over(py, files, (start, stop), history)
 }

@@ -35,10 +35,14 @@ pub use segment_decoder::{Output, SegmentDecoder};
 pub use stats::{GhostTable, Stats, TableStats};
 
 use crate::binlog::{EventType, FormatDescription, TableMap};
+use crate::change::TableFilter;
 use crate::columnar::{PlanOptions, TablePlan};
-use crate::error::{Error, Result};
-use crate::source::InputFile;
+use crate::error::{Error, ErrorKind, Result};
+use crate::history::SchemaHistory;
+use crate::source::{CutterOptions, InputFile, TableHistory};
 use arrow_schema::SchemaRef;
+use std::sync::Arc;
+use std::time::Duration;
 
 /// The schema of a table's batches, from its first Table_map event in `files`. `go_on` is asked now and then; where it
 /// says no, the search ends with an error.
@@ -59,3 +63,38 @@ pub fn infer_schema(
     event_list::find_table_map(files, look, go_on)?
         .ok_or_else(|| Error::schema(format!("no change of table {database}.{table} in the input")))
 }
+
+/// The same by the structures of a history: of the table's first rows.
+pub fn infer_schema_by(
+    history: &Arc<SchemaHistory>,
+    files: Vec<InputFile>,
+    (database, table): (&str, &str),
+    plan: PlanOptions,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<SchemaRef> {
+    let history = Some(TableHistory::Shared(Arc::clone(history)));
+    let tables = TableFilter::exactly(database, table);
+    let options = ReadOptions {
+        cut: CutterOptions { history, ..CutterOptions::default() },
+        decode: DecodeOptions { tables, plan, ..DecodeOptions::default() },
+        threads: 1,
+    };
+    let mut reader = Reader::try_new(files, options)?;
+    loop {
+        match reader.poll(ASK_AGAIN)? {
+            Poll::Batch(batch) => return Ok(Arc::clone(&batch.plan.schema)),
+            Poll::End => {
+                return Err(Error::schema(format!(
+                    "no change of table {database}.{table} in the input"
+                )));
+            }
+            Poll::Pending | Poll::Item(_) if go_on() => {}
+            Poll::Pending | Poll::Item(_) => {
+                return Err(Error::new(ErrorKind::Internal, "the search was interrupted"));
+            }
+        }
+    }
+}
+
+/// How long a search goes on before it asks whether to.
+const ASK_AGAIN: Duration = Duration::from_millis(50);

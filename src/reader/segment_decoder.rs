@@ -470,6 +470,9 @@ impl SegmentDecoder {
             *self.stats.zero_dates.entry(plan.column_label(column)).or_default() += count;
         }
         self.stats.masks_met.extend(plan.masks_met.iter().cloned());
+        if let Some(doubt) = &plan.doubt {
+            self.stats.doubts.entry(plan.table.full_name()).or_insert_with(|| doubt.clone());
+        }
         let cuts = slot.builder.cuts(self.options.limits.rows);
         let batch = slot.builder.finish()?;
         let counts = std::mem::take(&mut slot.counts);

@@ -25,6 +25,8 @@ pub struct Stats {
     pub zero_dates: BTreeMap<String, u64>,
     /// Tables of online schema-change tools whose rows were left out.
     pub ghost_tables: BTreeSet<GhostTable>,
+    /// Tables (`database.table`) of which a history says something else than the log, which stands, and what.
+    pub doubts: BTreeMap<String, String>,
     /// The patterns of masks that matched a column of a table with changes.
     pub masks_met: BTreeSet<Arc<str>>,
     /// Counts by table.
@@ -66,6 +68,9 @@ impl Stats {
         }
         self.ghost_tables.extend(other.ghost_tables.iter().cloned());
         self.masks_met.extend(other.masks_met.iter().cloned());
+        for (table, doubt) in &other.doubts {
+            self.doubts.entry(table.clone()).or_insert_with(|| doubt.clone());
+        }
         for ((database, table), counts) in &other.tables {
             let key = (Arc::clone(database), Arc::clone(table));
             let sum = self.tables.entry(key).or_default();

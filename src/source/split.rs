@@ -7,7 +7,6 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::history::{HistoryPart, HistoryView, SchemaHistory};
 use crate::position::{Position, PreparedRange};
 use serde::{Deserialize, Serialize};
-use std::cmp::Ordering;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -235,18 +234,21 @@ pub fn add_history(
         covered.iter().any(|epoch| epoch.contains(start) && epoch.contains(end))
     };
     if !ends.iter().all(is_covered) {
-        follow(splits, history, options, go_on)?;
+        let start = ends
+            .first()
+            .map_or(Start::Earliest, |(start, _)| Start::Position(Box::new(start.clone())));
+        follow(splits, start, history, options, go_on)?;
     }
     let covered = history.covered()?;
-    for (number, (split, (start, end))) in splits.iter_mut().zip(&ends).enumerate() {
+    for (split, (start, end)) in splits.iter_mut().zip(&ends) {
         // A file's first events are of no transaction: the history may begin behind them.
-        let begins_within = |from: &Position| {
-            number == 0 && start.compare(from) == Some(Ordering::Less) && from.file == start.file
-        };
-        let start = match covered.iter().rev().find(|epoch| epoch.contains(end)) {
-            Some(epoch) if begins_within(&epoch.from) => &epoch.from,
-            _ => start,
-        };
+        let is_covered = covered.iter().any(|epoch| epoch.contains(start));
+        let begins_behind = covered
+            .iter()
+            .map(|epoch| &epoch.from)
+            .find(|from| !is_covered && from.file == start.file && from.offset > start.offset);
+        let start = begins_behind.unwrap_or(start);
+        let end = if end.offset < start.offset { start } else { end };
         split.history = Some(history.part(start, end, tables)?.to_text()?);
         split.prepared = prepared_parts(&split.start()?.prepared, start, history, tables)?;
     }
@@ -278,6 +280,7 @@ fn prepared_parts(
 /// Follows the statements in the files of `splits`, rows unread.
 fn follow(
     splits: &[Split],
+    start: Start,
     history: &Arc<SchemaHistory>,
     options: &CutterOptions,
     go_on: &mut dyn FnMut() -> bool,
@@ -291,7 +294,7 @@ fn follow(
         }
     }
     let history = Some(TableHistory::Shared(Arc::clone(history)));
-    let options = CutterOptions { history, is_unread: true, ..options.clone() };
+    let options = CutterOptions { start, history, is_unread: true, ..options.clone() };
     let mut cutter = Cutter::try_new(files, options)?;
     while let Some(segment) = cutter.next_segment()? {
         if !go_on() {

@@ -220,6 +220,25 @@ fn statements_before_the_start_and_behind_the_end() {
 }
 
 #[test]
+fn statements_of_other_tables_count_whatever_is_wanted() {
+    let log = Log::mysql()
+        .with(ddl(1, "CREATE TABLE other (a INT)"))
+        .with(ddl(2, "RENAME TABLE other TO t"))
+        .with(row(3, T, &[1]))
+        .with(ddl(4, "CREATE TABLE _t_gho LIKE t"))
+        .with(ddl(5, "ALTER TABLE _t_gho ADD b INT"))
+        .with(ddl(6, "RENAME TABLE t TO _t_del, _t_gho TO t"))
+        .with(row(7, T, &[1, 2]))
+        .with([stop()]);
+    let mut options = options();
+    options.decode.tables = TableFilter::exactly("d", "t");
+    assert_eq!(
+        run_with(&log, &options),
+        (vec!["insert d.t a=1".to_owned(), "insert d.t a=1 b=2".to_owned()], None)
+    );
+}
+
+#[test]
 fn what_is_not_known_is_an_error_where_its_rows_are_wanted() {
     let log = Log::mysql()
         .with(ddl(1, "CREATE TABLE u (a INT, b INT)"))

@@ -13,7 +13,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
 from binarrow import Split, expand_source, link_splits, read_split, scan_splits
 from binarrow.spark.decoder import decode_table
-from binarrow.spark.options import SCHEMA_OPTIONS, TASK_DEFAULTS, SourceOptions
+from binarrow.spark.options import SCHEMA_OPTIONS, TASK_DEFAULTS, SourceOptions, opened
 from binarrow.spark.schema import arrow_schema
 from binarrow.spark.schema import schema as table_schema
 
@@ -44,6 +44,8 @@ class BinarrowDataSource(DataSource):
     schemas             -            CREATE TABLE text, for logs that do not tell columns' names
     schemasFile         -            instead: files on the driver with ``mysqldump --no-data``,
                                      comma-separated
+    history             -            structures over time: the URL of a ``SchemaHistory``
+    historySource       -            whose, where it holds several
     columns             all          the columns to keep, comma-separated
     operations          all          ``insert``, ``update``, ``delete``, comma-separated
     mask                -            ``COLUMN=sha256`` or ``COLUMN=null``, comma-separated
@@ -71,7 +73,13 @@ class BinarrowDataSource(DataSource):
         """The schema of the table where the files mention it first."""
         options = SourceOptions.parse(self.options)
         shaping = {key: value for key, value in options.read.items() if key in SCHEMA_OPTIONS}
-        return table_schema(list(options.paths), options.table, **shaping)
+        return table_schema(
+            list(options.paths),
+            options.table,
+            history=options.history,
+            history_source=options.history_source,
+            **shaping,
+        )
 
     def reader(self, schema: StructType) -> BinarrowReader:
         """The reader for a batch query."""
@@ -96,7 +104,17 @@ class BinarrowReader(DataSourceReader):
         """One partition a range, or as many as ``numPartitions`` says."""
         # A task's working folder is its own.
         files = [os.path.abspath(path) for path in expand_source(list(self._options.paths))]
-        scanned = link_splits(_scan(files, self._target_bytes(files)), gaps=self._options.gaps)
+        options = self._options
+        scanned = _scan(files, self._target_bytes(files))
+        with opened(options.history, options.history_source) as history:
+            # Tasks get the part that they need.
+            scanned = link_splits(
+                scanned,
+                gaps=options.gaps,
+                history=history,
+                tables=options.table,
+                skip_events=options.read.get("skip_events"),
+            )
         count = self._options.num_partitions or len(scanned)
         # Spark wants a list, and takes an empty one for "one partition of nothing".
         return [

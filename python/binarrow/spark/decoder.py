@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
-from binarrow import BinlogReader, SchemaError, Split, read_binlog, read_split
+from binarrow import BinlogReader, ConfigError, SchemaError, Split, read_binlog, read_split
 from binarrow.spark.options import TASK_DEFAULTS, ReadOptions, check_keywords, loaded, spark_types
 from binarrow.spark.schema import arrow_schema, difference
 
@@ -37,6 +37,11 @@ def decoder(
     check_keywords(options)
     settings = {**TASK_DEFAULTS, **options}
     settings["types"] = spark_types(settings["types"])
+    if not isinstance(settings.get("history", ""), str):
+        raise ConfigError(
+            "a history that is open stays on the driver: give it to splits(), whose ranges carry"
+            " what tasks need, or its URL here, which tasks open themselves"
+        )
     if settings.get("schemas") is not None:
         settings["schemas"] = loaded(settings["schemas"])
     target = arrow_schema(schema)
@@ -57,8 +62,10 @@ def open_ranges(
     """Readers of the ranges (column ``split``) or files (column ``path``) in the batches."""
     for batch in batches:
         if "split" in batch.schema.names:
+            # A range carries its part of the history.
+            own = {key: value for key, value in options.items() if key != "history"}
             for text in batch.column("split").to_pylist():
-                yield read_split(Split.from_json(text), options=options)
+                yield read_split(Split.from_json(text), options=own)
         else:
             for path in batch.column("path").to_pylist():
                 yield read_binlog(path, **options)

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
-from binarrow import ConfigError, InputError, TypeOptions
+from binarrow import ConfigError, InputError, SchemaHistory, TypeOptions
 from binarrow.byte_size import parse_byte_size
 from binarrow.mask_salt import read_mask_salt
 
 if TYPE_CHECKING:
-    from binarrow._native import Schemas, Sql
+    from binarrow._native import History, Schemas, Sql
 
 DEFAULT_TARGET_BYTES = 64 << 20
 """Bytes of log for one task: seconds of work, and little lost when a task is repeated."""
@@ -38,6 +39,7 @@ class ReadOptions(TypedDict, total=False):
     mask_salt: str | bytes
     column_names: Literal["log", "positional"]
     schemas: Schemas
+    history: str
     envelope: Sequence[str]
     envelope_prefix: str
     layout: Literal["flat", "nested"]
@@ -75,6 +77,8 @@ class SourceOptions:
     num_partitions: int | None
     gaps: Literal["error", "allow"]
     on_schema_change: Literal["error", "conform"]
+    history: str | None = None
+    history_source: str | None = None
     read: dict[str, Any] = field(default_factory=dict, repr=False)  # it may hold a salt
 
     @classmethod
@@ -109,6 +113,7 @@ class SourceOptions:
             read["schemas"] = f"USE `{database}`; {parsed['schemas']}"
         if "schemasFile" in parsed:
             read["schemas"] = loaded([Path(name) for name in parsed["schemasFile"]])
+        _check_history(parsed)
         return cls(
             table=parsed["table"],
             paths=paths,
@@ -116,8 +121,22 @@ class SourceOptions:
             num_partitions=parsed.get("numPartitions"),
             gaps=parsed.get("gaps", "error"),
             on_schema_change=parsed.get("schemaChangePolicy", "conform"),
+            history=parsed.get("history"),
+            history_source=parsed.get("historySource"),
             read=read,
         )
+
+
+@contextmanager
+def opened(history: History | None, source: str | None = None) -> Iterator[SchemaHistory | None]:
+    """The history, closed afterwards where it is opened here."""
+    if history is None or isinstance(history, SchemaHistory):
+        if source is not None:
+            raise ConfigError("history_source names a source at a URL: give history= as one")
+        yield history
+        return
+    with SchemaHistory.open(history, source=source) as own:
+        yield own
 
 
 def check_keywords(given: Iterable[str]) -> None:
@@ -126,6 +145,13 @@ def check_keywords(given: Iterable[str]) -> None:
     for name in given:
         if name not in known:
             raise TypeError(f"decoder() got an unexpected keyword {name!r}{_hint(name, known)}")
+
+
+def _check_history(parsed: Mapping[str, Any]) -> None:
+    if "history" in parsed and ("schemas" in parsed or "schemasFile" in parsed):
+        raise ConfigError("history and schemas both tell structures: set one of them")
+    if "historySource" in parsed and "history" not in parsed:
+        raise ConfigError("historySource names a source of a history: set history too")
 
 
 def spark_types(types: str | TypeOptions) -> Literal["spark"] | TypeOptions:
@@ -257,6 +283,8 @@ _PARSERS: dict[str, Callable[[str], Any]] = {
     "columnNames": _one_of("log", "positional"),
     "schemas": str,
     "schemasFile": _words,
+    "history": str,
+    "historySource": str,
     "envelope": _words,
     "envelopePrefix": str,
     "layout": _one_of("flat", "nested"),

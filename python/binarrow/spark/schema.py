@@ -8,13 +8,13 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Literal
 
 from binarrow import TypeOptions, infer_schema
-from binarrow.spark.options import spark_types
+from binarrow.spark.options import opened, spark_types
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql.types import StructType
 
-    from binarrow._native import Schemas, Source
+    from binarrow._native import History, Schemas, Source
 
 
 def schema(
@@ -30,6 +30,8 @@ def schema(
     envelope_prefix: str = "_",
     column_names: Literal["log", "positional"] = "log",
     schemas: Schemas | None = None,
+    history: History | None = None,
+    history_source: str | None = None,
 ) -> StructType:
     """The Spark schema of a table's changes, from the first time the files mention the table.
 
@@ -48,22 +50,26 @@ def schema(
         column_names: ``"positional"`` names columns ``@1``, ``@2``, ... where the log does not.
         schemas: CREATE TABLE statements, for what the log leaves out: see
             :func:`binarrow.read_binlog`.
+        history: Structures over time, likewise: the schema is that of the table's first rows.
+        history_source: Whose, where ``history`` is a URL.
     """
     from pyspark.sql.pandas.types import from_arrow_schema
 
-    inferred = infer_schema(
-        source,
-        table,
-        types=spark_types(types),
-        columns=columns,
-        mask=mask,
-        mask_salt=mask_salt,
-        layout=layout,
-        envelope=envelope,
-        envelope_prefix=envelope_prefix,
-        column_names=column_names,
-        schemas=schemas,
-    )
+    with opened(history, history_source) as structures:
+        inferred = infer_schema(
+            source,
+            table,
+            types=spark_types(types),
+            columns=columns,
+            mask=mask,
+            mask_salt=mask_salt,
+            layout=layout,
+            envelope=envelope,
+            envelope_prefix=envelope_prefix,
+            column_names=column_names,
+            schemas=schemas,
+            history=structures,
+        )
     return from_arrow_schema(_plain(inferred), prefer_timestamp_ntz=True)
 
 

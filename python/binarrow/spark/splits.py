@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Literal
 
 from binarrow import Split, expand_source, link_splits, scan_splits
 from binarrow.byte_size import parse_byte_size
-from binarrow.spark.options import DEFAULT_TARGET_BYTES
+from binarrow.spark.options import DEFAULT_TARGET_BYTES, opened
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
+
+    from binarrow._native import History
 
 SPLITS_SCHEMA = "path string, start bigint, stop bigint, split string"
 
@@ -23,6 +25,9 @@ def splits(
     *,
     target_bytes: int | str = DEFAULT_TARGET_BYTES,
     gaps: Literal["error", "allow"] = "error",
+    history: History | None = None,
+    history_source: str | None = None,
+    tables: str | Sequence[str] | None = None,
 ) -> DataFrame:
     """The ranges of the files, one row and one partition each, for :func:`binarrow.spark.decoder`.
 
@@ -35,6 +40,11 @@ def splits(
         paths: A path, a glob, a folder, or several, in log order.
         target_bytes: About how large a range shall be; it ends at a transaction's end.
         gaps: Whether files that do not follow each other are an error.
+        history: Structures of tables over time, as for :func:`binarrow.read_binlog`. It is followed
+            on the driver; the ranges carry the part that their tasks need.
+        history_source: Whose, where ``history`` is a URL.
+        tables: With ``history``, the tables whose structures the ranges carry, as globs; without
+            it all, and the ranges are larger.
     """
     size = parse_byte_size(target_bytes)
     files = [os.path.abspath(path) for path in expand_source(paths)]
@@ -42,9 +52,9 @@ def splits(
     found = (
         scan_splits(files[0], target_bytes=size) if alone else _scan_in_tasks(spark, files, size)
     )
-    rows = [
-        (each.path, each.start, each.stop, each.to_json()) for each in link_splits(found, gaps=gaps)
-    ]
+    with opened(history, history_source) as structures:
+        linked = link_splits(found, gaps=gaps, history=structures, tables=tables)
+    rows = [(each.path, each.start, each.stop, each.to_json()) for each in linked]
     return _one_a_partition(spark, rows, SPLITS_SCHEMA)
 
 

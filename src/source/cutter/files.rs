@@ -89,6 +89,14 @@ impl Cutter {
         }
         self.segment_start = Arc::new(self.position.clone());
         self.open = Some(OpenFile { window, context, closed });
+        // A live read may wait for long until something comes: what stands before may be gone by then.
+        if self.feed.is_some()
+            && self.structures.is_none()
+            && self.whole_from > FIRST_EVENT_AT
+            && !self.position.by_gtid
+        {
+            self.begin_structures(self.whole_from)?;
+        }
         Ok(true)
     }
 

@@ -13,6 +13,9 @@ use crate::source::segment::{FileContext, Segment, Span};
 use crate::source::window::Window;
 use std::sync::Arc;
 
+/// The parts of a transaction with the number of rows events before each; what stands along them; what is in force there.
+type Along = (Vec<(u64, u64, u32)>, Vec<AtOffset>, Option<Catalogs>);
+
 impl Cutter {
     /// The group at `start` is larger than a segment: finds its end, then hands it out in pieces.
     pub(super) fn start_large(&mut self, start: u64) -> Result<()> {
@@ -160,7 +163,7 @@ impl Cutter {
     pub(super) fn start_range(
         &mut self,
         committed: Committed,
-        (parts, items, catalogs): (Vec<(u64, u64, u32)>, Vec<AtOffset>, Option<Catalogs>),
+        (parts, items, catalogs): Along,
         resume_at: u64,
         own: Option<(usize, OpenFile)>,
     ) -> Result<()> {

@@ -88,7 +88,7 @@ impl Catalogs {
     /// Those up to an offset.
     pub(super) fn placed_up_to(&mut self, offset: u64) -> Vec<(usize, Arc<Catalog>)> {
         let count = self.changes.partition_point(|(from, _)| *from <= offset);
-        if let Some((_, last)) = self.changes.drain(..count).last() {
+        if let Some((_, last)) = self.changes.drain(..count).next_back() {
             self.first = last;
         }
         vec![(0, Arc::clone(&self.first))]

@@ -1,0 +1,35 @@
+//! The keyword `history`: a `SchemaHistory`, or where one is kept.
+
+use super::history::PyHistory;
+use crate::history::SchemaHistory;
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::PyString;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// A history of table structures.
+pub(super) struct HistoryKeyword(pub(super) Arc<SchemaHistory>);
+
+impl<'py> FromPyObject<'_, 'py> for HistoryKeyword {
+    type Error = PyErr;
+
+    fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let py = value.py();
+        let is_place = value.is_instance_of::<PyString>() || value.extract::<PathBuf>().is_ok();
+        let opened = match is_place {
+            true => {
+                let class = py.import("binarrow.history")?.getattr("SchemaHistory")?;
+                class.call_method1("open", (&*value,))?
+            }
+            false => value.to_owned(),
+        };
+        let native = opened.getattr("_native").ok();
+        match native.as_ref().and_then(|native| native.cast::<PyHistory>().ok()) {
+            Some(native) => Ok(Self(Arc::clone(native.get().history()))),
+            None => Err(PyTypeError::new_err(
+                "history is a SchemaHistory, or the URL or path that one is kept at",
+            )),
+        }
+    }
+}
