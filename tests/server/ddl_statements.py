@@ -10,12 +10,16 @@ A statement ends where a line ends with `;`. Comments inside a statement go to t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 FOLDER = Path(__file__).with_name("ddl_corpus")
 START = FOLDER / "00_start.sql"
+
+DDL = r"\s*(/\*M?!\d*)?\s*(CREATE|ALTER|DROP|RENAME|TRUNCATE|SET\s+STATEMENT)\b"
+NOT_OF_TABLES = r"^\S+\s+(VIEW|TRIGGER|PROCEDURE|FUNCTION|EVENT|SEQUENCE|TEMPORARY)\b"
 
 
 @dataclass(frozen=True)
@@ -33,9 +37,9 @@ class Statement:
 
     @property
     def is_ddl(self) -> bool:
-        """Whether it is one of those that the closing figure counts."""
-        words = self.sql.upper().replace("/*M!", " ").replace("/*!", " ")
-        return any(word in words for word in ("CREATE", "ALTER", "DROP", "RENAME", "TRUNCATE"))
+        """Whether it is one of those that the closing figure counts: of tables, their keys and databases."""
+        text = re.sub(r"^\s*/\*[^!M].*?\*/", "", self.sql).upper()
+        return bool(re.match(DDL, text)) and not re.search(NOT_OF_TABLES, text)
 
 
 def read(path: Path) -> Iterator[Statement]:
