@@ -26,12 +26,14 @@ impl<'a> Query<'a> {
 
     /// `character_set_client`; binary where the event does not say.
     pub fn client_charset(&self) -> Charset {
-        // It stands before all variables that differ between servers.
-        let collation = self.status_variables(false).find_map(|variable| match variable {
-            StatusVariable::Charset { client, .. } => Some(Collation(u32::from(client))),
-            _ => None,
-        });
-        collation.unwrap_or(Collation::BINARY).charset()
+        // Of what differs between servers only MariaDB's character_set_collations may stand before it.
+        let find = |is_mariadb| {
+            self.status_variables(is_mariadb).find_map(|variable| match variable {
+                StatusVariable::Charset { client, .. } => Some(Collation(u32::from(client))),
+                _ => None,
+            })
+        };
+        find(false).or_else(|| find(true)).unwrap_or(Collation::BINARY).charset()
     }
 }
 
@@ -65,6 +67,14 @@ mod tests {
         assert_eq!(text(28, pasted), "CREATE TABLE `中` (\n  `a` int\n)");
         assert_eq!(text(63, b"SELECT '\xff'"), "SELECT '\u{fffd}'");
         assert_eq!(text(9999, "é".as_bytes()), "é");
+    }
+
+    #[test]
+    fn behind_character_set_collations() {
+        let mut body = vec![0; 11];
+        body.extend([13, 0, 131, 1, 33, 0, 0, 8, 4, 8, 0, 8, 0, 9, 0, 0]);
+        body.extend(b"ALTER TABLE `\xfc` FORCE");
+        assert_eq!(Query::decode(&body).unwrap().text(), "ALTER TABLE `ü` FORCE");
     }
 
     #[test]
