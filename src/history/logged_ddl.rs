@@ -3,7 +3,7 @@
 use super::resolve::SqlServer;
 use super::sql::token::QuoteMode;
 use crate::binlog::{FormatDescription, Query, StatusVariable};
-use crate::charset::Collation;
+use crate::charset::{Charset, Collation};
 use crate::position::Position;
 
 /// A DDL statement as the log holds it.
@@ -85,6 +85,7 @@ impl DdlSession {
                         Some((collation(id(charset)?)?, collation(id(default)?)?))
                     };
                     session.charset_collations = pairs.chunks_exact(4).filter_map(pair).collect();
+                    session.complete_collations();
                 }
                 _ => {}
             }
@@ -92,11 +93,25 @@ impl DdlSession {
         session
     }
 
+    /// Where the variable stands in the log, a character set that it leaves out has the default that MariaDB was built with.
+    fn complete_collations(&mut self) {
+        use Charset::{Ucs2, Utf8mb3, Utf8mb4, Utf16, Utf32};
+        let own = &mut self.charset_collations;
+        for charset in [Utf8mb3, Utf8mb4, Ucs2, Utf16, Utf32] {
+            if let Some(built) = charset.default_collation(true, (10, 0, 0))
+                && !own.iter().any(|(of, _)| of.charset() == charset)
+            {
+                own.push((built, built));
+            }
+        }
+    }
+
     /// How quotes are read.
     pub fn quote_mode(&self) -> QuoteMode {
         QuoteMode {
             ansi_quotes: self.sql_mode & ANSI_QUOTES != 0,
             no_backslash_escapes: self.sql_mode & NO_BACKSLASH_ESCAPES != 0,
+            server: Some(self.server).filter(|server| server.version != (0, 0, 0)),
         }
     }
 }

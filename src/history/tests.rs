@@ -287,9 +287,9 @@ fn all_keys_in_the_order_of_servers() {
         (Unique, "", vec![], true),
         (Other, "x", vec![(0, 0), (1, 2)], false),
         (Other, "", vec![(3, 0)], false),
-        (Other, "y", vec![(1, 0)], false),
         (Other, "", vec![(2, 0)], false),
         (Other, "m", vec![(1, 0)], true),
+        (Other, "y", vec![(1, 0)], false),
     ];
     assert_eq!(keys.collect::<Vec<_>>(), expected);
     let generated: Vec<_> = table.columns.iter().filter_map(|column| column.generated).collect();

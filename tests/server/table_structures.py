@@ -52,7 +52,7 @@ def plain_type(sql: str) -> str:
     sql = re.sub(r"^((?:tiny|small|medium|big)?int|year)\(\d+\)", r"\1", sql)
     sql = re.sub(r"^(float|double)\(\d+,\d+\)", r"\1", sql)
     sql = re.sub(r" zerofill\b", "", sql) if not sql.startswith(("enum", "set")) else sql
-    sql = re.sub(r" /\*M!100301 COMPRESSED\*/$", "", sql)
+    sql = re.sub(r" (/\*M!100301 COMPRESSED\*/|compressed)$", "", sql)
     sql = re.sub(r"^geomcollection$", "geometrycollection", sql)
     return shown(sql)
 
@@ -86,7 +86,7 @@ class Oracle:
         return set(
             self.session.query(
                 "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES WHERE TABLE_TYPE IN "
-                f"('BASE TABLE', 'SYSTEM VERSIONED') AND TABLE_SCHEMA NOT IN {SYSTEM}"
+                f"('BASE TABLE', 'SYSTEM VERSIONED', 'SEQUENCE') AND TABLE_SCHEMA NOT IN {SYSTEM}"
             )
         )
 

@@ -27,12 +27,17 @@ struct Kept {
     from: Option<String>,
 }
 
+/// A column that is put somewhere.
+enum Placed {
+    New(Box<ColumnDefinition>),
+    /// By its name before, in lower case.
+    Old(String),
+}
+
 /// What a statement does to one column that is there.
 #[derive(Default)]
 struct Change {
     dropped: bool,
-    /// It stands among those that are put somewhere.
-    moved: bool,
     definition: Option<Box<ColumnDefinition>>,
 }
 
@@ -66,8 +71,8 @@ struct Alter<'a> {
     settings: &'a Settings<'a>,
     /// By the columns' names before, in lower case.
     changes: HashMap<String, Change>,
-    /// Columns that are put somewhere after the others are, in the statement's order.
-    placed: Vec<(Kept, Option<Place>)>,
+    /// Columns that are put somewhere after the others are, in the statement's order: new ones, and those that are there.
+    placed: Vec<(Placed, Option<Place>)>,
     /// Names of the columns that are added, in lower case.
     added: HashSet<String>,
     new_keys: Vec<Key>,
@@ -85,7 +90,8 @@ impl Alter<'_> {
             let (Action::Convert(clause) | Action::DefaultCharset(clause)) = action else {
                 continue;
             };
-            let collation = self.settings.clause(clause, None)?.or(self.settings.database);
+            let named = self.settings.clause(clause, None)?;
+            let collation = named.or_else(|| self.settings.default_charset());
             self.new.charset = self.settings.written_out(collation)?;
             if matches!(action, Action::Convert(_)) {
                 self.convert = Some(self.new.charset.clone());
@@ -128,19 +134,15 @@ impl Alter<'_> {
                 self.added.insert(lower);
                 self.new_keys.extend(column.keys());
                 self.settle(&mut column)?;
-                self.placed.push((Kept { column: *column, from: None }, place));
+                self.placed.push((Placed::New(column), place));
             }
             Action::Change { from, mut column, place, if_exists } => {
                 let keys: Vec<_> = column.keys().collect();
                 self.settle(&mut column)?;
                 let Some(change) = self.change(&from, if_exists)? else { return Ok(()) };
-                match place {
-                    None => change.definition = Some(column),
-                    Some(place) => {
-                        change.moved = true;
-                        let from = Some(from.to_lowercase());
-                        self.placed.push((Kept { column: *column, from }, Some(place)));
-                    }
+                change.definition = Some(column);
+                if place.is_some() {
+                    self.placed.push((Placed::Old(from.to_lowercase()), place));
                 }
                 self.new_keys.extend(keys);
             }
@@ -291,6 +293,7 @@ impl Alter<'_> {
             }
         }
         self.map_keys(&indexes);
+        self.map_constraints(&indexes);
         for period in &mut self.new.periods {
             for end in [&mut period.start, &mut period.end] {
                 let column = indexes.get(&end.to_lowercase());
@@ -311,7 +314,7 @@ impl Alter<'_> {
         for old in &self.old.columns {
             let lower = old.name.to_lowercase();
             let change = self.changes.remove(&lower).unwrap_or_default();
-            if change.dropped || change.moved {
+            if change.dropped {
                 continue;
             }
             let from = Some(lower);
@@ -323,7 +326,16 @@ impl Alter<'_> {
         if kept.len() + self.placed.len() > MAX_COLUMNS {
             return Err(format!("more than {MAX_COLUMNS} columns"));
         }
-        for (column, place) in std::mem::take(&mut self.placed) {
+        // One by one: each finds the others where those before it have put them.
+        for (placed, place) in std::mem::take(&mut self.placed) {
+            let column = match placed {
+                Placed::New(column) => Kept { column: *column, from: None },
+                Placed::Old(from) => {
+                    let at = kept.iter().position(|kept| kept.from.as_ref() == Some(&from));
+                    let Some(at) = at else { continue };
+                    kept.remove(at)
+                }
+            };
             match place {
                 None => kept.push(column),
                 Some(Place::First) => kept.insert(0, column),
@@ -335,7 +347,38 @@ impl Alter<'_> {
                 }
             }
         }
+        self.put_hidden_key_first(&mut kept);
         Ok(kept)
+    }
+
+    /// The column of MySQL's `sql_generate_invisible_primary_key` stays the first, whatever else is put FIRST.
+    fn put_hidden_key_first(&self, kept: &mut Vec<Kept>) {
+        let is_hidden_key = |column: &ColumnDefinition| {
+            !self.settings.is_mariadb()
+                && &*column.name == "my_row_id"
+                && column.auto_increment
+                && !column.visible
+        };
+        let Some(first) = self.old.columns.first().filter(|column| is_hidden_key(column)) else {
+            return;
+        };
+        let from = Some(first.name.to_lowercase());
+        if let Some(at) = kept.iter().position(|kept| kept.from == from).filter(|at| *at > 0) {
+            let column = kept.remove(at);
+            kept.insert(0, column);
+        }
+    }
+
+    /// Foreign keys follow their columns, too.
+    fn map_constraints(&mut self, indexes: &HashMap<String, usize>) {
+        let CreateTable { constraints, columns, .. } = &mut self.new;
+        constraints.retain_mut(|constraint| {
+            constraint.columns.iter_mut().all(|name| {
+                let column = indexes.get(&name.to_lowercase());
+                let column = column.and_then(|index| columns.get(*index));
+                column.map(|column| *name = column.name.to_string()).is_some()
+            })
+        });
     }
 
     /// Keys follow their columns: to other names, to shorter ones, and away.

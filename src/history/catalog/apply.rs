@@ -194,9 +194,9 @@ impl Applying<'_> {
             "TABLE s (next_not_cached_value {number} NOT NULL, minimum_value {number} NOT NULL, \
              maximum_value {number} NOT NULL, start_value {number} NOT NULL COMMENT 'start value when sequences is \
              created or value if RESTART is used', increment bigint(21) NOT NULL COMMENT 'increment value', \
-             cache_size bigint(21) unsigned NOT NULL COMMENT 'number of sequence values allocated but not used', \
+             cache_size bigint(21) unsigned NOT NULL, \
              cycle_option tinyint(1) unsigned NOT NULL COMMENT '0 if no cycles are allowed, 1 if the sequence should \
-             begin a new cycle when max_value is passed', cycle_count bigint(21) NOT NULL COMMENT 'How many cycles have \
+             begin a new cycle when maximum_value is passed', cycle_count bigint(21) NOT NULL COMMENT 'How many cycles have \
              been done') SEQUENCE=1"
         );
         let mut cursor = Cursor::new(&text)?;
@@ -220,7 +220,7 @@ impl Applying<'_> {
         let clause = self.database_clause()?.unwrap_or_default();
         let session = &self.ddl.session;
         let server = if clause.is_unknown { None } else { session.server_collation };
-        let settings = Settings { session, database: None, makes_keys: true };
+        let settings = Settings { session, database: None, current: None, makes_keys: true };
         let collation = settings.clause(&clause, None).ok().flatten().or(server);
         self.catalog.database_mut(name).collation = collation;
         Ok(())
@@ -253,7 +253,8 @@ impl Applying<'_> {
             };
             if let Some(clause) = self.database_clause()? {
                 let session = &self.ddl.session;
-                let settings = Settings { session, database: None, makes_keys: true };
+                let settings =
+                    Settings { session, database: None, current: None, makes_keys: true };
                 let collation = settings.clause(&clause, None).ok().flatten();
                 self.catalog.database_mut(&name).collation = collation.or(session.server_collation);
             }
@@ -405,14 +406,12 @@ impl Applying<'_> {
         }
         let state = match self.catalog.take(&from) {
             Some(TableState::Known(mut definition)) => {
-                Arc::make_mut(&mut definition).create.table = to.table.as_str().into();
+                Arc::make_mut(&mut definition).rename(&to.table);
                 TableState::Known(definition)
             }
             Some(unknown) => unknown,
-            None => {
-                let _ = self.lose(to, &format!("the history does not have {from}, which it was"));
-                return;
-            }
+            // A view; or one of the tables that the history leaves out, as what it becomes is then.
+            None => return,
         };
         self.followed.changed.push(from);
         self.put(to, state);
@@ -470,7 +469,10 @@ impl Applying<'_> {
             Some(known) => known.collation.or_else(own),
             None => own(),
         };
-        Settings { session, database, makes_keys: true }
+        let current = self.catalog.database(&self.catalog.folded(&self.ddl.database));
+        let current = current.and_then(|current| current.collation);
+        let current = current.or(session.database_collation).or(session.server_collation);
+        Settings { session, database, current, makes_keys: true }
     }
 
     fn named(&self, (database, table): Name) -> TableName {

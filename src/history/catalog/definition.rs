@@ -4,7 +4,7 @@ use super::super::resolve::SqlServer;
 use super::super::sql::column::ColumnDefinition;
 use super::super::sql::create_table::CreateTable;
 use super::super::sql::data_type::DataType;
-use super::super::sql::key::{Key, KeyColumn, KeyKind};
+use super::super::sql::key::{Constraint, Key, KeyColumn, KeyKind};
 use super::settings::{Result, Settings};
 use crate::charset::Collation;
 use crate::error::Error;
@@ -25,7 +25,7 @@ impl TableDefinition {
             true => None,
             false => settings.clause(&create.charset, None)?.or(settings.database),
         };
-        create.is_abridged = false;
+        (create.is_abridged, create.is_settled) = (false, true);
         create.charset = settings.written_out(own)?;
         for column in &mut create.columns {
             settings.settle(column, own)?;
@@ -53,7 +53,7 @@ impl TableDefinition {
     /// What CREATE TABLE ... LIKE makes of it: foreign keys are not taken over.
     pub(super) fn become_copy(&mut self, name: &str) {
         self.create.table = name.into();
-        self.create.constraints.retain(|constraint| !constraint.text.starts_with("FOREIGN"));
+        self.create.constraints.retain(|constraint| constraint.columns.is_empty());
     }
 
     /// Takes in `new` keys, as the server does: names those without a name, leaves out what was made for a foreign key where
@@ -67,7 +67,8 @@ impl TableDefinition {
         };
         let mut keys = Vec::new();
         // Those that are there are looked at as the new ones are.
-        for mut key in std::mem::take(&mut self.create.keys).into_iter().chain(new) {
+        let old = std::mem::take(&mut self.create.keys).into_iter().map(|key| (key, false));
+        for (mut key, is_new) in old.chain(new.into_iter().map(|key| (key, true))) {
             if key.kind == KeyKind::Foreign {
                 if key.is_inline {
                     if !counts_inline {
@@ -94,6 +95,7 @@ impl TableDefinition {
             };
             (key.is_inline, key.if_not_exists) = (false, false);
             self.settle_parts(&mut key, settings)?;
+            self.settle_length(&mut key, is_new, settings);
             self.put_key(&mut keys, key);
             if keys.len() > MAX_KEYS {
                 return Err(format!("more than {MAX_KEYS} keys"));
@@ -144,6 +146,7 @@ impl TableDefinition {
         if keys.iter().filter(|key| key.kind == KeyKind::Primary).count() > 1 {
             return Err("two primary keys".into());
         }
+        self.name_foreign_keys(server);
         keys.sort_by_cached_key(|key| self.rank(key, server));
         self.create.keys = keys;
         Ok(())
@@ -160,6 +163,37 @@ impl TableDefinition {
                 }
             }
         }
+    }
+
+    /// Gives foreign keys the names that the server gives them.
+    fn name_foreign_keys(&mut self, server: SqlServer) {
+        let prefix = format!("{}{GENERATED}", self.create.table);
+        let constraints = &mut self.create.constraints;
+        let number = |constraint: &Constraint| {
+            constraint.name.as_ref()?.strip_prefix(&prefix)?.parse::<u32>().ok()
+        };
+        let mut last = constraints.iter().filter_map(number).max().unwrap_or(0);
+        for constraint in constraints.iter_mut().filter(|each| !each.columns.is_empty()) {
+            let index_name = constraint.index_name.take().filter(|_| server.is_mariadb);
+            if constraint.name.is_none() {
+                constraint.name = index_name.or_else(|| {
+                    last = last.saturating_add(1);
+                    Some(format!("{prefix}{last}"))
+                });
+            }
+        }
+    }
+
+    /// Gives the table another name; the names of foreign keys that were made of it follow.
+    pub(super) fn rename(&mut self, name: &str) {
+        let old = format!("{}{GENERATED}", self.create.table);
+        for constraint in &mut self.create.constraints {
+            let number = constraint.name.as_ref().and_then(|own| own.strip_prefix(&old));
+            if let Some(number) = number {
+                constraint.name = Some(format!("{name}{GENERATED}{number}"));
+            }
+        }
+        self.create.table = name.into();
     }
 
     /// Puts a key behind the others, unless one of the two was made for a foreign key and the other does as well.
@@ -206,6 +240,47 @@ impl TableDefinition {
         Ok(())
     }
 
+    /// Whether MariaDB holds a key as a hash: it is USING HASH, or has a whole BLOB or TEXT.
+    fn is_long(&self, key: &Key) -> bool {
+        let holds_whole_blob = key.parts.iter().any(|part| {
+            let KeyColumn::Column { name, prefix: 0, .. } = part else { return false };
+            let column = self.create.column_index(name).and_then(|at| self.create.columns.get(at));
+            column.is_some_and(|column| matches!(column.data_type, DataType::Text { .. }))
+        });
+        key.is_hash && !self.create.has_hash_keys() || holds_whole_blob
+    }
+
+    /// What servers make of a key that is too long for the engine: MariaDB a hash of a unique one, a prefix of one that is not.
+    fn settle_length(&self, key: &mut Key, is_new: bool, settings: &Settings<'_>) {
+        let engine = self.create.engine.as_deref().unwrap_or("InnoDB");
+        let longest = match engine.to_ascii_lowercase().as_str() {
+            "innodb" => 3072,
+            "myisam" => 1000,
+            _ => return,
+        };
+        let mut sum = 0_u64;
+        for part in &mut key.parts {
+            let KeyColumn::Column { name, prefix, .. } = part else { continue };
+            let column = self.create.column_index(name).and_then(|at| self.create.columns.get(at));
+            let Some(column) = column else { continue };
+            let collation = settings.collation_of(column);
+            let width =
+                collation.map_or(1, |collation| collation.charset().max_char_bytes()) as u64;
+            let characters = match (&column.data_type, *prefix) {
+                (DataType::Char { length, .. }, 0) => *length,
+                (_, prefix) => prefix,
+            };
+            let bytes = characters.saturating_mul(width);
+            if key.kind == KeyKind::Index && bytes > longest {
+                *prefix = longest / width.max(1);
+            }
+            sum = sum.saturating_add(bytes);
+        }
+        if settings.is_mariadb() && key.kind == KeyKind::Unique && settings.makes_keys {
+            key.is_hash = sum > longest || key.is_hash && is_new;
+        }
+    }
+
     /// The order that servers keep keys in.
     fn rank(&self, key: &Key, server: SqlServer) -> (u8, bool, bool, bool) {
         let columns = key.parts.iter().map(|part| match part {
@@ -222,10 +297,15 @@ impl TableDefinition {
             is_virtual |= !server.is_mariadb && column.is_some_and(|column| column.is_virtual);
             has_prefix |= is_prefix;
         }
+        // The column of an expression is a virtual one.
+        is_virtual |= key.has_expression();
+        // A key that is held as a hash has no prefixes of its own.
+        has_prefix &= !(server.is_mariadb && self.is_long(key));
         match key.kind {
             KeyKind::Primary => (0, false, false, false),
             KeyKind::Unique => (1, may_be_null, is_virtual, has_prefix),
             KeyKind::Fulltext => (3, false, false, false),
+            KeyKind::Vector => (4, false, false, false),
             _ => (2, false, false, false),
         }
     }
@@ -271,6 +351,9 @@ fn free_name(name: &str, is_taken: &dyn Fn(&str) -> bool) -> String {
         .find(|name| !is_taken(name))
         .unwrap_or_else(|| "not_specified".into())
 }
+
+/// What stands between a table's name and a number in the name that a foreign key gets where a statement gives it none.
+const GENERATED: &str = "_ibfk_";
 
 /// Of a name in the servers: 64 characters of 3 bytes.
 const MAX_NAME_BYTES: usize = 192;

@@ -191,9 +191,12 @@ impl Key {
 
 impl Constraint {
     fn to_sql(&self) -> String {
-        match &self.name {
-            Some(name) => format!("CONSTRAINT {} {}", quoted_name(name), self.text),
-            None => self.text.clone(),
-        }
+        let name = self.name.as_ref().map(|name| format!("CONSTRAINT {} ", quoted_name(name)));
+        let columns: Vec<_> = self.columns.iter().map(|column| quoted_name(column)).collect();
+        let foreign = match columns.is_empty() {
+            true => String::new(),
+            false => format!("FOREIGN KEY ({}) ", columns.join(",")),
+        };
+        format!("{}{foreign}{}", name.unwrap_or_default(), self.text)
     }
 }

@@ -6,7 +6,7 @@ use super::super::sql::create_table::CreateTable;
 use super::super::sql::cursor::{Cursor, quoted_name};
 use super::super::sql::script::{between_statements, is_create_table};
 use super::super::sql::statement::TableName;
-use super::super::sql::token::{self, Token};
+use super::super::sql::token::{self, QuoteMode, Token};
 use super::definition::TableDefinition;
 use super::settings::Settings;
 use super::{Catalog, TableState};
@@ -86,7 +86,8 @@ impl Catalog {
             let line = cursor.map_or(1, |cursor| cursor.line_of(&error));
             Error::config(format!("line {line} of the table structures: {}", error.message))
         };
-        let mode = script.session.quote_mode();
+        // Whoever printed it could read all of it.
+        let mode = QuoteMode { server: None, ..script.session.quote_mode() };
         let mut cursor = Cursor::with_mode(text, mode).map_err(|error| located(None, error))?;
         while *cursor.peek() != Token::End {
             if let Some(dumped) = cursor.take_dumped()
@@ -195,6 +196,7 @@ impl Script {
                     let settings = Settings {
                         session: &self.session,
                         database: collation,
+                        current: None,
                         makes_keys: !self.is_printed,
                     };
                     TableDefinition::of(create, &settings)

@@ -17,6 +17,8 @@ pub(super) struct Settings<'s> {
     pub(super) database: Option<Collation>,
     /// Whether foreign keys make keys: where the text has them already, they do not.
     pub(super) makes_keys: bool,
+    /// The collation of the session's default database, which `CHARACTER SET DEFAULT` means.
+    pub(super) current: Option<Collation>,
 }
 
 impl Settings<'_> {
@@ -41,6 +43,15 @@ impl Settings<'_> {
             (Some((_, collation)), _) => Some(*collation),
             (None, Some(collation)) if charset == Charset::Utf8mb4 => Some(collation),
             _ => charset.default_collation(session.server.is_mariadb, session.server.version),
+        }
+    }
+
+    /// What `CHARACTER SET DEFAULT` stands for: MariaDB takes the character set alone, with the collation that it was built
+    /// with.
+    pub(super) fn default_charset(&self) -> Option<Collation> {
+        match self.is_mariadb() {
+            true => self.current?.charset().default_collation(true, (10, 0, 0)),
+            false => self.current,
         }
     }
 
@@ -71,6 +82,7 @@ impl Settings<'_> {
     ) -> Result<()> {
         (column.primary, column.unique, column.references, column.line) = (false, false, None, 0);
         let name = std::sync::Arc::clone(&column.name);
+        self.settle_dialect(column);
         self.settle_type(column, default)
             .map_err(|message| format!("column `{name}`: {message}"))?;
         if column.row_period.is_some() {
@@ -126,6 +138,26 @@ impl Settings<'_> {
         Ok(())
     }
 
+    /// Types that are others under a `sql_mode` that is made after another database.
+    fn settle_dialect(&self, column: &mut ColumnDefinition) {
+        let has = |mode| self.session.sql_mode & mode != 0;
+        let is_oracle = self.is_mariadb() && has(ORACLE);
+        let is_maxdb = has(MAXDB) && (self.is_mariadb() || self.session.server.version < (8, 0, 0));
+        let is_binary = column.charset.charset == Some(Charset::Binary);
+        match &mut column.data_type {
+            DataType::Plain(column_type @ ColumnType::Date) if is_oracle => {
+                *column_type = ColumnType::DateTime2 { fsp: 0 };
+            }
+            DataType::Text { length_bytes: length_bytes @ 2, .. } if is_oracle && is_binary => {
+                *length_bytes = 4;
+            }
+            DataType::Plain(ColumnType::Timestamp2 { fsp }) if is_maxdb => {
+                column.data_type = DataType::Plain(ColumnType::DateTime2 { fsp: *fsp });
+            }
+            _ => {}
+        }
+    }
+
     /// A TEXT by its length, and a VARCHAR that is too long for one.
     pub(super) fn settle_size(&self, column: &mut ColumnDefinition) -> Result<()> {
         let Some(collation) = self.collation_of(column) else { return Ok(()) };
@@ -165,6 +197,17 @@ impl Settings<'_> {
             let bytes = (1_u64 << (8 * u32::from(*size))) - 1;
             *size = length_bytes(bytes / width(from) * width(to));
         }
+        if let DataType::Enum(members) | DataType::Set(members) = &mut column.data_type {
+            let from = from.map(Collation::charset);
+            let read = members.iter().map(|member| converted_member(member, from, to.charset()));
+            *members = read.collect::<Option<_>>().ok_or_else(|| {
+                format!(
+                    "column `{}`: servers keep the bytes of its members, which are no text in {}",
+                    column.name,
+                    to.charset().name()
+                )
+            })?;
+        }
         column.charset = self.written_out(Some(to))?;
         self.settle_size(column)
     }
@@ -179,5 +222,24 @@ impl Settings<'_> {
     }
 }
 
-/// A bit of `sql_mode`.
+/// A member of an ENUM or SET after CONVERT TO CHARACTER SET: servers do not convert its bytes, but read them as text in the
+/// new character set. `None` where those are none, or not known here.
+fn converted_member(member: &str, from: Option<Charset>, to: Charset) -> Option<String> {
+    let from = from?;
+    let is_utf8 = matches!(from, Charset::Utf8mb3 | Charset::Utf8mb4 | Charset::Ascii);
+    let is_wide =
+        matches!(from, Charset::Ucs2 | Charset::Utf16 | Charset::Utf16le | Charset::Utf32);
+    let is_known = is_utf8 || member.is_ascii() && !is_wide && from != Charset::Swe7;
+    match from == to {
+        true => Some(member.to_owned()),
+        false if is_known => to.decode(member.as_bytes(), "a member").ok(),
+        false => None,
+    }
+}
+
+/// Bits of `sql_mode`.
 const REAL_AS_FLOAT: u64 = 1;
+/// MariaDB's.
+const ORACLE: u64 = 1 << 9;
+/// MariaDB's, and MySQL's before 8.0.
+const MAXDB: u64 = 1 << 12;

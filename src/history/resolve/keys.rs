@@ -14,8 +14,12 @@ impl Resolver<'_> {
     ) -> Result<Vec<KeyPart>> {
         let create = self.create;
         let primary = create.keys.iter().find(|key| key.kind == KeyKind::Primary);
-        let mut parts = match primary {
-            Some(key) => self.key_parts(key, columns)?,
+        let parts = match primary {
+            Some(key) => {
+                let mut parts = self.key_parts(key, columns)?;
+                end_parts(key, &mut parts, row_end);
+                parts
+            }
             None => {
                 let mut found = Vec::new();
                 for key in create.unique_keys() {
@@ -34,6 +38,7 @@ impl Resolver<'_> {
                     let is_long = self.server.is_mariadb && create.is_long(key, columns);
                     if is_handle && !is_long {
                         found = parts;
+                        end_parts(key, &mut found, row_end);
                         break;
                     }
                 }
@@ -45,7 +50,6 @@ impl Resolver<'_> {
                 column.nullable = false;
             }
         }
-        end_parts(&mut parts, row_end);
         Ok(parts)
     }
 
@@ -60,16 +64,15 @@ impl Resolver<'_> {
         indexes.extend(keys(&[KeyKind::Unique]));
         // Servers sort those that identify no row behind the others, then those with a prefix, and else keep the
         // statement's order.
-        indexes.sort_by_key(|index| {
-            let has_prefix = index.parts.iter().any(|part| part.prefix > 0);
-            (index.kind == IndexKind::Unique, !index.identifies_rows(columns), has_prefix)
-        });
-        indexes.extend(keys(&[
-            KeyKind::Index,
-            KeyKind::Fulltext,
-            KeyKind::Spatial,
-            KeyKind::Vector,
-        ]));
+        if !create.is_settled {
+            indexes.sort_by_key(|index| {
+                let has_prefix = index.parts.iter().any(|part| part.prefix > 0);
+                (index.kind == IndexKind::Unique, !index.identifies_rows(columns), has_prefix)
+            });
+        }
+        indexes.extend(keys(&[KeyKind::Index, KeyKind::Spatial]));
+        indexes.extend(keys(&[KeyKind::Fulltext]));
+        indexes.extend(keys(&[KeyKind::Vector]));
         indexes
     }
 
@@ -93,7 +96,7 @@ impl Resolver<'_> {
                 Err(_) => index.has_expression = true,
             }
         }
-        end_parts(&mut index.parts, row_end);
+        end_parts(key, &mut index.parts, row_end);
         index
     }
 
@@ -130,12 +133,16 @@ impl Resolver<'_> {
     }
 }
 
-/// MariaDB keeps old rows of a table WITH SYSTEM VERSIONING in the same key.
-fn end_parts(parts: &mut Vec<KeyPart>, row_end: Option<usize>) {
+/// MariaDB keeps old rows of a table WITH SYSTEM VERSIONING in the same key: `row_end` stands behind its columns, of which a
+/// period's are not.
+fn end_parts(key: &Key, parts: &mut Vec<KeyPart>, row_end: Option<usize>) {
+    let is_period = |part: &&KeyColumn| matches!(part, KeyColumn::Period(_));
+    let periods = key.parts.iter().filter(is_period).count();
     if let Some(column) = row_end.filter(|column| !parts.iter().any(|p| p.column == *column))
         && !parts.is_empty()
     {
-        parts.push(KeyPart { column, prefix: 0 });
+        let at = parts.len().saturating_sub(2 * periods);
+        parts.insert(at, KeyPart { column, prefix: 0 });
     }
 }
 

@@ -323,6 +323,8 @@ fn column(cursor: &mut Cursor<'_>) -> Result<(ColumnDefinition, Option<Place>)> 
 /// Options of the statement that may follow an action without a comma.
 fn is_option_behind(cursor: &Cursor<'_>) -> bool {
     ["ALGORITHM", "LOCK"].iter().any(|word| cursor.is(word))
+        || cursor.are(&["PARTITION", "BY"])
+        || cursor.are(&["REMOVE", "PARTITIONING"])
 }
 
 fn add(cursor: &mut Cursor<'_>, actions: &mut Vec<Action>) -> Result<()> {

@@ -248,11 +248,11 @@ impl ColumnDefinition {
                     cursor.bump()?;
                     cursor.skip_parens()
                 })?;
-                self.check = Some(Constraint { name: constraint.take(), text });
+                self.check = Some(Constraint::new(constraint.take(), text));
             }
             "REFERENCES" => {
                 let text = cursor.text_of(skip_references)?;
-                self.references = Some(Constraint { name: constraint.take(), text });
+                self.references = Some(Constraint::new(constraint.take(), text));
             }
             "WITH" if cursor.accept_all(&["WITH", "SYSTEM", "VERSIONING"])? => {
                 self.versioned = true;
@@ -276,7 +276,7 @@ impl ColumnDefinition {
     /// The keys that its attributes make.
     pub(in crate::history) fn keys(&self) -> impl Iterator<Item = Key> + '_ {
         let key = |is_there: bool, kind| is_there.then(|| Key::inline(kind, &self.name));
-        let foreign = self.references.as_ref().map(|Constraint { name, text }| Key {
+        let foreign = self.references.as_ref().map(|Constraint { name, text, .. }| Key {
             constraint: name.clone(),
             references: text.clone(),
             ..Key::inline(KeyKind::Foreign, &self.name)

@@ -25,6 +25,8 @@ pub struct CreateTable {
     pub(in crate::history) charset: CharsetClause,
     /// Whether that may have been left out, and INVISIBLE too, as MariaDB and MySQL 5 do under `sql_mode=ANSI`.
     pub(in crate::history) is_abridged: bool,
+    /// Whether its keys are in the order that the server keeps them in.
+    pub(in crate::history) is_settled: bool,
     /// MariaDB's WITH SYSTEM VERSIONING.
     pub(in crate::history) versioned: bool,
     /// MariaDB's SEQUENCE=1.
@@ -80,6 +82,7 @@ impl CreateTable {
             constraints: Vec::new(),
             charset: CharsetClause::default(),
             is_abridged: is_ansi,
+            is_settled: false,
             versioned: false,
             is_sequence: false,
             engine: None,

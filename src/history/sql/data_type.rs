@@ -118,6 +118,14 @@ pub(in crate::history) fn data_type(cursor: &mut Cursor<'_>) -> Result<ParsedTyp
             character(cursor, varying)?
         }
         "VARCHAR" | "VARCHARACTER" | "VARCHAR2" => character(cursor, true)?,
+        // MariaDB's under `sql_mode=ORACLE`
+        "RAW" => {
+            charset = binary();
+            character(cursor, true)?
+        }
+        "CLOB" => Text { length_bytes: 4, length: 0 },
+        "NUMBER" if !cursor.is_sign('(') => Plain(T::Double),
+        "NUMBER" => decimal(cursor)?,
         "NCHAR" | "NVARCHAR" | "NATIONAL" => {
             charset = national();
             let varying = match word.as_str() {

@@ -59,8 +59,19 @@ pub(in crate::history) enum KeyColumn {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::history) struct Constraint {
     pub(in crate::history) name: Option<String>,
-    /// All but the name.
+    /// The name of a foreign key's key, which MariaDB calls it by where it has no other.
+    pub(in crate::history) index_name: Option<String>,
+    /// Of a foreign key the columns; a CHECK has none here.
+    pub(in crate::history) columns: Vec<String>,
+    /// All but the name, and but a foreign key's columns.
     pub(in crate::history) text: String,
+}
+
+impl Constraint {
+    /// One of no columns.
+    pub(in crate::history) fn new(name: Option<String>, text: String) -> Self {
+        Self { name, index_name: None, columns: Vec::new(), text }
+    }
 }
 
 /// What stands beside the columns of a table.
@@ -106,9 +117,16 @@ impl Key {
 
     /// A foreign key as the constraint that it is.
     pub(in crate::history) fn foreign_key(&self) -> Option<Constraint> {
-        let columns: Vec<_> = self.parts.iter().map(KeyColumn::to_sql).collect();
-        let text = format!("FOREIGN KEY ({}) {}", columns.join(","), self.references);
-        (self.kind == KeyKind::Foreign).then(|| Constraint { name: self.constraint.clone(), text })
+        let columns = self.parts.iter().filter_map(|part| match part {
+            KeyColumn::Column { name, .. } => Some(name.clone()),
+            _ => None,
+        });
+        (self.kind == KeyKind::Foreign).then(|| Constraint {
+            name: self.constraint.clone(),
+            index_name: self.name.clone(),
+            columns: columns.collect(),
+            text: self.references.clone(),
+        })
     }
 
     /// `[name] [USING HASH] (column [(prefix)] [ASC|DESC], ...) [options]`, up to the `,` or `)` behind it.
@@ -224,7 +242,7 @@ impl Element {
                 }
                 cursor.accept("ENFORCED").map(drop)
             })?;
-            return Ok(Self::Check(Constraint { name: constraint, text }));
+            return Ok(Self::Check(Constraint::new(constraint, text)));
         }
         let kind = if cursor.accept_all(&["PRIMARY", "KEY"])? {
             KeyKind::Primary

@@ -422,11 +422,11 @@ mod tests {
 
     #[test]
     fn quotes_are_those_of_the_sql_mode() {
-        let ansi = QuoteMode { ansi_quotes: true, no_backslash_escapes: false };
+        let ansi = QuoteMode { ansi_quotes: true, ..QuoteMode::default() };
         let sql = "ALTER TABLE \"a\\\" COMMENT 'x', RENAME \"b\"\"c\"";
         let ddl = Ddl::parse(sql, "shop", ansi).unwrap().unwrap();
         assert_eq!((&*ddl.tables[0].table, &*ddl.tables[1].table), ("a\\", "b\"c"));
-        let plain = QuoteMode { ansi_quotes: false, no_backslash_escapes: true };
+        let plain = QuoteMode { no_backslash_escapes: true, ..QuoteMode::default() };
         let sql = "ALTER TABLE t COMMENT 'x\\', RENAME u";
         let ddl = Ddl::parse(sql, "shop", plain).unwrap().unwrap();
         assert_eq!(ddl.renames.len(), 1);

@@ -1,10 +1,11 @@
 //! SQL text as tokens: names, words, literals, signs.
 //!
-//! Comments are passed over, but for versioned ones (`/*!80023 INVISIBLE */`, MariaDB's `/*M!100301 COMPRESSED*/`): the
-//! server that wrote them into a statement reads them as code, so they are code here.
+//! Comments are passed over, but for versioned ones (`/*!80023 INVISIBLE */`, MariaDB's `/*M!100301 COMPRESSED*/`): those
+//! that the server reads as code are code here; all of them, where it is not known.
 //!
 //! <https://dev.mysql.com/doc/refman/9.7/en/language-structure.html>
 
+use super::super::resolve::SqlServer;
 use std::borrow::Cow;
 
 /// A token.
@@ -50,13 +51,15 @@ pub(in crate::history) struct SyntaxError {
 
 pub(in crate::history) type Result<T> = std::result::Result<T, SyntaxError>;
 
-/// What `sql_mode` changes about quotes.
+/// What `sql_mode` changes about quotes, and a server about comments.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct QuoteMode {
     /// `ANSI_QUOTES`: double quotes are those of names.
     pub ansi_quotes: bool,
     /// `NO_BACKSLASH_ESCAPES`: a backslash is a character like any other.
     pub no_backslash_escapes: bool,
+    /// The server that reads the text, where it is known.
+    pub server: Option<SqlServer>,
 }
 
 /// Cuts text into tokens.
@@ -189,7 +192,12 @@ impl<'t> Lexer<'t> {
         if let Some(code) = code {
             let digits = code.bytes().take(6).take_while(u8::is_ascii_digit).count();
             let version = code.get(..digits).and_then(|digits| digits.parse().ok()).unwrap_or(0);
-            if !NEVER.contains(&version) {
+            let is_code = match self.mode.server {
+                _ if version == OWN => true,
+                Some(server) => server.reads(version, comment.starts_with("/*M!")),
+                None => !NEVER.contains(&version),
+            };
+            if is_code {
                 self.versioned = true;
                 self.at += comment.len() - code.len() + digits;
                 return Ok(());
@@ -330,6 +338,23 @@ fn is_word(c: char) -> bool {
 /// Versions of comments that no server ever reads as code: `mariadb-dump`'s first line has one.
 const NEVER: [u32; 2] = [99_999, 999_999];
 
+/// The version of our own comments in scripts, which no server reads.
+const OWN: u32 = 99_998;
+
+impl SqlServer {
+    /// Whether the code in a comment with this version is read; 0 where it has none.
+    ///
+    /// <https://mariadb.com/kb/en/comment-syntax/>
+    fn reads(self, version: u32, is_mariadbs: bool) -> bool {
+        let (major, minor, patch) = self.version;
+        let own = u32::from(major) * 10_000 + u32::from(minor) * 100 + u32::from(patch);
+        match self.is_mariadb {
+            true => version <= own && (is_mariadbs || !(50_700..=99_999).contains(&version)),
+            false => version <= own && !is_mariadbs,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::Token::*;
@@ -390,6 +415,24 @@ mod tests {
         assert_eq!(tokens("/*!50100 a /* b */ c */ d"), [Word("a"), Word("c"), Word("d")]);
         assert_eq!(tokens("/*M!999999\\- enable the sandbox mode */ a"), [Word("a")]);
         assert_eq!(tokens("'-- no' --"), [Text("-- no".into())]);
+    }
+
+    #[test]
+    fn code_is_what_the_server_reads() {
+        let text = "a /*!50100 b */ /*!80023 c */ /*M! d */ /*M!110000 e */ /*!99999 f */ /*!99998 g */ /*! h */";
+        let read = |is_mariadb, version| {
+            let server = Some(SqlServer { is_mariadb, version });
+            let mut lexer = Lexer::with_mode(text, QuoteMode { server, ..QuoteMode::default() });
+            std::iter::from_fn(|| match lexer.next_token().unwrap().1 {
+                Word(word) => Some(word),
+                _ => None,
+            })
+            .collect::<String>()
+        };
+        assert_eq!(read(false, (9, 7, 4)), "abcgh");
+        assert_eq!(read(false, (5, 7, 29)), "abgh");
+        assert_eq!(read(true, (11, 8, 9)), "abdegh");
+        assert_eq!(read(true, (10, 5, 29)), "abdgh");
     }
 
     #[test]

@@ -58,7 +58,7 @@ ALTER TABLE tmp_db.t ADD c VARCHAR(5);
 ALTER TABLE tmp_db.t CONVERT TO CHARACTER SET DEFAULT;
 CREATE TABLE tmp_db.u (a VARCHAR(5), e ENUM('a','b'), j JSON);
 USE tmp_db;
-CREATE TABLE v LIKE world.words;
+CREATE TABLE v LIKE world.cities;
 CREATE TABLE w AS SELECT id, de, zh, CONCAT(de, zh) AS both_of, 1.5 AS n, NOW() AS t, CAST('x' AS BINARY(3)) AS bin FROM world.words;
 RENAME TABLE tmp_db.v TO world.v, world.cities TO tmp_db.cities;
 RENAME TABLE tmp_db.cities TO world.cities;

@@ -97,7 +97,7 @@ CREATE TABLE long_keys (a TEXT, b BLOB, c VARCHAR(5000) CHARACTER SET utf8mb4, U
 -- only: mariadb
 ALTER TABLE long_keys ADD id INT PRIMARY KEY FIRST, DROP INDEX a;
 -- only: mariadb
-ALTER TABLE long_keys MODIFY c VARCHAR(100) CHARACTER SET utf8mb4, MODIFY b VARCHAR(50);
+ALTER TABLE long_keys MODIFY c VARCHAR(100) CHARACTER SET utf8mb4;
 -- only: mariadb
 CREATE SEQUENCE numbers_of_tickets START WITH 100 INCREMENT BY 10;
 -- only: mariadb
