@@ -1,5 +1,6 @@
 //! Rows of logs that name no columns, by the structures that DDL in the log leaves behind, whatever the segments and threads.
 
+use crate::fixtures::{Fixture, recorded, recorded_as};
 use crate::log::{
     Event, Log, TABLE_MAP, Table, WRITE_ROWS, begin, commit_time, compressed, gtid, mariadb_gtid,
     not_last, payload, query, rotate, stop, v1, xa, xa_prepare, xid,
@@ -13,7 +14,10 @@ use binarrow::history::{
 };
 use binarrow::position::Position;
 use binarrow::reader::ReadOptions;
-use binarrow::source::{CutterOptions, InputFile, Start, Stop, TableHistory};
+use binarrow::source::{
+    CutterOptions, InputFile, Start, Stop, TableHistory, add_history, link_splits, scan_splits,
+};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 const T: Table = Table { id: 140, name: "t" };
@@ -80,7 +84,8 @@ fn lines(outcome: &Outcome) -> Vec<String> {
     rows.iter()
         .map(|row| {
             let cells = row.columns.iter().zip(&row.cells);
-            let cells = cells.map(|(name, cell)| format!(" {name}={}", cell.as_deref().unwrap()));
+            let cells =
+                cells.map(|(name, cell)| format!(" {name}={}", cell.as_deref().unwrap_or("NULL")));
             format!("{} {}{}", row.change, row.table, cells.collect::<String>())
         })
         .collect()
@@ -282,9 +287,12 @@ fn packed_statements_and_transactions() {
 
 /// A history in memory that begins at the first event of `binlog.000001`, without tables.
 fn history() -> Arc<SchemaHistory> {
+    history_of(SqlServer { is_mariadb: false, version: (9, 7, 4) })
+}
+
+fn history_of(server: SqlServer) -> Arc<SchemaHistory> {
     let history = SchemaHistory::open(Box::new(MemoryStore::default()), "test").unwrap();
-    let session = DdlSession::new(SqlServer { is_mariadb: false, version: (9, 7, 4) });
-    let baseline = Baseline::whole("CREATE DATABASE d;", session);
+    let baseline = Baseline::whole("CREATE DATABASE other;", DdlSession::new(server));
     history.baseline(baseline, &Position::in_file("binlog.000001", 4), commit_time(0)).unwrap();
     history
 }
@@ -433,4 +441,68 @@ fn rows_prepared_before_the_start() {
     let options = between(with(&history), start, Stop::End);
     let rest = read(vec![log.input("binlog.000001")], options).ok();
     assert_eq!(lines(&rest), ["insert d.t a=1"]);
+}
+
+/// The history of a recorded log, from its beginning.
+fn history_for(fixture: &Fixture) -> Arc<SchemaHistory> {
+    history_of(match fixture.name.split('-').next().unwrap() {
+        "mariadb10" => SqlServer { is_mariadb: true, version: (10, 11, 19) },
+        "mariadb11" => SqlServer { is_mariadb: true, version: (11, 8, 9) },
+        _ => SqlServer { is_mariadb: false, version: (9, 7, 4) },
+    })
+}
+
+#[test]
+fn what_servers_recorded() {
+    for fixture in recorded() {
+        let history = history_for(&fixture);
+        let alone = read(fixture.paths(), crate::rows::options()).ok();
+        let mut options = with(&history);
+        let followed = read(fixture.paths(), options.clone()).ok();
+        // The log says the same of its tables as the statements in it.
+        assert_eq!(followed.stats.doubts, BTreeMap::new(), "{}", fixture.name);
+        assert_eq!(followed.warnings, alone.warnings, "{}", fixture.name);
+        let rows = |outcome: &Outcome| outcome.by_table();
+        if fixture.name == "mysql-altered" || fixture.name.ends_with("-minimal-metadata") {
+            assert_eq!(followed.rows.len(), alone.rows.len(), "{}", fixture.name);
+        } else {
+            assert_eq!(rows(&followed), rows(&alone), "{}", fixture.name);
+        }
+        options.cut.segment_bytes = 1;
+        options.threads = 4;
+        assert_eq!(rows(&read(fixture.paths(), options).ok()), rows(&followed), "{}", fixture.name);
+    }
+}
+
+#[test]
+fn a_table_that_is_another_before_each_of_its_rows() {
+    let fixture = recorded_as("mysql-altered");
+    let history = history_for(&fixture);
+    let expected = [
+        "insert d.a id=1 name=one",
+        "insert d.a id=2 name=two qty=22",
+        "insert d.a id=3 note=three qty=33",
+        "insert d.a kind=y id=4 note=four qty=44",
+        "insert d.b id=1 note=NULL",
+        "insert d.b id=2 note=NULL",
+        "insert d.b id=3 note=three",
+    ];
+    assert_eq!(lines(&read(fixture.paths(), with(&history)).ok()), expected);
+    // By ranges between all transactions, whose tasks have no history.
+    let mut splits = scan_splits(&fixture.files[0], 1, 1, &mut || true).unwrap();
+    link_splits(&mut splits, false).unwrap();
+    assert!(splits.len() > 4, "{}", splits.len());
+    for history in [history_for(&fixture), history] {
+        let (tables, cut) = (TableFilter::default(), CutterOptions::default());
+        add_history(&mut splits, &history, &tables, &cut, &mut || true).unwrap();
+        let mut rows = Vec::new();
+        for split in &splits {
+            let (files, start, stop) = split.input().unwrap();
+            let mut options = between(options(), start, stop);
+            options.cut.history = split.structures().unwrap();
+            options.cut.allow_gaps = true;
+            rows.extend(lines(&read(files, options).ok()));
+        }
+        assert_eq!(rows, expected);
+    }
 }

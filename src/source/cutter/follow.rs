@@ -43,6 +43,13 @@ impl Cutter {
         // What stands between the two tells of the file alone.
         let whole_from = Position { offset: self.whole_from, ..by_file.clone() };
         let epochs = history.covered()?;
+        if epochs.is_empty() {
+            return Err(Error::config(format!(
+                "the table history (source {:?}) is empty: take a baseline first, of the server or of CREATE TABLE text, as of \
+                 a position before the first row: history.baseline(...), or binarrow history baseline",
+                history.source()
+            )));
+        }
         for place in [&by_file, &whole_from] {
             if epochs.iter().any(|epoch| epoch.contains(place)) {
                 let mut view = history.view_at(place)?;

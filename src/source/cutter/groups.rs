@@ -111,6 +111,7 @@ impl Cutter {
                 }
             },
             Outcome::XaRolledBack(xid) => {
+                self.forget_prepared(&xid);
                 if !emits && self.decide(&xid).is_none() {
                     self.foreign.push(xid.clone());
                 }

@@ -212,6 +212,13 @@ impl Cutter {
         structures.prepared.push((xid.clone(), Arc::clone(structures.view.catalog())));
     }
 
+    /// An XA transaction came to its end, and its rows are not given.
+    pub(super) fn forget_prepared(&mut self, xid: &Xid) {
+        if let Some(structures) = &mut self.structures {
+            structures.prepared.retain(|(other, _)| other != xid);
+        }
+    }
+
     /// The catalogs for the rows of an XA transaction that was prepared before.
     pub(super) fn take_prepared(&mut self, range: &PreparedRange) -> Result<Option<Catalogs>> {
         let Some(structures) = &mut self.structures else { return Ok(None) };
