@@ -4,23 +4,37 @@ from __future__ import annotations
 
 import re
 import threading
+import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from itertools import count
+from pathlib import Path
+from typing import Any
 
 import live
 import pytest
 from servers import Server
+from typer.testing import CliRunner
 
 import binarrow
+from binarrow import SchemaHistory
+from binarrow.cli import app
+from binarrow.history_check import check_history
+
+# Without columns' names in the log; MySQL 5 has no choice.
+UNNAMED = {
+    "mysql": ["--binlog-row-metadata=MINIMAL"],
+    "mariadb-11.8": ["--binlog-row-metadata=NO_LOG"],
+    "mariadb-10.5": ["--binlog-row-metadata=NO_LOG"],
+}
 
 BASELINE_FLAVORS = ("mysql", "mysql-5.7", "mariadb-11.8", "mariadb-10.5")
 
 
 @pytest.fixture(scope="module", params=BASELINE_FLAVORS)
 def server(request: pytest.FixtureRequest) -> Iterator[Server]:
-    with live.server(request.param) as started:
+    with live.server(request.param, *UNNAMED.get(request.param, [])) as started:
         started.execute("GRANT SELECT ON *.* TO live@'%'")
         yield started
 
@@ -151,3 +165,165 @@ def test_an_account_that_sees_little(server: Server) -> None:
         with suppress(Exception):
             server.execute("DROP USER few@'%'")
         server.execute("DROP DATABASE hidden")
+
+
+@pytest.fixture
+def shop(server: Server) -> Iterator[Server]:
+    """An empty database, whose log begins in a file of its own."""
+    server.execute("CREATE DATABASE shop", "FLUSH BINARY LOGS")
+    yield server
+    server.execute("DROP DATABASE IF EXISTS shop")
+
+
+def read(
+    server: Server, start: binarrow.Position | str, history: SchemaHistory, **keywords: Any
+) -> dict[str, list[dict[str, Any]]]:
+    """The rows up to now, by table."""
+    rows: dict[str, list[dict[str, Any]]] = {}
+    with (
+        live.reach(server) as connection,
+        connection.stream(start, stop="end", history=history, envelope=(), **keywords) as stream,
+    ):
+        for change in stream:
+            rows.setdefault(change.table, []).extend(change.to_pyarrow().to_pylist())
+    return rows
+
+
+@contextmanager
+def told() -> Iterator[list[str]]:
+    """What is warned of."""
+    messages: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield messages
+    messages += [str(one.message) for one in caught]
+
+
+def once_begun(history: SchemaHistory) -> tuple[binarrow.CoveredRange, ...]:
+    """What it covers, once a stream has begun it."""
+    deadline = time.monotonic() + live.WAIT
+    while not (covered := history.covered) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return covered
+
+
+def test_a_first_stream_from_now(
+    shop: Server, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "binarrow.live")
+    shop.execute(
+        "CREATE TABLE shop.a (id INT PRIMARY KEY, x VARCHAR(9))",
+        "INSERT INTO shop.a VALUES (1, 'x')",
+    )
+    with (
+        SchemaHistory.open(tmp_path / "shop.db") as history,
+        live.reach(shop) as connection,
+        connection.stream("latest", history=history, envelope=()) as stream,
+    ):
+        stream.start()
+        (covered,) = once_begun(history)
+        assert covered.server == connection.id
+        assert "shop.a" in history.tables()
+        shop.execute(
+            "ALTER TABLE shop.a ADD COLUMN y INT FIRST",
+            "INSERT INTO shop.a VALUES (7, 2, 'z')",
+            "CREATE TABLE shop.b (n INT)",
+            "INSERT INTO shop.b VALUES (3)",
+        )
+        rows = [next(stream).to_pyarrow().to_pylist() for _ in range(2)]
+        assert rows == [[{"y": 7, "id": 2, "x": "z"}], [{"n": 3}]]
+        statements = [change for change in history.changes("shop") if change.kind == "statement"]
+        assert [change.tables for change in statements] == [("shop.a",), ("shop.b",)]
+    text = caplog.text
+    assert re.search(r"the structures of \d+ tables were read as of \S+:\d+ in \d", text)
+
+
+def test_a_first_stream_from_before_statements(shop: Server) -> None:
+    shop.execute(
+        "CREATE TABLE shop.still (id INT PRIMARY KEY, x VARCHAR(9))",
+        "CREATE TABLE shop.altered (id INT PRIMARY KEY)",
+        "CREATE TABLE shop.gone (id INT PRIMARY KEY)",
+        "FLUSH BINARY LOGS",
+    )
+    with live.reach(shop) as connection:
+        start = connection.position()
+    shop.execute(
+        "INSERT INTO shop.still VALUES (1, 'a')",
+        "ALTER TABLE shop.altered ADD COLUMN y INT",
+        "CREATE TABLE shop.made (n INT)",
+        "INSERT INTO shop.made VALUES (5)",
+        "ALTER TABLE shop.made ADD COLUMN m INT FIRST",
+        "INSERT INTO shop.made VALUES (6, 7)",
+        "DROP TABLE shop.gone",
+        "INSERT INTO shop.still VALUES (2, 'b')",
+    )
+    expected = {
+        "still": [{"id": 1, "x": "a"}, {"id": 2, "x": "b"}],
+        "made": [{"n": 5}, {"m": 6, "n": 7}],
+    }
+    with SchemaHistory.open("memory:") as history:
+        with told() as messages:
+            assert read(shop, start, history) == expected
+        (message,) = [one for one in messages if "not known" in one]
+        assert "shop.altered, shop.gone;" in message
+        # Behind the baseline it is known; before it, nobody tells.
+        found = history.find("shop", "altered")
+        assert found is not None
+        assert [column.name for column in found.columns] == ["id", "y"]
+        with pytest.raises(binarrow.SchemaError, match=r"shop\.altered is not known"):
+            history.find("shop", "altered", start)
+        assert history.find("shop", "made", start) is None
+        # Another stream from there on reads the same, and takes no baseline.
+        kinds = [change.kind for change in history.changes()]
+        assert read(shop, start, history) == expected
+        assert [change.kind for change in history.changes()] == kinds
+    # A row of such a table from before is an error that names the statement.
+    shop.execute("INSERT INTO shop.altered VALUES (1, 2)")
+    with SchemaHistory.open("memory:") as history, told():
+        with pytest.raises(binarrow.SchemaError, match="changed it, and nothing tells what it was"):
+            read(shop, start, history)
+        others = read(shop, start, history, exclude_tables="shop.altered")
+        assert others == expected
+
+
+def test_a_first_stream_from_the_earliest(shop: Server) -> None:
+    shop.execute("CREATE TABLE shop.t (id INT PRIMARY KEY)", "INSERT INTO shop.t VALUES (1)")
+    shop.execute("ALTER TABLE shop.t ADD COLUMN x INT", "INSERT INTO shop.t VALUES (2, 3)")
+    with SchemaHistory.open("memory:") as history, told():
+        rows = read(shop, "earliest", history, tables="shop.t")
+    assert rows["t"][-2:] == [{"id": 1}, {"id": 2, "x": 3}]
+
+
+def test_check_finds_what_was_changed_without_the_log(shop: Server, tmp_path: Path) -> None:
+    path = tmp_path / "shop.db"
+    shop.execute("CREATE TABLE shop.t (id INT PRIMARY KEY)", "CREATE TABLE shop.u (id INT)")
+    with SchemaHistory.open(path) as history, live.reach(shop) as connection:
+        history.baseline(connection)
+        shop.execute("ALTER TABLE shop.t ADD COLUMN x INT")
+        assert check_history(history, connection).differences == ()
+        shop.execute(
+            "SET SESSION sql_log_bin = 0",
+            "ALTER TABLE shop.t ADD COLUMN y INT AFTER id",
+            "DROP TABLE shop.u",
+            "CREATE TABLE shop.v (id INT)",
+            "SET SESSION sql_log_bin = 1",
+        )
+        found = check_history(history, connection, tables="shop.*")
+        assert [(table, one.kind, one.what) for table, one in found.differences] == [
+            ("shop.t", "added", "column y"),
+            ("shop.u", "dropped", "table"),
+            ("shop.v", "added", "table"),
+        ]
+    address = f"mysql://live@127.0.0.1:{shop.port}/?allow_public_key_retrieval=1"
+    password = tmp_path / "password"
+    password.write_text("l1ve\n")
+    arguments = ["history", "check", str(path), address, "--password-file", str(password)]
+    run = CliRunner().invoke(app, [*arguments, "--tables", "shop.*"], env={"COLUMNS": "200"})
+    assert run.exit_code == 1, run.output
+    assert "column y" in run.stdout
+    taken = ["history", "baseline", *arguments[2:]]
+    run = CliRunner().invoke(app, taken)
+    assert run.exit_code == 0, run.output
+    run = CliRunner().invoke(app, arguments)
+    assert run.exit_code == 0, run.output
+    assert "0 differ" in run.stdout
