@@ -111,14 +111,15 @@ def _rows(values: dict[str, str]) -> Iterator[Check]:
             "binlog_row_metadata",
             "warning",
             "unknown to this version",
-            "the log names no columns: give schemas=, the output of mysqldump --no-data",
+            "the log names no columns: stream(history=...) knows them, or give schemas=",
         )
     else:
         yield Check(
             "binlog_row_metadata",
             "warning",
             metadata,
-            "SET GLOBAL binlog_row_metadata = FULL: the log names no columns, so schemas= must",
+            "SET GLOBAL binlog_row_metadata = FULL: the log names no columns, so history= or"
+            " schemas= must",
         )
     options = values.get("binlog_row_value_options", "")
     if "PARTIAL_JSON" in options and image != "FULL":

@@ -120,7 +120,7 @@ impl Schemas {
     pub fn advice(&self, database: &str, table: &str) -> String {
         let key = (database.to_owned(), table.to_owned());
         if self.is_empty() || self.tables.contains_key(&key) {
-            return "give the table's CREATE TABLE statement with schemas=".into();
+            return "follow the structures of tables with history=, or give the table's CREATE TABLE statement with schemas=".into();
         }
         let is_near = |(d, t): &&(String, String)| {
             d.eq_ignore_ascii_case(database) && t.eq_ignore_ascii_case(table)

@@ -23,7 +23,7 @@ import binarrow
 from binarrow.cli import app
 
 EXECUTABLE = [sys.executable, "-c", "from binarrow.cli import main; main()"]
-COMMANDS = ("inspect", "stats", "export", "schema", "splits", "check", "tail")
+COMMANDS = ("inspect", "stats", "export", "schema", "splits", "check", "tail", "history")
 
 
 def run(*arguments: object):

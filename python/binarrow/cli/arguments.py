@@ -2,6 +2,8 @@
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
@@ -9,7 +11,7 @@ from typing import Annotated, Any, BinaryIO, Literal, TypeAlias
 
 import typer
 
-from binarrow import ConfigError
+from binarrow import ConfigError, SchemaHistory
 from binarrow.mask_salt import read_mask_salt
 
 
@@ -89,6 +91,31 @@ Schemas: TypeAlias = Annotated[
         metavar="FILE",
         help="What 'mysqldump --no-data DB' prints, for logs that do not name columns; may be given"
         " again.",
+    ),
+]
+HistoryOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--history",
+        metavar="HISTORY",
+        help="A history of table structures, for logs that do not name columns: the path of a file,"
+        " sqlite:///shop.db, or mysql://user@host/database. See 'binarrow history --help'.",
+        show_default=False,
+    ),
+]
+HistorySource: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Whose tables, in a store of several histories; default, if not given.",
+        show_default=False,
+    ),
+]
+HistoryPasswordFile: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Of a history on a server: a file whose first line is the password there.",
     ),
 ]
 Ghosts: TypeAlias = Annotated[
@@ -171,6 +198,32 @@ def filters(
             )
         keywords["mask_salt"] = salt
     return keywords
+
+
+@contextmanager
+def followed(
+    history: str | None, source: str | None, password_file: Path | None
+) -> Iterator[dict[str, Any]]:
+    """The keyword of `read_binlog` that the options stand for; the history is closed at the end.
+
+    Raises:
+        ConfigError: There is no such place, or the options do not fit together.
+    """
+    if history is None:
+        if source is not None or password_file is not None:
+            raise ConfigError("--history-source and --history-password-file are for --history")
+        yield {}
+        return
+    with SchemaHistory.open(
+        history, source=source, password_file=password_file if is_on_server(history) else None
+    ) as opened:
+        yield {"history": opened}
+
+
+def is_on_server(history: str) -> bool:
+    """Whether a history is kept on a server, not in a file."""
+    scheme, separator, _ = history.partition("://")
+    return bool(separator) and scheme.lower() != "sqlite"
 
 
 SALT_VARIABLE = "BINARROW_MASK_SALT"

@@ -11,6 +11,9 @@ from binarrow.cli.arguments import (
     Columns,
     Files,
     Ghosts,
+    HistoryOption,
+    HistoryPasswordFile,
+    HistorySource,
     Mask,
     MaskSaltFile,
     Operations,
@@ -23,6 +26,7 @@ from binarrow.cli.arguments import (
     TypesOption,
     column_names,
     filters,
+    followed,
     gaps,
     ghost_tables,
     where,
@@ -43,7 +47,8 @@ Examples:
   binarrow export binlog.000001 --to events --format debezium-json --source-name shop
   binarrow export binlog.000001 --to events --format ticdc-json --no-old-value
   mysqldump --no-data shop > shop.sql
-  binarrow export binlog.000001 --to changes --schemas shop.sql"""
+  binarrow export binlog.000001 --to changes --schemas shop.sql
+  binarrow export 'binlog.*' --to changes --history shop.db"""
 
 
 @reports_failure
@@ -71,6 +76,9 @@ def command(
     stop: Stop = None,
     types: TypesOption = Types.native,
     schemas: Schemas = None,
+    history: HistoryOption = None,
+    history_source: HistorySource = None,
+    history_password_file: HistoryPasswordFile = None,
     positional: Positional = False,
     allow_gaps: AllowGaps = False,
     old_value: Annotated[
@@ -98,27 +106,29 @@ def command(
         if types is not Types.native:
             raise binarrow.ConfigError(f"--format {file_format.value} has types of its own")
         shape = binarrow.event_keywords(file_format.events, query=query)
-    reader = binarrow.read_binlog(
-        files,
-        tables=tables,
-        ghost_tables=ghost_tables(ghosts),
-        start=where(start),
-        stop=where(stop),
-        old_value=old_value,
-        schemas=schemas or None,
-        column_names=column_names(positional),
-        gaps=gaps(allow_gaps),
-        **filters(columns, operations, mask, mask_salt_file),
-        **shape,
-    )
-    with (
-        reader,
-        ExportFolder(to, file_format, overwrite=overwrite, source_name=source_name) as folder,
-    ):
-        with progress_of(reader):
-            for change in reader:
-                folder.write(change)
-        written = folder.publish()
+    with followed(history, history_source, history_password_file) as keywords:
+        reader = binarrow.read_binlog(
+            files,
+            tables=tables,
+            ghost_tables=ghost_tables(ghosts),
+            start=where(start),
+            stop=where(stop),
+            old_value=old_value,
+            schemas=schemas or None,
+            column_names=column_names(positional),
+            gaps=gaps(allow_gaps),
+            **filters(columns, operations, mask, mask_salt_file),
+            **shape,
+            **keywords,
+        )
+        with (
+            reader,
+            ExportFolder(to, file_format, overwrite=overwrite, source_name=source_name) as folder,
+        ):
+            with progress_of(reader):
+                for change in reader:
+                    folder.write(change)
+            written = folder.publish()
     print_table(
         ["folder", "rows", "parts", "bytes"],
         [[str(table.path), table.rows, table.parts, table.bytes] for table in written],

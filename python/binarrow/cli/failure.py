@@ -42,6 +42,14 @@ OPTIONS = {
     "ghost_tables='keep'": "--ghost-tables",
     "column_names='positional'": "--positional",
     "with schemas=": "in a file, with --schemas",
+    "stream(history=...)": "--history",
+    "with history=": "with --history",
+    "history=": "--history",
+    "history.baseline(text, position)": "binarrow history baseline HISTORY FILE.sql --position",
+    "(history.baseline)": "(binarrow history baseline)",
+    "history.baseline(server)": "binarrow history baseline HISTORY URL",
+    "history.baseline": "binarrow history baseline",
+    "exclude_tables=": "tables=",
     "schemas=": "--schemas",
     "tls='": "--tls '",
     "tls=": "--tls",
@@ -68,4 +76,4 @@ def translated(message: str) -> str:
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
-    print(f"binarrow: warning: {message}", file=sys.stderr)
+    print(f"binarrow: warning: {translated(str(message))}", file=sys.stderr)

@@ -9,11 +9,15 @@ from binarrow.cli.arguments import (
     Files,
     Format,
     FormatOption,
+    HistoryOption,
+    HistoryPasswordFile,
+    HistorySource,
     Positional,
     Schemas,
     Types,
     TypesOption,
     column_names,
+    followed,
 )
 from binarrow.cli.failure import reports_failure
 from binarrow.cli.output import print_json, print_table
@@ -22,7 +26,8 @@ EXAMPLES = """\
 Examples:
   binarrow schema binlog.000001 --table shop.orders
   binarrow schema binlog.000001 --table shop.orders --types spark --format json
-  binarrow schema binlog.000001 --table shop.orders --schemas shop.sql"""
+  binarrow schema binlog.000001 --table shop.orders --schemas shop.sql
+  binarrow schema binlog.000001 --table shop.orders --history shop.db"""
 
 
 @reports_failure
@@ -31,17 +36,22 @@ def command(
     table: Annotated[str, typer.Option(metavar="DB.TABLE", help="The table.", show_default=False)],
     types: TypesOption = Types.native,
     schemas: Schemas = None,
+    history: HistoryOption = None,
+    history_source: HistorySource = None,
+    history_password_file: HistoryPasswordFile = None,
     positional: Positional = False,
     format: FormatOption = Format.table,  # noqa: A002 - the option's name
 ) -> None:
     """Print a table's columns: Arrow type, and what the log tells of MySQL's."""
-    schema = binarrow.infer_schema(
-        files,
-        table,
-        types=types.value,
-        schemas=schemas or None,
-        column_names=column_names(positional),
-    )
+    with followed(history, history_source, history_password_file) as keywords:
+        schema = binarrow.infer_schema(
+            files,
+            table,
+            types=types.value,
+            schemas=schemas or None,
+            column_names=column_names(positional),
+            **keywords,
+        )
     metadata = [_metadata(field.metadata) for field in schema]
     if format is Format.json:
         for field, mysql in zip(schema, metadata, strict=True):

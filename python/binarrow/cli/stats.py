@@ -12,12 +12,16 @@ from binarrow.cli.arguments import (
     Files,
     Format,
     FormatOption,
+    HistoryOption,
+    HistoryPasswordFile,
+    HistorySource,
     Positional,
     Schemas,
     Start,
     Stop,
     Tables,
     column_names,
+    followed,
     gaps,
     where,
 )
@@ -43,25 +47,30 @@ def command(
         int, typer.Option(min=0, max=10, help="How many of the largest transactions to show.")
     ] = 5,
     schemas: Schemas = None,
+    history: HistoryOption = None,
+    history_source: HistorySource = None,
+    history_password_file: HistoryPasswordFile = None,
     positional: Positional = False,
     allow_gaps: AllowGaps = False,
     format: FormatOption = Format.table,  # noqa: A002 - the option's name
 ) -> None:
     """Count changes by table, and show the largest transactions and the time span."""
-    reader = binarrow.read_binlog(
-        files,
-        tables=tables,
-        start=where(start),
-        stop=where(stop),
-        schemas=schemas or None,
-        column_names=column_names(positional),
-        gaps=gaps(allow_gaps),
-        ghost_tables="keep",  # what an online schema change writes counts as well
-    )
-    with reader, progress_of(reader):
-        for _ in reader:
-            pass
-    stats = reader.stats()
+    with followed(history, history_source, history_password_file) as keywords:
+        reader = binarrow.read_binlog(
+            files,
+            tables=tables,
+            start=where(start),
+            stop=where(stop),
+            schemas=schemas or None,
+            column_names=column_names(positional),
+            gaps=gaps(allow_gaps),
+            ghost_tables="keep",  # what an online schema change writes counts as well
+            **keywords,
+        )
+        with reader, progress_of(reader):
+            for _ in reader:
+                pass
+        stats = reader.stats()
     stats["largest_transactions"] = stats["largest_transactions"][:largest]
     if format is Format.json:
         print_json(_plain(stats))

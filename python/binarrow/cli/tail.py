@@ -19,6 +19,9 @@ from binarrow.cli.arguments import (
     Format,
     FormatOption,
     Ghosts,
+    HistoryOption,
+    HistoryPasswordFile,
+    HistorySource,
     Mask,
     MaskSaltFile,
     Operations,
@@ -27,6 +30,7 @@ from binarrow.cli.arguments import (
     Tables,
     column_names,
     filters,
+    followed,
     ghost_tables,
     where,
 )
@@ -61,7 +65,8 @@ Examples:
   binarrow tail --option-file ~/.my.cnf --start binlog.000017:4 | less -S
   binarrow tail --option-file ~/.my.cnf --columns shop.orders=id,total --operations update
   binarrow tail --option-file ~/.my.cnf --checkpoint pos.json --json
-  binarrow tail --option-file ~/.my.cnf --include schema_change,truncate"""
+  binarrow tail --option-file ~/.my.cnf --include schema_change,truncate
+  binarrow tail --option-file ~/.my.cnf --history shop.db"""
 
 PATIENCE = 0.25
 """Seconds of silence after which it looks whether anyone still reads what it prints."""
@@ -113,6 +118,9 @@ def command(
     format: FormatOption = Format.table,  # noqa: A002 - the option's name
     json: Annotated[bool, typer.Option("--json", help="Short for --format json.")] = False,
     schemas: Schemas = None,
+    history: HistoryOption = None,
+    history_source: HistorySource = None,
+    history_password_file: HistoryPasswordFile = None,
     positional: Positional = False,
     ask_password: AskPassword = False,
     password_file: PasswordFile = None,
@@ -152,14 +160,17 @@ def command(
     signal.signal(signal.SIGTERM, _terminate)
     logging.basicConfig(format="binarrow: %(message)s")  # that a connection was lost, for example
     shaping = filters(columns, operations, mask, mask_salt_file)
-    with reach(
-        url,
-        ask_password=ask_password,
-        password_file=password_file,
-        option_file=option_file,
-        tls=tls,
-        tls_ca=tls_ca,
-    ) as server:
+    with (
+        followed(history, history_source, history_password_file) as keywords,
+        reach(
+            url,
+            ask_password=ask_password,
+            password_file=password_file,
+            option_file=option_file,
+            tls=tls,
+            tls_ca=tls_ca,
+        ) as server,
+    ):
         stream = server.stream(
             where(start) or start,
             stop=where(stop),
@@ -175,6 +186,7 @@ def command(
             envelope=ENVELOPE,
             envelope_prefix=PREFIX,
             **shaping,
+            **keywords,
         )
         is_json = json or format is Format.json
         with stream:

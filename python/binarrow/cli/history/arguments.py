@@ -9,6 +9,7 @@ from typing import Annotated, TypeAlias
 import typer
 
 from binarrow import ConfigError, HistoryChange, SchemaHistory
+from binarrow.cli.arguments import HistoryPasswordFile, is_on_server
 from binarrow.cli.output import on_one_line
 
 History: TypeAlias = Annotated[
@@ -31,27 +32,20 @@ Source: TypeAlias = Annotated[
         show_default=False,
     ),
 ]
-HistoryPasswordFile: TypeAlias = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="Of a history on a server: a file whose first line is the password there.",
-    ),
-]
 
 
 def opened(
     history: str, source: str | None, password_file: Path | None, *, is_new: bool = False
 ) -> SchemaHistory:
     """The history; one that is to be read must be there."""
-    is_file = "://" not in history or history.startswith("sqlite://")
     path = Path(history.removeprefix("sqlite:///").partition("?")[0])
-    if is_file and not is_new and not path.exists():
+    is_server = is_on_server(history)
+    if not is_server and not is_new and not path.exists():
         raise ConfigError(
             f"there is no history {history}: 'binarrow history baseline {history} URL' begins one"
         )
     return SchemaHistory.open(
-        history, source=source, password_file=None if is_file else password_file
+        history, source=source, password_file=password_file if is_server else None
     )
 
 
@@ -95,3 +89,16 @@ def as_record(change: HistoryChange) -> dict[str, object]:
         "tables": list(change.tables),
         "unknown": dict(change.unknown),
     }
+
+
+__all__ = [
+    "COLUMNS",
+    "History",
+    "HistoryPasswordFile",
+    "Source",
+    "Table",
+    "as_record",
+    "as_row",
+    "names",
+    "opened",
+]
