@@ -127,7 +127,8 @@ impl Log {
         // What opens a file is sent again where a dump begins within it.
         let opens_file = [EventType::FORMAT_DESCRIPTION, EventType::MARIADB_START_ENCRYPTION]
             .contains(&header.event_type);
-        if !header.has(EventHeader::ARTIFICIAL) && !(opens_file && header.log_pos == 0) {
+        let is_made_for_us = opens_file && header.log_pos == 0;
+        if !(is_made_for_us || header.has(EventHeader::ARTIFICIAL)) {
             self.offset = self.end_of(&header);
         }
         match (&self.format, header.event_type) {
