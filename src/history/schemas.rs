@@ -98,7 +98,10 @@ impl Schemas {
             Some(clause) if !create.is_abridged => server.collation_of(clause),
             _ => None,
         };
-        create.completed(log, map, format, database_default)
+        let name = log.full_name();
+        create
+            .completed(log, map, format, database_default)?
+            .map_err(|what| TableSchema::does_not_fit(&name, &what))
     }
 
     /// ENUM and SET columns, as database, table and column, of which a member may not be what it is: servers print `?` for

@@ -16,17 +16,22 @@ impl TableSchema {
     /// A contradiction is an [`ErrorKind::Schema`](crate::ErrorKind::Schema) that names both.
     pub fn complete(self, known: &Self) -> Result<Self, Error> {
         let name = self.full_name();
-        let stale = |what: String| {
-            Error::schema(format!(
-                "the structure given for table {name} does not fit the log: {what}; the table may have been altered since: \
-                 give the structure that it had here, and read what was logged under another one by itself (start, stop)"
-            ))
-        };
+        self.completed(known).map_err(|what| Self::does_not_fit(&name, &what))
+    }
+
+    /// The error where a structure that was given for a table does not fit the log.
+    pub(crate) fn does_not_fit(name: &str, what: &str) -> Error {
+        Error::schema(format!(
+            "the structure given for table {name} does not fit the log: {what}; the table may have been altered since: \
+             give the structure that it had here, and read what was logged under another one by itself (start, stop)"
+        ))
+    }
+
+    /// The same; an error is the difference.
+    pub(crate) fn completed(self, known: &Self) -> Result<Self, String> {
         if self.columns.len() != known.columns.len() {
             let (logged, given) = (self.columns.len(), known.columns.len());
-            return Err(stale(format!(
-                "the log has {logged} columns, the given structure {given}"
-            )));
+            return Err(format!("the log has {logged} columns, the given structure {given}"));
         }
         // A log with names is one that tells of the key too, where there is one.
         let tells_key = self.columns.iter().all(|column| column.name.is_some());
@@ -36,10 +41,7 @@ impl TableSchema {
             let column = logged.complete(known).map_err(|what| {
                 let name = known.name.as_deref().unwrap_or("?");
                 let in_log = in_log_words(&in_log, &what);
-                stale(format!(
-                    "column {} `{name}` is {given} there and {in_log} in the log",
-                    index + 1
-                ))
+                format!("column {} `{name}` is {given} there and {in_log} in the log", index + 1)
             })?;
             columns.push(column);
         }

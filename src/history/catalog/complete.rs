@@ -2,7 +2,7 @@
 
 use super::{Catalog, TableState, absent, unknown};
 use crate::binlog::{FormatDescription, TableMap};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::schema::TableSchema;
 
 impl Catalog {
@@ -40,12 +40,19 @@ impl Catalog {
             }
             None => return Err(absent(&log.database, &log.table)),
         };
-        match stands_alone {
-            false => definition.create.completed(log, map, format, None).map(|whole| (whole, None)),
-            true => match definition.create.completed(log.clone(), map, format, None) {
-                Ok(whole) => Ok((whole, None)),
-                Err(error) => Ok((log, Some(error.to_string()))),
-            },
+        let name = log.full_name();
+        let does_not_fit = |what: String| {
+            Error::schema(format!(
+                "the structure of {name} in the history does not fit the log: {what}; the history may be of another \
+                 server, or lack a statement: take a new baseline (history.baseline)"
+            ))
+        };
+        let by_itself = stands_alone.then(|| log.clone());
+        let whole = definition.create.completed(log, map, format, None);
+        match (whole.and_then(|whole| whole.map_err(does_not_fit)), by_itself) {
+            (Ok(whole), _) => Ok((whole, None)),
+            (Err(error), Some(log)) => Ok((log, Some(error.to_string()))),
+            (Err(error), None) => Err(error),
         }
     }
 }

@@ -4,19 +4,20 @@ use super::super::sql::create_table::CreateTable;
 use super::SqlServer;
 use crate::binlog::{FormatDescription, TableMap};
 use crate::charset::Collation;
-use crate::error::Result;
+use crate::error::Error;
 use crate::schema::{Column, ColumnType, Generated, Index, IndexKind, KeyPart, TableSchema};
 
 impl CreateTable {
     /// The structure of a table as the log tells it, made whole by this statement. Columns that servers add without saying
-    /// so are added. `database_default`: the collation of columns of which neither tells one.
+    /// so are added. `database_default`: the collation of columns of which neither tells one. The inner error is a
+    /// difference between the two.
     pub(in crate::history) fn completed(
         &self,
         log: TableSchema,
         map: &TableMap<'_>,
         format: &FormatDescription,
         database_default: Option<Collation>,
-    ) -> Result<TableSchema> {
+    ) -> Result<Result<TableSchema, String>, Error> {
         let hidden_key = map.flags & TableMap::GENERATED_INVISIBLE_PRIMARY_KEY != 0
             && self.columns.len() + 1 == log.columns.len();
         let first = usize::from(hidden_key);
@@ -34,7 +35,7 @@ impl CreateTable {
                 known.columns.extend(hashes);
             }
         }
-        log.complete(&known)
+        Ok(log.completed(&known))
     }
 }
 
