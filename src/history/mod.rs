@@ -1,4 +1,4 @@
-//! Table structures that do not come from the log: `CREATE TABLE` text.
+//! Table structures that do not come from table maps: `CREATE TABLE` text, and the DDL of the log over time.
 //!
 //! In: SQL as SHOW CREATE TABLE, `mysqldump --no-data` and `mariadb-dump` print it, or as people write it. Out:
 //! [`TableSchema`](crate::schema::TableSchema), and with [`Schemas`] the structures of tables in the log made whole. Called
@@ -11,13 +11,14 @@
 //!
 //! Of DDL in the log, [`Ddl`] tells what a statement does to which tables, by its head. Called by `change`.
 //!
+//! A [`Catalog`] holds all tables at one place of the log and takes the statements of the log in, one by one: `catalog`.
+//!
 //! What is not understood is an error that names the table and the line, never a guess.
 //!
 //! <https://dev.mysql.com/doc/refman/9.7/en/create-table.html>, <https://mariadb.com/kb/en/create-table/>
 
 mod baseline;
 mod before;
-
 mod catalog;
 mod catalog_text;
 mod entry;

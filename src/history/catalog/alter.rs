@@ -4,7 +4,7 @@ use super::super::sql::alter_table::{Action, Name, Place};
 use super::super::sql::column::{CharsetClause, ColumnDefinition};
 use super::super::sql::create_table::CreateTable;
 use super::super::sql::data_type::DataType;
-use super::super::sql::key::{Key, KeyColumn, KeyKind};
+use super::super::sql::key::{Key, KeyColumn, KeyKind, is_same_name};
 use super::definition::{TableDefinition, max_prefix};
 use super::settings::{Result, Settings};
 use std::collections::{HashMap, HashSet};
@@ -25,6 +25,8 @@ struct Kept {
     column: ColumnDefinition,
     /// Its name before, in lower case.
     from: Option<String>,
+    /// Whether the statement says all of it, and so its size too.
+    is_stated: bool,
 }
 
 /// A column that is put somewhere.
@@ -38,6 +40,7 @@ enum Placed {
 #[derive(Default)]
 struct Change {
     dropped: bool,
+    is_stated: bool,
     definition: Option<Box<ColumnDefinition>>,
 }
 
@@ -140,7 +143,7 @@ impl Alter<'_> {
                 let keys: Vec<_> = column.keys().collect();
                 self.settle(&mut column)?;
                 let Some(change) = self.change(&from, if_exists)? else { return Ok(()) };
-                change.definition = Some(column);
+                (change.definition, change.is_stated) = (Some(column), true);
                 if place.is_some() {
                     self.placed.push((Placed::Old(from.to_lowercase()), place));
                 }
@@ -244,9 +247,8 @@ impl Alter<'_> {
     }
 
     fn drop_constraint(&mut self, name: &str, may_be_key: bool) {
-        let is_called = |own: &Option<String>| {
-            own.as_deref().is_some_and(|own| own.to_lowercase() == name.to_lowercase())
-        };
+        let is_called =
+            |own: &Option<String>| own.as_deref().is_some_and(|own| is_same_name(own, name));
         let before = self.new.constraints.len();
         self.new.constraints.retain(|constraint| !is_called(&constraint.name));
         if !may_be_key || before != self.new.constraints.len() {
@@ -277,7 +279,9 @@ impl Alter<'_> {
         let columns = self.columns()?;
         let mut indexes = HashMap::new();
         self.new.columns.clear();
-        for Kept { column, from } in columns {
+        let mut stated = Vec::with_capacity(columns.len());
+        for Kept { column, from, is_stated } in columns {
+            stated.push(is_stated);
             indexes.extend(from.map(|from| (from, self.new.columns.len())));
             self.new.columns.push(column);
         }
@@ -288,8 +292,8 @@ impl Alter<'_> {
         if let Some(clause) = self.convert.take() {
             let to = self.settings.clause(&clause, None)?;
             let to = to.ok_or("the character set of its database is not known")?;
-            for column in &mut self.new.columns {
-                self.settings.convert(column, to)?;
+            for (column, is_stated) in self.new.columns.iter_mut().zip(stated) {
+                self.settings.convert(column, to, is_stated)?;
             }
         }
         self.map_keys(&indexes);
@@ -319,8 +323,10 @@ impl Alter<'_> {
             }
             let from = Some(lower);
             match change.definition {
-                None => kept.push(Kept { column: old.clone(), from }),
-                Some(column) => kept.push(Kept { column: *column, from }),
+                None => kept.push(Kept { column: old.clone(), from, is_stated: false }),
+                Some(column) => {
+                    kept.push(Kept { column: *column, from, is_stated: change.is_stated });
+                }
             }
         }
         if kept.len() + self.placed.len() > MAX_COLUMNS {
@@ -329,7 +335,7 @@ impl Alter<'_> {
         // One by one: each finds the others where those before it have put them.
         for (placed, place) in std::mem::take(&mut self.placed) {
             let column = match placed {
-                Placed::New(column) => Kept { column: *column, from: None },
+                Placed::New(column) => Kept { column: *column, from: None, is_stated: true },
                 Placed::Old(from) => {
                     let at = kept.iter().position(|kept| kept.from.as_ref() == Some(&from));
                     let Some(at) = at else { continue };
@@ -340,8 +346,7 @@ impl Alter<'_> {
                 None => kept.push(column),
                 Some(Place::First) => kept.insert(0, column),
                 Some(Place::After(name)) => {
-                    let lower = name.to_lowercase();
-                    let at = kept.iter().position(|kept| kept.column.name.to_lowercase() == lower);
+                    let at = kept.iter().position(|kept| is_same_name(&kept.column.name, &name));
                     let at = at.ok_or_else(|| format!("the table has no column `{name}`"))?;
                     kept.insert(at + 1, column);
                 }

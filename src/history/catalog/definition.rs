@@ -4,7 +4,7 @@ use super::super::resolve::SqlServer;
 use super::super::sql::column::ColumnDefinition;
 use super::super::sql::create_table::CreateTable;
 use super::super::sql::data_type::DataType;
-use super::super::sql::key::{Constraint, Key, KeyColumn, KeyKind};
+use super::super::sql::key::{Constraint, Key, KeyColumn, KeyKind, is_same_name};
 use super::settings::{Result, Settings};
 use crate::charset::Collation;
 use crate::error::Error;
@@ -100,6 +100,9 @@ impl TableDefinition {
             if keys.len() > MAX_KEYS {
                 return Err(format!("more than {MAX_KEYS} keys"));
             }
+        }
+        if self.create.constraints.len() > MAX_CONSTRAINTS {
+            return Err(format!("more than {MAX_CONSTRAINTS} constraints"));
         }
         for at in 0..keys.len() {
             let (before, rest) = keys.split_at_mut(at);
@@ -315,7 +318,7 @@ impl KeyColumn {
     fn is_same_column(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Column { name, prefix, .. }, Self::Column { name: n, prefix: p, .. }) => {
-                prefix == p && name.to_lowercase() == n.to_lowercase()
+                prefix == p && is_same_name(name, n)
             }
             _ => false,
         }
@@ -360,3 +363,6 @@ const MAX_NAME_BYTES: usize = 192;
 
 /// What no server goes beyond (MariaDB 128, MySQL 64): the time that a statement takes is bounded by it.
 const MAX_KEYS: usize = 512;
+
+/// Likewise: beyond what tables have.
+const MAX_CONSTRAINTS: usize = 4096;

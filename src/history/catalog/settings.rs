@@ -180,7 +180,13 @@ impl Settings<'_> {
     }
 
     /// CONVERT TO CHARACTER SET: a TEXT becomes as large as it takes to hold as many characters.
-    pub(super) fn convert(&self, column: &mut ColumnDefinition, to: Collation) -> Result<()> {
+    /// One that the same statement says whole keeps its size.
+    pub(super) fn convert(
+        &self,
+        column: &mut ColumnDefinition,
+        to: Collation,
+        is_stated: bool,
+    ) -> Result<()> {
         let is_text = matches!(
             column.data_type,
             DataType::Char { .. } | DataType::Text { .. } | DataType::Enum(_) | DataType::Set(_)
@@ -188,6 +194,10 @@ impl Settings<'_> {
         let from = self.collation_of(column);
         if !is_text || from == Some(Collation::BINARY) {
             return Ok(());
+        }
+        if is_stated {
+            column.charset = self.written_out(Some(to))?;
+            return self.settle_size(column);
         }
         let width = |collation: Collation| collation.charset().max_char_bytes().max(1) as u64;
         if let DataType::Text { length_bytes: size @ 1..=3, .. } = &mut column.data_type {

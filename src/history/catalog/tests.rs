@@ -131,6 +131,10 @@ fn character_sets() {
         ("CONVERT TO CHARACTER SET utf8mb4", "t a:mediumtext/utf8mb4"),
         ("MODIFY a TEXT CHARSET ascii", "t a:text/ascii"),
         ("CONVERT TO CHARACTER SET binary", "t a:blob"),
+        (
+            "CONVERT TO CHARACTER SET utf8mb4, ADD b TEXT CHARSET ascii",
+            "t a:mediumtext/utf8mb4 b:text/utf8mb4",
+        ),
     ] {
         let start = "CREATE TABLE t (a TEXT)";
         assert_eq!(

@@ -95,6 +95,9 @@ pub(in crate::history) fn actions(cursor: &mut Cursor<'_>) -> Result<Vec<Action>
     wait(cursor)?;
     while !is_statement_end(cursor) {
         action(cursor, &mut actions)?;
+        if actions.len() > MAX_ACTIONS {
+            return Err(cursor.error(format!("more than {MAX_ACTIONS} actions")));
+        }
         match cursor.peek() {
             Token::Sign(',') => drop(cursor.bump()?),
             Token::Sign(')') => return Err(cursor.error("a `)` too many")),
@@ -103,6 +106,9 @@ pub(in crate::history) fn actions(cursor: &mut Cursor<'_>) -> Result<Vec<Action>
     }
     Ok(actions)
 }
+
+/// More than a table can have columns and keys: the time that a statement takes is bounded by it.
+const MAX_ACTIONS: usize = 10_000;
 
 fn is_statement_end(cursor: &Cursor<'_>) -> bool {
     matches!(cursor.peek(), Token::End | Token::Sign(';'))

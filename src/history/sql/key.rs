@@ -81,6 +81,12 @@ pub(in crate::history) enum Element {
     Check(Constraint),
 }
 
+/// Whether two names of columns or keys are the same: their case does not count.
+pub(in crate::history) fn is_same_name(a: &str, b: &str) -> bool {
+    a.eq_ignore_ascii_case(b)
+        || !(a.is_ascii() && b.is_ascii()) && a.to_lowercase() == b.to_lowercase()
+}
+
 /// Words that begin a constraint.
 const CONSTRAINTS: [&str; 4] = ["PRIMARY", "UNIQUE", "FOREIGN", "CHECK"];
 
@@ -108,7 +114,7 @@ impl Key {
 
     /// Whether it is called so.
     pub(in crate::history) fn is_called(&self, name: &str) -> bool {
-        self.name.as_deref().is_some_and(|own| own.to_lowercase() == name.to_lowercase())
+        self.name.as_deref().is_some_and(|own| is_same_name(own, name))
     }
 
     pub(in crate::history) fn has_expression(&self) -> bool {
