@@ -61,7 +61,7 @@ impl Catalog {
         let _ = write!(script, "\nCREATE DATABASE {quoted} {clause};\nUSE {quoted};\n");
         for state in database.tables.values() {
             if let TableState::Known(definition) = state {
-                let _ = write!(script, "{};\n", definition.to_sql(is_mariadb));
+                let _ = writeln!(script, "{};", definition.to_sql(is_mariadb));
             }
         }
     }

@@ -290,9 +290,9 @@ impl CharsetClause {
 /// How many bytes the length of a TEXT or BLOB takes that holds `bytes`.
 pub(super) fn length_bytes(bytes: u64) -> u8 {
     match bytes {
-        ..0x100 => 1,
-        ..0x1_0000 => 2,
-        ..0x100_0000 => 3,
+        0..0x100 => 1,
+        0x100..0x1_0000 => 2,
+        0x1_0000..0x100_0000 => 3,
         _ => 4,
     }
 }
