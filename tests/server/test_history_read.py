@@ -13,6 +13,7 @@ from typing import Any
 
 import live
 import pytest
+import replicas
 from servers import Server
 
 import binarrow
@@ -561,3 +562,35 @@ def nothing_but_names(server: Server) -> Iterator[None]:
         yield
     finally:
         server.execute("DROP DATABASE hist2")
+
+
+@pytest.mark.parametrize("flavor", ["mysql", "mariadb-11.8"])
+def test_a_history_goes_on_at_the_replica(flavor: str) -> None:
+    """A position of one server, resumed at another by GTID: what is known goes over with it."""
+    with replicas.pair(flavor) as (source, replica), nameless(source), nameless(replica):
+        source.execute("CREATE DATABASE hist CHARACTER SET utf8mb4", FAILURES["added"][0])
+        history = baseline(source)
+        begin = start(history)
+        source.execute(*FAILURES["added"][1:])
+        with (
+            reach(source) as connection,
+            connection.stream(begin, stop="end", history=history) as stream,
+        ):
+            first = rows_of(stream)
+            position = stream.position
+        assert position is not None
+        assert first == [("a", "insert", row) for row in EXPECTED["added"]]
+        source.execute(
+            "INSERT INTO hist.a VALUES (3, 'three', 3)",
+            "ALTER TABLE hist.a DROP name",
+            "INSERT INTO hist.a VALUES (4, 4)",
+        )
+        replicas.catch_up(replica, replicas.executed(source))
+        rest = [
+            ("a", "insert", {"id": 3, "name": "three", "qty": 3}),
+            ("a", "insert", {"id": 4, "qty": 4}),
+        ]
+        for _ in range(2):
+            assert by_stream(replica, history, position) == rest
+        assert by_stream(replica, history, begin) == first + rest
+        assert {each.server for each in history.covered} == {reach(s).id for s in (source, replica)}
