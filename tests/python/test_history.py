@@ -428,3 +428,27 @@ def test_help_teaches() -> None:
     for name in ("show", "find", "diff", "baseline", "check"):
         assert "Examples:" in command(name, "--help")
     assert "Examples:" in command("--help")
+
+
+def test_commands_that_read_follow_a_history(tmp_path: Path, repository: Path) -> None:
+    log = str(repository / "examples/shop/binlog.000001")
+    path, folder = str(tmp_path / "tables.db"), tmp_path / "out"
+    with SchemaHistory.open(path) as history:
+        history.baseline("CREATE DATABASE shop", "binlog.000001:4")
+    run = CliRunner()
+    told = run.invoke(app, ["stats", log, "--history", path, "--format", "json"])
+    assert told.exit_code == 0, told.output
+    rows = json.loads(told.stdout)["rows"]
+    told = run.invoke(app, ["export", log, "--to", str(folder), "--history", path])
+    assert told.exit_code == 0, told.output
+    assert (folder / "shop.orders").is_dir()
+    told = run.invoke(app, ["schema", log, "--table", "shop.orders", "--history", path])
+    assert told.exit_code == 0, told.output
+    assert rows > 0
+    with SchemaHistory.open(path) as history:
+        assert len([change for change in history.changes() if change.kind == "statement"]) > 1
+    told = run.invoke(app, ["stats", log, "--history-source", "x"])
+    assert told.exit_code == 2
+    empty = run.invoke(app, ["stats", log, "--history", str(tmp_path / "new.db")])
+    assert empty.exit_code == 2
+    assert "binarrow history baseline" in empty.stderr
