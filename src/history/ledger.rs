@@ -203,7 +203,7 @@ impl Ledger {
     /// The range of the same log that begins next behind a place in an epoch, of those that were begun later.
     pub(super) fn next_epoch(&self, epoch: &Epoch, at: EntryKey) -> Option<&Epoch> {
         let behind = |other: &&Epoch| {
-            other.id > epoch.id && epoch.fits(&other.from) && EntryKey::of(&other.from, 0) > at
+            other.id > epoch.id && epoch.fits(&other.from) && EntryKey::end_of(&other.from) > at
         };
         self.epochs.iter().filter(behind).min_by_key(|other| EntryKey::of(&other.from, 0))
     }

@@ -11,7 +11,8 @@ use super::schema_history::SchemaHistory;
 use super::sql::statement::Ddl;
 use super::store::{EntryKey, EntryRange};
 use crate::error::{Error, Result};
-use crate::position::Position;
+use crate::position::{Position, file_number};
+use std::cmp::Ordering;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -41,6 +42,8 @@ struct Place {
     next: VecDeque<Entry>,
     /// Up to here, `next` is all that the history has.
     horizon: EntryKey,
+    /// Before here, the history has no structures ahead that do not come from the log.
+    given: EntryKey,
     age: SnapshotAge,
     generation: u64,
 }
@@ -73,6 +76,7 @@ impl HistoryView {
             taken: until,
             next: VecDeque::new(),
             horizon: EntryKey::FIRST,
+            given: EntryKey::FIRST,
             age: loaded.age,
             generation: ledger.generation,
         };
@@ -132,6 +136,16 @@ impl HistoryView {
         }
         let history = Arc::clone(&place.history);
         history.with(|ledger| place.reach(ledger, catalog, position))
+    }
+
+    /// Whether the history may have structures for the view, up to a place in its log, that come from no statement: a baseline in
+    /// the middle. [`Self::reach`] takes them in. To ask costs little.
+    pub fn is_due(&self, file: &str, offset: u64) -> bool {
+        self.place.as_ref().is_some_and(|place| {
+            let file = file_number(file).unwrap_or_default();
+            place.given <= EntryKey { file, offset, ordinal: u32::MAX }
+                || place.generation != place.history.generation()
+        })
     }
 
     /// The reader goes on in another server's log, where `position` is the same place as that which was reached in the first's.
@@ -194,8 +208,14 @@ impl Place {
             ledger.become_writer()?;
             self.horizon = EntryKey::FIRST;
         }
-        let reached = &ledger.epoch(self.epoch.id)?.reached;
-        if first < EntryKey::of(reached, 0) {
+        let reached = ledger.epoch(self.epoch.id)?.reached.clone();
+        let is_covered = match first.cmp(&EntryKey::of(&reached, 0)) {
+            Ordering::Less => true,
+            // More than one may end with a transaction.
+            Ordering::Equal => ledger.next_key(self.epoch.id, &reached)?.ordinal == 0,
+            Ordering::Greater => false,
+        };
+        if is_covered {
             return Err(self.foreign(&format!(
                 "it has a statement at {} ({}) where the history, which reaches to {reached}, has none",
                 ddl.position,
@@ -220,7 +240,7 @@ impl Place {
         ledger.append(&entry)?;
         let followed = Arc::make_mut(catalog).apply(ddl);
         self.move_to(&ddl.position, key);
-        self.taken = key;
+        self.horizon = key;
         self.age.take(&entry);
         if self.age.is_old(timestamp) {
             entry.key.ordinal = key.ordinal.saturating_add(1);
@@ -257,6 +277,7 @@ impl Place {
         self.move_to(position, end);
         if is_beyond && ledger.is_writer() {
             ledger.reach(self.epoch.id, position)?;
+            self.horizon = end;
         } else if is_beyond {
             let reached = EntryKey::end_of(&ledger.epoch(self.epoch.id)?.reached);
             self.taken = taken.max(reached);
@@ -281,8 +302,9 @@ impl Place {
         until: EntryKey,
         met: Option<&LoggedDdl>,
     ) -> Result<Option<Followed>> {
+        let reached = EntryKey::end_of(&ledger.epoch(self.epoch.id)?.reached);
         loop {
-            if self.next.is_empty() && self.horizon < until {
+            if self.next.is_empty() && self.horizon < until.min(reached) {
                 self.look_ahead(ledger)?;
             }
             if self.next.front().is_none_or(|entry| entry.key > until) {
@@ -303,7 +325,10 @@ impl Place {
                         met => return Err(self.contradiction(stored, met)),
                     }
                 }
-                _ => entry.enter(Arc::make_mut(catalog))?,
+                _ => {
+                    entry.enter(Arc::make_mut(catalog))?;
+                    self.given = EntryKey::FIRST;
+                }
             }
         }
     }
@@ -313,17 +338,25 @@ impl Place {
         let epoch = self.epoch.id;
         let range = EntryRange { epoch, after: Some(self.taken), until: EntryKey::LAST };
         let page = ledger.changes(range)?;
+        let is_full = page.len() == PAGE;
         self.horizon = match page.last() {
-            Some(last) if page.len() == PAGE => last.key,
+            Some(last) if is_full => last.key,
             last => {
                 let reached = EntryKey::end_of(&ledger.epoch(epoch)?.reached);
                 last.map_or(reached, |last| reached.max(last.key))
             }
         };
+        let given = page.iter().find(|entry| !matches!(entry.body, EntryBody::Ddl(_)));
+        self.given = match given {
+            Some(given) => given.key,
+            None if is_full => self.horizon,
+            None => EntryKey::LAST,
+        };
         // There it goes on with other structures.
         if let Some(next) = ledger.next_epoch(&self.epoch, self.at) {
-            let before = EntryKey::of(&next.from, 0).previous();
-            self.horizon = self.horizon.min(before.unwrap_or_default());
+            let from = EntryKey::of(&next.from, 0);
+            self.given = self.given.min(from);
+            self.horizon = self.horizon.min(from.previous().unwrap_or_default());
         }
         self.next = page.into();
         Ok(())
@@ -350,6 +383,7 @@ impl Place {
             self.epoch = next;
             self.next.clear();
             self.horizon = EntryKey::FIRST;
+            self.given = EntryKey::FIRST;
         }
         Ok(())
     }
@@ -362,6 +396,7 @@ impl Place {
         self.epoch = ledger.epoch(self.epoch.id)?.clone();
         self.next.clear();
         self.horizon = EntryKey::FIRST;
+        self.given = EntryKey::FIRST;
         // What this process may not write is in no store.
         if self.taken == self.at {
             let loaded = ledger.load(self.epoch.id, self.at)?;
@@ -437,9 +472,7 @@ impl Place {
                 stored.position,
                 summary(stored)
             ),
-            Some(met)
-                if stored.position.compare(&met.position) == Some(std::cmp::Ordering::Equal) =>
-            {
+            Some(met) if stored.position.compare(&met.position) == Some(Ordering::Equal) => {
                 format!(
                     "at {} the history has another statement ({}) than the log at {} ({})",
                     stored.position,

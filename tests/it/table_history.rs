@@ -361,6 +361,46 @@ fn a_history_knows_every_place_that_was_read() {
     assert_eq!(lines(&rest), ALL[2..]);
 }
 
+#[test]
+fn structures_given_for_a_place_in_the_middle() {
+    // Of a statement that is not followed: rows behind it, rows behind the place that the structures are of.
+    let log = Log::mysql()
+        .with(ddl(1, "CREATE TABLE t (a INT)"))
+        .with(row(2, T, &[1]))
+        .with(ddl(3, "ALTER TABLE t FROBNICATE"))
+        .with(row(4, U, &[7]))
+        .with(row(5, T, &[2]))
+        .with(row(6, T, &[3]))
+        .with([rotate("binlog.000002")]);
+    let groups: Vec<u64> = log.starts.iter().copied().filter(|at| is_gtid(&log, *at)).collect();
+    let session = DdlSession::new(SqlServer { is_mariadb: false, version: (9, 7, 4) });
+    let script = "CREATE DATABASE d; USE d; CREATE TABLE t (given INT); CREATE TABLE u (u INT);";
+    let expected = ["insert d.t a=1", "insert d.u u=7", "insert d.t given=2", "insert d.t given=3"];
+    // As a part of a range that is covered, and as the beginning of another.
+    for is_covered in [true, false] {
+        for segment_bytes in [8 << 20, 1] {
+            let history = history();
+            let mut options = with(&history);
+            options.cut.segment_bytes = segment_bytes;
+            let mut first = options.clone();
+            first.decode.tables = TableFilter::exactly("d", "none");
+            if !is_covered {
+                first = between(first, Start::Earliest, stop_at(groups[2]));
+            }
+            assert_eq!(read(vec![log.clone().input("binlog.000001")], first).ok().stats.rows, 0);
+            let given = Baseline::whole(script, session.clone());
+            history.baseline(given, &Position::in_file("binlog.000001", groups[3]), 0).unwrap();
+            assert_eq!(history.covered().unwrap().len(), if is_covered { 1 } else { 2 });
+            let whole = read(vec![log.clone().input("binlog.000001")], options).ok();
+            assert_eq!(lines(&whole), expected, "{is_covered} {segment_bytes}");
+        }
+    }
+}
+
+fn stop_at(offset: u64) -> Stop {
+    Stop::Position(Box::new(Position::in_file("binlog.000001", offset)))
+}
+
 fn is_gtid(log: &Log, at: u64) -> bool {
     log.bytes[at as usize + 4] == crate::log::GTID
 }

@@ -49,6 +49,7 @@ impl Cutter {
         if !was_read {
             self.settle_structures(group.transaction.start)?;
         }
+        self.take_given(group.transaction.start)?;
         let resume = self.has_met_ddl().then(|| self.position.clone());
         self.executed(group)?;
         self.position.offset = end;

@@ -150,6 +150,16 @@ impl Structures {
         self.met.iter().filter(|met| met.rows_before > 0).map(|met| (met.offset, met.rows_before))
     }
 
+    /// All before `position` has been read; what the history was given for a place up to there is in force from there on.
+    fn reach(&mut self, position: &Position) -> Result<()> {
+        let before = Arc::clone(self.view.catalog());
+        self.view.reach(position)?;
+        if !Arc::ptr_eq(&before, self.view.catalog()) {
+            self.catalogs.changes.push((position.offset, Arc::clone(self.view.catalog())));
+        }
+        Ok(())
+    }
+
     /// The statements that were met are committed: `start` is their group's, `position` behind it.
     fn commit(&mut self, start: u64, timestamp: i64, position: &Position) -> Result<()> {
         for MetDdl { offset, rows_before, ddl } in std::mem::take(&mut self.met) {
@@ -239,7 +249,22 @@ impl Cutter {
     pub(super) fn reach(&mut self, position: &Position) -> Result<()> {
         match &mut self.structures {
             // Before the first new transaction the place in the other log is not known.
-            Some(structures) if !structures.is_elsewhere => structures.view.reach(position),
+            Some(structures) if !structures.is_elsewhere => structures.reach(position),
+            _ => Ok(()),
+        }
+    }
+
+    /// A transaction begins at `start`: structures that the history was given for a place before it are in force there.
+    pub(super) fn take_given(&mut self, start: u64) -> Result<()> {
+        match &mut self.structures {
+            Some(structures)
+                if !structures.is_elsewhere
+                    && structures.view.is_due(&self.position.file, start) =>
+            {
+                let place =
+                    Position { offset: start, prepared: Vec::new(), ..self.position.clone() };
+                structures.reach(&place)
+            }
             _ => Ok(()),
         }
     }
