@@ -296,7 +296,7 @@ impl Alter<'_> {
                 self.settings.convert(column, to, is_stated)?;
             }
         }
-        self.map_keys(&indexes);
+        self.map_keys(&indexes)?;
         self.map_constraints(&indexes);
         for period in &mut self.new.periods {
             for end in [&mut period.start, &mut period.end] {
@@ -386,22 +386,39 @@ impl Alter<'_> {
         });
     }
 
-    /// Keys follow their columns: to other names, to shorter ones, and away.
-    fn map_keys(&mut self, indexes: &HashMap<String, usize>) {
-        let settings = self.settings;
+    /// Keys follow their columns: to other names, to shorter ones, and away; and to new columns of the same name.
+    fn map_keys(&mut self, indexes: &HashMap<String, usize>) -> Result<()> {
+        let (settings, old) = (self.settings, self.old);
+        let new_index: HashMap<String, usize> = (self.new.columns.iter().enumerate())
+            .map(|(index, column)| (column.name.to_lowercase(), index))
+            .filter(|(name, _)| self.added.contains(name))
+            .collect();
         let CreateTable { keys, columns, versioned, .. } = &mut self.new;
+        let mut message = None;
         for key in keys {
+            let has_prefixes = matches!(key.kind, KeyKind::Primary | KeyKind::Unique | KeyKind::Index);
             key.parts.retain_mut(|part| {
                 let KeyColumn::Column { name, prefix, .. } = part else { return true };
-                let column = indexes.get(&name.to_lowercase());
-                let Some(column) = column.and_then(|index| columns.get(*index)) else {
-                    return *versioned && name.to_lowercase().starts_with("row_");
+                let lower = name.to_lowercase();
+                let stays = indexes.get(&lower).and_then(|index| columns.get(*index));
+                let new = || new_index.get(&lower).and_then(|index| columns.get(*index));
+                let Some(column) = stays.or_else(new) else {
+                    return *versioned && lower.starts_with("row_");
                 };
                 *name = column.name.to_string();
                 let can_have_prefix = matches!(
                     column.data_type,
                     DataType::Char { .. } | DataType::Text { .. } | DataType::Geometry(_)
                 );
+                if stays.is_none() && can_have_prefix && has_prefixes && *prefix == 0 {
+                    // As long as the column was that it had.
+                    match old.column_index(&lower).and_then(|at| old.columns.get(at)) {
+                        Some(ColumnDefinition { data_type: DataType::Char { length, .. }, .. }) => {
+                            *prefix = *length;
+                        }
+                        _ => message = Some(format!("the key of `{name}` goes to another column")),
+                    }
+                }
                 if !can_have_prefix
                     || max_prefix(column, settings).is_some_and(|longest| *prefix > longest)
                 {
@@ -411,6 +428,7 @@ impl Alter<'_> {
             });
         }
         self.new.keys.retain(|key| !key.parts.is_empty());
+        message.map_or(Ok(()), Err)
     }
 }
 

@@ -1,0 +1,184 @@
+"""A history follows DDL as servers do: after each statement of `ddl_corpus` it has what information_schema says.
+
+Names, order, types, charsets, collations, members, nullability, visibility, generated columns, comments, and all keys with
+their names, order, columns and prefixes. What is taken out before two are compared says `table_structures`. With `-s` a table of
+figures is printed.
+
+`BINARROW_DDL=1000` plays as many random statements (`BINARROW_SEED`), where columns must be the same; how many statements
+left keys with another order or prefix is printed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from ddl_play import Player, Step
+from ddl_statements import START, corpus, read
+from servers import Server
+from table_structures import (
+    ColumnStructure,
+    KeyStructure,
+    TableStructure,
+    plain_collation,
+    plain_type,
+    shown,
+)
+
+import binarrow
+
+SERVERS = ("mysql", "mariadb-11.8")
+NO_WAIT = "--innodb-flush-method=nosync"
+
+# Servers do not convert the members of an ENUM or SET: they read the old bytes in the new character set, and may lose them.
+REFUSED = {"ALTER TABLE words CONVERT TO CHARACTER SET utf8mb4"}
+
+TABLE = re.compile(r"^CREATE TABLE `((?:[^`]|``)+)` (\()", re.MULTILINE)
+
+LEAST = 500  # statements of tables, keys and databases on each server
+
+
+@dataclass
+class Played:
+    """Statements that ran on a server, and the history that followed them."""
+
+    server: Server
+    steps: list[Step]
+    history: binarrow.SchemaHistory
+
+    def tables(self) -> set[tuple[str, str]]:
+        """The tables that the history has where its view stands."""
+        found = set()
+        for database, script in self.history.snapshot().items():
+            names = (name for name, _ in TABLE.findall(script))
+            found |= {(database, name.replace("``", "`")) for name in names}
+        return found
+
+    def found(self, step: Step, name: tuple[str, str]) -> TableStructure | str:
+        """What the history has behind a step; why it has none."""
+        try:
+            table = self.history.find(*name)
+        except binarrow.SchemaError as error:
+            return str(error)
+        return as_shown(table, step.structures[name])
+
+
+def play(server: Server, path: Path, *, random: int = 0) -> Played:
+    player = Player(server)
+    if random:
+        player.begin_random()
+    else:
+        for statement in read(START):
+            player.session.execute(statement.sql)
+    script = player.oracle.create_statements()
+    start = player.oracle.position()
+    if random:
+        player.play_random(int(os.environ.get("BINARROW_SEED", "1")), random)
+    else:
+        player.play([each for each in corpus() if each.is_for(server.flavor)])
+    files = server.binlog_files()
+    server.flush_binlog()
+    history = binarrow.SchemaHistory.open(path / "history.db")
+    kind = "mysql-9.7" if server.flavor == "mysql" else server.flavor
+    history.baseline(script, position=f"{start[0]}:{start[1]}", server=kind)
+    inputs = [str(file) for file in files if file.name >= start[0]]
+    reader = binarrow.read_binlog(inputs, start=f"{start[0]}:{start[1]}", history=history)
+    assert sum(change.num_rows for change in reader) >= 0
+    return Played(server, player.steps, history)
+
+
+def as_shown(table: binarrow.TableSchema, wanted: TableStructure) -> TableStructure:
+    """In the words of the oracle. Servers do not show the two columns that WITH SYSTEM VERSIONING adds by itself."""
+    told = {column.name for column in wanted.columns}
+    hidden = {"row_start", "row_end"} - told if len(table.columns) == len(told) + 2 else set()
+    columns = tuple(
+        ColumnStructure(
+            column.name,
+            plain_type(column.type),
+            column.nullable,
+            plain_collation(column.collation),
+            column.visible,
+            column.generated.upper() if column.generated else None,
+            shown(column.comment),
+        )
+        for column in table.columns
+        if column.name not in hidden
+    )
+    keys = tuple(
+        KeyStructure(
+            {"index": "KEY"}.get(key.kind, key.kind.upper()),
+            key.name or "PRIMARY",
+            tuple(
+                (column, prefix)
+                for column, prefix in zip(key.columns, key.prefixes, strict=True)
+                if column not in hidden
+            ),
+        )
+        for key in table.indexes
+    )
+    return TableStructure(columns, keys, shown(table.comment))
+
+
+def without_expressions(table: TableStructure) -> TableStructure:
+    """`TableIndex.columns` leaves out what is an expression."""
+    keys = (
+        KeyStructure(key.kind, key.name, tuple(part for part in key.parts if part[0] is not None))
+        for key in table.keys
+    )
+    return TableStructure(table.columns, tuple(keys), table.comment)
+
+
+@pytest.fixture(params=SERVERS)
+def server(request: pytest.FixtureRequest) -> Iterator[Server]:
+    with Server.start(request.param, [NO_WAIT]) as started:
+        yield started
+
+
+def test_corpus(server: Server, tmp_path: Path) -> None:
+    played = play(server, tmp_path)
+    surprises = [step for step in played.steps if step.is_surprise]
+    assert not surprises, [(step.statement.place, step.error) for step in surprises]
+    unknown = {
+        change.statement: change for change in played.history.changes() if not change.followed
+    }
+    assert {statement.strip() for statement in unknown} == REFUSED
+
+    figures = {"followed": 0, "refused": 0, "wrong": 0}
+    wrong = []
+    lost: set[tuple[str, str]] = set()
+    for step in played.steps:
+        played.history.rollback(f"{step.position[0]}:{step.position[1]}")
+        before = len(wrong)
+        is_refused = step.statement.sql in REFUSED and step.error is None
+        for name, structure in step.structures.items():
+            found = played.found(step, name)
+            if isinstance(found, str):
+                assert "cannot be followed" in found
+                lost.add(name)
+                is_known = is_refused or name in {("world", "words")}
+                if not is_known:
+                    wrong.append((step.statement, name, found))
+            elif found != without_expressions(structure):
+                wrong.append((step.statement, name, found, structure))
+        if len(step.structures) == len(step.tables) and played.tables() != set(step.tables) - lost:
+            wrong.append((step.statement, played.tables() ^ set(step.tables)))
+        if step.statement.is_ddl and step.error is None:
+            is_wrong = len(wrong) > before
+            figures["wrong" if is_wrong else "refused" if is_refused else "followed"] += 1
+    print(f"\n{server.flavor}: {sum(figures.values())} statements, {figures}")
+    assert not wrong, wrong[:3]
+    assert figures["followed"] >= LEAST
+    assert figures["refused"] == len(REFUSED)
+
+
+def test_script_of_the_end_is_the_history(server: Server, tmp_path: Path) -> None:
+    """What the history prints is a baseline of the same tables."""
+    played = play(server, tmp_path)
+    text = "".join(played.history.snapshot().values())
+    copy = binarrow.SchemaHistory.open("memory:")
+    copy.baseline(text, position="binlog.000001:4")
+    assert copy.snapshot() == played.history.snapshot()
