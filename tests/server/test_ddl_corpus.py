@@ -123,6 +123,16 @@ def as_shown(table: binarrow.TableSchema, wanted: TableStructure) -> TableStruct
     return TableStructure(columns, keys, shown(table.comment))
 
 
+def difference(found: TableStructure, wanted: TableStructure) -> list[object]:
+    """What only one of the two has."""
+    wanted = without_expressions(wanted)
+    return [
+        *set(found.columns).symmetric_difference(wanted.columns),
+        *set(found.keys).symmetric_difference(wanted.keys),
+        ([each.name for each in found.keys], [each.name for each in wanted.keys]),
+    ]
+
+
 def without_expressions(table: TableStructure) -> TableStructure:
     """`TableIndex.columns` leaves out what is an expression."""
     keys = (

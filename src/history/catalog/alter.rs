@@ -396,7 +396,8 @@ impl Alter<'_> {
         let CreateTable { keys, columns, versioned, .. } = &mut self.new;
         let mut message = None;
         for key in keys {
-            let has_prefixes = matches!(key.kind, KeyKind::Primary | KeyKind::Unique | KeyKind::Index);
+            let has_prefixes =
+                matches!(key.kind, KeyKind::Primary | KeyKind::Unique | KeyKind::Index);
             key.parts.retain_mut(|part| {
                 let KeyColumn::Column { name, prefix, .. } = part else { return true };
                 let lower = name.to_lowercase();
@@ -413,7 +414,9 @@ impl Alter<'_> {
                 if stays.is_none() && can_have_prefix && has_prefixes && *prefix == 0 {
                     // As long as the column was that it had.
                     match old.column_index(&lower).and_then(|at| old.columns.get(at)) {
-                        Some(ColumnDefinition { data_type: DataType::Char { length, .. }, .. }) => {
+                        Some(ColumnDefinition {
+                            data_type: DataType::Char { length, .. }, ..
+                        }) => {
                             *prefix = *length;
                         }
                         _ => message = Some(format!("the key of `{name}` goes to another column")),
