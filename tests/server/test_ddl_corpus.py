@@ -4,7 +4,7 @@ Names, order, types, charsets, collations, members, nullability, visibility, gen
 their names, order, columns and prefixes. What is taken out before two are compared says `table_structures`. With `-s` a table of
 figures is printed.
 
-`BINARROW_DDL=1000` plays as many random statements (`BINARROW_SEED`), where columns must be the same; how many statements
+Then random statements (`BINARROW_DDL=1000` plays so many, `BINARROW_SEED` others): columns must be the same; how many statements
 left keys with another order or prefix is printed.
 """
 
@@ -142,14 +142,15 @@ def without_expressions(table: TableStructure) -> TableStructure:
     return TableStructure(table.columns, tuple(keys), table.comment)
 
 
-@pytest.fixture(params=SERVERS)
-def server(request: pytest.FixtureRequest) -> Iterator[Server]:
+@pytest.fixture(scope="module", params=SERVERS)
+def played(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Played]:
     with Server.start(request.param, [NO_WAIT]) as started:
-        yield started
+        yield play(started, tmp_path_factory.mktemp("history"))
 
 
-def test_corpus(server: Server, tmp_path: Path) -> None:
-    played = play(server, tmp_path)
+def test_corpus(played: Played) -> None:
     surprises = [step for step in played.steps if step.is_surprise]
     assert not surprises, [(step.statement.place, step.error) for step in surprises]
     unknown = {
@@ -179,16 +180,39 @@ def test_corpus(server: Server, tmp_path: Path) -> None:
         if step.statement.is_ddl and step.error is None:
             is_wrong = len(wrong) > before
             figures["wrong" if is_wrong else "refused" if is_refused else "followed"] += 1
-    print(f"\n{server.flavor}: {sum(figures.values())} statements, {figures}")
+    print(f"\n{played.server.flavor}: {sum(figures.values())} statements, {figures}")
     assert not wrong, wrong[:3]
     assert figures["followed"] >= LEAST
     assert figures["refused"] == len(REFUSED)
 
 
-def test_script_of_the_end_is_the_history(server: Server, tmp_path: Path) -> None:
+def test_script_of_the_end_is_the_history(played: Played) -> None:
     """What the history prints is a baseline of the same tables."""
-    played = play(server, tmp_path)
-    text = "".join(played.history.snapshot().values())
+    end = played.steps[-1].position
+    played.history.rollback(f"{end[0]}:{end[1]}")
+    scripts = played.history.snapshot()
     copy = binarrow.SchemaHistory.open("memory:")
-    copy.baseline(text, position="binlog.000001:4")
-    assert copy.snapshot() == played.history.snapshot()
+    copy.baseline("".join(scripts.values()), position="binlog.000001:4")
+    assert copy.snapshot() == scripts
+
+
+def test_random(played: Played, tmp_path: Path) -> None:
+    """Columns are the same after each statement; keys mostly."""
+    server = played.server
+    played = play(server, tmp_path, random=int(os.environ.get("BINARROW_DDL", "25")))
+    refused, keys = 0, 0
+    for step in played.steps:
+        played.history.rollback(f"{step.position[0]}:{step.position[1]}")
+        found = {name: played.found(step, name) for name in step.tables}
+        refused += any(isinstance(table, str) for table in found.values())
+        same_keys = True
+        for name, table in found.items():
+            if isinstance(table, TableStructure):
+                wanted = without_expressions(step.structures[name])
+                assert table.columns == wanted.columns, (step.statement, name)
+                assert table.comment == wanted.comment
+                same_keys &= table.keys == wanted.keys
+        keys += not same_keys
+    print(
+        f"\n{server.flavor}: {len(played.steps)} random statements; behind {refused} a table is unknown, {keys} with other keys"
+    )
