@@ -132,7 +132,8 @@ impl ServerStore {
         let server = self.server.as_mut().ok_or_else(lost)?;
         let done = work(server.connection());
         if let Err(error) = &done
-            && (is_lost(error) || error.server_code().is_none())
+            && (is_lost(error)
+                || error.server_code().is_none() && error.kind() != ErrorKind::Config)
         {
             // What comes next on it may be the rest of an answer.
             self.server = None;
