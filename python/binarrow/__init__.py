@@ -51,17 +51,11 @@ from binarrow._native import (
     scan_splits,
 )
 from binarrow.checkpoint import Checkpoint, CheckpointError, FileCheckpoint
-from binarrow.history import (
-    CoveredRange,
-    HistoryChange,
-    SchemaHistory,
-    TableColumn,
-    TableIndex,
-    TableSchema,
-)
+from binarrow.history import CoveredRange, HistoryChange, SchemaHistory
 from binarrow.preflight import Check
 from binarrow.server import Binlog, Column, Key, Server, TableDescription, connect
 from binarrow.stream import Change, Stream
+from binarrow.table_schema import TableColumn, TableIndex, TableSchema
 
 __all__ = [
     "AuthenticationError",

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import TracebackType
@@ -21,6 +21,7 @@ from urllib.parse import unquote
 
 from binarrow._native import ConfigError, ConnectionSpec, NativeHistory, Position
 from binarrow.connect import SCHEMES, Password, target
+from binarrow.table_schema import TableSchema
 
 if TYPE_CHECKING:
     from binarrow.server import Server
@@ -34,83 +35,6 @@ Place: TypeAlias = Position | str | datetime
 DEFAULT_SOURCE = "default"
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-@dataclass(frozen=True)
-class TableColumn:
-    """A column of a table as it was."""
-
-    name: str
-    type: str
-    """As in CREATE TABLE, for example ``int unsigned`` or ``enum('a','b')``."""
-    nullable: bool
-    unsigned: bool = False
-    """Whether it is a number without a sign."""
-    charset: str | None = None
-    """Of text; None for what is no text."""
-    collation: str | None = None
-    """Likewise."""
-    members: tuple[str, ...] = ()
-    """Of an ENUM or SET."""
-    visible: bool = True
-    """Whether ``SELECT *`` shows it."""
-    generated: Literal["virtual", "stored"] | None = None
-    """How the server computes it; None where it does not."""
-    comment: str = ""
-
-
-@dataclass(frozen=True)
-class TableIndex:
-    """A key of a table as it was."""
-
-    name: str | None
-    """``PRIMARY`` for the primary key."""
-    kind: Literal["primary", "unique", "index"]
-    columns: tuple[str, ...]
-    """In key order; without what is an expression."""
-    prefixes: tuple[int, ...] = ()
-    """For each column, how many characters of it the key holds; 0 for all."""
-    identifies_rows: bool = False
-    """Whether no two rows share its values: it is unique, no column of it may be NULL or is
-    virtual, and it has no expression."""
-    visible: bool = True
-    """Whether queries may use it."""
-
-
-@dataclass(frozen=True)
-class TableSchema:
-    """A table as it was at a place of the log."""
-
-    database: str
-    table: str
-    columns: tuple[TableColumn, ...]
-    """In table order."""
-    indexes: tuple[TableIndex, ...] = ()
-    """All keys: the primary one, the unique ones in the server's order, the others."""
-    comment: str = ""
-    create_statement: str = field(default="", repr=False)
-
-    @property
-    def primary_key(self) -> tuple[str, ...]:
-        """The columns of the primary key, in key order; empty where there is none."""
-        return next((key.columns for key in self.indexes if key.kind == "primary"), ())
-
-    @property
-    def unique_keys(self) -> tuple[TableIndex, ...]:
-        """The primary key and the unique ones, in the server's order."""
-        return tuple(key for key in self.indexes if key.kind != "index")
-
-    @property
-    def handle_key(self) -> tuple[str, ...]:
-        """The columns by which changes know a row; empty where it is the whole row.
-
-        The primary key, else the first unique key of columns that are NOT NULL.
-        """
-        return next((key.columns for key in self.unique_keys if key.identifies_rows), ())
-
-    def to_sql(self) -> str:
-        """The CREATE TABLE statement, every character set and collation written out."""
-        return self.create_statement
 
 
 @dataclass(frozen=True)
@@ -386,7 +310,7 @@ class SchemaHistory:
                 not be followed: the message tells which, and what to do.
         """
         found = self._native.find(database, table, position)
-        return None if found is None else _table(found)
+        return None if found is None else TableSchema.of_native(found)
 
     def tables(self, position: Place | None = None) -> dict[str, str | None]:
         """All tables at a position, as ``database.table``, by default at the view's.
@@ -493,12 +417,6 @@ def _change(found: dict[str, Any]) -> HistoryChange:
     return HistoryChange(committed=committed, **found)
 
 
-def _table(found: dict[str, Any]) -> TableSchema:
-    found["columns"] = tuple(TableColumn(**column) for column in found["columns"])
-    found["indexes"] = tuple(TableIndex(**index) for index in found["indexes"])
-    return TableSchema(**found)
-
-
 def _micros(time: datetime) -> int:
     if time.tzinfo is None:
         raise ConfigError("a datetime needs a time zone: datetime(..., tzinfo=timezone.utc)")
@@ -509,7 +427,4 @@ __all__ = [
     "CoveredRange",
     "HistoryChange",
     "SchemaHistory",
-    "TableColumn",
-    "TableIndex",
-    "TableSchema",
 ]

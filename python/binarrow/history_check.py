@@ -8,8 +8,9 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from binarrow._native import Position, SchemaError
-from binarrow.history import SchemaHistory, TableSchema
+from binarrow.history import SchemaHistory
 from binarrow.table_diff import Difference, differences
+from binarrow.table_schema import TableSchema
 
 if TYPE_CHECKING:
     from binarrow.server import Server

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from binarrow.history import TableColumn, TableIndex, TableSchema
+from binarrow.table_schema import TableColumn, TableIndex, TableSchema
 
 Kind = Literal["added", "dropped", "renamed", "changed", "moved"]
 

@@ -21,8 +21,9 @@ from binarrow.cli.history.arguments import (
     opened,
 )
 from binarrow.cli.output import print_json, print_table
-from binarrow.history import HistoryChange, Place, TableSchema
+from binarrow.history import HistoryChange, Place
 from binarrow.table_diff import differences
+from binarrow.table_schema import TableSchema
 
 EXAMPLES = """\
 Examples:
