@@ -41,6 +41,7 @@ pub(crate) fn format_description(is_mariadb: bool) -> FormatDescription {
         is_mariadb,
         version: if is_mariadb { (11, 8, 9) } else { (9, 7, 0) },
         post_header_lengths: Vec::new(),
+        timestamp: 0,
         in_use: false,
     }
 }

@@ -20,6 +20,8 @@ pub struct FormatDescription {
     pub binlog_version: u16,
     /// The server's version as it writes it, such as `8.4.3` or `10.11.19-MariaDB-log`.
     pub server_version: String,
+    /// When it was written, which is when the file was begun: seconds since 1970 UTC.
+    pub timestamp: u32,
     /// When the file was made by a server start; 0 where that is not so.
     pub created: u32,
     /// What stands at the end of every later event of the file.
@@ -86,6 +88,7 @@ impl FormatDescription {
         Ok(Self {
             binlog_version,
             server_version,
+            timestamp: header.timestamp,
             created,
             checksum,
             has_checksum,

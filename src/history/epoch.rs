@@ -17,13 +17,16 @@ pub struct Epoch {
     pub reached: Position,
     /// Rises when what stands in it changes otherwise than by something behind it.
     pub revision: u64,
+    /// When the files were begun that it begins in and reaches to: a log that was reset has others of the same names.
+    begun: [Option<u32>; 2],
 }
 
 impl Epoch {
     /// One that reaches no further than its beginning.
     pub(super) fn new(id: u64, from: &Position) -> Self {
         let from = stored_position(from);
-        Self { id, server: from.server.clone(), reached: from.clone(), from, revision: 0 }
+        let begun = [None; 2];
+        Self { id, server: from.server.clone(), reached: from.clone(), from, revision: 0, begun }
     }
 
     /// Whether a position is of the log that this is a part of, inside it or not.
@@ -54,10 +57,43 @@ impl Epoch {
 
     /// Moves its end on.
     pub(super) fn reach(&mut self, position: &Position) {
+        if self.reached.file != position.file {
+            self.begun[1] = None;
+        }
         self.reached = stored_position(position);
         if self.server.is_none() {
             self.server.clone_from(&position.server);
         }
+    }
+
+    /// A file of its log is there, and was begun at `timestamp`. Gives whether that is news.
+    ///
+    /// # Errors
+    /// It knows another time, which it gives.
+    pub(super) fn note_file(
+        &mut self,
+        file: &str,
+        timestamp: u32,
+    ) -> std::result::Result<bool, u32> {
+        let mut is_news = false;
+        for (end, begun) in [&self.from, &self.reached].into_iter().zip(&mut self.begun) {
+            match *begun {
+                _ if end.file != file || timestamp == 0 => {}
+                Some(known) if known != timestamp => return Err(known),
+                Some(_) => {}
+                None => {
+                    *begun = Some(timestamp);
+                    is_news = true;
+                }
+            }
+        }
+        Ok(is_news)
+    }
+
+    /// Ends elsewhere, as is said from outside: of which log its files are is learned anew.
+    pub(super) fn cut(&mut self, from: &Position, reached: &Position) {
+        (self.from, self.reached) = (stored_position(from), stored_position(reached));
+        self.begun = [None; 2];
     }
 
     pub(super) fn to_row(&self) -> Result<EpochRow> {
@@ -67,11 +103,15 @@ impl Epoch {
             from: self.from.to_json()?,
             reached: self.reached.to_json()?,
             revision: self.revision,
+            from_begun: self.begun[0].unwrap_or_default(),
+            reached_begun: self.begun[1].unwrap_or_default(),
         })
     }
 
     pub(super) fn of_row(row: EpochRow) -> Result<Self> {
-        let EpochRow { id, server, from, reached, revision } = row;
+        let EpochRow { id, server, from, reached, revision, from_begun, reached_begun } = row;
+        let begun =
+            [from_begun, reached_begun].map(|begun| Some(begun).filter(|begun| *begun != 0));
         let damaged = |error: Error| {
             Error::malformed(format!("the history's epoch {id} is damaged: {}", error.message()))
         };
@@ -82,7 +122,7 @@ impl Epoch {
         if !is_range {
             return Err(damaged(Error::malformed("it ends before it begins")));
         }
-        Ok(Self { id, server, from, reached, revision })
+        Ok(Self { id, server, from, reached, revision, begun })
     }
 }
 

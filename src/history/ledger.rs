@@ -399,6 +399,24 @@ impl Ledger {
         Ok(())
     }
 
+    /// A file of an epoch's log is there, and was begun at `timestamp`.
+    ///
+    /// # Errors
+    /// When the file of that name was begun that the history was made from.
+    pub(super) fn note_file(
+        &mut self,
+        id: u64,
+        file: &str,
+        timestamp: u32,
+    ) -> std::result::Result<(), u32> {
+        let found = self.epochs.iter_mut().find(|epoch| epoch.id == id);
+        let is_news = found.map_or(Ok(false), |epoch| epoch.note_file(file, timestamp))?;
+        if is_news && self.is_writer {
+            self.unflushed.insert(id);
+        }
+        Ok(())
+    }
+
     /// Tells the store how far the epochs reach.
     pub(super) fn flush(&mut self) -> Result<()> {
         self.flushed = Instant::now();

@@ -272,7 +272,8 @@ impl SchemaHistory {
             let old = EntryRange { epoch: id, after: None, until: key };
             let writes =
                 vec![StoreWrite::RemoveEntries(old, None), StoreWrite::Entry(entry.to_row()?)];
-            epoch.from = from;
+            let reached = epoch.reached.clone();
+            epoch.cut(&from, &reached);
             ledger.rewrite(epoch, writes, |other| other.id < id)
         })
     }
@@ -289,7 +290,8 @@ impl SchemaHistory {
                     "the history is cut at a file and an offset of its own log",
                 ));
             }
-            epoch.reached = stored_position(position);
+            let from = epoch.from.clone();
+            epoch.cut(&from, position);
             let behind = EntryRange { epoch: id, after: Some(until), until: EntryKey::LAST };
             let writes = vec![StoreWrite::RemoveEntries(behind, None)];
             ledger.rewrite(epoch, writes, |other| other.id > id)

@@ -75,6 +75,10 @@ pub struct EpochRow {
     pub reached: String,
     /// Rises when what stands in it changes otherwise than by something behind it.
     pub revision: u64,
+    /// When the file was begun that it begins in, in seconds since 1970 UTC; 0 where that is not known.
+    pub from_begun: u32,
+    /// When the file was begun that it reaches to; 0 where that is not known.
+    pub reached_begun: u32,
 }
 
 /// A row of a history.

@@ -46,6 +46,8 @@ struct Place {
     given: EntryKey,
     age: SnapshotAge,
     generation: u64,
+    /// The file that is read, and when it was begun.
+    file: Option<(Arc<str>, u32)>,
 }
 
 impl HistoryView {
@@ -79,6 +81,7 @@ impl HistoryView {
             given: EntryKey::FIRST,
             age: loaded.age,
             generation: ledger.generation,
+            file: None,
         };
         Ok(Self { catalog: loaded.catalog, place: Some(place) })
     }
@@ -146,6 +149,17 @@ impl HistoryView {
             place.given <= EntryKey { file, offset, ordinal: u32::MAX }
                 || place.generation != place.history.generation()
         })
+    }
+
+    /// The reader is in a file that was begun at `timestamp`, in seconds since 1970 UTC.
+    ///
+    /// # Errors
+    /// The history was made from another file of the same name: an [`ErrorKind::Schema`](crate::ErrorKind::Schema).
+    pub fn enter_file(&mut self, name: &Arc<str>, timestamp: u32) -> Result<()> {
+        let Some(place) = &mut self.place else { return Ok(()) };
+        place.file = Some((Arc::clone(name), timestamp));
+        let history = Arc::clone(&place.history);
+        history.with(|ledger| place.check_file(ledger))
     }
 
     /// The reader goes on in another server's log, where `position` is the same place as that which was reached in the first's.
@@ -277,6 +291,7 @@ impl Place {
         self.move_to(position, end);
         if is_beyond && ledger.is_writer() {
             ledger.reach(self.epoch.id, position)?;
+            self.check_file(ledger)?;
             self.horizon = end;
         } else if is_beyond {
             let reached = EntryKey::end_of(&ledger.epoch(self.epoch.id)?.reached);
@@ -383,6 +398,7 @@ impl Place {
             self.epoch = next;
             self.next.clear();
             self.horizon = EntryKey::FIRST;
+            self.check_file(ledger)?;
             self.given = EntryKey::FIRST;
         }
         Ok(())
@@ -465,6 +481,17 @@ impl Place {
         )))
     }
 
+    /// A log that was reset has other files of the same names.
+    fn check_file(&self, ledger: &mut Ledger) -> Result<()> {
+        let Some((name, timestamp)) = &self.file else { return Ok(()) };
+        ledger.note_file(self.epoch.id, name, *timestamp).map_err(|known| {
+            self.foreign(&format!(
+                "its {name} was begun at {timestamp} and that of the history at {known} (seconds since 1970): the log was \
+                 reset since, or is another server's"
+            ))
+        })
+    }
+
     fn contradiction(&self, stored: &LoggedDdl, met: Option<&LoggedDdl>) -> Error {
         self.foreign(&match met {
             None => format!(
@@ -493,8 +520,8 @@ impl Place {
 
     fn foreign(&self, what: &str) -> Error {
         Error::schema(format!(
-            "the log is not the one that the table history (source {:?}) was made from: {what}; open another source for \
-             this log, or cut the history with prune_after(position) where the two part",
+            "the log is not the one that the table history (source {:?}) was made from: {what}; give this log a \
+             source of its own (source=), or begin a new history",
             self.history.source()
         ))
     }

@@ -29,7 +29,8 @@ fn place(EntryKey { file, offset, ordinal }: EntryKey) -> String {
 
 pub(super) fn select_epochs(source: &str) -> String {
     format!(
-        "SELECT id, server, begins, reached, revision FROM binarrow_epochs WHERE source = {} ORDER BY id",
+        "SELECT id, server, begins, reached, revision, begins_file_time, reached_file_time FROM binarrow_epochs \
+         WHERE source = {} ORDER BY id",
         text(source)
     )
 }
@@ -67,10 +68,11 @@ pub(super) fn select_pieces(source: &str, epoch: u64, key: EntryKey, from: u32) 
 }
 
 pub(super) fn replace_epoch(source: &str, row: &EpochRow) -> String {
-    let EpochRow { id, server, from, reached, revision } = row;
+    let EpochRow { id, server, from, reached, revision, from_begun, reached_begun } = row;
     let server = server.as_deref().map_or("NULL".to_owned(), text);
     format!(
-        "REPLACE INTO binarrow_epochs (source, id, server, begins, reached, revision) VALUES ({}, {id}, {server}, {}, {}, {revision})",
+        "REPLACE INTO binarrow_epochs (source, id, server, begins, reached, revision, begins_file_time, \
+         reached_file_time) VALUES ({}, {id}, {server}, {}, {}, {revision}, {from_begun}, {reached_begun})",
         text(source),
         text(from),
         text(reached)
@@ -160,6 +162,8 @@ pub(super) fn epoch(row: &TextRow) -> Result<EpochRow> {
         from: cell(row, 2)?.to_owned(),
         reached: cell(row, 3)?.to_owned(),
         revision: number(row, 4)?,
+        from_begun: number(row, 5)?,
+        reached_begun: number(row, 6)?,
     })
 }
 
@@ -210,7 +214,8 @@ const COLUMNS: &str = "epoch, HEX(place), kind, logged_at, position, database_na
 pub(super) const TABLES: [&str; 5] = [
     "CREATE TABLE IF NOT EXISTS binarrow_epochs (
        source VARCHAR(128) COLLATE utf8mb4_bin NOT NULL, id BIGINT UNSIGNED NOT NULL, server VARCHAR(255),
-       begins LONGTEXT NOT NULL, reached LONGTEXT NOT NULL, revision BIGINT UNSIGNED NOT NULL, PRIMARY KEY (source, id)
+       begins LONGTEXT NOT NULL, reached LONGTEXT NOT NULL, revision BIGINT UNSIGNED NOT NULL,
+       begins_file_time INT UNSIGNED NOT NULL, reached_file_time INT UNSIGNED NOT NULL, PRIMARY KEY (source, id)
      ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin",
     "CREATE TABLE IF NOT EXISTS binarrow_entries (
        source VARCHAR(128) COLLATE utf8mb4_bin NOT NULL, epoch BIGINT UNSIGNED NOT NULL, place BINARY(20) NOT NULL,

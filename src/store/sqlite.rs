@@ -178,7 +178,7 @@ impl Store for SqliteStore {
 
     fn epochs(&mut self, source: &str) -> Result<Vec<EpochRow>> {
         self.read(|connection| {
-            let sql = "SELECT id, server, begins, reached, revision FROM binarrow_epochs
+            let sql = "SELECT id, server, begins, reached, revision, begins_file_time, reached_file_time FROM binarrow_epochs
                        WHERE source = ? ORDER BY id";
             let mut statement = connection.prepare(sql)?;
             let rows = statement.query_map([source], |row| {
@@ -188,6 +188,8 @@ impl Store for SqliteStore {
                     from: row.get(2)?,
                     reached: row.get(3)?,
                     revision: number(row, 4)?,
+                    from_begun: row.get(5)?,
+                    reached_begun: row.get(6)?,
                 })
             })?;
             rows.collect()
@@ -275,14 +277,16 @@ impl Store for SqliteStore {
 fn put(transaction: &Transaction<'_>, source: &str, write: &StoreWrite) -> rusqlite::Result<()> {
     match write {
         StoreWrite::Epoch(row) => {
-            let sql = "INSERT OR REPLACE INTO binarrow_epochs VALUES (?, ?, ?, ?, ?, ?)";
+            let sql = "INSERT OR REPLACE INTO binarrow_epochs VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
             transaction.prepare(sql)?.execute(params![
                 source,
                 signed(row.id),
                 row.server,
                 row.from,
                 row.reached,
-                signed(row.revision)
+                signed(row.revision),
+                row.from_begun,
+                row.reached_begun
             ])?;
         }
         StoreWrite::Entry(row) => {
@@ -440,7 +444,8 @@ const TABLES: &str = "
     CREATE TABLE binarrow_history_version (version INTEGER NOT NULL) STRICT;
     CREATE TABLE binarrow_epochs (
       source TEXT NOT NULL, id INTEGER NOT NULL, server TEXT, begins TEXT NOT NULL, reached TEXT NOT NULL,
-      revision INTEGER NOT NULL, PRIMARY KEY (source, id)
+      revision INTEGER NOT NULL, begins_file_time INTEGER NOT NULL, reached_file_time INTEGER NOT NULL,
+      PRIMARY KEY (source, id)
     ) STRICT;
     CREATE TABLE binarrow_entries (
       source TEXT NOT NULL, epoch INTEGER NOT NULL, file INTEGER NOT NULL, file_offset INTEGER NOT NULL,

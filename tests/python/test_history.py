@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import subprocess
 import sys
+import zlib
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -452,3 +453,26 @@ def test_commands_that_read_follow_a_history(tmp_path: Path, repository: Path) -
     empty = run.invoke(app, ["stats", log, "--history", str(tmp_path / "new.db")])
     assert empty.exit_code == 2
     assert "binarrow history baseline" in empty.stderr
+
+
+def test_a_log_that_was_reset_is_another(tmp_path: Path) -> None:
+    log = Path("examples/shop/binlog.000001").read_bytes()
+    path = tmp_path / "binlog.000001"
+    path.write_bytes(log)
+    store = tmp_path / "h.db"
+    with SchemaHistory.open(store) as history:
+        history.baseline("CREATE DATABASE shop", "binlog.000001:4")
+        rows = sum(batch.num_rows for batch in binarrow.read_binlog(path, history=history))
+    # The same, begun an hour later.
+    event = bytearray(log[4 : 4 + int.from_bytes(log[13:17], "little")])
+    event[:4] = (int.from_bytes(event[:4], "little") + 3600).to_bytes(4, "little")
+    event[-4:] = zlib.crc32(event[:-4]).to_bytes(4, "little")
+    path.write_bytes(log[:4] + event + log[4 + len(event) :])
+    with pytest.raises(
+        binarrow.SchemaError, match=r"binlog\.000001 was begun at \d+ .* reset since"
+    ):
+        list(binarrow.read_binlog(path, history=store))
+    with SchemaHistory.open(store, source="since") as history:
+        history.baseline("CREATE DATABASE shop", "binlog.000001:4")
+        again = binarrow.read_binlog(path, history=history)
+        assert sum(batch.num_rows for batch in again) == rows

@@ -142,6 +142,14 @@ impl Alter<'_> {
             Action::Change { from, mut column, place, if_exists } => {
                 let keys: Vec<_> = column.keys().collect();
                 self.settle(&mut column)?;
+                let lower = from.to_lowercase();
+                if self.settings.is_mariadb() && self.added.contains(&lower) {
+                    return Err(format!("`{from}` is added and changed at once"));
+                }
+                if if_exists && !self.has_column(&lower) {
+                    // IF NOT EXISTS of a column that comes later takes its name for one that is there.
+                    self.added.insert(column.name.to_lowercase());
+                }
                 let Some(change) = self.change(&from, if_exists)? else { return Ok(()) };
                 (change.definition, change.is_stated) = (Some(column), true);
                 if place.is_some() {

@@ -439,11 +439,16 @@ impl Applying<'_> {
         Ok(())
     }
 
-    /// The structure of all tables that the statement names is not known from here on.
+    /// The structure of all tables that the statement names is not known from here on; where not even their names can be
+    /// read, it may be any.
     fn lose_all(&mut self, error: &SyntaxError) {
         let ddl = self.ddl;
         let mode = ddl.session.quote_mode();
-        let Ok(Some(head)) = Ddl::parse(&ddl.statement, &ddl.database, mode) else { return };
+        let head = match Ddl::parse(&ddl.statement, &ddl.database, mode) {
+            Ok(Some(head)) => head,
+            Ok(None) => return,
+            Err(_) => return self.lose_catalog(&error.message),
+        };
         for (from, to) in head.renames {
             let (from, to) = (self.folded(from), self.folded(to));
             if self.catalog.state(&from).is_some() {
@@ -456,6 +461,16 @@ impl Applying<'_> {
             if self.catalog.state(&name).is_some() || !is_touched {
                 let _ = self.lose(name, &error.message);
             }
+        }
+    }
+
+    fn lose_catalog(&mut self, message: &str) {
+        let name = |(database, table, _): (&str, &str, _)| TableName {
+            database: database.to_owned(),
+            table: table.to_owned(),
+        };
+        for name in self.catalog.tables().map(name).collect::<Vec<_>>() {
+            let _ = self.lose(name, message);
         }
     }
 

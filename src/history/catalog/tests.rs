@@ -240,3 +240,32 @@ fn names() {
         assert_eq!(after(MARIADB, &format!("{start}; {statements}")), expected, "{statements}");
     }
 }
+
+#[test]
+fn a_name_behind_a_point_is_of_the_sessions_database() {
+    let statements = "CREATE TABLE t (a INT, b INT); ALTER TABLE .t CHANGE a b INT, CHANGE b a INT";
+    assert_eq!(after(MARIADB, statements), "t b:int a:int");
+}
+
+#[test]
+fn a_statement_whose_tables_cannot_be_read_may_be_of_any() {
+    let statements = "CREATE TABLE t (a INT); CREATE TABLE u (a INT); ALTER TABLE ,t ADD b INT";
+    assert_eq!(after(MYSQL, statements), "t?; u?");
+}
+
+#[test]
+fn mariadb_changes_columns_that_it_adds() {
+    let create = "CREATE TABLE t (a INT, d INT)";
+    // What is not there and need not be has its name taken all the same.
+    assert_eq!(
+        after(
+            MARIADB,
+            &format!("{create}; ALTER TABLE t CHANGE IF EXISTS c f INT, ADD IF NOT EXISTS f INT")
+        ),
+        "t a:int d:int"
+    );
+    assert_eq!(
+        after(MARIADB, &format!("{create}; ALTER TABLE t ADD d INT, MODIFY d INT FIRST, DROP d")),
+        "t?"
+    );
+}

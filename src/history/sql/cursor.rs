@@ -137,8 +137,11 @@ impl<'t> Cursor<'t> {
         })
     }
 
-    /// `name` or `database.name`.
+    /// `name`, `database.name`, or `.name`, which is of the session's database as `name` is.
     pub(in crate::history) fn qualified_name(&mut self) -> Result<(Option<String>, String)> {
+        if self.accept_sign('.')? {
+            return Ok((None, self.name()?));
+        }
         let first = self.name()?;
         match self.accept_sign('.')? {
             true => Ok((Some(first), self.name()?)),

@@ -89,6 +89,7 @@ impl Cutter {
         }
         self.segment_start = Arc::new(self.position.clone());
         self.open = Some(OpenFile { window, context, closed });
+        self.enter_file()?;
         // A live read may wait for long until something comes: what stands before may be gone by then.
         if self.feed.is_some()
             && self.structures.is_none()

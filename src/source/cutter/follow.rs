@@ -27,7 +27,7 @@ impl Cutter {
             TableHistory::Noted(_) => (HistoryView::detached(Arc::default()), false),
         };
         self.structures = Some(Structures::new(history, view, by_gtid));
-        Ok(())
+        self.enter_file()
     }
 
     /// The view of a place, and whether only GTIDs tell that it is the place.

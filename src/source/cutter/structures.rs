@@ -269,6 +269,16 @@ impl Cutter {
         }
     }
 
+    /// A file is open, and what the history says is of its log.
+    pub(super) fn enter_file(&mut self) -> Result<()> {
+        match (&mut self.structures, &self.open) {
+            (Some(structures), Some(open)) if !structures.is_elsewhere => {
+                structures.view.enter_file(&open.context.name, open.context.format.timestamp)
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// The log goes on at another server, or in another order.
     pub(super) fn move_structures(&mut self) {
         if let Some(structures) = &mut self.structures {
@@ -283,7 +293,8 @@ impl Cutter {
             Some(structures) if structures.is_elsewhere => {
                 structures.is_elsewhere = false;
                 let place = Position { offset: start, ..self.position.clone() };
-                structures.view.move_to(&place)
+                structures.view.move_to(&place)?;
+                self.enter_file()
             }
             _ => Ok(()),
         }
