@@ -140,6 +140,12 @@ impl PyHistory {
         let at = (*position).clone();
         self.work(py, move |shared| {
             let baseline = Baseline::whole(script, DdlSession::new(server));
+            if baseline.catalog()?.databases().next().is_none() {
+                return Err(Error::config(
+                    "the baseline's SQL has no CREATE DATABASE and no CREATE TABLE: what mysqldump --no-data --databases \
+                     prints has, in UTF-8",
+                ));
+            }
             shared.begin(baseline, &position, now(), (!is_whole).then_some(&filter))
         })?;
         Ok(PyPosition(at))

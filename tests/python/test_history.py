@@ -476,3 +476,15 @@ def test_a_log_that_was_reset_is_another(tmp_path: Path) -> None:
         history.baseline("CREATE DATABASE shop", "binlog.000001:4")
         again = binarrow.read_binlog(path, history=history)
         assert sum(batch.num_rows for batch in again) == rows
+
+
+@pytest.mark.parametrize(
+    "text", ["a poem, and no SQL", "INSERT INTO shop.t VALUES (1);", SHOP.encode("utf-16")]
+)
+def test_a_baseline_of_nothing_is_none(tmp_path: Path, text: str | bytes) -> None:
+    path = tmp_path / "dump.sql"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    with opened() as history:
+        with pytest.raises(binarrow.ConfigError, match="no CREATE DATABASE"):
+            history.baseline(path, "binlog.000001:700")
+        assert names(history, 600)
