@@ -2,6 +2,7 @@
 
 use super::OnlineTool;
 use crate::error::Error;
+use crate::history::TableName;
 
 /// Patterns of tables to take, and of tables to leave out among them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -46,6 +47,19 @@ impl TableFilter {
     #[must_use]
     pub fn with_ghosts(self, ghosts: GhostTables) -> Self {
         Self { ghosts, ..self }
+    }
+
+    /// The same without these tables, but for those that a pattern names without wildcards.
+    #[must_use]
+    pub fn without(mut self, tables: &[TableName]) -> Self {
+        for TableName { database, table } in tables {
+            let is_named =
+                |pattern: &TablePattern| pattern.is_exact() && pattern.matches(database, table);
+            if !self.include.iter().any(is_named) {
+                self.exclude.extend(Self::exactly(database, table).include);
+            }
+        }
+        self
     }
 
     /// One table, by its name as it is.
@@ -203,6 +217,18 @@ mod tests {
         assert!(!filter.accepts("hr", "pay"));
         assert_eq!(filter.unmatched([("shop", "orders")].into_iter()), ["hr.people"]);
         assert!(TableFilter::try_new(&["orders"], &[]).is_err());
+    }
+
+    #[test]
+    fn tables_that_are_left_out_unless_they_are_named() {
+        let own = ["a", "b"].map(|table| TableName { database: "own".into(), table: table.into() });
+        let filter =
+            TableFilter::try_new(&["own.a", "own.*", "shop.*"], &[]).unwrap().without(&own);
+        assert!(
+            filter.accepts("own", "a") && filter.accepts("own", "c") && filter.accepts("shop", "b")
+        );
+        assert!(!filter.accepts("own", "b"));
+        assert!(!TableFilter::default().without(&own).accepts("own", "a"));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use super::entry::{Entry, EntryBody};
 use super::epoch::{Epoch, stored_position};
 use super::ledger::Ledger;
 use super::logged_ddl::LoggedDdl;
+use super::sql::statement::TableName;
 use super::store::{EntryKey, EntryRange, Store, StoreWrite};
 use super::view::HistoryView;
 use crate::error::{Error, ErrorKind, Result};
@@ -21,6 +22,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 pub struct SchemaHistory {
     source: String,
     place: String,
+    own_tables: Vec<TableName>,
     process: u32,
     /// Rises when catalogs that were given out may be others now.
     generation: AtomicU64,
@@ -44,10 +46,12 @@ impl SchemaHistory {
             )));
         }
         let place = store.place();
+        let own_tables = store.own_tables();
         let ledger = Ledger::open(store, source).map_err(|error| error.context(&place))?;
         Ok(Arc::new(Self {
             source: source.to_owned(),
             place,
+            own_tables,
             process: std::process::id(),
             generation: AtomicU64::new(ledger.generation),
             ledger: Mutex::new(Some(ledger)),
@@ -62,6 +66,11 @@ impl SchemaHistory {
     /// Where it is kept, for messages.
     pub fn place(&self) -> &str {
         &self.place
+    }
+
+    /// The tables that it is kept in, where its store is a database of a server.
+    pub fn own_tables(&self) -> &[TableName] {
+        &self.own_tables
     }
 
     /// Whether it knows nothing yet.

@@ -3,6 +3,7 @@
 //! A store knows nothing of SQL that it keeps, of positions or catalogs: it keeps rows, in order, and one writer a source.
 //! Implementations: [`MemoryStore`](super::MemoryStore), and those in `crate::store`.
 
+use super::sql::statement::TableName;
 use crate::error::{Error, Result};
 use crate::position::{Position, file_number};
 use std::fmt;
@@ -12,6 +13,11 @@ use std::time::Duration;
 pub trait Store: Send {
     /// Where it is, for messages: a file, or a server and database. No password.
     fn place(&self) -> String;
+
+    /// Tables that it writes to, where it is a database of a server: changes of them are in that server's log.
+    fn own_tables(&self) -> Vec<TableName> {
+        Vec::new()
+    }
 
     /// The sources that it has rows of.
     fn sources(&mut self) -> Result<Vec<String>>;

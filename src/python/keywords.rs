@@ -208,8 +208,11 @@ impl Keywords {
             "keep" => GhostTables::Keep,
             _ => GhostTables::Skip,
         };
-        let tables =
+        let mut tables =
             TableFilter::try_new(&include.unwrap_or_default(), &exclude)?.with_ghosts(ghosts);
+        if let Some(history) = &self.history {
+            tables = tables.without(history.0.own_tables());
+        }
         for (database, table, column) in plan.schemas.doubtful_members() {
             if tables.accepts(database, table) {
                 let message = format!(

@@ -6,7 +6,7 @@
 use super::server_lock;
 use super::server_sql as sql;
 use crate::error::{Error, ErrorKind, Result};
-use crate::history::{EntryKey, EntryRange, EntryRow, EpochRow, Store, StoreWrite};
+use crate::history::{EntryKey, EntryRange, EntryRow, EpochRow, Store, StoreWrite, TableName};
 use crate::net::{Connection, Server};
 use crate::source::Connector;
 use std::time::Duration;
@@ -170,6 +170,12 @@ impl ServerStore {
 impl Store for ServerStore {
     fn place(&self) -> String {
         self.place.clone()
+    }
+
+    fn own_tables(&self) -> Vec<TableName> {
+        let own =
+            |table: &str| TableName { database: self.database.clone(), table: table.to_owned() };
+        sql::TABLE_NAMES.map(own).into()
     }
 
     fn sources(&mut self) -> Result<Vec<String>> {

@@ -236,8 +236,27 @@ pub(super) const TABLES: [&str; 5] = [
      ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin",
 ];
 
+/// Their names.
+pub(super) const TABLE_NAMES: [&str; 5] = [
+    "binarrow_epochs",
+    "binarrow_entries",
+    "binarrow_pieces",
+    "binarrow_writers",
+    "binarrow_history_version",
+];
+
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn names_of_tables() {
+        for (statement, name) in TABLES.iter().zip(TABLE_NAMES) {
+            assert!(
+                statement.starts_with(&format!("CREATE TABLE IF NOT EXISTS {name} (")),
+                "{name}"
+            );
+        }
+    }
+
     use super::*;
 
     const KEY: EntryKey = EntryKey { file: 7, offset: 1 << 40, ordinal: 3 };

@@ -19,7 +19,7 @@ from servers import Server
 
 from binarrow import ConfigError, MalformedBinlogError, SchemaHistory
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "python"))
+sys.path.append(str(Path(__file__).parents[1] / "fixtures"))
 
 import history_writer as writer
 
