@@ -17,6 +17,7 @@ import pytest
 from live import until
 from servers import Server
 
+import binarrow
 from binarrow import ConfigError, MalformedBinlogError, SchemaHistory
 
 sys.path.append(str(Path(__file__).parents[1] / "fixtures"))
@@ -272,3 +273,25 @@ def test_threads_share_it(store):
             thread.join()
         assert failed == []
         assert writer.told(history) == writer.told(writer.fresh(30))
+
+
+def test_the_server_that_is_read_keeps_it(mysql):
+    """What is written there for the history's sake is in the log too, and no row of it comes out."""
+    with database(mysql), binarrow.connect(url_of_log(mysql)) as server:
+        with contextlib.closing(mysql.connect()) as session:
+            session.execute(
+                "DROP TABLE IF EXISTS mysql.binarrow_other",
+                "CREATE TABLE mysql.binarrow_other (id INT PRIMARY KEY)",
+            )
+            history = SchemaHistory.open(url(mysql))
+            start = history.baseline(server)
+            session.execute("INSERT INTO mysql.binarrow_other VALUES (1)")
+        with server.stream(start, stop="end", history=history) as changes:
+            tables = {(change.database, change.table) for change in changes}
+        assert tables == {("mysql", "binarrow_other")}
+        history.close()
+        mysql.execute("DROP TABLE mysql.binarrow_other")
+
+
+def url_of_log(server: Server) -> str:
+    return f"mysql://lab:lab@127.0.0.1:{server.port}/"
