@@ -4,6 +4,7 @@
 use super::Cutter;
 use super::structures::TableHistory;
 use crate::baseline::Baseline;
+use crate::binlog::FIRST_EVENT_AT;
 use crate::error::{Error, Result};
 use crate::history::{Catalog, LoggedDdl, SchemaHistory, TableState};
 use crate::position::Position;
@@ -32,8 +33,11 @@ impl Cutter {
         self.warn_of(taken.lacks());
         self.first_baseline = Some(Box::new(taken));
         let start = self.position.clone();
-        // By GTID or by time the place in the file is known once its first event comes.
-        match start.file.is_empty() || matches!(self.options.start, super::Start::Time(_)) {
+        // By GTID or by time the place in the file is known once its first event comes, and so are the GTIDs before a file:
+        // without them nobody could go on with the history at another server.
+        let is_whole_file = start.offset == FIRST_EVENT_AT && start.gtid_set.is_none();
+        let is_by_time = matches!(self.options.start, super::Start::Time(_));
+        match start.file.is_empty() || is_by_time || is_whole_file {
             true => Ok(()),
             false => self.begin_history(&start),
         }
