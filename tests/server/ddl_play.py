@@ -26,6 +26,8 @@ class Step:
     position: tuple[str, int]
     tables: frozenset[Name]
     structures: dict[Name, TableStructure]
+    script: str = ""
+    """All tables as a baseline takes them, behind random statements."""
 
     @property
     def is_surprise(self) -> bool:
@@ -70,14 +72,15 @@ class Player:
             error = self.run(statement.sql)
             if error is None:
                 taken += 1
-                self.note(statement, None, with_all=True)
+                self.note(statement, None, with_all=True, with_script=True)
 
-    def begin_random(self) -> None:
-        """The databases that random statements are in."""
+    def begin_random(self) -> str:
+        """Makes the databases that random statements are in, empty; gives all that there is as a script."""
         for database in DATABASES:
             self.session.execute(
                 f"DROP DATABASE IF EXISTS {database}", f"CREATE DATABASE {database}"
             )
+        return self.oracle.create_statements(DATABASES)
 
     def run(self, sql: str) -> str | None:
         try:
@@ -86,13 +89,23 @@ class Player:
             return str(error)
         return None
 
-    def note(self, statement: Statement, error: str | None, *, with_all: bool) -> None:
+    def note(
+        self,
+        statement: Statement,
+        error: str | None,
+        *,
+        with_all: bool,
+        with_script: bool = False,
+    ) -> None:
         tables = self.oracle.tables()
+        if with_script:
+            tables = {name for name in tables if name[0] in DATABASES}
         text = statement.sql.replace('""', '"').replace("``", "`")
         wanted = {
             name for name in tables if with_all or name[1] in text or name[1] in statement.sql
         }
         structures = {name: self.oracle.structure(*name) for name in wanted}
+        script = self.oracle.create_statements(DATABASES) if with_script else ""
         self.steps.append(
-            Step(statement, error, self.oracle.position(), frozenset(tables), structures)
+            Step(statement, error, self.oracle.position(), frozenset(tables), structures, script)
         )

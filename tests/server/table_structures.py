@@ -8,6 +8,7 @@ U+FFFF are `?`, for information_schema shows them so; SPATIAL and FULLTEXT keys 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from servers import Server, Session
@@ -114,11 +115,11 @@ class Oracle:
             found.setdefault(name, (what, []))[1].append((column, length))
         return tuple(KeyStructure(kind, name, tuple(p)) for name, (kind, p) in found.items())
 
-    def create_statements(self) -> str:
-        """All databases and tables as a script: what a baseline is."""
+    def create_statements(self, databases: Sequence[str] = ()) -> str:
+        """These databases and their tables as a script, or all: what a baseline is."""
         lines = []
         for (database,) in self.session.query("SHOW DATABASES"):
-            if database in SYSTEM:
+            if database in SYSTEM or (databases and database not in databases):
                 continue
             name = quote(database)
             lines.append(self.session.query(f"SHOW CREATE DATABASE {name}")[0][1])

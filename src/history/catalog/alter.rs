@@ -7,6 +7,7 @@ use super::super::sql::data_type::DataType;
 use super::super::sql::key::{Key, KeyColumn, KeyKind, is_same_name};
 use super::definition::{TableDefinition, max_prefix};
 use super::settings::{Result, Settings};
+use crate::charset::Collation;
 use std::collections::{HashMap, HashSet};
 
 /// What became of a table.
@@ -289,6 +290,19 @@ impl Alter<'_> {
         self.new.columns.clear();
         let mut stated = Vec::with_capacity(columns.len());
         for Kept { column, from, is_stated } in columns {
+            let is_text = matches!(column.data_type, DataType::Text { .. })
+                && self.settings.collation_of(&column) != Some(Collation::BINARY);
+            if self.convert.is_some()
+                && is_stated
+                && from.is_some()
+                && is_text
+                && !self.settings.is_mariadb()
+            {
+                return Err(format!(
+                    "column `{}`: the size of a text that CONVERT TO and the same statement's MODIFY or CHANGE are for",
+                    column.name
+                ));
+            }
             stated.push(is_stated);
             indexes.extend(from.map(|from| (from, self.new.columns.len())));
             self.new.columns.push(column);
@@ -314,10 +328,35 @@ impl Alter<'_> {
                 }
             }
         }
+        let is_sorted =
+            !self.settings.is_mariadb() || !self.new_keys.is_empty() || self.loses_handle(&indexes);
         let mut definition = TableDefinition { create: self.new };
-        definition.settle_keys(self.new_keys, self.settings)?;
+        definition.settle_keys(self.new_keys, is_sorted, self.settings)?;
         let Self { renamed, made, taken, .. } = self;
         Ok(Altered { definition, renamed, made, taken })
+    }
+
+    /// Whether the key by which MariaDB told rows apart now may be NULL: then it sorts keys, and else only with new ones.
+    fn loses_handle(&self, indexes: &HashMap<String, usize>) -> bool {
+        let (Some(first), Some(new)) = (self.old.keys.first(), self.new.keys.first()) else {
+            return false;
+        };
+        let is_dropped =
+            first.name != new.name && self.old.keys.iter().any(|key| key.name == new.name);
+        if first.kind != KeyKind::Unique || is_dropped {
+            return false;
+        }
+        let (mut is_handle, mut is_null) = (true, false);
+        for part in &first.parts {
+            let KeyColumn::Column { name, prefix: 0, .. } = part else { return false };
+            let lower = name.to_lowercase();
+            let old = self.old.column_index(&lower).and_then(|at| self.old.columns.get(at));
+            let stays = indexes.get(&lower).copied().or_else(|| self.new.column_index(&lower));
+            let column = stays.and_then(|at| self.new.columns.get(at));
+            is_handle &= old.is_some_and(|column| column.not_null);
+            is_null |= column.is_some_and(|column| !column.not_null);
+        }
+        is_handle && is_null
     }
 
     /// The columns in their new order.
@@ -430,6 +469,15 @@ impl Alter<'_> {
                         _ => message = Some(format!("the key of `{name}` goes to another column")),
                     }
                 }
+                if can_have_prefix
+                    && has_prefixes
+                    && *prefix == 0
+                    && !settings.is_mariadb()
+                    && stays.is_some()
+                    && let Some(old) = old.column_index(&lower).and_then(|at| old.columns.get(at))
+                {
+                    *prefix = member_prefix(old, settings);
+                }
                 if !can_have_prefix
                     || max_prefix(column, settings).is_some_and(|longest| *prefix > longest)
                 {
@@ -440,6 +488,37 @@ impl Alter<'_> {
         }
         self.new.keys.retain(|key| !key.parts.is_empty());
         message.map_or(Ok(()), Err)
+    }
+}
+
+/// The prefix that MySQL makes of an ENUM or SET in a key when the column becomes text: as long as it was in the key, but for
+/// one whose text is as long.
+fn member_prefix(old: &ColumnDefinition, settings: &Settings<'_>) -> u64 {
+    let width = settings.collation_of(old).map_or(1, |own| own.charset().max_char_bytes()) as u64;
+    let lengths = |members: &[String]| -> Vec<u64> {
+        members.iter().map(|member| member.trim_end_matches(' ').chars().count() as u64).collect()
+    };
+    let (bytes, characters) = match &old.data_type {
+        DataType::Enum(members) => {
+            let longest = lengths(members).into_iter().max().unwrap_or(0);
+            (if members.len() < 256 { 1 } else { 2 }, longest)
+        }
+        DataType::Set(members) => {
+            let bytes = match members.len() {
+                ..=8 => 1,
+                9..=16 => 2,
+                17..=24 => 3,
+                25..=32 => 4,
+                _ => 8,
+            };
+            let commas = (members.len() as u64).saturating_sub(1);
+            (bytes, lengths(members).into_iter().sum::<u64>().saturating_add(commas))
+        }
+        _ => return 0,
+    };
+    match characters.saturating_mul(width) == bytes {
+        true => 0,
+        false => bytes / width.max(1),
     }
 }
 

@@ -164,7 +164,7 @@ impl Applying<'_> {
             return match self.catalog.state(&like) {
                 Some(TableState::Known(definition)) => {
                     let mut definition = TableDefinition::clone(definition);
-                    definition.become_copy(&name.table);
+                    definition.become_copy(&name.table, self.ddl.session.server);
                     Ok(definition)
                 }
                 _ => Err(format!("the structure of {like}, which it is made like, is not known")),
@@ -220,7 +220,8 @@ impl Applying<'_> {
         let clause = self.database_clause()?.unwrap_or_default();
         let session = &self.ddl.session;
         let server = if clause.is_unknown { None } else { session.server_collation };
-        let settings = Settings { session, database: None, current: None, makes_keys: true };
+        let settings =
+            Settings { session, database: None, current: None, makes_keys: true, is_script: false };
         let collation = settings.clause(&clause, None).ok().flatten().or(server);
         self.catalog.database_mut(name).collation = collation;
         Ok(())
@@ -253,8 +254,13 @@ impl Applying<'_> {
             };
             if let Some(clause) = self.database_clause()? {
                 let session = &self.ddl.session;
-                let settings =
-                    Settings { session, database: None, current: None, makes_keys: true };
+                let settings = Settings {
+                    session,
+                    database: None,
+                    current: None,
+                    makes_keys: true,
+                    is_script: false,
+                };
                 let collation = settings.clause(&clause, None).ok().flatten();
                 self.catalog.database_mut(&name).collation = collation.or(session.server_collation);
             }
@@ -326,7 +332,7 @@ impl Applying<'_> {
         if let Some(made) = altered.made {
             let made = self.named(made);
             let mut copy = altered.definition.clone();
-            copy.become_copy(&made.table);
+            copy.become_copy(&made.table, self.ddl.session.server);
             self.put(made, TableState::Known(Arc::new(copy)));
         }
         if let Some(taken) = altered.taken {
@@ -487,7 +493,7 @@ impl Applying<'_> {
         let current = self.catalog.database(&self.catalog.folded(&self.ddl.database));
         let current = current.and_then(|current| current.collation);
         let current = current.or(session.database_collation).or(session.server_collation);
-        Settings { session, database, current, makes_keys: true }
+        Settings { session, database, current, makes_keys: true, is_script: false }
     }
 
     fn named(&self, (database, table): Name) -> TableName {

@@ -8,7 +8,7 @@ use super::super::sql::key::{Constraint, Key, KeyColumn, KeyKind, is_same_name};
 use super::settings::{Result, Settings};
 use crate::charset::Collation;
 use crate::error::Error;
-use crate::schema::TableSchema;
+use crate::schema::{GeometryType, TableSchema};
 
 /// The structure of a table, with all that later statements can build on. Nothing in it depends on what comes later: every
 /// column has its own character set, every key its name.
@@ -32,7 +32,9 @@ impl TableDefinition {
         }
         let keys = std::mem::take(&mut create.keys);
         let mut definition = Self { create };
-        definition.settle_keys(keys, settings)?;
+        // What SHOW CREATE TABLE prints has the server's order, which what it prints does not always tell.
+        let is_sorted = !settings.is_script || !is_in_order(&keys);
+        definition.settle_keys(keys, is_sorted, settings)?;
         Ok(definition)
     }
 
@@ -50,17 +52,28 @@ impl TableDefinition {
         self.create.table_schema(database, server, default)
     }
 
-    /// What CREATE TABLE ... LIKE makes of it: foreign keys are not taken over.
-    pub(super) fn become_copy(&mut self, name: &str) {
+    /// What CREATE TABLE ... LIKE makes of it: foreign keys are not taken over, and keys are sorted anew.
+    pub(super) fn become_copy(&mut self, name: &str, server: SqlServer) {
         self.create.table = name.into();
+        let mut keys = std::mem::take(&mut self.create.keys);
+        keys.sort_by_cached_key(|key| self.rank(key, server));
+        self.create.keys = keys;
         self.create.constraints.retain(|constraint| constraint.columns.is_empty());
     }
 
     /// Takes in `new` keys, as the server does: names those without a name, leaves out what was made for a foreign key where
-    /// another does as well, and sorts them.
-    pub(super) fn settle_keys(&mut self, new: Vec<Key>, settings: &Settings<'_>) -> Result<()> {
+    /// another does as well, and sorts them if told to.
+    pub(super) fn settle_keys(
+        &mut self,
+        new: Vec<Key>,
+        is_sorted: bool,
+        settings: &Settings<'_>,
+    ) -> Result<()> {
         self.settle_periods();
         let server = settings.session.server;
+        for key in new.iter().filter(|key| key.kind == KeyKind::Primary && key.is_inline) {
+            self.forbid_null(key);
+        }
         let counts_inline = match server.is_mariadb {
             true => server.version >= (10, 5, 0),
             false => server.version >= (9, 0, 0),
@@ -133,26 +146,36 @@ impl TableDefinition {
                 }
             }
         }
-        for key in &keys {
-            if key.kind != KeyKind::Primary {
-                continue;
+        // Of a column of the primary key, servers know that it is NOT NULL only for keys that stand behind that one.
+        let mut ranked = Vec::with_capacity(keys.len());
+        for key in keys {
+            if key.kind == KeyKind::Primary {
+                self.forbid_null(&key);
             }
-            for part in &key.parts {
-                if let KeyColumn::Column { name, .. } = part
-                    && let Some(index) = self.create.column_index(name)
-                    && let Some(column) = self.create.columns.get_mut(index)
-                {
-                    (column.not_null, column.null) = (true, false);
-                }
-            }
+            ranked.push((self.rank(&key, server), key));
         }
+        if is_sorted {
+            ranked.sort_by_key(|(rank, _)| *rank);
+        }
+        let keys: Vec<Key> = ranked.into_iter().map(|(_, key)| key).collect();
         if keys.iter().filter(|key| key.kind == KeyKind::Primary).count() > 1 {
             return Err("two primary keys".into());
         }
         self.name_foreign_keys(server);
-        keys.sort_by_cached_key(|key| self.rank(key, server));
         self.create.keys = keys;
         Ok(())
+    }
+
+    /// Columns of a primary key are NOT NULL.
+    fn forbid_null(&mut self, key: &Key) {
+        for part in &key.parts {
+            if let KeyColumn::Column { name, .. } = part
+                && let Some(index) = self.create.column_index(name)
+                && let Some(column) = self.create.columns.get_mut(index)
+            {
+                (column.not_null, column.null) = (true, false);
+            }
+        }
     }
 
     /// The ends of an application-time period are NOT NULL.
@@ -239,6 +262,11 @@ impl TableDefinition {
             if max_prefix(column, settings).is_some_and(|longest| *prefix >= longest) {
                 *prefix = 0;
             }
+            let is_point = matches!(column.data_type, DataType::Geometry(GeometryType::Point));
+            let is_plain = matches!(key.kind, KeyKind::Primary | KeyKind::Unique | KeyKind::Index);
+            if is_point && is_plain && settings.is_mariadb() {
+                *prefix = POINT_BYTES;
+            }
         }
         Ok(())
     }
@@ -261,7 +289,7 @@ impl TableDefinition {
             "myisam" => 1000,
             _ => return,
         };
-        let mut sum = 0_u64;
+        let (mut sum, mut has_geometry) = (0_u64, false);
         for part in &mut key.parts {
             let KeyColumn::Column { name, prefix, .. } = part else { continue };
             let column = self.create.column_index(name).and_then(|at| self.create.columns.get(at));
@@ -269,18 +297,33 @@ impl TableDefinition {
             let collation = settings.collation_of(column);
             let width =
                 collation.map_or(1, |collation| collation.charset().max_char_bytes()) as u64;
+            let is_index = key.kind == KeyKind::Index;
             let characters = match (&column.data_type, *prefix) {
                 (DataType::Char { length, .. }, 0) => *length,
+                // MariaDB's: MySQL refuses a key of a whole one.
+                (DataType::Text { length_bytes, .. }, 0) if is_index && settings.is_mariadb() => {
+                    *prefix = max_bytes(*length_bytes);
+                    *prefix
+                }
+                (DataType::Geometry(_), 0) if is_index && settings.is_mariadb() => u64::MAX,
+                (DataType::Geometry(_), 0 | HASHED_GEOMETRY)
+                    if key.kind == KeyKind::Unique
+                        && settings.is_mariadb()
+                        && (*prefix == 0 || key.is_hash) =>
+                {
+                    (*prefix, has_geometry) = (HASHED_GEOMETRY, true);
+                    *prefix
+                }
                 (_, prefix) => prefix,
             };
             let bytes = characters.saturating_mul(width);
-            if key.kind == KeyKind::Index && bytes > longest {
+            if is_index && bytes > longest {
                 *prefix = longest / width.max(1);
             }
             sum = sum.saturating_add(bytes);
         }
         if settings.is_mariadb() && key.kind == KeyKind::Unique && settings.makes_keys {
-            key.is_hash = sum > longest || key.is_hash && is_new;
+            key.is_hash = sum > longest || key.is_hash && is_new || has_geometry;
         }
     }
 
@@ -302,16 +345,29 @@ impl TableDefinition {
         }
         // The column of an expression is a virtual one.
         is_virtual |= key.has_expression();
-        // A key that is held as a hash has no prefixes of its own.
-        has_prefix &= !(server.is_mariadb && self.is_long(key));
         match key.kind {
             KeyKind::Primary => (0, false, false, false),
-            KeyKind::Unique => (1, may_be_null, is_virtual, has_prefix),
-            KeyKind::Fulltext => (3, false, false, false),
-            KeyKind::Vector => (4, false, false, false),
-            _ => (2, false, false, false),
+            // Those that are held as hashes stand behind.
+            KeyKind::Unique if server.is_mariadb && self.is_long(key) => (2, false, false, false),
+            KeyKind::Unique => (1, may_be_null, has_prefix, is_virtual),
+            KeyKind::Fulltext => (4, false, false, false),
+            KeyKind::Vector => (5, false, false, false),
+            _ => (3, false, is_virtual, false),
         }
     }
+}
+
+/// Whether keys stand as SHOW CREATE TABLE prints them, the primary one first and full-text ones last.
+fn is_in_order(keys: &[Key]) -> bool {
+    let place = |key: &Key| match key.kind {
+        KeyKind::Primary => 0,
+        KeyKind::Unique => 1,
+        KeyKind::Index | KeyKind::Spatial => 2,
+        KeyKind::Fulltext => 3,
+        KeyKind::Vector => 4,
+        KeyKind::Foreign => 5,
+    };
+    keys.is_sorted_by_key(place) && !keys.iter().any(|key| key.is_inline)
 }
 
 impl KeyColumn {
@@ -331,13 +387,18 @@ pub(super) fn max_prefix(column: &ColumnDefinition, settings: &Settings<'_>) -> 
         DataType::Char { length, .. } => Some(*length),
         DataType::Text { length_bytes: 0, .. } => None,
         DataType::Text { length_bytes, .. } => {
-            let bytes = (1_u64 << (8 * u32::from(*length_bytes))) - 1;
+            let bytes = max_bytes(*length_bytes);
             let width = settings.collation_of(column)?.charset().max_char_bytes() as u64;
             Some(bytes / width.max(1) + 1)
         }
         DataType::Geometry(_) => None,
         _ => Some(0),
     }
+}
+
+/// What a TEXT or BLOB holds at most.
+fn max_bytes(length_bytes: u8) -> u64 {
+    (1_u64 << (8 * u32::from(length_bytes.min(4)))) - 1
 }
 
 /// `name`, or `name_2` and so on where it is taken.
@@ -354,6 +415,12 @@ fn free_name(name: &str, is_taken: &dyn Fn(&str) -> bool) -> String {
         .find(|name| !is_taken(name))
         .unwrap_or_else(|| "not_specified".into())
 }
+
+/// Of a POINT in a key of MariaDB, whatever prefix a statement names.
+const POINT_BYTES: u64 = 25;
+
+/// What MariaDB says of other geometries that are whole in a unique key, which it holds as a hash.
+const HASHED_GEOMETRY: u64 = 8;
 
 /// What stands between a table's name and a number in the name that a foreign key gets where a statement gives it none.
 const GENERATED: &str = "_ibfk_";

@@ -184,7 +184,7 @@ impl Script {
             match self.catalog.find(&database, &like.1) {
                 Some(TableState::Known(like)) => {
                     let mut copy = TableDefinition::clone(like);
-                    copy.become_copy(&name.table);
+                    copy.become_copy(&name.table, self.session.server);
                     Ok(copy)
                 }
                 _ => Err(format!("{database}.{} is not known", like.1)),
@@ -198,6 +198,7 @@ impl Script {
                         database: collation,
                         current: None,
                         makes_keys: !self.is_printed,
+                        is_script: true,
                     };
                     TableDefinition::of(create, &settings)
                 }

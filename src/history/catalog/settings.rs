@@ -17,6 +17,8 @@ pub(super) struct Settings<'s> {
     pub(super) database: Option<Collation>,
     /// Whether foreign keys make keys: where the text has them already, they do not.
     pub(super) makes_keys: bool,
+    /// Whether the text is a script: its keys stand in the order in which the server has them.
+    pub(super) is_script: bool,
     /// The collation of the session's default database, which `CHARACTER SET DEFAULT` means.
     pub(super) current: Option<Collation>,
 }

@@ -269,3 +269,60 @@ fn mariadb_changes_columns_that_it_adds() {
         "t?"
     );
 }
+
+#[test]
+fn keys_of_each_server() {
+    for (server, statements, expected) in [
+        // Known to be NOT NULL by a primary key only where that stands before.
+        (
+            MYSQL,
+            "CREATE TABLE t (a INT, b INT, UNIQUE y (b), UNIQUE x (a)); ALTER TABLE t ADD PRIMARY KEY (a)",
+            "t a:int* b:int | P(a) u:y(b) u:x(a)",
+        ),
+        (
+            MYSQL,
+            "CREATE TABLE t (a INT, b INT, UNIQUE y (b), UNIQUE x (a)); ALTER TABLE t ADD PRIMARY KEY (a); \
+             ALTER TABLE t COMMENT 'x'",
+            "t a:int* b:int | P(a) u:x(a) u:y(b)",
+        ),
+        // MariaDB sorts with new keys, or when its handle key may be NULL.
+        (
+            MARIADB,
+            "CREATE TABLE t (a INT, b INT, UNIQUE y (b), UNIQUE x (a)); ALTER TABLE t MODIFY a INT NOT NULL",
+            "t a:int* b:int | u:y(b) u:x(a)",
+        ),
+        (
+            MARIADB,
+            "CREATE TABLE t (a INT NOT NULL, b INT NOT NULL, UNIQUE x (a), UNIQUE y (b)); ALTER TABLE t MODIFY a INT",
+            "t a:int b:int* | u:y(b) u:x(a)",
+        ),
+        (
+            MARIADB,
+            "CREATE TABLE t (a INT NOT NULL, b INT NOT NULL, UNIQUE x (a), UNIQUE y (b)); ALTER TABLE t MODIFY b INT, DROP KEY x",
+            "t a:int* b:int | u:y(b)",
+        ),
+        (
+            MARIADB,
+            "CREATE TABLE t (a TEXT NOT NULL, b INT, UNIQUE x (a), UNIQUE y (b), KEY k (a), p POINT, UNIQUE z (p))",
+            "t a:text/latin1* b:int p:point | u:y(b) u:z(p(25)) u:x(a) k:k(a(3072))",
+        ),
+        (
+            MYSQL,
+            "CREATE TABLE t (a INT, v INT AS (a) VIRTUAL, KEY v (v), KEY a (a))",
+            "t a:int v:int | k:a(a) k:v(v)",
+        ),
+        (
+            MYSQL,
+            "CREATE TABLE t (a ENUM('xy', 'z'), b ENUM('x'), UNIQUE x (a), KEY y (b)); \
+             ALTER TABLE t MODIFY a VARCHAR(30), MODIFY b VARCHAR(30)",
+            "t a:varchar(30)/latin1 b:varchar(30)/latin1 | u:x(a(1)) k:y(b)",
+        ),
+        (
+            MYSQL,
+            "CREATE TABLE t (a INT); ALTER TABLE t MODIFY a TEXT, CONVERT TO CHARACTER SET utf8mb4",
+            "t?",
+        ),
+    ] {
+        assert_eq!(after(server, statements), expected, "{statements}");
+    }
+}

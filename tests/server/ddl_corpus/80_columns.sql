@@ -135,3 +135,11 @@ ALTER TABLE tickets MODIFY k1 VARCHAR(20);
 ALTER TABLE tickets MODIFY k1 TEXT, DROP KEY k21;
 ALTER TABLE tickets ADD KEY k21 (k1(20));
 ALTER TABLE tickets MODIFY k1 VARCHAR(15);
+
+-- Keys whose order and prefixes servers make of more than the keys themselves.
+CREATE TABLE key_order (a INT, b INT, c ENUM('xy', 'z') CHARACTER SET latin1, UNIQUE y (b), UNIQUE x (a), UNIQUE c (c));
+ALTER TABLE key_order ADD PRIMARY KEY (a);
+ALTER TABLE key_order COMMENT 'sorted by MySQL only';
+ALTER TABLE key_order MODIFY c VARCHAR(30);
+CREATE TABLE key_order_2 LIKE key_order;
+DROP TABLE key_order, key_order_2;
