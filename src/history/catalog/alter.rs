@@ -90,6 +90,7 @@ struct Alter<'a> {
 impl Alter<'_> {
     /// The table's own character set goes first: new columns take it wherever it stands.
     fn charset(&mut self, actions: &[Action]) -> Result<()> {
+        let mut default = None;
         for action in actions {
             let (Action::Convert(clause) | Action::DefaultCharset(clause)) = action else {
                 continue;
@@ -97,11 +98,18 @@ impl Alter<'_> {
             let named = self.settings.clause(clause, None)?;
             let collation = named.or_else(|| self.settings.default_charset());
             self.new.charset = self.settings.written_out(collation)?;
-            if matches!(action, Action::Convert(_)) {
-                self.convert = Some(self.new.charset.clone());
+            match action {
+                Action::Convert(_) => self.convert = Some(self.new.charset.clone()),
+                _ => default = Some(self.new.charset.clone()),
             }
         }
-        Ok(())
+        match (&self.convert, default) {
+            // Which of the two is the table's own then depends on the server, and on their order.
+            (Some(convert), Some(default)) if *convert != default => {
+                Err("its columns are converted to one collation, and its default is another".into())
+            }
+            _ => Ok(()),
+        }
     }
 
     fn has_column(&self, name: &str) -> bool {

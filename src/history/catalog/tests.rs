@@ -322,6 +322,17 @@ fn keys_of_each_server() {
             "CREATE TABLE t (a INT); ALTER TABLE t MODIFY a TEXT, CONVERT TO CHARACTER SET utf8mb4",
             "t?",
         ),
+        (
+            MARIADB,
+            "CREATE TABLE t (a INT); ALTER TABLE t COLLATE utf8mb3_bin, CONVERT TO CHARACTER SET utf8mb4",
+            "t?",
+        ),
+        (
+            MYSQL,
+            "CREATE TABLE t (a INT); ALTER TABLE t DEFAULT CHARSET utf8mb4 COLLATE utf8mb4_bin, \
+             CONVERT TO CHARACTER SET utf8mb4 COLLATE utf8mb4_bin, ADD b TEXT",
+            "t a:int b:text/utf8mb4",
+        ),
     ] {
         assert_eq!(after(server, statements), expected, "{statements}");
     }
