@@ -11,7 +11,7 @@ from pyspark.errors import AnalysisException
 
 import binarrow
 from binarrow.spark import decoder, register, schema, splits
-from binarrow.spark.options import SourceOptions
+from binarrow.spark.source_options import SourceOptions
 
 SALT = "s4lt-of-spark"
 TABLE = "shop.customers"

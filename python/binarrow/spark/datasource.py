@@ -13,9 +13,10 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
 from binarrow import Split, expand_source, link_splits, read_split, scan_splits
 from binarrow.spark.decoder import decode_table
-from binarrow.spark.options import SCHEMA_OPTIONS, TASK_DEFAULTS, SourceOptions, opened
+from binarrow.spark.options import SCHEMA_OPTIONS, TASK_DEFAULTS, opened
 from binarrow.spark.schema import arrow_schema
 from binarrow.spark.schema import schema as table_schema
+from binarrow.spark.source_options import SourceOptions
 
 if TYPE_CHECKING:
     import pyarrow as pa
