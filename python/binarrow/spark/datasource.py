@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.datasource import DataSource
 
-from binarrow import Split, expand_source, link_splits, read_split, scan_splits
-from binarrow.spark.decoder import decode_table
-from binarrow.spark.options import SCHEMA_OPTIONS, TASK_DEFAULTS, opened
-from binarrow.spark.schema import arrow_schema
+from binarrow import ConfigError
+from binarrow.spark.file_reader import FileReader
+from binarrow.spark.live.options import LiveOptions
+from binarrow.spark.live.stream_reader import LiveStreamReader
+from binarrow.spark.options import SCHEMA_OPTIONS
+from binarrow.spark.schema import arrow_schema, server_schema
 from binarrow.spark.schema import schema as table_schema
 from binarrow.spark.source_options import SourceOptions
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pyspark.sql.types import StructType
 
 
@@ -71,98 +67,29 @@ class BinarrowDataSource(DataSource):
         return "binarrow"
 
     def schema(self) -> StructType:
-        """The schema of the table where the files mention it first."""
+        """The schema of the table: where the log mentions it first."""
         options = SourceOptions.parse(self.options)
         shaping = {key: value for key, value in options.read.items() if key in SCHEMA_OPTIONS}
+        if isinstance(options.place, LiveOptions):
+            return server_schema(options.place.target, options.table, **shaping)
         return table_schema(
-            list(options.paths),
+            list(options.place.paths),
             options.table,
             history=options.history,
             history_source=options.history_source,
             **shaping,
         )
 
-    def reader(self, schema: StructType) -> BinarrowReader:
+    def reader(self, schema: StructType) -> FileReader:
         """The reader for a batch query."""
-        return BinarrowReader(SourceOptions.parse(self.options), arrow_schema(schema))
+        options = SourceOptions.parse(self.options)
+        if isinstance(options.place, LiveOptions):
+            raise ConfigError("a server is read by spark.readStream")
+        return FileReader(options, options.place, arrow_schema(schema))
 
-
-@dataclass
-class Ranges(InputPartition):
-    """What one task reads: ranges that follow each other in the log, as JSON."""
-
-    splits: tuple[str, ...]
-
-
-class BinarrowReader(DataSourceReader):
-    """Plans the tasks on the driver and decodes in them."""
-
-    def __init__(self, options: SourceOptions, target: pa.Schema) -> None:
-        self._options = options
-        self._target = target
-
-    def partitions(self) -> Sequence[InputPartition]:
-        """One partition a range, or as many as ``numPartitions`` says."""
-        # A task's working folder is its own.
-        files = [os.path.abspath(path) for path in expand_source(list(self._options.paths))]
-        options = self._options
-        scanned = _scan(files, self._target_bytes(files))
-        with opened(options.history, options.history_source) as history:
-            # Tasks get the part that they need.
-            scanned = link_splits(
-                scanned,
-                gaps=options.gaps,
-                history=history,
-                tables=options.table,
-                skip_events=options.read.get("skip_events"),
-            )
-        count = self._options.num_partitions or len(scanned)
-        # Spark wants a list, and takes an empty one for "one partition of nothing".
-        return [
-            Ranges(tuple(split.to_json() for split in group)) for group in _group(scanned, count)
-        ]
-
-    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """The rows of a partition, in log order."""
-        if not isinstance(partition, Ranges):
-            return
-        options = {**TASK_DEFAULTS, **self._options.read}
-        readers = (read_split(Split.from_json(text), options=options) for text in partition.splits)
-        yield from decode_table(
-            readers, self._options.table, self._target, self._options.on_schema_change
-        )
-
-    def _target_bytes(self, files: Sequence[str]) -> int:
-        if self._options.num_partitions is None:
-            return self._options.target_bytes
-        total = sum(Path(file).stat().st_size for file in files)
-        return max(1, total // (self._options.num_partitions * _RANGES_A_PARTITION))
-
-
-_RANGES_A_PARTITION = 4
-"""So that groups of ranges come out about equal, though ranges do not."""
-
-
-def _scan(files: Sequence[str], target_bytes: int) -> list[Split]:
-    """The ranges of all files, in log order."""
-
-    def scan(place: int, file: str) -> list[Split]:
-        return scan_splits(file, target_bytes=target_bytes, place=place)
-
-    places = range(1, len(files) + 1)
-    with ThreadPoolExecutor(max_workers=min(len(files), os.cpu_count() or 1) or 1) as pool:
-        return [split for found in pool.map(scan, places, files) for split in found]
-
-
-def _group(splits: Sequence[Split], count: int) -> list[list[Split]]:
-    """Neighbours together, in at most `count` groups of about equal size."""
-    if len(splits) <= count:
-        return [[split] for split in splits]
-    total = sum(split.stop - split.start for split in splits)
-    groups: list[list[Split]] = [[] for _ in range(count)]
-    before = 0
-    for split in splits:
-        middle = before + (split.stop - split.start) / 2
-        groups[min(count - 1, int(middle * count / total))].append(split)
-        before += split.stop - split.start
-    return [group for group in groups if group]
+    def streamReader(self, schema: StructType) -> LiveStreamReader:  # noqa: N802
+        """The reader for a streaming query."""
+        options = SourceOptions.parse(self.options)
+        if not isinstance(options.place, LiveOptions):
+            raise ConfigError("files are read by spark.read; a stream wants a server: option host")
+        return LiveStreamReader(options, options.place, arrow_schema(schema))

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql.types import StructType
 
+    from binarrow.stream import Stream
+
 
 def decoder(
     table: str,
@@ -72,7 +74,7 @@ def open_ranges(
 
 
 def decode_table(
-    readers: Iterable[BinlogReader],
+    readers: Iterable[BinlogReader | Stream],
     table: str,
     target: pa.Schema,
     on_schema_change: Literal["error", "conform"],

@@ -5,9 +5,11 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping, Sequence
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from binarrow import TypeOptions, infer_schema
+from binarrow.connect import Target
+from binarrow.server import Server
 from binarrow.spark.options import opened, spark_types
 
 if TYPE_CHECKING:
@@ -71,6 +73,18 @@ def schema(
             history=structures,
         )
     return from_arrow_schema(_plain(inferred), prefer_timestamp_ntz=True)
+
+
+def server_schema(target: Target, table: str, **shaping: Any) -> StructType:
+    """The Spark schema of a table's changes, from the first that a server's log holds."""
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    with (
+        Server(target) as server,
+        server.stream("earliest", stop="end", **shaping) as stream,
+        stream.table(table) as changes,
+    ):
+        return from_arrow_schema(_plain(changes.schema), prefer_timestamp_ntz=True)
 
 
 def arrow_schema(declared: StructType) -> pa.Schema:

@@ -1,0 +1,102 @@
+"""The batch reader of files: plans ranges on the driver and decodes them in tasks."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pyspark.sql.datasource import DataSourceReader, InputPartition
+
+from binarrow import Split, expand_source, link_splits, read_split, scan_splits
+from binarrow.spark.decoder import decode_table
+from binarrow.spark.options import TASK_DEFAULTS, opened
+from binarrow.spark.source_options import FileOptions, SourceOptions
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+@dataclass
+class Ranges(InputPartition):
+    """What one task reads: ranges that follow each other in the log, as JSON."""
+
+    splits: tuple[str, ...]
+
+
+class FileReader(DataSourceReader):
+    """Plans the tasks on the driver and decodes in them."""
+
+    def __init__(self, options: SourceOptions, files: FileOptions, target: pa.Schema) -> None:
+        self._options = options
+        self._files = files
+        self._target = target
+
+    def partitions(self) -> Sequence[InputPartition]:
+        """One partition a range, or as many as ``numPartitions`` says."""
+        # A task's working folder is its own.
+        files = [os.path.abspath(path) for path in expand_source(list(self._files.paths))]
+        options = self._options
+        scanned = _scan(files, self._target_bytes(files))
+        with opened(options.history, options.history_source) as history:
+            # Tasks get the part that they need.
+            scanned = link_splits(
+                scanned,
+                gaps=self._files.gaps,
+                history=history,
+                tables=options.table,
+                skip_events=options.read.get("skip_events"),
+            )
+        count = self._files.num_partitions or len(scanned)
+        # Spark wants a list, and takes an empty one for "one partition of nothing".
+        return [
+            Ranges(tuple(split.to_json() for split in group)) for group in _group(scanned, count)
+        ]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """The rows of a partition, in log order."""
+        if not isinstance(partition, Ranges):
+            return
+        options = {**TASK_DEFAULTS, **self._options.read}
+        readers = (read_split(Split.from_json(text), options=options) for text in partition.splits)
+        yield from decode_table(
+            readers, self._options.table, self._target, self._options.on_schema_change
+        )
+
+    def _target_bytes(self, files: Sequence[str]) -> int:
+        if self._files.num_partitions is None:
+            return self._files.target_bytes
+        total = sum(Path(file).stat().st_size for file in files)
+        return max(1, total // (self._files.num_partitions * _RANGES_A_PARTITION))
+
+
+_RANGES_A_PARTITION = 4
+"""So that groups of ranges come out about equal, though ranges do not."""
+
+
+def _scan(files: Sequence[str], target_bytes: int) -> list[Split]:
+    """The ranges of all files, in log order."""
+
+    def scan(place: int, file: str) -> list[Split]:
+        return scan_splits(file, target_bytes=target_bytes, place=place)
+
+    places = range(1, len(files) + 1)
+    with ThreadPoolExecutor(max_workers=min(len(files), os.cpu_count() or 1) or 1) as pool:
+        return [split for found in pool.map(scan, places, files) for split in found]
+
+
+def _group(splits: Sequence[Split], count: int) -> list[list[Split]]:
+    """Neighbours together, in at most `count` groups of about equal size."""
+    if len(splits) <= count:
+        return [[split] for split in splits]
+    total = sum(split.stop - split.start for split in splits)
+    groups: list[list[Split]] = [[] for _ in range(count)]
+    before = 0
+    for split in splits:
+        middle = before + (split.stop - split.start) / 2
+        groups[min(count - 1, int(middle * count / total))].append(split)
+        before += split.stop - split.start
+    return [group for group in groups if group]
