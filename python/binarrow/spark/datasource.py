@@ -8,6 +8,7 @@ from pyspark.sql.datasource import DataSource
 
 from binarrow import ConfigError
 from binarrow.spark.file_reader import FileReader
+from binarrow.spark.live.batch_reader import LiveBatchReader
 from binarrow.spark.live.options import LiveOptions
 from binarrow.spark.live.stream_reader import LiveStreamReader
 from binarrow.spark.options import SCHEMA_OPTIONS
@@ -43,6 +44,7 @@ class BinarrowDataSource(DataSource):
                                      comma-separated
     history             -            structures over time: the URL of a ``SchemaHistory``
     historySource       -            whose, where it holds several
+    historyPasswordFile -            the password, where the history is on a server
     columns             all          the columns to keep, comma-separated
     operations          all          ``insert``, ``update``, ``delete``, comma-separated
     mask                -            ``COLUMN=sha256`` or ``COLUMN=null``, comma-separated
@@ -72,19 +74,17 @@ class BinarrowDataSource(DataSource):
         shaping = {key: value for key, value in options.read.items() if key in SCHEMA_OPTIONS}
         if isinstance(options.place, LiveOptions):
             return server_schema(options.place.target, options.table, **shaping)
-        return table_schema(
-            list(options.place.paths),
-            options.table,
-            history=options.history,
-            history_source=options.history_source,
-            **shaping,
-        )
+        with options.opened_history() as history:
+            return table_schema(
+                list(options.place.paths), options.table, history=history, **shaping
+            )
 
-    def reader(self, schema: StructType) -> FileReader:
+    def reader(self, schema: StructType) -> FileReader | LiveBatchReader:
         """The reader for a batch query."""
         options = SourceOptions.parse(self.options)
         if isinstance(options.place, LiveOptions):
-            raise ConfigError("a server is read by spark.readStream")
+            options.place.check_batch()
+            return LiveBatchReader(options, options.place, arrow_schema(schema))
         return FileReader(options, options.place, arrow_schema(schema))
 
     def streamReader(self, schema: StructType) -> LiveStreamReader:  # noqa: N802
@@ -92,4 +92,5 @@ class BinarrowDataSource(DataSource):
         options = SourceOptions.parse(self.options)
         if not isinstance(options.place, LiveOptions):
             raise ConfigError("files are read by spark.read; a stream wants a server: option host")
+        options.place.check_stream()
         return LiveStreamReader(options, options.place, arrow_schema(schema))

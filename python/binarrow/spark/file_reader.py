@@ -13,7 +13,8 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from binarrow import Split, expand_source, link_splits, read_split, scan_splits
 from binarrow.spark.decoder import decode_table
-from binarrow.spark.options import TASK_DEFAULTS, opened
+from binarrow.spark.grouping import grouped
+from binarrow.spark.options import TASK_DEFAULTS
 from binarrow.spark.source_options import FileOptions, SourceOptions
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class FileReader(DataSourceReader):
         files = [os.path.abspath(path) for path in expand_source(list(self._files.paths))]
         options = self._options
         scanned = _scan(files, self._target_bytes(files))
-        with opened(options.history, options.history_source) as history:
+        with options.opened_history() as history:
             # Tasks get the part that they need.
             scanned = link_splits(
                 scanned,
@@ -52,8 +53,10 @@ class FileReader(DataSourceReader):
             )
         count = self._files.num_partitions or len(scanned)
         # Spark wants a list, and takes an empty one for "one partition of nothing".
+        sizes = [split.stop - split.start for split in scanned]
         return [
-            Ranges(tuple(split.to_json() for split in group)) for group in _group(scanned, count)
+            Ranges(tuple(scanned[place].to_json() for place in group))
+            for group in grouped(sizes, count)
         ]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
@@ -86,17 +89,3 @@ def _scan(files: Sequence[str], target_bytes: int) -> list[Split]:
     places = range(1, len(files) + 1)
     with ThreadPoolExecutor(max_workers=min(len(files), os.cpu_count() or 1) or 1) as pool:
         return [split for found in pool.map(scan, places, files) for split in found]
-
-
-def _group(splits: Sequence[Split], count: int) -> list[list[Split]]:
-    """Neighbours together, in at most `count` groups of about equal size."""
-    if len(splits) <= count:
-        return [[split] for split in splits]
-    total = sum(split.stop - split.start for split in splits)
-    groups: list[list[Split]] = [[] for _ in range(count)]
-    before = 0
-    for split in splits:
-        middle = before + (split.stop - split.start) / 2
-        groups[min(count - 1, int(middle * count / total))].append(split)
-        before += split.stop - split.start
-    return [group for group in groups if group]

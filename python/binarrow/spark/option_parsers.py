@@ -9,6 +9,7 @@ from typing import Any
 
 from binarrow import ConfigError
 from binarrow.byte_size import parse_byte_size
+from binarrow.spark.live.place import parse_place, parse_timestamp
 from binarrow.spark.options import hint
 
 
@@ -79,10 +80,6 @@ def _one_of(*words: str) -> Callable[[str], str]:
     return parse
 
 
-def _schema_change(value: str) -> str:
-    return {"fail": "error", "project": "conform"}[_one_of("fail", "project")(value)]
-
-
 PARSERS: dict[str, Callable[[str], Any]] = {
     # what to read
     "table": str,
@@ -112,8 +109,10 @@ PARSERS: dict[str, Callable[[str], Any]] = {
     "heartbeat": _seconds,
     "reconnect": _seconds,
     # where to begin and end in its log
-    "startingOffsets": str,
-    "endingOffsets": str,
+    "startingOffsets": parse_place,
+    "startingTimestamp": parse_timestamp,
+    "endingOffsets": parse_place,
+    "endingTimestamp": parse_timestamp,
     "maxBytesPerTrigger": parse_byte_size,
     "maxRowsPerTrigger": _count,
     "failOnDataLoss": _boolean,
@@ -137,13 +136,14 @@ PARSERS: dict[str, Callable[[str], Any]] = {
     "schemasFile": _words,
     "history": str,
     "historySource": str,
+    "historyPasswordFile": str,
     "envelope": _words,
     "envelopePrefix": str,
     "layout": _one_of("flat", "nested"),
     "oldValue": _boolean,
     "splitKeyUpdates": _boolean,
     "uncommitted": _one_of("skip", "emit"),
-    "schemaChangePolicy": _schema_change,
+    "schemaChangePolicy": _one_of("follow", "project", "fail"),
     # decoding
     "batchRows": _count,
     "batchBytes": parse_byte_size,

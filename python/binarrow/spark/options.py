@@ -64,14 +64,16 @@ SCHEMA_OPTIONS = (
 
 
 @contextmanager
-def opened(history: History | None, source: str | None = None) -> Iterator[SchemaHistory | None]:
+def opened(
+    history: History | None, source: str | None = None, password_file: str | None = None
+) -> Iterator[SchemaHistory | None]:
     """The history, closed afterwards where it is opened here."""
     if history is None or isinstance(history, SchemaHistory):
         if source is not None:
             raise ConfigError("history_source names a source at a URL: give history= as one")
         yield history
         return
-    with SchemaHistory.open(history, source=source) as own:
+    with SchemaHistory.open(history, source=source, password_file=password_file) as own:
         yield own
 
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from binarrow import ConfigError, TypeOptions
+from binarrow import ConfigError, SchemaHistory, TypeOptions
 from binarrow.mask_salt import read_mask_salt
-from binarrow.spark.live.options import LiveOptions
+from binarrow.spark.live.options import LiveOptions, check_files, check_no_secret
 from binarrow.spark.option_parsers import canonical, parse
-from binarrow.spark.options import DEFAULT_TARGET_BYTES, loaded
+from binarrow.spark.options import DEFAULT_TARGET_BYTES, loaded, opened
 
 
 @dataclass(frozen=True)
@@ -30,10 +31,20 @@ class SourceOptions:
 
     table: str
     place: FileOptions | LiveOptions
-    on_schema_change: Literal["error", "conform"]
+    schema_change_policy: Literal["follow", "project", "fail"]
     history: str | None = None
     history_source: str | None = None
+    history_password_file: str | None = None
     read: dict[str, Any] = field(default_factory=dict, repr=False)  # it may hold a salt
+
+    @property
+    def on_schema_change(self) -> Literal["error", "conform"]:
+        """What the decoder does with rows of another structure."""
+        return "error" if self.schema_change_policy == "fail" else "conform"
+
+    def opened_history(self) -> AbstractContextManager[SchemaHistory | None]:
+        """The history, if there is one; closed afterwards."""
+        return opened(self.history, self.history_source, self.history_password_file)
 
     @classmethod
     def parse(cls, options: Mapping[str, str]) -> SourceOptions:
@@ -48,14 +59,27 @@ class SourceOptions:
         if "table" not in parsed:
             raise ConfigError('which table? set .option("table", "database.table")')
         _check_history(parsed)
+        place = LiveOptions.of(parsed) or _files(parsed)
         return cls(
             table=parsed["table"],
-            place=LiveOptions.of(parsed) or _files(parsed),
-            on_schema_change=parsed.get("schemaChangePolicy", "conform"),
+            place=place,
+            schema_change_policy=_schema_change_policy(parsed, place),
             history=parsed.get("history"),
             history_source=parsed.get("historySource"),
+            history_password_file=parsed.get("historyPasswordFile"),
             read=_read_keywords(parsed),
         )
+
+
+def _schema_change_policy(parsed: Mapping[str, Any], place: FileOptions | LiveOptions) -> Any:
+    policy = parsed.get("schemaChangePolicy")
+    if isinstance(place, LiveOptions):
+        return policy or "follow"
+    if policy == "follow":
+        raise ConfigError(
+            "schemaChangePolicy=follow asks the server: of files it is project or fail"
+        )
+    return policy or "project"
 
 
 def _files(parsed: Mapping[str, Any]) -> FileOptions:
@@ -65,6 +89,7 @@ def _files(parsed: Mapping[str, Any]) -> FileOptions:
             'which log? name files in .load("/archive/binlog.*"), or a server in'
             ' .option("host", "db.example")'
         )
+    check_files(parsed)
     return FileOptions(
         paths=paths,
         target_bytes=parsed.get("targetBytes", DEFAULT_TARGET_BYTES),
@@ -95,6 +120,10 @@ def _read_keywords(parsed: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _check_history(parsed: Mapping[str, Any]) -> None:
+    if "history" in parsed:
+        check_no_secret("the URL of the history", parsed["history"], "historyPasswordFile")
+    if "historyPasswordFile" in parsed and "history" not in parsed:
+        raise ConfigError("historyPasswordFile is for a history on a server: set history too")
     if "history" in parsed and ("schemas" in parsed or "schemasFile" in parsed):
         raise ConfigError("history and schemas both tell structures: set one of them")
     if "historySource" in parsed and "history" not in parsed:

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal
 
 from pyspark.sql.datasource import InputPartition
 
 from binarrow import Position
 from binarrow.connect import Target
 from binarrow.server import Server
+from binarrow.spark.decoder import decode_table
+from binarrow.spark.options import TASK_DEFAULTS
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from binarrow.spark.source_options import SourceOptions
     from binarrow.stream import Stream
 
 
@@ -48,7 +53,33 @@ class LivePartition(InputPartition):
     """What a task gets: a range, and how to log in. Spark pickles it for the task alone."""
 
     range: LiveRange
-    target: Target
+    target: Target = field(repr=False)
+
+
+@dataclass(frozen=True)
+class RangeReader:
+    """What tasks share: how a range is decoded. It holds no password."""
+
+    table: str
+    schema: pa.Schema
+    on_schema_change: Literal["error", "conform"]
+    read_options: dict[str, Any] = field(repr=False)  # it may hold a salt
+
+    @classmethod
+    def of(
+        cls, options: SourceOptions, schema: pa.Schema, heartbeat: float, reconnect: float
+    ) -> RangeReader:
+        """The one for a query's options."""
+        waiting = {"heartbeat": heartbeat, "reconnect": reconnect}
+        read = {**TASK_DEFAULTS, **waiting, **options.read}
+        return cls(options.table, schema, options.on_schema_change, read)
+
+    def read(self, partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
+        """The rows of a partition, in log order."""
+        if not isinstance(partition, LivePartition):
+            return  # Spark's for a batch of nothing
+        stream = partition.range.read(partition.target, self.read_options)
+        yield from decode_table([stream], self.table, self.schema, self.on_schema_change)
 
 
 def with_secret(target: Target) -> Target:

@@ -2,7 +2,8 @@
 
 Spark stores a batch's end only, and asks for the beginning of the first batch again after a crash.
 So the first offset is marked as ``initial``, and the end of the first batch holds where it began,
-in ``from``: what "latest" meant then stays so.
+in ``from``: what "latest" meant then stays so. Where a part of the log was lost and the query shall
+go on all the same, the end of that batch holds where it went on, in ``resumed``.
 """
 
 from __future__ import annotations
@@ -10,10 +11,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from binarrow import Position
+from binarrow import ConfigError, Position
 
 Offset = dict[str, Any]
-"""A position's stored form, with ``initial`` or ``from`` in the first batch's offsets."""
+"""A position's stored form, with ``initial``, ``from`` or ``resumed`` where they are needed."""
+
+MARKS = ("initial", "from", "resumed")
 
 
 def offset_of(position: Position) -> Offset:
@@ -28,8 +31,30 @@ def position_of(offset: Offset) -> Position:
     Raises:
         ConfigError: It is none of ours.
     """
-    stored = {key: value for key, value in offset.items() if key not in ("initial", "from")}
+    stored = {key: value for key, value in offset.items() if key not in MARKS}
     return Position.from_json(json.dumps(stored))
+
+
+def position_from_text(text: str) -> Position:
+    """The position that somebody copied out of a query's progress, or stored as a position.
+
+    Raises:
+        ValueError: It is neither.
+    """
+    stored = json.loads(text)
+    if not isinstance(stored, dict):
+        raise ConfigError("the JSON of an offset is an object")
+    return position_of(stored)
+
+
+def changed(position: Position, **fields: Any) -> Position:
+    """The position with other fields of its stored form."""
+    return Position.from_json(json.dumps({**offset_of(position), **fields}))
+
+
+def reads_by_gtid(position: Position) -> bool:
+    """Whether what follows can be asked for by GTID only, on the same server too."""
+    return bool(offset_of(position).get("by_gtid"))
 
 
 def initial(position: Position) -> Offset:
@@ -42,19 +67,25 @@ def is_initial(offset: Offset) -> bool:
     return bool(offset.get("initial"))
 
 
-def end_of_batch(start: Offset, end: Position) -> Offset:
-    """The offset at which a batch from `start` ends: `start` itself where there is nothing new."""
-    if not is_initial(start):
-        return start if position_of(start) == end else offset_of(end)
-    return {**offset_of(end), "from": offset_of(position_of(start))}
+def end_of_batch(start: Offset, end: Position, resumed: Position | None = None) -> Offset:
+    """The offset at which a batch from `start` ends: `start` itself where there is nothing new.
+
+    `resumed` is where it goes on, where `start` is lost.
+    """
+    offset = offset_of(end)
+    if resumed is not None:
+        offset["resumed"] = offset_of(resumed)
+    elif not is_initial(start):
+        return start if position_of(start) == end else offset
+    if is_initial(start):
+        offset["from"] = offset_of(position_of(start))
+    return offset
 
 
 def start_of_batch(start: Offset, end: Offset) -> Position:
-    """Where a batch begins, of which Spark tells the two offsets.
-
-    Raises:
-        ConfigError: It would go backwards.
-    """
+    """Where a batch begins, of which Spark tells the two offsets."""
+    if "resumed" in end:
+        return position_of(end["resumed"])
     if is_initial(start) and "from" in end:
-        start = end["from"]
+        return position_of(end["from"])
     return position_of(start)

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from binarrow import ConfigError
 from binarrow.connect import Target, target
+from binarrow.spark.live.place import Place, chosen
+from binarrow.spark.live.read_limit import check_limits
 
 DEFAULT_PARTITIONS = 4
 """Dumps of a server at once, while a stream catches up."""
+
+DEFAULT_HEARTBEAT = 10.0
+"""Seconds of silence after which the server says that it lives."""
+
+DEFAULT_RECONNECT = 300.0
+"""Seconds for which a server that does not answer is waited for."""
 
 SCHEMES = ("mysql://", "mariadb://")
 
@@ -21,8 +29,8 @@ class LiveOptions:
 
     target: Target = field(repr=False)
     """As the options say: a password file is read at each connection that is made with it."""
-    starting_offsets: str
-    ending_offsets: str
+    given: Mapping[str, Any] = field(repr=False)
+    """All options, parsed."""
     num_partitions: int
     max_bytes: int | None
     max_rows: int | None
@@ -32,7 +40,11 @@ class LiveOptions:
 
     @classmethod
     def of(cls, parsed: Mapping[str, Any]) -> LiveOptions | None:
-        """What options say of a server; None where they name none."""
+        """What options say of a server; None where they name none.
+
+        Raises:
+            ConfigError: They do not fit together, or a password stands in a URL.
+        """
         url = parsed.get("url")
         path = parsed.get("path", "")
         if path.lower().startswith(SCHEMES):
@@ -43,20 +55,93 @@ class LiveOptions:
             return None
         elif path or "paths" in parsed:
             raise ConfigError("load() names files and options name a server: name one of them")
+        _refuse(parsed, _OF_FILES, "it is for files, and the options name a server")
+        if url is not None:
+            check_no_secret("the URL of the server", url, "passwordFile")
         keywords = {key: parsed[name] for name, key in _TLS_KEYWORDS.items() if name in parsed}
         place = {key: parsed[name] for name, key in _PLACE_KEYWORDS.items() if name in parsed}
         return cls(
             target=target(url, **place, keywords=keywords),
-            starting_offsets=parsed.get("startingOffsets", "latest"),
-            ending_offsets=parsed.get("endingOffsets", "latest"),
+            given=parsed,
             num_partitions=parsed.get("numPartitions", DEFAULT_PARTITIONS),
             max_bytes=parsed.get("maxBytesPerTrigger"),
             max_rows=parsed.get("maxRowsPerTrigger"),
             fail_on_data_loss=parsed.get("failOnDataLoss", True),
-            heartbeat=parsed.get("heartbeat", 10.0),
-            reconnect=parsed.get("reconnect", 300.0),
+            heartbeat=parsed.get("heartbeat", DEFAULT_HEARTBEAT),
+            reconnect=parsed.get("reconnect", DEFAULT_RECONNECT),
         )
 
+    def check_stream(self) -> None:
+        """Whether the options are those of a stream.
+
+        Raises:
+            ConfigError: One is for batch queries.
+        """
+        _refuse(self.given, _OF_BATCHES, "a stream has no end: leave it out, or use spark.read")
+        check_limits(self.max_bytes, self.max_rows)
+
+    def check_batch(self) -> None:
+        """Whether the options are those of a batch query.
+
+        Raises:
+            ConfigError: One is for streams.
+        """
+        _refuse(self.given, _OF_STREAMS, "it is for spark.readStream")
+
+    def starting(self, default: Place) -> Place:
+        """Where to begin."""
+        offsets, timestamp = self.given.get("startingOffsets"), self.given.get("startingTimestamp")
+        return chosen("starting", offsets, timestamp, default)
+
+    def ending(self) -> Place:
+        """Where a batch query ends: where the log ends when it is planned, if not said."""
+        offsets, timestamp = self.given.get("endingOffsets"), self.given.get("endingTimestamp")
+        return chosen("ending", offsets, timestamp, "latest")
+
+
+def check_no_secret(what: str, url: str, instead: str) -> None:
+    """Whether a URL, which stands in plans and logs, is free of a password.
+
+    Raises:
+        ConfigError: It is not; the message does not quote it.
+    """
+    authority = url.partition("://")[2].partition("/")[0].partition("?")[0]
+    credentials, at, _ = authority.rpartition("@")
+    if at and ":" in credentials:
+        raise ConfigError(
+            f"a password in {what} would stand in plans and logs: set the option {instead}, a file"
+            " on the driver whose first line it is"
+        )
+
+
+def check_files(parsed: Mapping[str, Any]) -> None:
+    """Whether the options name nothing that only a server has.
+
+    Raises:
+        ConfigError: They do.
+    """
+    of_servers = (*_PLACE_KEYWORDS, *_TLS_KEYWORDS, *_OF_SERVERS)
+    _refuse(parsed, of_servers, "it is for a server, and load() names files")
+
+
+def _refuse(parsed: Mapping[str, Any], names: Iterable[str], why: str) -> None:
+    for name in names:
+        if name in parsed:
+            raise ConfigError(f"the option {name}: {why}")
+
+
+_OF_FILES = ("gaps", "targetBytes")
+_OF_BATCHES = ("endingOffsets", "endingTimestamp")
+_OF_STREAMS = ("maxBytesPerTrigger", "maxRowsPerTrigger")
+_OF_SERVERS = (
+    "startingOffsets",
+    "startingTimestamp",
+    *_OF_BATCHES,
+    *_OF_STREAMS,
+    "failOnDataLoss",
+    "heartbeat",
+    "reconnect",
+)
 
 _PLACE_KEYWORDS = {
     "host": "host",

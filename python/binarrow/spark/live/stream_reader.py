@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
 from binarrow import Position
-from binarrow.server import Server
-from binarrow.spark.decoder import decode_table
-from binarrow.spark.live.live_range import LivePartition, LiveRange, with_secret
+from binarrow.spark.live.live_range import RangeReader
 from binarrow.spark.live.offset import (
     Offset,
     end_of_batch,
@@ -20,7 +17,8 @@ from binarrow.spark.live.offset import (
     position_of,
     start_of_batch,
 )
-from binarrow.spark.options import TASK_DEFAULTS
+from binarrow.spark.live.planner import Planner
+from binarrow.spark.live.read_limit import SupportsTriggerAvailableNow, default_read_limit
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -28,61 +26,59 @@ if TYPE_CHECKING:
     from binarrow.spark.live.options import LiveOptions
     from binarrow.spark.source_options import SourceOptions
 
-POLL_INTERVAL = 0.5
-"""Seconds between two questions for the end of the log: an idle query asks all the time."""
 
+class LiveStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """One table's changes as they are committed.
 
-class LiveStreamReader(DataSourceStreamReader):
-    """One table's changes as they are committed."""
+    Spark makes it in several processes: one on the driver plans, another only makes what tasks
+    read with, and that is all that travels.
+    """
 
-    def __init__(self, options: SourceOptions, live: LiveOptions, target: pa.Schema) -> None:
-        self._options = options
+    def __init__(self, options: SourceOptions, live: LiveOptions, schema: pa.Schema) -> None:
         self._live = live
-        self._target = target
-        self._server: Server | None = None
-        self._head: tuple[float, Position] | None = None
+        self._planner = Planner(options, live, schema)
+        self._reader = RangeReader.of(options, schema, live.heartbeat, live.reconnect)
         self._initial: Offset | None = None
+        self._last_head: Position | None = None
 
     def initialOffset(self) -> Offset:  # noqa: N802
         """Where a query begins that has no checkpoint: Spark asks twice, and must hear the same."""
         if self._initial is None:
-            self._initial = initial(self._end_of_log())
+            self._initial = initial(self._planner.place(self._live.starting("latest")))
         return self._initial
 
-    def latestOffset(self, start: Any = None, limit: Any = None) -> Offset:  # noqa: N802, ARG002
+    def getDefaultReadLimit(self) -> Any:  # noqa: N802
+        """How much a batch reads."""
+        live = self._live
+        return default_read_limit(live.num_partitions, live.max_bytes, live.max_rows)
+
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
+        """Where the log ends now: batches end there, whatever comes later."""
+        self._last_head = self._planner.log.head()
+
+    def latestOffset(self, start: Any = None, limit: Any = None) -> Offset:  # noqa: N802
         """Where the next batch ends."""
-        return end_of_batch(start, self._end_of_log())
+        head = self._last_head or self._planner.log.head()
+        if start is None:  # before Spark 4.2
+            return self._unplanned(head)
+        return self._planner.next_offset(start, head, limit)
 
     def reportLatestOffset(self) -> Offset:  # noqa: N802
         """Where the log ends: what is still to be read."""
-        return offset_of(self._end_of_log())
+        return offset_of(self._planner.log.head())
 
     def partitions(self, start: Offset, end: Offset) -> Sequence[InputPartition]:
         """The ranges between two offsets."""
-        first, last = start_of_batch(start, end), position_of(end)
-        if first == last:
-            return []
-        whole = LiveRange(first.to_json(), last.to_json())
-        return [LivePartition(whole, with_secret(self._live.target))]
+        return self._planner.partitions(start_of_batch(start, end), position_of(end))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of a range, in log order."""
-        if not isinstance(partition, LivePartition):
-            return
-        options = {**TASK_DEFAULTS, **self._options.read}
-        stream = partition.range.read(partition.target, options)
-        yield from decode_table(
-            [stream], self._options.table, self._target, self._options.on_schema_change
-        )
+        return self._reader.read(partition)
 
-    def _end_of_log(self) -> Position:
-        now = time.monotonic()
-        if self._head is None or now - self._head[0] >= POLL_INTERVAL:
-            if self._server is None:
-                self._server = Server(self._live.target)
-            self._head = (now, self._server.position())
-        return self._head[1]
+    def _unplanned(self, head: Position) -> Offset:
+        """All that is there; each end holds where the query began, for the first must."""
+        return offset_of(head) if self._initial is None else end_of_batch(self._initial, head)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without the connection: tasks make their own."""
-        return {**self.__dict__, "_server": None, "_head": None}
+        """What tasks need: no connection, and no password."""
+        return {"_reader": self._reader}

@@ -1,0 +1,40 @@
+"""The batch reader of a server: the part of its log between two places, in ranges."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql.datasource import DataSourceReader, InputPartition
+
+from binarrow.spark.live.live_range import RangeReader
+from binarrow.spark.live.planner import Planner
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from binarrow.spark.live.options import LiveOptions
+    from binarrow.spark.source_options import SourceOptions
+
+
+class LiveBatchReader(DataSourceReader):
+    """One table's changes as they are in the log when the query is planned."""
+
+    def __init__(self, options: SourceOptions, live: LiveOptions, schema: pa.Schema) -> None:
+        self._live = live
+        self._planner = Planner(options, live, schema)
+        self._reader = RangeReader.of(options, schema, live.heartbeat, live.reconnect)
+
+    def partitions(self) -> Sequence[InputPartition]:
+        """The ranges: one a file, or as many as ``numPartitions`` says."""
+        stop = self._planner.place(self._live.ending())
+        start = self._planner.place(self._live.starting("earliest"))
+        return self._planner.partitions(start, stop)
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """The rows of a range, in log order."""
+        return self._reader.read(partition)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What tasks need: no connection, and no password."""
+        return {"_reader": self._reader}

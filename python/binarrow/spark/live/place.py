@@ -1,0 +1,90 @@
+"""Places of a log as options name them: ``startingOffsets`` and the like."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Literal
+
+from binarrow import ConfigError, Position
+from binarrow.spark.live.offset import position_from_text
+
+
+@dataclass(frozen=True)
+class Gtids:
+    """A GTID set: the transactions that are read already."""
+
+    text: str
+
+
+Place = Literal["earliest", "latest"] | Position | Gtids | datetime
+"""Where to begin or end: the log's beginning or end, a position, after a GTID set, at a time."""
+
+
+def parse_place(text: str) -> Place:
+    """What ``startingOffsets`` and ``endingOffsets`` may be.
+
+    Raises:
+        ValueError: It is none of them.
+    """
+    word = text.strip()
+    if word == "earliest":
+        return "earliest"
+    if word == "latest":
+        return "latest"
+    if word.startswith("{"):
+        return position_from_text(word)
+    if word.lower().startswith("gtid:"):
+        gtids = word[len("gtid:") :].strip()
+        if not gtids:
+            raise ValueError("gtid: wants a GTID set behind it")
+        return Gtids(gtids)
+    try:
+        return _time(word)
+    except ValueError as error:
+        raise ValueError(
+            "it is earliest, latest, the JSON of an offset or a Position, gtid:SET, or a time such"
+            f" as 2026-11-22T06:00:00Z ({error})"
+        ) from None
+
+
+def parse_timestamp(text: str) -> datetime:
+    """What ``startingTimestamp`` and ``endingTimestamp`` may be.
+
+    A time with its zone, or as Kafka's source takes it: milliseconds since 1970 UTC.
+
+    Raises:
+        ValueError: It is neither.
+    """
+    word = text.strip()
+    if word.isascii() and word.isdecimal():
+        try:
+            return datetime.fromtimestamp(int(word) / 1000, UTC)
+        except (OverflowError, OSError):
+            raise ValueError("these are too many milliseconds") from None
+    return _time(word)
+
+
+def _time(text: str) -> datetime:
+    time = datetime.fromisoformat(text)
+    if time.tzinfo is None:
+        raise ValueError("a time needs its zone: Z, or +01:00")
+    return time
+
+
+def chosen(
+    kind: Literal["starting", "ending"],
+    offsets: Place | None,
+    timestamp: datetime | None,
+    default: Place,
+) -> Place:
+    """The place that two options name.
+
+    Raises:
+        ConfigError: Both are set.
+    """
+    if offsets is not None and timestamp is not None:
+        raise ConfigError(f"{kind}Offsets and {kind}Timestamp both name a place: set one of them")
+    if offsets is not None:
+        return offsets
+    return default if timestamp is None else timestamp

@@ -1,0 +1,187 @@
+"""Where batches end, and how they are shared out. Pure: the log is asked, and nothing is kept.
+
+A batch ends at the end of the log, else at a file's end, else at the end of a transaction that
+reading on finds. Files are the unit that costs nothing: the server lists them with their sizes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import Any, Protocol
+
+from binarrow import ConfigError, Position, PositionPurgedError, ServerIdentityError
+from binarrow.server import Binlog
+from binarrow.spark.grouping import grouped
+from binarrow.spark.live.offset import changed, reads_by_gtid
+
+FIRST_EVENT_AT = 4
+"""The offset of a file's first event."""
+
+UNSPLIT_BYTES = 64 << 20
+"""Bytes of log that stand for a file where a batch cannot be cut at files."""
+
+
+NO_LIMIT = 1 << 62
+"""More bytes than a log has."""
+
+
+class Log(Protocol):
+    """What planning asks of a server's log."""
+
+    @property
+    def server(self) -> str:
+        """The server's id, as positions hold it."""
+
+    def files(self) -> Sequence[Binlog]:
+        """The files, the oldest first, each with its bytes."""
+
+    def file_start(self, file: str) -> Position:
+        """The position of a file's first event."""
+
+    def drain(self, start: Position, stop: Position, max_bytes: int) -> Position:
+        """The end of the last transaction that ends at most so many bytes behind `start`.
+
+        It is after one transaction at least, and at `stop` at the latest.
+        """
+
+    def count(self, start: Position, stop: Position, max_rows: int) -> Position:
+        """The same for so many rows of what is read."""
+
+
+def end_of_next_batch(log: Log, start: Position, head: Position, limit: Any) -> Position:
+    """Where the batch that begins at `start` ends; `start` itself where there is nothing new.
+
+    Args:
+        log: The log of the server that is connected.
+        start: Where the last batch ended, on this server or on another.
+        head: Where this log ends, or shall end.
+        limit: One of Spark's read limits; None for all that is there.
+
+    Raises:
+        PositionPurgedError: The server no longer has the file of `start`.
+        ServerIdentityError: The log ends before `start`: it was reset.
+    """
+    kind, size = _limit(limit)
+    if (start.server, start.file, start.offset) == (head.server, head.file, head.offset):
+        return start  # an idle query asks all the time
+    if kind == "rows":
+        return log.count(start, head, size)
+    if is_elsewhere(log, start) or is_elsewhere(log, head):
+        most = {"bytes": size, "files": size * UNSPLIT_BYTES, "all": NO_LIMIT}[kind]
+        return log.drain(start, head, most)
+    return _end_in_files(log, start, changed(head, version_shift=start.version_shift), kind, size)
+
+
+def _end_in_files(log: Log, start: Position, head: Position, kind: str, size: int) -> Position:
+    files = log.files()
+    first, last = _place(files, start), _place(files, head)
+    check_there(files, start, head)
+    if kind == "all" or (first, start.offset) >= (last, head.offset):
+        return max(start, head, key=lambda one: (_place(files, one), one.offset))
+    cut = first + size if kind == "files" else first
+    if kind == "bytes":
+        cut += _cut_at_bytes(files[first : last + 1], start, head, size)
+    if cut > last:
+        return head
+    return log.drain(start, head, size) if cut == first else _file_start(log, files[cut], start)
+
+
+def _cut_at_bytes(files: Sequence[Binlog], start: Position, head: Position, size: int) -> int:
+    """How many of the files, from `start` to `head`, have together at most so many bytes."""
+    sizes = [one.size for one in files[:-1]] + [head.offset]
+    sizes[0] -= start.offset
+    return sum(total <= size for total in accumulate(sizes))
+
+
+def ranges(
+    log: Log, start: Position, stop: Position, count: int
+) -> list[tuple[Position, Position]]:
+    """A batch in ranges that follow each other: one a file, but at most `count`.
+
+    What is not in this server's files, or is only known by GTID, is one range.
+    """
+    if start == stop:
+        return []
+    if is_elsewhere(log, start) or is_elsewhere(log, stop):
+        return [(start, stop)]
+    files = log.files()
+    first, last = _place(files, start), _place(files, stop)
+    if last < first or (first == last and stop.offset < start.offset):
+        raise ConfigError(
+            f"the batch would go backwards, from {start} to {stop}: was the checkpoint changed?"
+        )
+    if stop.offset <= FIRST_EVENT_AT and last > first:
+        last -= 1
+    sizes = [one.size for one in files[first : last + 1]]
+    if files[last].name == stop.file:
+        sizes[-1] = stop.offset
+    sizes[0] -= start.offset
+    bounds = [
+        _file_start(log, files[first + group.start], start) for group in grouped(sizes, count)[1:]
+    ]
+    return list(zip([start, *bounds], [*bounds, stop], strict=True))
+
+
+def is_elsewhere(log: Log, position: Position) -> bool:
+    """Whether a position is of another server than the one that is connected, or goes by GTID."""
+    return position.server != log.server or reads_by_gtid(position) or not position.file
+
+
+def check_there(files: Sequence[Binlog], position: Position, head: Position) -> None:
+    """Whether the files still hold a position, as far as their names and sizes tell.
+
+    Raises:
+        PositionPurgedError: They begin behind it.
+        ServerIdentityError: They end before it.
+    """
+    place = _place(files, position)
+    if place < 0:
+        raise PositionPurgedError(
+            f"the server no longer has {position.file}, its oldest file is {files[0].name}"
+        )
+    # The last file grows: the head may be a later answer than the list of files.
+    grown = head.offset if head.file == position.file else 0
+    if place == len(files) or position.offset > max(files[place].size, grown):
+        raise ServerIdentityError(
+            f"the server's log ends before {position}: it was reset, or a crash took changes back"
+        )
+
+
+def shift_above(before: Position, file: str) -> int:
+    """The version shift under which a file of another log is above what was before it."""
+    return max(0, file_number(before.file) + before.version_shift + 1 - file_number(file))
+
+
+def file_number(file: str) -> int:
+    """The number at the end of a file's name; 0 where it has none."""
+    digits = file.rpartition(".")[2]
+    return int(digits) if digits.isascii() and digits.isdecimal() else 0
+
+
+def _limit(limit: Any) -> tuple[str, int]:
+    # By name: some platforms have copies of Spark's classes.
+    match type(limit).__name__:
+        case "NoneType" | "ReadAllAvailable":
+            return "all", 0
+        case "ReadMaxFiles":
+            return "files", int(limit.max_files)
+        case "ReadMaxBytes":
+            return "bytes", int(limit.max_bytes)
+        case "ReadMaxRows":
+            return "rows", int(limit.max_rows)
+        case other:
+            raise ConfigError(f"Spark asks for a batch by {other}, which this source does not know")
+
+
+def _place(files: Sequence[Binlog], position: Position) -> int:
+    """Which file it is; -1 before the first, their number behind the last."""
+    for place, one in enumerate(files):
+        if one.name == position.file:
+            return place
+    oldest = files[0].name if files else ""
+    return -1 if file_number(position.file) < file_number(oldest) else len(files)
+
+
+def _file_start(log: Log, file: Binlog, start: Position) -> Position:
+    return changed(log.file_start(file.name), version_shift=start.version_shift)

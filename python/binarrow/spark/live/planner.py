@@ -1,0 +1,128 @@
+"""The driver's part of reading a server: where batches end, and which ranges tasks read."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+from binarrow import Position, PositionPurgedError, ServerIdentityError
+from binarrow.spark.live.live_range import LivePartition, LiveRange, with_secret
+from binarrow.spark.live.offset import Offset, changed, end_of_batch, position_of
+from binarrow.spark.live.plan import end_of_next_batch, file_number, ranges, shift_above
+from binarrow.spark.live.server_log import ServerLog
+from binarrow.spark.live.table_check import check_columns, check_names
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from binarrow.spark.live.options import LiveOptions
+    from binarrow.spark.live.place import Place
+    from binarrow.spark.source_options import SourceOptions
+
+LOG = logging.getLogger("binarrow.spark")
+
+REMEDIES = (
+    "begin with a new checkpoint and a first load, a copy of the table; or set"
+    " failOnDataLoss=false to go on at the oldest file that the server has, without what is lost"
+)
+
+COUNTED = ("operations", "old_value", "split_key_updates", "uncommitted", "skip_events")
+"""The keywords that say which rows there are."""
+
+
+class Planner:
+    """Plans batches of one table's changes, in one process; another makes its own."""
+
+    def __init__(self, options: SourceOptions, live: LiveOptions, schema: pa.Schema) -> None:
+        self._options = options
+        self._live = live
+        self._schema = schema
+        counted = {key: options.read[key] for key in COUNTED if key in options.read}
+        self.log = ServerLog(
+            live.target,
+            heartbeat=live.heartbeat,
+            reconnect=live.reconnect,
+            counted={**counted, "tables": options.table, "column_names": "positional"},
+        )
+        self._is_prepared = False
+
+    def place(self, place: Place) -> Position:
+        """The position of a place that an option names."""
+        self._prepare()
+        return self.log.resolve(place)
+
+    def next_offset(self, start: Offset, head: Position, limit: Any) -> Offset:
+        """Where the batch that begins at `start` ends.
+
+        Raises:
+            PositionPurgedError: Its log is gone.
+            ServerIdentityError: The log was reset, or the server is one that knows nothing of it.
+            SchemaError: The table has columns that the query does not know.
+        """
+        self._prepare()
+        before, resumed = position_of(start), None
+        try:
+            self.log.check(before)
+            end = end_of_next_batch(self.log, before, head, limit)
+        except (PositionPurgedError, ServerIdentityError) as error:
+            resumed = self.resumed(before, error)
+            end = end_of_next_batch(self.log, resumed, head, limit)
+        offset = end_of_batch(start, end, resumed)
+        if offset is not start and self._options.schema_change_policy == "follow":
+            # Later than what the batch holds was written: no column of it is missed.
+            self.log.ask(lambda server: check_columns(server, self._options, self._schema))
+        return offset
+
+    def partitions(self, start: Position, stop: Position) -> list[LivePartition]:
+        """What tasks read of a batch, each with the password as it is now."""
+        self._prepare()
+        if start == stop:
+            return []
+        try:
+            self.log.check(start)
+            parts = ranges(self.log, start, stop, self._live.num_partitions)
+        except (PositionPurgedError, ServerIdentityError) as error:
+            # Of a batch that is played again.
+            start = self.resumed(start, error)
+            is_gone = stop.server == start.server and place_of(stop) <= place_of(start)
+            parts = [] if is_gone else ranges(self.log, start, stop, self._live.num_partitions)
+        target = with_secret(self._live.target)
+        return [
+            LivePartition(LiveRange(first.to_json(), last.to_json()), target)
+            for first, last in parts
+        ]
+
+    def resumed(self, lost: Position, error: PositionPurgedError | ServerIdentityError) -> Position:
+        """Where to go on although the log from `lost` on is gone.
+
+        Raises:
+            PositionPurgedError: The options say that this is an error.
+            ServerIdentityError: Likewise, or the server is another one.
+        """
+        is_other = lost.server != self.log.server
+        if self._live.fail_on_data_loss or (is_other and isinstance(error, ServerIdentityError)):
+            advice = "connect to the server that the checkpoint is of, or " if is_other else ""
+            raise type(error)(f"{error}. What to do: {advice}{REMEDIES}") from error
+        oldest = self.log.file_start(self.log.files()[0].name)
+        is_purged = not is_other and file_number(lost.file) < file_number(oldest.file)
+        shift = lost.version_shift if is_purged else shift_above(lost, oldest.file)
+        LOG.warning(
+            "CHANGES ARE LOST: all of %s between %s and %s of the server %s. The query goes on"
+            " there, as failOnDataLoss=false says. %s",
+            self._options.table,
+            lost,
+            oldest,
+            self.log.server,
+            error,
+        )
+        return changed(oldest, version_shift=shift)
+
+    def _prepare(self) -> None:
+        if not self._is_prepared:
+            self.log.ask(lambda server: check_names(server, self._options))
+            self._is_prepared = True
+
+
+def place_of(position: Position) -> tuple[int, int]:
+    """What orders the positions of one server."""
+    return file_number(position.file) + position.version_shift, position.offset

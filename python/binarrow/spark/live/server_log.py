@@ -1,0 +1,193 @@
+"""A server's log as the driver sees it: where it ends, which files it has, what is in them.
+
+Spark ends a query at an error on the driver. So what may pass by itself, a server that starts again
+or a connection that breaks, is waited out here.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, TypeVar
+
+from binarrow import (
+    ConfigError,
+    ConnectionLostError,
+    Position,
+    ServerError,
+    Transaction,
+)
+from binarrow.connect import Target
+from binarrow.server import Binlog, Server
+from binarrow.spark.live.offset import changed
+from binarrow.spark.live.place import Gtids, Place
+from binarrow.spark.live.plan import FIRST_EVENT_AT, shift_above
+
+T = TypeVar("T")
+
+POLL_INTERVAL = 0.5
+"""Seconds between two questions for the end of the log: an idle query asks all the time."""
+
+PASSING = {1040, 1053, 1077, 1135, 1203, 1226, 1317, 1927, 3168}
+"""Numbers of servers' errors that pass: too many connections, a server that stops, and the like."""
+
+FIRST_PAUSE, LONGEST_PAUSE = 0.1, 10.0
+"""Seconds between attempts to connect."""
+
+NO_TABLE = "no table.is read"
+"""A pattern that matches no table."""
+
+
+class ServerLog:
+    """The log of the first of some servers that answers. It connects when it is asked."""
+
+    def __init__(
+        self,
+        target: Target,
+        *,
+        heartbeat: float,
+        reconnect: float,
+        counted: Mapping[str, Any],
+    ) -> None:
+        """`counted` are the keywords by which rows are counted: which they are."""
+        self._target = target
+        self._waiting: dict[str, Any] = {"heartbeat": heartbeat, "reconnect": reconnect}
+        self._reconnect = reconnect
+        self._counted = counted
+        self._connection: Server | None = None
+        self._head: tuple[float, Position] | None = None
+        self._is_checked = False
+
+    @property
+    def server(self) -> str:
+        """The id of the server that is connected, as positions hold it."""
+        return self.ask(lambda server: server.id)
+
+    def head(self) -> Position:
+        """Where the log ends; as it was a moment ago, where it was asked then."""
+        now = time.monotonic()
+        if self._head is None or now - self._head[0] >= POLL_INTERVAL:
+            self._head = (now, self.ask(lambda server: server.position()))
+        return self._head[1]
+
+    def files(self) -> Sequence[Binlog]:
+        """The files, the oldest first, each with its bytes."""
+        files = self.ask(lambda server: server.binlogs())
+        if not files:
+            raise ConfigError("the server has no log: start it with log_bin")
+        return files
+
+    def file_start(self, file: str) -> Position:
+        """The position of a file's first event."""
+        return changed(Position(file, FIRST_EVENT_AT), server=self.server)
+
+    def drain(self, start: Position, stop: Position, max_bytes: int) -> Position:
+        """The end of the last transaction that ends at most so many bytes behind `start`.
+
+        It is after one transaction at least, and at `stop` at the latest.
+        """
+        place, read = start, 0
+        for position, _ in self._transactions(start, stop, tables=NO_TABLE):
+            same_file = position.file == place.file and position.server == place.server
+            read += position.offset - (place.offset if same_file else FIRST_EVENT_AT)
+            if max_bytes < read and place != start:
+                return place
+            place = position
+        return self._reached(place, start, stop)
+
+    def count(self, start: Position, stop: Position, max_rows: int) -> Position:
+        """The end of the last transaction up to which at most so many rows are read.
+
+        It is after one transaction at least, and at `stop` at the latest. The log is decoded for
+        it, on the driver.
+        """
+        place, rows = start, 0
+        for position, more in self._transactions(start, stop, **self._counted):
+            rows += more
+            if rows > max_rows and place != start:
+                return place
+            place = position
+        return self._reached(place, start, stop)
+
+    def check(self, position: Position) -> None:
+        """Whether the server has the log from a position on, by its GTIDs too.
+
+        It is asked once a connection: what a batch ends at is still there when the next begins.
+
+        Raises:
+            PositionPurgedError: It is purged.
+            ServerIdentityError: The log was reset.
+        """
+        if position.server == self.server and not self._is_checked:
+            self.drain(position, position, 0)
+            self._is_checked = True
+
+    def resolve(self, place: Place) -> Position:
+        """The position of a place that an option names."""
+        if place == "latest":
+            return self.head()
+        if place == "earliest":
+            return self.file_start(self.files()[0].name)
+        if isinstance(place, Position):
+            is_here = place.server is None and place.file
+            return changed(place, server=self.server) if is_here else place
+        return self._first(place)
+
+    def ask(self, question: Callable[[Server], T]) -> T:
+        """Asks the server, for as long as what is wrong may pass."""
+        began: float | None = None
+        pause = FIRST_PAUSE
+        while True:
+            try:
+                if self._connection is None:
+                    self._connection = Server(self._target)
+                    self._is_checked = False
+                return question(self._connection)
+            except (ConnectionLostError, ServerError) as error:
+                if isinstance(error, ServerError) and error.code not in PASSING:
+                    raise
+                self.close()
+                now = time.monotonic()
+                began = now if began is None else began
+                if now + pause - began > self._reconnect:
+                    raise
+            time.sleep(pause * random.uniform(0.5, 1.0))  # noqa: S311 - no secret
+            pause = min(pause * 2, LONGEST_PAUSE)
+
+    def close(self) -> None:
+        """Ends the connection; the next question makes another."""
+        if self._connection is not None:
+            self._connection.close()
+        self._connection = None
+        self._head = None
+
+    def _transactions(self, start: Position, stop: Position, **keywords: Any) -> Any:
+        """The positions behind transactions, each with its rows."""
+        with self.ask(
+            lambda server: server.stream(
+                start, stop=stop, include="transaction", **self._waiting, **keywords
+            )
+        ) as stream:
+            for item in stream:
+                if isinstance(item, Transaction) and item.kind != "begin":
+                    yield item.position, item.rows or 0
+
+    def _reached(self, place: Position, start: Position, stop: Position) -> Position:
+        """After all transactions up to `stop`: `stop` itself, which may be behind the last."""
+        if place != start or start.server == stop.server:
+            return changed(stop, version_shift=place.version_shift)
+        return changed(stop, version_shift=shift_above(start, stop.file))
+
+    def _first(self, place: Gtids | datetime) -> Position:
+        start: Any = place.text if isinstance(place, Gtids) else place
+        head = self.head()
+        with self.ask(
+            lambda server: server.stream(
+                start, stop=head, include="transaction", tables=NO_TABLE, **self._waiting
+            )
+        ) as stream:
+            for item in stream:
+                return item.position
+        return head

@@ -1,0 +1,81 @@
+"""Whether a server and its table are as a query needs them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from binarrow import ConfigError, SchemaError, ServerError
+from binarrow.server import Server
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from binarrow.spark.source_options import SourceOptions
+
+NO_SUCH_TABLE = {1049, 1146}
+"""The server's numbers for a database and a table that are not there."""
+
+
+def check_names(server: Server, options: SourceOptions) -> None:
+    """Whether somebody knows the columns' names.
+
+    Raises:
+        ConfigError: The log does not tell them, and nothing else does.
+    """
+    is_known = (
+        options.history is not None
+        or "schemas" in options.read
+        or options.read.get("column_names") == "positional"
+    )
+    if is_known:
+        return
+    metadata = server.variables("binlog_row_metadata").get("binlog_row_metadata")
+    if metadata == "FULL":
+        return
+    if metadata is None:
+        raise ConfigError(
+            f"the log of this server ({server.version}) names no columns: set the option history,"
+            ' for example "sqlite:////var/lib/binarrow/history.db", which follows the tables from'
+            " now on; or the option schemas, with CREATE TABLE"
+        )
+    raise ConfigError(
+        f"binlog_row_metadata is {metadata} on this server, so its log names no columns. Either"
+        " SET GLOBAL binlog_row_metadata = FULL (what was logged before stays without names), or"
+        ' set the option history, for example "sqlite:////var/lib/binarrow/history.db", which'
+        " follows the tables from now on"
+    )
+
+
+def check_columns(server: Server, options: SourceOptions, schema: pa.Schema) -> None:
+    """Whether the table now has columns that the query's schema lacks.
+
+    Raises:
+        SchemaError: It has: the query must begin anew to have them too.
+    """
+    if "columns" in options.read or options.read.get("column_names") == "positional":
+        return  # which they are was said once and for all
+    try:
+        described = server.describe(options.table)
+    except ServerError as error:
+        if error.code in NO_SUCH_TABLE:
+            return
+        raise
+    known = {name.lower() for name in _columns(schema, options)}
+    new = [
+        column.name
+        for column in described.columns
+        if column.name.lower() not in known and "VIRTUAL" not in column.extra.upper()
+    ]
+    if new:
+        raise SchemaError(
+            f"{options.table} now has columns that this query does not know: {', '.join(new)}."
+            " Start the query again with the same checkpoint: load() sees the new columns, and"
+            " nothing is lost, for no row of this batch was read. Or set schemaChangePolicy=project"
+            " to go on without them"
+        )
+
+
+def _columns(schema: pa.Schema, options: SourceOptions) -> list[str]:
+    if options.read.get("layout") == "nested":
+        return [field.name for side in ("before", "after") for field in schema.field(side).type]
+    return list(schema.names)
