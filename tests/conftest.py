@@ -23,6 +23,15 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 REPOSITORY = Path(__file__).parent.parent
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """With several workers each file goes to one of them, and all that need Spark to one too."""
+    with_spark = {item.path for item in items if "spark" in getattr(item, "fixturenames", ())}
+    for item in items:
+        item.add_marker(
+            pytest.mark.xdist_group("spark" if item.path in with_spark else item.path.stem)
+        )
+
+
 @dataclass(frozen=True)
 class Shop:
     """A recorded binlog in two files; the second holds an ALTER of shop.orders."""
@@ -67,7 +76,20 @@ def repository() -> Path:
 
 
 @pytest.fixture(scope="session")
-def spark() -> Iterator[SparkSession]:
+def event_log_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where Spark notes what its tasks did."""
+    return tmp_path_factory.mktemp("event-log")
+
+
+@pytest.fixture
+def event_log(spark: SparkSession, event_log_folder: Path) -> Path:
+    """The file of Spark's event log, written at the end of each job."""
+    [log] = event_log_folder.rglob(f"*{spark.sparkContext.applicationId}*")
+    return log
+
+
+@pytest.fixture(scope="session")
+def spark(event_log_folder: Path) -> Iterator[SparkSession]:
     """One small session for all tests."""
     from pyspark.sql import SparkSession
 
@@ -78,6 +100,10 @@ def spark() -> Iterator[SparkSession]:
         .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1")  # compiles quicker
         .config("spark.sql.shuffle.partitions", 2)
         .config("spark.sql.session.timeZone", "UTC")
+        .config("spark.eventLog.enabled", value=True)
+        .config("spark.eventLog.dir", event_log_folder.as_uri())
+        .config("spark.eventLog.compress", value=False)
+        .config("spark.eventLog.rolling.enabled", value=False)
         .config("spark.sql.execution.arrow.pyspark.validateSchema.enabled", value=True)
         .getOrCreate()
     )

@@ -299,7 +299,8 @@ def test_a_batch_is_done_when_the_next_is_asked_for(shop, kept):
     changes = stream(shop, kept)
     first = next(changes)
     begin = kept.load()
-    assert (begin.file, begin.offset) == ("binlog.000001", 4)  # saved before any row came
+    assert begin.file == "binlog.000001"  # saved before any row came
+    assert begin.offset < first.position.offset
     second = next(changes)
     assert kept.load() == first.position
     changes.close()

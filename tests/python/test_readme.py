@@ -35,6 +35,7 @@ def test_example(kind, code, clone):
     environment = os.environ | {
         "PATH": f"{python.parent}{os.pathsep}{os.environ['PATH']}",
         "PYSPARK_PYTHON": str(python),
+        "SPARK_CONF_DIR": str(README.parent / "tests" / "spark" / "conf"),
     }
     interpreter = [str(python), "-c"] if kind == "python" else ["bash", "-euc"]
     ran = subprocess.run(

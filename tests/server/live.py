@@ -119,7 +119,7 @@ def ids(batches: Iterable[binarrow.ChangeBatch]) -> list[int]:
     return [int(cell) for batch in batches for cell in batch.to_pyarrow().column(0).to_pylist()]
 
 
-NUMBERS = itertools.count(1)
+NUMBERS = itertools.count(1000)  # tests that count themselves begin at 1
 
 
 def mark(started: Server) -> None:

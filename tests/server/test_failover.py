@@ -184,6 +184,7 @@ def test_positions_from_before_and_after_go_on_there(failed: Failed) -> None:
             assert flat(failed.batches[: index + 1] + rest) == flat(failed.batches)
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("flavor", ["mysql", "mariadb-11.8"])
 def test_a_server_of_another_history_is_refused(flavor: str) -> None:
     # MariaDB tells histories apart by their domains.

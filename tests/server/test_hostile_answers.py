@@ -24,6 +24,8 @@ from hostile import Script, assert_refused, reach
 
 import binarrow
 
+pytestmark = pytest.mark.alone
+
 
 def asked(answer: Script, **keywords: Any) -> tuple[Script, Callable[[FakeServer], object]]:
     """A server that answers `SHOW BINARY LOGS`, and who asks."""

@@ -24,6 +24,8 @@ from hostile_log import EVENTS, FDE, ROWS, as_packets, streamed
 
 import binarrow
 
+pytestmark = pytest.mark.alone
+
 
 def test_what_came_before_a_refusal_is_handed_over() -> None:
     def script(peer: Peer) -> None:

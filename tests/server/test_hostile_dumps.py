@@ -22,6 +22,8 @@ from hostile_log import EVENTS, FDE, ROWS, as_packets, streamed
 
 import binarrow
 
+pytestmark = pytest.mark.alone
+
 DUMPS: dict[str, tuple[type[binarrow.BinarrowError], str, list[bytes]]] = {
     "cut-event": (
         binarrow.MalformedBinlogError,

@@ -20,6 +20,8 @@ from hostile import Script, assert_refused, first, reach
 
 import binarrow
 
+pytestmark = pytest.mark.alone
+
 
 def after_greeting(*payloads: bytes, plugin: bytes = b"mysql_native_password") -> Script:
     """Greets, and answers each packet of the client's with the next of these."""

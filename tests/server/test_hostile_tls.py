@@ -21,6 +21,8 @@ from hostile import SECRET, assert_refused, first, reach
 
 import binarrow
 
+pytestmark = pytest.mark.alone
+
 
 @pytest.fixture(scope="module")
 def authority() -> trustme.CA:

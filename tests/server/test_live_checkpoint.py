@@ -205,6 +205,7 @@ def test_a_checkpoint_of_another_server(kept: Server, tmp_path: Path) -> None:
             connection.stream("earliest", checkpoint=checkpoint)
 
 
+@pytest.mark.alone
 def test_ctrl_c_while_it_waits(kept: Server, tmp_path: Path) -> None:
     """What was done is saved, however long the interval; what was not is not."""
     program = """

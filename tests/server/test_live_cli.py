@@ -138,6 +138,7 @@ def test_check_fails_where_changes_cannot_be_read(told: Server) -> None:
 HEAD = ["committed", "(UTC)", "lag", "table", "change", "values"]
 
 
+@pytest.mark.alone
 @ALL
 def test_tail_prints_changes_as_they_come(told: Server, tmp_path: Path) -> None:
     arguments: list[object] = [url(told), "--tables", "told.*"]
@@ -377,6 +378,7 @@ def test_the_password_is_asked_for(told: Server) -> None:
     assert "--password-file" in nowhere.stderr
 
 
+@pytest.mark.alone
 @NEW
 def test_errors_are_one_clear_line(told: Server, tmp_path: Path) -> None:
     (tmp_path / "wrong").write_text("s3cret-wrong\n")

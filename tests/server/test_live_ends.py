@@ -19,6 +19,8 @@ from servers import Server
 
 import binarrow
 
+pytestmark = pytest.mark.alone
+
 LIMIT = 1.0
 """Seconds that an end may take."""
 

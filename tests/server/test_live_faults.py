@@ -140,6 +140,7 @@ def test_memory_does_not_grow_with_a_transaction(server: Server) -> None:
     assert peak - small < 210  # what is kept in memory, and what is in flight
 
 
+@pytest.mark.alone
 def test_a_link_that_goes_dead(server: Server) -> None:
     """Nobody is told, so silence over three heartbeats is what tells: F2."""
     first, second, third = some(3)
@@ -157,6 +158,7 @@ def test_a_link_that_goes_dead(server: Server) -> None:
         assert collector.stream.stats()["reconnects"] == 1
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("after", [0, 30, 90])
 def test_a_login_that_stalls(server: Server, after: int) -> None:
     """F4."""
@@ -376,6 +378,7 @@ SEMI_SYNC = {
 }
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("live_server", SEMI_SYNC, indirect=True)
 def test_a_semi_synchronous_server_does_not_wait_for_us(server: Server) -> None:
     """F26."""

@@ -12,6 +12,8 @@ import pytest
 from live import COLUMNS, insert, reach
 from servers import Server
 
+pytestmark = pytest.mark.alone
+
 QUIET = 0.05
 """Seconds after the server's send within which a row of a quiet log is handed over."""
 

@@ -148,6 +148,7 @@ def test_a_token_that_is_out_of_reach_for_a_while() -> None:
         collector.stream.close()
 
 
+@pytest.mark.alone
 def test_dumps_that_are_lost_as_soon_as_they_begin() -> None:
     """They are tried at growing intervals, and no longer than `reconnect` says."""
 

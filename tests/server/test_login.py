@@ -15,6 +15,8 @@ from servers import Server
 
 import binarrow
 
+pytestmark = pytest.mark.alone
+
 PASSWORD = "s3cret-'\"\\ pässwörd"
 LIMIT = 2.0
 """Seconds that an error may take."""
