@@ -845,6 +845,43 @@ class ConnectionSpec:
         max_latency: float,
     ) -> LiveLog:
         """What the servers log, from ``start`` on; see :meth:`binarrow.Server.stream`."""
+    def range(
+        self,
+        start: Position,
+        stop: Position,
+        *,
+        history_part: str | None = None,
+        server_id: int | None = None,
+        heartbeat: float = 10.0,
+        reconnect: float | None = 300.0,
+        max_latency: float = 0.5,
+    ) -> LiveLog:
+        """All between two positions; see :meth:`binarrow.Server.range`."""
+    def drain(
+        self,
+        start: Position | str,
+        *,
+        stop: Position | str | None = None,
+        max_bytes: int | None = None,
+        history: History | None = None,
+        server_id: int | None = None,
+        heartbeat: float = 10.0,
+        reconnect: float | None = 300.0,
+        skip_events: Sequence[int] | None = None,
+    ) -> Position:
+        """Where a part of the log ends; see :meth:`binarrow.Server.drain`."""
+    def file_start(
+        self,
+        name: str,
+        *,
+        version_shift: int = 0,
+        server_id: int | None = None,
+        heartbeat: float = 10.0,
+        reconnect: float | None = 300.0,
+    ) -> Position:
+        """Where a file begins; see :meth:`binarrow.Server.file_start`."""
+    def stop(self) -> None:
+        """Ends :meth:`drain` and :meth:`file_start` of other threads."""
 
 @final
 class Structures:
@@ -939,6 +976,13 @@ class NativeHistory:
         stop: Position | str | datetime | None = None,
     ) -> HistoryChanges:
         """What it holds."""
+    def part(
+        self,
+        start: Position | str | datetime,
+        stop: Position | str | datetime,
+        tables: str | Sequence[str] | None = None,
+    ) -> str:
+        """The tables at ``start``, as text for :meth:`ConnectionSpec.range`."""
     def close(self) -> None:
         """Lets go of the store."""
 

@@ -368,6 +368,22 @@ class SchemaHistory:
             if _concerns(change, database, table):
                 yield change
 
+    def part(self, start: Place, stop: Place, *, tables: str | Sequence[str] | None = None) -> str:
+        """The tables at ``start``, for who reads from there to ``stop`` without the history.
+
+        It is text, which ``Server.range(..., history_part=)`` takes. It has the tables that match,
+        and those that statements up to ``stop`` name.
+
+        Args:
+            start: A place that the history covers.
+            stop: A later one.
+            tables: The tables that are read, as patterns; by default all.
+
+        Raises:
+            SchemaError: The history does not cover ``start``.
+        """
+        return self._native.part(start, stop, tables)
+
     def close(self) -> None:
         """Stores how far the log was read, and lets go of the store."""
         self._native.close()

@@ -25,7 +25,7 @@ from binarrow.preflight import Check, checks
 from binarrow.stream import Change, Stream
 
 if TYPE_CHECKING:
-    from binarrow._native import Item
+    from binarrow._native import History, Item
 
 TlsMode = Literal["disabled", "preferred", "required", "verify_ca", "verify_identity"]
 
@@ -348,6 +348,103 @@ class Server:
             raise TypeError(str(error).replace("read_binlog()", "stream()")) from None
         return Stream(reader, checkpoint)
 
+    def range(
+        self,
+        start: Position,
+        stop: Position,
+        *,
+        history_part: str | None = None,
+        server_id: int | None = None,
+        heartbeat: float = 10.0,
+        reconnect: float | None = 300.0,
+        **keywords: Any,
+    ) -> Stream[Any]:
+        """All that the log has from one position to another, on a connection of its own.
+
+        It ends at ``stop`` and nowhere else: at its file and offset, or on another server when its
+        GTID set is complete. A log that ends before is asked again, then an error.
+
+        Args:
+            start: Where an earlier read ended, or :meth:`file_start`.
+            stop: A later transaction's end.
+            history_part: The structures of tables at ``start``, as text: ``SchemaHistory.part()``.
+            server_id: As for :meth:`stream`.
+            heartbeat: Likewise.
+            reconnect: For how many seconds a lost connection is tried to be made anew, and a server
+                that is behind is waited for.
+            keywords: As for :func:`read_binlog`: ``tables``, ``types``, ``schemas``, ...
+
+        Raises:
+            PositionPurgedError: The server no longer has the log from ``start`` on.
+            ServerIdentityError: A position is of another server, or the server is behind for longer
+                than ``reconnect``.
+        """
+        log = self._spec.range(
+            start,
+            stop,
+            history_part=history_part,
+            server_id=server_id,
+            heartbeat=heartbeat,
+            reconnect=reconnect,
+        )
+        try:
+            reader: Any = read_binlog(log, **keywords)
+        except TypeError as error:
+            raise TypeError(str(error).replace("read_binlog()", "range()")) from None
+        return Stream(reader, None)
+
+    def drain(
+        self,
+        start: Position | str,
+        *,
+        stop: Position | str | None = None,
+        max_bytes: int | None = None,
+        history: History | None = None,
+        server_id: int | None = None,
+        heartbeat: float = 10.0,
+        reconnect: float | None = 300.0,
+        skip_events: Sequence[int] | None = None,
+    ) -> Position:
+        """Where a part of the log ends: it is gone through without decoding a row.
+
+        Args:
+            start: Where an earlier read ended, or :meth:`file_start`.
+            stop: What it does not go beyond; by default where the log ends now.
+            max_bytes: How many bytes of the log it does not go beyond, unless the first transaction
+                is larger.
+            history: Structures of tables, which are followed on the way: a :class:`SchemaHistory`.
+                An empty one gets its first baseline.
+            server_id: As for :meth:`stream`.
+            heartbeat: Likewise.
+            reconnect: Likewise.
+            skip_events: Codes of events that are passed over although they are unknown.
+
+        Returns:
+            The end of the last whole transaction, with its GTIDs.
+
+        Raises:
+            PositionPurgedError: The server no longer has the log from ``start`` on.
+            ServerIdentityError: ``start`` is of another server, or the log was reset.
+        """
+        return self._spec.drain(
+            start,
+            stop=stop,
+            max_bytes=max_bytes,
+            history=history,
+            server_id=server_id,
+            heartbeat=heartbeat,
+            reconnect=reconnect,
+            skip_events=skip_events,
+        )
+
+    def file_start(self, name: str, *, reconnect: float | None = 300.0) -> Position:
+        """The position of the first event of a file of the log, with the GTIDs before it.
+
+        Raises:
+            PositionPurgedError: The server has no such file.
+        """
+        return self._spec.file_start(name, reconnect=reconnect)
+
     def structures(
         self,
         *,
@@ -430,6 +527,7 @@ class Server:
 
     def close(self) -> None:
         """Ends the connection. Questions on it end with an error, those of other threads too."""
+        self._spec.stop()
         self._native.close()
 
     def __enter__(self) -> Self:

@@ -145,7 +145,8 @@ impl Dump {
     /// Ends the dump from this side. A server that has nothing to send would notice with its next heartbeat, so it is told
     /// over another connection; that is waited for a moment only.
     pub fn leave(self) {
-        if self.ended {
+        // One that is sent to its end meets the closed socket.
+        if self.ended || self.ends {
             return;
         }
         let id = self.connection.greeting().connection_id;

@@ -2,9 +2,12 @@
 
 use super::baseline::{PyBaseline, table_filter, take_baseline};
 use super::errors::abandonable;
-use super::keywords::Patterns;
-use super::live_log::PyLiveLog;
+use super::history_keyword::HistoryKeyword;
+use super::keywords::{Patterns, Place};
+use super::live_log::{Dumping, PyLiveLog};
+use super::position::PyPosition;
 use super::server::PyServer;
+use super::server_log::{self, Passes};
 use crate::error::{Error, ErrorKind, Result};
 use crate::net::{ConnectOptions, Endpoint, Server, TlsFiles, TlsMode};
 use crate::protocol::{Compression, Secret};
@@ -22,6 +25,7 @@ pub(super) struct PyConnectionSpec {
     /// Gives the password.
     secret: Py<PyAny>,
     options: ConnectOptions,
+    passes: Passes,
 }
 
 #[pymethods]
@@ -83,7 +87,7 @@ impl PyConnectionSpec {
         options.allow_clear_password = allow_clear_password;
         options.connect_timeout = seconds("connect_timeout", connect_timeout)?;
         options.read_timeout = seconds("read_timeout", read_timeout)?;
-        Ok(Self { endpoints, secret, options })
+        Ok(Self { endpoints, secret, options, passes: Passes::default() })
     }
 
     /// Connects to the first server that answers.
@@ -115,15 +119,75 @@ impl PyConnectionSpec {
         reconnect: Option<f64>,
         max_latency: f64,
     ) -> PyResult<PyLiveLog> {
-        PyLiveLog::try_new(
-            self.clone_ref(py),
-            start,
-            ends,
-            server_id,
-            heartbeat,
-            reconnect,
-            max_latency,
-        )
+        let dumping = Dumping::try_new(ends, server_id, heartbeat, reconnect)?;
+        PyLiveLog::try_new(self.clone_ref(py), start, dumping, max_latency)
+    }
+
+    /// All that the log has between two positions: an input of `read_binlog`.
+    #[pyo3(signature = (
+        start, stop, *, history_part = None, server_id = None, heartbeat = 10.0, reconnect = 300.0, max_latency = 0.5,
+    ))]
+    #[allow(clippy::too_many_arguments)] // likewise
+    fn range(
+        &self,
+        py: Python<'_>,
+        start: &PyPosition,
+        stop: &PyPosition,
+        history_part: Option<&str>,
+        server_id: Option<u32>,
+        heartbeat: f64,
+        reconnect: Option<f64>,
+        max_latency: f64,
+    ) -> Result<PyLiveLog> {
+        let dumping = Dumping::try_new(true, server_id, heartbeat, reconnect)?;
+        let ends = (start.0.clone(), stop.0.clone());
+        PyLiveLog::range(self.clone_ref(py), ends, history_part, dumping, max_latency)
+    }
+
+    /// Goes through the log without decoding a row: the position of the last transaction's end that `stop` and `max_bytes` allow.
+    #[pyo3(signature = (
+        start, *, stop = None, max_bytes = None, history = None, server_id = None, heartbeat = 10.0, reconnect = 300.0,
+        skip_events = None,
+    ))]
+    #[allow(clippy::too_many_arguments)] // likewise
+    fn drain(
+        &self,
+        py: Python<'_>,
+        start: Place,
+        stop: Option<Place>,
+        max_bytes: Option<u64>,
+        history: Option<HistoryKeyword>,
+        server_id: Option<u32>,
+        heartbeat: f64,
+        reconnect: Option<f64>,
+        skip_events: Option<Vec<u8>>,
+    ) -> PyResult<PyPosition> {
+        let dumping = Dumping::try_new(true, server_id, heartbeat, reconnect)?;
+        let limits = (max_bytes, skip_events.unwrap_or_default());
+        server_log::drain(py, self, (start, stop), limits, history, dumping)
+    }
+
+    /// The position of a file's first event, with what stands before it by GTID.
+    #[pyo3(signature = (
+        name, *, version_shift = 0, server_id = None, heartbeat = 10.0, reconnect = 300.0,
+    ))]
+    #[allow(clippy::too_many_arguments)] // likewise
+    fn file_start(
+        &self,
+        py: Python<'_>,
+        name: String,
+        version_shift: u32,
+        server_id: Option<u32>,
+        heartbeat: f64,
+        reconnect: Option<f64>,
+    ) -> PyResult<PyPosition> {
+        let dumping = Dumping::try_new(true, server_id, heartbeat, reconnect)?;
+        server_log::file_start(py, self, name, version_shift, dumping)
+    }
+
+    /// Ends what goes through the log over connections of this spec.
+    fn stop(&self) {
+        self.passes.stop();
     }
 }
 
@@ -133,7 +197,12 @@ impl PyConnectionSpec {
             endpoints: self.endpoints.clone(),
             secret: self.secret.clone_ref(py),
             options: self.options.clone(),
+            passes: self.passes.clone(),
         }
+    }
+
+    pub(super) fn passes(&self) -> &Passes {
+        &self.passes
     }
 
     /// Connects to the first server that answers, in a thread of its own.

@@ -273,6 +273,22 @@ impl PyHistory {
         Ok(PyChanges::new(Arc::clone(&self.shared.history), start, stop))
     }
 
+    /// The tables at `start`, as text for who reads from there to `stop`.
+    #[pyo3(signature = (start, stop, tables = None))]
+    fn part(
+        &self,
+        py: Python<'_>,
+        start: Place,
+        stop: Place,
+        tables: Option<Patterns>,
+    ) -> PyResult<String> {
+        let tables = table_filter(tables, None)?;
+        self.work(py, move |shared| {
+            let (start, stop) = (shared.resolve(start)?, shared.resolve(stop)?);
+            shared.history.part(&start, &stop, &tables)?.to_text()
+        })
+    }
+
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         self.work(py, |shared| {
             shared.view().take();

@@ -24,6 +24,7 @@ mod reader;
 mod running;
 mod schemas;
 mod server;
+mod server_log;
 mod split;
 mod summary;
 mod table_description;

@@ -102,7 +102,7 @@ pub(super) fn read_binlog(
     };
     let mut options = keywords.options(py)?;
     if let Ok(log) = source.cast::<PyLiveLog>() {
-        options.cut.max_latency = Some(log.get().max_latency);
+        log.get().adapt(&mut options.cut)?;
         return Ok(PyBinlogReader::live(log.get().connect(py, &options.cut.stop)?, options));
     }
     Ok(PyBinlogReader::new(inputs(source)?, options))

@@ -23,7 +23,8 @@ pub(super) enum Source {
 
 /// How a server's log is read.
 pub(super) struct LiveSource {
-    pub(super) server: Server,
+    /// Connected already, where there is a reason to be.
+    pub(super) server: Option<Server>,
     pub(super) start: LiveStart,
     pub(super) options: LiveOptions,
     pub(super) control: Arc<LiveControl>,

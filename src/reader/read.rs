@@ -82,9 +82,9 @@ impl Reader {
         Ok(reader)
     }
 
-    /// Starts to read a server's log, as its dump brings it.
+    /// Starts to read a server's log, as its dump brings it: that of a server that is connected, or of the first that answers.
     pub fn live(
-        server: Server,
+        server: Option<Server>,
         start: LiveStart,
         mut live: LiveOptions,
         control: Arc<LiveControl>,
@@ -98,6 +98,7 @@ impl Reader {
             LiveStart::Earliest | LiveStart::Latest | LiveStart::Gtids(_) => {}
         }
         live.heartbeats = options.cut.include.heartbeats;
+        live.goal.clone_from(&options.cut.goal);
         let cut = options.cut.clone();
         // The server may be waited for: that is no work for the caller's thread.
         let mut reader = Self::start(options, Some(Arc::clone(&control)), move || {

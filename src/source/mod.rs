@@ -10,6 +10,7 @@
 
 mod classify;
 mod cutter;
+mod drain;
 mod feed;
 mod file_list;
 mod input;
@@ -27,10 +28,11 @@ pub(crate) use classify::{
 };
 pub(crate) use cutter::was_cut;
 pub use cutter::{Cutter, CutterOptions, Start, Stop, TableHistory};
+pub use drain::{Drain, Drained, drain};
 pub use feed::{Begin, FedFile, FileFeed};
 pub use file_list::{InputFile, InputSource, expand, sort_by_number};
 pub use input::{BytesInput, FileInput, ForwardInput, Input, SpooledInput};
-pub use live::{Connector, LiveControl, LiveFeed, LiveOptions, LiveStart};
+pub use live::{Connector, LiveControl, LiveFeed, LiveOptions, LiveStart, file_start};
 pub(crate) use magic::check_magic;
 pub(crate) use payload::{Payload, PayloadEvents};
 pub use segment::{

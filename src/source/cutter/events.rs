@@ -23,7 +23,8 @@ impl Cutter {
     pub(super) fn step(&mut self) -> Result<Option<Segment>> {
         let Some(open) = &mut self.open else { return Ok(None) };
         let offset = open.window.offset();
-        if self.tracker.group().is_none() && self.is_past_stop(offset) {
+        let is_between = self.tracker.group().is_none();
+        if is_between && self.is_past_stop(offset) || self.is_spent(offset) {
             self.finished = true;
             return Ok(self.flush_all());
         }
@@ -93,6 +94,8 @@ impl Cutter {
                 "the server passed over a part of a transaction, from offset {before} on"
             )));
         }
+        self.count_to(before);
+        self.count_from(offset);
         self.position.offset = offset;
         self.whole_from = offset;
         Ok(self.flush(offset))

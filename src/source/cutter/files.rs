@@ -87,6 +87,7 @@ impl Cutter {
             self.position.file = context.name.to_string();
             self.position.offset = window.offset();
         }
+        self.count_from(self.position.offset);
         self.segment_start = Arc::new(self.position.clone());
         self.open = Some(OpenFile { window, context, closed });
         self.enter_file()?;
@@ -103,8 +104,11 @@ impl Cutter {
 
     /// The file at hand ends: between events, or `cut` in the middle of one.
     pub(super) fn end_file(&mut self, cut: bool) -> Result<Option<Segment>> {
+        let Some(offset) = self.open.as_ref().map(|open| open.window.offset()) else {
+            return Ok(None);
+        };
+        self.count_to(offset);
         let Some(open) = &mut self.open else { return Ok(None) };
-        let offset = open.window.offset();
         let closed = open.closed;
         // A server that crashed leaves a file without an end; one that is left for another is read no further.
         let is_left = open.window.input().is_left();

@@ -19,7 +19,9 @@ impl Cutter {
         let Some(history) = self.options.history.clone() else { return Ok(()) };
         let start = Position { offset, prepared: Vec::new(), ..self.position.clone() };
         let (view, by_gtid) = match &history {
-            TableHistory::View(view) | TableHistory::Part(view, _) => ((**view).clone(), false),
+            TableHistory::View(view) | TableHistory::Part(view, _) => {
+                ((**view).clone(), start.by_gtid)
+            }
             TableHistory::Shared(history) => {
                 self.begin_history(&start)?;
                 self.view_at(history, start)?
@@ -103,6 +105,8 @@ impl Cutter {
             max_latency: None,
             include: Include::default(),
             history: Some(history),
+            limit: None,
+            goal: None,
             ..self.options.clone()
         };
         let lacks = |what: String| {

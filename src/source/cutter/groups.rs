@@ -29,10 +29,11 @@ impl Cutter {
         if group.without_effect {
             met.clear();
         }
-        if self.is_past_stop(end.saturating_sub(1)) {
+        if self.is_past_stop(end.saturating_sub(1)) || self.exceeds_limit(end) {
             self.finished = true;
             return Ok(());
         }
+        self.count_transaction();
         if let Stop::Time(stop) = self.options.stop
             && group.transaction.commit_timestamp > stop
         {
@@ -103,6 +104,9 @@ impl Cutter {
                 (Some(_), _) => None,
                 (None, _) => {
                     self.foreign.push(xid);
+                    if self.options.is_unread {
+                        return Ok(());
+                    }
                     self.warn(format!(
                         "XA COMMIT at {}:{}: the transaction was prepared before the start of the input, \
                          so its rows are not given",
@@ -268,7 +272,9 @@ impl Cutter {
     /// Goes on where a feed says, in the log of a server that may be another one.
     pub(super) fn move_to(&mut self, begin: Begin) -> Result<()> {
         let moved = begin.position.server != self.position.server;
-        if moved && matches!(self.options.stop, Stop::Position(_)) {
+        if let Some(goal) = self.options.goal.as_ref().filter(|_| moved) {
+            self.options.stop = Stop::at(goal, begin.position.server.as_deref())?;
+        } else if moved && matches!(self.options.stop, Stop::Position(_)) {
             return Err(Error::new(
                 ErrorKind::ServerIdentity,
                 "the log goes on at another server, of which the file and offset to stop at are not known",

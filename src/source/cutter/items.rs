@@ -167,6 +167,11 @@ impl Cutter {
     ) -> Result<()> {
         let met = std::mem::take(&mut self.met);
         let before = (!met.is_empty() || self.has_met_ddl()).then(|| self.position.clone());
+        if self.exceeds_limit(end) {
+            self.finished = true;
+            return Ok(());
+        }
+        self.count_transaction();
         self.position.offset = end;
         let Some(before) = before else { return Ok(()) };
         let transaction =

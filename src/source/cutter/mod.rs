@@ -9,6 +9,7 @@ mod first_baseline;
 mod follow;
 mod groups;
 mod items;
+mod limit;
 mod options;
 mod pieces;
 mod structures;
@@ -31,6 +32,7 @@ use crate::error::{Error, Result};
 use crate::position::{GtidState, Position, PreparedRange, Xid};
 use files::{Successor, check_number, file_index};
 use items::{AtOffset, Met};
+use limit::Gone;
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -80,6 +82,8 @@ pub struct Cutter {
     resumed: bool,
     finished: bool,
     stopping: Arc<AtomicBool>,
+    /// How much of the log was gone through.
+    gone: Gone,
     counts: Counts,
 }
 
@@ -184,6 +188,7 @@ impl Cutter {
             resumed: false,
             finished: false,
             stopping: Arc::default(),
+            gone: Gone::default(),
             counts: Counts::default(),
         })
     }
@@ -191,6 +196,10 @@ impl Cutter {
     /// A cutter for files as they come, the first of which `begin` names.
     pub fn live(feed: Box<dyn FileFeed>, begin: Begin, options: CutterOptions) -> Result<Self> {
         let Begin { position, passed } = begin;
+        let mut options = options;
+        if let Some(goal) = &options.goal {
+            options.stop = Stop::at(goal, position.server.as_deref())?;
+        }
         if matches!(options.stop, Stop::Gtids(_))
             && position.gtid_set.is_none()
             && position.offset > FIRST_EVENT_AT
@@ -220,6 +229,11 @@ impl Cutter {
     /// The sum of the files' sizes, where all are known.
     pub fn total_bytes(&mut self) -> Option<u64> {
         self.files.iter().map(InputFile::known_len).sum()
+    }
+
+    /// Where the last whole transaction ends.
+    pub fn position(&self) -> &Position {
+        &self.position
     }
 
     /// XA transactions prepared so far and not decided yet.
@@ -296,11 +310,11 @@ impl Cutter {
                 return Err(failure);
             }
             if self.finished {
-                return Ok(None);
+                return self.check_goal().map(|()| None);
             }
             if self.open.is_none() && !self.open_next()? {
                 self.finished = true;
-                return Ok(None);
+                continue;
             }
             let segment = match self.step() {
                 Ok(segment) => segment,

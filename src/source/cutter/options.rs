@@ -2,6 +2,7 @@
 
 use super::structures::TableHistory;
 use crate::change::Include;
+use crate::error::{Error, ErrorKind, Result};
 use crate::position::{GtidState, Position};
 use std::time::Duration;
 
@@ -62,6 +63,10 @@ pub struct CutterOptions {
     pub history: Option<TableHistory>,
     /// Whether no rows are given: the log is gone through for its statements alone.
     pub is_unread: bool,
+    /// How many bytes of the log are gone through at most, up to a transaction's end; at least one transaction is.
+    pub limit: Option<u64>,
+    /// What a live read must reach, and where it ends: in place of `stop`, whichever server it goes on at.
+    pub goal: Option<Box<Position>>,
 }
 
 impl Default for CutterOptions {
@@ -81,6 +86,32 @@ impl Default for CutterOptions {
             include: Include::default(),
             history: None,
             is_unread: false,
+            limit: None,
+            goal: None,
+        }
+    }
+}
+
+impl Stop {
+    /// The stop at a place, for who reads the log of `server`: its file and offset are of its own server alone.
+    ///
+    /// # Errors
+    /// The place is in another server's log, and has no GTIDs: an [`ErrorKind::ServerIdentity`].
+    pub fn at(place: &Position, server: Option<&str>) -> Result<Self> {
+        if place.server.is_none() || place.server.as_deref() == server {
+            return Ok(Self::Position(Box::new(place.clone())));
+        }
+        match place.gtid_set.as_ref().filter(|set| !set.is_empty()) {
+            Some(gtids) => Ok(Self::Gtids(gtids.clone())),
+            None => Err(Error::new(
+                ErrorKind::ServerIdentity,
+                format!(
+                    "{place} is a place in the log of the server {}, this is {}, and no GTIDs tell where it is here: with \
+                     gtid_mode=ON at both they would",
+                    place.server.as_deref().unwrap_or("of another"),
+                    server.unwrap_or("another")
+                ),
+            )),
         }
     }
 }

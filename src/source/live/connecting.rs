@@ -99,7 +99,7 @@ impl Stream {
         Ok(true)
     }
 
-    fn sleep(&self, pause: Duration) -> Result<()> {
+    pub(super) fn sleep(&self, pause: Duration) -> Result<()> {
         let until = Instant::now() + pause;
         while Instant::now() < until {
             if self.control.is_stopping() {

@@ -22,16 +22,27 @@ pub struct LiveFeed {
 }
 
 impl LiveFeed {
-    /// Starts the dump. Gives also where that is.
+    /// Starts the dump: at a server that is connected, or at the first that answers, waited for as one that was lost is.
+    /// Gives also where that is.
     pub fn start(
-        mut server: Server,
+        server: Option<Server>,
         start: &LiveStart,
         options: LiveOptions,
         control: Arc<LiveControl>,
     ) -> Result<(Self, Begin)> {
-        let mut stream = Stream::new(server.identity().clone(), options, control, MAIN);
-        stream.watch(server.connection().handle()?);
-        let (next, begin) = begin_or_retry(&mut stream, server, start)?;
+        let (stream, (next, begin)) = match server {
+            Some(mut server) => {
+                let mut stream = Stream::new(server.identity().clone(), options, control, MAIN);
+                stream.watch(server.connection().handle()?);
+                let begun = begin_or_retry(&mut stream, server, start)?;
+                (stream, begun)
+            }
+            None => {
+                let mut stream = Stream::unconnected(options, control);
+                let begun = stream.connect(|stream, server| begin(stream, server, start))?;
+                (stream, begun)
+            }
+        };
         Ok((Self { shared: Shared::new(stream, Some(next)), files: 0 }, begin))
     }
 }

@@ -3,12 +3,13 @@
 use super::connecting::{Trouble, stopped};
 use super::control::LiveControl;
 use super::file::resolve;
+use super::goal::Short;
 use crate::binlog::{EventHeader, EventType, FIRST_EVENT_AT};
 use crate::error::{Error, ErrorKind, Result};
 use crate::net::{
     ConnectOptions, Dump, DumpOptions, DumpStart, Endpoint, Flavor, Identity, Server,
 };
-use crate::position::compare_files;
+use crate::position::{Position, compare_files};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -28,6 +29,8 @@ pub struct LiveOptions {
     pub until: Option<SystemTime>,
     /// Whether the reader is told of heartbeats.
     pub heartbeats: bool,
+    /// What must be reached: a log that ends before it is asked again for as long as a lost connection is tried to be made anew.
+    pub goal: Option<Box<Position>>,
 }
 
 /// What comes next.
@@ -68,6 +71,8 @@ pub(super) struct Stream {
     pub(super) elsewhere: Option<Server>,
     /// What is to be told next.
     failed: Option<Error>,
+    /// Where the log ended before the goal.
+    pub(super) short: Option<Short>,
 }
 
 impl Stream {
@@ -94,7 +99,19 @@ impl Stream {
             by_gtid: false,
             elsewhere: None,
             failed: None,
+            short: None,
         }
+    }
+
+    /// A stream of whichever server answers first.
+    pub(super) fn unconnected(options: LiveOptions, control: Arc<LiveControl>) -> Self {
+        let identity = Identity {
+            flavor: Flavor::Mysql,
+            version: Default::default(),
+            server_id: 0,
+            id: String::new(),
+        };
+        Self::new(identity, options, control, MAIN)
     }
 
     /// A stream beside this one, of the same server, that ends where the log does now. It has another id, for the server would
@@ -105,7 +122,13 @@ impl Stream {
             id => id,
         };
         let dump = DumpOptions { ends: true, server_id, ..self.options.dump.clone() };
-        let options = LiveOptions { dump, until: None, heartbeats: false, ..self.options.clone() };
+        let options = LiveOptions {
+            dump,
+            until: None,
+            heartbeats: false,
+            goal: None,
+            ..self.options.clone()
+        };
         let mut second =
             Self::new(self.identity.clone(), options, Arc::clone(&self.control), SECOND);
         second.endpoint.clone_from(&self.endpoint);
@@ -188,6 +211,7 @@ impl Stream {
             if let Some(received) = self.next_here(file, offset)? {
                 return Ok(received);
             }
+            self.wait_for_goal()?;
             if !self.connect_again(|stream, server| stream.resume(server, file, offset))? {
                 return Ok(Received::Left);
             }
@@ -227,6 +251,12 @@ impl Stream {
                 Ok(true) if self.is_over() => return Ok(Some(Received::End)),
                 Ok(true) if self.passes() => continue,
                 Ok(true) => return Ok(Some(Received::Event)),
+                // Before the first file is named there is no place to go on at.
+                Ok(false) if self.options.goal.is_some() && !file.is_empty() => {
+                    self.ends_short(file, offset)?;
+                    self.drop_dump();
+                    return Ok(None);
+                }
                 Ok(false) if self.is_at_end(file, offset) => return Ok(Some(Received::End)),
                 Ok(false) if !self.has_ended_at(file, offset) => {
                     self.ended_at = Some((file.to_owned(), offset));
@@ -277,7 +307,7 @@ impl Stream {
         self.ended_at.as_ref().is_some_and(|(end, at)| end == file && *at == offset)
     }
 
-    fn drop_dump(&mut self) {
+    pub(super) fn drop_dump(&mut self) {
         self.control.set_handle(self.slot, None);
         self.dump = None;
     }

@@ -60,11 +60,11 @@ fn decode(
     threads: usize,
 ) -> (u64, u64) {
     let connector = Arc::new(move || Ok(vec![connect.clone()]));
-    let live = LiveOptions { connector, dump, reconnect: None, until: None, heartbeats: false };
+    let live = LiveOptions { connector, dump, reconnect: None, until: None, heartbeats: false, goal: None };
     let mut options = ReadOptions { threads, ..ReadOptions::default() };
     options.cut.allow_gaps = true; // the log was put in the place of another
     let control = Arc::default();
-    let mut reader = Reader::live(server, LiveStart::Earliest, live, Arc::clone(&control), options)
+    let mut reader = Reader::live(Some(server), LiveStart::Earliest, live, Arc::clone(&control), options)
         .expect("a reader");
     let mut rows = 0;
     while let Some(batch) = reader.next_batch().expect("a batch") {

@@ -43,8 +43,11 @@ class LiveRange:
     def read(self, target: Target, options: Mapping[str, Any]) -> Stream:
         """Begins to read it, over connections of its own."""
         with Server(target) as server:
-            return server.stream(
-                Position.from_json(self.start), stop=Position.from_json(self.stop), **options
+            return server.range(
+                Position.from_json(self.start),
+                Position.from_json(self.stop),
+                history_part=self.history,
+                **options,
             )
 
 

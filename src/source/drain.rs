@@ -1,0 +1,61 @@
+//! A server's log gone through without a look at rows: where a part of it ends, and what changes tables on the way.
+//!
+//! In: a position, and how far to go. Out: the position of the last transaction's end there. Called by who plans reads of a log
+//! that others carry out.
+
+use super::cutter::{Cutter, CutterOptions, Stop, TableHistory};
+use super::live::{LiveControl, LiveFeed, LiveOptions, LiveStart};
+use crate::error::Result;
+use crate::history::SchemaHistory;
+use crate::position::Position;
+use std::sync::Arc;
+
+/// What is gone through.
+#[derive(Debug)]
+pub struct Drain {
+    /// Where it begins.
+    pub start: Position,
+    /// What it does not go beyond; by default where the log ends now. On a server that it is not of its GTID set counts.
+    pub stop: Option<Position>,
+    /// Bytes of the log that it does not go beyond, unless the first transaction is larger.
+    pub max_bytes: Option<u64>,
+    /// The structures of tables, to be followed; where it is empty, it gets its first baseline.
+    pub history: Option<Arc<SchemaHistory>>,
+    /// Event codes that may be passed over although they cannot be decoded.
+    pub skip_events: Vec<u8>,
+}
+
+/// What was found.
+#[derive(Debug)]
+pub struct Drained {
+    /// The end of the last whole transaction.
+    pub position: Position,
+    /// What the caller is to be told.
+    pub warnings: Vec<String>,
+}
+
+/// Goes through a part of a server's log; finds the last transaction's end in it.
+///
+/// # Errors
+/// As of any live read; and those of a history that does not fit the log.
+pub fn drain(what: Drain, live: LiveOptions, control: &Arc<LiveControl>) -> Result<Drained> {
+    let Drain { start, stop, max_bytes, history, skip_events } = what;
+    let start = LiveStart::Position(Box::new(start));
+    let (feed, begin) = LiveFeed::start(None, &start, live, Arc::clone(control))?;
+    let server = begin.position.server.clone();
+    let options = CutterOptions {
+        stop: stop.map_or(Ok(Stop::End), |stop| Stop::at(&stop, server.as_deref()))?,
+        history: history.map(TableHistory::Shared),
+        is_unread: true,
+        limit: max_bytes,
+        skip_events,
+        ..CutterOptions::default()
+    };
+    let mut cutter = Cutter::live(Box::new(feed), begin, options)?;
+    let mut warnings = Vec::new();
+    while let Some(segment) = cutter.next_segment()? {
+        warnings.extend(segment.warnings);
+        cutter.recycle(segment.bytes);
+    }
+    Ok(Drained { position: cutter.position().clone(), warnings })
+}

@@ -1,0 +1,69 @@
+//! Where a file of a server's log begins, with what stands before it by GTID: its first events tell.
+
+use super::connecting::check_there;
+use super::control::LiveControl;
+use super::stream::{LiveOptions, Received, Stream, is_own};
+use crate::binlog::{
+    EventHeader, EventType, FIRST_EVENT_AT, FormatDescription, MariadbGtidList, PreviousGtids,
+};
+use crate::error::Result;
+use crate::net::DumpStart;
+use crate::position::{GtidState, Position};
+use crate::source::classify::body;
+use std::sync::Arc;
+
+/// The position of a file's first event. No more than the file's beginning is asked for.
+///
+/// # Errors
+/// The server has no such file: an [`ErrorKind::PositionPurged`](crate::ErrorKind::PositionPurged).
+pub fn file_start(
+    file: &str,
+    options: LiveOptions,
+    control: &Arc<LiveControl>,
+) -> Result<Position> {
+    let mut stream = Stream::unconnected(options, Arc::clone(control));
+    stream.connect(|stream, mut server| {
+        check_there(&mut server, file, FIRST_EVENT_AT)?;
+        let id = server.identity().id.clone();
+        let gtid_set = match server.gtids_at(file, FIRST_EVENT_AT)? {
+            Some(known) => Some(known),
+            None => {
+                let start = DumpStart::File { file: file.to_owned(), offset: FIRST_EVENT_AT };
+                stream.start_dump(server, &start)?;
+                gtids_before(stream)?
+            }
+        };
+        stream.drop_dump();
+        Ok(Position { server: Some(id), gtid_set, ..Position::in_file(file, FIRST_EVENT_AT) })
+    })
+}
+
+/// What the first events of a dump say that stands before its file.
+fn gtids_before(stream: &mut Stream) -> Result<Option<GtidState>> {
+    let mut format = None;
+    for _ in 0..EVENTS_LOOKED_AT {
+        let Received::Event = stream.next_event("", 0)? else { break };
+        let event = stream.event();
+        let header = EventHeader::decode(event)?;
+        match (&format, header.event_type) {
+            (_, _) if !is_own(event) => {}
+            (None, EventType::FORMAT_DESCRIPTION) => {
+                format = Some(FormatDescription::decode(event)?)
+            }
+            (Some(format), EventType::PREVIOUS_GTIDS) => {
+                let set = PreviousGtids::decode(body(event, format.checksum)?)?.gtid_set;
+                return Ok(Some(GtidState::Mysql(set)));
+            }
+            (Some(format), EventType::MARIADB_GTID_LIST) => {
+                let list = MariadbGtidList::decode(body(event, format.checksum)?)?;
+                return Ok(Some(GtidState::Mariadb(list.position())));
+            }
+            (_, EventType::MARIADB_START_ENCRYPTION) => {}
+            _ => break,
+        }
+    }
+    Ok(None)
+}
+
+/// They are the first or the second event of a file, behind those that open the dump.
+const EVENTS_LOOKED_AT: usize = 8;
