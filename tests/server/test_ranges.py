@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import re
 import threading
 import time
 from collections.abc import Iterator
@@ -29,7 +31,7 @@ def played(request: pytest.FixtureRequest) -> Iterator[tuple[Server, Position]]:
         for number in range(3):
             rows = [f"INSERT INTO live.t VALUES ({number * 100 + row}, 'x')" for row in range(20)]
             server.execute(*rows, f"INSERT INTO live.big VALUES ({number}, REPEAT('b', 60000))")
-            server.execute("CREATE TABLE live.other%d (a INT)" % number, "FLUSH BINARY LOGS")
+            server.execute(f"CREATE TABLE live.other{number} (a INT)", "FLUSH BINARY LOGS")
         server.execute("DELETE FROM live.t WHERE id < 10")
         yield server, start
 
@@ -78,7 +80,7 @@ def test_drains(played: tuple[Server, Position]) -> None:
             assert (begun.file, begun.offset) == (name, 4)
             if name > start.file:
                 assert begun.gtid_set == connection.drain(start, stop=begun).gtid_set
-        with pytest.raises(binarrow.PositionPurgedError, match="no longer has nothing.000001"):
+        with pytest.raises(binarrow.PositionPurgedError, match=r"no longer has nothing\.000001"):
             connection.file_start("nothing.000001")
 
 
@@ -95,7 +97,7 @@ def test_ranges_are_the_whole(played: tuple[Server, Position]) -> None:
         rows = whole(connection, start, head)
         for cuts in (places, [start, *files, head]):
             batches = []
-            for first, last in zip(cuts, cuts[1:], strict=False):
+            for first, last in itertools.pairwise(cuts):
                 with connection.range(first, last, **READ) as stream:
                     batches += list(stream)
             assert flat(batches) == rows
@@ -113,7 +115,9 @@ def test_range_beyond_the_log(played: tuple[Server, Position]) -> None:
         begun = time.monotonic()
         with (
             connection.range(start, behind, reconnect=1.0, **READ) as stream,
-            pytest.raises(binarrow.ServerIdentityError, match=f"{head}, before {behind}"),
+            pytest.raises(
+                binarrow.ServerIdentityError, match=re.escape(f"{head}, before {behind}")
+            ),
         ):
             list(stream)
         assert 0.9 < time.monotonic() - begun < live.WAIT
@@ -181,4 +185,4 @@ def test_parts_of_a_history(played: tuple[Server, Position]) -> None:
                 parts += list(stream)
         with connection.stream(start, stop=head, history=history, envelope=ENVELOPE) as stream:
             assert flat(parts) == flat(stream)
-        assert {"id"} == set.intersection(*(set(one.to_pyarrow().schema.names) for one in parts))
+        assert all("id" in batch.to_pyarrow().schema.names for batch in parts)
