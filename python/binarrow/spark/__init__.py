@@ -14,12 +14,16 @@ or by hand, where the list of files shall not be scanned on the driver:
     orders = schema("/archive/binlog.000001", "shop.orders")
     df = splits(spark, "/archive/binlog.*").mapInArrow(decoder("shop.orders", orders), orders)
 
+Changes, in batches or streams, keep a mirror of the table up to date by
+:func:`binarrow.spark.apply_changes`.
+
 Needs the extra ``binarrow[spark]``, and the package on the driver and on every executor.
 """
 
 from binarrow.spark.decoder import decoder
+from binarrow.spark.mirror import apply_changes, read_mirror
 from binarrow.spark.registration import register
 from binarrow.spark.schema import schema
 from binarrow.spark.splits import splits
 
-__all__ = ["decoder", "register", "schema", "splits"]
+__all__ = ["apply_changes", "decoder", "read_mirror", "register", "schema", "splits"]

@@ -55,8 +55,6 @@ def schema(
         history: Structures over time, likewise: the schema is that of the table's first rows.
         history_source: Whose, where ``history`` is a URL.
     """
-    from pyspark.sql.pandas.types import from_arrow_schema
-
     with opened(history, history_source) as structures:
         inferred = infer_schema(
             source,
@@ -72,19 +70,28 @@ def schema(
             schemas=schemas,
             history=structures,
         )
-    return from_arrow_schema(_plain(inferred), prefer_timestamp_ntz=True)
+    return _declared(inferred)
 
 
 def server_schema(target: Target, table: str, **shaping: Any) -> StructType:
     """The Spark schema of a table's changes, from the first that a server's log holds."""
-    from pyspark.sql.pandas.types import from_arrow_schema
-
     with (
         Server(target) as server,
         server.stream("earliest", stop="end", **shaping) as stream,
         stream.table(table) as changes,
     ):
-        return from_arrow_schema(_plain(changes.schema), prefer_timestamp_ntz=True)
+        return _declared(changes.schema)
+
+
+def _declared(inferred: pa.Schema) -> StructType:
+    """The schema in Spark's types. Its fields' metadata is what MySQL says of the columns."""
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    declared = from_arrow_schema(_plain(inferred), prefer_timestamp_ntz=True)
+    for field, told in zip(declared.fields, inferred, strict=True):
+        metadata = {key.decode(): value.decode() for key, value in (told.metadata or {}).items()}
+        field.metadata = {k: v for k, v in metadata.items() if k.startswith("mysql.")}
+    return declared
 
 
 def arrow_schema(declared: StructType) -> pa.Schema:

@@ -1,0 +1,144 @@
+"""What a frame of changes is made of: the table's own columns, the key, the envelope."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from binarrow import ConfigError, SchemaError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+    from pyspark.sql.types import StructField, StructType
+
+OLD = ("delete", "update_preimage")
+NEW = ("insert", "update_postimage")
+TRUNCATE = "truncate"
+
+_ENVELOPE = (
+    "change_type",
+    "commit_version",
+    "commit_timestamp",
+    "change_ordinal",
+    "gtid",
+    "original_commit_timestamp",
+    "binlog_file",
+    "binlog_position",
+    "server_id",
+    "thread_id",
+    "xid",
+    "query",
+    "present",
+)
+
+
+@dataclass(frozen=True)
+class Changes:
+    """A frame in the flat layout, and which of its columns are what."""
+
+    frame: DataFrame
+    fields: tuple[StructField, ...]
+    """The table's own columns, in its order."""
+    keys: tuple[int, ...]
+    """Places of the key's columns in `fields`."""
+    prefix: str
+    has_present: bool
+    is_case_sensitive: bool
+
+    @classmethod
+    def of(cls, frame: DataFrame, keys: Sequence[str] | None, prefix: str) -> Changes:
+        """Looks at the frame's schema.
+
+        Raises:
+            ConfigError: It lacks a column of the envelope or of the key, or nothing tells the key.
+        """
+        is_case_sensitive = frame.sparkSession.conf.get("spark.sql.caseSensitive") == "true"
+        envelope = [f"{prefix}{name}" for name in _ENVELOPE]
+        found = frame.schema.names
+        for name in (
+            f"{prefix}{name}" for name in ("change_type", "commit_version", "change_ordinal")
+        ):
+            if name not in found:
+                raise ConfigError(
+                    f"the changes have no column {name}: apply_changes takes the layout flat, with"
+                    " change_type, commit_version and change_ordinal in the option envelope, and"
+                    " the option envelopePrefix as envelope_prefix="
+                )
+        fields = tuple(field for field in frame.schema.fields if field.name not in envelope)
+        has_present = f"{prefix}present" in found
+        names = [field.name for field in fields]
+        places = (
+            _places(names, keys, is_case_sensitive=is_case_sensitive)
+            if keys
+            else _primary_key(fields)
+        )
+        return cls(frame, fields, places, prefix, has_present, is_case_sensitive)
+
+    def envelope(self, name: str) -> str:
+        """The column of the envelope, as SQL."""
+        return quoted(f"{self.prefix}{name}")
+
+    @property
+    def key_names(self) -> tuple[str, ...]:
+        """The columns of the key."""
+        return tuple(self.fields[place].name for place in self.keys)
+
+
+def quoted(name: str) -> str:
+    """A name as SQL."""
+    return f"`{name.replace('`', '``')}`"
+
+
+def find(schema: StructType, name: str, *, is_case_sensitive: bool) -> StructField | None:
+    """The field of a name, compared as Spark is set to."""
+    for field in schema.fields:
+        if same_name(field.name, name, is_case_sensitive=is_case_sensitive):
+            return field
+    return None
+
+
+def same_name(one: str, other: str, *, is_case_sensitive: bool) -> bool:
+    """Whether the two are one column to Spark."""
+    return one == other or (not is_case_sensitive and one.lower() == other.lower())
+
+
+def _places(
+    names: Sequence[str], keys: Sequence[str], *, is_case_sensitive: bool
+) -> tuple[int, ...]:
+    places = []
+    for key in keys:
+        same = [
+            place
+            for place, name in enumerate(names)
+            if same_name(name, key, is_case_sensitive=is_case_sensitive)
+        ]
+        if len(same) != 1:
+            raise ConfigError(
+                f"the key column {key} is not in the changes; their columns are {', '.join(names)}"
+            )
+        places.append(same[0])
+    if len(set(places)) < len(places):
+        raise ConfigError(f"a column stands twice in the key: {', '.join(keys)}")
+    return tuple(places)
+
+
+def _primary_key(fields: Sequence[StructField]) -> tuple[int, ...]:
+    """The key that the log tells: the schema carries it in its fields' metadata."""
+    ordinals = {
+        int(field.metadata["mysql.primary_key"]): place
+        for place, field in enumerate(fields)
+        if "mysql.primary_key" in (field.metadata or {})
+    }
+    if not ordinals:
+        raise ConfigError(
+            "nothing tells the key of the table: name its columns in keys=. A table without a key"
+            " has rows that nothing tells apart: give it one (ALTER TABLE ... ADD PRIMARY KEY), or"
+            " archive its changes instead of mirroring it"
+        )
+    if sorted(ordinals) != list(range(1, len(ordinals) + 1)):
+        raise SchemaError(
+            "the changes hold only a part of the table's primary key: keep all of its columns, or"
+            " name another key in keys="
+        )
+    return tuple(ordinals[ordinal] for ordinal in sorted(ordinals))

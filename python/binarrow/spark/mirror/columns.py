@@ -1,0 +1,100 @@
+"""A target's columns beside those of the changes: what is added or widened, what does not fit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from pyspark.sql import types as t
+
+from binarrow import SchemaError
+from binarrow.spark.mirror.changes import Changes, find
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import DataType, StructField, StructType
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What a target must become before the changes fit."""
+
+    added: tuple[StructField, ...]
+    widened: tuple[StructField, ...]
+    """Under the names that the target has."""
+    evolved: StructType
+    """The target's columns afterwards."""
+    places: dict[str, int]
+    """For each of them that the changes have, its place there."""
+
+
+def compare(
+    target: str, found: StructType, changes: Changes, missing: Literal["error", "null"]
+) -> Difference:
+    """Compares by name, as Spark is set to.
+
+    Raises:
+        SchemaError: The target has columns that the changes lack, or of types that do not fit.
+    """
+    added, widened, places = [], [], {}
+    for place, field in enumerate(changes.fields):
+        held = find(found, field.name, is_case_sensitive=changes.is_case_sensitive)
+        places[field.name if held is None else held.name] = place
+        if held is None:
+            added.append(_plain(field.name, field.dataType))
+            continue
+        if fits(field.dataType, held.dataType):
+            continue
+        if not fits(held.dataType, field.dataType):
+            raise SchemaError(
+                f"column {held.name} of {target} is {held.dataType.simpleString()} and"
+                f" {field.dataType.simpleString()} in the changes: alter the target's column so"
+                " that it holds both, or make the mirror anew under another name"
+            )
+        widened.append(_plain(held.name, field.dataType))
+    lacking = [name for name in found.names if name not in places]
+    if lacking and missing == "error":
+        raise SchemaError(
+            f"{target} has columns that the changes lack: {', '.join(lacking)}. If the source has"
+            " dropped them, drop them in the target too, or keep what they hold with"
+            " missing_columns='null': new rows are NULL there"
+        )
+    wider = {field.name: field for field in widened}
+    evolved = [*(wider.get(field.name, field) for field in found.fields), *added]
+    return Difference(tuple(added), tuple(widened), t.StructType(evolved), places)
+
+
+def mirror_schema(changes: Changes) -> StructType:
+    """The schema of a target that is made: the table's own columns."""
+    return t.StructType([_plain(field.name, field.dataType) for field in changes.fields])
+
+
+def fits(narrow: DataType, wide: DataType) -> bool:
+    """Whether every value of the one type has an equal one in the other."""
+    if narrow.simpleString() == wide.simpleString():
+        return True
+    if isinstance(narrow, tuple(_DIGITS)) and isinstance(wide, t.DecimalType):
+        return wide.precision - wide.scale >= _DIGITS[type(narrow)]
+    if isinstance(narrow, t.DecimalType) and isinstance(wide, t.DecimalType):
+        whole = narrow.precision - narrow.scale
+        return wide.scale >= narrow.scale and wide.precision - wide.scale >= whole
+    return type(wide) in _WIDER.get(type(narrow), ())
+
+
+def _plain(name: str, data_type: DataType) -> StructField:
+    return t.StructField(name, data_type, nullable=True)
+
+
+_DIGITS: dict[type[DataType], int] = {
+    t.ByteType: 3,
+    t.ShortType: 5,
+    t.IntegerType: 10,
+    t.LongType: 19,
+}
+
+_WIDER: dict[type[DataType], tuple[type[DataType], ...]] = {
+    t.ByteType: (t.ShortType, t.IntegerType, t.LongType, t.FloatType, t.DoubleType),
+    t.ShortType: (t.IntegerType, t.LongType, t.FloatType, t.DoubleType),
+    t.IntegerType: (t.LongType, t.DoubleType),
+    t.FloatType: (t.DoubleType,),
+    t.DateType: (t.TimestampNTZType,),
+}

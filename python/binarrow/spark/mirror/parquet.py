@@ -1,0 +1,164 @@
+"""Mirrors in plain Parquet: a folder of versions, and a file that says which of them is current.
+
+    orders/
+        current.json                    {"version": 7, "folder": "versions/00000007-5f0c..."}
+        versions/00000007-5f0c.../      Parquet files
+        versions/00000006-91ab.../      kept for readers until the next version is current
+
+A version is written whole and never changed; then `current.json` is replaced, which a file system
+does at once or not at all. What a crash leaves behind goes with the next version. Each batch writes
+the whole table: this is for small tables, and for storage without table formats.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+import uuid
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import types as t
+from pyspark.sql.functions import expr
+
+from binarrow import ConfigError
+from binarrow.spark.mirror.changes import quoted
+from binarrow.spark.mirror.fold import Folded
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
+
+    from binarrow.spark.mirror.columns import Difference
+
+CURRENT = "current.json"
+VERSIONS = "versions"
+
+
+def read_mirror(spark: SparkSession, path: str) -> DataFrame:
+    """The current content of a Parquet mirror that :func:`apply_changes` keeps.
+
+    The DataFrame is of one version. It can be read until the mirror has been changed twice.
+
+    Args:
+        spark: The session, classic or Connect.
+        path: The mirror's folder.
+
+    Raises:
+        ConfigError: There is no mirror.
+    """
+    from pyspark.errors import AnalysisException
+
+    try:
+        # By Spark: the folder may be one that only the cluster sees.
+        lines = spark.read.text(f"{path.rstrip('/')}/{CURRENT}", wholetext=True).collect()
+    except AnalysisException as error:
+        raise ConfigError(f"there is no mirror in {path}: it has no {CURRENT}") from error
+    return _read(spark, path.rstrip("/"), json.loads(lines[0][0]))
+
+
+@dataclass(frozen=True)
+class ParquetMirror:
+    """A folder that the driver and the executors see under the same path."""
+
+    spark: SparkSession
+    path: Path
+
+    def schema(self) -> StructType | None:
+        """Its columns; None where nothing has been written."""
+        current = self._current()
+        return None if current is None else t.StructType.fromJson(current["schema"])
+
+    def create(self, schema: StructType) -> None:
+        """Writes an empty version."""
+        self._publish(self.spark.createDataFrame([], schema), schema)
+
+    def evolve(self, difference: Difference) -> None:
+        """Nothing: each version has a schema of its own."""
+
+    def merge(self, folded: Folded) -> None:
+        """Writes the next version."""
+        current = self._current()
+        if current is None:
+            raise ConfigError(f"the mirror in {self.path} has gone meanwhile")
+        old = _read(self.spark, str(self.path), current)
+        schema, places = folded.difference.evolved, folded.difference.places
+        cells = []
+        for field in schema.fields:
+            place = places.get(field.name)
+            value = before = f"old.{quoted(field.name)}" if field.name in old.columns else "NULL"
+            if place is not None:
+                value = (
+                    f"CASE WHEN s.key IS NULL THEN {before}"
+                    f" WHEN old IS NULL THEN {folded.new_value(place)}"
+                    f" ELSE {folded.value(place, before)} END"
+                )
+            cells.append(
+                f"CAST({value} AS {field.dataType.simpleString()}) AS {quoted(field.name)}"
+            )
+        names = {place: name for name, place in places.items()}
+        on = " AND ".join(
+            f"old.{quoted(names[place])} <=> s.key._{i}"
+            for i, place in enumerate(folded.changes.keys)
+        )
+        if folded.is_all:
+            old = old.where("false")
+        joined = old.selectExpr("struct(*) AS old").join(folded.frame.alias("s"), expr(on), "full")
+        stays = f"s.key IS NULL OR (NOT s.is_gone AND (old IS NOT NULL OR {folded.is_there}))"
+        self._publish(joined.where(stays).selectExpr(*cells), schema)
+
+    def _current(self) -> dict[str, Any] | None:
+        try:
+            current: dict[str, Any] = json.loads((self.path / CURRENT).read_text())
+        except FileNotFoundError:
+            return None
+        return current
+
+    def _publish(self, rows: DataFrame, schema: StructType) -> None:
+        before = self._current()
+        version = before["version"] + 1 if before else 1
+        folder = f"{VERSIONS}/{version:08}-{uuid.uuid4().hex}"
+        rows.write.parquet((self.path / folder).absolute().as_uri())
+        _sync(self.path / folder)
+        if self._current() != before:
+            raise ConfigError(
+                f"something else has changed the mirror in {self.path}: one query at a time may"
+            )
+        pointer = {"version": version, "folder": folder, "schema": json.loads(schema.json())}
+        _replace(self.path / CURRENT, json.dumps(pointer))
+        kept = {folder, before["folder"] if before else None}
+        for each in (self.path / VERSIONS).iterdir():
+            if f"{VERSIONS}/{each.name}" not in kept:
+                shutil.rmtree(each, ignore_errors=True)
+
+
+def _read(spark: SparkSession, path: str, current: dict[str, Any]) -> DataFrame:
+    schema = t.StructType.fromJson(current["schema"])
+    return spark.read.schema(schema).parquet(f"{path}/{current['folder']}")
+
+
+def _sync(folder: Path) -> None:
+    """Puts the files on disk before anything names them."""
+    for each in (*folder.iterdir(), folder, folder.parent):
+        handle = os.open(each, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def _replace(path: Path, text: str) -> None:
+    handle, temporary = tempfile.mkstemp(prefix=".current", dir=path.parent)
+    with open(handle, "w") as file:  # noqa: PTH123 - a handle
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    Path(temporary).replace(path)
+    directory = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(directory)
+    finally:
+        os.close(directory)

@@ -1,0 +1,133 @@
+"""Mirrors in tables that know MERGE: Delta's and Iceberg's. A batch is one commit."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from pyspark.errors import AnalysisException, PySparkException
+from pyspark.sql.functions import lit
+
+from binarrow import SchemaError
+from binarrow.spark.mirror.changes import quoted
+from binarrow.spark.mirror.fold import Folded
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
+
+    from binarrow.spark.mirror.columns import Difference
+
+
+@dataclass(frozen=True)
+class TableMirror:
+    """A table, by the name that SQL has for it."""
+
+    spark: SparkSession
+    name: str
+    format: Literal["delta", "iceberg"]
+    properties: Mapping[str, str]
+    """Of a table that is made."""
+
+    def schema(self) -> StructType | None:
+        """Its columns; None where there is no such table."""
+        try:
+            return self.spark.table(self.name).schema
+        except AnalysisException as error:
+            if "NOT_FOUND" in (error.getCondition() or "") or "not exist" in str(error):
+                return None
+            raise
+
+    def create(self, schema: StructType) -> None:
+        """Makes the table."""
+        columns = ", ".join(_column(field.name, field.dataType) for field in schema.fields)
+        properties = ", ".join(f"{_text(k)} = {_text(v)}" for k, v in self.properties.items())
+        self.spark.sql(
+            f"CREATE TABLE {self.name} ({columns}) USING {self.format}"
+            + (f" TBLPROPERTIES ({properties})" if properties else "")
+        )
+
+    def evolve(self, difference: Difference) -> None:
+        """Adds columns and widens types.
+
+        Raises:
+            SchemaError: The format does not widen so.
+        """
+        for field in difference.widened:
+            wider = field.dataType.simpleString()
+            try:
+                self.spark.sql(
+                    f"ALTER TABLE {self.name} ALTER COLUMN {quoted(field.name)} TYPE {wider}"
+                )
+            except PySparkException as error:
+                enable = (
+                    f" (ALTER TABLE {self.name} SET TBLPROPERTIES"
+                    " ('delta.enableTypeWidening' = 'true') lets it, where both types are its own)"
+                )
+                raise SchemaError(
+                    f"column {field.name} of {self.name} has become {wider}, and {self.format} does"
+                    f" not widen it{enable if self.format == 'delta' else ''}: alter the target's"
+                    " column, or make the mirror anew under another name"
+                ) from error
+        if difference.added:
+            columns = ", ".join(_column(f.name, f.dataType) for f in difference.added)
+            self.spark.sql(f"ALTER TABLE {self.name} ADD COLUMNS ({columns})")
+
+    def merge(self, folded: Folded) -> None:
+        """Brings what is folded into the table."""
+        if folded.is_all:
+            self._content(folded).writeTo(self.name).overwrite(lit(True))  # noqa: FBT003
+            return
+        with _view(folded.frame) as view:
+            self.spark.sql(self._merge_sql(folded, view))
+
+    def _merge_sql(self, folded: Folded, view: str) -> str:
+        columns = {place: quoted(name) for name, place in folded.difference.places.items()}
+        equal = "<=>" if folded.summary.has_null_keys else "="
+        on = " AND ".join(
+            f"t.{columns[place]} {equal} s.key._{i}" for i, place in enumerate(folded.changes.keys)
+        )
+        sets = ", ".join(
+            f"t.{column} = " + folded.value(place, f"t.{column}")
+            for place, column in columns.items()
+        )
+        values = ", ".join(folded.new_value(place) for place in columns)
+        return (
+            f"MERGE INTO {self.name} t USING {view} s ON {on}"
+            " WHEN MATCHED AND s.is_gone THEN DELETE"
+            f" WHEN MATCHED THEN UPDATE SET {sets}"
+            f" WHEN NOT MATCHED AND {folded.is_there}"
+            f" THEN INSERT ({', '.join(columns.values())}) VALUES ({values})"
+        )
+
+    def _content(self, folded: Folded) -> DataFrame:
+        """All rows that there are after the table was emptied."""
+        values = {name: folded.new_value(place) for name, place in folded.difference.places.items()}
+        cells = (
+            f"CAST({values.get(field.name, 'NULL')} AS {field.dataType.simpleString()})"
+            f" AS {quoted(field.name)}"
+            for field in folded.difference.evolved.fields
+        )
+        return folded.frame.alias("s").where(folded.is_there).selectExpr(*cells)
+
+
+@contextmanager
+def _view(frame: DataFrame) -> Iterator[str]:
+    name = f"binarrow_{uuid.uuid4().hex}"
+    frame.createOrReplaceTempView(name)
+    try:
+        yield name
+    finally:
+        frame.sparkSession.catalog.dropTempView(name)
+
+
+def _column(name: str, data_type: object) -> str:
+    return f"{quoted(name)} {data_type.simpleString()}"  # type: ignore[attr-defined]
+
+
+def _text(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"

@@ -1,0 +1,103 @@
+"""A lake: a Spark session with the format that `BINARROW_LAKE` names, and the versions of Spark that it wants.
+
+The same tests run for each: `make test` calls pytest with Parquet, and for Delta and Iceberg from
+environments of their own.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from binarrow.spark import apply_changes, read_mirror
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "server"))  # for `import servers`
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+FORMAT = os.environ.get("BINARROW_LAKE", "parquet")
+
+SETTINGS: Mapping[str, Mapping[str, str]] = {
+    "delta": {
+        "spark.jars.packages": "io.delta:delta-spark_4.2_2.13:4.4.0",
+        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+        "spark.databricks.delta.snapshotPartitions": "2",
+    },
+    "iceberg": {
+        "spark.jars.packages": "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0",
+        "spark.sql.catalog.lake": "org.apache.iceberg.spark.SparkCatalog",
+        "spark.sql.catalog.lake.type": "hadoop",
+    },
+}
+
+
+@dataclass
+class Lake:
+    """Where mirrors are kept, and in which format."""
+
+    spark: SparkSession
+    format: str
+    folder: Path
+    numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
+
+    def target(self) -> str:
+        """A mirror that is not there yet."""
+        number = next(self.numbers)
+        return {
+            "parquet": str(self.folder / f"mirror_{number}"),
+            "delta": f"mirror_{number}",
+            "iceberg": f"lake.shop.mirror_{number}",
+        }[self.format]
+
+    def apply(self, target: str, keys: Any = None, **keywords: Any) -> Callable[..., None]:
+        return apply_changes(target, keys, format=self.format, **keywords)
+
+    def read(self, target: str) -> DataFrame:
+        if self.format == "parquet":
+            return read_mirror(self.spark, target)
+        return self.spark.table(target)
+
+    def commits(self, target: str) -> int:
+        """How often the mirror was changed."""
+        if self.format == "parquet":
+            return max(int(each.name[:8]) for each in (Path(target) / "versions").iterdir())
+        if self.format == "delta":
+            return self.spark.sql(f"DESCRIBE HISTORY {target}").count()
+        return self.spark.table(f"{target}.snapshots").count()
+
+
+@pytest.fixture(scope="session")
+def lake(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Lake]:
+    folder = tmp_path_factory.mktemp("lake")
+    if FORMAT == "parquet":
+        yield Lake(request.getfixturevalue("spark"), FORMAT, folder)
+        return
+    from pyspark.sql import SparkSession
+
+    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    builder = (
+        SparkSession.builder.master("local[2]")
+        .config("spark.ui.enabled", value=False)
+        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1")
+        .config("spark.sql.shuffle.partitions", 2)
+        .config("spark.sql.session.timeZone", "UTC")
+        .config("spark.sql.warehouse.dir", str(folder / "warehouse"))
+        .config("spark.sql.catalog.lake.warehouse", str(folder / "iceberg"))
+    )
+    for name, value in SETTINGS[FORMAT].items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    yield Lake(session, FORMAT, folder)
+    session.stop()
