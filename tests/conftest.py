@@ -14,6 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+sys.path.insert(0, str(Path(__file__).parent))  # for what folders of tests share
+
+from object_server import ObjectServer, serving
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -68,6 +72,19 @@ def shop() -> Shop:
     folder = REPOSITORY / "examples" / "shop"
     expected = json.loads((folder / "expected.json").read_text())
     return Shop(folder, [folder / name for name in expected["files"]], expected)
+
+
+@pytest.fixture
+def objects(shop: Shop, tmp_path: Path) -> Iterator[ObjectServer]:
+    """The shop's binlog in a bucket `logs`, folder `shop`, beside files that are no binary logs."""
+    folder = tmp_path / "served" / "logs" / "shop"
+    folder.mkdir(parents=True)
+    for path in shop.files:
+        (folder / path.name).write_bytes(path.read_bytes())
+    (folder / "binlog.index").write_text("binlog.000001\n")
+    (folder / "README").write_text("no binary log")
+    with serving(tmp_path / "served") as server:
+        yield server
 
 
 @pytest.fixture(scope="session")

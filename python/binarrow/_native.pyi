@@ -510,13 +510,16 @@ def read_binlog(
     skip_events: Sequence[int] | None = None,
     gaps: Literal["error", "allow"] = "error",
     verify_checksum: bool = True,
+    storage_options: Mapping[str, Any] | None = None,
 ) -> BinlogReader[ChangeBatch]:
     """Read binary log files, or what a server logs, into Arrow record batches.
 
     Nothing is read before the first batch is asked for.
 
     Args:
-        source: A path, a glob, a folder, bytes, an open binary file, or several of them in log order.
+        source: A path, a glob, a folder, bytes, an open binary file, or several of them in log order. Paths, globs and
+            folders may be URIs that pyarrow.fs or fsspec opens: ``s3://bucket/binlog.*``. There ``*`` and ``[...]`` make a
+            glob, and ``?`` begins a query.
         tables: ``database.table`` globs; rows of other tables are skipped unread. None for all tables.
         exclude_tables: Likewise, of the tables to leave out.
         include: What to give besides batches of rows, in its place in the log; batches end there. ``"schema_change"``:
@@ -599,6 +602,8 @@ def read_binlog(
         skip_events: Codes of vendors' events that may be passed over.
         gaps: ``"allow"`` takes files that do not follow each other.
         verify_checksum: Check the CRC32 of every event.
+        storage_options: For URIs, what their file system takes: keywords of pyarrow's (of ``S3FileSystem``:
+            ``endpoint_override``, ``access_key``, ...), or of fsspec's. None where the environment says it all.
 
     Raises:
         ConfigError: The call asks for something that cannot be.
@@ -650,6 +655,7 @@ def read_binlog(
     skip_events: Sequence[int] | None = None,
     gaps: Literal["error", "allow"] = "error",
     verify_checksum: bool = True,
+    storage_options: Mapping[str, Any] | None = None,
 ) -> BinlogReader[Change]: ...
 def read_split(
     split: Split,
@@ -658,8 +664,14 @@ def read_split(
 ) -> BinlogReader:
     """Read one range that :func:`scan_splits` made; ``options`` are keywords of :func:`read_binlog`."""
 
-def scan_splits(path: str, *, target_bytes: int = 64 << 20, place: int = 1) -> list[Split]:
-    """Cut one file into ranges at transaction ends, by headers. ``place``: the file's place in its list, from 1."""
+def scan_splits(
+    path: str,
+    *,
+    target_bytes: int = 64 << 20,
+    place: int = 1,
+    storage_options: Mapping[str, Any] | None = None,
+) -> list[Split]:
+    """Cut one file, at a path or a URI, into ranges at transaction ends, by headers. ``place``: its place in its list, from 1."""
 
 def link_splits(
     splits: Sequence[Split],
@@ -668,6 +680,7 @@ def link_splits(
     history: History | None = None,
     tables: str | Sequence[str] | None = None,
     skip_events: Sequence[int] | None = None,
+    storage_options: Mapping[str, Any] | None = None,
 ) -> list[Split]:
     """Give every range what stands before it: XA transactions, structures of tables; ``splits`` in log order.
 
@@ -678,6 +691,7 @@ def link_splits(
             of its tables, so that :func:`read_split` needs no history.
         tables: Whose structures, as ``database.table`` globs. None for all tables: ranges are larger then.
         skip_events: As in :func:`read_binlog`.
+        storage_options: Likewise: with ``history`` the files are read.
 
     Raises:
         ConfigError: A file's Rotate event names another next file, and ``gaps`` is ``"error"``.
@@ -695,6 +709,7 @@ def inspect(
     table_metadata: bool = False,
     data: bool = False,
     verify_checksum: bool = True,
+    storage_options: Mapping[str, Any] | None = None,
 ) -> EventReader:
     """Every event, as it stands in the files; events inside a Transaction_payload event too.
 
@@ -708,6 +723,7 @@ def inspect(
         table_metadata: Fill ``Event.table_metadata``.
         data: Fill ``Event.data``. The bytes hold values of rows.
         verify_checksum: Check the CRC32 of every event.
+        storage_options: As in :func:`read_binlog`.
 
     Raises:
         ConfigError: There is no such file, place or event type.
@@ -740,6 +756,7 @@ def infer_schema(
     column_names: Literal["log", "positional"] = "log",
     schemas: Schemas | None = None,
     history: History | None = None,
+    storage_options: Mapping[str, Any] | None = None,
 ) -> pa.Schema:
     """The schema of a table's batches, from its first Table_map event in the files.
 
@@ -756,13 +773,20 @@ def infer_schema(
         column_names: -
         schemas: -
         history: -; the schema is that of the table's first rows.
+        storage_options: -
 
     Raises:
         SchemaError: The files do not mention the table, or not its columns' names.
     """
 
-def expand_source(source: Source) -> list[str]:
-    """The files that a path, a glob or a directory stands for, in log order; ``*.index`` left out."""
+def expand_source(source: Source, *, storage_options: Mapping[str, Any] | None = None) -> list[str]:
+    """The files that a path, a URI, a glob or a directory stands for, in log order; ``*.index`` left out."""
+
+def is_uri(text: str) -> bool:
+    """Whether it is a URI, or a chain of them as fsspec has it, and no path of this system."""
+
+def shown_uri(uri: str) -> str:
+    """The URI without its query and password: for messages."""
 
 @final
 class NativeServer:

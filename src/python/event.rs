@@ -3,6 +3,7 @@
 use super::errors::interruptible;
 use super::input::inputs_read_once;
 use super::keywords::{Patterns, Place};
+use super::storage::Storage;
 use crate::change::TableFilter;
 use crate::error::Error;
 use crate::reader::{EventInfo, EventList, EventListOptions, EventPlace, EventTypeFilter, hexdump};
@@ -13,7 +14,7 @@ use std::sync::Mutex;
 /// The events of the files; those inside a Transaction_payload event too.
 #[pyfunction]
 #[pyo3(signature = (source, *, start=None, stop=None, tables=None, event_types=None, queries=false, table_metadata=false,
-    data=false, verify_checksum=true))]
+    data=false, verify_checksum=true, storage_options=None))]
 #[allow(clippy::too_many_arguments)] // keywords
 pub(super) fn inspect(
     source: &Bound<'_, PyAny>,
@@ -25,6 +26,7 @@ pub(super) fn inspect(
     table_metadata: bool,
     data: bool,
     verify_checksum: bool,
+    storage_options: Option<Storage>,
 ) -> PyResult<PyEventReader> {
     let options = EventListOptions {
         verify_checksum,
@@ -40,7 +42,8 @@ pub(super) fn inspect(
         table_metadata,
         data,
     };
-    Ok(PyEventReader(Mutex::new(EventList::try_new(inputs_read_once(source)?, options)?)))
+    let files = inputs_read_once(source, &storage_options.unwrap_or_default())?;
+    Ok(PyEventReader(Mutex::new(EventList::try_new(files, options)?)))
 }
 
 /// `start` or `stop` of `inspect`: as `read_binlog` takes it but for GTID sets, or an offset alone.

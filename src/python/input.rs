@@ -1,41 +1,42 @@
-//! What Python gives as input: paths, globs, directories, bytes, file objects, and lists of them.
+//! What Python gives as input: paths, URIs, globs, directories, bytes, file objects, and lists of them.
 
+use super::file_object::{Stream, input_of};
+use super::storage::{Found, Storage};
 use crate::error::{Error, Result};
-use crate::source::{ForwardInput, Input, InputFile, InputSource, SpooledInput, expand};
+use crate::source::{InputFile, InputSource, expand, is_uri};
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyByteArray, PyBytes, PyList, PyString, PyTuple};
-use std::io::{self, Read};
 use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The inputs that a `source` argument stands for, in log order.
-pub(super) fn inputs(source: &Bound<'_, PyAny>) -> PyResult<Vec<InputFile>> {
-    inputs_with(source, Stream::Spooled)
+pub(super) fn inputs(source: &Bound<'_, PyAny>, storage: &Storage) -> PyResult<Vec<InputFile>> {
+    inputs_with(source, storage, Stream::Spooled)
 }
 
 /// The same for a reader that goes through them once, from the front: streams are kept nowhere.
-pub(super) fn inputs_read_once(source: &Bound<'_, PyAny>) -> PyResult<Vec<InputFile>> {
-    inputs_with(source, Stream::Forward)
+pub(super) fn inputs_read_once(
+    source: &Bound<'_, PyAny>,
+    storage: &Storage,
+) -> PyResult<Vec<InputFile>> {
+    inputs_with(source, storage, Stream::Forward)
 }
 
-/// What becomes of a stream that cannot seek.
-#[derive(Clone, Copy)]
-enum Stream {
-    Spooled,
-    Forward,
-}
-
-fn inputs_with(source: &Bound<'_, PyAny>, stream: Stream) -> PyResult<Vec<InputFile>> {
+fn inputs_with(
+    source: &Bound<'_, PyAny>,
+    storage: &Storage,
+    stream: Stream,
+) -> PyResult<Vec<InputFile>> {
     let mut files = Vec::new();
     if source.is_instance_of::<PyList>() || source.is_instance_of::<PyTuple>() {
         for item in source.try_iter()? {
-            add(&item?, stream, &mut files)?;
+            add(&item?, storage, stream, &mut files)?;
         }
     } else {
-        add(source, stream, &mut files)?;
+        add(source, storage, stream, &mut files)?;
     }
     match files.is_empty() {
         true => Err(Error::config("no input: the list of files is empty").into()),
@@ -43,15 +44,16 @@ fn inputs_with(source: &Bound<'_, PyAny>, stream: Stream) -> PyResult<Vec<InputF
     }
 }
 
-/// The paths that a `source` argument stands for.
-pub(super) fn paths(source: &Bound<'_, PyAny>) -> PyResult<Vec<PathBuf>> {
+/// The paths and URIs that a `source` argument stands for.
+pub(super) fn paths(source: &Bound<'_, PyAny>, storage: &Storage) -> PyResult<Vec<String>> {
     let mut paths = Vec::new();
-    for file in inputs(source)? {
+    for file in inputs(source, storage)? {
         match file.source {
-            InputSource::Path(path) => paths.push(path),
+            InputSource::Path(path) => paths.push(path.to_string_lossy().into_owned()),
+            InputSource::Stored(file) => paths.push(file.uri().to_owned()),
             _ => {
                 return Err(PyTypeError::new_err(
-                    "a path, a glob, a directory or a list of them is needed",
+                    "a path, a URI, a glob, a directory or a list of them is needed",
                 ));
             }
         }
@@ -59,12 +61,29 @@ pub(super) fn paths(source: &Bound<'_, PyAny>) -> PyResult<Vec<PathBuf>> {
     Ok(paths)
 }
 
-fn add(item: &Bound<'_, PyAny>, stream: Stream, files: &mut Vec<InputFile>) -> PyResult<()> {
+fn add(
+    item: &Bound<'_, PyAny>,
+    storage: &Storage,
+    stream: Stream,
+    files: &mut Vec<InputFile>,
+) -> PyResult<()> {
     let place = files.len() as u64 + 1;
     if item.is_instance_of::<PyString>() || item.hasattr("__fspath__")? {
         let path: PathBuf = item.extract()?;
         let text = path.to_str().ok_or_else(|| Error::config("the path is not UTF-8"))?;
-        for (place, path) in (place..).zip(expand(text)?) {
+        let local = match is_uri(text) {
+            true => match storage.find(item.py(), text)? {
+                Found::Path(path) => path,
+                Found::Files(found) => {
+                    files.extend((place..).zip(found).map(|(place, (uri, len))| {
+                        InputFile::stored(Arc::new(storage.file(uri, len)), place)
+                    }));
+                    return Ok(());
+                }
+            },
+            false => text.to_owned(),
+        };
+        for (place, path) in (place..).zip(expand(&local)?) {
             let metadata = std::fs::metadata(&path)
                 .map_err(|error| Error::io(format!("cannot open {}", path.display()), error))?;
             if !metadata.is_file() {
@@ -86,24 +105,7 @@ fn add(item: &Bound<'_, PyAny>, stream: Stream, files: &mut Vec<InputFile>) -> P
     if item.hasattr("read")? {
         let name =
             item.getattr("name").and_then(|name| name.extract::<String>()).unwrap_or_default();
-        let seekable = match item.getattr("seekable") {
-            Ok(seekable) => seekable.call0()?.is_truthy()?,
-            Err(_) => item.hasattr("seek")?,
-        };
-        // `read1` gives what there is; `read` of a pipe waits until all that was asked for has come.
-        let method = match seekable {
-            false if item.hasattr("read1")? => "read1",
-            _ => "read",
-        };
-        let file = PyFile { file: item.clone().unbind(), method, at: None };
-        let input: Box<dyn Input> = match (seekable, stream) {
-            (true, _) => Box::new(file),
-            (false, Stream::Forward) => Box::new(ForwardInput::new(file)),
-            (false, Stream::Spooled) => Box::new(
-                SpooledInput::try_new(file)
-                    .map_err(|error| Error::io("cannot make a temporary file", error))?,
-            ),
-        };
+        let input = input_of(item, None, stream)?;
         files.push(InputFile::new(&name, place, InputSource::Open(Some(input))));
         return Ok(());
     }
@@ -113,64 +115,9 @@ fn add(item: &Bound<'_, PyAny>, stream: Stream, files: &mut Vec<InputFile>) -> P
         return Ok(());
     }
     Err(PyTypeError::new_err(format!(
-        "a path, a glob, bytes or a binary file object is needed, not {}",
+        "a path, a URI, a glob, bytes or a binary file object is needed, not {}",
         item.get_type().name()?
     )))
-}
-
-/// A binary file object of Python's. Each read takes the interpreter's lock.
-struct PyFile {
-    file: Py<PyAny>,
-    /// What reads of it.
-    method: &'static str,
-    /// Where the object stands, as far as this one moved it.
-    at: Option<u64>,
-}
-
-impl PyFile {
-    fn with<T>(&self, call: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<T>) -> io::Result<T> {
-        Python::try_attach(|py| call(self.file.bind(py)).map_err(io::Error::other))
-            .unwrap_or_else(|| Err(io::Error::other("the interpreter ends")))
-    }
-
-    fn read_bytes(&self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.with(|file| {
-            let read = file.call_method1(self.method, (buffer.len(),))?;
-            let Ok(bytes) = read.cast::<PyBytes>() else {
-                return Err(PyTypeError::new_err(
-                    "read() gave no bytes: the file must be opened in binary mode",
-                ));
-            };
-            let bytes = bytes.as_bytes();
-            let len = bytes.len().min(buffer.len());
-            if let (Some(to), Some(from)) = (buffer.get_mut(..len), bytes.get(..len)) {
-                to.copy_from_slice(from);
-            }
-            Ok(len)
-        })
-    }
-}
-
-impl Read for PyFile {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.read_bytes(buffer)
-    }
-}
-
-impl Input for PyFile {
-    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.at != Some(offset) {
-            self.with(|file| file.call_method1("seek", (offset,)).map(drop))?;
-        }
-        self.at = None;
-        let count = self.read_bytes(buffer)?;
-        self.at = Some(offset + count as u64);
-        Ok(count)
-    }
-
-    fn size(&mut self) -> io::Result<Option<u64>> {
-        Ok(None)
-    }
 }
 
 /// The name and table of `database.table`.

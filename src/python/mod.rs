@@ -11,6 +11,7 @@ mod ddl_session;
 mod errors;
 mod event;
 mod events;
+mod file_object;
 mod history;
 mod history_change;
 mod history_keyword;
@@ -26,6 +27,7 @@ mod schemas;
 mod server;
 mod server_log;
 mod split;
+mod storage;
 mod summary;
 mod table_description;
 mod table_reader;
@@ -62,6 +64,8 @@ mod _native {
     use super::server::PyServer;
     #[pymodule_export]
     use super::split::{PySplit, link_splits, read_split, scan_splits};
+    #[pymodule_export]
+    use super::storage::{py_is_uri, shown_uri};
     #[pymodule_export]
     use super::table_reader::PyTableReader;
     #[pymodule_export]

@@ -11,6 +11,7 @@ use super::live_log::PyLiveLog;
 use super::position::PyPosition;
 use super::running::{LiveSource, Running, SIGNAL_CHECK, Source, drop_detached};
 use super::schemas::SchemasKeyword;
+use super::storage::Storage;
 use super::summary::Summary;
 use super::table_reader::PyTableReader;
 use super::type_options::TypesKeyword;
@@ -35,7 +36,7 @@ use std::time::{Duration, Instant};
     mask=None, mask_salt=None, start=None, stop=None, layout="flat", old_value=true, split_key_updates=true, envelope=None,
     envelope_prefix="_", types=None, column_names="log", schemas=None, history=None, batch_rows=None, batch_bytes=None,
     batch_end=None, segment_bytes=None, threads=None, uncommitted="skip", skip_events=None,
-    gaps="error", verify_checksum=true,
+    gaps="error", verify_checksum=true, storage_options=None,
 ))]
 #[allow(clippy::too_many_arguments)] // they are the keywords of the Python function
 pub(super) fn read_binlog(
@@ -69,6 +70,7 @@ pub(super) fn read_binlog(
     skip_events: Option<Vec<u8>>,
     gaps: &str,
     verify_checksum: bool,
+    storage_options: Option<Storage>,
 ) -> PyResult<PyBinlogReader> {
     let keywords = Keywords {
         tables,
@@ -105,14 +107,14 @@ pub(super) fn read_binlog(
         log.get().adapt(&mut options.cut)?;
         return Ok(PyBinlogReader::live(log.get().connect(py, &options.cut.stop)?, options));
     }
-    Ok(PyBinlogReader::new(inputs(source)?, options))
+    Ok(PyBinlogReader::new(inputs(source, &storage_options.unwrap_or_default())?, options))
 }
 
 /// The schema of a table's batches, from its first Table_map event in the files.
 #[pyfunction]
 #[pyo3(signature = (
     source, table, *, columns=None, mask=None, mask_salt=None, types=None, layout="flat", envelope=None, envelope_prefix="_",
-    column_names="log", schemas=None, history=None,
+    column_names="log", schemas=None, history=None, storage_options=None,
 ))]
 #[allow(clippy::too_many_arguments)] // likewise
 pub(super) fn infer_schema<'py>(
@@ -129,6 +131,7 @@ pub(super) fn infer_schema<'py>(
     column_names: &str,
     schemas: Option<SchemasKeyword>,
     history: Option<HistoryKeyword>,
+    storage_options: Option<Storage>,
 ) -> PyResult<Bound<'py, PyAny>> {
     keywords::one_of_both(&schemas, &history)?;
     let mut options = plan_options(
@@ -141,7 +144,7 @@ pub(super) fn infer_schema<'py>(
         schemas,
     )?;
     options.layout = keywords::layout(layout)?;
-    let files = inputs(source)?;
+    let files = inputs(source, &storage_options.unwrap_or_default())?;
     let (database, name) = table_name(table)?;
     let history = history.map(|history| history.0);
     let schema = interruptible(py, |go_on| match history {
@@ -153,10 +156,14 @@ pub(super) fn infer_schema<'py>(
     schema.to_pyarrow(py)
 }
 
-/// The files that a path, a glob or a directory stands for, in log order.
+/// The files that a path, a URI, a glob or a directory stands for, in log order.
 #[pyfunction]
-pub(super) fn expand_source(source: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
-    Ok(paths(source)?.iter().map(|path| path.to_string_lossy().into_owned()).collect())
+#[pyo3(signature = (source, *, storage_options=None))]
+pub(super) fn expand_source(
+    source: &Bound<'_, PyAny>,
+    storage_options: Option<Storage>,
+) -> PyResult<Vec<String>> {
+    paths(source, &storage_options.unwrap_or_default())
 }
 
 /// An iterator of changes in log order.

@@ -4,12 +4,13 @@ use super::errors::interruptible;
 use super::history_keyword::HistoryKeyword;
 use super::keywords::{Patterns, word};
 use super::reader::PyBinlogReader;
+use super::storage::Storage;
 use crate::change::TableFilter;
 use crate::error::Error;
 use crate::source::{CutterOptions, Split, add_history, link_splits as link, scan_splits as scan};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PyTuple};
 use std::path::PathBuf;
 
 /// A range of one file between transaction ends.
@@ -61,23 +62,28 @@ impl PySplit {
 
 /// Cut one file into ranges at transaction ends, by headers.
 #[pyfunction]
-#[pyo3(signature = (path, *, target_bytes=67_108_864, place=1))]
+#[pyo3(signature = (path, *, target_bytes=67_108_864, place=1, storage_options=None))]
 pub(super) fn scan_splits(
     py: Python<'_>,
     path: PathBuf,
     target_bytes: u64,
     place: u64,
+    storage_options: Option<Storage>,
 ) -> PyResult<Vec<PySplit>> {
     if target_bytes == 0 {
         return Err(Error::config("target_bytes must be at least 1").into());
     }
-    let splits = interruptible(py, |go_on| scan(&path, place, target_bytes, go_on))?;
+    let path = path.to_string_lossy();
+    let file = storage_options.unwrap_or_default().input_file(&path, place);
+    let splits = interruptible(py, |go_on| scan((file, &path), place, target_bytes, go_on))?;
     Ok(splits.into_iter().map(PySplit).collect())
 }
 
 /// Give every range the XA transactions that were prepared before it.
 #[pyfunction]
-#[pyo3(signature = (splits, *, gaps="error", history=None, tables=None, skip_events=None))]
+#[pyo3(signature = (
+    splits, *, gaps="error", history=None, tables=None, skip_events=None, storage_options=None
+))]
 pub(super) fn link_splits(
     py: Python<'_>,
     splits: Vec<PySplit>,
@@ -85,6 +91,7 @@ pub(super) fn link_splits(
     history: Option<HistoryKeyword>,
     tables: Option<Patterns>,
     skip_events: Option<Vec<u8>>,
+    storage_options: Option<Storage>,
 ) -> PyResult<Vec<PySplit>> {
     let allow_gaps = word("gaps", gaps, ["error", "allow"])? == "allow";
     let mut splits: Vec<Split> = splits.into_iter().map(|split| split.0).collect();
@@ -94,8 +101,10 @@ pub(super) fn link_splits(
         let tables = TableFilter::try_new(&tables, &[])?;
         let skip_events = skip_events.unwrap_or_default();
         let options = CutterOptions { allow_gaps, skip_events, ..CutterOptions::default() };
+        let storage = storage_options.unwrap_or_default();
         splits = interruptible(py, |go_on| {
-            add_history(&mut splits, &history, &tables, &options, go_on)?;
+            let file = |path: &str, place| storage.input_file(path, place);
+            add_history(&mut splits, &history, &tables, &options, &file, go_on)?;
             Ok(splits)
         })?;
     }
@@ -117,11 +126,16 @@ pub(super) fn read_split(
     if keywords.contains("start")? || keywords.contains("stop")? {
         return Err(PyTypeError::new_err("a split has its own start and stop"));
     }
-    let (files, start, stop) = split.0.input()?;
+    let storage: Storage = match keywords.get_item("storage_options")? {
+        Some(options) => options.extract()?,
+        None => Storage::default(),
+    };
+    let (files, start, stop) =
+        split.0.input(&|path: &str, place| storage.input_file(path, place))?;
     // The keywords are read where `read_binlog` reads them, so that the two never differ.
     let read_binlog = py.import("binarrow._native")?.getattr("read_binlog")?;
-    let paths = PyList::new(py, [split.path()])?;
-    let reader = read_binlog.call((paths,), Some(&keywords))?;
+    // The files are the split's own: a URI would be looked for.
+    let reader = read_binlog.call((PyBytes::new(py, b""),), Some(&keywords))?;
     let history = split.0.structures()?;
     reader.cast::<PyBinlogReader>()?.get().over(py, files, (start, stop), history)
 }

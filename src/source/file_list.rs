@@ -1,11 +1,13 @@
 //! The files to read, in log order.
 
 use super::input::{BytesInput, FileInput, Input};
+use super::uri::{base_name, shown};
 use crate::error::{Error, ErrorKind, Result};
 use crate::position::{compare_files, file_number};
 use std::cmp::Ordering;
 use std::fmt;
 use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -13,7 +15,7 @@ use std::sync::Arc;
 pub struct InputFile {
     /// The name in positions and batches: the path's last part for a file.
     pub name: Arc<str>,
-    /// The name in messages: the path as it was given.
+    /// The name in messages: the path as it was given, a URI without what may be secret.
     pub label: Arc<str>,
     /// What `_commit_version` counts from: the number at the end of the name, else the place in the list, from 1.
     pub number: u64,
@@ -27,10 +29,24 @@ pub struct InputFile {
 pub enum InputSource {
     /// A file of the system, opened when its turn comes.
     Path(PathBuf),
+    /// A file somewhere else, likewise.
+    Stored(Arc<dyn StoredFile>),
     /// Bytes in memory.
     Bytes(Arc<dyn AsRef<[u8]> + Send + Sync>),
     /// An open input; taken when its turn comes and kept from then on.
     Open(Option<Box<dyn Input>>),
+}
+
+/// A file that is not of the system: what lies in an object store, say.
+pub trait StoredFile: Send + Sync {
+    /// The URI that names it.
+    fn uri(&self) -> &str;
+
+    /// Its size, where it was told with its name.
+    fn known_len(&self) -> Option<u64>;
+
+    /// Opens it. The input may be open several times at once.
+    fn open(&self) -> io::Result<Box<dyn Input>>;
 }
 
 impl fmt::Debug for InputFile {
@@ -40,15 +56,15 @@ impl fmt::Debug for InputFile {
 }
 
 impl InputFile {
-    /// An input at `place` (from 1) of the list. `name` is a path, a name, or empty.
+    /// An input at `place` (from 1) of the list. `name` is a path, a URI, a name, or empty.
     pub fn new(name: &str, place: u64, source: InputSource) -> Self {
-        let base = Path::new(name).file_name().and_then(|base| base.to_str()).unwrap_or(name);
+        let base = base_name(name);
         let number = file_number(base);
         let unnamed = format!("<input {place}>");
         let or_unnamed = |name: &str| if name.is_empty() { (*unnamed).into() } else { name.into() };
         Self {
             name: or_unnamed(base),
-            label: or_unnamed(name),
+            label: or_unnamed(&shown(name)),
             number: number.unwrap_or(place),
             numbered: number.is_some(),
             source,
@@ -59,6 +75,11 @@ impl InputFile {
     pub fn at_path(path: impl Into<PathBuf>, place: u64) -> Self {
         let path = path.into();
         Self::new(&path.to_string_lossy(), place, InputSource::Path(path.clone()))
+    }
+
+    /// A file somewhere else.
+    pub fn stored(file: Arc<dyn StoredFile>, place: u64) -> Self {
+        Self::new(file.uri(), place, InputSource::Stored(Arc::clone(&file)))
     }
 
     /// Bytes in memory.
@@ -86,6 +107,9 @@ impl InputFile {
                 let file = File::open(&*path).map_err(failed)?;
                 Ok(Box::new(FileInput(file)))
             }
+            InputSource::Stored(file) => file
+                .open()
+                .map_err(|error| Error::io("cannot open the file", error).in_file(&self.label)),
             InputSource::Bytes(bytes) => Ok(Box::new(BytesInput(SharedBytes(Arc::clone(bytes))))),
             InputSource::Open(input) => input.take().ok_or_else(|| {
                 let message = "an input that is in use cannot be opened a second time";
@@ -98,6 +122,7 @@ impl InputFile {
     pub fn known_len(&self) -> Option<u64> {
         match &self.source {
             InputSource::Path(path) => std::fs::metadata(path).ok().map(|metadata| metadata.len()),
+            InputSource::Stored(file) => file.known_len(),
             InputSource::Bytes(bytes) => Some((**bytes).as_ref().len() as u64),
             InputSource::Open(_) => None,
         }
@@ -143,6 +168,21 @@ fn found(mut files: Vec<PathBuf>, message: impl Fn() -> String) -> Result<Vec<Pa
     Ok(files)
 }
 
+/// Those of the names in a folder, or of the matches of a glob, that are binary logs, in log order: the same files as
+/// [`expand`] finds in a folder of the system.
+pub fn keep_logs<T>(found: Vec<(String, T)>, in_folder: bool) -> Vec<(String, T)> {
+    let mut kept: Vec<_> = found
+        .into_iter()
+        .filter(|(name, _)| {
+            let path = Path::new(base_name(name));
+            path.extension().is_none_or(|extension| extension != "index")
+                && (!in_folder || has_number(path))
+        })
+        .collect();
+    kept.sort_by(|(a, _), (b, _)| in_log_order(Path::new(a), Path::new(b)));
+    kept
+}
+
 fn matches(pattern: &str) -> Result<Vec<PathBuf>> {
     let paths = glob::glob(pattern)
         .map_err(|error| Error::config(format!("{pattern:?} is not a glob: {error}")))?;
@@ -156,17 +196,18 @@ fn has_number(path: &Path) -> bool {
     path.file_name().and_then(|name| name.to_str()).is_some_and(|name| file_number(name).is_some())
 }
 
-/// Log order: by the number at the end of the name where both have one of the same base, else by name.
+/// Sorts paths by [`in_log_order`].
 pub fn sort_by_number(files: &mut [PathBuf]) {
-    files.sort_by(|a, b| {
-        let name =
-            |path: &PathBuf| path.file_name().map(|name| name.to_string_lossy().into_owned());
-        let by_number = match (name(a), name(b)) {
-            (Some(a), Some(b)) => compare_files(&a, &b),
-            _ => None,
-        };
-        by_number.filter(|order| *order != Ordering::Equal).unwrap_or_else(|| a.cmp(b))
-    });
+    files.sort_by(|a, b| in_log_order(a, b));
+}
+
+/// Log order: by the number at the end of the name where both have one of the same base, else by name.
+fn in_log_order(a: &Path, b: &Path) -> Ordering {
+    let by_number = match (a.to_str(), b.to_str()) {
+        (Some(a), Some(b)) => compare_files(base_name(a), base_name(b)),
+        _ => None,
+    };
+    by_number.filter(|order| *order != Ordering::Equal).unwrap_or_else(|| a.cmp(b))
 }
 
 #[cfg(test)]
@@ -186,5 +227,16 @@ mod tests {
         let file = InputFile::at_path("/tmp/archive.bin", 7);
         assert_eq!((file.number, file.numbered, &*file.name), (7, false, "archive.bin"));
         assert_eq!(InputFile::at_path("/x/binlog.000042", 1).number, 42);
+    }
+
+    #[test]
+    fn logs_are_told_from_other_names() {
+        let names = ["s3://b/l.000010", "s3://b/l.index", "s3://b/l.000002", "s3://b/notes.txt"];
+        let found = || names.map(|name| (name.to_owned(), ())).to_vec();
+        let kept = |in_folder| {
+            keep_logs(found(), in_folder).into_iter().map(|(name, ())| name).collect::<Vec<_>>()
+        };
+        assert_eq!(kept(true), ["s3://b/l.000002", "s3://b/l.000010"]);
+        assert_eq!(kept(false), ["s3://b/l.000002", "s3://b/l.000010", "s3://b/notes.txt"]);
     }
 }

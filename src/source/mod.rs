@@ -8,6 +8,7 @@
 //!                                         └ too large: look ahead for its end ─ RangeCutter ──> Segment, Segment, ...
 //! ```
 
+mod block_input;
 mod classify;
 mod cutter;
 mod drain;
@@ -21,8 +22,10 @@ mod payload;
 mod range_cutter;
 mod segment;
 mod split;
+mod uri;
 mod window;
 
+pub use block_input::BlockInput;
 pub(crate) use classify::{
     body as event_body, check_crc as verify_crc, encrypted, starts_encryption,
 };
@@ -30,7 +33,7 @@ pub(crate) use cutter::was_cut;
 pub use cutter::{Cutter, CutterOptions, Start, Stop, TableHistory};
 pub use drain::{Drain, Drained, drain};
 pub use feed::{Begin, FedFile, FileFeed};
-pub use file_list::{InputFile, InputSource, expand, sort_by_number};
+pub use file_list::{InputFile, InputSource, StoredFile, expand, keep_logs, sort_by_number};
 pub use input::{BytesInput, FileInput, ForwardInput, Input, SpooledInput};
 pub use live::{Connector, LiveControl, LiveFeed, LiveOptions, LiveStart, file_start};
 pub(crate) use magic::check_magic;
@@ -39,5 +42,6 @@ pub use segment::{
     CarriedMap, CarriedStatement, FileContext, LargeTransaction, LogItem, PlacedItem, Segment,
     Span, SpanDetails,
 };
-pub use split::{OpenXa, PreparedPart, Split, add_history, link_splits, scan_splits};
+pub use split::{FileOf, OpenXa, PreparedPart, Split, add_history, link_splits, scan_splits};
+pub use uri::{base_name, is_uri, shown};
 pub(crate) use window::{MAX_SPARE_BYTES, RawEvent, Window};

@@ -7,13 +7,12 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::history::{HistoryPart, HistoryView, SchemaHistory};
 use crate::position::{Position, PreparedRange};
 use serde::{Deserialize, Serialize};
-use std::path::Path;
 use std::sync::Arc;
 
 /// A range of one file, to be decoded by one task. Its JSON is all that the task needs besides the files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Split {
-    /// The file's path.
+    /// The file's path, or its URI.
     pub path: String,
     /// The file's place in its list, from 1: its number where its name has none.
     pub place: u64,
@@ -98,8 +97,8 @@ impl Split {
         Ok(Some(TableHistory::Part(view, prepared)))
     }
 
-    /// The files to read, and where to begin and end in them.
-    pub fn input(&self) -> Result<(Vec<InputFile>, Start, Stop)> {
+    /// The files to read, and where to begin and end in them; `file` makes an input of a path and a place.
+    pub fn input(&self, file: &FileOf<'_>) -> Result<(Vec<InputFile>, Start, Stop)> {
         let start = self.start()?;
         let mut paths: Vec<&str> = Vec::new();
         for xa in &self.inherited {
@@ -107,19 +106,21 @@ impl Split {
                 paths.push(&xa.path);
             }
         }
-        let file = InputFile::at_path(&self.path, self.place);
-        let stop = Position::in_file(&*file.name, self.stop);
-        let mut files: Vec<_> =
-            paths.iter().map(|path| InputFile::at_path(*path, self.place)).collect();
-        files.push(file);
+        let last = file(&self.path, self.place);
+        let stop = Position::in_file(&*last.name, self.stop);
+        let mut files: Vec<_> = paths.iter().map(|path| file(path, self.place)).collect();
+        files.push(last);
         Ok((files, Start::Position(Box::new(start)), Stop::Position(Box::new(stop))))
     }
 }
 
-/// Cuts one file into ranges of about `target_bytes` at transaction ends. The ranges know nothing of other files yet.
-/// `go_on` is asked now and then; where it says no, the scan ends with an error.
+/// Makes the input of a path or URI at a place of the list: [`InputFile::at_path`], where all files are the system's.
+pub type FileOf<'f> = dyn Fn(&str, u64) -> InputFile + 'f;
+
+/// Cuts one file, that at `path`, into ranges of about `target_bytes` at transaction ends. The ranges know nothing of other
+/// files yet. `go_on` is asked now and then; where it says no, the scan ends with an error.
 pub fn scan_splits(
-    path: &Path,
+    (file, path): (InputFile, &str),
     place: u64,
     target_bytes: u64,
     go_on: &mut dyn FnMut() -> bool,
@@ -129,8 +130,7 @@ pub fn scan_splits(
     let target = usize::try_from(target_bytes / 8).unwrap_or(usize::MAX).max(1);
     let segment_bytes = defaults.segment_bytes.min(target);
     let options = CutterOptions { segment_bytes, verify_checksum: false, ..defaults };
-    let mut cutter = Cutter::try_new(vec![InputFile::at_path(path, place)], options)?;
-    let path = path.to_string_lossy();
+    let mut cutter = Cutter::try_new(vec![file], options)?;
     let mut splits: Vec<Split> = Vec::new();
     let mut start: Option<Position> = None;
     let mut foreign = Vec::new();
@@ -226,6 +226,7 @@ pub fn add_history(
     history: &Arc<SchemaHistory>,
     tables: &TableFilter,
     options: &CutterOptions,
+    file: &FileOf<'_>,
     go_on: &mut dyn FnMut() -> bool,
 ) -> Result<()> {
     let ends = splits.iter().map(Split::range).collect::<Result<Vec<_>>>()?;
@@ -237,7 +238,7 @@ pub fn add_history(
         let start = ends
             .first()
             .map_or(Start::Earliest, |(start, _)| Start::Position(Box::new(start.clone())));
-        follow(splits, start, history, options, go_on)?;
+        follow(splits, start, history, (options, file), go_on)?;
     }
     let covered = history.covered()?;
     for (split, (start, end)) in splits.iter_mut().zip(&ends) {
@@ -282,14 +283,14 @@ fn follow(
     splits: &[Split],
     start: Start,
     history: &Arc<SchemaHistory>,
-    options: &CutterOptions,
+    (options, file): (&CutterOptions, &FileOf<'_>),
     go_on: &mut dyn FnMut() -> bool,
 ) -> Result<()> {
     let mut files: Vec<InputFile> = Vec::new();
     let mut last = None;
     for split in splits {
         if last != Some(&split.path) {
-            files.push(InputFile::at_path(&split.path, split.place));
+            files.push(file(&split.path, split.place));
             last = Some(&split.path);
         }
     }

@@ -8,12 +8,13 @@ use crate::log::{
     xid,
 };
 use crate::rows::{
-    Outcome, Row, batches_of, between, by_table, decode, from, options, read, segments_of, up_to,
+    Outcome, Row, batches_of, between, by_table, decode, from, local, options, read, segments_of,
+    split_file, up_to,
 };
 use binarrow::change::TableFilter;
 use binarrow::position::Position;
 use binarrow::reader::{DecodeOptions, ReadOptions, Reader};
-use binarrow::source::{Split, Start, Stop, link_splits, scan_splits};
+use binarrow::source::{Split, Start, Stop, link_splits};
 use std::collections::BTreeSet;
 use tempfile::TempDir;
 
@@ -179,7 +180,7 @@ fn splits() {
         for target in [1, 2000, 64 << 10, 300 << 10, u64::MAX / 2] {
             let mut splits: Vec<Split> = Vec::new();
             for (path, place) in fixture.files.iter().zip(1..) {
-                splits.extend(scan_splits(path, place, target, &mut || true).unwrap());
+                splits.extend(split_file(path, place, target).unwrap());
             }
             link_splits(&mut splits, false).unwrap();
             counts.insert(splits.len());
@@ -189,7 +190,7 @@ fn splits() {
                 // A task gets it as JSON.
                 let json = serde_json::to_string(split).unwrap();
                 let split: Split = serde_json::from_str(&json).unwrap();
-                let (files, start, stop) = split.input().unwrap();
+                let (files, start, stop) = split.input(&local).unwrap();
                 let outcome = decode(files, &between(options(), start, stop)).ok();
                 rows.extend(outcome.rows);
             }

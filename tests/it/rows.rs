@@ -9,8 +9,9 @@ use binarrow::position::Position;
 use binarrow::reader::{
     BatchLimits, ChangeBatch, DecodeOptions, Output, ReadOptions, Reader, SegmentDecoder, Stats,
 };
-use binarrow::source::{Cutter, CutterOptions, InputFile, Start, Stop};
+use binarrow::source::{Cutter, CutterOptions, InputFile, Split, Start, Stop, scan_splits};
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 
 /// A row as a test sees it. Ordered as the log is.
@@ -161,6 +162,21 @@ pub(crate) fn from(position: &Position) -> Start {
 /// Up to a position.
 pub(crate) fn up_to(position: &Position) -> Stop {
     Stop::Position(Box::new(position.clone()))
+}
+
+/// A file of this system.
+pub(crate) fn local(path: &str, place: u64) -> InputFile {
+    InputFile::at_path(path, place)
+}
+
+/// The ranges of one file.
+pub(crate) fn split_file(
+    path: &Path,
+    place: u64,
+    target_bytes: u64,
+) -> binarrow::Result<Vec<Split>> {
+    let path = path.to_str().unwrap();
+    scan_splits((local(path, place), path), place, target_bytes, &mut || true)
 }
 
 /// Reads with a [`Reader`]: on its threads.

@@ -5,7 +5,7 @@ use crate::log::{
     Event, Log, TABLE_MAP, Table, WRITE_ROWS, begin, commit_time, compressed, gtid, mariadb_gtid,
     not_last, payload, query, rotate, stop, v1, xa, xa_prepare, xid,
 };
-use crate::rows::{Outcome, between, emitting, read};
+use crate::rows::{Outcome, between, emitting, local, read, split_file};
 use binarrow::ErrorKind;
 use binarrow::change::TableFilter;
 use binarrow::columnar::ColumnNames;
@@ -15,7 +15,7 @@ use binarrow::history::{
 use binarrow::position::Position;
 use binarrow::reader::ReadOptions;
 use binarrow::source::{
-    CutterOptions, InputFile, Start, Stop, TableHistory, add_history, link_splits, scan_splits,
+    CutterOptions, InputFile, Start, Stop, TableHistory, add_history, link_splits,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -529,15 +529,15 @@ fn a_table_that_is_another_before_each_of_its_rows() {
     ];
     assert_eq!(lines(&read(fixture.paths(), with(&history)).ok()), expected);
     // By ranges between all transactions, whose tasks have no history.
-    let mut splits = scan_splits(&fixture.files[0], 1, 1, &mut || true).unwrap();
+    let mut splits = split_file(&fixture.files[0], 1, 1).unwrap();
     link_splits(&mut splits, false).unwrap();
     assert!(splits.len() > 4, "{}", splits.len());
     for history in [history_for(&fixture), history] {
         let (tables, cut) = (TableFilter::default(), CutterOptions::default());
-        add_history(&mut splits, &history, &tables, &cut, &mut || true).unwrap();
+        add_history(&mut splits, &history, &tables, &cut, &local, &mut || true).unwrap();
         let mut rows = Vec::new();
         for split in &splits {
-            let (files, start, stop) = split.input().unwrap();
+            let (files, start, stop) = split.input(&local).unwrap();
             let mut options = between(options(), start, stop);
             options.cut.history = split.structures().unwrap();
             options.cut.allow_gaps = true;

@@ -32,6 +32,8 @@ class BinarrowDataSource(DataSource):
     targetBytes         64m          cut files into ranges of about this size, one a partition
     numPartitions       -            instead: about so many partitions of equal size
     gaps                error        ``allow`` files that do not follow each other
+    storageOptions      -            JSON: what the file system of a URI takes, where its
+                                     environment does not say it
     schemaChangePolicy  project      ``project`` onto the schema at load time, or ``fail``
     zeroDates           null         ``null``, ``error``, ``text``
     json                text         ``text``, ``variant``, ``bytes``, ``diff``: see ``TypeOptions``
@@ -76,7 +78,11 @@ class BinarrowDataSource(DataSource):
             return server_schema(options.place.target, options.table, **shaping)
         with options.opened_history() as history:
             return table_schema(
-                list(options.place.paths), options.table, history=history, **shaping
+                list(options.place.paths),
+                options.table,
+                history=history,
+                storage_options=options.place.storage_options,
+                **shaping,
             )
 
     def reader(self, schema: StructType) -> FileReader | LiveBatchReader:

@@ -26,7 +26,7 @@ def decoder(
     """The function for ``mapInArrow`` that decodes one table's changes.
 
     Its input is what :func:`binarrow.spark.splits` gives, or any DataFrame with a column ``path``,
-    whose files it then reads whole.
+    whose files, or URIs of files, it then reads whole.
 
     Args:
         table: ``database.table``.

@@ -6,12 +6,13 @@ import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from binarrow import Split, expand_source, link_splits, read_split, scan_splits
+from binarrow._native import is_uri
+from binarrow.remote_files import Options, absolute, size
 from binarrow.spark.decoder import decode_table
 from binarrow.spark.grouping import grouped
 from binarrow.spark.options import TASK_DEFAULTS
@@ -38,10 +39,11 @@ class FileReader(DataSourceReader):
 
     def partitions(self) -> Sequence[InputPartition]:
         """One partition a range, or as many as ``numPartitions`` says."""
-        # A task's working folder is its own.
-        files = [os.path.abspath(path) for path in expand_source(list(self._files.paths))]
+        storage = self._files.storage_options
+        found = expand_source(list(self._files.paths), storage_options=storage)
+        files = [absolute(path) for path in found]
         options = self._options
-        scanned = _scan(files, self._target_bytes(files))
+        scanned = _scan(files, self._target_bytes(files), storage)
         with options.opened_history() as history:
             # Tasks get the part that they need.
             scanned = link_splits(
@@ -50,6 +52,7 @@ class FileReader(DataSourceReader):
                 history=history,
                 tables=options.table,
                 skip_events=options.read.get("skip_events"),
+                storage_options=storage,
             )
         count = self._files.num_partitions or len(scanned)
         # Spark wants a list, and takes an empty one for "one partition of nothing".
@@ -63,7 +66,8 @@ class FileReader(DataSourceReader):
         """The rows of a partition, in log order."""
         if not isinstance(partition, Ranges):
             return
-        options = {**TASK_DEFAULTS, **self._options.read}
+        storage = self._files.storage_options
+        options = {**TASK_DEFAULTS, **self._options.read, "storage_options": storage}
         readers = (read_split(Split.from_json(text), options=options) for text in partition.splits)
         yield from decode_table(
             readers, self._options.table, self._target, self._options.on_schema_change
@@ -72,7 +76,8 @@ class FileReader(DataSourceReader):
     def _target_bytes(self, files: Sequence[str]) -> int:
         if self._files.num_partitions is None:
             return self._files.target_bytes
-        total = sum(Path(file).stat().st_size for file in files)
+        with _pool(files) as pool:
+            total = sum(pool.map(lambda file: size(file, self._files.storage_options), files))
         return max(1, total // (self._files.num_partitions * _RANGES_A_PARTITION))
 
 
@@ -80,12 +85,21 @@ _RANGES_A_PARTITION = 4
 """So that groups of ranges come out about equal, though ranges do not."""
 
 
-def _scan(files: Sequence[str], target_bytes: int) -> list[Split]:
+def _scan(files: Sequence[str], target_bytes: int, storage: Options) -> list[Split]:
     """The ranges of all files, in log order."""
 
     def scan(place: int, file: str) -> list[Split]:
-        return scan_splits(file, target_bytes=target_bytes, place=place)
+        return scan_splits(file, target_bytes=target_bytes, place=place, storage_options=storage)
 
-    places = range(1, len(files) + 1)
-    with ThreadPoolExecutor(max_workers=min(len(files), os.cpu_count() or 1) or 1) as pool:
-        return [split for found in pool.map(scan, places, files) for split in found]
+    with _pool(files) as pool:
+        found = pool.map(scan, range(1, len(files) + 1), files)
+        return [split for of_file in found for split in of_file]
+
+
+def _pool(files: Sequence[str]) -> ThreadPoolExecutor:
+    """Threads for the files: what lies elsewhere is waited for most of the time."""
+    at_once = _REMOTE_AT_ONCE if any(map(is_uri, files)) else os.cpu_count() or 1
+    return ThreadPoolExecutor(max_workers=max(1, min(len(files), at_once)))
+
+
+_REMOTE_AT_ONCE = 16

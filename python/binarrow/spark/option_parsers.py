@@ -33,6 +33,8 @@ def parse(name: str, value: str) -> Any:
     try:
         return PARSERS[name](value)
     except (ValueError, KeyError) as error:
+        if name in SECRETS:
+            raise ConfigError(f"option {name!r}: {error}") from None
         raise ConfigError(f"option {name!r} cannot be {value!r}: {error}") from error
 
 
@@ -64,6 +66,16 @@ def _json_list(value: str) -> tuple[str, ...]:
     return tuple(json.loads(value))
 
 
+def _json_object(value: str) -> dict[str, Any]:
+    try:
+        parsed = json.loads(value)
+    except ValueError:
+        parsed = None
+    if not isinstance(parsed, dict):
+        raise ValueError("it is a JSON object")  # noqa: TRY004
+    return parsed
+
+
 def _masks(value: str) -> tuple[tuple[str, str], ...]:
     pairs = [word.rpartition("=") for word in _words(value)]
     if not all(name and mask in ("sha256", "null") for name, _, mask in pairs):
@@ -86,6 +98,7 @@ PARSERS: dict[str, Callable[[str], Any]] = {
     "path": str,
     "paths": _json_list,  # Spark's own, for load([...])
     "gaps": _one_of("error", "allow"),
+    "storageOptions": _json_object,
     # the server
     "url": str,
     "host": str,
@@ -150,3 +163,6 @@ PARSERS: dict[str, Callable[[str], Any]] = {
     "skipEvents": _numbers,
     "verifyChecksum": _boolean,
 }
+
+SECRETS = ("storageOptions",)
+"""Options whose values no message shows."""

@@ -47,6 +47,7 @@ class ReadOptions(TypedDict, total=False):
     batch_rows: int
     batch_bytes: int
     threads: int
+    storage_options: Mapping[str, Any]
 
 
 SCHEMA_OPTIONS = (

@@ -34,6 +34,7 @@ def schema(
     schemas: Schemas | None = None,
     history: History | None = None,
     history_source: str | None = None,
+    storage_options: Mapping[str, Any] | None = None,
 ) -> StructType:
     """The Spark schema of a table's changes, from the first time the files mention the table.
 
@@ -54,6 +55,7 @@ def schema(
             :func:`binarrow.read_binlog`.
         history: Structures over time, likewise: the schema is that of the table's first rows.
         history_source: Whose, where ``history`` is a URL.
+        storage_options: How to reach files that URIs name: see :func:`binarrow.read_binlog`.
     """
     with opened(history, history_source) as structures:
         inferred = infer_schema(
@@ -69,6 +71,7 @@ def schema(
             column_names=column_names,
             schemas=schemas,
             history=structures,
+            storage_options=storage_options,
         )
     return _declared(inferred)
 

@@ -23,6 +23,7 @@ class FileOptions:
     target_bytes: int
     num_partitions: int | None
     gaps: Literal["error", "allow"]
+    storage_options: dict[str, Any] | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)
@@ -95,6 +96,7 @@ def _files(parsed: Mapping[str, Any]) -> FileOptions:
         target_bytes=parsed.get("targetBytes", DEFAULT_TARGET_BYTES),
         num_partitions=parsed.get("numPartitions"),
         gaps=parsed.get("gaps", "error"),
+        storage_options=parsed.get("storageOptions"),
     )
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os.path
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
 from binarrow import Split, expand_source, link_splits, scan_splits
 from binarrow.byte_size import parse_byte_size
+from binarrow.remote_files import Options, absolute
 from binarrow.spark.options import DEFAULT_TARGET_BYTES, opened
 
 if TYPE_CHECKING:
@@ -28,16 +28,17 @@ def splits(
     history: History | None = None,
     history_source: str | None = None,
     tables: str | Sequence[str] | None = None,
+    storage_options: Mapping[str, Any] | None = None,
 ) -> DataFrame:
     """The ranges of the files, one row and one partition each, for :func:`binarrow.spark.decoder`.
 
     The columns are ``path``, ``start``, ``stop`` (offsets) and ``split`` (JSON for the decoder).
     Several files are scanned by a Spark job, one task a file; the scan reads event headers only.
-    Driver and executors must see the files under the same path.
+    Driver and executors must see the files under the same path, or by the same URI.
 
     Args:
         spark: The session, classic or Connect.
-        paths: A path, a glob, a folder, or several, in log order.
+        paths: A path, a glob, a folder, or several, in log order; or URIs of them.
         target_bytes: About how large a range shall be; it ends at a transaction's end.
         gaps: Whether files that do not follow each other are an error.
         history: Structures of tables over time, as for :func:`binarrow.read_binlog`. It is followed
@@ -45,31 +46,38 @@ def splits(
         history_source: Whose, where ``history`` is a URL.
         tables: With ``history``, the tables whose structures the ranges carry, as globs; without
             it all, and the ranges are larger.
+        storage_options: How to reach files that URIs name: see :func:`binarrow.read_binlog`. The
+            DataFrame does not hold them: hand them to :func:`binarrow.spark.decoder` too.
     """
     size = parse_byte_size(target_bytes)
-    files = [os.path.abspath(path) for path in expand_source(paths)]
-    alone = len(files) == 1
-    found = (
-        scan_splits(files[0], target_bytes=size) if alone else _scan_in_tasks(spark, files, size)
-    )
+    own = dict(storage_options) if storage_options is not None else None
+    files = [absolute(path) for path in expand_source(paths, storage_options=own)]
+    if len(files) == 1:
+        found = scan_splits(files[0], target_bytes=size, storage_options=own)
+    else:
+        found = _scan_in_tasks(spark, files, size, own)
     with opened(history, history_source) as structures:
-        linked = link_splits(found, gaps=gaps, history=structures, tables=tables)
+        linked = link_splits(
+            found, gaps=gaps, history=structures, tables=tables, storage_options=own
+        )
     rows = [(each.path, each.start, each.stop, each.to_json()) for each in linked]
     return _one_a_partition(spark, rows, SPLITS_SCHEMA)
 
 
-def _scan_in_tasks(spark: SparkSession, files: Sequence[str], target_bytes: int) -> list[Split]:
+def _scan_in_tasks(
+    spark: SparkSession, files: Sequence[str], target_bytes: int, storage: Options
+) -> list[Split]:
     """The splits of all files in log order, each file scanned by a task of its own."""
     places = [(path, place) for place, path in enumerate(files, start=1)]
     scans = _one_a_partition(spark, places, "path string, place int").mapInArrow(
-        _scanner(target_bytes), "place int, number int, split string"
+        _scanner(target_bytes, storage), "place int, number int, split string"
     )
     rows = sorted(scans.collect(), key=lambda row: (row.place, row.number))
     return [Split.from_json(row.split) for row in rows]
 
 
 def _scanner(
-    target_bytes: int,
+    target_bytes: int, storage: Options
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def scan(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
@@ -79,7 +87,12 @@ def _scanner(
         columns = pa.schema([("place", pa.int32()), ("number", pa.int32()), ("split", pa.string())])
         for batch in batches:
             for file in batch.to_pylist():
-                found = scan_splits(file["path"], target_bytes=target_bytes, place=file["place"])
+                found = scan_splits(
+                    file["path"],
+                    target_bytes=target_bytes,
+                    place=file["place"],
+                    storage_options=storage,
+                )
                 rows = [
                     {"place": file["place"], "number": number, "split": split.to_json()}
                     for number, split in enumerate(found)

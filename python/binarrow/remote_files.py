@@ -1,0 +1,340 @@
+"""Files that URIs name: found, sized and opened by pyarrow's file systems, else by fsspec's.
+
+The native readers call :func:`find` and :func:`open_file`; nothing is imported before a URI is met.
+Credentials are the file system's own (environment, profile, instance), or in ``storage_options``:
+keywords of pyarrow's file system (``S3FileSystem``: ``endpoint_override``, ...), or of fsspec's.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import json
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple
+from urllib.parse import unquote
+
+from binarrow._native import ConfigError, is_uri, shown_uri
+
+if TYPE_CHECKING:
+    from pyarrow.fs import FileSystem
+
+Options = Mapping[str, Any] | None
+Files = list[tuple[str, int | None]]
+"""URIs, with their sizes where they are known."""
+
+
+def absolute(path: str) -> str:
+    """The name by which every process finds it: a task's working folder is its own."""
+    return path if is_uri(path) else os.path.abspath(path)
+
+
+def size(path: str, options: Options = None) -> int:
+    """The size of the file at a path or a URI; 0 where nothing tells it."""
+    if not is_uri(path):
+        return Path(path).stat().st_size
+    return sum(size or 0 for _, size in find(path, options)[1])
+
+
+def find(
+    uri: str, options: Options = None
+) -> tuple[Literal["path", "file", "folder", "glob"], Files]:
+    """What a URI stands for: a path of this system, a file, what is in a folder or matches a glob.
+
+    ``*`` and ``[...]`` make a glob; ``?`` begins a URI's query.
+
+    Raises:
+        ConfigError: Nothing that is installed opens such a URI, or it holds a password.
+        OSError: It cannot be reached. A file that is not there is none.
+    """
+    if uri.lower().startswith("file://"):
+        return "path", [(_local_path(uri), None)]
+    try:
+        return _place(uri, options).find()
+    except FileNotFoundError:
+        return "file", []
+    except ConfigError:
+        raise
+    except Exception as error:  # noqa: BLE001  each library has its own
+        raise _cleaned(error, uri) from None
+
+
+def open_file(uri: str, options: Options = None) -> tuple[Any, int | None]:
+    """A binary file object for reading at any offset, without a buffer of its own; and its size.
+
+    Raises:
+        ConfigError: Nothing that is installed opens such a URI, or it holds a password.
+        OSError: There is no such file, or it cannot be reached.
+    """
+    if uri.lower().startswith("file://"):
+        path = Path(_local_path(uri))
+        return path.open("rb", buffering=0), path.stat().st_size
+    try:
+        return _place(uri, options).open()
+    except ConfigError:
+        raise
+    except Exception as error:  # noqa: BLE001  each library has its own
+        raise _cleaned(error, uri) from None
+
+
+class _ArrowPlace(NamedTuple):
+    """A path of a file system of pyarrow's."""
+
+    system: FileSystem
+    path: str
+    uri: Callable[[str], str]
+    """The URI of a path."""
+
+    def find(self) -> tuple[Literal["file", "folder", "glob"], Files]:
+        from pyarrow.fs import FileSelector, FileType
+
+        if _is_glob(self.path):
+            parts = self.path.split("/")
+            first = next(place for place, part in enumerate(parts) if _is_glob(part))
+            return "glob", self._matches("/".join(parts[:first]), parts[first:])
+        info = self.system.get_file_info(self.path)
+        if info.type == FileType.File:
+            return "file", [(self.uri(info.path), info.size)]
+        if info.type == FileType.NotFound:
+            return "file", []
+        found = self.system.get_file_info(FileSelector(info.path))
+        files = [each for each in found if each.type == FileType.File]
+        return "folder", [(self.uri(each.path), each.size) for each in files]
+
+    def _matches(self, folder: str, parts: list[str]) -> Files:
+        """The files below a folder that match, a part of the glob a level."""
+        from pyarrow.fs import FileSelector, FileType
+
+        pattern, *rest = parts
+        if pattern == "**":
+            selector = FileSelector(folder, allow_not_found=True, recursive=True)
+            below = [each.path for each in self.system.get_file_info(selector) if not each.is_file]
+            return [
+                file for each in [folder, *below] for file in self._matches(each, rest or ["*"])
+            ]
+        if rest and not _is_glob(pattern):
+            return self._matches(f"{folder}/{pattern}", rest)
+        found = self.system.get_file_info(FileSelector(folder, allow_not_found=True))
+        matching = [each for each in found if fnmatch.fnmatchcase(each.base_name, pattern)]
+        if not rest:
+            files = [each for each in matching if each.type == FileType.File]
+            return [(self.uri(each.path), each.size) for each in files]
+        folders = [each.path for each in matching if each.type == FileType.Directory]
+        return [file for each in folders for file in self._matches(each, rest)]
+
+    def open(self) -> tuple[Any, int | None]:
+        file = self.system.open_input_file(self.path)
+        return file, file.size()
+
+
+class _FsspecPlace(NamedTuple):
+    """A path of a file system of fsspec's."""
+
+    system: Any
+    path: str
+    uri: Callable[[str], str]
+
+    def find(self) -> tuple[Literal["file", "folder", "glob"], Files]:
+        if _is_glob(self.path.partition("?")[0]):
+            found = self.system.glob(self.path, detail=True).values()
+            return "glob", self._files(found)
+        # A web server knows no folders, and to look for links it would read the whole of a file.
+        if self.path.endswith("/") or self.system.info(self.path)["type"] == "directory":
+            return "folder", self._files(self.system.ls(self.path, detail=True))
+        return "file", [(self.uri(self.path), self.system.info(self.path).get("size"))]
+
+    def _files(self, found: Any) -> Files:
+        files = [each for each in found if each["type"] == "file"]
+        return [(self.uri(each["name"]), each.get("size")) for each in files]
+
+    def open(self) -> tuple[Any, int | None]:
+        # The reader asks for large blocks: a cache would only read more than that.
+        file = self.system.open(self.path, "rb", cache_type="none")
+        if hasattr(file, "size"):
+            size = file.size if _gives_ranges(file) else None
+        else:
+            size = self.system.info(self.path).get("size")
+        if size is not None:
+            return _File(self.system, file, seekable=True), size
+        # A web server's stream calls itself seekable, and is not.
+        stream = self.system.open(self.path, "rb", block_size=0)
+        return _File(self.system, stream, seekable=False), None
+
+
+def _gives_ranges(file: Any) -> bool:
+    """Whether a file can be read from anywhere: not all web servers say that they cannot."""
+    if not str(getattr(file, "path", "")).startswith(("http://", "https://")) or not file.size:
+        return file.size is not None
+    try:
+        file.seek(file.size - 1)
+        file.read(1)
+        file.seek(0)
+    except ValueError:
+        return False
+    return True
+
+
+class _File:
+    """A file object of fsspec's, with its file system, which may close it when it goes."""
+
+    def __init__(self, system: Any, file: IO[bytes], *, seekable: bool) -> None:
+        self._system = system
+        self._file = file
+        self._seekable = seekable
+        self.read = file.read
+        self.seek = file.seek
+        self.close = file.close
+
+    def seekable(self) -> bool:
+        return self._seekable
+
+
+def _place(uri: str, options: Options) -> _ArrowPlace | _FsspecPlace:
+    for part in uri.split("::"):
+        user, at, _ = part.partition("://")[2].partition("/")[0].rpartition("@")
+        if at and ":" in user:
+            raise ConfigError(
+                f"{shown_uri(uri)}: a password in a URI would stand in plans and logs: leave it"
+                " out, and give storage_options=, or set what the file system takes from outside"
+            )
+    scheme = uri.partition("://")[0].lower()
+    if scheme in _ARROW_SCHEMES:
+        place = _arrow_place(_ARROW_SCHEMES[scheme], uri, options)
+        if place is not None:
+            return place
+    return _fsspec_place(uri, options)
+
+
+_ARROW_SCHEMES = {
+    "s3": "s3",
+    "s3a": "s3",  # Hadoop's names for it
+    "s3n": "s3",
+    "gs": "gs",
+    "gcs": "gs",
+    "abfs": "abfs",
+    "abfss": "abfss",
+    "hdfs": "hdfs",
+    "viewfs": "viewfs",
+}
+"""What pyarrow calls the schemes that it knows."""
+
+
+def _arrow_place(scheme: str, uri: str, options: Options) -> _ArrowPlace | None:
+    """The place in a file system of pyarrow's; None where it has none that takes the options."""
+    given, _, rest = uri.partition("://")
+    rest, mark, query = rest.partition("?")
+    authority, _, path = rest.partition("/")
+    text = json.dumps(options, sort_keys=True, default=repr, skipkeys=True)
+    # Connections and threads do not survive a fork.
+    key = (os.getpid(), scheme, authority, query, text)
+    if key not in _SYSTEMS:
+        try:
+            system = _arrow_system(scheme, authority, mark + query, options)
+        except (ImportError, NotImplementedError, TypeError):
+            return None
+        if len(_SYSTEMS) >= _MAX_SYSTEMS:
+            _SYSTEMS.clear()
+        _SYSTEMS[key] = system
+    system, base = _SYSTEMS[key]
+    prefix = f"{base}/" if base else "/"
+
+    def named(path: str) -> str:
+        return f"{given}://{authority}/{path.removeprefix(prefix)}{mark}{query}"
+
+    return _ArrowPlace(system, f"{prefix}{path}".rstrip("/"), named)
+
+
+_SYSTEMS: dict[tuple[int, str, str, str, str], tuple[FileSystem, str]] = {}
+"""File systems that are open, with the paths of their roots: to make one may take round trips."""
+
+_MAX_SYSTEMS = 16
+
+
+def _arrow_system(
+    scheme: str, authority: str, query: str, options: Options
+) -> tuple[FileSystem, str]:
+    """A file system, and the path in it of a URI that has none.
+
+    Raises:
+        ImportError: This pyarrow is built without it.
+        NotImplementedError: Likewise.
+        TypeError: It has no such options.
+    """
+    from pyarrow import fs
+
+    if options and not query:
+        if scheme == "s3":
+            own = dict(options)
+            if not own.keys() & {"region", "endpoint_override"}:
+                elsewhere = os.environ.get("AWS_ENDPOINT_URL")
+                own |= {"endpoint_override": elsewhere} if elsewhere else _region(authority)
+            return fs.S3FileSystem(**own), authority
+        if scheme == "gs":
+            return fs.GcsFileSystem(**options), authority
+        if scheme in ("abfs", "abfss"):
+            container, _, host = authority.rpartition("@")
+            account = {"account_name": host.partition(".")[0]}
+            return fs.AzureFileSystem(**{**account, **options}), container
+        host, _, port = authority.partition(":")
+        host = f"viewfs://{host}" if scheme == "viewfs" else host or "default"
+        return fs.HadoopFileSystem(**{"host": host, "port": int(port or 0), **options}), ""
+    system, path = fs.FileSystem.from_uri(f"{scheme}://{authority}{query}")
+    return system, path.strip("/")
+
+
+def _region(bucket: str) -> dict[str, str]:
+    from pyarrow.fs import resolve_s3_region
+
+    return {"region": resolve_s3_region(bucket)}
+
+
+def _fsspec_place(uri: str, options: Options) -> _FsspecPlace:
+    try:
+        from fsspec.core import url_to_fs
+    except ImportError as error:
+        raise ConfigError(
+            f"{shown_uri(uri)}: pyarrow has no file system for it"
+            f"{' with these storage_options' if options else ''}, and fsspec is not installed:"
+            " pip install fsspec, and the package that it names for the scheme"
+        ) from error
+    try:
+        system, path = url_to_fs(uri, **(options or {}))
+    except (ImportError, ValueError, TypeError) as error:
+        # It says what to install, or that it knows no such scheme.
+        raise ConfigError(f"{shown_uri(uri)}: {error}") from None
+    system.invalidate_cache()  # new files come all the time
+    parts = uri.split("::")
+    first = next(place for place, part in enumerate(parts) if "://" in part)
+    asked = parts[first].rstrip("/")
+    prefix = asked.removesuffix(str(path).rstrip("/"))
+    if uri.endswith("/"):
+        path = f"{path.rstrip('/')}/"
+
+    def named(path: str) -> str:
+        own = path if "://" in path else f"{prefix}{path}"
+        return "::".join([*parts[:first], own, *parts[first + 1 :]])
+
+    return _FsspecPlace(system, path, named)
+
+
+def _is_glob(path: str) -> bool:
+    return "*" in path or "[" in path
+
+
+def _local_path(uri: str) -> str:
+    host, slash, path = uri[len("file://") :].partition("/")
+    if host not in ("", "localhost") or not slash:
+        raise ConfigError(f"{uri}: a file of another machine; write file:///path")
+    return unquote(f"/{path}")
+
+
+def _cleaned(error: Exception, uri: str) -> OSError:
+    """An OSError that says the same, without the URI's query, which may be a signature."""
+    text = str(error) or type(error).__name__
+    for part in uri.split("::"):
+        query = part.partition("?")[2]
+        if query:
+            text = text.replace(query, "...")
+    kinds = (FileNotFoundError, PermissionError)
+    return next((kind for kind in kinds if isinstance(error, kind)), OSError)(text)

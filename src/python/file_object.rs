@@ -1,0 +1,98 @@
+//! Binary file objects of Python's as inputs.
+
+use crate::error::Error;
+use crate::source::{BlockInput, ForwardInput, Input, SpooledInput};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use std::io::{self, Read};
+
+/// What becomes of a stream that cannot seek.
+#[derive(Clone, Copy)]
+pub(super) enum Stream {
+    Spooled,
+    Forward,
+}
+
+/// The input that a file object is. One that can seek is read in large blocks: each read takes the interpreter's lock, and may
+/// be a round trip to somewhere far away.
+pub(super) fn input_of(
+    file: &Bound<'_, PyAny>,
+    size: Option<u64>,
+    stream: Stream,
+) -> PyResult<Box<dyn Input>> {
+    let seekable = match file.getattr("seekable") {
+        Ok(seekable) => seekable.call0()?.is_truthy()?,
+        Err(_) => file.hasattr("seek")?,
+    };
+    // `read1` gives what there is; `read` of a pipe waits until all that was asked for has come.
+    let method = match seekable {
+        false if file.hasattr("read1")? => "read1",
+        _ => "read",
+    };
+    let file = PyFile { file: file.clone().unbind(), method, at: None, size };
+    Ok(match (seekable, stream) {
+        (true, _) => Box::new(BlockInput::new(file)),
+        (false, Stream::Forward) => Box::new(ForwardInput::new(file)),
+        (false, Stream::Spooled) => Box::new(
+            SpooledInput::try_new(file)
+                .map_err(|error| Error::io("cannot make a temporary file", error))?,
+        ),
+    })
+}
+
+/// A binary file object of Python's. Each read takes the interpreter's lock.
+struct PyFile {
+    file: Py<PyAny>,
+    /// What reads of it.
+    method: &'static str,
+    /// Where the object stands, as far as this one moved it.
+    at: Option<u64>,
+    size: Option<u64>,
+}
+
+impl PyFile {
+    fn with<T>(&self, call: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<T>) -> io::Result<T> {
+        Python::try_attach(|py| call(self.file.bind(py)).map_err(io::Error::other))
+            .unwrap_or_else(|| Err(io::Error::other("the interpreter ends")))
+    }
+
+    fn read_bytes(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.with(|file| {
+            let read = file.call_method1(self.method, (buffer.len(),))?;
+            let Ok(bytes) = read.cast::<PyBytes>() else {
+                return Err(PyTypeError::new_err(
+                    "read() gave no bytes: the file must be opened in binary mode",
+                ));
+            };
+            let bytes = bytes.as_bytes();
+            let len = bytes.len().min(buffer.len());
+            if let (Some(to), Some(from)) = (buffer.get_mut(..len), bytes.get(..len)) {
+                to.copy_from_slice(from);
+            }
+            Ok(len)
+        })
+    }
+}
+
+impl Read for PyFile {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.read_bytes(buffer)
+    }
+}
+
+impl Input for PyFile {
+    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.at != Some(offset) {
+            self.with(|file| file.call_method1("seek", (offset,)).map(drop))?;
+        }
+        self.at = None;
+        let count = self.read_bytes(buffer)?;
+        self.at = Some(offset + count as u64);
+        Ok(count)
+    }
+
+    fn size(&mut self) -> io::Result<Option<u64>> {
+        Ok(self.size)
+    }
+}

@@ -1,0 +1,127 @@
+//! Files that lie elsewhere: what `binarrow.remote_files` finds and opens.
+
+use super::file_object::{Stream, input_of};
+use crate::error::Error;
+use crate::source::{Input, InputFile, StoredFile, is_uri, keep_logs, shown};
+use pyo3::exceptions::{PyOSError, PyTypeError};
+use pyo3::prelude::*;
+use pyo3::types::PyMapping;
+use std::io;
+use std::sync::Arc;
+
+/// The keyword `storage_options`: how to reach files that URIs name. It may hold secrets, and is shown nowhere.
+#[derive(Clone, Default)]
+pub(super) struct Storage(Option<Arc<Py<PyAny>>>);
+
+impl<'py> FromPyObject<'_, 'py> for Storage {
+    type Error = PyErr;
+
+    fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        if value.is_none() {
+            return Ok(Self(None));
+        }
+        match value.cast::<PyMapping>() {
+            Ok(options) => Ok(Self(Some(Arc::new(options.to_owned().into_any().unbind())))),
+            Err(_) => Err(PyTypeError::new_err("storage_options: a mapping of names is wanted")),
+        }
+    }
+}
+
+/// What a URI stands for.
+pub(super) enum Found {
+    /// A path of this system, which may be a glob.
+    Path(String),
+    /// Files elsewhere in log order, with their sizes where they are known.
+    Files(Vec<(String, Option<u64>)>),
+}
+
+impl Storage {
+    /// The files that a URI stands for: itself, the matches of a glob, the binary logs of a folder.
+    pub(super) fn find(&self, py: Python<'_>, uri: &str) -> PyResult<Found> {
+        let found = module(py)?.call_method1("find", (uri, self.options(py))).map_err(|error| {
+            match error.is_instance_of::<PyOSError>(py) {
+                true => Error::io(format!("cannot look for {}", shown(uri)), error.into()).into(),
+                false => error,
+            }
+        })?;
+        let (kind, found): (String, Vec<(String, Option<u64>)>) = found.extract()?;
+        let (files, nothing) = match kind.as_str() {
+            "path" => {
+                let path = found.into_iter().map(|(path, _)| path).next();
+                return Ok(Found::Path(path.unwrap_or_default()));
+            }
+            "folder" => (keep_logs(found, true), "the folder holds no binary log (name.000001)"),
+            "glob" => (keep_logs(found, false), "no file matches"),
+            _ => (found, "there is no such file"),
+        };
+        match files.is_empty() {
+            false => Ok(Found::Files(files)),
+            true => {
+                let not_found = io::Error::from(io::ErrorKind::NotFound);
+                Err(Error::io(format!("{}: {nothing}", shown(uri)), not_found).into())
+            }
+        }
+    }
+
+    /// The file that a URI names.
+    pub(super) fn file(&self, uri: String, len: Option<u64>) -> RemoteFile {
+        RemoteFile { uri, len, storage: self.clone() }
+    }
+
+    /// The input at a path or a URI.
+    pub(super) fn input_file(&self, path: &str, place: u64) -> InputFile {
+        match is_uri(path) {
+            true => InputFile::stored(Arc::new(self.file(path.to_owned(), None)), place),
+            false => InputFile::at_path(path, place),
+        }
+    }
+
+    fn options(&self, py: Python<'_>) -> Option<Py<PyAny>> {
+        self.0.as_ref().map(|options| options.clone_ref(py))
+    }
+}
+
+/// A file that a URI names, opened when its turn comes.
+pub(super) struct RemoteFile {
+    uri: String,
+    len: Option<u64>,
+    storage: Storage,
+}
+
+impl StoredFile for RemoteFile {
+    fn uri(&self) -> &str {
+        &self.uri
+    }
+
+    fn known_len(&self) -> Option<u64> {
+        self.len
+    }
+
+    fn open(&self) -> io::Result<Box<dyn Input>> {
+        let open = |py: Python<'_>| -> PyResult<Box<dyn Input>> {
+            let options = self.storage.options(py);
+            let opened = module(py)?.call_method1("open_file", (&self.uri, options))?;
+            let (file, len): (Bound<'_, PyAny>, Option<u64>) = opened.extract()?;
+            input_of(&file, len, Stream::Spooled)
+        };
+        // pyo3 gives an OSError its kind.
+        Python::try_attach(|py| open(py).map_err(io::Error::from))
+            .unwrap_or_else(|| Err(io::Error::other("the interpreter ends")))
+    }
+}
+
+fn module(py: Python<'_>) -> PyResult<Bound<'_, PyModule>> {
+    py.import("binarrow.remote_files")
+}
+
+/// Whether `text` is a URI, or a chain of them, and no path.
+#[pyfunction(name = "is_uri")]
+pub(super) fn py_is_uri(text: &str) -> bool {
+    is_uri(text)
+}
+
+/// A URI as messages show it.
+#[pyfunction]
+pub(super) fn shown_uri(uri: &str) -> String {
+    shown(uri)
+}
