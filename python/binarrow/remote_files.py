@@ -199,6 +199,8 @@ def _place(uri: str, options: Options) -> _ArrowPlace | _FsspecPlace:
                 " out, and give storage_options=, or set what the file system takes from outside"
             )
     scheme = uri.partition("://")[0].lower()
+    if scheme in ("mysql", "mariadb"):
+        raise ConfigError(f"{shown_uri(uri)} is a server: binarrow.connect(url).stream() reads it")
     if scheme in _ARROW_SCHEMES:
         place = _arrow_place(_ARROW_SCHEMES[scheme], uri, options)
         if place is not None:

@@ -175,6 +175,8 @@ def test_reads_are_few_and_large(objects, shop):
 def test_what_cannot_be_read(objects, shop, monkeypatch):
     with pytest.raises(binarrow.ConfigError, match=r"nosuch://host/b: Protocol not known"):
         table("nosuch://host/b?sig=secret")
+    with pytest.raises(binarrow.ConfigError, match=r"mysql://db/ is a server: .*connect\(url\)"):
+        table("mysql://db/")
     secret = "s3://AKIA:very-secret@logs/shop/"
     for call in (table, binarrow.expand_source, binarrow.scan_splits):
         with pytest.raises((binarrow.ConfigError, binarrow.InputError)) as failure:

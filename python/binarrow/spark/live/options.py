@@ -130,7 +130,7 @@ def _refuse(parsed: Mapping[str, Any], names: Iterable[str], why: str) -> None:
             raise ConfigError(f"the option {name}: {why}")
 
 
-_OF_FILES = ("gaps", "targetBytes")
+_OF_FILES = ("gaps", "targetBytes", "storageOptions")
 _OF_BATCHES = ("endingOffsets", "endingTimestamp")
 _OF_STREAMS = ("maxBytesPerTrigger", "maxRowsPerTrigger")
 _OF_SERVERS = (
