@@ -34,6 +34,9 @@ pub trait FileFeed: Send {
     /// The files from another place on, beside these.
     fn again(&mut self, from: &Position) -> Result<Box<dyn FileFeed>>;
 
+    /// The files that there are now, in order, and where each ends.
+    fn files(&mut self) -> Result<Vec<(String, u64)>>;
+
     /// The structures of the server's tables as they are now.
     fn structures(&mut self) -> Result<Baseline>;
 }

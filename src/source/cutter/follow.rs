@@ -147,7 +147,7 @@ impl Cutter {
         followed
     }
 
-    fn follow_all(&mut self) -> Result<()> {
+    pub(super) fn follow_all(&mut self) -> Result<()> {
         while let Some(segment) = self.next_segment()? {
             self.recycle(segment.bytes);
         }

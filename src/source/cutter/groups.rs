@@ -1,7 +1,7 @@
 //! What happens where a group of events ends: rows are kept, dropped, or wait for the decision about their XA transaction.
 
 use super::items::{Ending, Met};
-use super::structures::Structures;
+use super::structures::{Catalogs, Structures};
 use super::{Cutter, Due, Start, Stop};
 use crate::change::{Group, GroupGtid, MarkKind, Outcome, XaState};
 use crate::error::{Error, ErrorKind, Result};
@@ -88,9 +88,14 @@ impl Cutter {
                 self.prepare(xid.clone(), group.transaction.start, end, again);
                 wanted.then(|| Ending::alone(MarkKind::Prepare, XaState::Prepared, xid))
             }
-            Outcome::XaCommitted(xid) => match (self.decide(&xid), &before) {
-                (Some(prepared), Some(before)) if wanted => {
-                    let catalogs = self.take_prepared(&prepared)?;
+            Outcome::XaCommitted(xid) => match (self.prepared_of(&xid, group, wanted), &before) {
+                (Err(error), before) => {
+                    if let Some(before) = before {
+                        self.position = before.clone();
+                    }
+                    return Err(error);
+                }
+                (Ok(Ok((prepared, catalogs))), Some(before)) if wanted => {
                     self.due = Some(Due {
                         transaction: group.transaction,
                         gtid: group.gtid.clone(),
@@ -101,15 +106,15 @@ impl Cutter {
                     });
                     Some(Ending::of(MarkKind::End, Some((XaState::Committed, xid))))
                 }
-                (Some(_), _) => None,
-                (None, _) => {
+                (Ok(Ok(_)), _) => None,
+                (Ok(Err(why)), _) => {
                     self.foreign.push(xid);
                     if self.options.is_unread {
                         return Ok(());
                     }
                     self.warn(format!(
                         "XA COMMIT at {}:{}: the transaction was prepared before the start of the input, \
-                         so its rows are not given",
+                         so its rows are not given{why}",
                         self.position.file, group.transaction.start
                     ));
                     None
@@ -136,6 +141,27 @@ impl Cutter {
         Ok(())
     }
 
+    /// Where the rows of a transaction that is committed stand, and what is in force there; else a word on why that is unknown.
+    fn prepared_of(
+        &mut self,
+        xid: &Xid,
+        group: &Group,
+        wanted: bool,
+    ) -> Result<std::result::Result<(PreparedRange, Option<Catalogs>), String>> {
+        let prepared = match self.decide(xid) {
+            Some(prepared) => prepared,
+            None if wanted && self.feed.is_some() => {
+                match self.find_prepared(xid, group.transaction.start)? {
+                    Ok(prepared) => prepared,
+                    Err(why) => return Ok(Err(format!(": {why}"))),
+                }
+            }
+            None => return Ok(Err(String::new())),
+        };
+        let catalogs = if wanted { self.take_prepared(&prepared)? } else { None };
+        Ok(Ok((prepared, catalogs)))
+    }
+
     fn prepare(&mut self, xid: Xid, start: u64, end: u64, again: Option<GtidState>) {
         let file = self.position.file.clone();
         self.position.prepared.retain(|prepared| prepared.xid != xid);
@@ -157,6 +183,9 @@ impl Cutter {
     }
 
     pub(super) fn decide(&mut self, xid: &Xid) -> Option<PreparedRange> {
+        if let Some((sought, is_decided)) = &mut self.sought {
+            *is_decided |= sought == xid;
+        }
         let index = self.position.prepared.iter().position(|prepared| prepared.xid == *xid)?;
         Some(self.position.prepared.remove(index))
     }
@@ -285,6 +314,7 @@ impl Cutter {
             (passed, more) => *passed = more.or(passed.take()),
         }
         self.expected_next = None;
+        (self.began_at, self.earlier) = (None, None);
         self.position = begin.position;
         self.move_structures();
         Ok(())

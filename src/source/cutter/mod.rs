@@ -12,6 +12,7 @@ mod items;
 mod limit;
 mod options;
 mod pieces;
+mod prepared_before;
 mod structures;
 
 pub(crate) use files::was_cut;
@@ -33,6 +34,7 @@ use crate::position::{GtidState, Position, PreparedRange, Xid};
 use files::{Successor, check_number, file_index};
 use items::{AtOffset, Met};
 use limit::Gone;
+use prepared_before::Earlier;
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -82,6 +84,12 @@ pub struct Cutter {
     resumed: bool,
     finished: bool,
     stopping: Arc<AtomicBool>,
+    /// Where a live read began in the log at hand, unless it was by GTID.
+    began_at: Option<(String, u64)>,
+    /// What the log before that tells of XA transactions.
+    earlier: Option<Earlier>,
+    /// An XA transaction that is looked for, and whether its decision was met.
+    sought: Option<(Xid, bool)>,
     /// How much of the log was gone through.
     gone: Gone,
     counts: Counts,
@@ -188,6 +196,9 @@ impl Cutter {
             resumed: false,
             finished: false,
             stopping: Arc::default(),
+            began_at: None,
+            earlier: None,
+            sought: None,
             gone: Gone::default(),
             counts: Counts::default(),
         })
@@ -216,6 +227,8 @@ impl Cutter {
         cutter.segment_start = Arc::new(position.clone());
         cutter.position = position.clone();
         cutter.passed = passed;
+        let is_by_file = !position.by_gtid && !position.file.is_empty();
+        cutter.began_at = is_by_file.then(|| (position.file.clone(), position.offset));
         cutter.options = options;
         if !matches!(cutter.options.start, Start::Time(_)) {
             cutter.options.start = Start::Position(Box::new(position));

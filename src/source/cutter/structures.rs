@@ -235,7 +235,12 @@ impl Cutter {
         let index = structures.prepared.iter().position(|(xid, _)| *xid == range.xid);
         let catalog = match index {
             Some(index) => structures.prepared.swap_remove(index).1,
-            None => self.catalog_of_prepared(range)?,
+            None => self.catalog_of_prepared(range).map_err(|error| {
+                error.advise(
+                    "an XA transaction is committed here that was prepared there: begin the history before that place, or \
+                     the reading behind this XA COMMIT",
+                )
+            })?,
         };
         Ok(Some(Catalogs::of(catalog)))
     }

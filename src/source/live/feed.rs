@@ -81,6 +81,15 @@ impl FileFeed for LiveFeed {
         Ok(Box::new(Self { shared: Shared::new(stream, Some(next)), files: 0 }))
     }
 
+    fn files(&mut self) -> Result<Vec<(String, u64)>> {
+        let mut stream = lock(&self.shared).stream.second();
+        let identity = stream.identity().clone();
+        stream.connect(|_, mut server| {
+            same_server(&identity, &server)?;
+            Ok(server.binlogs()?.into_iter().map(|file| (file.name, file.size)).collect())
+        })
+    }
+
     fn structures(&mut self) -> Result<Baseline> {
         let mut stream = lock(&self.shared).stream.second();
         let identity = stream.identity().clone();
