@@ -1,0 +1,394 @@
+"""Spark streams from live servers: batches, restarts, lost logs, failover, changes of tables."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import live
+import pytest
+import replicas
+from servers import Server
+
+import binarrow
+from binarrow.spark import register
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming import StreamingQuery
+
+PASSWORD = "l1ve"
+FILES = 6
+WAIT = 60.0
+
+
+@pytest.fixture(scope="module")
+def session(spark: SparkSession) -> SparkSession:
+    register(spark)
+    return spark
+
+
+@pytest.fixture(scope="module")
+def mysql() -> Iterator[Server]:
+    """One whose log names columns, with a user who may see the tables."""
+    with live.server("mysql") as started:
+        started.execute("GRANT SELECT ON live.* TO live@'%'")
+        yield started
+
+
+def options(server: Server, **more: Any) -> dict[str, str]:
+    own = {
+        "host": "127.0.0.1",
+        "port": server.port,
+        "user": "live",
+        "password": PASSWORD,
+        "allowPublicKeyRetrieval": "true",
+        "table": "live.t",
+        "reconnect": "20",
+        **more,
+    }
+    return {key: str(value) for key, value in own.items()}
+
+
+class Query:
+    """A query with a checkpoint, started anew as often as a test wants, and what came of it."""
+
+    def __init__(self, session: SparkSession, server: Server, folder: Path, **more: Any) -> None:
+        self.session = session
+        self.options = options(server, **more)
+        self.checkpoint = folder / "checkpoint"
+        self.batches: dict[int, list[Any]] = {}
+        self.partitions: list[int] = []
+        self.fail: Callable[[int], bool] = lambda _: False
+
+    def start(self, **trigger: Any) -> StreamingQuery:
+        frame = self.session.readStream.format("binarrow").options(**self.options).load()
+        writer = frame.writeStream.foreachBatch(self._take)
+        writer = writer.option("checkpointLocation", str(self.checkpoint))
+        return writer.trigger(**(trigger or {"availableNow": True})).start()
+
+    def run(self) -> StreamingQuery:
+        """Up to what is there now."""
+        query = self.start()
+        assert query.awaitTermination(120)
+        return query
+
+    def fails(self, **trigger: Any) -> str:
+        """What a query dies of."""
+        from pyspark.errors import StreamingQueryException
+
+        with pytest.raises(StreamingQueryException) as error:
+            self.start(**trigger).awaitTermination(120)
+        return str(error.value)
+
+    def rows(self) -> list[Any]:
+        return [row for _, rows in sorted(self.batches.items()) for row in rows]
+
+    def ids(self) -> list[int]:
+        return [int(row["id"]) for row in self.rows()]
+
+    def _take(self, frame: DataFrame, batch: int) -> None:
+        self.partitions.append(frame.rdd.getNumPartitions())
+        rows = frame.collect()
+        if self.fail(batch):
+            raise RuntimeError("the sink fails")
+        self.batches[batch] = rows
+
+
+def insert(server: Server, *numbers: int) -> None:
+    live.insert(server, *numbers)
+
+
+def here(server: Server) -> str:
+    """Where its log ends, for `startingOffsets`."""
+    with live.reach(server) as connection:
+        return connection.position().to_json()
+
+
+COLUMNS = ("id", "note", "_change_type", "_commit_version", "_change_ordinal")
+
+
+def plain(rows: list[Any]) -> list[tuple[Any, ...]]:
+    return [tuple(row[name] for name in COLUMNS) for row in rows]
+
+
+def serial(server: Server, start: str) -> list[tuple[Any, ...]]:
+    """The rows that one reader gets, in order."""
+    first = binarrow.Position.from_json(start)
+    with live.reach(server) as connection:
+        stream = connection.stream(first, stop="end", tables="live.t", types="spark")
+        with stream.table("live.t") as rows:
+            return plain([row for batch in rows for row in batch.to_pylist()])
+
+
+def write_files(server: Server, base: int) -> None:
+    """Several files with changes of all kinds, in transactions of one row and of many."""
+    for number in range(base, base + FILES * 100, 100):
+        many = ", ".join(f"({number + place}, 'm')" for place in range(10, 40))
+        insert(server, number, number + 1, number + 2)
+        server.execute(
+            f"INSERT INTO live.t VALUES {many}",
+            f"UPDATE live.t SET note = 'changed' WHERE id BETWEEN {number} AND {number + 11}",
+            f"INSERT INTO live.mark VALUES ({number})",
+            f"UPDATE live.t SET id = id + 50 WHERE id = {number + 1}",
+            f"DELETE FROM live.t WHERE id = {number + 2}",
+            "FLUSH BINARY LOGS",
+        )
+    insert(server, base + 99)
+
+
+@pytest.mark.parametrize("flavor", ["mysql", "mariadb-11.8"])
+def test_catching_up(
+    session: SparkSession, flavor: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """Many batches and tasks give what one reader gives, and no transaction is split."""
+    server = request.getfixturevalue(flavor.partition("-")[0])
+    start = here(server)
+    time.sleep(1.1)  # seconds tell where to begin: of MariaDB there is nothing finer
+    write_files(server, 10_000)
+    expected = serial(server, start)
+    assert len(expected) == FILES * (3 + 30 + 2 * 12 + 2 + 1) + 1
+
+    limits: list[dict[str, Any]] = [
+        {"numPartitions": 2},
+        {"maxBytesPerTrigger": "2500b"},
+        {"maxRowsPerTrigger": 100, "numPartitions": 1},
+    ]
+    for limit in limits:
+        query = Query(session, server, tmp_path / next(iter(limit)), startingOffsets=start, **limit)
+        done = query.run()
+        assert plain(query.rows()) == expected, limit
+        assert len(query.batches) >= FILES // 2, limit
+        versions = [{row["_commit_version"] for row in rows} for rows in query.batches.values()]
+        assert sum(map(len, versions)) == len(set().union(*versions)), limit
+        assert max(query.partitions) == (1 if "maxRowsPerTrigger" in limit else 2), limit
+        if "maxRowsPerTrigger" in limit:
+            assert max(map(len, query.batches.values())) <= 100
+        progress = json.loads(done.lastProgress.json)["sources"][0]
+        assert progress["latestOffset"]["file"] == progress["endOffset"]["file"]
+        assert PASSWORD not in done.lastProgress.json
+
+    def batch(**more: Any) -> list[tuple[Any, ...]]:
+        own = options(server, **{"startingOffsets": start, **more})
+        frame = session.read.format("binarrow").options(**own).load()
+        assert PASSWORD not in frame._jdf.queryExecution().toString()
+        return plain(frame.collect())
+
+    assert batch(numPartitions=3) == expected
+    # Offsets that a query's progress told, and what the log says of them.
+    middle = next(iter(done.recentProgress)).sources[0].endOffset
+    cut = [row for row in expected if row in plain(query.batches[0])]
+    assert 0 < len(cut) < len(expected)
+    assert batch(endingOffsets=middle) == cut
+    assert batch(startingOffsets=middle) == expected[len(cut) :]
+    gtids = json.loads(middle)["gtid_set"]
+    assert batch(startingOffsets=f"gtid:{gtids}") == expected[len(cut) :]
+    first = int(time.time() * 1000) - 600_000
+    assert batch(startingOffsets="earliest")[-len(expected) :] == expected
+    assert batch(startingOffsets="earliest", endingTimestamp=first) == []
+    since = session.read.format("binarrow").options(**options(server)).load().collect()
+    begun = next(row for row in since if plain([row]) == expected[:1])["_commit_timestamp"]
+    assert batch(startingOffsets=begun.isoformat() + "+00:00") == expected
+
+
+@pytest.fixture(scope="module")
+def mariadb() -> Iterator[Server]:
+    """Likewise."""
+    with live.server("mariadb-11.8") as started:
+        started.execute("GRANT SELECT ON live.* TO live@'%'")
+        yield started
+
+
+def test_a_crash_before_the_first_commit_loses_nothing(
+    session: SparkSession, mysql: Server, tmp_path: Path
+) -> None:
+    query = Query(session, mysql, tmp_path, startingOffsets="latest")
+    query.fail = lambda _: True
+    for first in (20_000, 20_010):
+        # What comes now is after "latest" of the first start, whatever "latest" means later.
+        assert "the sink fails" in query.fails()
+        insert(mysql, first, first + 1)
+    assert query.batches == {}
+    query.fail = lambda _: False
+    query.run()
+    assert query.ids() == [20_000, 20_001, 20_010, 20_011]
+    query.run()  # nothing is new
+    assert query.ids() == [20_000, 20_001, 20_010, 20_011]
+
+
+def test_a_batch_is_played_again_as_it_was(
+    session: SparkSession, mysql: Server, tmp_path: Path
+) -> None:
+    query = Query(session, mysql, tmp_path, startingOffsets=here(mysql))
+    insert(mysql, 21_000, 21_001)
+    query.run()
+    insert(mysql, 21_002, 21_003)
+    query.fail = lambda batch: batch == 1
+    query.fails()
+    insert(mysql, 21_004)
+    mysql.flush_binlog()
+    insert(mysql, 21_005)
+    query.fail = lambda _: False
+    query.options["maxBytesPerTrigger"] = "1"
+    query.run()
+    assert [[int(row["id"]) for row in rows] for rows in query.batches.values()] == [
+        [21_000, 21_001],
+        [21_002, 21_003],
+        [21_004],
+        [21_005],
+    ]
+
+
+def test_lost_logs(session: SparkSession, tmp_path: Path) -> None:
+    """Purged, and reset: an error that says what to do, or the rest with a warning."""
+    with live.server("mysql") as server:
+        server.execute("GRANT SELECT ON live.* TO live@'%'")
+        query = Query(session, server, tmp_path, startingOffsets=here(server))
+        insert(server, 1, 2)
+        query.run()
+        for step, lose in enumerate(("PURGE BINARY LOGS TO '{}'", "RESET BINARY LOGS AND GTIDS")):
+            insert(server, 100 * step + 3)
+            server.flush_binlog()
+            server.execute(lose.format(server.binlog_files()[-1].name))
+            insert(server, 100 * step + 4)
+            query.options["failOnDataLoss"] = "true"
+            said = query.fails()
+            assert "failOnDataLoss=false" in said, said
+            assert "new checkpoint" in said, said
+            query.options["failOnDataLoss"] = "false"
+            query.run()
+            insert(server, 100 * step + 5)
+            query.run()
+        assert query.ids() == [1, 2, 4, 5, 104, 105]
+        versions = [row["_commit_version"] for row in query.rows()]
+        assert versions == sorted(set(versions))
+
+
+def wait_for(query: Query, running: StreamingQuery, numbers: list[int]) -> None:
+    def happened() -> bool:
+        assert running.exception() is None, running.exception()
+        return query.ids() == numbers
+
+    live.until(happened, WAIT)
+
+
+def test_a_server_that_starts_again_is_waited_for(
+    session: SparkSession, mysql: Server, tmp_path: Path
+) -> None:
+    query = Query(session, mysql, tmp_path, startingOffsets=here(mysql))
+    running = query.start(processingTime="0 seconds")
+    try:
+        insert(mysql, 22_000)
+        wait_for(query, running, [22_000])
+        mysql.restart(crash=True)
+        insert(mysql, 22_001, 22_002)
+        wait_for(query, running, [22_000, 22_001, 22_002])
+    finally:
+        running.stop()
+    live.until(lambda: live.dumps(mysql) == [])
+
+
+def test_failover(session: SparkSession, tmp_path: Path) -> None:
+    """The checkpoint is of one server, and the query goes on at its replica."""
+    with replicas.pair("mysql") as (source, replica):
+        live.prepare(source)
+        source.execute("GRANT SELECT ON live.* TO live@'%'")
+        query = Query(session, source, tmp_path, startingOffsets=here(source), numPartitions=2)
+        for number in (1, 2, 3):
+            insert(source, number)
+            source.flush_binlog()
+        query.run()
+        insert(source, 4)
+        query.fail = lambda _: True
+        query.fails()  # its batch is logged, and is read from the replica
+        query.fail = lambda _: False
+        insert(source, 5)
+        replicas.catch_up(replica, replicas.executed(source))
+        replicas.promote(replica)
+        source.kill()
+        for number in (6, 7, 8):
+            insert(replica, number)
+            replica.flush_binlog()
+        query.options["port"] = str(replica.port)
+        query.run()
+        insert(replica, 9)
+        query.run()
+    assert query.ids() == list(range(1, 10))
+    versions = [row["_commit_version"] for row in query.rows()]
+    assert versions == sorted(set(versions))
+
+
+def test_new_columns_end_a_query_that_follows_them(
+    session: SparkSession, mysql: Server, tmp_path: Path
+) -> None:
+    mysql.execute("CREATE TABLE live.wide (id INT PRIMARY KEY, old INT)")
+    query = Query(session, mysql, tmp_path, table="live.wide", startingOffsets=here(mysql))
+    mysql.execute("INSERT INTO live.wide VALUES (1, 10)")
+    query.run()
+    running = query.start(processingTime="0 seconds")
+    mysql.execute(
+        "INSERT INTO live.wide VALUES (2, 20)",
+        "ALTER TABLE live.wide ADD added INT, DROP COLUMN old",
+        "INSERT INTO live.wide VALUES (3, 30)",
+    )
+    live.until(lambda: running.exception() is not None, WAIT)
+    said = str(running.exception())
+    assert "added" in said, said
+    assert "Start the query again" in said, said
+    query.run()
+    rows = {row["id"]: row.asDict().get("added") for row in query.rows()}
+    assert rows == {1: None, 2: None, 3: 30}
+
+    query.options["schemaChangePolicy"] = "fail"
+    mysql.execute(
+        "ALTER TABLE live.wide ADD more INT",
+        "INSERT INTO live.wide VALUES (4, 40, 400)",
+        "ALTER TABLE live.wide DROP COLUMN more",
+    )
+    said = query.fails()
+    assert "live.wide" in said, said
+    query.options["schemaChangePolicy"] = "project"
+    query.run()
+    assert [row["id"] for row in query.rows()] == [1, 2, 3, 4]
+
+
+def test_nothing_is_left_behind_and_no_password_shows(
+    session: SparkSession, mysql: Server, tmp_path: Path
+) -> None:
+    """A stopped query and a killed worker leave no dump; a wrong password says so, unseen."""
+    secret = tmp_path / "secret"
+    secret.write_text(PASSWORD)
+    query = Query(session, mysql, tmp_path, startingOffsets=here(mysql))
+    del query.options["password"]
+    query.options["passwordFile"] = str(secret)
+    running = query.start(processingTime="0 seconds")
+    insert(mysql, 23_000)
+    wait_for(query, running, [23_000])
+    # A password that changes is read anew for the next batch.
+    mysql.execute("ALTER USER live@'%' IDENTIFIED BY 'changed'")
+    secret.write_text("changed\n")
+    insert(mysql, 23_001)
+    try:
+        wait_for(query, running, [23_000, 23_001])
+    finally:
+        mysql.execute(f"ALTER USER live@'%' IDENTIFIED BY '{PASSWORD}'")
+        running.stop()
+    live.until(lambda: live.dumps(mysql) == [])
+
+    query.options.pop("passwordFile")
+    query.options["password"] = "wr0ng"
+    schema = session.read.format("binarrow").options(**options(mysql)).load().schema
+    frame = session.readStream.format("binarrow").options(**query.options).schema(schema).load()
+    writer = frame.writeStream.format("noop").option("checkpointLocation", str(tmp_path / "other"))
+    failed = writer.trigger(availableNow=True).start()
+    live.until(lambda: failed.exception() is not None, WAIT)
+    said = str(failed.exception())
+    assert "Access denied" in said, said
+    assert "wr0ng" not in said
+    for file in query.checkpoint.rglob("*"):
+        if file.is_file():
+            assert PASSWORD.encode() not in file.read_bytes(), file
+            assert b"changed" not in file.read_bytes(), file
