@@ -198,12 +198,7 @@ class Server:
     """A connection to a server, made by :func:`connect`. Use it in ``with``, or close it."""
 
     def __init__(self, target: Target) -> None:
-        self._spec = ConnectionSpec(
-            [(one.host, one.port, one.socket) for one in target.endpoints],
-            target.user,
-            target.secret,
-            **target.keywords,  # type: ignore[arg-type]
-        )
+        self._spec = connection_spec(target)
         self._native: NativeServer = self._spec.open()
 
     @property
@@ -543,6 +538,16 @@ class Server:
 
     def __repr__(self) -> str:
         return f"<Server {self.flavor} {self.version} at {self._native.endpoint}>"
+
+
+def connection_spec(target: Target) -> ConnectionSpec:
+    """How to reach a target; nothing is connected yet."""
+    return ConnectionSpec(
+        [(one.host, one.port, one.socket) for one in target.endpoints],
+        target.user,
+        target.secret,
+        **target.keywords,  # type: ignore[arg-type]
+    )
 
 
 def unique_keys(

@@ -150,7 +150,7 @@ def test_catching_up(
     time.sleep(1.1)  # seconds tell where to begin: of MariaDB there is nothing finer
     write_files(server, 10_000)
     expected = serial(server, start)
-    assert len(expected) == FILES * (3 + 30 + 2 * 12 + 2 + 1) + 1
+    assert len(expected) == FILES * (3 + 30 + 2 * 5 + 2 + 1) + 1
 
     limits: list[dict[str, Any]] = [
         {"numPartitions": 2},

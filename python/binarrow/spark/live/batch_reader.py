@@ -27,9 +27,12 @@ class LiveBatchReader(DataSourceReader):
 
     def partitions(self) -> Sequence[InputPartition]:
         """The ranges: one a file, or as many as ``numPartitions`` says."""
-        stop = self._planner.place(self._live.ending())
-        start = self._planner.place(self._live.starting("earliest"))
-        return self._planner.partitions(start, stop)
+        try:
+            stop = self._planner.place(self._live.ending())
+            start = self._planner.place(self._live.starting("earliest"))
+            return self._planner.partitions(start, stop)
+        finally:
+            self._planner.close()
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of a range, in log order."""

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pyspark.sql.datasource import InputPartition
 
-from binarrow import Position
+from binarrow import BinlogReader, Position, read_binlog
 from binarrow.connect import Target
-from binarrow.server import Server
+from binarrow.server import connection_spec
 from binarrow.spark.decoder import decode_table
+from binarrow.spark.live.patience import patiently
 from binarrow.spark.options import TASK_DEFAULTS
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from binarrow.spark.source_options import SourceOptions
-    from binarrow.stream import Stream
 
 
 @dataclass(frozen=True)
@@ -40,15 +40,25 @@ class LiveRange:
         """The range that :meth:`to_json` stored."""
         return cls(**json.loads(text))
 
-    def read(self, target: Target, options: Mapping[str, Any]) -> Stream:
+    def read(
+        self, target: Target, heartbeat: float, reconnect: float, options: Mapping[str, Any]
+    ) -> BinlogReader:
         """Begins to read it, over connections of its own."""
-        with Server(target) as server:
-            return server.range(
+        spec = connection_spec(target)
+
+        def begin() -> BinlogReader:
+            log = spec.range(
                 Position.from_json(self.start),
                 Position.from_json(self.stop),
                 history_part=self.history,
-                **options,
+                heartbeat=heartbeat,
+                reconnect=reconnect,
             )
+            reader = read_binlog(log, **options)
+            reader.start()
+            return reader
+
+        return patiently(begin, reconnect)
 
 
 @dataclass
@@ -66,6 +76,8 @@ class RangeReader:
     table: str
     schema: pa.Schema
     on_schema_change: Literal["error", "conform"]
+    heartbeat: float
+    reconnect: float
     read_options: dict[str, Any] = field(repr=False)  # it may hold a salt
 
     @classmethod
@@ -73,16 +85,17 @@ class RangeReader:
         cls, options: SourceOptions, schema: pa.Schema, heartbeat: float, reconnect: float
     ) -> RangeReader:
         """The one for a query's options."""
-        waiting = {"heartbeat": heartbeat, "reconnect": reconnect}
-        read = {**TASK_DEFAULTS, **waiting, **options.read}
-        return cls(options.table, schema, options.on_schema_change, read)
+        read = {**TASK_DEFAULTS, **options.read}
+        return cls(options.table, schema, options.on_schema_change, heartbeat, reconnect, read)
 
     def read(self, partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
         """The rows of a partition, in log order."""
         if not isinstance(partition, LivePartition):
             return  # Spark's for a batch of nothing
-        stream = partition.range.read(partition.target, self.read_options)
-        yield from decode_table([stream], self.table, self.schema, self.on_schema_change)
+        reader = partition.range.read(
+            partition.target, self.heartbeat, self.reconnect, self.read_options
+        )
+        yield from decode_table([reader], self.table, self.schema, self.on_schema_change)
 
 
 def with_secret(target: Target) -> Target:

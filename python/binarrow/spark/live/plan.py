@@ -153,6 +153,11 @@ def shift_above(before: Position, file: str) -> int:
     return max(0, file_number(before.file) + before.version_shift + 1 - file_number(file))
 
 
+def place_of(position: Position) -> tuple[int, int]:
+    """What orders the positions of one server."""
+    return file_number(position.file) + position.version_shift, position.offset
+
+
 def file_number(file: str) -> int:
     """The number at the end of a file's name; 0 where it has none."""
     digits = file.rpartition(".")[2]

@@ -6,9 +6,10 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from binarrow import Position, PositionPurgedError, ServerIdentityError
+from binarrow.spark.live.history_follower import HistoryFollower
 from binarrow.spark.live.live_range import LivePartition, LiveRange, with_secret
 from binarrow.spark.live.offset import Offset, changed, end_of_batch, position_of
-from binarrow.spark.live.plan import end_of_next_batch, file_number, ranges, shift_above
+from binarrow.spark.live.plan import end_of_next_batch, file_number, place_of, ranges, shift_above
 from binarrow.spark.live.server_log import ServerLog
 from binarrow.spark.live.table_check import check_columns, check_names
 
@@ -44,6 +45,7 @@ class Planner:
             reconnect=live.reconnect,
             counted={**counted, "tables": options.table, "column_names": "positional"},
         )
+        self._history = HistoryFollower(options)
         self._is_prepared = False
 
     def place(self, place: Place) -> Position:
@@ -86,11 +88,20 @@ class Planner:
             start = self.resumed(start, error)
             is_gone = stop.server == start.server and place_of(stop) <= place_of(start)
             parts = [] if is_gone else ranges(self.log, start, stop, self._live.num_partitions)
+        if parts:
+            self._history.follow(self.log, start, stop)
         target = with_secret(self._live.target)
         return [
-            LivePartition(LiveRange(first.to_json(), last.to_json()), target)
+            LivePartition(
+                LiveRange(first.to_json(), last.to_json(), self._history.part(first, last)), target
+            )
             for first, last in parts
         ]
+
+    def close(self) -> None:
+        """Ends the connection, and lets go of the history."""
+        self.log.close()
+        self._history.close()
 
     def resumed(self, lost: Position, error: PositionPurgedError | ServerIdentityError) -> Position:
         """Where to go on although the log from `lost` on is gone.
@@ -120,9 +131,5 @@ class Planner:
     def _prepare(self) -> None:
         if not self._is_prepared:
             self.log.ask(lambda server: check_names(server, self._options))
+            self._history.begin(self.log)
             self._is_prepared = True
-
-
-def place_of(position: Position) -> tuple[int, int]:
-    """What orders the positions of one server."""
-    return file_number(position.file) + position.version_shift, position.offset

@@ -6,35 +6,34 @@ or a connection that breaks, is waited out here.
 
 from __future__ import annotations
 
-import random
 import time
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from binarrow import (
+    BinarrowWarning,
     ConfigError,
     ConnectionLostError,
     Position,
-    ServerError,
+    SchemaHistory,
     Transaction,
 )
 from binarrow.connect import Target
 from binarrow.server import Binlog, Server
 from binarrow.spark.live.offset import changed
+from binarrow.spark.live.patience import patiently
 from binarrow.spark.live.place import Gtids, Place
-from binarrow.spark.live.plan import FIRST_EVENT_AT, shift_above
+from binarrow.spark.live.plan import NO_LIMIT
+
+if TYPE_CHECKING:
+    from binarrow.stream import Change, Stream
 
 T = TypeVar("T")
 
 POLL_INTERVAL = 0.5
 """Seconds between two questions for the end of the log: an idle query asks all the time."""
-
-PASSING = {1040, 1053, 1077, 1135, 1203, 1226, 1317, 1927, 3168}
-"""Numbers of servers' errors that pass: too many connections, a server that stops, and the like."""
-
-FIRST_PAUSE, LONGEST_PAUSE = 0.1, 10.0
-"""Seconds between attempts to connect."""
 
 NO_TABLE = "no table.is read"
 """A pattern that matches no table."""
@@ -81,21 +80,31 @@ class ServerLog:
 
     def file_start(self, file: str) -> Position:
         """The position of a file's first event."""
-        return changed(Position(file, FIRST_EVENT_AT), server=self.server)
+        return self.ask(lambda server: server.file_start(file, reconnect=self._reconnect))
 
-    def drain(self, start: Position, stop: Position, max_bytes: int) -> Position:
+    def drain(
+        self,
+        start: Position,
+        stop: Position,
+        max_bytes: int,
+        history: SchemaHistory | None = None,
+    ) -> Position:
         """The end of the last transaction that ends at most so many bytes behind `start`.
 
-        It is after one transaction at least, and at `stop` at the latest.
+        It is after one transaction at least, and at `stop` at the latest. A history is told what
+        changes tables.
         """
-        place, read = start, 0
-        for position, _ in self._transactions(start, stop, tables=NO_TABLE):
-            same_file = position.file == place.file and position.server == place.server
-            read += position.offset - (place.offset if same_file else FIRST_EVENT_AT)
-            if max_bytes < read and place != start:
-                return place
-            place = position
-        return self._reached(place, start, stop)
+        most = None if max_bytes >= NO_LIMIT else max_bytes
+        return self.ask(
+            lambda server: server.drain(
+                start,
+                stop=stop,
+                max_bytes=most,
+                history=history,
+                skip_events=self._counted.get("skip_events"),
+                **self._waiting,
+            )
+        )
 
     def count(self, start: Position, stop: Position, max_rows: int) -> Position:
         """The end of the last transaction up to which at most so many rows are read.
@@ -104,12 +113,15 @@ class ServerLog:
         it, on the driver.
         """
         place, rows = start, 0
-        for position, more in self._transactions(start, stop, **self._counted):
-            rows += more
-            if rows > max_rows and place != start:
-                return place
-            place = position
-        return self._reached(place, start, stop)
+        with self._transactions(start, stop, **self._counted) as stream:
+            for item in stream:
+                if not isinstance(item, Transaction) or item.kind == "begin":
+                    continue
+                rows += item.rows or 0
+                if rows > max_rows and place != start:
+                    return place
+                place = item.position
+        return self.drain(place, stop, NO_LIMIT)
 
     def check(self, position: Position) -> None:
         """Whether the server has the log from a position on, by its GTIDs too.
@@ -137,24 +149,18 @@ class ServerLog:
 
     def ask(self, question: Callable[[Server], T]) -> T:
         """Asks the server, for as long as what is wrong may pass."""
-        began: float | None = None
-        pause = FIRST_PAUSE
-        while True:
+
+        def attempt() -> T:
             try:
                 if self._connection is None:
                     self._connection = Server(self._target)
                     self._is_checked = False
                 return question(self._connection)
-            except (ConnectionLostError, ServerError) as error:
-                if isinstance(error, ServerError) and error.code not in PASSING:
-                    raise
+            except ConnectionLostError:
                 self.close()
-                now = time.monotonic()
-                began = now if began is None else began
-                if now + pause - began > self._reconnect:
-                    raise
-            time.sleep(pause * random.uniform(0.5, 1.0))  # noqa: S311 - no secret
-            pause = min(pause * 2, LONGEST_PAUSE)
+                raise
+
+        return patiently(attempt, self._reconnect)
 
     def close(self) -> None:
         """Ends the connection; the next question makes another."""
@@ -163,31 +169,19 @@ class ServerLog:
         self._connection = None
         self._head = None
 
-    def _transactions(self, start: Position, stop: Position, **keywords: Any) -> Any:
-        """The positions behind transactions, each with its rows."""
-        with self.ask(
+    def _first(self, place: Gtids | datetime) -> Position:
+        """Before the first transaction that is after a place; the log's end where there is none."""
+        start: Any = place.text if isinstance(place, Gtids) else place
+        head = self.head()
+        with self._transactions(start, head, tables=NO_TABLE) as stream, warnings.catch_warnings():
+            warnings.simplefilter("ignore", BinarrowWarning)  # no table: that is meant
+            for item in stream:
+                return item.position
+        return changed(head, by_gtid=True, gtid_set=start) if isinstance(place, Gtids) else head
+
+    def _transactions(self, start: Any, stop: Position, **keywords: Any) -> Stream[Change]:
+        return self.ask(
             lambda server: server.stream(
                 start, stop=stop, include="transaction", **self._waiting, **keywords
             )
-        ) as stream:
-            for item in stream:
-                if isinstance(item, Transaction) and item.kind != "begin":
-                    yield item.position, item.rows or 0
-
-    def _reached(self, place: Position, start: Position, stop: Position) -> Position:
-        """After all transactions up to `stop`: `stop` itself, which may be behind the last."""
-        if place != start or start.server == stop.server:
-            return changed(stop, version_shift=place.version_shift)
-        return changed(stop, version_shift=shift_above(start, stop.file))
-
-    def _first(self, place: Gtids | datetime) -> Position:
-        start: Any = place.text if isinstance(place, Gtids) else place
-        head = self.head()
-        with self.ask(
-            lambda server: server.stream(
-                start, stop=head, include="transaction", tables=NO_TABLE, **self._waiting
-            )
-        ) as stream:
-            for item in stream:
-                return item.position
-        return head
+        )

@@ -75,6 +75,10 @@ class LiveStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """The rows of a range, in log order."""
         return self._reader.read(partition)
 
+    def stop(self) -> None:
+        """Lets go of what is open; where Spark does not call it, the process ends."""
+        self._planner.close()
+
     def _unplanned(self, head: Position) -> Offset:
         """All that is there; each end holds where the query began, for the first must."""
         return offset_of(head) if self._initial is None else end_of_batch(self._initial, head)

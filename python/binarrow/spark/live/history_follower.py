@@ -1,0 +1,68 @@
+"""A table history of a query: the driver follows it, and each range carries its part.
+
+Only the process that plans batches opens it, so that a query is one writer.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from binarrow import Position, SchemaHistory
+from binarrow.spark.live.plan import NO_LIMIT, place_of
+
+if TYPE_CHECKING:
+    from binarrow.spark.live.server_log import ServerLog
+    from binarrow.spark.source_options import SourceOptions
+
+
+class HistoryFollower:
+    """The history that options name. It is opened when it is asked."""
+
+    def __init__(self, options: SourceOptions) -> None:
+        self._options = options
+        self._history: SchemaHistory | None = None
+
+    def begin(self, log: ServerLog) -> None:
+        """Sees to it that the history has begun: before a query's first place is looked for."""
+        history = self._opened()
+        if history is not None and not history.covered:
+            head = log.head()
+            log.drain(head, head, NO_LIMIT, history)
+
+    def follow(self, log: ServerLog, start: Position, stop: Position) -> None:
+        """Takes what changed tables up to `stop` in.
+
+        Raises:
+            SchemaError: The history does not cover `start`.
+        """
+        history = self._opened()
+        if history is None:
+            return
+        last = history.covered[-1].stop if history.covered else None
+        if last is not None and last.server == stop.server == start.server:
+            if place_of(last) >= place_of(stop):
+                return
+            if place_of(last) < place_of(start):
+                start = last
+        log.drain(start, stop, NO_LIMIT, history)
+
+    def part(self, start: Position, stop: Position) -> str | None:
+        """What a task needs that reads from `start` to `stop`; None without a history."""
+        history = self._opened()
+        return None if history is None else history.part(start, stop, tables=self._options.table)
+
+    def close(self) -> None:
+        """Lets go of the store."""
+        if self._history is not None:
+            self._history.close()
+        self._history = None
+
+    def _opened(self) -> SchemaHistory | None:
+        options = self._options
+        if self._history is None and options.history is not None:
+            self._history = SchemaHistory.open(
+                options.history,
+                source=options.history_source,
+                password_file=options.history_password_file,
+            )
+        return self._history
