@@ -54,9 +54,7 @@ class LiveRange:
                 heartbeat=heartbeat,
                 reconnect=reconnect,
             )
-            reader = read_binlog(log, **options)
-            reader.start()
-            return reader
+            return read_binlog(log, **options)  # this connects
 
         return patiently(begin, reconnect)
 
