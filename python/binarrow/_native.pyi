@@ -364,6 +364,23 @@ class BinlogReader(Generic[_T_co]):
         Raises:
             ConfigError: Something was read already, or ``include`` asks for more than rows.
         """
+    def nested_json(self) -> TableReader:
+        """The changes of all tables under one schema; this reader is used up by it.
+
+        The columns are ``_database``, ``_table``, ``_op`` (``c``, ``u``, ``d``), ``before`` and ``after``, then the rest of the
+        envelope. ``before`` and ``after`` are the rows as documents: JSON text, or with ``json="variant"`` Spark's
+        VARIANT, which keeps decimals, dates, times and bytes. A document has the columns that the row had when it was
+        logged, by their names of then, so that no schema need be fixed: a NULL is ``null``, and a column that the log
+        left out is not there. Values have the forms that Spark's ``from_json`` reads: see
+        :func:`binarrow.spark.table_of`. In a VARIANT a JSON document that is ``null`` has a mark beside it, the column's
+        name with a space behind it, for a NULL looks the same.
+
+        Rows of one table are in log order; over several tables ``_commit_version`` and ``_change_ordinal`` tell it.
+
+        Raises:
+            ConfigError: The types are not those of Spark, something was read already, or ``include`` asks for more than
+                rows.
+        """
     def start(self) -> None:
         """Begins to read, where that has not begun, without waiting for a batch."""
     def poll(self, timeout: float) -> _T_co | None:
@@ -386,7 +403,7 @@ class BinlogReader(Generic[_T_co]):
 
 @final
 class TableReader:
-    """One table's changes as an Arrow stream of one schema."""
+    """Changes as an Arrow stream of one schema: those of one table, or those of many as documents."""
 
     @property
     def schema(self) -> pa.Schema: ...
@@ -740,6 +757,20 @@ def event_keywords(event_format: EventFormat, *, query: bool = False) -> dict[st
     Args:
         event_format: Whose events.
         query: Debezium's ``source.query``: the statement, where the server logs it.
+    """
+
+def nested_json_schema(
+    *,
+    types: Literal["native", "spark"] | TypeOptions | None = None,
+    envelope: str | Sequence[str] | None = None,
+    envelope_prefix: str = "_",
+) -> pa.Schema:
+    """The schema of what :meth:`BinlogReader.nested_json` gives.
+
+    Args:
+        types: As in :func:`read_binlog`, like the keywords after it; they must be those of Spark.
+        envelope: -
+        envelope_prefix: -
     """
 
 def infer_schema(

@@ -81,6 +81,14 @@ class Stream(Generic[T_co]):
             )
         return self._reader.table(name, schema=schema, on_schema_change=on_schema_change)
 
+    def nested_json(self) -> TableReader:
+        """All tables' changes under one schema: :meth:`BinlogReader.nested_json`; uses this up."""
+        if self._keeper is not None:
+            raise ConfigError(
+                "nested_json() hands rows out where no checkpoint can follow: iterate instead"
+            )
+        return self._reader.nested_json()
+
     def start(self) -> None:
         """Begins to read, where that has not begun, and saves the position if it is known."""
         if self._keeper is not None:

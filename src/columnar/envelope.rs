@@ -143,7 +143,8 @@ impl Envelope {
         self.columns.iter().any(is_present)
     }
 
-    pub(super) fn fields(&self, types: &TypeOptions) -> impl Iterator<Item = Field> {
+    /// Their fields.
+    pub(crate) fn fields(&self, types: &TypeOptions) -> impl Iterator<Item = Field> {
         self.columns
             .iter()
             .map(|column| Field::new(self.column_name(*column), column.data_type(types), true))

@@ -40,7 +40,7 @@ impl Layout {
 
     /// The envelope as its batches have it. In the nested layout `_op` comes first, in the place of `_change_type`, and
     /// each side has a `_present` of its own.
-    pub(super) fn envelope(self, asked: &Envelope) -> Envelope {
+    pub(crate) fn envelope(self, asked: &Envelope) -> Envelope {
         let prefix = asked.prefix.clone();
         if self == Self::Flat {
             return asked.clone();

@@ -20,6 +20,7 @@ mod table_builder;
 mod table_plan;
 mod type_options;
 
+pub(crate) use builder::{VarBytes, VariantColumn};
 pub use commit_details::CommitDetails;
 pub use conform::{Conform, OnSchemaChange};
 pub use envelope::{Envelope, EnvelopeColumn, Stamp};

@@ -1,21 +1,24 @@
-//! Batches as the change events of other tools, one JSON object a line.
+//! Batches as the change events of other tools, one JSON object a line; and batches of many tables as batches of one schema.
 //!
-//! In: a batch in the nested layout, read with [`EventFormat::types`] and [`EventFormat::envelope`]. Out: bytes. A pure
-//! function: no file, no clock. Called by `python`.
+//! In: a batch in the nested layout, read with [`EventFormat::types`] and [`EventFormat::envelope`], or as [`Documents`]
+//! say. Out: bytes, or a batch. Pure functions: no file, no clock. Called by `python`.
 //!
 //! ```text
-//! ChangeBatch ─ nested (op, before, after, envelope) ─┬─ ticdc     {"commit-ts": …, "columns": […], "pre-columns": […]}
-//!                       cell (one writer a column)    └─ debezium  {"before": …, "after": …, "source": …, "op": "u", …}
+//! ChangeBatch ─ nested (op, before, after, envelope) ─┬─ ticdc      {"commit-ts": …, "columns": […], "pre-columns": […]}
+//!                       cell (one writer a column)    ├─ debezium   {"before": …, "after": …, "source": …, "op": "u", …}
+//!                                                     └─ documents  RecordBatch: table, op, before and after as documents
 //! ```
 
 mod cell;
 mod debezium;
+mod documents;
 mod nested;
 mod ticdc;
 
 use crate::columnar::{Enumeration, EnvelopeColumn, Geometry, Time, TypeOptions, ZeroDates};
 use crate::error::Result;
 use crate::reader::ChangeBatch;
+pub use documents::Documents;
 
 /// Whose events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -86,8 +86,12 @@ impl<'b> Side<'b> {
 
     /// Whether the row holds the table's column `index`.
     pub(super) fn holds(&self, row: usize, index: usize) -> bool {
-        let bits = self.present.value(row);
-        bits.get(index / 8).is_some_and(|byte| byte & (1 << (index % 8)) != 0)
+        is_held(self.present(row), index)
+    }
+
+    /// Which columns of the table the row holds, as bits.
+    pub(super) fn present(&self, row: usize) -> &'b [u8] {
+        self.present.value(row)
     }
 
     /// Its columns.
@@ -101,6 +105,12 @@ impl<'b> Side<'b> {
             })
             .collect()
     }
+}
+
+/// Whether column `index` is one of those whose bits are set.
+#[inline]
+pub(super) fn is_held(bits: &[u8], index: usize) -> bool {
+    bits.get(index / 8).is_some_and(|byte| byte & (1 << (index % 8)) != 0)
 }
 
 fn find<'b>(batch: &'b RecordBatch, name: &str) -> Result<&'b dyn Array> {

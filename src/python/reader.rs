@@ -18,7 +18,8 @@ use super::type_options::TypesKeyword;
 use crate::change::TableFilter;
 use crate::columnar::OnSchemaChange;
 use crate::error::{Error, ErrorKind};
-use crate::reader::{Poll, ReadOptions};
+use crate::export::Documents;
+use crate::reader::{DecodeOptions, Poll, ReadOptions};
 use crate::source::{InputFile, Start, Stop, TableHistory};
 use arrow_pyarrow::{FromPyArrow, ToPyArrow};
 use arrow_schema::Schema;
@@ -154,6 +155,21 @@ pub(super) fn infer_schema<'py>(
         }
     })?;
     schema.to_pyarrow(py)
+}
+
+/// The schema of what `nested_json` gives.
+#[pyfunction]
+#[pyo3(signature = (*, types=None, envelope=None, envelope_prefix="_"))]
+pub(super) fn nested_json_schema<'py>(
+    py: Python<'py>,
+    types: Option<TypesKeyword>,
+    envelope: Option<Patterns>,
+    envelope_prefix: &str,
+) -> PyResult<Bound<'py, PyAny>> {
+    let (masks, prefix) = (masks(None, None)?, envelope_prefix.to_owned());
+    let plan = plan_options(types, None, masks, envelope, prefix, "log", None)?;
+    let mut options = DecodeOptions { plan, ..DecodeOptions::default() };
+    Documents::of(&mut options)?.schema().to_pyarrow(py)
 }
 
 /// The files that a path, a URI, a glob or a directory stands for, in log order.
@@ -319,6 +335,25 @@ impl PyBinlogReader {
         }
         *state = State::Closed(None);
         PyTableReader::start(py, source, options, name, schema, on_change)
+    }
+
+    fn nested_json(&self, py: Python<'_>) -> PyResult<PyTableReader> {
+        let mut state = self.state(py);
+        let State::Ready(source, options) = &mut *state else {
+            return Err(Error::config(
+                "nested_json() must be called before the first batch is read",
+            )
+            .into());
+        };
+        if options.cut.include.any() {
+            let message = "nested_json() gives rows and nothing else: leave out include=, or iterate over the reader";
+            return Err(Error::config(message).into());
+        }
+        let mut options = (**options).clone();
+        let documents = Documents::of(&mut options.decode)?;
+        let source = source.take();
+        *state = State::Closed(None);
+        PyTableReader::start_documents(py, source, options, documents)
     }
 
     fn close(&self, py: Python<'_>) -> PyResult<()> {

@@ -1,4 +1,4 @@
-//! `TableReader`: one table's changes as an Arrow stream of one schema.
+//! `TableReader`: changes as an Arrow stream of one schema, those of one table, or those of many as documents.
 
 use super::capsule::{schema_capsule, stream_capsule};
 use super::errors::warn;
@@ -7,7 +7,8 @@ use super::running::{Running, SIGNAL_CHECK, Source, drop_detached};
 use super::summary::Summary;
 use crate::columnar::{Conform, OnSchemaChange};
 use crate::error::Error;
-use crate::reader::{Poll, ReadOptions};
+use crate::export::Documents;
+use crate::reader::{ChangeBatch, Poll, ReadOptions};
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_pyarrow::ToPyArrow;
 use arrow_schema::{ArrowError, Schema, SchemaRef};
@@ -15,8 +16,9 @@ use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyCapsule, PyDict, PyList, PyTuple};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-/// One table's changes as an Arrow stream of one schema.
+/// Changes as an Arrow stream of one schema.
 #[pyclass(name = "TableReader", module = "binarrow", frozen)]
 pub(super) struct PyTableReader {
     shared: Arc<Shared>,
@@ -35,11 +37,51 @@ struct State {
     first: Option<RecordBatch>,
     /// A batch whose warning raised.
     ready: Option<RecordBatch>,
+    /// Where the rows become documents: those so far.
+    documents: Option<Pending>,
     /// Whether the end, or an error, has been met.
     consumed: bool,
 }
 
+/// Documents on their way into a batch.
+struct Pending {
+    documents: Documents,
+    /// Whether rows shall not wait for others.
+    is_live: bool,
+    /// Where to resume as long as rows wait here.
+    before: Option<PyPosition>,
+    /// The same as of before the last batch that was taken in.
+    before_last: Option<PyPosition>,
+    /// What came behind the rows that wait.
+    failure: Option<PyErr>,
+}
+
 impl PyTableReader {
+    /// All tables' changes as `documents`, which have seen the options.
+    pub(super) fn start_documents(
+        py: Python<'_>,
+        source: Source,
+        options: ReadOptions,
+        documents: Documents,
+    ) -> PyResult<Self> {
+        let is_live = matches!(source, Source::Live(_));
+        let running = Running::start(py, source, options)?;
+        let pending =
+            Pending { documents, is_live, before: None, before_last: None, failure: None };
+        let state = State {
+            running: Some(Box::new(running)),
+            summary: None,
+            name: String::new(),
+            on_change: OnSchemaChange::Error,
+            conform: None,
+            first: None,
+            ready: None,
+            documents: Some(pending),
+            consumed: false,
+        };
+        Ok(Self { shared: Arc::new(Shared(Mutex::new(state))) })
+    }
+
     pub(super) fn start(
         py: Python<'_>,
         source: Source,
@@ -57,6 +99,7 @@ impl PyTableReader {
             conform: schema.map(|schema| Conform::new(schema, on_change)),
             first: None,
             ready: None,
+            documents: None,
             consumed: false,
         };
         Ok(Self { shared: Arc::new(Shared(Mutex::new(state))) })
@@ -71,10 +114,15 @@ impl Shared {
 
     /// The schema of all batches: the caller's, else the first batch's. `None` where nothing tells.
     fn known_schema(&self, py: Python<'_>) -> PyResult<Option<SchemaRef>> {
-        if let Some(conform) = &self.state(py).conform {
-            return Ok(Some(Arc::clone(conform.schema())));
+        {
+            let state = self.state(py);
+            let documents = state.documents.as_ref().map(|pending| pending.documents.schema());
+            let known = documents.or_else(|| state.conform.as_ref().map(Conform::schema));
+            if let Some(schema) = known {
+                return Ok(Some(Arc::clone(schema)));
+            }
         }
-        let Some(batch) = self.pull(py)? else { return Ok(None) };
+        let Some(ChangeBatch { batch, .. }) = self.pull(py)? else { return Ok(None) };
         let mut state = self.state(py);
         let schema = batch.schema();
         state.conform = Some(Conform::new(Arc::clone(&schema), state.on_change));
@@ -95,7 +143,8 @@ impl Shared {
     /// An error where all was read before: an empty table would look like one without changes.
     fn check_unread(&self, py: Python<'_>) -> PyResult<()> {
         let state = self.state(py);
-        match state.consumed && state.first.is_none() && state.ready.is_none() {
+        let waits = state.documents.as_ref().is_some_and(|pending| pending.waits());
+        match state.consumed && state.first.is_none() && state.ready.is_none() && !waits {
             true => Err(Error::config("the table has been read already: make a new reader").into()),
             false => Ok(()),
         }
@@ -104,6 +153,9 @@ impl Shared {
     fn next(&self, py: Python<'_>) -> PyResult<Option<RecordBatch>> {
         if self.known_schema(py)?.is_none() {
             return Ok(None);
+        }
+        if self.state(py).documents.is_some() {
+            return self.next_documents(py);
         }
         let (ready, first) = {
             let mut state = self.state(py);
@@ -114,7 +166,7 @@ impl Shared {
         }
         let batch = match first {
             Some(batch) => Some(batch),
-            None => self.pull(py)?,
+            None => self.pull(py)?.map(|change| change.batch),
         };
         let Some(batch) = batch else { return Ok(None) };
         let (conformed, warning) = self.state(py).conformed(batch)?;
@@ -127,29 +179,126 @@ impl Shared {
         Ok(Some(conformed))
     }
 
-    fn pull(&self, py: Python<'_>) -> PyResult<Option<RecordBatch>> {
+    fn close(&self, py: Python<'_>) {
+        let running = {
+            let mut state = self.state(py);
+            state.summary = state.summary();
+            state.running.take()
+        };
+        // Its threads may wait for the interpreter's lock.
+        py.detach(|| drop(running));
+    }
+
+    /// The next batch of documents: as many rows as are there, up to the limits; of files, as many as come.
+    fn next_documents(&self, py: Python<'_>) -> PyResult<Option<RecordBatch>> {
         loop {
-            let step = match &mut self.state(py).running {
-                Some(running) => running.step(py, SIGNAL_CHECK),
-                None => return Err(Error::config("the reader is closed").into()),
-            };
-            let keep = |polled| {
-                if let Some(running) = &mut self.state(py).running {
-                    running.keep(polled);
+            let longest = {
+                let mut state = self.state(py);
+                let Some(pending) = &mut state.documents else { return Ok(None) };
+                match pending.take_full() {
+                    Ok(None) => {}
+                    Ok(batch) => return Ok(batch),
+                    Err(error) => {
+                        // Half a batch is of no use, and what comes behind it neither.
+                        drop(state);
+                        self.close(py);
+                        return Err(error.into());
+                    }
+                }
+                if pending.failure.is_some() {
+                    return pending.take_rest();
+                }
+                if state.running.is_none() {
+                    return Err(Error::config("the reader is closed").into());
+                }
+                let pending = state.documents.as_ref();
+                match pending.is_some_and(|pending| pending.is_live && pending.waits()) {
+                    true => Duration::ZERO,
+                    false => SIGNAL_CHECK,
                 }
             };
-            let is_failure = step.is_failure();
-            let settled = step.settle(py, keep);
-            if is_failure || matches!(settled, Ok(Poll::End)) {
-                self.state(py).consumed = true;
+            let polled = self.step(py, longest);
+            let mut state = self.state(py);
+            let Some(pending) = &mut state.documents else { return Ok(None) };
+            match polled {
+                Ok((Poll::Batch(change), before)) => pending.take_in(change, before),
+                Ok((Poll::End, _)) => return pending.take_rest(),
+                Ok(_) if longest.is_zero() => return pending.take_rest(),
+                Ok(_) => {}
+                Err(error) => pending.failure = Some(error),
             }
-            match settled? {
-                Poll::Batch(change) => return Ok(Some(change.batch)),
+        }
+    }
+
+    /// The next batch of one table.
+    fn pull(&self, py: Python<'_>) -> PyResult<Option<ChangeBatch>> {
+        loop {
+            match self.step(py, SIGNAL_CHECK)?.0 {
+                Poll::Batch(change) => return Ok(Some(change)),
                 Poll::End => return Ok(None),
                 // Nothing else is included: the reader has seen to it.
                 Poll::Pending | Poll::Item(_) => {}
             }
         }
+    }
+
+    /// Waits for a batch once; tells where the reader stood before.
+    fn step(&self, py: Python<'_>, longest: Duration) -> PyResult<(Poll, Option<PyPosition>)> {
+        let (step, before) = match &mut self.state(py).running {
+            Some(running) => {
+                let before = running.position();
+                (running.step(py, longest), before)
+            }
+            None => return Err(Error::config("the reader is closed").into()),
+        };
+        let keep = |polled| {
+            if let Some(running) = &mut self.state(py).running {
+                running.keep(polled);
+            }
+        };
+        let is_failure = step.is_failure();
+        let settled = step.settle(py, keep);
+        if is_failure || matches!(settled, Ok(Poll::End)) {
+            self.state(py).consumed = true;
+        }
+        Ok((settled?, before))
+    }
+}
+
+impl Pending {
+    /// Whether rows are here that were not handed out.
+    fn waits(&self) -> bool {
+        self.documents.rows() > 0 || self.documents.is_in_batch()
+    }
+
+    fn take_in(&mut self, change: ChangeBatch, before: Option<PyPosition>) {
+        if !self.waits() {
+            self.before.clone_from(&before);
+        }
+        self.before_last = before;
+        self.documents.take_in(change);
+    }
+
+    /// A batch, where there are rows enough.
+    fn take_full(&mut self) -> Result<Option<RecordBatch>, Error> {
+        match self.documents.fill()? {
+            true => self.finish().map(Some),
+            false => Ok(None),
+        }
+    }
+
+    /// All rows that are left; then what came behind them.
+    fn take_rest(&mut self) -> PyResult<Option<RecordBatch>> {
+        if self.documents.rows() > 0 {
+            return Ok(Some(self.finish()?));
+        }
+        self.failure.take().map_or(Ok(None), Err)
+    }
+
+    fn finish(&mut self) -> Result<RecordBatch, Error> {
+        let batch = self.documents.finish()?;
+        self.before.clone_from(&self.before_last);
+        Ok(batch)
     }
 }
 
@@ -188,7 +337,11 @@ impl PyTableReader {
 
     #[getter]
     fn position(&self, py: Python<'_>) -> Option<PyPosition> {
-        self.shared.state(py).summary().and_then(|summary| summary.position())
+        let state = self.shared.state(py);
+        match &state.documents {
+            Some(pending) if pending.waits() => pending.before.clone(),
+            _ => state.summary().and_then(|summary| summary.position()),
+        }
     }
 
     #[getter]
@@ -215,11 +368,7 @@ impl PyTableReader {
     }
 
     fn close(&self, py: Python<'_>) {
-        let mut state = self.shared.state(py);
-        state.summary = state.summary();
-        let running = state.running.take();
-        // Its threads may wait for the interpreter's lock.
-        py.detach(|| drop(running));
+        self.shared.close(py);
     }
 
     #[pyo3(signature = (requested_schema=None))]

@@ -5,7 +5,7 @@
 //!                         └─ value::<type>::write_text ── appended to the caller's Vec<u8>
 //! ```
 //!
-//! [`base64`] writes bytes where text is wanted. Called by `columnar` and `export`, which know the column's type and metadata. Nothing here knows of columns,
+//! [`base64`] writes bytes where text is wanted, [`Cell`] is a value of any type. Called by `columnar` and `export`, which know the column's type and metadata. Nothing here knows of columns,
 //! tables or places in the log: an error says what is wrong with the bytes and never holds a value.
 //!
 //! | module | MySQL types |
@@ -24,6 +24,7 @@
 
 pub mod base64;
 pub mod bit;
+mod cell;
 pub mod compressed;
 pub mod decimal;
 pub(crate) mod digits;
@@ -35,4 +36,5 @@ pub mod temporal;
 pub mod uuid;
 pub mod vector;
 
+pub use cell::Cell;
 pub use temporal::{Date, DateTime};

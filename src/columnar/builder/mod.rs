@@ -38,6 +38,8 @@ use arrow_schema::DataType;
 pub(crate) use cell_size::CellSize;
 use length::CellLength;
 use primitive::Primitive;
+pub(crate) use var_bytes::VarBytes;
+pub(crate) use variant::VariantColumn;
 use ring::hmac;
 
 /// A column under construction.

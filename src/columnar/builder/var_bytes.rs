@@ -12,7 +12,7 @@ const MAX_BYTES: usize = i32::MAX as usize;
 
 /// Offsets, bytes and validity of a column under construction. `offsets` holds the end of each row.
 #[derive(Default)]
-pub(super) struct VarBytes {
+pub(crate) struct VarBytes {
     ends: Vec<i32>,
     bytes: Vec<u8>,
     nulls: Nulls,
@@ -27,11 +27,13 @@ impl VarBytes {
         self.bytes.reserve(self.expected_bytes);
     }
 
-    pub(super) fn rows(&self) -> usize {
+    /// Rows so far.
+    pub(crate) fn rows(&self) -> usize {
         self.ends.len()
     }
 
-    pub(super) fn bytes(&self) -> &[u8] {
+    /// The values so far, one after the other.
+    pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
@@ -45,15 +47,16 @@ impl VarBytes {
         self.ends.get(row..).unwrap_or_default()
     }
 
+    /// Appends a value.
     #[inline]
-    pub(super) fn append(&mut self, value: &[u8]) -> Result<()> {
+    pub(crate) fn append(&mut self, value: &[u8]) -> Result<()> {
         self.bytes.extend_from_slice(value);
         self.end_row()
     }
 
     /// Appends what `write` writes; nothing of it stays on an error.
     #[inline]
-    pub(super) fn append_with(
+    pub(crate) fn append_with(
         &mut self,
         write: impl FnOnce(&mut Vec<u8>) -> Result<()>,
     ) -> Result<()> {
@@ -82,12 +85,13 @@ impl VarBytes {
     }
 
     /// A value of no bytes, under a struct's NULL.
-    pub(super) fn append_empty(&mut self) {
+    pub(crate) fn append_empty(&mut self) {
         self.ends.push(self.bytes.len() as i32);
         self.nulls.append_valid();
     }
 
-    pub(super) fn append_null(&mut self) {
+    /// Appends a NULL.
+    pub(crate) fn append_null(&mut self) {
         self.nulls.append_null(self.ends.len());
         self.ends.push(self.bytes.len() as i32);
     }
@@ -104,7 +108,7 @@ impl VarBytes {
     /// `StringArray::try_new` would check the text with the standard library, which takes more than half of the time of
     /// decoding text outside ASCII (benches/README.md has the figure); the same check by simdutf8 does not show.
     #[allow(unsafe_code)]
-    pub(super) fn finish_text(&mut self) -> std::result::Result<ArrayRef, Error> {
+    pub(crate) fn finish_text(&mut self) -> std::result::Result<ArrayRef, Error> {
         if !self.is_text() {
             return Err(Error::new(ErrorKind::Internal, "a column of text that is not UTF-8"));
         }

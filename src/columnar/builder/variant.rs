@@ -14,62 +14,93 @@ use std::sync::Arc;
 
 pub(super) struct JsonVariant {
     length: CellLength,
-    fields: Fields,
     encoder: VariantEncoder,
-    values: VarBytes,
-    metadata: VarBytes,
-    nulls: Nulls,
+    column: VariantColumn,
 }
 
 impl JsonVariant {
     pub(super) fn new(length_bytes: u8) -> Self {
         Self {
             length: CellLength::blob(length_bytes),
-            fields: fields(),
             encoder: VariantEncoder::default(),
-            values: VarBytes::default(),
-            metadata: VarBytes::default(),
-            nulls: Nulls::default(),
+            column: VariantColumn::default(),
         }
     }
 }
 
 impl ColumnBuilder for JsonVariant {
     fn data_type(&self) -> DataType {
-        DataType::Struct(self.fields.clone())
+        VariantColumn::data_type()
     }
 
     fn append(&mut self, image: &mut Reader<'_>) -> Result<()> {
         let document = self.length.cell(image)?;
-        let Self { encoder, values, metadata, .. } = self;
-        // A row that only one of them has is cut off with the rest of the rows event that broke.
-        values.append_with(|value| {
-            metadata.append_with(|metadata| encoder.encode(document, value, metadata))
-        })?;
+        let Self { encoder, column, .. } = self;
+        column.append_with(|value, metadata| encoder.encode(document, value, metadata))
+    }
+
+    fn begin(&mut self) {
+        self.column.values.begin();
+        self.column.metadata.begin();
+    }
+
+    fn append_null(&mut self) {
+        self.column.append_null();
+    }
+
+    fn truncate(&mut self, rows: usize) {
+        self.column.values.truncate(rows);
+        self.column.metadata.truncate(rows);
+        self.column.nulls.truncate(rows);
+    }
+
+    fn finish(&mut self) -> std::result::Result<ArrayRef, Error> {
+        self.column.finish()
+    }
+}
+
+/// Variants under construction.
+#[derive(Default)]
+pub(crate) struct VariantColumn {
+    values: VarBytes,
+    metadata: VarBytes,
+    nulls: Nulls,
+}
+
+impl VariantColumn {
+    /// The type by which Spark knows a VARIANT.
+    pub(crate) fn data_type() -> DataType {
+        DataType::Struct(fields())
+    }
+
+    /// Appends a variant of which `write` writes value and metadata. After an error only one of them may have the row, which
+    /// is cut off with the rest of the rows event that broke.
+    pub(crate) fn append_with(
+        &mut self,
+        write: impl FnOnce(&mut Vec<u8>, &mut Vec<u8>) -> Result<()>,
+    ) -> Result<()> {
+        let Self { values, metadata, .. } = self;
+        values.append_with(|value| metadata.append_with(|metadata| write(value, metadata)))?;
         self.nulls.append_valid();
         Ok(())
     }
 
-    fn begin(&mut self) {
-        self.values.begin();
-        self.metadata.begin();
-    }
-
-    fn append_null(&mut self) {
+    /// Appends a NULL.
+    pub(crate) fn append_null(&mut self) {
         self.nulls.append_null(self.values.rows());
         self.values.append_empty();
         self.metadata.append_empty();
     }
 
-    fn truncate(&mut self, rows: usize) {
-        self.values.truncate(rows);
-        self.metadata.truncate(rows);
-        self.nulls.truncate(rows);
+    /// Bytes so far.
+    pub(crate) fn bytes(&self) -> usize {
+        self.values.bytes().len() + self.metadata.bytes().len()
     }
 
-    fn finish(&mut self) -> std::result::Result<ArrayRef, Error> {
+    /// The rows so far as an array; the column is empty afterwards.
+    pub(crate) fn finish(&mut self) -> std::result::Result<ArrayRef, Error> {
         let columns = vec![self.values.finish_binary()?, self.metadata.finish_binary()?];
-        StructArray::try_new(self.fields.clone(), columns, self.nulls.finish())
+        StructArray::try_new(fields(), columns, self.nulls.finish())
             .map(|array| Arc::new(array) as ArrayRef)
             .map_err(|error| Error::new(ErrorKind::Internal, error.to_string()))
     }

@@ -9,7 +9,7 @@
 //! <https://dev.mysql.com/doc/refman/8.4/en/json-modification-functions.html#function_json-unquote>
 
 /// Appends `text` in quotes. Bytes from 0x80 on are passed as they are.
-pub(super) fn quote(text: &[u8], out: &mut Vec<u8>) {
+pub(crate) fn quote(text: &[u8], out: &mut Vec<u8>) {
     out.reserve(text.len() + 2);
     out.push(b'"');
     write(text, out);

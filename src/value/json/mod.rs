@@ -44,7 +44,8 @@ use scalar::ScalarValue;
 
 pub use diff::{Diff, Diffs, Operation, write_diff_text};
 pub use patch::apply_diffs;
-pub use variant::VariantEncoder;
+pub(crate) use escape::quote;
+pub use variant::{RowEncoder, VariantEncoder};
 
 /// Appends the document as text, in valid UTF-8. A document of no bytes is `null`, as the server reads it.
 /// After an error `out` is as it was.

@@ -22,8 +22,6 @@ pub(super) struct Dictionary {
     ids: Vec<u32>,
     /// Keys in the dictionary.
     count: u32,
-    /// Bytes of the keys of the document at hand.
-    key_bytes: usize,
     metadata: Vec<u8>,
 }
 
@@ -36,20 +34,33 @@ impl Default for Dictionary {
             sorted: Vec::new(),
             ids: Vec::new(),
             count: 0,
-            key_bytes: 0,
             metadata: vec![VERSION | SORTED, 0, 0],
         }
     }
 }
 
 impl Dictionary {
-    /// Walks through the containers of a document and makes the dictionary of their keys.
-    pub(super) fn collect(&mut self, root: Value<'_>, document_bytes: usize) -> Result<()> {
+    /// Forgets the keys that were found.
+    pub(super) fn begin(&mut self) {
         self.found.clear();
+    }
+
+    /// Finds a key.
+    pub(super) fn add_key(&mut self, key: &[u8]) {
+        push_key(&mut self.found, key);
+    }
+
+    /// Walks through the containers of a document and finds their keys; gives how many bytes those of all fields have, the
+    /// same key more than once.
+    pub(super) fn add_document(&mut self, root: Value<'_>, document_bytes: usize) -> Result<usize> {
         let mut walk =
             Walk { found: &mut self.found, key_bytes: 0, budget: Budget::new(document_bytes) };
         walk.value(root, 0)?;
-        self.key_bytes = walk.key_bytes;
+        Ok(walk.key_bytes)
+    }
+
+    /// Makes the dictionary of the keys that were found.
+    pub(super) fn finish(&mut self) -> Result<()> {
         if self.found == self.known {
             return Ok(());
         }
@@ -60,11 +71,6 @@ impl Dictionary {
     /// The encoded dictionary.
     pub(super) fn metadata(&self) -> &[u8] {
         &self.metadata
-    }
-
-    /// Bytes of the keys of all fields of the document at hand, the same key more than once.
-    pub(super) const fn key_bytes(&self) -> usize {
-        self.key_bytes
     }
 
     /// The place of each field's key, in the order of a walk through the document.
@@ -127,7 +133,7 @@ impl Dictionary {
                 });
             }
             self.keys.push((start + LENGTH_BYTES, length));
-            start += LENGTH_BYTES + u32::from(length);
+            start = start.checked_add(LENGTH_BYTES + u32::from(length)).ok_or_else(too_long)?;
             rest = after;
         }
         Ok(())
@@ -135,11 +141,7 @@ impl Dictionary {
 
     fn write_metadata(&mut self, bytes: usize, in_byte_order: bool) -> Result<()> {
         let Self { found: document, keys, sorted, metadata: out, count, .. } = self;
-        let bytes = u32::try_from(bytes).map_err(|_| DecodeError::Limit {
-            what: "bytes of the keys of a JSON document",
-            value: bytes as u64,
-            limit: u64::from(u32::MAX),
-        })?;
+        let bytes = u32::try_from(bytes).map_err(|_| too_long())?;
         let offset_bytes = int_bytes(bytes.max(*count));
         let sorted_flag = if in_byte_order { SORTED } else { 0 };
         out.push(VERSION | sorted_flag | ((offset_bytes - 1) as u8) << 6);
@@ -155,6 +157,17 @@ impl Dictionary {
         }
         Ok(())
     }
+}
+
+/// Keys come out of documents and of tables: none is longer than 16 bits say.
+fn push_key(found: &mut Vec<u8>, key: &[u8]) {
+    found.extend_from_slice(&(key.len() as u16).to_le_bytes());
+    found.extend_from_slice(key);
+}
+
+fn too_long() -> DecodeError {
+    let limit = u64::from(u32::MAX);
+    DecodeError::Limit { what: "bytes of the keys of a JSON document", value: limit + 1, limit }
 }
 
 /// The key of a number, out of the bytes where all stand.
@@ -178,8 +191,7 @@ impl Walk<'_> {
             Kind::Object(width) => {
                 let mut object = Container::object(value.bytes, width, &mut self.budget, depth)?;
                 while let Some(key) = object.next_key(&mut self.budget)? {
-                    self.found.extend_from_slice(&(key.len() as u16).to_le_bytes());
-                    self.found.extend_from_slice(key);
+                    push_key(self.found, key);
                     self.key_bytes += key.len();
                     if let Some(value) = object.next_value()? {
                         self.value(value, depth + 1)?;

@@ -29,7 +29,8 @@
 //! | TIME; zero, partial and impossible dates | a string, as `CAST(column AS CHAR)` shows it |
 //! | BLOB, BINARY, BIT and others | binary, without the number of the type |
 //!
-//! Two walks through the document, no tree: `keys.rs` collects the keys, `writer.rs` writes values. Tables repeat
+//! Two walks through the document, no tree: `keys.rs` collects the keys, `writer.rs` writes values; `row.rs` does the same for
+//! a table's row, an object of its columns. Tables repeat
 //! themselves, so that the dictionary of the document before is used again where the keys are the same.
 //!
 //! <https://parquet.apache.org/docs/file-format/types/variantencoding/>
@@ -38,12 +39,14 @@ mod decimal;
 mod keys;
 mod order;
 mod primitive;
+mod row;
 mod writer;
 
 use super::Value;
 use super::budget::Budget;
 use crate::wire::Result;
 use keys::Dictionary;
+pub use row::RowEncoder;
 use writer::Writer;
 
 /// Encodes documents; what it learns of a table's keys serves for the next one.
@@ -63,10 +66,12 @@ impl VariantEncoder {
         metadata: &mut Vec<u8>,
     ) -> Result<()> {
         let root = Value::of_document(document)?;
-        self.dictionary.collect(root, document.len())?;
+        self.dictionary.begin();
+        let key_bytes = self.dictionary.add_document(root, document.len())?;
+        self.dictionary.finish()?;
         // What keys use is not there for values.
         let mut budget = Budget::new(document.len());
-        budget.spend(self.dictionary.key_bytes())?;
+        budget.spend(key_bytes)?;
         metadata.extend_from_slice(self.dictionary.metadata());
         self.fields.clear();
         Writer {

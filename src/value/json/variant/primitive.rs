@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! header   type << 2      null 0 · true 1 · false 2 · int8 3 · int16 4 · int32 5 · int64 6 · double 7
-//!                         decimal4 8 · decimal8 9 · decimal16 10 · date 11 · timestamp without zone 13
-//!                         binary 15 · long string 16
+//!                         decimal4 8 · decimal8 9 · decimal16 10 · date 11 · timestamp 12 · timestamp without zone 13
+//!                         float 14 · binary 15 · long string 16
 //!          length << 2 | 1      a string of up to 63 bytes
 //! ```
 
@@ -59,11 +59,7 @@ fn opaque(value: Opaque<'_>, out: &mut Vec<u8>) -> Result<()> {
                 return Ok(());
             }
         }
-        Opaque::Bytes(_, data) => {
-            tagged(BINARY, &length(data)?, out);
-            out.extend_from_slice(data);
-            return Ok(());
-        }
+        Opaque::Bytes(_, data) => return binary(data, out),
         Opaque::Time(_) => {}
     }
     text_of(value, out)
@@ -88,7 +84,7 @@ fn text_of(value: Opaque<'_>, out: &mut Vec<u8>) -> Result<()> {
     value.write_bare(out)
 }
 
-fn integer(number: i64, out: &mut Vec<u8>) {
+pub(super) fn integer(number: i64, out: &mut Vec<u8>) {
     if let Ok(number) = i8::try_from(number) {
         tagged(INT8, &number.to_le_bytes(), out);
     } else if let Ok(number) = i16::try_from(number) {
@@ -100,12 +96,18 @@ fn integer(number: i64, out: &mut Vec<u8>) {
     }
 }
 
-fn string(text: &[u8], out: &mut Vec<u8>) -> Result<()> {
+pub(super) fn string(text: &[u8], out: &mut Vec<u8>) -> Result<()> {
     match text.len() {
         len @ 0..=MAX_SHORT => out.push(short_header(len)),
         _ => tagged(LONG_STRING, &length(text)?, out),
     }
     out.extend_from_slice(text);
+    Ok(())
+}
+
+pub(super) fn binary(data: &[u8], out: &mut Vec<u8>) -> Result<()> {
+    tagged(BINARY, &length(data)?, out);
+    out.extend_from_slice(data);
     Ok(())
 }
 
@@ -124,7 +126,7 @@ pub(super) fn tagged(kind: u8, bytes: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(bytes);
 }
 
-const fn header(kind: u8) -> u8 {
+pub(super) const fn header(kind: u8) -> u8 {
     kind << 2
 }
 
@@ -132,16 +134,18 @@ const fn short_header(len: usize) -> u8 {
     (len as u8) << 2 | SHORT_STRING
 }
 
-const NULL: u8 = 0;
-const TRUE: u8 = 1;
-const FALSE: u8 = 2;
+pub(super) const NULL: u8 = 0;
+pub(super) const TRUE: u8 = 1;
+pub(super) const FALSE: u8 = 2;
 const INT8: u8 = 3;
 const INT16: u8 = 4;
 const INT32: u8 = 5;
 const INT64: u8 = 6;
-const DOUBLE: u8 = 7;
-const DATE: u8 = 11;
-const TIMESTAMP_NTZ: u8 = 13;
+pub(super) const DOUBLE: u8 = 7;
+pub(super) const DATE: u8 = 11;
+pub(super) const TIMESTAMP: u8 = 12;
+pub(super) const TIMESTAMP_NTZ: u8 = 13;
+pub(super) const SINGLE: u8 = 14;
 const BINARY: u8 = 15;
 const LONG_STRING: u8 = 16;
 

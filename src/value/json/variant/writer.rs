@@ -15,17 +15,17 @@ use crate::error::DecodeError;
 use crate::wire::Result;
 
 /// The walk that writes.
-pub(super) struct Writer<'o> {
+pub(super) struct Writer<'o, 'd> {
     pub(super) out: &'o mut Vec<u8>,
     pub(super) budget: Budget,
     /// The places of the keys that are to come.
-    pub(super) ids: std::slice::Iter<'o, u32>,
+    pub(super) ids: std::slice::Iter<'d, u32>,
     pub(super) id_bytes: usize,
     /// Members of the containers that are open, the innermost last.
     pub(super) fields: &'o mut Vec<Field>,
 }
 
-impl Writer<'_> {
+impl Writer<'_, '_> {
     /// Writes a value that lies inside of `depth` containers.
     pub(super) fn value(&mut self, value: Value<'_>, depth: usize) -> Result<()> {
         match value.kind {
@@ -50,49 +50,71 @@ impl Writer<'_> {
         shape: Shape,
         depth: usize,
     ) -> Result<()> {
-        let start = self.out.len();
         let first_field = self.fields.len();
         // The values will take about as much as they take in the document. Where that is wrong they are moved.
-        let guess = Header {
-            shape,
-            count: container.len(),
-            offset_bytes: int_bytes(u32::try_from(container.size()).unwrap_or(u32::MAX)),
-        };
-        let values = start + guess.bytes();
-        self.out.resize(values, 0);
+        let open = Open::new(shape, container.len(), container.size(), self.out);
         while let Some(value) = container.next_value()? {
             let id = match shape {
                 Shape::Object { .. } => self.ids.next().copied().unwrap_or_default(),
                 Shape::Array => 0,
             };
-            let offset = check_size(self.out.len() - values)?;
-            self.fields.push(Field { id, offset });
+            self.fields.push(Field { id, offset: open.offset(self.out)? });
             self.value(value, depth + 1)?;
         }
-        let size = check_size(self.out.len() - values)?;
-        let header = Header { offset_bytes: int_bytes(size), ..guess };
-        self.make_room(values, start + header.bytes());
-        let fields = self.fields.get_mut(first_field..).unwrap_or_default();
-        if let Shape::Object { .. } = shape {
-            sort(fields)?;
-        }
-        if let Some(place) = self.out.get_mut(start..start + header.bytes()) {
-            header.write(fields, size, place);
-        }
+        open.close(self.fields.get_mut(first_field..).unwrap_or_default(), self.out)?;
         self.fields.truncate(first_field);
         Ok(())
     }
+}
 
-    /// Moves what stands from `from` on, so that it begins at `to`.
-    fn make_room(&mut self, from: usize, to: usize) {
-        let end = self.out.len();
-        if to > from {
-            self.out.resize(end + (to - from), 0);
+/// A container whose values are being written, behind as much room as its header may take.
+pub(super) struct Open {
+    start: usize,
+    values: usize,
+    guess: Header,
+}
+
+impl Open {
+    /// For `count` values of about `size` bytes together.
+    pub(super) fn new(shape: Shape, count: usize, size: usize, out: &mut Vec<u8>) -> Self {
+        let offset_bytes = int_bytes(u32::try_from(size).unwrap_or(u32::MAX));
+        let guess = Header { shape, count, offset_bytes };
+        let start = out.len();
+        let values = start + guess.bytes();
+        out.resize(values, 0);
+        Self { start, values, guess }
+    }
+
+    /// Where the next value begins.
+    pub(super) fn offset(&self, out: &[u8]) -> Result<u32> {
+        check_size(out.len() - self.values)
+    }
+
+    /// Fills the header in, behind the last value.
+    pub(super) fn close(self, fields: &mut [Field], out: &mut Vec<u8>) -> Result<()> {
+        let Self { start, values, guess } = self;
+        let size = check_size(out.len() - values)?;
+        let header = Header { offset_bytes: int_bytes(size), ..guess };
+        make_room(out, values, start + header.bytes());
+        if let Shape::Object { .. } = header.shape {
+            sort(fields)?;
         }
-        if to != from {
-            self.out.copy_within(from..end, to);
-            self.out.truncate(end - from + to);
+        if let Some(place) = out.get_mut(start..start + header.bytes()) {
+            header.write(fields, size, place);
         }
+        Ok(())
+    }
+}
+
+/// Moves what stands from `from` on, so that it begins at `to`.
+fn make_room(out: &mut Vec<u8>, from: usize, to: usize) {
+    let end = out.len();
+    if to > from {
+        out.resize(end + (to - from), 0);
+    }
+    if to != from {
+        out.copy_within(from..end, to);
+        out.truncate(end - from + to);
     }
 }
 
@@ -117,9 +139,15 @@ fn check_size(bytes: usize) -> Result<u32> {
     })
 }
 
+/// What a container is.
 #[derive(Debug, Clone, Copy)]
-enum Shape {
-    Object { id_bytes: usize },
+pub(super) enum Shape {
+    /// Its members have keys, whose places take so many bytes.
+    Object {
+        /// 1 to 4.
+        id_bytes: usize,
+    },
+    /// They have not.
     Array,
 }
 

@@ -1,0 +1,243 @@
+//! Changes of many tables as batches of one schema: the rows are documents, JSON text or Spark's VARIANT.
+//!
+//! ```text
+//! _database  _table  _op  before                after                 _commit_version  …
+//! shop       orders  u    {"id":1,"price":9.5}  {"id":1,"price":9.9}  1099511628112
+//! shop       users   c    NULL                  {"id":7,"name":"Ana"} 1099511628591
+//! ```
+//!
+//! A document has the columns that the row's image held, by the names that they had then: one that the image left out is not
+//! there, a NULL is `null`. Batches of many tables that are small are put together.
+//!
+//! `cells.rs` reads the columns of a batch, `json.rs` writes them as text, `value::json` as a variant.
+
+mod cells;
+mod json;
+
+use super::nested::{Nested, Side, unfit};
+use crate::columnar::{Envelope, EnvelopeColumn, Json, Layout, TypeOptions, VarBytes, VariantColumn};
+use crate::error::{DecodeError, Error, ErrorKind, Result};
+use crate::reader::{BatchLimits, ChangeBatch, DecodeOptions};
+use crate::value::json::RowEncoder;
+use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use cells::DocumentColumn;
+use std::sync::Arc;
+
+/// Puts batches together; each is taken in whole before the next.
+pub struct Documents {
+    schema: SchemaRef,
+    limits: BatchLimits,
+    databases: VarBytes,
+    tables: VarBytes,
+    before: SideColumn,
+    after: SideColumn,
+    envelope: Vec<EnvelopePart>,
+    /// What is not used up, and the next row of it.
+    source: Option<(ChangeBatch, usize)>,
+}
+
+/// A column of the envelope: its name in the batches that come in, and what came of it.
+struct EnvelopePart {
+    name: String,
+    pieces: Vec<ArrayRef>,
+}
+
+/// The documents of one side.
+enum SideColumn {
+    Json(VarBytes),
+    Variant(VariantColumn, Box<RowEncoder>),
+}
+
+impl Documents {
+    /// For batches that are read with these options, which are changed so that they have what is needed.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Config`]: the types are not those of Spark.
+    pub fn of(options: &mut DecodeOptions) -> Result<Self> {
+        let plan = &mut options.plan;
+        if !plan.types.is_spark() {
+            return Err(Error::config(
+                "documents hold values in the forms of Spark: read with types=\"spark\", or TypeOptions(profile=\"spark\", ...)",
+            ));
+        }
+        let is_variant = plan.types.json == Json::Variant;
+        if is_variant {
+            // Documents inside of documents share a dictionary of keys.
+            plan.types.json = Json::Bytes;
+        }
+        let given = Layout::Nested.envelope(&plan.envelope);
+        let schema = Arc::new(schema(&given, &plan.types, is_variant));
+        let own = Envelope { columns: given.columns.clone(), ..Envelope::default() };
+        let name = |column: &EnvelopeColumn| own.column_name(*column);
+        let part = |column| EnvelopePart { name: name(column), pieces: Vec::new() };
+        let envelope = given.columns.iter().map(part).collect();
+        plan.layout = Layout::Nested;
+        plan.envelope.prefix = own.prefix;
+        if !plan.envelope.has(EnvelopeColumn::Present) {
+            plan.envelope.columns.push(EnvelopeColumn::Present);
+        }
+        let side = || match is_variant {
+            false => SideColumn::Json(VarBytes::default()),
+            true => SideColumn::Variant(VariantColumn::default(), Box::default()),
+        };
+        Ok(Self {
+            schema,
+            limits: options.limits,
+            databases: VarBytes::default(),
+            tables: VarBytes::default(),
+            before: side(),
+            after: side(),
+            envelope,
+            source: None,
+        })
+    }
+
+    /// The schema of all batches.
+    pub fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    /// Rows so far.
+    pub fn rows(&self) -> usize {
+        self.databases.rows()
+    }
+
+    /// Whether a batch was taken in of which rows are left.
+    pub fn is_in_batch(&self) -> bool {
+        self.source.is_some()
+    }
+
+    /// Takes a batch in; [`Self::fill`] uses it up.
+    pub fn take_in(&mut self, change: ChangeBatch) {
+        self.source = Some((change, 0));
+    }
+
+    /// Appends rows of the batch that was taken in, until there are enough for a batch: then it gives true.
+    ///
+    /// # Errors
+    /// The batch was read in another way, or a row is too large.
+    pub fn fill(&mut self) -> Result<bool> {
+        if let Some((change, from)) = self.source.take() {
+            let end = self.append(&change, from)?;
+            if end < change.batch.num_rows() {
+                self.source = Some((change, end));
+            }
+        }
+        Ok(self.is_full())
+    }
+
+    /// The rows so far as a batch.
+    pub fn finish(&mut self) -> Result<RecordBatch> {
+        let mut parts = self.envelope.iter_mut().map(EnvelopePart::finish);
+        let op = parts.next().transpose()?;
+        let mut columns = vec![self.databases.finish_text()?, self.tables.finish_text()?];
+        columns.extend(op);
+        columns.extend([self.before.finish()?, self.after.finish()?]);
+        for part in parts {
+            columns.push(part?);
+        }
+        RecordBatch::try_new(Arc::clone(&self.schema), columns).map_err(internal)
+    }
+
+    fn is_full(&self) -> bool {
+        self.rows() >= self.limits.rows.max(1)
+            || self.before.bytes() + self.after.bytes() >= self.limits.bytes
+    }
+
+    /// Appends rows of a batch from row `from` on; gives the row behind them.
+    fn append(&mut self, change: &ChangeBatch, from: usize) -> Result<usize> {
+        let in_table = |error: Error| {
+            error.context(format_args!("table {}.{}", change.database, change.table))
+        };
+        let nested = Nested::try_new(change)?;
+        let has_variants = matches!(self.before, SideColumn::Variant(..));
+        let columns = |side| cells::columns(&nested, side, has_variants).map_err(in_table);
+        let (before, after) = (columns(&nested.before)?, columns(&nested.after)?);
+        let mut row = from;
+        while row < nested.rows() && !self.is_full() {
+            self.databases.append(change.database.as_bytes())?;
+            self.tables.append(change.table.as_bytes())?;
+            self.before.append(&nested.before, &before, row).map_err(|e| in_table(e.into()))?;
+            self.after.append(&nested.after, &after, row).map_err(|e| in_table(e.into()))?;
+            row += 1;
+        }
+        for part in &mut self.envelope {
+            let column = change.batch.column_by_name(&part.name);
+            part.pieces.push(column.ok_or_else(|| unfit(&part.name))?.slice(from, row - from));
+        }
+        Ok(row)
+    }
+}
+
+impl EnvelopePart {
+    fn finish(&mut self) -> Result<ArrayRef> {
+        let array = match self.pieces.as_slice() {
+            [one] => Arc::clone(one),
+            pieces => {
+                let pieces: Vec<&dyn Array> = pieces.iter().map(AsRef::as_ref).collect();
+                arrow_select::concat::concat(&pieces).map_err(internal)?
+            }
+        };
+        self.pieces.clear();
+        Ok(array)
+    }
+}
+
+impl SideColumn {
+    fn append(
+        &mut self,
+        side: &Side<'_>,
+        columns: &[DocumentColumn<'_>],
+        row: usize,
+    ) -> Result<(), DecodeError> {
+        let is_there = side.is_there(row);
+        match self {
+            Self::Json(texts) if !is_there => texts.append_null(),
+            Self::Variant(variants, _) if !is_there => variants.append_null(),
+            Self::Json(texts) => {
+                let held = side.present(row);
+                return texts.append_with(|out| {
+                    json::write(columns, held, row, out);
+                    Ok(())
+                });
+            }
+            Self::Variant(variants, encoder) => {
+                let held = side.present(row);
+                let cells = columns.iter().flat_map(|column| column.members(held, row));
+                return variants
+                    .append_with(|value, metadata| encoder.encode(cells, value, metadata));
+            }
+        }
+        Ok(())
+    }
+
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Json(texts) => texts.bytes().len(),
+            Self::Variant(variants, _) => variants.bytes(),
+        }
+    }
+
+    fn finish(&mut self) -> Result<ArrayRef> {
+        match self {
+            Self::Json(texts) => texts.finish_text(),
+            Self::Variant(variants, _) => variants.finish(),
+        }
+    }
+}
+
+/// `_database`, `_table`, `_op`, `before`, `after`, and the rest of the envelope.
+fn schema(envelope: &Envelope, types: &TypeOptions, is_variant: bool) -> Schema {
+    let side_type = if is_variant { VariantColumn::data_type() } else { DataType::Utf8 };
+    let text = |name| Field::new(format!("{}{name}", envelope.prefix), DataType::Utf8, true);
+    let mut fields = vec![text("database"), text("table")];
+    let sides = ["before", "after"].map(|name| Field::new(name, side_type.clone(), true));
+    fields.extend(envelope.fields(types));
+    fields.splice(3..3, sides);
+    Schema::new(fields)
+}
+
+fn internal(error: arrow_schema::ArrowError) -> Error {
+    Error::new(ErrorKind::Internal, error.to_string())
+}

@@ -1,0 +1,34 @@
+//! A cell's value, whatever its type: what documents are written from.
+
+/// The value of a cell.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Cell<'a> {
+    /// NULL.
+    Null,
+    /// true or false.
+    Bool(bool),
+    /// A whole number.
+    Integer(i64),
+    /// A number of digits, and how many of them stand behind the point.
+    Decimal(i128, u8),
+    /// FLOAT.
+    Single(f32),
+    /// DOUBLE.
+    Double(f64),
+    /// Days since 1970.
+    Date(i32),
+    /// Microseconds since 1970 UTC.
+    Timestamp(i64),
+    /// Microseconds since 1970, in no time zone.
+    DateTime(i64),
+    /// Microseconds.
+    Interval(i64),
+    /// Text.
+    Text(&'a str),
+    /// Bytes.
+    Binary(&'a [u8]),
+    /// A document in MySQL's binary form.
+    Document(&'a [u8]),
+    /// The elements of a VECTOR.
+    Singles(&'a [f32]),
+}
