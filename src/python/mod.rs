@@ -59,7 +59,9 @@ mod _native {
     #[pymodule_export]
     use super::position::PyPosition;
     #[pymodule_export]
-    use super::reader::{PyBinlogReader, expand_source, infer_schema, nested_json_schema, read_binlog};
+    use super::reader::{
+        PyBinlogReader, expand_source, infer_schema, nested_json_schema, read_binlog,
+    };
     #[pymodule_export]
     use super::server::PyServer;
     #[pymodule_export]

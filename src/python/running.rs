@@ -86,7 +86,7 @@ impl Running {
         Self::start_unchecked(py, source, options, asked)
     }
 
-    /// A reader that does not warn where its one table has no change in the input.
+    /// A reader that does not warn where its tables have no change in the input.
     pub(super) fn start_table(
         py: Python<'_>,
         source: Source,

@@ -65,7 +65,7 @@ impl PyTableReader {
         documents: Documents,
     ) -> PyResult<Self> {
         let is_live = matches!(source, Source::Live(_));
-        let running = Running::start(py, source, options)?;
+        let running = Running::start_table(py, source, options)?;
         let pending =
             Pending { documents, is_live, before: None, before_last: None, failure: None };
         let state = State {

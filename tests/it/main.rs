@@ -8,6 +8,7 @@
 //! | [`transactions`] | which rows happened, where reading begins and ends |
 //! | [`items`] | what is not a row, between the rows |
 //! | [`details`] | GTID, connection, number and statement of a commit, wherever they stand |
+//! | [`documents`] | changes of many tables as batches of one schema |
 //! | [`table_history`] | rows of logs that name no columns, by the DDL before them |
 //! | [`old_servers`] | what MySQL 5 and old MariaDBs wrote is read, or refused by name |
 //! | [`mariadb`] | compressed events and columns, rows events in fragments |
@@ -24,6 +25,7 @@
 
 mod collations;
 mod details;
+mod documents;
 mod fixtures;
 mod fuzz;
 mod history_store;

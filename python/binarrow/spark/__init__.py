@@ -22,8 +22,18 @@ Needs the extra ``binarrow[spark]``, and the package on the driver and on every 
 
 from binarrow.spark.decoder import decoder
 from binarrow.spark.mirror import apply_changes, read_mirror
+from binarrow.spark.nested_json import table_of
 from binarrow.spark.registration import register
-from binarrow.spark.schema import schema
+from binarrow.spark.schema import schema, tables_schema
 from binarrow.spark.splits import splits
 
-__all__ = ["apply_changes", "decoder", "read_mirror", "register", "schema", "splits"]
+__all__ = [
+    "apply_changes",
+    "decoder",
+    "read_mirror",
+    "register",
+    "schema",
+    "splits",
+    "table_of",
+    "tables_schema",
+]

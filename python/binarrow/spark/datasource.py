@@ -11,8 +11,8 @@ from binarrow.spark.file_reader import FileReader
 from binarrow.spark.live.batch_reader import LiveBatchReader
 from binarrow.spark.live.options import LiveOptions
 from binarrow.spark.live.stream_reader import LiveStreamReader
-from binarrow.spark.options import SCHEMA_OPTIONS
-from binarrow.spark.schema import arrow_schema, server_schema
+from binarrow.spark.options import SCHEMA_OPTIONS, TABLES_SCHEMA_OPTIONS
+from binarrow.spark.schema import arrow_schema, server_schema, tables_schema
 from binarrow.spark.schema import schema as table_schema
 from binarrow.spark.source_options import SourceOptions
 
@@ -21,14 +21,16 @@ if TYPE_CHECKING:
 
 
 class BinarrowDataSource(DataSource):
-    """Changes of one table from binary log files.
+    """Changes of one table, or of several, from binary log files or a server.
 
     Options, besides the path in ``load``:
 
     ==================  ===========  ============================================================
     name                default      meaning
     ==================  ===========  ============================================================
-    table               -            ``database.table``; needed
+    table               -            ``database.table``; needed, or
+    tables              -            several, as globs, comma-separated: see :func:`table_of`
+    excludeTables       -            of these the ones to leave out
     targetBytes         64m          cut files into ranges of about this size, one a partition
     numPartitions       -            instead: about so many partitions of equal size
     gaps                error        ``allow`` files that do not follow each other
@@ -54,7 +56,9 @@ class BinarrowDataSource(DataSource):
     columnNames         log          ``positional`` names columns @1, @2 where the log does not
     envelope            the four     envelope columns, comma-separated
     envelopePrefix      _            what their names begin with
-    layout              flat         ``nested``: ``_op``, ``before``, ``after`` structs
+    layout              flat         ``nested``: ``_op``, ``before``, ``after`` structs; of ``tables`` always
+                                     ``nested-json``: ``_database``, ``_table``, ``_op``, and ``before`` and
+                                     ``after`` as JSON text, or as VARIANT with ``json=variant``
     oldValue            true         ``false`` leaves rows out as they were before an update
     splitKeyUpdates     true         an update of the key is a delete and an insert
     uncommitted         skip         ``emit`` gives rows of rolled back transactions too
@@ -74,6 +78,10 @@ class BinarrowDataSource(DataSource):
         """The schema of the table: where the log mentions it first."""
         options = SourceOptions.parse(self.options)
         shaping = {key: value for key, value in options.read.items() if key in SCHEMA_OPTIONS}
+        if options.table is None:
+            return tables_schema(
+                **{key: shaping[key] for key in TABLES_SCHEMA_OPTIONS if key in shaping}
+            )
         if isinstance(options.place, LiveOptions):
             return server_schema(options.place.target, options.table, **shaping)
         with options.opened_history() as history:

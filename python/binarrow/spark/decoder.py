@@ -2,43 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from binarrow import BinlogReader, ConfigError, SchemaError, Split, read_binlog, read_split
-from binarrow.spark.options import TASK_DEFAULTS, ReadOptions, check_keywords, loaded, spark_types
-from binarrow.spark.schema import arrow_schema, difference
+from binarrow.spark.options import (
+    TABLES_SCHEMA_OPTIONS,
+    TASK_DEFAULTS,
+    ReadOptions,
+    check_keywords,
+    loaded,
+    spark_types,
+)
+from binarrow.spark.schema import arrow_schema, difference, tables_schema
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql.types import StructType
 
+    from binarrow import TableReader
     from binarrow.stream import Stream
 
 
 def decoder(
-    table: str,
-    schema: StructType,
+    table: str | None = None,
+    schema: StructType | None = None,
     *,
+    tables: str | Sequence[str] | None = None,
+    exclude_tables: str | Sequence[str] = (),
     on_schema_change: Literal["error", "conform"] = "conform",
     **options: Unpack[ReadOptions],
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """The function for ``mapInArrow`` that decodes one table's changes.
+    """The function for ``mapInArrow`` that decodes one table's changes, or several tables'.
 
     Its input is what :func:`binarrow.spark.splits` gives, or any DataFrame with a column ``path``,
     whose files, or URIs of files, it then reads whole.
 
     Args:
         table: ``database.table``.
-        schema: What :func:`binarrow.spark.schema` gave; batches equal it exactly.
+        schema: What :func:`binarrow.spark.schema` gave; batches equal it exactly. Of several tables what
+            :func:`binarrow.spark.tables_schema` gave, or None.
+        tables: In the place of ``table``: globs of ``database.table``. The rows are documents, as
+            ``layout="nested-json"`` has them; :func:`binarrow.spark.table_of` gives one table's.
+        exclude_tables: Of these the ones to leave out.
         on_schema_change: When the table's structure in the log is not that of ``schema``:
             ``"conform"`` fills missing columns with NULL and leaves new ones out, ``"error"``
             raises.
         **options: Keywords of :func:`binarrow.read_binlog`; see :class:`ReadOptions`.
     """
     check_keywords(options)
-    settings = {**TASK_DEFAULTS, **options}
+    settings: dict[str, Any] = {**TASK_DEFAULTS, **options}
     settings["types"] = spark_types(settings["types"])
+    if tables is not None:
+        settings |= {"tables": tables, "exclude_tables": exclude_tables}
+    if (table is None) == (tables is None):
+        raise ConfigError("decoder() takes a table, or tables=: name one of them")
+    if check_layout(settings.get("layout"), several=table is None):
+        del settings["layout"]
     if not isinstance(settings.get("history", ""), str):
         raise ConfigError(
             "a history that is open stays on the driver: give it to splits(), whose ranges carry"
@@ -46,6 +66,13 @@ def decoder(
         )
     if settings.get("schemas") is not None:
         settings["schemas"] = loaded(settings["schemas"])
+    if schema is None:
+        if table is not None:
+            raise ConfigError(
+                f"decoder() needs the schema of {table}: binarrow.spark.schema() tells it"
+            )
+        shaping = {key: settings[key] for key in TABLES_SCHEMA_OPTIONS if key in settings}
+        schema = tables_schema(**shaping)
     target = arrow_schema(schema)
 
     # What Spark pickles: this function by value, with plain data; the rest by its name.
@@ -73,17 +100,39 @@ def open_ranges(
                 yield read_binlog(path, **options)
 
 
+def check_layout(layout: str | None, *, several: bool) -> bool:
+    """Whether a layout is named, and it is that of several tables.
+
+    Raises:
+        ConfigError: It is one of one table where there are several, or the other way round.
+    """
+    if several and layout not in (None, "nested-json"):
+        raise ConfigError(f"several tables have layout='nested-json', not {layout!r}")
+    if layout == "nested-json" and not several:
+        raise ConfigError("layout='nested-json' is that of several tables: name them in tables")
+    return layout == "nested-json"
+
+
 def decode_table(
     readers: Iterable[BinlogReader | Stream],
-    table: str,
+    table: str | None,
     target: pa.Schema,
     on_schema_change: Literal["error", "conform"],
 ) -> Iterator[pa.RecordBatch]:
-    """One table's changes from each reader in turn, under one schema; closes the readers."""
+    """Changes from each reader in turn, under one schema; closes the readers.
+
+    They are one table's, or where that is None those of all tables that the readers read.
+    """
     checked = False
+
+    def changes(reader: BinlogReader | Stream) -> TableReader:
+        if table is None:
+            return reader.nested_json()
+        return reader.table(table, schema=target, on_schema_change=on_schema_change)
+
     for reader in readers:
         # `with` closes on every way out: the end, an error, and Spark dropping the generator.
-        with reader, reader.table(table, schema=target, on_schema_change=on_schema_change) as rows:
+        with reader, changes(reader) as rows:
             for batch in rows:
                 if not checked:
                     _check(batch.schema, target, table)
@@ -91,8 +140,8 @@ def decode_table(
                 yield batch
 
 
-def _check(actual: pa.Schema, target: pa.Schema, table: str) -> None:
+def _check(actual: pa.Schema, target: pa.Schema, table: str | None) -> None:
     if not actual.equals(target, check_metadata=False):
         raise SchemaError(
-            f"the batches of {table} are not of the declared schema:\n{difference(target, actual)}"
+            f"the batches of {table or 'several tables'} are not of the declared schema:\n{difference(target, actual)}"
         )

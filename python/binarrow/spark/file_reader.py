@@ -50,7 +50,7 @@ class FileReader(DataSourceReader):
                 scanned,
                 gaps=self._files.gaps,
                 history=history,
-                tables=options.table,
+                tables=options.tables,
                 skip_events=options.read.get("skip_events"),
                 storage_options=storage,
             )

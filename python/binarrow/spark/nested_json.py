@@ -185,13 +185,15 @@ def _flat(
 
     before = image(
         "before",
-        sf.when(op == "d", "delete").otherwise("update_preimage"),
+        sf.when(op == "d", "delete").when(op == "u", "update_preimage"),
         ordinal,
         _column("before").isNotNull(),
     )
     after = image(
         "after",
-        sf.when(op == "c", "insert").when(op == "t", "truncate").otherwise("update_postimage"),
+        sf.when(op == "c", "insert")
+        .when(op == "u", "update_postimage")
+        .when(op == "t", "truncate"),
         # Of the two rows of an update it is the second.
         sf.when(op == "u", ordinal.bitwiseOR(sf.lit(1))).otherwise(ordinal),
         _column("after").isNotNull() | (op == "t"),
@@ -227,9 +229,7 @@ def _nested(rows: DataFrame, sides: dict[str, _Side], prefix: str) -> DataFrame:
     read |= {side: sides[side].read() for side in SIDES}
     typed = rows.select(*(read.get(name, _column(name)).alias(name) for name in names))
     made = {
-        side: sf.when(
-            _column(side).isNotNull(), sf.struct(*sides[side].columns(_column(side)))
-        )
+        side: sf.when(_column(side).isNotNull(), sf.struct(*sides[side].columns(_column(side))))
         for side in SIDES
     }
     return typed.select(*(made.get(name, _column(name)).alias(name) for name in names))

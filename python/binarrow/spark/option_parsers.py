@@ -95,6 +95,8 @@ def _one_of(*words: str) -> Callable[[str], str]:
 PARSERS: dict[str, Callable[[str], Any]] = {
     # what to read
     "table": str,
+    "tables": _words,
+    "excludeTables": _words,
     "path": str,
     "paths": _json_list,  # Spark's own, for load([...])
     "gaps": _one_of("error", "allow"),
@@ -152,7 +154,7 @@ PARSERS: dict[str, Callable[[str], Any]] = {
     "historyPasswordFile": str,
     "envelope": _words,
     "envelopePrefix": str,
-    "layout": _one_of("flat", "nested"),
+    "layout": _one_of("flat", "nested", "nested-json"),
     "oldValue": _boolean,
     "splitKeyUpdates": _boolean,
     "uncommitted": _one_of("skip", "emit"),

@@ -38,7 +38,7 @@ class ReadOptions(TypedDict, total=False):
     history: str
     envelope: Sequence[str]
     envelope_prefix: str
-    layout: Literal["flat", "nested"]
+    layout: Literal["flat", "nested", "nested-json"]
     old_value: bool
     split_key_updates: bool
     uncommitted: Literal["skip", "emit"]
@@ -62,6 +62,10 @@ SCHEMA_OPTIONS = (
     "envelope_prefix",
 )
 """The keywords that shape the schema too, and so are :func:`binarrow.infer_schema`'s as well."""
+
+
+TABLES_SCHEMA_OPTIONS = ("types", "envelope", "envelope_prefix")
+"""Those of them that shape the schema of several tables."""
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Literal
 
-from binarrow import TypeOptions, infer_schema
+from binarrow import TypeOptions, infer_schema, nested_json_schema
 from binarrow.connect import Target
 from binarrow.server import Server
 from binarrow.spark.options import opened, spark_types
@@ -74,6 +74,29 @@ def schema(
             storage_options=storage_options,
         )
     return _declared(inferred)
+
+
+def tables_schema(
+    *,
+    types: Literal["spark"] | TypeOptions = "spark",
+    envelope: str | Sequence[str] | None = None,
+    envelope_prefix: str = "_",
+) -> StructType:
+    """The Spark schema of several tables' changes, whatever the tables: ``layout="nested-json"``.
+
+    Hand the same keywords to :func:`binarrow.spark.decoder`.
+
+    Args:
+        types: ``TypeOptions(profile="spark", json="variant", ...)`` has the rows as VARIANT in the place of text.
+        envelope: The envelope columns; None for the usual four.
+        envelope_prefix: What their names begin with.
+    """
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    schema = nested_json_schema(
+        types=spark_types(types), envelope=envelope, envelope_prefix=envelope_prefix
+    )
+    return from_arrow_schema(schema, prefer_timestamp_ntz=True)
 
 
 def server_schema(target: Target, table: str, **shaping: Any) -> StructType:

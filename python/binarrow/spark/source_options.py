@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from binarrow import ConfigError, SchemaHistory, TypeOptions
 from binarrow.mask_salt import read_mask_salt
+from binarrow.spark.decoder import check_layout
 from binarrow.spark.live.options import LiveOptions, check_files, check_no_secret
 from binarrow.spark.option_parsers import canonical, parse
 from binarrow.spark.options import DEFAULT_TARGET_BYTES, loaded, opened
@@ -28,15 +29,27 @@ class FileOptions:
 
 @dataclass(frozen=True)
 class SourceOptions:
-    """The options of ``format("binarrow")``: one table's changes, of files or of a server."""
+    """The options of ``format("binarrow")``: changes of one table or several, of files or a server."""
 
-    table: str
+    table: str | None
+    """None where there are several: ``read["tables"]``."""
     place: FileOptions | LiveOptions
     schema_change_policy: Literal["follow", "project", "fail"]
     history: str | None = None
     history_source: str | None = None
     history_password_file: str | None = None
     read: dict[str, Any] = field(default_factory=dict, repr=False)  # it may hold a salt
+
+    @property
+    def tables(self) -> str | tuple[str, ...]:
+        """What the keyword ``tables`` takes for them."""
+        patterns: tuple[str, ...] = self.read.get("tables", ())
+        return patterns if self.table is None else self.table
+
+    @property
+    def name(self) -> str:
+        """The table or tables, for messages."""
+        return ", ".join(self.tables) if self.table is None else self.table
 
     @property
     def on_schema_change(self) -> Literal["error", "conform"]:
@@ -57,12 +70,11 @@ class SourceOptions:
         given = {canonical(name): value for name, value in options.items()}
         parsed = {name: parse(name, value) for name, value in given.items()}
 
-        if "table" not in parsed:
-            raise ConfigError('which table? set .option("table", "database.table")')
+        _check_tables(parsed)
         _check_history(parsed)
         place = LiveOptions.of(parsed) or _files(parsed)
         return cls(
-            table=parsed["table"],
+            table=parsed.get("table"),
             place=place,
             schema_change_policy=_schema_change_policy(parsed, place),
             history=parsed.get("history"),
@@ -105,20 +117,43 @@ def _read_keywords(parsed: Mapping[str, Any]) -> dict[str, Any]:
     types = {key: parsed[name] for name, key in _TYPE_KEYWORDS.items() if name in parsed}
     read = {key: parsed[name] for name, key in _READ_KEYWORDS.items() if name in parsed}
     read["types"] = TypeOptions(profile="spark", **types)
+    if "tables" in parsed:
+        read.pop("layout", None)  # which is the readers' method
+        read["tables"] = parsed["tables"]
+        read["exclude_tables"] = parsed.get("excludeTables", ())
     if "columns" in parsed:
         read["columns"] = {parsed["table"]: parsed["columns"]}
     if "mask" in parsed:
-        read["mask"] = {f"{parsed['table']}.{name}": mask for name, mask in parsed["mask"]}
+        place = f"{parsed['table']}." if "table" in parsed else ""
+        read["mask"] = {f"{place}{name}": mask for name, mask in parsed["mask"]}
     if "maskSaltFile" in parsed:
         read["mask_salt"] = read_mask_salt(parsed["maskSaltFile"])
     if "schemas" in parsed and "schemasFile" in parsed:
         raise ConfigError("schemas is text and schemasFile names files: set one of them")
-    if "schemas" in parsed:  # of tables without a database: that of the table
+    if "schemas" in parsed and "table" in parsed:  # of tables without a database: that of the table
         database = parsed["table"].partition(".")[0].replace("`", "``")
         read["schemas"] = f"USE `{database}`; {parsed['schemas']}"
     if "schemasFile" in parsed:
         read["schemas"] = loaded([Path(name) for name in parsed["schemasFile"]])
     return read
+
+
+def _check_tables(parsed: Mapping[str, Any]) -> None:
+    several = "tables" in parsed
+    if several == ("table" in parsed):
+        raise ConfigError(
+            'which table? set .option("table", "database.table"), or .option("tables", "database.*") for'
+            " several: one of the two"
+        )
+    check_layout(parsed.get("layout"), several=several)
+    if not several and "excludeTables" in parsed:
+        raise ConfigError("excludeTables leaves out some of several: set tables, not table")
+    for name in ("columns", "schemaChangePolicy"):
+        if several and name in parsed:
+            raise ConfigError(
+                f"{name} is for one table: of several each row has the columns that it had when it was"
+                " logged, and table_of() takes those that are wanted"
+            )
 
 
 def _check_history(parsed: Mapping[str, Any]) -> None:

@@ -38,9 +38,9 @@ use arrow_schema::DataType;
 pub(crate) use cell_size::CellSize;
 use length::CellLength;
 use primitive::Primitive;
+use ring::hmac;
 pub(crate) use var_bytes::VarBytes;
 pub(crate) use variant::VariantColumn;
-use ring::hmac;
 
 /// A column under construction.
 pub(crate) trait ColumnBuilder: Send {

@@ -155,7 +155,10 @@ mod tests {
             (Cell::Decimal(nines, 0), all.as_str()),
             (Cell::Decimal(-nines, 38), &format!("-0.{all}")),
             (Cell::Decimal(nines, 30), &format!("{}.{}", &all[..8], &all[..30])),
-            (Cell::Decimal(10_i128.pow(37), 19), &format!("1{}.{}", "0".repeat(18), "0".repeat(19))),
+            (
+                Cell::Decimal(10_i128.pow(37), 19),
+                &format!("1{}.{}", "0".repeat(18), "0".repeat(19)),
+            ),
             (Cell::Decimal(-5, 3), "-0.005"),
             (Cell::Decimal(0, 2), "0.00"),
             (Cell::Single(0.1), "0.1"),
@@ -169,7 +172,10 @@ mod tests {
             (Cell::Date(2_932_896), "\"9999-12-31\""),
             (Cell::Timestamp(1), "\"1970-01-01T00:00:00.000001Z\""),
             (Cell::DateTime(-62_135_596_800_000_000), "\"0001-01-01T00:00:00.000000\""),
-            (Cell::Interval(-3_020_399_000_001), "\"INTERVAL '-34 22:59:59.000001' DAY TO SECOND\""),
+            (
+                Cell::Interval(-3_020_399_000_001),
+                "\"INTERVAL '-34 22:59:59.000001' DAY TO SECOND\"",
+            ),
             (Cell::Interval(1), "\"INTERVAL '0 00:00:00.000001' DAY TO SECOND\""),
             (Cell::Text("a\"\0é"), "\"a\\\"\\u0000é\""),
             (Cell::Binary(b"Us"), "\"VXM=\""),

@@ -15,7 +15,9 @@ mod cells;
 mod json;
 
 use super::nested::{Nested, Side, unfit};
-use crate::columnar::{Envelope, EnvelopeColumn, Json, Layout, TypeOptions, VarBytes, VariantColumn};
+use crate::columnar::{
+    Envelope, EnvelopeColumn, Json, Layout, TypeOptions, VarBytes, VariantColumn,
+};
 use crate::error::{DecodeError, Error, ErrorKind, Result};
 use crate::reader::{BatchLimits, ChangeBatch, DecodeOptions};
 use crate::value::json::RowEncoder;

@@ -43,8 +43,8 @@ use budget::Budget;
 use scalar::ScalarValue;
 
 pub use diff::{Diff, Diffs, Operation, write_diff_text};
-pub use patch::apply_diffs;
 pub(crate) use escape::quote;
+pub use patch::apply_diffs;
 pub use variant::{RowEncoder, VariantEncoder};
 
 /// Appends the document as text, in valid UTF-8. A document of no bytes is `null`, as the server reads it.

@@ -71,7 +71,7 @@ class LivePartition(InputPartition):
 class RangeReader:
     """What tasks share: how a range is decoded. It holds no password."""
 
-    table: str
+    table: str | None
     schema: pa.Schema
     on_schema_change: Literal["error", "conform"]
     heartbeat: float

@@ -27,7 +27,14 @@ REMEDIES = (
     " failOnDataLoss=false to go on at the oldest file that the server has, without what is lost"
 )
 
-COUNTED = ("operations", "old_value", "split_key_updates", "uncommitted", "skip_events")
+COUNTED = (
+    "exclude_tables",
+    "operations",
+    "old_value",
+    "split_key_updates",
+    "uncommitted",
+    "skip_events",
+)
 """The keywords that say which rows there are."""
 
 
@@ -43,7 +50,7 @@ class Planner:
             live.target,
             heartbeat=live.heartbeat,
             reconnect=live.reconnect,
-            counted={**counted, "tables": options.table, "column_names": "positional"},
+            counted={**counted, "tables": options.tables, "column_names": "positional"},
         )
         self._history = HistoryFollower(options)
         self._is_prepared = False
@@ -120,7 +127,7 @@ class Planner:
         LOG.warning(
             "CHANGES ARE LOST: all of %s between %s and %s of the server %s. The query goes on"
             " there, as failOnDataLoss=false says. %s",
-            self._options.table,
+            self._options.name,
             lost,
             oldest,
             self.log.server,

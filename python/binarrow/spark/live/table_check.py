@@ -52,6 +52,8 @@ def check_columns(server: Server, options: SourceOptions, schema: pa.Schema) -> 
     Raises:
         SchemaError: It has: the query must begin anew to have them too.
     """
+    if options.table is None:
+        return  # a document has the columns that its row had
     if "columns" in options.read or options.read.get("column_names") == "positional":
         return  # which they are was said once and for all
     try:

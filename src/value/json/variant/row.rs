@@ -4,8 +4,8 @@ use super::super::Value;
 use super::super::budget::Budget;
 use super::keys::Dictionary;
 use super::primitive::{
-    DATE, DOUBLE, FALSE, NULL, SINGLE, TIMESTAMP, TIMESTAMP_NTZ, TRUE, binary, header,
-    integer, string, tagged,
+    DATE, DOUBLE, FALSE, NULL, SINGLE, TIMESTAMP, TIMESTAMP_NTZ, TRUE, binary, header, integer,
+    string, tagged,
 };
 use super::writer::{Open, Shape, Writer};
 use super::{Field, decimal};

@@ -3,6 +3,7 @@
 use super::super::{encode, write_text};
 use super::*;
 use crate::error::DecodeError;
+use crate::value::Cell;
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 
@@ -279,5 +280,81 @@ proptest! {
             Err(DecodeError::Invalid { what, .. }) if what.contains("same key twice") => {}
             Err(error) => prop_assert!(printed.is_err(), "{error}"),
         }
+    }
+}
+
+fn row(encoder: &mut RowEncoder, cells: &[(&str, Cell<'_>)]) -> Json {
+    let (mut value, mut metadata) = (Vec::new(), Vec::new());
+    encoder.encode(cells.iter().copied(), &mut value, &mut metadata).unwrap();
+    let (keys, _) = keys(&metadata);
+    let (json, end) = read(&value, 0, &keys);
+    assert_eq!(end, value.len());
+    json
+}
+
+#[test]
+fn rows_hold_cells_and_documents() {
+    let document = json!({"id": 7, "z": [{"a": 1}, {"a": 2}], "a": {"id": null}});
+    let other = json!([1, {"name": "x"}]);
+    let (bytes, other_bytes) = (encode::document(&document, false), encode::document(&other, true));
+    let mut encoder = RowEncoder::default();
+    // The same columns twice, then other ones: what was learnt of a row must not show in the next.
+    for _ in 0..2 {
+        let cells = [
+            ("z", Cell::Document(&bytes)),
+            ("id", Cell::Integer(300)),
+            ("name", Cell::Text("Ana")),
+            ("none", Cell::Null),
+            ("a", Cell::Document(&other_bytes)),
+            ("on", Cell::Bool(true)),
+            ("list", Cell::Singles(&[])),
+        ];
+        let expected = json!({
+            "z": document, "id": 300, "name": "Ana", "none": null, "a": other, "on": true, "list": []
+        });
+        assert_eq!(row(&mut encoder, &cells), expected);
+    }
+    assert_eq!(row(&mut encoder, &[("z", Cell::Double(1.5))]), json!({"z": 1.5}));
+    assert_eq!(row(&mut encoder, &[]), json!({}));
+    let names: Vec<String> = (0..400).map(|number| format!("column {number}")).collect();
+    let wide: Vec<_> =
+        names.iter().map(|name| (name.as_str(), Cell::Text("text of some length"))).collect();
+    let read = row(&mut encoder, &wide);
+    assert_eq!(read.as_object().unwrap().len(), 400);
+}
+
+#[test]
+fn what_a_broken_document_leaves_is_not_the_next_rows() {
+    let whole = encode::document(&json!({"k": [1, 2]}), false);
+    let mut encoder = RowEncoder::default();
+    let (mut value, mut metadata) = (Vec::new(), Vec::new());
+    for end in 1..whole.len() {
+        let cells = [("d", Cell::Document(&whole[..end])), ("n", Cell::Null)];
+        assert!(encoder.encode(cells.into_iter(), &mut value, &mut metadata).is_err(), "{end}");
+        assert_eq!(
+            row(&mut encoder, &[("d", Cell::Document(&whole))]),
+            json!({"d": {"k": [1, 2]}})
+        );
+    }
+}
+
+#[test]
+fn scalars_of_rows() {
+    let mut encoder = RowEncoder::default();
+    for (cell, expected) in [
+        (Cell::Single(1.5), &[14 << 2, 0, 0, 0xc0, 0x3f][..]),
+        (Cell::Date(-1), &[11 << 2, 0xff, 0xff, 0xff, 0xff]),
+        (Cell::Timestamp(1), &[12 << 2, 1, 0, 0, 0, 0, 0, 0, 0]),
+        (Cell::DateTime(1), &[13 << 2, 1, 0, 0, 0, 0, 0, 0, 0]),
+        (Cell::Interval(5), &[3 << 2, 5]),
+        (Cell::Decimal(-150, 2), &[8 << 2, 2, 0x6a, 0xff, 0xff, 0xff]),
+        (Cell::Binary(b"ab"), &[15 << 2, 2, 0, 0, 0, b'a', b'b']),
+        (Cell::Singles(&[1.5]), &[3, 1, 0, 5, 14 << 2, 0, 0, 0xc0, 0x3f]),
+    ] {
+        let (mut value, mut metadata) = (Vec::new(), Vec::new());
+        encoder.encode([("c", cell)].into_iter(), &mut value, &mut metadata).unwrap();
+        assert_eq!(metadata, [0x11, 1, 0, 1, b'c']);
+        assert_eq!(value[..5], [2, 1, 0, 0, expected.len() as u8]);
+        assert_eq!(&value[5..], expected, "{cell:?}");
     }
 }
