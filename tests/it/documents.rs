@@ -116,7 +116,6 @@ fn replayed_they_are_the_tables() {
 fn limits_cut_and_put_together() {
     let all = rows(&batches(spark()));
     for limits in [
-        BatchLimits { rows: 1, bytes: 1 << 20 },
         BatchLimits { rows: 1000, bytes: 1 << 20 },
         BatchLimits { rows: 1000, bytes: 2000 },
         BatchLimits { rows: 0, bytes: 0 },

@@ -56,9 +56,9 @@ class BinarrowDataSource(DataSource):
     columnNames         log          ``positional`` names columns @1, @2 where the log does not
     envelope            the four     envelope columns, comma-separated
     envelopePrefix      _            what their names begin with
-    layout              flat         ``nested``: ``_op``, ``before``, ``after`` structs; of ``tables`` always
-                                     ``nested-json``: ``_database``, ``_table``, ``_op``, and ``before`` and
-                                     ``after`` as JSON text, or as VARIANT with ``json=variant``
+    layout              flat         ``nested``: ``_op``, ``before``, ``after`` structs; of
+                                     ``tables`` always ``nested-json``: ``_database``, ``_table``,
+                                     ``_op``, ``before`` and ``after`` as JSON text or VARIANT
     oldValue            true         ``false`` leaves rows out as they were before an update
     splitKeyUpdates     true         an update of the key is a delete and an insert
     uncommitted         skip         ``emit`` gives rows of rolled back transactions too

@@ -40,8 +40,8 @@ def decoder(
 
     Args:
         table: ``database.table``.
-        schema: What :func:`binarrow.spark.schema` gave; batches equal it exactly. Of several tables what
-            :func:`binarrow.spark.tables_schema` gave, or None.
+        schema: What :func:`binarrow.spark.schema` gave; batches equal it exactly. Of several tables
+            what :func:`binarrow.spark.tables_schema` gave, or None.
         tables: In the place of ``table``: globs of ``database.table``. The rows are documents, as
             ``layout="nested-json"`` has them; :func:`binarrow.spark.table_of` gives one table's.
         exclude_tables: Of these the ones to leave out.
@@ -143,5 +143,6 @@ def decode_table(
 def _check(actual: pa.Schema, target: pa.Schema, table: str | None) -> None:
     if not actual.equals(target, check_metadata=False):
         raise SchemaError(
-            f"the batches of {table or 'several tables'} are not of the declared schema:\n{difference(target, actual)}"
+            f"the batches of {table or 'several tables'} are not of the declared schema:\n"
+            f"{difference(target, actual)}"
         )

@@ -41,8 +41,9 @@ def table_of(
 ) -> DataFrame:
     """One table's rows out of a frame of several: what reading it as ``table`` gives.
 
-    Such a frame comes from the option ``tables`` of the format, or from :func:`binarrow.spark.decoder`
-    with ``tables``. In ``foreachBatch`` the log is read once for all tables if the frame is kept:
+    Such a frame comes from the option ``tables`` of the format, or from
+    :func:`binarrow.spark.decoder` with ``tables``. In ``foreachBatch`` the log is read once for all
+    tables if the frame is kept:
 
         def mirror(changes, batch_id):
             changes.persist()
@@ -50,33 +51,33 @@ def table_of(
             users(table_of(changes, "shop.users", users_schema), batch_id)
             changes.unpersist()
 
-    Each document has the columns that its row had when it was logged. So the frame needs no fixed schema,
-    and a change of a table does not end its query: ``schema`` may have other columns from one batch to the
-    next. A column that a document lacks is NULL, one that ``schema`` lacks is left out, and a value that
-    the declared type does not hold fails the query; only decimals are rounded, where the type has fewer
-    digits behind the point. Names count as the table writes them, upper and lower case.
+    Each document has the columns that its row had when it was logged. So the frame needs no fixed
+    schema, and a change of a table does not end its query: ``schema`` may have other columns from
+    one batch to the next. A column that a document lacks is NULL, one that ``schema`` lacks is left
+    out, and a value that the declared type does not hold fails the query; only decimals are
+    rounded, where the type has fewer digits behind the point. Names count as the table writes them,
+    upper and lower case.
 
     Args:
         frame: Changes of several tables, as text or VARIANT.
         table: ``database.table``.
-        schema: The columns: what :func:`binarrow.spark.schema` gives of the table in either layout, or columns of the
-            table alone, to which the frame's envelope is added.
-        layout: ``"flat"`` for rows with ``_change_type``, one before and one after an update; ``"nested"`` for one row
-            with ``_op``, ``before`` and ``after``.
-        envelope_prefix: What the names of the envelope begin with, in the frame and in the result.
+        schema: The columns: what :func:`binarrow.spark.schema` gives of the table in either layout,
+            or columns of the table alone, to which the frame's envelope is added.
+        layout: ``"flat"`` for rows with ``_change_type``, one before and one after an update;
+            ``"nested"`` for one row with ``_op``, ``before`` and ``after``.
+        envelope_prefix: What the names of the envelope begin with, in frame and result.
 
     Returns:
-        The columns and the envelope. Where the frame has ``_present_before`` and ``_present_after``, flat rows have
-        ``_present``; the bits are those of the schema's own columns, in its order.
+        The columns and the envelope. Where the frame has ``_present_before`` and
+        ``_present_after``, flat rows have ``_present``; the bits are those of the schema's own
+        columns, in its order.
     """
-    from pyspark.sql import functions as sf
-
     p = envelope_prefix
     for needed in (f"{p}database", f"{p}table", f"{p}op", *SIDES):
         if needed not in frame.columns:
             raise ConfigError(
-                f"the frame has no column {needed!r}, as one of several tables has: read it with the"
-                f" option tables, or name another envelope_prefix than {p!r}"
+                f"the frame has no column {needed!r}, as one of several tables has: read it with"
+                f" the option tables, or name another envelope_prefix than {p!r}"
             )
     database, dot, name = table.partition(".")
     if not (database and dot and name):
@@ -104,14 +105,14 @@ class _Side:
         is_variant = isinstance(documents.dataType, VariantType)
         if not is_variant and not isinstance(documents.dataType, StringType):
             raise ConfigError(
-                f"the frame's column {documents.name!r} is neither text nor a VARIANT: the rows are of"
-                " one table already"
+                f"the frame's column {documents.name!r} is neither text nor a VARIANT: the rows"
+                " are of one table already"
             )
         variants = [field.name for field in fields if isinstance(field.dataType, VariantType)]
         if variants and not is_variant:
             raise ConfigError(
-                f"the schema wants the column {variants[0]!r} as a VARIANT, and the frame holds text:"
-                ' read it with the option json="variant", as the schema was'
+                f"the schema wants the column {variants[0]!r} as a VARIANT, and the frame holds"
+                ' text: read it with the option json="variant", as the schema was'
             )
         return cls(documents.name, is_variant, fields)
 
@@ -127,7 +128,10 @@ class _Side:
 
     def columns(self, row: Column) -> list[Column]:
         """The columns, out of the struct."""
-        return [self._column(row, field).alias(field.name) for field in self.fields]
+        return [
+            self._column(row, field).alias(field.name, metadata=field.metadata)
+            for field in self.fields
+        ]
 
     def bits(self) -> Column:
         """Which of the columns the documents have, in bytes, the first column's bit the lowest."""
@@ -210,8 +214,8 @@ def _flat(
     missing = [name for name in declared if name not in envelope]
     if missing:
         raise ConfigError(
-            f"the schema has the envelope's column {missing[0]!r}, and the frame has it not: name it in"
-            " the option envelope of both"
+            f"the schema has the envelope's column {missing[0]!r}, and the frame has it not: name"
+            " it in the option envelope of both"
         )
     wanted = declared or list(envelope)
     return halves.where(_column(f"{_INNER}is_there")).select(

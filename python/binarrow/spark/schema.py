@@ -87,7 +87,8 @@ def tables_schema(
     Hand the same keywords to :func:`binarrow.spark.decoder`.
 
     Args:
-        types: ``TypeOptions(profile="spark", json="variant", ...)`` has the rows as VARIANT in the place of text.
+        types: ``TypeOptions(profile="spark", json="variant", ...)`` has the rows as VARIANT in the
+            place of text.
         envelope: The envelope columns; None for the usual four.
         envelope_prefix: What their names begin with.
     """

@@ -29,7 +29,7 @@ class FileOptions:
 
 @dataclass(frozen=True)
 class SourceOptions:
-    """The options of ``format("binarrow")``: changes of one table or several, of files or a server."""
+    """The options of ``format("binarrow")``: one table's changes or several tables'."""
 
     table: str | None
     """None where there are several: ``read["tables"]``."""
@@ -142,8 +142,8 @@ def _check_tables(parsed: Mapping[str, Any]) -> None:
     several = "tables" in parsed
     if several == ("table" in parsed):
         raise ConfigError(
-            'which table? set .option("table", "database.table"), or .option("tables", "database.*") for'
-            " several: one of the two"
+            'which table? set .option("table", "database.table"), or'
+            ' .option("tables", "database.*") for several: one of the two'
         )
     check_layout(parsed.get("layout"), several=several)
     if not several and "excludeTables" in parsed:
@@ -151,8 +151,8 @@ def _check_tables(parsed: Mapping[str, Any]) -> None:
     for name in ("columns", "schemaChangePolicy"):
         if several and name in parsed:
             raise ConfigError(
-                f"{name} is for one table: of several each row has the columns that it had when it was"
-                " logged, and table_of() takes those that are wanted"
+                f"{name} is for one table: of several each row has the columns that it had"
+                " when it was logged, and table_of() takes those that are wanted"
             )
 
 
