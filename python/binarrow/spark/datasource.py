@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 class BinarrowDataSource(DataSource):
     """Changes of one table, or of several, from binary log files or a server.
 
-    Options, besides the path in ``load``:
+    Options of both; of files besides the path in ``load``. Names may be in any case. Sizes are bytes,
+    or have a unit: ``64m``. An option that is unknown, or does not fit, is an error.
 
     ==================  ===========  ============================================================
     name                default      meaning
@@ -36,7 +37,10 @@ class BinarrowDataSource(DataSource):
     gaps                error        ``allow`` files that do not follow each other
     storageOptions      -            JSON: what the file system of a URI takes, where its
                                      environment does not say it
-    schemaChangePolicy  project      ``project`` onto the schema at load time, or ``fail``
+    schemaChangePolicy  project;     ``project`` onto the schema at load time (what is missing is
+                        follow for   NULL, what is new is left out with a warning), or ``fail``.
+                        streams      ``follow`` is ``project``, but a column that the table has
+                                     now and the schema lacks ends the query: start it again
     zeroDates           null         ``null``, ``error``, ``text``
     json                text         ``text``, ``variant``, ``bytes``, ``diff``: see ``TypeOptions``
     time                micros       ``micros``, ``interval``, ``text``
@@ -67,6 +71,52 @@ class BinarrowDataSource(DataSource):
     skipEvents          -            codes of vendors' events to pass over
     verifyChecksum      true         check the CRC32 of every event
     ==================  ===========  ============================================================
+
+    Options of a server, by ``spark.read`` and ``spark.readStream``:
+
+    ===================  ===============  ========================================================
+    name                 default          meaning
+    ===================  ===============  ========================================================
+    host, port           -, 3306          the server; or
+    url                  -                ``mysql://user@host:3306/``, several hosts of one log
+                                          with commas; without a password
+    socket               -                or a Unix socket's path
+    optionFile           -                or a file such as ``~/.my.cnf``
+    user                 the system's     who asks. He needs REPLICATION SLAVE and REPLICATION
+                                          CLIENT, and SELECT on the table to see its structure
+    passwordFile         -                a file on the driver whose first line is the password;
+                                          it is read anew for each batch
+    password             -                or the password itself
+    tls, tlsCa, ...      as ``connect``   ``tls``, ``tlsCa``, ``tlsCert``, ``tlsKey``,
+                                          ``tlsServerName``, ``compression``,
+                                          ``allowPublicKeyRetrieval``, ``serverPublicKey``,
+                                          ``allowClearPassword``: see :func:`binarrow.connect`
+    connectTimeout       10               seconds for connecting and logging in
+    readTimeout          60               seconds for the answer to a question
+    heartbeat            10               seconds of silence after which the server says it lives
+    reconnect            300              seconds for which a server that is away is waited for
+    startingOffsets      latest;          ``earliest``, ``latest``, the JSON of an offset (as a
+                         earliest for     query's progress prints it) or of a ``Position``,
+                         batches          ``gtid:SET`` (read already), or a time with its zone,
+                                          ``2026-11-22T06:00:00Z``: what was committed from then
+                                          on. Only a query without a checkpoint looks at it
+    startingTimestamp    -                instead: such a time, or milliseconds since 1970 UTC
+    endingOffsets        latest           of batches: likewise; the end as of planning
+    endingTimestamp      -                of batches: instead
+    numPartitions        4                tasks, and so connections, that read at once
+    maxBytesPerTrigger   -                of streams: bytes of log of a batch, cut at the end of a
+                                          transaction, and one transaction at least
+    maxRowsPerTrigger    -                of streams: rows of a batch, cut likewise. They are
+                                          counted on the driver, which decodes all that it reads:
+                                          it costs a pass more
+    failOnDataLoss       true             ``false`` goes on at the oldest file, with a warning,
+                                          where the log was purged or reset
+    ===================  ===============  ========================================================
+
+    Without ``maxBytesPerTrigger`` and ``maxRowsPerTrigger`` a batch is ``numPartitions`` files of
+    the log, or what there is of them. A batch holds whole transactions, and is the same when it
+    is read again. Spark 4.0 and 4.1 read all that there is in one batch; limits and
+    ``Trigger.AvailableNow`` in several batches need Spark 4.2.
     """
 
     @classmethod
