@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from binarrow import BinlogReader, ConfigError, SchemaError, Split, read_binlog, read_split
+from binarrow.spark.live.login import WAITING, LoginKeywords, task_login, waiting_of
 from binarrow.spark.options import (
     TABLES_SCHEMA_OPTIONS,
     TASK_DEFAULTS,
@@ -21,7 +22,12 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
     from binarrow import TableReader
+    from binarrow.connect import Target
     from binarrow.stream import Stream
+
+
+class DecoderOptions(ReadOptions, LoginKeywords, total=False):
+    """Keywords of :func:`decoder`: how rows come, and for ranges of a server how to log in."""
 
 
 def decoder(
@@ -31,7 +37,7 @@ def decoder(
     tables: str | Sequence[str] | None = None,
     exclude_tables: str | Sequence[str] = (),
     on_schema_change: Literal["error", "conform"] = "conform",
-    **options: Unpack[ReadOptions],
+    **options: Unpack[DecoderOptions],
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """The function for ``mapInArrow`` that decodes one table's changes, or several tables'.
 
@@ -48,10 +54,18 @@ def decoder(
         on_schema_change: When the table's structure in the log is not that of ``schema``:
             ``"conform"`` fills missing columns with NULL and leaves new ones out, ``"error"``
             raises.
-        **options: Keywords of :func:`binarrow.read_binlog`; see :class:`ReadOptions`.
+        **options: Keywords of :func:`binarrow.read_binlog`; see :class:`ReadOptions`. For ranges of
+            a server also how to log in, as for :func:`binarrow.spark.splits`: a password file and
+            certificates are read here, on the driver, and every task logs in by itself. What is
+            secret goes with the function to the tasks, into no DataFrame, plan or message.
     """
-    check_keywords(options)
-    settings: dict[str, Any] = {**TASK_DEFAULTS, **options}
+    check_keywords("decoder", options, DecoderOptions.__annotations__)
+    login = task_login(options)
+    of_login = LoginKeywords.__annotations__.keys() - WAITING.keys()
+    settings: dict[str, Any] = {
+        **TASK_DEFAULTS,
+        **{key: value for key, value in options.items() if key not in of_login},
+    }
     settings["types"] = spark_types(settings["types"])
     if tables is not None:
         settings |= {"tables": tables, "exclude_tables": exclude_tables}
@@ -79,25 +93,32 @@ def decoder(
     def decode(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from binarrow.spark.decoder import decode_table, open_ranges
 
-        readers = open_ranges(batches, settings)
+        readers = open_ranges(batches, settings, login)
         yield from decode_table(readers, table, target, on_schema_change)
 
     return decode
 
 
 def open_ranges(
-    batches: Iterable[pa.RecordBatch], options: Mapping[str, Any]
-) -> Iterator[BinlogReader]:
+    batches: Iterable[pa.RecordBatch], options: Mapping[str, Any], login: Target | None = None
+) -> Iterator[BinlogReader | Stream]:
     """Readers of the ranges (column ``split``) or files (column ``path``) in the batches."""
+    from binarrow.spark.live.live_splits import LiveSplit
+
+    of_files = {key: value for key, value in options.items() if key not in WAITING}
     for batch in batches:
         if "split" in batch.schema.names:
             # A range carries its part of the history.
-            own = {key: value for key, value in options.items() if key != "history"}
+            own = {key: value for key, value in of_files.items() if key != "history"}
+            waiting = waiting_of(options)
             for text in batch.column("split").to_pylist():
-                yield read_split(Split.from_json(text), options=own)
+                if (live := LiveSplit.parse(text)) is not None:
+                    yield live.read(login, waiting, own)
+                else:
+                    yield read_split(Split.from_json(text), options=own)
         else:
             for path in batch.column("path").to_pylist():
-                yield read_binlog(path, **options)
+                yield read_binlog(path, **of_files)
 
 
 def check_layout(layout: str | None, *, several: bool) -> bool:

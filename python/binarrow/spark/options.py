@@ -82,12 +82,11 @@ def opened(
         yield own
 
 
-def check_keywords(given: Iterable[str]) -> None:
+def check_keywords(function: str, given: Iterable[str], known: Iterable[str]) -> None:
     """Raise a TypeError, as Python does for unknown keywords, with the nearest name."""
-    known = ReadOptions.__annotations__
     for name in given:
         if name not in known:
-            raise TypeError(f"decoder() got an unexpected keyword {name!r}{hint(name, known)}")
+            raise TypeError(f"{function}() got an unexpected keyword {name!r}{hint(name, known)}")
 
 
 def spark_types(types: str | TypeOptions) -> Literal["spark"] | TypeOptions:

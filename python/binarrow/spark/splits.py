@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
-from binarrow import Split, expand_source, link_splits, scan_splits
+from binarrow import ConfigError, Position, Split, expand_source, link_splits, scan_splits
 from binarrow.byte_size import parse_byte_size
 from binarrow.remote_files import Options, absolute
-from binarrow.spark.options import DEFAULT_TARGET_BYTES, opened
+from binarrow.spark.live.live_splits import live_rows
+from binarrow.spark.live.login import LoginKeywords
+from binarrow.spark.live.options import SCHEMES
+from binarrow.spark.options import DEFAULT_TARGET_BYTES, check_keywords, opened
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,8 +33,18 @@ def splits(
     history_source: str | None = None,
     tables: str | Sequence[str] | None = None,
     storage_options: Mapping[str, Any] | None = None,
+    start: Position | str | datetime | None = None,
+    stop: Position | str | datetime | None = None,
+    num_partitions: int | None = None,
+    **login: Unpack[LoginKeywords],
 ) -> DataFrame:
     """The ranges of the files, one row and one partition each, for :func:`binarrow.spark.decoder`.
+
+    Or of a server's log between two places, one a binlog file::
+
+        login = {"password_file": "secret", "tls_ca": "ca.pem"}
+        ranges = splits(spark, "mysql://repl@db/", start=before, stop=after, **login)
+        changes = ranges.mapInArrow(decoder("shop.orders", orders, **login), orders)
 
     The columns are ``path``, ``start``, ``stop`` (offsets) and ``split`` (JSON for the decoder).
     Several files are scanned by a Spark job, one task a file; the scan reads event headers only.
@@ -38,7 +52,8 @@ def splits(
 
     Args:
         spark: The session, classic or Connect.
-        paths: A path, a glob, a folder, or several, in log order; or URIs of them.
+        paths: A path, a glob, a folder, or several, in log order; or URIs of them; or the URL of a
+            server, ``mysql://user@host:3306/``.
         target_bytes: About how large a range shall be; it ends at a transaction's end.
         gaps: Whether files that do not follow each other are an error.
         history: Structures of tables over time, as for :func:`binarrow.read_binlog`. It is followed
@@ -48,7 +63,28 @@ def splits(
             it all, and the ranges are larger.
         storage_options: How to reach files that URIs name: see :func:`binarrow.read_binlog`. The
             DataFrame does not hold them: hand them to :func:`binarrow.spark.decoder` too.
+        start: Where to begin in a server's log: ``"earliest"``, the default, ``"latest"``, a
+            position, ``"file:offset"``, a GTID set of what was read already, or a datetime.
+        stop: Where to end, likewise; ``"latest"`` by default: where the log ends now.
+        num_partitions: How many ranges of a server's log at most: each task that runs is a
+            connection to the server.
+        **login: How to log in: keywords of :func:`binarrow.connect`. The DataFrame does not hold
+            them: hand them to :func:`binarrow.spark.decoder` too.
+
+    Raises:
+        PositionPurgedError: The server no longer has the log from ``start`` on.
+        ConfigError: Keywords that do not fit together.
     """
+    if isinstance(paths, str) and paths.lower().startswith(SCHEMES):
+        if storage_options is not None:
+            raise ConfigError("storage_options is for files, not for a server")
+        check_keywords("splits", login, LoginKeywords.__annotations__)
+        places = (start or "earliest", stop or "latest")
+        with opened(history, history_source) as structures:
+            rows_live = live_rows(paths, places, num_partitions, login, structures, tables)
+        return _one_a_partition(spark, rows_live, SPLITS_SCHEMA)
+    if start is not None or stop is not None or num_partitions is not None or login:
+        raise ConfigError("start, stop, num_partitions and logins are for the URL of a server")
     size = parse_byte_size(target_bytes)
     own = dict(storage_options) if storage_options is not None else None
     files = [absolute(path) for path in expand_source(paths, storage_options=own)]

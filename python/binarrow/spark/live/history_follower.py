@@ -5,22 +5,42 @@ Only the process that plans batches opens it, so that a query is one writer.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
 
 from binarrow import Position, SchemaHistory
 from binarrow.spark.live.plan import NO_LIMIT, place_of
 
 if TYPE_CHECKING:
     from binarrow.spark.live.server_log import ServerLog
-    from binarrow.spark.source_options import SourceOptions
+
+
+class HistoryOptions(Protocol):
+    """Which history, and whose structures tasks need of it."""
+
+    @property
+    def history(self) -> str | None:
+        """Its URL; None for none."""
+
+    @property
+    def history_source(self) -> str | None:
+        """Whose, where it holds several."""
+
+    @property
+    def history_password_file(self) -> str | None:
+        """The password, where it is on a server."""
+
+    @property
+    def table(self) -> str | Sequence[str] | None:
+        """The tables, as patterns."""
 
 
 class HistoryFollower:
-    """The history that options name. It is opened when it is asked."""
+    """The history that options name. It is opened when it is asked, unless it is given."""
 
-    def __init__(self, options: SourceOptions) -> None:
+    def __init__(self, options: HistoryOptions, history: SchemaHistory | None = None) -> None:
         self._options = options
-        self._history: SchemaHistory | None = None
+        self._history = history
 
     def begin(self, log: ServerLog) -> None:
         """Sees to it that the history has begun: before a query's first place is looked for."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from pyspark.sql.datasource import InputPartition
@@ -94,8 +94,3 @@ class RangeReader:
             partition.target, self.heartbeat, self.reconnect, self.read_options
         )
         yield from decode_table([reader], self.table, self.schema, self.on_schema_change)
-
-
-def with_secret(target: Target) -> Target:
-    """With the password itself in place of what gives it: a task may not see the driver's files."""
-    return replace(target, password=target.secret())

@@ -48,6 +48,31 @@ def parse_place(text: str) -> Place:
         ) from None
 
 
+def place_of_keyword(given: Position | str | datetime) -> Place:
+    """What ``start`` and ``stop`` may be in Python: as for :meth:`binarrow.Server.stream`.
+
+    Raises:
+        ConfigError: It is none of them.
+    """
+    if isinstance(given, Position | datetime):
+        return given
+    word = given.strip()
+    if word == "earliest":
+        return "earliest"
+    if word in ("latest", "end"):
+        return "latest"
+    file, colon, offset = word.rpartition(":")
+    # A binary log's name ends in its number; no GTID has a dot.
+    if colon and "." in file and offset.isascii() and offset.isdecimal():
+        return Position(file, int(offset))
+    if not any(digit in word for digit in "0123456789"):
+        raise ConfigError(
+            f"{given!r} is no place of a log: 'earliest', 'latest', 'file:offset' or a GTID set is"
+            " needed, a Position or a datetime"
+        )
+    return Gtids(word)
+
+
 def parse_timestamp(text: str) -> datetime:
     """What ``startingTimestamp`` and ``endingTimestamp`` may be.
 

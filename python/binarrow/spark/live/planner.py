@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from binarrow import Position, PositionPurgedError, ServerIdentityError
 from binarrow.spark.live.history_follower import HistoryFollower
-from binarrow.spark.live.live_range import LivePartition, LiveRange, with_secret
+from binarrow.spark.live.live_range import LivePartition, LiveRange
+from binarrow.spark.live.login import with_secret
 from binarrow.spark.live.offset import Offset, changed, end_of_batch, position_of
 from binarrow.spark.live.plan import end_of_next_batch, file_number, place_of, ranges, shift_above
 from binarrow.spark.live.server_log import ServerLog

@@ -1,0 +1,74 @@
+"""How tasks log in by themselves: keywords that hold no place, and the password in no DataFrame."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Literal, TypedDict
+
+from binarrow.connect import Password, Target, target
+from binarrow.server import TlsMode
+from binarrow.spark.live.options import DEFAULT_HEARTBEAT, DEFAULT_RECONNECT, check_no_secret
+
+
+class LoginKeywords(TypedDict, total=False):
+    """Keywords of :func:`binarrow.connect` besides the URL, and of its streams."""
+
+    password: Password
+    password_file: str | os.PathLike[str]
+    option_file: str | os.PathLike[str]
+    tls: TlsMode
+    tls_ca: str | os.PathLike[str]
+    tls_cert: str | os.PathLike[str]
+    tls_key: str | os.PathLike[str]
+    tls_server_name: str
+    compression: Literal["zlib", "zstd"]
+    allow_public_key_retrieval: bool
+    server_public_key: str | os.PathLike[str]
+    allow_clear_password: bool
+    connect_timeout: float
+    read_timeout: float
+    heartbeat: float
+    reconnect: float
+
+
+WAITING: Mapping[str, float] = {"heartbeat": DEFAULT_HEARTBEAT, "reconnect": DEFAULT_RECONNECT}
+"""The keywords of streams among them, as they are by default."""
+
+_PLACES = ("password", "password_file", "option_file")
+
+
+def login(url: str | None, given: Mapping[str, Any]) -> Target:
+    """The server of a URL and who asks; without a URL, only how, for a place that a range names.
+
+    Raises:
+        ConfigError: A password stands in the URL, or keywords do not fit together.
+    """
+    if url is not None:
+        check_no_secret("the URL of the server", url, "password_file")
+    # A range brings its own place: none of the environment's may take it.
+    place: dict[str, Any] = {} if url is not None else {"host": "range", "user": "range"}
+    own = {key: given[key] for key in _PLACES if key in given}
+    keywords = {
+        key: value for key, value in given.items() if key not in _PLACES and key not in WAITING
+    }
+    return target(url, **place, **own, keywords=keywords)
+
+
+def waiting_of(given: Mapping[str, Any]) -> dict[str, float]:
+    """The keywords of streams among them."""
+    return {key: given.get(key, value) for key, value in WAITING.items()}
+
+
+def task_login(given: Mapping[str, Any]) -> Target | None:
+    """What a task logs in with, contents in the place of the driver's files; None without any."""
+    of_login = {key: given[key] for key in LoginKeywords.__annotations__ if key in given}
+    if not of_login.keys() - WAITING.keys():
+        return None
+    return with_secret(login(None, of_login))
+
+
+def with_secret(target: Target) -> Target:
+    """With the password itself in place of what gives it: a task may not see the driver's files."""
+    return replace(target, password=target.secret())
