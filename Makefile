@@ -81,6 +81,20 @@ test-python: .venv/.develop .venv/.spark servers ## Run the Python, Spark and se
 	$(BIN)/pytest -m 'not alone' -n $(WORKERS) --dist loadgroup
 	$(BIN)/pytest -m alone
 
+# Of 4.3 `make test` runs the same tests. Each version takes a minute to install, and another to test.
+SPARK_VERSIONS ?= 4.0 4.1 4.2
+
+.PHONY: test-spark-versions
+test-spark-versions: .venv/.develop .venv/.spark servers $(SPARK_VERSIONS:%=.venv/spark-%/.installed) ## Run what must work on other versions of Spark, classic and Connect
+	BINARROW_SPARK_PYTHONS=$(subst $() ,:,$(SPARK_VERSIONS:%=$(CURDIR)/.venv/spark-%/bin/python)) \
+	  $(BIN)/pytest -q tests/server/test_spark_versions.py
+
+.venv/spark-%/.installed: .venv/.python pyproject.toml
+	$(PYTHON) -m venv .venv/spark-$*
+	.venv/spark-$*/bin/pip install --quiet 'pyspark==$*.*' 'pandas>=2.2,<3' 'pyarrow>=18' \
+	  'grpcio>=1.76' 'grpcio-status>=1.76' 'googleapis-common-protos>=1.71' 'zstandard>=0.25'
+	@touch $@
+
 .PHONY: format
 format: need-cargo .venv/.dev ## Format Rust and Python
 	cargo fmt

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 class BinarrowDataSource(DataSource):
     """Changes of one table, or of several, from binary log files or a server.
 
-    Options of both; of files besides the path in ``load``. Names may be in any case. Sizes are bytes,
-    or have a unit: ``64m``. An option that is unknown, or does not fit, is an error.
+    Options of both; of files besides the path in ``load``. Names may be in any case. Sizes are
+    bytes, or have a unit: ``64m``. An option that is unknown, or does not fit, is an error.
 
     ==================  ===========  ============================================================
     name                default      meaning
