@@ -31,9 +31,24 @@ def test_import_is_quick_and_starts_no_thread():
     assert best < LIMIT_SECONDS
 
 
-def test_spark_side_imports_without_spark():
-    probe = "import binarrow.spark, sys; assert not [m for m in sys.modules if 'pyspark' in m]"
-    subprocess.check_call([sys.executable, "-c", probe])
+SPARK_PROBE = """
+import os, sys
+from pathlib import Path
+
+import binarrow.spark
+assert not [name for name in sys.modules if "pyspark" in name or "fsspec" in name]
+import binarrow.spark.datasource, binarrow.spark.mirror, binarrow.remote_files
+files = [os.path.realpath(f"/proc/self/fd/{name}") for name in os.listdir("/proc/self/fd")]
+assert not [file for file in files if "socket:" in file], files
+print(len(list(Path("/proc/self/task").iterdir())))
+"""
+
+
+def test_spark_side_imports_without_spark_threads_and_sockets():
+    output = subprocess.check_output(
+        [sys.executable, "-c", SPARK_PROBE], text=True, stdin=subprocess.DEVNULL
+    )
+    assert output == "1\n"
 
 
 def test_help_is_quick():

@@ -20,12 +20,16 @@ Changes, in batches or streams, keep a mirror of the table up to date by
 Needs the extra ``binarrow[spark]``, and the package on the driver and on every executor.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from binarrow.spark.decoder import decoder
-from binarrow.spark.mirror import apply_changes, read_mirror
 from binarrow.spark.nested_json import table_of
 from binarrow.spark.registration import register
 from binarrow.spark.schema import schema, tables_schema
 from binarrow.spark.splits import splits
+
+if TYPE_CHECKING:
+    from binarrow.spark.mirror import apply_changes, read_mirror
 
 __all__ = [
     "apply_changes",
@@ -37,3 +41,12 @@ __all__ = [
     "table_of",
     "tables_schema",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # The mirror imports pyspark, which the others do when they are called.
+    if name in ("apply_changes", "read_mirror"):
+        from binarrow.spark import mirror
+
+        return getattr(mirror, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -11,7 +11,8 @@ from typing import Any, Literal
 from binarrow import ConfigError, SchemaHistory, TypeOptions
 from binarrow.mask_salt import read_mask_salt
 from binarrow.spark.decoder import check_layout
-from binarrow.spark.live.options import LiveOptions, check_files, check_no_secret
+from binarrow.spark.live.login import check_no_secret
+from binarrow.spark.live.options import LiveOptions, check_files
 from binarrow.spark.option_parsers import canonical, parse
 from binarrow.spark.options import DEFAULT_TARGET_BYTES, loaded, opened
 

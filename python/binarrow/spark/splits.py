@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 from binarrow import ConfigError, Position, Split, expand_source, link_splits, scan_splits
 from binarrow.byte_size import parse_byte_size
 from binarrow.remote_files import Options, absolute
-from binarrow.spark.live.live_splits import live_rows
-from binarrow.spark.live.login import LoginKeywords
-from binarrow.spark.live.options import SCHEMES
+from binarrow.spark.live.login import SCHEMES, LoginKeywords
 from binarrow.spark.options import DEFAULT_TARGET_BYTES, check_keywords, opened
 
 if TYPE_CHECKING:
@@ -76,6 +74,8 @@ def splits(
         ConfigError: Keywords that do not fit together.
     """
     if isinstance(paths, str) and paths.lower().startswith(SCHEMES):
+        from binarrow.spark.live.live_splits import live_rows  # it imports pyspark
+
         if storage_options is not None:
             raise ConfigError("storage_options is for files, not for a server")
         check_keywords("splits", login, LoginKeywords.__annotations__)

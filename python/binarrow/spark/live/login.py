@@ -7,9 +7,17 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Literal, TypedDict
 
+from binarrow import ConfigError
 from binarrow.connect import Password, Target, target
 from binarrow.server import TlsMode
-from binarrow.spark.live.options import DEFAULT_HEARTBEAT, DEFAULT_RECONNECT, check_no_secret
+
+DEFAULT_HEARTBEAT = 10.0
+"""Seconds of silence after which the server says that it lives."""
+
+DEFAULT_RECONNECT = 300.0
+"""Seconds for which a server that does not answer is waited for."""
+
+SCHEMES = ("mysql://", "mariadb://")
 
 
 class LoginKeywords(TypedDict, total=False):
@@ -37,6 +45,21 @@ WAITING: Mapping[str, float] = {"heartbeat": DEFAULT_HEARTBEAT, "reconnect": DEF
 """The keywords of streams among them, as they are by default."""
 
 _PLACES = ("password", "password_file", "option_file")
+
+
+def check_no_secret(what: str, url: str, instead: str) -> None:
+    """Whether a URL, which stands in plans and logs, is free of a password.
+
+    Raises:
+        ConfigError: It is not; the message does not quote it.
+    """
+    authority = url.partition("://")[2].partition("/")[0].partition("?")[0]
+    credentials, at, _ = authority.rpartition("@")
+    if at and ":" in credentials:
+        raise ConfigError(
+            f"a password in {what} would stand in plans and logs: set the option {instead}, a file"
+            " on the driver whose first line it is"
+        )
 
 
 def login(url: str | None, given: Mapping[str, Any]) -> Target:

@@ -8,19 +8,17 @@ from typing import Any
 
 from binarrow import ConfigError
 from binarrow.connect import Target, target
+from binarrow.spark.live.login import (
+    DEFAULT_HEARTBEAT,
+    DEFAULT_RECONNECT,
+    SCHEMES,
+    check_no_secret,
+)
 from binarrow.spark.live.place import Place, chosen
 from binarrow.spark.live.read_limit import check_limits
 
 DEFAULT_PARTITIONS = 4
 """Dumps of a server at once, while a stream catches up."""
-
-DEFAULT_HEARTBEAT = 10.0
-"""Seconds of silence after which the server says that it lives."""
-
-DEFAULT_RECONNECT = 300.0
-"""Seconds for which a server that does not answer is waited for."""
-
-SCHEMES = ("mysql://", "mariadb://")
 
 
 @dataclass(frozen=True)
@@ -97,21 +95,6 @@ class LiveOptions:
         """Where a batch query ends: where the log ends when it is planned, if not said."""
         offsets, timestamp = self.given.get("endingOffsets"), self.given.get("endingTimestamp")
         return chosen("ending", offsets, timestamp, "latest")
-
-
-def check_no_secret(what: str, url: str, instead: str) -> None:
-    """Whether a URL, which stands in plans and logs, is free of a password.
-
-    Raises:
-        ConfigError: It is not; the message does not quote it.
-    """
-    authority = url.partition("://")[2].partition("/")[0].partition("?")[0]
-    credentials, at, _ = authority.rpartition("@")
-    if at and ":" in credentials:
-        raise ConfigError(
-            f"a password in {what} would stand in plans and logs: set the option {instead}, a file"
-            " on the driver whose first line it is"
-        )
 
 
 def check_files(parsed: Mapping[str, Any]) -> None:
