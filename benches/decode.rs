@@ -1,12 +1,15 @@
 //! The cutter alone, decoding on one thread, and reading files with one thread and with all.
 //!
 //!     cargo bench --bench decode                  # all; `-- cutter`, `-- decode`, `-- read/oltp` for some
+//!     cargo bench --bench decode -- documents     # rows as JSON text and VARIANT beside the flat layout
 //!
 //! The binlogs come from `benches/make_binlog.py --mb 16`. `BINARROW_BENCH` names another folder for them, as there.
 
 #![allow(missing_docs)] // what the macros of criterion write
 
-use binarrow::reader::{DecodeOptions, ReadOptions, Reader, SegmentDecoder};
+use binarrow::columnar::{Json, Layout, Profile, TypeOptions};
+use binarrow::export::Documents;
+use binarrow::reader::{BatchLimits, DecodeOptions, ReadOptions, Reader, SegmentDecoder};
 use binarrow::source::{Cutter, CutterOptions, InputFile, Segment};
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;
@@ -139,9 +142,49 @@ fn read(criterion: &mut Criterion) {
     }
 }
 
+/// The same as documents, beside the flat and the nested layout: what `before` and `after` as text, or as VARIANT, cost.
+fn documents(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("documents");
+    let spark = TypeOptions::new(Profile::Spark);
+    let variant = TypeOptions { json: Json::Variant, ..spark };
+    for log in logs().into_iter().filter(|log| !log.shape.ends_with("-zstd")) {
+        group.throughput(log.throughput());
+        let ways = [
+            ("flat", spark, Layout::Flat, false),
+            ("nested", spark, Layout::Nested, false),
+            ("json", spark, Layout::Nested, true),
+            ("variant", variant, Layout::Nested, true),
+        ];
+        for (way, types, layout, has_documents) in ways {
+            group.bench_function(BenchmarkId::new(log.shape, way), |bencher| {
+                bencher.iter(|| {
+                    let mut options = ReadOptions { threads: 1, ..ReadOptions::default() };
+                    options.decode.limits = BatchLimits { rows: 16_384, bytes: 16 << 20 };
+                    (options.decode.plan.types, options.decode.plan.layout) = (types, layout);
+                    let documents = has_documents.then(|| Documents::of(&mut options.decode));
+                    let mut documents = documents.transpose().expect("types of Spark");
+                    let files = vec![InputFile::at_path(&log.path, 1)];
+                    let mut reader = Reader::try_new(files, options).expect("a reader");
+                    while let Some(batch) = reader.next_batch().expect("a batch") {
+                        let Some(documents) = &mut documents else {
+                            black_box(batch);
+                            continue;
+                        };
+                        documents.take_in(batch);
+                        while documents.fill().expect("rows") {
+                            black_box(documents.finish().expect("a batch"));
+                        }
+                    }
+                    black_box(documents.map(|mut rest| rest.finish().expect("a batch")));
+                });
+            });
+        }
+    }
+}
+
 criterion_group! {
     name = benches;
     config = Criterion::default().sample_size(20);
-    targets = cutter, decode, read
+    targets = cutter, decode, read, documents
 }
 criterion_main!(benches);

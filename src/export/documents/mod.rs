@@ -131,6 +131,9 @@ impl Documents {
 
     /// The rows so far as a batch.
     pub fn finish(&mut self) -> Result<RecordBatch> {
+        if self.rows() == 0 {
+            return Ok(RecordBatch::new_empty(Arc::clone(&self.schema)));
+        }
         let mut parts = self.envelope.iter_mut().map(EnvelopePart::finish);
         let op = parts.next().transpose()?;
         let mut columns = vec![self.databases.finish_text()?, self.tables.finish_text()?];

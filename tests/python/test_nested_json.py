@@ -1,0 +1,109 @@
+"""Changes of many tables under one schema: `nested_json()`."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pytest
+
+import binarrow
+from binarrow import ConfigError, TypeOptions
+
+if TYPE_CHECKING:
+    from conftest import Shop
+
+ORDER = [("_commit_version", "ascending"), ("_change_ordinal", "ascending")]
+
+
+def test_one_stream_holds_what_the_tables_hold(shop: Shop) -> None:
+    with binarrow.read_binlog(shop.glob, types="spark").nested_json() as reader:
+        rows = pa.RecordBatchReader.from_stream(reader).read_all().sort_by(ORDER)
+    assert rows.schema == binarrow.nested_json_schema(types="spark")
+    assert rows.schema.names[:5] == ["_database", "_table", "_op", "before", "after"]
+    assert set(rows["_database"].to_pylist()) == {"shop"}
+    found: dict[str, list[Any]] = {}
+    for row in rows.to_pylist():
+        sides = [
+            None if row[side] is None else json.loads(row[side]) for side in ("before", "after")
+        ]
+        found.setdefault(f"shop.{row['_table']}", []).append([row["_op"], *sides])
+    expected: dict[str, list[Any]] = {}
+    for change in binarrow.read_binlog(shop.glob, types="spark", layout="nested"):
+        batch = change.to_pyarrow()
+        for row in batch.to_pylist():
+            sides = [row["before"], row["after"]]
+            expected.setdefault(f"shop.{change.table}", []).append([row["_op"], *sides])
+    assert found.keys() == expected.keys()
+    for table, changes in expected.items():
+        assert len(found[table]) == len(changes)
+        for (op, *sides), (expected_op, *expected_sides) in zip(found[table], changes, strict=True):
+            assert op == expected_op
+            for side, wanted in zip(sides, expected_sides, strict=True):
+                assert (side is None) == (wanted is None)
+                assert side is None or side.keys() == wanted.keys()
+
+
+def test_small_batches_of_many_tables_are_put_together(shop: Shop) -> None:
+    options = {"types": "spark", "segment_bytes": 4096}
+    changes = list(binarrow.read_binlog(shop.glob, **options))
+    with binarrow.read_binlog(shop.glob, batch_rows=1000, **options).nested_json() as reader:
+        sizes = [batch.num_rows for batch in reader]
+    assert len(changes) > 20 * len(sizes)
+    assert set(sizes[:-1]) == {1000}
+
+
+def test_a_position_counts_only_what_was_handed_out(shop: Shop) -> None:
+    whole = list(rows_of(binarrow.read_binlog(shop.glob, types="spark").nested_json()))
+    options = {"types": "spark", "batch_rows": 300, "segment_bytes": 4096}
+    reader = binarrow.read_binlog(shop.glob, **options).nested_json()
+    handed_out = []
+    with reader:
+        for batch in reader:
+            handed_out += rows_of([batch])
+            if len(handed_out) > 1500:
+                break
+        position = reader.position
+    assert position is not None
+    again = binarrow.read_binlog(shop.glob, types="spark", start=position).nested_json()
+    rest = list(rows_of(again))
+    # What comes twice was handed out and not yet behind the position; nothing is left out.
+    assert set(handed_out) | set(rest) == set(whole)
+    assert len(rest) < len(whole)
+
+
+def rows_of(batches: Any) -> Any:
+    for batch in batches:
+        columns = [batch.column(name).to_pylist() for name, _ in ORDER]
+        yield from zip(*columns, strict=True)
+
+
+def test_what_cannot_be(shop: Shop) -> None:
+    with pytest.raises(ConfigError, match='types="spark"'):
+        binarrow.read_binlog(shop.glob).nested_json()
+    with pytest.raises(ConfigError, match="include"):
+        binarrow.read_binlog(shop.glob, types="spark", include="truncate").nested_json()
+    reader = binarrow.read_binlog(shop.glob, types="spark")
+    next(reader)
+    with pytest.raises(ConfigError, match="before the first batch"):
+        reader.nested_json()
+    with binarrow.read_binlog(shop.glob, types="spark").nested_json() as reader:
+        reader.read_all()
+        with pytest.raises(ConfigError, match="read already"):
+            reader.read_all()
+    reader.close()
+    with pytest.raises(ConfigError, match="closed"):
+        next(reader)
+
+
+def test_variants_are_as_spark_marks_them() -> None:
+    types = TypeOptions(profile="spark", json="variant")
+    schema = binarrow.nested_json_schema(types=types, envelope=["gtid"], envelope_prefix="x_")
+    assert schema.names == ["x_database", "x_table", "x_op", "before", "after", "x_gtid"]
+    after = schema.field("after").type
+    assert after.field("metadata").metadata == {b"variant": b"true"}
+    assert [(field.name, field.nullable) for field in after] == [
+        ("value", False),
+        ("metadata", False),
+    ]
