@@ -96,8 +96,7 @@ def test_every_type(
 ) -> None:
     played = logs[flavor].played[image]
     files = [str(file) for file in played.files]
-    # The forms of text differ in length alone here.
-    names = [name for name in played.names() if ".charsets_" not in name]
+    names = [name for name in played.names() if is_compared(name, form, image)]
     told = FORMS[form]
     frame = several(spark, files, f"{played.database}.*", told).persist()
     failures = []
@@ -112,6 +111,17 @@ def test_every_type(
     frame.unpersist()
     assert not failures, "\n".join([f"{len(failures)} tables", *failures])
     assert compared > 25 * len(names)
+
+
+def is_compared(name: str, form: str, image: str) -> bool:
+    """Those that differ in keys alone, or are slow, in one case; forms of text but one in none."""
+    if ".charsets_" in name:
+        return False
+    if name.endswith(".wide"):
+        return (form, image) == ("text", "FULL")
+    if "_key" in name or name.endswith((".plain", ".widths")):
+        return (form, image) == ("variant", "MINIMAL")
+    return True
 
 
 def test_nulls_and_layouts(spark: SparkSession, logs: dict[str, Log]) -> None:
@@ -236,17 +246,16 @@ def play(session: Session, rng: random.Random) -> None:
         "CREATE DATABASE fan",
         *(f"CREATE TABLE fan.{name} ({columns})" for name, columns in TABLES.items()),
     )
-    for step in range(120):
-        if step == 60:
+    for step in range(80):
+        if step == 40:
             session.execute("ALTER TABLE fan.orders ADD COLUMN extra INT", "FLUSH BINARY LOGS")
         statements = [
-            change(rng, rng.choice(list(TABLES)), step >= 60) for _ in range(rng.randint(1, 6))
+            change(rng, rng.choice(list(TABLES)), step >= 40) for _ in range(rng.randint(1, 6))
         ]
         session.execute("BEGIN", *statements, "COMMIT")
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_a_stream_is_fanned_out(spark: SparkSession, tmp_path: Path, form: str) -> None:
+def test_a_stream_is_fanned_out(spark: SparkSession, tmp_path: Path) -> None:
     register(spark)
     mirrors = {
         name: apply_changes(str(tmp_path / name), KEYS[name], format="parquet") for name in SCHEMAS
@@ -269,8 +278,8 @@ def test_a_stream_is_fanned_out(spark: SparkSession, tmp_path: Path, form: str) 
         frame = (
             spark.readStream.format("binarrow")
             .options(host="127.0.0.1", port=server.port, user="live", password="l1ve")
-            .options(allowPublicKeyRetrieval=True, startingOffsets="earliest", json=form)
-            .options(tables="fan.*, live.none", excludeTables="fan.audit", maxBytesPerTrigger="20k")
+            .options(allowPublicKeyRetrieval=True, startingOffsets="earliest")
+            .options(tables="fan.*, live.none", excludeTables="fan.audit", maxBytesPerTrigger="30k")
             .load()
         )
         query = (
@@ -294,7 +303,7 @@ def test_a_stream_is_fanned_out(spark: SparkSession, tmp_path: Path, form: str) 
             [str(log) for log in logs], tables=[f"fan.{t}" for t in SCHEMAS], types="spark"
         ) as reader:
             rows = sum(batch.num_rows for batch in reader.nested_json())
-    assert len([count for count in counted if count]) > 2
+    assert len([count for count in counted if count]) > 1
     assert sum(read) == sum(counted) == rows, "each change is read once, whatever is done with it"
     for name, expected in selected.items():
         shown = read_mirror(spark, str(tmp_path / name)).selectExpr(
