@@ -10,6 +10,7 @@ import pyarrow as pa
 from typing_extensions import TypeVar
 
 from binarrow.history import SchemaHistory
+from binarrow.server import Server
 
 __version__: str
 
@@ -774,7 +775,7 @@ def nested_json_schema(
     """
 
 def infer_schema(
-    source: Source,
+    source: Source | Server,
     table: str,
     *,
     columns: Mapping[str, str | Sequence[str]] | None = None,
@@ -791,8 +792,11 @@ def infer_schema(
 ) -> pa.Schema:
     """The schema of a table's batches, from its first Table_map event in the files.
 
+    Of a :class:`binarrow.Server` it is that of the table as it is now, in the types that its log
+    gives: with ``schemas`` or ``history`` those that the log itself does not tell too.
+
     Args:
-        source: As in :func:`read_binlog`.
+        source: As in :func:`read_binlog`, or a server.
         table: ``database.table``.
         columns: As in :func:`read_binlog`, like the keywords after it.
         mask: -
@@ -808,6 +812,7 @@ def infer_schema(
 
     Raises:
         SchemaError: The files do not mention the table, or not its columns' names.
+        ConfigError: The server's log will not name columns, and nothing else does.
     """
 
 def expand_source(source: Source, *, storage_options: Mapping[str, Any] | None = None) -> list[str]:

@@ -9,11 +9,13 @@
 //! | file | does |
 //! |---|---|
 //! | `structures.rs` | asks for the structures |
+//! | `table_now.rs` | asks for one table, and what the log will tell of it |
 //! | `touched.rs` | finds the tables that the log between two places touches |
 //!
 //! <https://dev.mysql.com/doc/refman/en/show-create-table.html>, <https://mariadb.com/kb/en/show-create-table/>
 
 mod structures;
+mod table_now;
 mod touched;
 
 use crate::change::TableFilter;
@@ -23,6 +25,7 @@ use crate::net::{Flavor, Server};
 use crate::position::Position;
 use std::time::{Duration, Instant};
 use structures::Structures;
+pub use table_now::TableNow;
 use touched::Touched;
 
 /// The structures of a server's tables at one place of its log.

@@ -189,7 +189,10 @@ impl<'f> Structures<'f> {
 }
 
 /// What SHOW CREATE TABLE prints, or why it does not; `None` where there is no such table now.
-fn structure(server: &mut Server, name: &TableName) -> Result<Option<Result<String, String>>> {
+pub(super) fn structure(
+    server: &mut Server,
+    name: &TableName,
+) -> Result<Option<Result<String, String>>> {
     let sql = format!("SHOW CREATE TABLE {}.{}", quoted(&name.database), quoted(&name.table));
     let rows = match server.connection().query(&sql) {
         Ok(rows) => rows,

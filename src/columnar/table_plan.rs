@@ -107,11 +107,29 @@ impl TablePlan {
             Some(catalog) => catalog.complete_or_warn(log, map, format)?,
             None => (options.schemas.complete(log, map, format)?, None),
         };
+        let remedy = |table: &TableSchema| remedy(format, options, &table.database, &table.table);
+        Self::make((table, doubt), format.is_mariadb, options, &remedy)
+    }
+
+    /// The plan for a table of which all is known that its log tells.
+    pub fn of_table(
+        table: TableSchema,
+        is_mariadb: bool,
+        options: &PlanOptions,
+    ) -> Result<Self, Error> {
+        let advice = |table: &TableSchema| options.schemas.advice(&table.database, &table.table);
+        Self::make((table, None), is_mariadb, options, &advice)
+    }
+
+    fn make(
+        (table, doubt): (TableSchema, Option<String>),
+        is_mariadb: bool,
+        options: &PlanOptions,
+        remedy: &dyn Fn(&TableSchema) -> String,
+    ) -> Result<Self, Error> {
         let in_table = |error: Error| error.context(format_args!("table {}", table.full_name()));
         let told_too_little = |error: Error| match error.kind() {
-            ErrorKind::Schema => {
-                error.advise(remedy(format, options, &table.database, &table.table))
-            }
+            ErrorKind::Schema => error.advise(remedy(&table)),
             _ => error,
         };
         let columns = table.columns.iter().enumerate();
@@ -129,14 +147,12 @@ impl TablePlan {
             let in_column = |error: Error| {
                 told_too_little(in_table(error.context(format_args!("column {name}"))))
             };
-            cell_sizes.push(CellSize::of(column, format.is_mariadb).map_err(in_column)?);
+            cell_sizes.push(CellSize::of(column, is_mariadb).map_err(in_column)?);
             if *is_selected {
                 let types = &options.types;
                 let builder = match mask {
-                    None => make_builder(column, types, format.is_mariadb),
-                    Some(mask) => {
-                        masked_builder(*mask, &mask_key, column, types, format.is_mariadb)
-                    }
+                    None => make_builder(column, types, is_mariadb),
+                    Some(mask) => masked_builder(*mask, &mask_key, column, types, is_mariadb),
                 };
                 let data_type = builder.map_err(in_column)?.data_type();
                 fields.push(field(name, data_type, &table, index, column, types, *mask));
@@ -185,7 +201,7 @@ impl TablePlan {
             cell_sizes,
             envelope,
             types: options.types,
-            is_mariadb: format.is_mariadb,
+            is_mariadb,
             doubt,
             table,
         })

@@ -37,6 +37,11 @@ impl Schemas {
         self.tables.is_empty()
     }
 
+    /// Whether a table's structure was given.
+    pub fn has(&self, database: &str, table: &str) -> bool {
+        self.tables.contains_key(&(database.to_owned(), table.to_owned()))
+    }
+
     /// Takes one table's CREATE TABLE statement. Its name in the log is `database`.`table`, whatever the statement calls it.
     ///
     /// # Errors

@@ -26,6 +26,7 @@ mod running;
 mod schemas;
 mod server;
 mod server_log;
+mod server_schema;
 mod split;
 mod storage;
 mod summary;

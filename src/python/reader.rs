@@ -1,5 +1,6 @@
 //! `read_binlog` and `BinlogReader`.
 
+use super::connection_spec::PyConnectionSpec;
 use super::errors::interruptible;
 use super::history_keyword::HistoryKeyword;
 use super::input::{inputs, paths, table_name};
@@ -11,6 +12,7 @@ use super::live_log::PyLiveLog;
 use super::position::PyPosition;
 use super::running::{LiveSource, Running, SIGNAL_CHECK, Source, drop_detached};
 use super::schemas::SchemasKeyword;
+use super::server_schema::server_schema;
 use super::storage::Storage;
 use super::summary::Summary;
 use super::table_reader::PyTableReader;
@@ -145,8 +147,14 @@ pub(super) fn infer_schema<'py>(
         schemas,
     )?;
     options.layout = keywords::layout(layout)?;
-    let files = inputs(source, &storage_options.unwrap_or_default())?;
     let (database, name) = table_name(table)?;
+    if let Ok(own) = source.getattr("_spec")
+        && let Ok(spec) = own.cast::<PyConnectionSpec>()
+    {
+        let follows = history.is_some();
+        return server_schema(py, spec.get(), (database, name), options, follows)?.to_pyarrow(py);
+    }
+    let files = inputs(source, &storage_options.unwrap_or_default())?;
     let history = history.map(|history| history.0);
     let schema = interruptible(py, |go_on| match history {
         None => crate::reader::infer_schema(files, database, name, &options, go_on),

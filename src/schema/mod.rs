@@ -6,9 +6,11 @@
 mod column_type;
 mod complete;
 mod index;
+mod logged;
 mod table_schema;
 
 pub(crate) use column_type::quoted;
 pub use column_type::{ColumnType, GeometryType};
 pub use index::{HandleKey, Index, IndexKind, KeyPart};
+pub use logged::LogTells;
 pub use table_schema::{Column, Generated, TableSchema};

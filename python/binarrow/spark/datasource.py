@@ -133,7 +133,10 @@ class BinarrowDataSource(DataSource):
                 **{key: shaping[key] for key in TABLES_SCHEMA_OPTIONS if key in shaping}
             )
         if isinstance(options.place, LiveOptions):
-            return server_schema(options.place.target, options.table, **shaping)
+            with options.opened_history() as history:
+                return server_schema(
+                    options.place.target, options.table, history=history, **shaping
+                )
         with options.opened_history() as history:
             return table_schema(
                 list(options.place.paths),

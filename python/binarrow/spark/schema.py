@@ -101,13 +101,10 @@ def tables_schema(
 
 
 def server_schema(target: Target, table: str, **shaping: Any) -> StructType:
-    """The Spark schema of a table's changes, from the first that a server's log holds."""
-    with (
-        Server(target) as server,
-        server.stream("earliest", stop="end", **shaping) as stream,
-        stream.table(table) as changes,
-    ):
-        return _declared(changes.schema)
+    """The Spark schema of a table's changes, of the table as its server has it now."""
+    shaping["types"] = spark_types(shaping.get("types", "spark"))
+    with Server(target) as server:
+        return _declared(infer_schema(server, table, **shaping))
 
 
 def _declared(inferred: pa.Schema) -> StructType:

@@ -55,4 +55,19 @@ impl Catalog {
             (Err(error), None) => Err(error),
         }
     }
+
+    /// The structure of a table as its rows have it: with the hidden columns that MariaDB has for hashes of keys.
+    ///
+    /// # Errors
+    /// As of [`Self::schema`].
+    pub fn row_schema(&self, database: &str, table: &str) -> Result<TableSchema> {
+        let mut schema = self.schema(database, table)?;
+        if let Some(TableState::Known(definition)) = self.find(database, table)
+            && self.server().is_some_and(|server| server.is_mariadb)
+        {
+            let hashes = definition.create.hash_columns(&schema);
+            schema.columns.extend(hashes);
+        }
+        Ok(schema)
+    }
 }

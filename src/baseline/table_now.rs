@@ -1,0 +1,72 @@
+//! One table as its server describes it now, and how much the server's log will tell of it.
+
+use super::structures::{prepare, structure};
+use crate::error::{Error, ErrorKind, Result};
+use crate::history::{Baseline as Given, DdlSession, SqlServer, TableName};
+use crate::net::{Flavor, Server};
+use crate::schema::{LogTells, TableSchema};
+
+/// A table as its server describes it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TableNow {
+    /// Its columns as rows have them, with those that are hidden.
+    pub schema: TableSchema,
+    /// What the log will tell of it.
+    pub tells: LogTells,
+    /// Whether the server is a MariaDB.
+    pub is_mariadb: bool,
+}
+
+impl TableNow {
+    /// Asks the server.
+    ///
+    /// # Errors
+    /// There is no such table, the user may not see it, or its CREATE TABLE is not understood.
+    pub fn ask(server: &mut Server, database: &str, table: &str) -> Result<Self> {
+        prepare(server)?;
+        let name = TableName { database: database.to_owned(), table: table.to_owned() };
+        let statement = match structure(server, &name)? {
+            Some(Ok(statement)) => statement,
+            Some(Err(why)) => {
+                return Err(Error::new(
+                    ErrorKind::Server,
+                    format!("the server does not describe {database}.{table}: {why}"),
+                ));
+            }
+            None => {
+                return Err(Error::schema(format!("the server has no table {database}.{table}")));
+            }
+        };
+        let identity = server.identity();
+        let is_mariadb = identity.flavor == Flavor::Mariadb;
+        let own = SqlServer { is_mariadb, version: identity.version };
+        let quoted = format!("`{}`", database.replace('`', "``"));
+        let script = format!("CREATE DATABASE {quoted};\nUSE {quoted};\n{statement};\n");
+        let catalog = Given::whole(script, DdlSession::new(own)).catalog()?;
+        // It may be called by a name of other case.
+        let called = catalog
+            .tables()
+            .next()
+            .map(|(database, table, _)| (database.to_owned(), table.to_owned()));
+        let (database, table) = called.unwrap_or((name.database, name.table));
+        Ok(Self {
+            schema: catalog.row_schema(&database, &table)?,
+            tells: tells(server)?,
+            is_mariadb,
+        })
+    }
+}
+
+fn tells(server: &mut Server) -> Result<LogTells> {
+    match server.connection().query_value("SELECT @@global.binlog_row_metadata") {
+        Ok(value) => Ok(match value.unwrap_or_default().to_ascii_uppercase().as_str() {
+            "FULL" => LogTells::All,
+            "MINIMAL" => LogTells::Little,
+            _ => LogTells::Types,
+        }),
+        Err(error) if error.server_code() == Some(UNKNOWN_VARIABLE) => Ok(LogTells::Types),
+        Err(error) => Err(error),
+    }
+}
+
+const UNKNOWN_VARIABLE: u16 = 1193;

@@ -1,0 +1,51 @@
+//! The schema of a server's table as it is now, of the types that batches of its log have.
+
+use super::connection_spec::PyConnectionSpec;
+use super::errors::abandonable;
+use crate::baseline::TableNow;
+use crate::columnar::{ColumnNames, PlanOptions, TablePlan};
+use crate::error::{Error, Result};
+use crate::schema::LogTells;
+use arrow_schema::SchemaRef;
+use pyo3::prelude::*;
+
+/// Asks the first server that answers. `follows`: whether the structures of tables are given otherwise than by `schemas`.
+pub(super) fn server_schema(
+    py: Python<'_>,
+    spec: &PyConnectionSpec,
+    (database, table): (&str, &str),
+    options: PlanOptions,
+    follows: bool,
+) -> PyResult<SchemaRef> {
+    let mut server = spec.connect(py)?;
+    let name = (database.to_owned(), table.to_owned());
+    abandonable(py, move || {
+        let now = TableNow::ask(&mut server, &name.0, &name.1)?;
+        schema_of(&now, &options, follows)
+    })
+}
+
+fn schema_of(now: &TableNow, options: &PlanOptions, follows: bool) -> Result<SchemaRef> {
+    let TableNow { schema: known, tells, is_mariadb } = now;
+    let is_known = follows || options.schemas.has(&known.database, &known.table);
+    if !is_known && *tells != LogTells::All && options.column_names == ColumnNames::Log {
+        return Err(nameless(&known.full_name(), *tells, options));
+    }
+    let logged = known.as_logged(*tells, *is_mariadb);
+    let table = if is_known { logged.complete(known)? } else { logged };
+    TablePlan::of_table(table, *is_mariadb, options).map(|plan| plan.schema)
+}
+
+fn nameless(name: &str, tells: LogTells, options: &PlanOptions) -> Error {
+    let (database, table) = name.split_once('.').unwrap_or((name, ""));
+    let set = match tells {
+        LogTells::Types => {
+            "set binlog_row_metadata=FULL, which MySQL has from 8.0.1 on and MariaDB from 10.5 on"
+        }
+        _ => "SET GLOBAL binlog_row_metadata = FULL",
+    };
+    Error::config(format!(
+        "table {name}: the server's log does not name columns: {set} (what is logged from then on has names), or {}",
+        options.schemas.advice(database, table)
+    ))
+}
