@@ -19,17 +19,19 @@ from pyspark.sql import DataFrame, SparkSession
 
 from binarrow.spark import apply_changes, read_mirror, register
 
+DELTA = "io.delta:delta-spark_4.2_2.13:4.4.0"
+
 
 def session(kind: str) -> SparkSession:
     builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", value=False)
     if kind == "delta":
-        from delta import configure_spark_with_delta_pip
-
-        name = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
-        builder = configure_spark_with_delta_pip(
-            builder.config(
-                "spark.sql.extensions", "io.delta.sql.DeltaSparkSessionExtension"
-            ).config("spark.sql.catalog.spark_catalog", name)
+        builder = (
+            builder.config("spark.jars.packages", DELTA)
+            .config("spark.sql.extensions", "io.delta.sql.DeltaSparkSessionExtension")
+            .config(
+                "spark.sql.catalog.spark_catalog",
+                "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+            )
         )
     return builder.config("spark.sql.session.timeZone", "UTC").getOrCreate()
 

@@ -1,6 +1,7 @@
 """A streaming query whose driver is killed: no change is missing, none comes twice, the mirror is right.
 
-BINARROW_KILLS=20 kills it so often, at random moments.
+BINARROW_KILLS=20 kills it so often, at random moments; with BINARROW_LAKE=delta the mirror is one of Delta
+(`make .venv/.delta`), else of Parquet.
 """
 
 from __future__ import annotations
@@ -21,7 +22,6 @@ from typing import Any
 import live
 import pyarrow as pa
 import pyarrow.parquet as pq
-import pytest
 from live import until
 from servers import Server
 from spark_load import GRANT, ORDERS, TABLE, Load, selected
@@ -29,7 +29,12 @@ from spark_load import GRANT, ORDERS, TABLE, Load, selected
 from binarrow import Position
 
 KILLS = int(os.environ.get("BINARROW_KILLS", "1"))
-PYTHONS = {"parquet": sys.executable}
+KIND = os.environ.get("BINARROW_LAKE", "parquet")
+PYTHON = (
+    sys.executable
+    if KIND == "parquet"
+    else str(Path(__file__).parents[2] / f".venv-{KIND}" / "bin" / "python")
+)
 STARTED = 120.0
 """Seconds within which Spark is up and the query begins, or a batch is done."""
 
@@ -37,7 +42,7 @@ STARTED = 120.0
 class Query:
     """The script `spark_query.py`, and what it printed."""
 
-    def __init__(self, folder: Path, kind: str, server: Server, *flags: str) -> None:
+    def __init__(self, folder: Path, server: Server, *flags: str) -> None:
         options = {
             "host": "127.0.0.1",
             "port": str(server.port),
@@ -47,19 +52,18 @@ class Query:
             "table": TABLE,
             "startingOffsets": "latest",
         }
-        python = PYTHONS[kind]
         script = Path(__file__).with_name("spark_query.py")
         self._log = (folder / "stderr.txt").open("a")
         self.lines: list[str] = []
         self.process = subprocess.Popen(
-            [python, str(script), str(folder), kind, json.dumps(options), *flags],
+            [PYTHON, str(script), str(folder), KIND, json.dumps(options), *flags],
             stdout=subprocess.PIPE,
             stderr=self._log,
             text=True,
             env={
                 **os.environ,
-                "PYSPARK_PYTHON": python,
-                "PYSPARK_DRIVER_PYTHON": python,
+                "PYSPARK_PYTHON": PYTHON,
+                "PYSPARK_DRIVER_PYTHON": PYTHON,
                 "SPARK_LOCAL_IP": "127.0.0.1",
                 "SPARK_CONF_DIR": str(Path(__file__).parents[1] / "spark" / "conf"),
             },
@@ -137,28 +141,27 @@ def mirrored(folder: Path) -> list[tuple[Any, ...]]:
     return sorted(tuple(row.values()) for row in rows)
 
 
-@pytest.mark.parametrize("kind", list(PYTHONS))
-def test_killed_at_random_moments(tmp_path: Path, kind: str) -> None:
+def test_killed_at_random_moments(tmp_path: Path) -> None:
     rng = random.Random(KILLS)
     with live.server("mysql") as server:
         server.execute(
             ORDERS, GRANT, f"INSERT INTO {TABLE} (id) VALUES (1)", f"DELETE FROM {TABLE}"
         )
         # The first batch is written and not committed; the query began before anything happened.
-        with killed_at_last(Query(tmp_path, kind, server, "--crash")) as first:
+        with killed_at_last(Query(tmp_path, server, "--crash")) as first:
             assert first.ended() == -signal.SIGKILL
         assert not list((tmp_path / "checkpoint").glob("commits/*"))
         with Load(server) as load:
             until(lambda: load.transactions > 100)
             for _ in range(KILLS - 1):
-                with killed_at_last(Query(tmp_path, kind, server)) as query:
+                with killed_at_last(Query(tmp_path, server)) as query:
                     query.until_started()
                     time.sleep(rng.uniform(0, 6))
                     assert query.process.poll() is None
             until(lambda: load.transactions > 300)
         with live.reach(server) as connection:
             end = connection.position()
-        with killed_at_last(Query(tmp_path, kind, server, "--once")) as last:
+        with killed_at_last(Query(tmp_path, server, "--once")) as last:
             assert last.ended() == 0
             assert last.batches() > 0
         expected = serial(server, anchor(tmp_path), end)
@@ -167,4 +170,6 @@ def test_killed_at_random_moments(tmp_path: Path, kind: str) -> None:
         assert found.num_rows == expected.num_rows
         assert found.equals(expected)
         assert mirrored(tmp_path) == selected(server)
-        print(f"\n{KILLS} kills, {load.transactions} transactions, {expected.num_rows} changes")
+        print(
+            f"\n{KIND}: {KILLS} kills, {load.transactions} transactions, {expected.num_rows} changes"
+        )
