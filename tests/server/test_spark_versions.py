@@ -97,9 +97,5 @@ def test_a_version(
     assert len(expected) == 5
     assert result["server"] == expected
     assert result["server_ranges"] == expected
-    version = tuple(int(part) for part in result["version"].split(".")[:2])
-    if version >= (4, 2):
-        assert result["stream"] == expected
-    else:
-        assert "a stream needs pyspark 4.2 or later" in result["stream"]
+    assert result["stream"] == expected
     live.until(lambda: not live.dumps(logged))
