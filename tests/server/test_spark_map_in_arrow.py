@@ -131,13 +131,19 @@ def test_two_tasks_over_tls(
     assert applied(before, changes) == after
     assert len(changes) > 300
 
-    # Two tasks, each with connections of its own, the password out of a file of the driver's.
+    # Two tasks, each with connections of its own, password and certificate out of files that only the driver has.
     (tmp_path / "password").write_text(PASSWORD + "\n")
-    from_file = {**keywords, "password_file": tmp_path / "password"}
+    (tmp_path / "ca.pem").write_bytes(Path(keywords["tls_ca"]).read_bytes())
+    from_file = {
+        **keywords,
+        "password_file": tmp_path / "password",
+        "tls_ca": tmp_path / "ca.pem",
+    }
     del from_file["password"]
     two = splits(spark, url, start=start, stop=stop, num_partitions=2, **from_file)
     task = decoder(TABLE, declared, **from_file)
     (tmp_path / "password").unlink()
+    (tmp_path / "ca.pem").unlink()
     logins = ssl_logins()
     frame = two.mapInArrow(task, declared)
     assert sorted(map(str, frame.collect())) == sorted(map(str, changes))

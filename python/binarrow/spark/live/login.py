@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Literal, TypedDict
 
 from binarrow import ConfigError
@@ -92,6 +93,48 @@ def task_login(given: Mapping[str, Any]) -> Target | None:
     return with_secret(login(None, of_login))
 
 
+class Pem(bytes):
+    """What a file of certificates or keys holds; it shows nothing of it."""
+
+    def __repr__(self) -> str:
+        return "<PEM>"
+
+
+_FILES = ("tls_ca", "tls_cert", "tls_key", "server_public_key")
+
+
 def with_secret(target: Target) -> Target:
-    """With the password itself in place of what gives it: a task may not see the driver's files."""
-    return replace(target, password=target.secret())
+    """With the password and what files hold in their place: a task may not see the driver's files.
+
+    Raises:
+        ConfigError: A file cannot be read.
+    """
+    keywords: dict[str, Any] = dict(target.keywords)
+    for name in _FILES:
+        if name in keywords and not isinstance(keywords[name], Pem):
+            try:
+                keywords[name] = Pem(Path(keywords[name]).read_bytes())
+            except OSError as error:
+                raise ConfigError(f"{name}: {keywords[name]}: {error.strerror}") from error
+    return replace(target, password=target.secret(), keywords=keywords)
+
+
+def in_task(target: Target) -> Target:
+    """The same with names of files again: of memory, which nothing outlives the process of."""
+    keywords: dict[str, Any] = dict(target.keywords)
+    for name, value in keywords.items():
+        if isinstance(value, Pem):
+            keywords[name] = _memory_file(value)
+    return replace(target, keywords=keywords)
+
+
+def _memory_file(content: Pem) -> str:
+    if content not in _MEMORY_FILES:
+        file = os.memfd_create("pem")
+        os.write(file, content)
+        _MEMORY_FILES[content] = file
+    return f"/proc/self/fd/{_MEMORY_FILES[content]}"
+
+
+_MEMORY_FILES: dict[Pem, int] = {}
+"""Those that are open. A connection that is lost is made anew, and reads them again."""
