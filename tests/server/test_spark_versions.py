@@ -23,6 +23,9 @@ from binarrow.spark import schema
 from binarrow.spark.live.login import login
 from binarrow.spark.schema import arrow_schema, server_schema
 
+# Spark gives a Python worker 10 seconds to start, whatever else the machine does.
+pytestmark = pytest.mark.alone
+
 PYTHONS = os.environ.get("BINARROW_SPARK_PYTHONS", "").split(":")
 ENVIRONMENTS = [(sys.executable, True)] + [
     (python, connect) for python in PYTHONS if python for connect in (False, True)
