@@ -355,6 +355,43 @@ def test_new_columns_end_a_query_that_follows_them(
     assert [row["id"] for row in query.rows()] == [1, 2, 3, 4]
 
 
+def test_a_log_without_names_needs_a_history(session: SparkSession, tmp_path: Path) -> None:
+    """Of a server with MINIMAL metadata a history knows the columns, as they were at each row."""
+    from pyspark.errors import AnalysisException
+
+    with live.server("mysql", "--binlog-row-metadata=MINIMAL") as server:
+        server.execute("GRANT SELECT ON live.* TO live@'%'")
+        with pytest.raises(AnalysisException) as error:
+            session.readStream.format("binarrow").options(**options(server)).load()
+        assert "SET GLOBAL binlog_row_metadata = FULL" in str(error.value)
+        assert "history" in str(error.value)
+
+        history = f"sqlite:///{tmp_path}/history.db"
+        query = Query(session, server, tmp_path, history=history, numPartitions=2)
+        query.run()  # from now on
+        insert(server, 1)
+        server.flush_binlog()
+        server.execute("ALTER TABLE live.t ADD first INT FIRST, CHANGE note text VARCHAR(50)")
+        server.flush_binlog()
+        server.execute("INSERT INTO live.t VALUES (7, 2, 'two')")
+        query.fail = lambda _: True
+        query.fails()
+        query.fail = lambda _: False
+        server.execute("ALTER TABLE live.t DROP COLUMN text")
+        server.execute("INSERT INTO live.t VALUES (8, 3)")
+        query.run()
+        query.run()
+        assert [(int(row["id"]), row["first"]) for row in query.rows()] == [
+            (1, None),
+            (2, 7),
+            (3, 8),
+        ]
+        assert max(query.partitions) == 2
+        with binarrow.SchemaHistory.open(history) as kept:
+            assert len(kept.covered) == 1
+            assert len(list(kept.changes(database="live", table="t"))) == 3
+
+
 def test_nothing_is_left_behind_and_no_password_shows(
     session: SparkSession, mysql: Server, tmp_path: Path
 ) -> None:

@@ -125,7 +125,7 @@ class BinarrowDataSource(DataSource):
         return "binarrow"
 
     def schema(self) -> StructType:
-        """The schema of the table: where the log mentions it first."""
+        """The schema of the table: where files mention it first, or as a server has it now."""
         options = SourceOptions.parse(self.options)
         shaping = {key: value for key, value in options.read.items() if key in SCHEMA_OPTIONS}
         if options.table is None:
@@ -133,10 +133,13 @@ class BinarrowDataSource(DataSource):
                 **{key: shaping[key] for key in TABLES_SCHEMA_OPTIONS if key in shaping}
             )
         if isinstance(options.place, LiveOptions):
-            with options.opened_history() as history:
-                return server_schema(
-                    options.place.target, options.table, history=history, **shaping
-                )
+            return server_schema(
+                options.place.target,
+                options.table,
+                reconnect=options.place.reconnect,
+                has_history=options.history is not None,
+                **shaping,
+            )
         with options.opened_history() as history:
             return table_schema(
                 list(options.place.paths),

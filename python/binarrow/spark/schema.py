@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from binarrow import TypeOptions, infer_schema, nested_json_schema
 from binarrow.connect import Target
 from binarrow.server import Server
+from binarrow.spark.live.patience import patiently
 from binarrow.spark.options import opened, spark_types
 
 if TYPE_CHECKING:
@@ -100,11 +101,23 @@ def tables_schema(
     return from_arrow_schema(schema, prefer_timestamp_ntz=True)
 
 
-def server_schema(target: Target, table: str, **shaping: Any) -> StructType:
-    """The Spark schema of a table's changes, of the table as its server has it now."""
+def server_schema(
+    target: Target, table: str, *, reconnect: float, has_history: bool, **shaping: Any
+) -> StructType:
+    """The Spark schema of the changes of a server's table, as the table is now.
+
+    `has_history` says that structures come from a history, which nobody opens for this: where the
+    log ends, it tells what the server does.
+    """
+
     shaping["types"] = spark_types(shaping.get("types", "spark"))
-    with Server(target) as server:
-        return _declared(infer_schema(server, table, **shaping))
+
+    def ask() -> pa.Schema:
+        with Server(target) as server:
+            history = "memory:" if has_history else None
+            return infer_schema(server, table, history=history, **shaping)
+
+    return _declared(patiently(ask, reconnect))
 
 
 def _declared(inferred: pa.Schema) -> StructType:

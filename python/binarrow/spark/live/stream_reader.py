@@ -58,9 +58,11 @@ class LiveStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def latestOffset(self, start: Any = None, limit: Any = None) -> Offset:  # noqa: N802
         """Where the next batch ends."""
+        if start is None:  # before Spark 4.2: all that there is
+            # Which batch it is Spark does not say: each end holds where the query began.
+            first = self.initialOffset()
+            return end_of_batch(first, self._planner.log.head())
         head = self._last_head or self._planner.log.head()
-        if start is None:  # before Spark 4.2
-            return self._unplanned(head)
         return self._planner.next_offset(start, head, limit)
 
     def reportLatestOffset(self) -> Offset:  # noqa: N802
@@ -78,10 +80,6 @@ class LiveStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def stop(self) -> None:
         """Lets go of what is open; where Spark does not call it, the process ends."""
         self._planner.close()
-
-    def _unplanned(self, head: Position) -> Offset:
-        """All that is there; each end holds where the query began, for the first must."""
-        return offset_of(head) if self._initial is None else end_of_batch(self._initial, head)
 
     def __getstate__(self) -> dict[str, Any]:
         """What tasks need: no connection, and no password."""
