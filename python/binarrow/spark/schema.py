@@ -102,14 +102,13 @@ def tables_schema(
 
 
 def server_schema(
-    target: Target, table: str, *, reconnect: float, has_history: bool, **shaping: Any
+    target: Target, table: str, *, reconnect: float = 0.0, has_history: bool = False, **shaping: Any
 ) -> StructType:
     """The Spark schema of the changes of a server's table, as the table is now.
 
     `has_history` says that structures come from a history, which nobody opens for this: where the
     log ends, it tells what the server does.
     """
-
     shaping["types"] = spark_types(shaping.get("types", "spark"))
 
     def ask() -> pa.Schema:
