@@ -865,7 +865,10 @@ class NativeServer:
 
 @final
 class ConnectionSpec:
-    """Where servers are and who asks; :class:`binarrow.Server` has one."""
+    """Where servers are and who asks; :class:`binarrow.Server` has one.
+
+    Of certificates and keys ``bytes`` are the PEM text, all else the path of a file.
+    """
 
     def __new__(
         cls,
@@ -874,13 +877,13 @@ class ConnectionSpec:
         secret: Callable[[], bytes],
         *,
         tls: str | None = None,
-        tls_ca: _Path | None = None,
-        tls_cert: _Path | None = None,
-        tls_key: _Path | None = None,
+        tls_ca: _Path | bytes | None = None,
+        tls_cert: _Path | bytes | None = None,
+        tls_key: _Path | bytes | None = None,
         tls_server_name: str | None = None,
         compression: str | None = None,
         allow_public_key_retrieval: bool = False,
-        server_public_key: _Path | None = None,
+        server_public_key: _Path | bytes | None = None,
         allow_clear_password: bool = False,
         connect_timeout: float = 10.0,
         read_timeout: float = 60.0,

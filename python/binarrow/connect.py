@@ -86,7 +86,7 @@ class Target:
     endpoints: tuple[Endpoint, ...]
     user: str
     password: Password = field(repr=False)
-    keywords: Mapping[str, object] = field(default_factory=dict)
+    keywords: Mapping[str, object] = field(default_factory=dict, repr=False)  # maybe a key
 
     def secret(self) -> bytes:
         """The password now."""

@@ -41,13 +41,13 @@ def connect(
     socket: str | os.PathLike[str] | None = None,
     option_file: str | os.PathLike[str] | None = None,
     tls: TlsMode | None = None,
-    tls_ca: str | os.PathLike[str] | None = None,
-    tls_cert: str | os.PathLike[str] | None = None,
-    tls_key: str | os.PathLike[str] | None = None,
+    tls_ca: str | os.PathLike[str] | bytes | None = None,
+    tls_cert: str | os.PathLike[str] | bytes | None = None,
+    tls_key: str | os.PathLike[str] | bytes | None = None,
     tls_server_name: str | None = None,
     compression: Literal["zlib", "zstd"] | None = None,
     allow_public_key_retrieval: bool | None = None,
-    server_public_key: str | os.PathLike[str] | None = None,
+    server_public_key: str | os.PathLike[str] | bytes | None = None,
     allow_clear_password: bool | None = None,
     connect_timeout: float | None = None,
     read_timeout: float | None = None,
@@ -80,7 +80,8 @@ def connect(
             look at the certificate), ``"verify_ca"`` (an authority signed it),
             ``"verify_identity"`` (and it is for this host). By default the last;
             ``"preferred"`` for a host of this machine, or ``"verify_ca"`` with ``tls_ca``.
-        tls_ca: Certificates of authorities, PEM; by default the system's.
+        tls_ca: Certificates of authorities, PEM; by default the system's. A path, or as ``bytes``
+            the text itself, as for the keys below.
         tls_cert: Our own certificate, PEM.
         tls_key: Its key, PEM.
         tls_server_name: The host that the certificate must be for, where it is another one.

@@ -6,6 +6,7 @@
 //! |---|---|
 //! | `socket.rs` | TCP and Unix sockets, time limits |
 //! | `tls.rs` | rustls, and which certificates are believed |
+//! | `pem.rs` | certificates and keys, as files or as text |
 //! | `read_ahead.rs` | a socket under TLS, read in large pieces |
 //! | `transport.rs` | one of the two |
 //! | `packets.rs` | packets, compressed or not |
@@ -17,6 +18,7 @@ mod connection;
 mod dump;
 mod options;
 mod packets;
+mod pem;
 mod read_ahead;
 mod server;
 mod socket;
@@ -26,6 +28,7 @@ mod transport;
 pub use connection::Connection;
 pub use dump::{Dump, DumpOptions, DumpStart};
 pub use options::ConnectOptions;
+pub use pem::Pem;
 pub use server::{BinlogFile, Flavor, Identity, Server};
 pub use socket::{Endpoint, SocketHandle};
 pub use tls::{TlsFiles, TlsMode};

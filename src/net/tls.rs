@@ -1,5 +1,6 @@
 //! TLS by rustls: which certificates are believed, and what is said of those that are not.
 
+use super::pem::Pem;
 use super::read_ahead::ReadAhead;
 use super::socket::Socket;
 use crate::error::{Error, ErrorKind, Result};
@@ -13,7 +14,6 @@ use rustls::{
     SignatureScheme, StreamOwned,
 };
 use std::fmt;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 /// How TLS is used: `tls=`.
@@ -35,11 +35,11 @@ pub enum TlsMode {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TlsFiles {
     /// Certificates of the authorities, PEM; the system's where not given.
-    pub ca: Option<PathBuf>,
+    pub ca: Option<Pem>,
     /// Our own certificate, PEM, with those between it and its authority.
-    pub certificate: Option<PathBuf>,
+    pub certificate: Option<Pem>,
     /// Its key, PEM.
-    pub key: Option<PathBuf>,
+    pub key: Option<Pem>,
     /// The host that the certificate must be for, where it is not the one connected to.
     pub server_name: Option<String>,
 }
@@ -101,9 +101,10 @@ fn config(mode: TlsMode, files: &TlsFiles) -> Result<ClientConfig> {
         (None, None) => Ok(builder.with_no_client_auth()),
         (Some(certificate), Some(key_file)) => {
             let chain = certificates(certificate, "tls_cert")?;
-            let key = PrivateKeyDer::from_pem_file(key_file).map_err(|error| {
-                Error::config(format!("tls_key: no private key in {}: {error}", key_file.display()))
-            })?;
+            let key =
+                PrivateKeyDer::from_pem_slice(&key_file.read("tls_key")?).map_err(|error| {
+                    Error::config(format!("tls_key: no private key in {key_file}: {error}"))
+                })?;
             builder.with_client_auth_cert(chain, key).map_err(|error| {
                 Error::config(format!("tls_cert and tls_key do not belong together: {error}"))
             })
@@ -115,12 +116,11 @@ fn config(mode: TlsMode, files: &TlsFiles) -> Result<ClientConfig> {
 fn roots(files: &TlsFiles) -> Result<RootCertStore> {
     let mut store = RootCertStore::empty();
     match &files.ca {
-        Some(path) => {
-            for certificate in certificates(path, "tls_ca")? {
+        Some(file) => {
+            for certificate in certificates(file, "tls_ca")? {
                 store.add(certificate).map_err(|error| {
                     Error::config(format!(
-                        "tls_ca: {} holds a certificate that is none: {error}",
-                        path.display()
+                        "tls_ca: {file} holds a certificate that is none: {error}"
                     ))
                 })?;
             }
@@ -139,10 +139,9 @@ fn roots(files: &TlsFiles) -> Result<RootCertStore> {
     Ok(store)
 }
 
-fn certificates(path: &std::path::Path, keyword: &str) -> Result<Vec<CertificateDer<'static>>> {
-    let failed = |error: String| Error::config(format!("{keyword}: {}: {error}", path.display()));
-    let found: Vec<_> = CertificateDer::pem_file_iter(path)
-        .map_err(|error| failed(error.to_string()))?
+fn certificates(file: &Pem, keyword: &str) -> Result<Vec<CertificateDer<'static>>> {
+    let failed = |error: String| Error::config(format!("{keyword}: {file}: {error}"));
+    let found: Vec<_> = CertificateDer::pem_slice_iter(&file.read(keyword)?)
         .collect::<std::result::Result<_, _>>()
         .map_err(|error| failed(error.to_string()))?;
     if found.is_empty() {

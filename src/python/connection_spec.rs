@@ -9,11 +9,12 @@ use super::position::PyPosition;
 use super::server::PyServer;
 use super::server_log::{self, Passes};
 use crate::error::{Error, ErrorKind, Result};
-use crate::net::{ConnectOptions, Endpoint, Server, TlsFiles, TlsMode};
+use crate::net::{ConnectOptions, Endpoint, Pem, Server, TlsFiles, TlsMode};
 use crate::protocol::{Compression, Secret};
 use crate::source::Connector;
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -42,13 +43,13 @@ impl PyConnectionSpec {
         user: String,
         secret: Py<PyAny>,
         tls: Option<&str>,
-        tls_ca: Option<PathBuf>,
-        tls_cert: Option<PathBuf>,
-        tls_key: Option<PathBuf>,
+        tls_ca: Option<PemKeyword>,
+        tls_cert: Option<PemKeyword>,
+        tls_key: Option<PemKeyword>,
         tls_server_name: Option<String>,
         compression: Option<&str>,
         allow_public_key_retrieval: bool,
-        server_public_key: Option<PathBuf>,
+        server_public_key: Option<PemKeyword>,
         allow_clear_password: bool,
         connect_timeout: f64,
         read_timeout: f64,
@@ -62,9 +63,9 @@ impl PyConnectionSpec {
         let mut options = ConnectOptions::new(first, user, Secret::default());
         options.tls = tls.map(tls_mode).transpose()?;
         options.tls_files = TlsFiles {
-            ca: tls_ca,
-            certificate: tls_cert,
-            key: tls_key,
+            ca: tls_ca.map(|given| given.0),
+            certificate: tls_cert.map(|given| given.0),
+            key: tls_key.map(|given| given.0),
             server_name: tls_server_name,
         };
         options.compression = match compression {
@@ -78,10 +79,11 @@ impl PyConnectionSpec {
         };
         options.allow_public_key_retrieval = allow_public_key_retrieval;
         options.server_public_key = server_public_key
-            .map(|path| {
-                std::fs::read(&path).map_err(|error| {
+            .map(|given| match given.0 {
+                Pem::Text(text) => Ok(text),
+                Pem::File(path) => std::fs::read(&path).map_err(|error| {
                     Error::io(format!("server_public_key: cannot read {}", path.display()), error)
-                })
+                }),
             })
             .transpose()?;
         options.allow_clear_password = allow_clear_password;
@@ -253,6 +255,20 @@ fn open_first(candidates: Vec<ConnectOptions>) -> Result<Server> {
         }
     }
     Err(last.unwrap_or_else(no_host))
+}
+
+/// A certificate or key: bytes are its text, all else the path of a file.
+struct PemKeyword(Pem);
+
+impl<'py> FromPyObject<'_, 'py> for PemKeyword {
+    type Error = PyErr;
+
+    fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        Ok(Self(match value.cast::<PyBytes>() {
+            Ok(text) => Pem::Text(text.as_bytes().to_vec()),
+            Err(_) => Pem::File(value.extract()?),
+        }))
+    }
 }
 
 fn no_host() -> Error {

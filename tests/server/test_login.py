@@ -14,6 +14,8 @@ import trustme
 from servers import Server
 
 import binarrow
+from binarrow.connect import target
+from binarrow.spark.live.login import with_secret
 
 pytestmark = pytest.mark.alone
 
@@ -258,6 +260,22 @@ def test_our_own_certificate(server: Server, certificates: Certificates) -> None
         tls_cert=certificates.path("client"),
         tls_key=certificates.path("client-key"),
     )
+    # The same from memory, as a Spark task has it: what the driver read of its files.
+    given = {
+        "tls": "verify_ca",
+        "tls_ca": certificates.path("ca"),
+        "tls_cert": certificates.path("client"),
+        "tls_key": certificates.path("client-key"),
+    }
+    told = with_secret(target(None, host="127.0.0.1", keywords=given))
+    assert all(isinstance(told.keywords[one], bytes) for one in ("tls_ca", "tls_cert", "tls_key"))
+    assert "PRIVATE" not in repr(told)
+    assert_logged_in(server, **told.keywords)
+    for key in ("tls_ca", "tls_cert", "tls_key"):
+        error = assert_refused(
+            binarrow.ConfigError, key, lambda key=key: reach(server, **{**told.keywords, key: b"x"})
+        )
+        assert "the PEM text" in str(error)
 
 
 @pytest.mark.parametrize("flavor", SERVERS)

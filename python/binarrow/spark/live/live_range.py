@@ -13,7 +13,6 @@ from binarrow import BinlogReader, Position, read_binlog
 from binarrow.connect import Target
 from binarrow.server import connection_spec
 from binarrow.spark.decoder import decode_table
-from binarrow.spark.live.login import in_task
 from binarrow.spark.live.patience import patiently
 from binarrow.spark.options import TASK_DEFAULTS
 
@@ -45,7 +44,7 @@ class LiveRange:
         self, target: Target, heartbeat: float, reconnect: float, options: Mapping[str, Any]
     ) -> BinlogReader:
         """Begins to read it, over connections of its own."""
-        spec = connection_spec(in_task(target))
+        spec = connection_spec(target)
 
         def begin() -> BinlogReader:
             log = spec.range(

@@ -111,30 +111,9 @@ def with_secret(target: Target) -> Target:
     """
     keywords: dict[str, Any] = dict(target.keywords)
     for name in _FILES:
-        if name in keywords and not isinstance(keywords[name], Pem):
+        if name in keywords and not isinstance(keywords[name], bytes):
             try:
                 keywords[name] = Pem(Path(keywords[name]).read_bytes())
             except OSError as error:
                 raise ConfigError(f"{name}: {keywords[name]}: {error.strerror}") from error
     return replace(target, password=target.secret(), keywords=keywords)
-
-
-def in_task(target: Target) -> Target:
-    """The same with names of files again: of memory, which nothing outlives the process of."""
-    keywords: dict[str, Any] = dict(target.keywords)
-    for name, value in keywords.items():
-        if isinstance(value, Pem):
-            keywords[name] = _memory_file(value)
-    return replace(target, keywords=keywords)
-
-
-def _memory_file(content: Pem) -> str:
-    if content not in _MEMORY_FILES:
-        file = os.memfd_create("pem")
-        os.write(file, content)
-        _MEMORY_FILES[content] = file
-    return f"/proc/self/fd/{_MEMORY_FILES[content]}"
-
-
-_MEMORY_FILES: dict[Pem, int] = {}
-"""Those that are open. A connection that is lost is made anew, and reads them again."""

@@ -1,0 +1,62 @@
+//! A PEM text that a connection needs: a file's path, or what stands in it, for who has the file elsewhere.
+
+use crate::error::{Error, Result};
+use std::borrow::Cow;
+use std::fmt;
+use std::path::PathBuf;
+
+/// A PEM text.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Pem {
+    /// The file that it stands in, read for each connection.
+    File(PathBuf),
+    /// The text itself.
+    Text(Vec<u8>),
+}
+
+impl Pem {
+    /// The text.
+    ///
+    /// # Errors
+    /// The file cannot be read; `keyword` is what it was given as.
+    pub(super) fn read(&self, keyword: &str) -> Result<Cow<'_, [u8]>> {
+        match self {
+            Self::File(path) => std::fs::read(path).map(Cow::Owned).map_err(|error| {
+                Error::config(format!("{keyword}: cannot read {}: {error}", path.display()))
+            }),
+            Self::Text(text) => Ok(Cow::Borrowed(text)),
+        }
+    }
+}
+
+/// A name for messages: a text may be a key.
+impl fmt::Display for Pem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(path) => path.display().fmt(f),
+            Self::Text(_) => f.write_str("the PEM text"),
+        }
+    }
+}
+
+impl fmt::Debug for Pem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Pem;
+
+    #[test]
+    fn a_text_is_not_shown() {
+        let text = Pem::Text(b"secret".to_vec());
+        assert_eq!(format!("{text} {text:?}"), "the PEM text the PEM text");
+        assert_eq!(&*text.read("tls_key").unwrap(), b"secret");
+        let file = Pem::File("/no/such.pem".into());
+        assert_eq!(format!("{file:?}"), "/no/such.pem");
+        let error = file.read("tls_ca").unwrap_err().to_string();
+        assert!(error.starts_with("tls_ca: cannot read /no/such.pem: "), "{error}");
+    }
+}
