@@ -51,7 +51,7 @@ demo: need-cargo need-java .venv/.release .venv/.spark ## Decode the shop's binl
 
 .PHONY: test
 test: need-cargo need-java .venv/.develop .venv/.spark servers ## Run all tests: lint, stubs, Rust, Python, Spark, live servers
-	@$(MAKE) --no-print-directory lint stubs test-rust test-python
+	@$(MAKE) --no-print-directory lint stubs test-rust test-python test-lakes
 
 .PHONY: lint
 lint: need-cargo .venv/.dev ## Check format and style of Rust and Python
@@ -94,6 +94,12 @@ test-spark-versions: .venv/.develop .venv/.spark servers $(SPARK_VERSIONS:%=.ven
 	.venv/spark-$*/bin/pip install --quiet 'pyspark==$*.*' 'pandas>=2.2,<3' 'pyarrow>=18' \
 	  'grpcio>=1.76' 'grpcio-status>=1.76' 'googleapis-common-protos>=1.71' 'zstandard>=0.25'
 	@touch $@
+
+# Each format wants a version of Spark of its own; the jars come from Maven, and stay in ~/.ivy2*.
+.PHONY: test-lakes
+test-lakes: .venv/.develop .venv/.delta .venv/.iceberg servers ## Run the tests of mirrors in Delta and Iceberg alone
+	BINARROW_LAKE=delta PYSPARK_PYTHON=$(CURDIR)/.venv-delta/bin/python .venv-delta/bin/python -m pytest tests/lakes
+	BINARROW_LAKE=iceberg PYSPARK_PYTHON=$(CURDIR)/.venv-iceberg/bin/python .venv-iceberg/bin/python -m pytest tests/lakes
 
 .PHONY: format
 format: need-cargo .venv/.dev ## Format Rust and Python
@@ -140,7 +146,7 @@ servers: ## Install the MySQL and MariaDB servers that the tests start
 
 .PHONY: clean
 clean: ## Remove what was built here (not the shared cargo target, nor the servers)
-	rm -rf .venv dist out target .mypy_cache .ruff_cache .pytest_cache python/binarrow/*.so
+	rm -rf .venv .venv-delta .venv-iceberg dist out target .mypy_cache .ruff_cache .pytest_cache python/binarrow/*.so
 	find python tests examples -name __pycache__ -prune -exec rm -rf {} +
 
 # -------------------------------------------------------------------------------- prerequisites
@@ -195,4 +201,15 @@ need-java:
 	$(BIN)/python -c "import tomllib; print('\n'.join(tomllib.load(open('pyproject.toml', 'rb'))['project']['optional-dependencies']['spark']))" \
 	  > .venv/spark.txt
 	$(BIN)/pip install --quiet --requirement .venv/spark.txt
+	@touch $@
+
+# Another Spark, and all else from .venv: what stands first on the path is found first.
+.venv/.delta: SPARK := 4.2
+.venv/.iceberg: SPARK := 4.1
+.venv/.delta .venv/.iceberg: .venv/.dev .venv/.spark Makefile
+	@rm -rf .venv-$(patsubst .%,%,$(@F))
+	$(PYTHON) -m venv --without-pip .venv-$(patsubst .%,%,$(@F))
+	$(BIN)/pip --python .venv-$(patsubst .%,%,$(@F)) install --quiet 'pyspark==$(SPARK).*'
+	@$(BIN)/python -c 'import site; print(*site.getsitepackages(), "$(CURDIR)/python", sep="\n")' \
+	  > "$$(.venv-$(patsubst .%,%,$(@F))/bin/python -c 'import site; print(site.getsitepackages()[0])')/venv.pth"
 	@touch $@

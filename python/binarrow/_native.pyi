@@ -351,19 +351,31 @@ class BinlogReader(Generic[_T_co]):
         *,
         schema: _ArrowSchemaExportable | None = None,
         on_schema_change: Literal["error", "conform"] = "error",
+        truncates: Literal["error", "emit", "skip"] = "skip",
     ) -> TableReader:
         """The batches of one table under one schema; this reader is used up by it.
 
         Args:
             name: ``database.table``.
-            schema: The schema of all batches; None for the first batch's.
+            schema: The schema of all batches; None for the first batch's. Under one that is given, the bits of ``_present``
+                (in the nested layout of ``_present_before`` and ``_present_after``) are those of its own columns, in
+                their order; a column that the table did not have then has the bit 0.
             on_schema_change: What a batch of another structure leads to: ``"error"``, or ``"conform"``: columns go by
                 their names (then by their names in another case), missing ones are NULL, new ones are dropped with one
                 warning each, types are widened, and what would lose values is a :class:`SchemaError`. In the nested
                 layout the same is done inside ``before`` and ``after``.
+            truncates: What a statement leads to that empties the table (TRUNCATE, DROP TABLE, DROP DATABASE, CREATE OR
+                REPLACE TABLE, RENAME to another name), for the log has no rows of it: ``"skip"``; ``"error"``, a
+                :class:`SchemaError`; or ``"emit"``, which wants ``schema``: a row with the ``_change_type`` ``truncate``
+                (in the nested layout the ``_op`` ``t``), its version and time, the ``_change_ordinal`` -1, for it stands
+                before all rows of its transaction, and NULL else. A statement that changes rows in another way (DROP,
+                TRUNCATE or EXCHANGE PARTITION, IMPORT TABLESPACE, RENAME of another table to this one's name) is an error
+                where truncates are errors or rows, and a warning where they are skipped. The tables that gh-ost and
+                pt-online-schema-change put in the place of others have their rows.
 
         Raises:
-            ConfigError: Something was read already, or ``include`` asks for more than rows.
+            ConfigError: Something was read already, ``include`` asks for more than rows, or ``truncates="emit"`` has no
+                schema, or one without the column that tells.
         """
     def nested_json(self) -> TableReader:
         """The changes of all tables under one schema; this reader is used up by it.
@@ -592,7 +604,8 @@ def read_binlog(
             the change; MySQL 8 and later), ``thread_id`` (the connection that made it, where the log tells),
             ``xid`` (the number of the Xid event; none where another event commits), ``query`` (the statement;
             it needs ``binlog_rows_query_log_events`` or ``binlog_annotate_row_events``), ``binlog_file``,
-            ``binlog_position``, ``server_id`` and ``present`` (a bit for each column that the image held).
+            ``binlog_position``, ``server_id`` and ``present`` (a bit for each column of the table that the image held, or of
+            a caller's schema: see :meth:`BinlogReader.table`).
         envelope_prefix: What the names of envelope columns begin with.
         types: ``"native"`` (as None), ``"spark"``, or a :class:`TypeOptions`.
         column_names: ``"positional"`` names columns ``@1``, ``@2``, ... where the log does not name them;

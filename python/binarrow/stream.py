@@ -73,13 +73,16 @@ class Stream(Generic[T_co]):
         *,
         schema: Any = None,
         on_schema_change: Literal["error", "conform"] = "error",
+        truncates: Literal["error", "emit", "skip"] = "skip",
     ) -> TableReader:
         """The batches of one table under one schema; this stream is used up by it."""
         if self._keeper is not None:
             raise ConfigError(
                 "table() hands rows out where no checkpoint can follow: use tables= and iterate"
             )
-        return self._reader.table(name, schema=schema, on_schema_change=on_schema_change)
+        return self._reader.table(
+            name, schema=schema, on_schema_change=on_schema_change, truncates=truncates
+        )
 
     def nested_json(self) -> TableReader:
         """All tables' changes under one schema: :meth:`BinlogReader.nested_json`; uses this up."""

@@ -1,7 +1,7 @@
 //! What stands in the log besides rows: statements that change tables, transactions, heartbeats.
 
 use super::{GroupGtid, OnlineTool, TableFilter};
-use crate::history::{Ddl, DdlKind, TableName};
+use crate::history::{Ddl, DdlKind, RowsGone, TableName};
 use crate::position::Xid;
 
 /// Something that is not a row.
@@ -11,6 +11,8 @@ pub enum Item {
     SchemaChange(SchemaChange),
     /// A table was emptied.
     Truncate(TableName),
+    /// Rows of a table are gone, or others have come, without row events.
+    Emptied(Emptied),
     /// A transaction begins, ends, or waits.
     Transaction(TransactionMark),
     /// The server said that it lives, and has nothing to send.
@@ -24,12 +26,27 @@ pub struct Include {
     pub schema_changes: bool,
     /// Tables that are emptied, as items of their own.
     pub truncates: bool,
+    /// Tables whose rows go or come without row events.
+    pub emptied: bool,
     /// Where transactions begin and end.
     pub transactions: bool,
     /// Heartbeats of a server.
     pub heartbeats: bool,
     /// The tables that statements must touch.
     pub tables: TableFilter,
+}
+
+/// A table whose rows are gone, or that has others, without row events.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Emptied {
+    /// The database.
+    pub database: String,
+    /// The table; none where all tables of the database are gone.
+    pub table: Option<String>,
+    /// The statement, by its first words.
+    pub by: &'static str,
+    /// Whether it has no rows now.
+    pub is_whole: bool,
 }
 
 /// A statement that changes tables or databases.
@@ -94,12 +111,15 @@ impl Include {
 
     /// Whether items are wanted that statements make.
     pub fn statements(&self) -> bool {
-        self.schema_changes || self.truncates
+        self.schema_changes || self.truncates || self.emptied
     }
 
     /// The items that a statement makes. A table of an online schema-change tool is none of those that it changes.
     pub fn items_of(&self, ddl: Ddl, statement: &str) -> Vec<Item> {
         let mut items = Vec::new();
+        if self.emptied {
+            items.extend(self.emptied_by(&ddl).into_iter().map(Item::Emptied));
+        }
         if ddl.kind == DdlKind::Truncate && self.truncates {
             let is_wanted = |name: &&TableName| self.tables.accepts(&name.database, &name.table);
             items.extend(ddl.tables.iter().filter(is_wanted).cloned().map(Item::Truncate));
@@ -109,8 +129,43 @@ impl Include {
         items
     }
 
+    /// The tables whose rows are other ones after a statement. One that an online schema-change tool puts in the place of
+    /// another has its rows.
+    fn emptied_by(&self, ddl: &Ddl) -> Vec<Emptied> {
+        let (by, is_whole) = match ddl.rows {
+            RowsGone::All(by) => (by, true),
+            RowsGone::Some(by) => (by, false),
+            RowsGone::None => ("", false),
+        };
+        let mut emptied = Vec::new();
+        let mut add = |name: &TableName, by, is_whole| {
+            if self.tables.accepts(&name.database, &name.table) {
+                let table = Some(name.table.clone());
+                emptied.push(Emptied { database: name.database.clone(), table, by, is_whole });
+            }
+        };
+        if !by.is_empty() {
+            ddl.tables.iter().for_each(|name| add(name, by, is_whole));
+        }
+        let is_of_tool = |name: &TableName| {
+            !self.tables.accepts(&name.database, &name.table)
+                && OnlineTool::of_table(&name.table).is_some()
+        };
+        for (from, to) in &ddl.renames {
+            if is_of_tool(from) || is_of_tool(to) {
+                continue;
+            }
+            add(from, "a RENAME to another name", true);
+            add(to, "a RENAME of another table to its name", false);
+        }
+        if !by.is_empty() && ddl.tables.is_empty() && self.tables.accepts_database(&ddl.database) {
+            emptied.push(Emptied { database: ddl.database.clone(), table: None, by, is_whole });
+        }
+        emptied
+    }
+
     fn schema_change(&self, ddl: Ddl, statement: &str) -> Option<SchemaChange> {
-        let Ddl { mut kind, mut database, mut tables, renames } = ddl;
+        let Ddl { mut kind, mut database, mut tables, renames, rows: _ } = ddl;
         if tables.is_empty() {
             let statement = statement.to_owned();
             return self.tables.accepts_database(&database).then_some(SchemaChange {
@@ -221,6 +276,70 @@ mod tests {
             "Create shop shop._t_gho ",
             "a pattern that names it takes it"
         );
+    }
+
+    #[test]
+    fn rows_that_go_or_come_without_events() {
+        let include = Include {
+            emptied: true,
+            tables: TableFilter::exactly("shop", "t"),
+            ..Include::default()
+        };
+        let shown = |sql: &str| {
+            let ddl = Ddl::parse(sql, "shop", QuoteMode::default()).unwrap().unwrap();
+            let shown = include.items_of(ddl, sql).into_iter().map(|item| match item {
+                Item::Emptied(Emptied { by, is_whole, table, .. }) => {
+                    format!(
+                        "{}{by}{}",
+                        if is_whole { "" } else { "part " },
+                        table.map_or(" of all", |_| "")
+                    )
+                }
+                other => panic!("{other:?}"),
+            });
+            shown.collect::<Vec<_>>().join(", ")
+        };
+        let renamed = ["a RENAME to another name", "part a RENAME of another table to its name"];
+        let both = renamed.join(", ");
+        for (sql, expected) in [
+            ("TRUNCATE t", "TRUNCATE"),
+            ("TRUNCATE TABLE `shop`.`t`", "TRUNCATE"),
+            ("TRUNCATE u", ""),
+            ("DELETE FROM `shop`.`t` /* generated by server */", "a start of the server"),
+            ("DROP TABLE IF EXISTS u, t", "DROP TABLE"),
+            ("DROP TEMPORARY TABLE t2, v", ""),
+            ("CREATE TABLE t (a INT)", ""),
+            ("CREATE OR REPLACE TABLE t (a INT)", "CREATE OR REPLACE"),
+            ("CREATE OR REPLACE TABLE t SELECT 1", "CREATE OR REPLACE"),
+            ("DROP DATABASE shop", "DROP DATABASE of all"),
+            ("CREATE OR REPLACE DATABASE shop", "CREATE OR REPLACE of all"),
+            ("DROP DATABASE crm", ""),
+            ("ALTER TABLE t DROP COLUMN a, ADD b INT", ""),
+            ("ALTER TABLE t DROP PARTITION p0, p1", "part DROP PARTITION"),
+            ("ALTER TABLE t TRUNCATE PARTITION ALL", "part TRUNCATE PARTITION"),
+            ("ALTER TABLE t EXCHANGE PARTITION p WITH TABLE u", "part EXCHANGE PARTITION"),
+            (
+                "ALTER TABLE u EXCHANGE PARTITION p WITH TABLE t WITHOUT VALIDATION",
+                "part EXCHANGE PARTITION",
+            ),
+            ("ALTER TABLE u CONVERT PARTITION p TO TABLE t", "part CONVERT PARTITION or TABLE"),
+            ("ALTER TABLE t CONVERT TO CHARACTER SET utf8mb4", ""),
+            ("ALTER TABLE t DISCARD TABLESPACE", "part DISCARD TABLESPACE"),
+            ("ALTER TABLE t IMPORT PARTITION p TABLESPACE", "part IMPORT TABLESPACE"),
+            ("ALTER TABLE t REORGANIZE PARTITION p INTO (PARTITION q VALUES LESS THAN (5))", ""),
+            ("RENAME TABLE t TO u", renamed[0]),
+            ("RENAME TABLE u TO t", renamed[1]),
+            ("ALTER TABLE u RENAME TO t", renamed[1]),
+            ("RENAME TABLE t TO old, new TO t", both.as_str()),
+            ("RENAME TABLE t TO _t_del, _t_gho TO t", ""),
+            ("RENAME TABLE `shop`.`t` TO `shop`.`_t_old`, `shop`.`_t_new` TO `shop`.`t`", ""),
+        ] {
+            if let Ok(None) = Ddl::parse(sql, "shop", QuoteMode::default()) {
+                assert_eq!(expected, "", "{sql}");
+                continue;
+            }
+            assert_eq!(shown(sql), expected, "{sql}");
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! A column is the one of its very name, else the one whose name differs in case only: for the server that is the same.
 //! Structs are gone into: the nested layout has the table's columns in them.
 
+use super::present::{PresentMap, as_binary, present_maps};
 use crate::error::Error;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, RecordBatch, StructArray, new_null_array};
@@ -29,12 +30,30 @@ pub struct Conform {
     /// Columns that were dropped, and how many of them the caller has been told.
     dropped: Vec<String>,
     told: usize,
+    /// What the names of the envelope's columns begin with, where the schema is a caller's.
+    prefix: Option<String>,
+    /// For the last schema seen, the columns of `_present` whose bits move.
+    present: Option<(SchemaRef, Vec<(usize, PresentMap)>)>,
 }
 
 impl Conform {
     /// For batches that are to have the schema `target`.
     pub fn new(target: SchemaRef, on_change: OnSchemaChange) -> Self {
-        Self { target, on_change, plan: None, dropped: Vec::new(), told: 0 }
+        Self {
+            target,
+            on_change,
+            plan: None,
+            dropped: Vec::new(),
+            told: 0,
+            prefix: None,
+            present: None,
+        }
+    }
+
+    /// The same under a caller's schema: the bits of `_present` are those of its own columns, in order. What is an envelope's
+    /// column is told by its name, which begins with `prefix`.
+    pub fn with_present_of(self, prefix: &str) -> Self {
+        Self { prefix: Some(prefix.to_owned()), ..self }
     }
 
     /// The schema that all batches come out with.
@@ -56,9 +75,10 @@ impl Conform {
         if same_columns(schema.fields(), self.target.fields()) {
             // The fields inside of a list or struct may be named or marked otherwise.
             let columns = batch.columns().iter().zip(self.target.fields());
-            let columns = columns
+            let mut columns = columns
                 .map(|(column, field)| fitted(column, field, &mut dropped))
-                .collect::<Result<_, _>>()?;
+                .collect::<Result<Vec<_>, _>>()?;
+            self.place_bits(&schema, &mut columns)?;
             return RecordBatch::try_new(Arc::clone(&self.target), columns)
                 .map_err(|error| Error::schema(error.to_string()));
         }
@@ -76,6 +96,7 @@ impl Conform {
         for name in dropped {
             self.drop_column(name);
         }
+        self.place_bits(&schema, &mut columns)?;
         RecordBatch::try_new(Arc::clone(&self.target), columns)
             .map_err(|error| Error::schema(error.to_string()))
     }
@@ -92,6 +113,22 @@ impl Conform {
         }
         self.plan = Some((Arc::clone(schema), sources.clone()));
         sources
+    }
+
+    /// Brings the bits of `_present` to the places of the wanted schema's columns.
+    fn place_bits(&mut self, found: &SchemaRef, columns: &mut [ArrayRef]) -> Result<(), Error> {
+        let Some(prefix) = &self.prefix else { return Ok(()) };
+        if !self.present.as_ref().is_some_and(|(seen, _)| Arc::ptr_eq(seen, found)) {
+            let maps = present_maps(found, &self.target, prefix, find);
+            self.present = Some((Arc::clone(found), maps));
+        }
+        for (place, map) in self.present.iter().flat_map(|(_, maps)| maps) {
+            let Some(column) = columns.get_mut(*place) else { continue };
+            let binary = cast(column, &DataType::Binary)?;
+            let Some(bits) = as_binary(&binary) else { continue };
+            *column = cast(&map.apply(bits), &column.data_type().clone())?;
+        }
+        Ok(())
     }
 
     fn drop_column(&mut self, name: String) {
@@ -116,6 +153,22 @@ fn sources_of(wanted: &Fields, found: &Fields) -> (Vec<Option<usize>>, Vec<Strin
     }
     let unwanted = found.iter().zip(is_free).filter(|(_, is_free)| *is_free);
     (sources, unwanted.map(|(field, _)| field.name().clone()).collect())
+}
+
+/// The column of a name: of its very name, else one whose name differs in case only.
+fn find<'f>(fields: &'f Fields, name: &str) -> Option<&'f Field> {
+    let found = fields.find(name).map(|(_, field)| field).or_else(|| {
+        let lower = name.to_lowercase();
+        fields.iter().find(|other| other.name().to_lowercase() == lower)
+    });
+    found.map(AsRef::as_ref)
+}
+
+fn cast(column: &ArrayRef, to: &DataType) -> Result<ArrayRef, Error> {
+    if column.data_type() == to {
+        return Ok(Arc::clone(column));
+    }
+    arrow_cast::cast(column, to).map_err(|error| Error::schema(error.to_string()))
 }
 
 /// Names and types in order; metadata may differ.

@@ -54,7 +54,7 @@ impl EnvelopeColumn {
     pub const DEFAULT: [Self; 4] =
         [Self::ChangeType, Self::CommitVersion, Self::CommitTimestamp, Self::ChangeOrdinal];
 
-    const ALL: [Self; 13] = [
+    pub(super) const ALL: [Self; 13] = [
         Self::ChangeType,
         Self::CommitVersion,
         Self::CommitTimestamp,

@@ -15,6 +15,7 @@ mod envelope;
 mod field;
 mod layout;
 mod mask;
+mod present;
 mod selection;
 mod table_builder;
 mod table_plan;

@@ -22,6 +22,8 @@ pub(super) fn change(py: Python<'_>, polled: Poll) -> PyResult<Option<Py<PyAny>>
                 }
                 Item::Truncate(name) => Py::new(py, PyTruncate { name, at })?.into_any(),
                 Item::Transaction(mark) => Py::new(py, PyTransaction { mark, at })?.into_any(),
+                // Table readers alone ask for it.
+                Item::Emptied(_) => return Ok(None),
                 Item::Heartbeat => Py::new(py, PyHeartbeat { position: at.position })?.into_any(),
             }
         }

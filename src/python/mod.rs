@@ -8,6 +8,7 @@ mod capsule;
 mod change_batch;
 mod connection_spec;
 mod ddl_session;
+mod emptied_rows;
 mod errors;
 mod event;
 mod events;

@@ -1,6 +1,7 @@
 //! `read_binlog` and `BinlogReader`.
 
 use super::connection_spec::PyConnectionSpec;
+use super::emptied_rows::Truncates;
 use super::errors::interruptible;
 use super::history_keyword::HistoryKeyword;
 use super::input::{inputs, paths, table_name};
@@ -299,15 +300,17 @@ impl PyBinlogReader {
         self.summary(py)?.unwrap_or_default().stats(py)
     }
 
-    #[pyo3(signature = (name, *, schema=None, on_schema_change="error"))]
+    #[pyo3(signature = (name, *, schema=None, on_schema_change="error", truncates="skip"))]
     fn table(
         &self,
         py: Python<'_>,
         name: &str,
         schema: Option<&Bound<'_, PyAny>>,
         on_schema_change: &str,
+        truncates: &str,
     ) -> PyResult<PyTableReader> {
         let (database, table) = table_name(name)?;
+        let truncates = Truncates::parse(truncates)?;
         let on_change = match on_schema_change {
             "error" => OnSchemaChange::Error,
             "conform" => OnSchemaChange::Conform,
@@ -342,7 +345,7 @@ impl PyBinlogReader {
             options.decode.plan.columns.allow_missing();
         }
         *state = State::Closed(None);
-        PyTableReader::start(py, source, options, name, schema, on_change)
+        PyTableReader::start(py, source, options, name, schema, (on_change, truncates))
     }
 
     fn nested_json(&self, py: Python<'_>) -> PyResult<PyTableReader> {

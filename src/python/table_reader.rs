@@ -1,14 +1,17 @@
 //! `TableReader`: changes as an Arrow stream of one schema, those of one table, or those of many as documents.
 
 use super::capsule::{schema_capsule, stream_capsule};
+use super::emptied_rows::{Outcome, Truncates};
 use super::errors::warn;
 use super::position::PyPosition;
 use super::running::{Running, SIGNAL_CHECK, Source, drop_detached};
 use super::summary::Summary;
-use crate::columnar::{Conform, OnSchemaChange};
+use crate::change::{Include, Item};
+use crate::columnar::{Conform, Layout, OnSchemaChange};
 use crate::error::Error;
 use crate::export::Documents;
 use crate::reader::{ChangeBatch, Poll, ReadOptions};
+use crate::source::LogItem;
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_pyarrow::ToPyArrow;
 use arrow_schema::{ArrowError, Schema, SchemaRef};
@@ -32,6 +35,9 @@ struct State {
     summary: Option<Summary>,
     name: String,
     on_change: OnSchemaChange,
+    truncates: Truncates,
+    layout: Layout,
+    prefix: String,
     conform: Option<Conform>,
     /// The batch that the schema was taken from.
     first: Option<RecordBatch>,
@@ -73,6 +79,9 @@ impl PyTableReader {
             summary: None,
             name: String::new(),
             on_change: OnSchemaChange::Error,
+            truncates: Truncates::Skip,
+            layout: Layout::default(),
+            prefix: String::new(),
             conform: None,
             first: None,
             ready: None,
@@ -85,18 +94,26 @@ impl PyTableReader {
     pub(super) fn start(
         py: Python<'_>,
         source: Source,
-        options: ReadOptions,
+        mut options: ReadOptions,
         name: &str,
         schema: Option<SchemaRef>,
-        on_change: OnSchemaChange,
+        (on_change, truncates): (OnSchemaChange, Truncates),
     ) -> PyResult<Self> {
+        let (layout, prefix) =
+            (options.decode.plan.layout, options.decode.plan.envelope.prefix.clone());
+        truncates.check(schema.as_deref(), layout, &prefix)?;
+        let tables = options.decode.tables.clone();
+        options.cut.include = Include { emptied: true, tables, ..Include::default() };
         let running = Running::start_table(py, source, options)?;
         let state = State {
             running: Some(Box::new(running)),
             summary: None,
             name: name.to_owned(),
             on_change,
-            conform: schema.map(|schema| Conform::new(schema, on_change)),
+            truncates,
+            layout,
+            conform: schema.map(|schema| Conform::new(schema, on_change).with_present_of(&prefix)),
+            prefix,
             first: None,
             ready: None,
             documents: None,
@@ -122,7 +139,7 @@ impl Shared {
                 return Ok(Some(Arc::clone(schema)));
             }
         }
-        let Some(ChangeBatch { batch, .. }) = self.pull(py)? else { return Ok(None) };
+        let Some(batch) = self.pull(py)? else { return Ok(None) };
         let mut state = self.state(py);
         let schema = batch.schema();
         state.conform = Some(Conform::new(Arc::clone(&schema), state.on_change));
@@ -166,7 +183,7 @@ impl Shared {
         }
         let batch = match first {
             Some(batch) => Some(batch),
-            None => self.pull(py)?.map(|change| change.batch),
+            None => self.pull(py)?,
         };
         let Some(batch) = batch else { return Ok(None) };
         let (conformed, warning) = self.state(py).conformed(batch)?;
@@ -231,13 +248,20 @@ impl Shared {
     }
 
     /// The next batch of one table.
-    fn pull(&self, py: Python<'_>) -> PyResult<Option<ChangeBatch>> {
+    fn pull(&self, py: Python<'_>) -> PyResult<Option<RecordBatch>> {
         loop {
             match self.step(py, SIGNAL_CHECK)?.0 {
-                Poll::Batch(change) => return Ok(Some(change)),
+                Poll::Batch(change) => return Ok(Some(change.batch)),
                 Poll::End => return Ok(None),
-                // Nothing else is included: the reader has seen to it.
-                Poll::Pending | Poll::Item(_) => {}
+                Poll::Item(item) => {
+                    let met = self.state(py).emptied(&item)?;
+                    match met {
+                        Outcome::Row(batch) => return Ok(Some(batch)),
+                        Outcome::Warning(message) => warn(py, &message)?,
+                        Outcome::Nothing => {}
+                    }
+                }
+                Poll::Pending => {}
             }
         }
     }
@@ -321,6 +345,15 @@ impl State {
             }
         };
         Ok((conformed, warning.map(|what| format!("table {name}: {what}"))))
+    }
+
+    /// What a statement leads to that empties the table.
+    fn emptied(&self, item: &LogItem) -> PyResult<Outcome> {
+        // Nothing else is included.
+        let Item::Emptied(emptied) = &item.item else { return Ok(Outcome::Nothing) };
+        let schema = self.conform.as_ref().map(Conform::schema);
+        let wanted = (schema, self.layout, self.prefix.as_str());
+        Ok(self.truncates.meet((&self.name, emptied), item, wanted)?)
     }
 
     fn summary(&self) -> Option<Summary> {

@@ -70,6 +70,7 @@ fn read(log: &Log, options: ReadOptions) -> Read {
                 MarkKind::Begin => "begin".to_owned(),
                 kind => format!("{kind:?} {:?}", mark.rows).to_lowercase(),
             },
+            Item::Emptied(emptied) => format!("emptied by {}", emptied.by),
             Item::Heartbeat => "heartbeat".to_owned(),
         });
         read.positions.push(found.position);

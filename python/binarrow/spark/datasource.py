@@ -66,6 +66,9 @@ class BinarrowDataSource(DataSource):
     oldValue            true         ``false`` leaves rows out as they were before an update
     splitKeyUpdates     true         an update of the key is a delete and an insert
     uncommitted         skip         ``emit`` gives rows of rolled back transactions too
+    truncates           skip         ``error`` (of streams the default) where a statement empties
+                                     the table (TRUNCATE, DROP TABLE), which no row tells; ``emit``
+                                     gives a row there whose ``_change_type`` is ``truncate``
     batchRows           16384        rows of a batch at most
     batchBytes          16m          bytes of a batch at most
     skipEvents          -            codes of vendors' events to pass over

@@ -37,6 +37,7 @@ def decoder(
     tables: str | Sequence[str] | None = None,
     exclude_tables: str | Sequence[str] = (),
     on_schema_change: Literal["error", "conform"] = "conform",
+    truncates: Literal["error", "emit", "skip"] = "skip",
     **options: Unpack[DecoderOptions],
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """The function for ``mapInArrow`` that decodes one table's changes, or several tables'.
@@ -54,6 +55,9 @@ def decoder(
         on_schema_change: When the table's structure in the log is not that of ``schema``:
             ``"conform"`` fills missing columns with NULL and leaves new ones out, ``"error"``
             raises.
+        truncates: When a statement empties the table, which no row tells: ``"skip"`` passes over
+            it, ``"error"`` raises, ``"emit"`` gives a row whose ``_change_type`` is ``truncate``.
+            Of several tables it is not told.
         **options: Keywords of :func:`binarrow.read_binlog`; see :class:`ReadOptions`. For ranges of
             a server also how to log in, as for :func:`binarrow.spark.splits`: a password file and
             certificates are read here, on the driver, and every task logs in by itself. What is
@@ -94,7 +98,7 @@ def decoder(
         from binarrow.spark.decoder import decode_table, open_ranges
 
         readers = open_ranges(batches, settings, login)
-        yield from decode_table(readers, table, target, on_schema_change)
+        yield from decode_table(readers, table, target, on_schema_change, truncates)
 
     return decode
 
@@ -139,6 +143,7 @@ def decode_table(
     table: str | None,
     target: pa.Schema,
     on_schema_change: Literal["error", "conform"],
+    truncates: Literal["error", "emit", "skip"],
 ) -> Iterator[pa.RecordBatch]:
     """Changes from each reader in turn, under one schema; closes the readers.
 
@@ -149,7 +154,9 @@ def decode_table(
     def changes(reader: BinlogReader | Stream) -> TableReader:
         if table is None:
             return reader.nested_json()
-        return reader.table(table, schema=target, on_schema_change=on_schema_change)
+        return reader.table(
+            table, schema=target, on_schema_change=on_schema_change, truncates=truncates
+        )
 
     for reader in readers:
         # `with` closes on every way out: the end, an error, and Spark dropping the generator.

@@ -70,7 +70,11 @@ class FileReader(DataSourceReader):
         options = {**TASK_DEFAULTS, **self._options.read, "storage_options": storage}
         readers = (read_split(Split.from_json(text), options=options) for text in partition.splits)
         yield from decode_table(
-            readers, self._options.table, self._target, self._options.on_schema_change
+            readers,
+            self._options.table,
+            self._target,
+            self._options.on_schema_change,
+            self._options.truncates or "skip",
         )
 
     def _target_bytes(self, files: Sequence[str]) -> int:

@@ -158,6 +158,7 @@ PARSERS: dict[str, Callable[[str], Any]] = {
     "oldValue": _boolean,
     "splitKeyUpdates": _boolean,
     "uncommitted": _one_of("skip", "emit"),
+    "truncates": _one_of("error", "emit", "skip"),
     "schemaChangePolicy": _one_of("follow", "project", "fail"),
     # decoding
     "batchRows": _count,

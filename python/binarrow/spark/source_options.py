@@ -36,6 +36,8 @@ class SourceOptions:
     """None where there are several: ``read["tables"]``."""
     place: FileOptions | LiveOptions
     schema_change_policy: Literal["follow", "project", "fail"]
+    truncates: Literal["error", "emit", "skip"] | None = None
+    """None where it is not said: batches skip them, to a stream they are errors."""
     history: str | None = None
     history_source: str | None = None
     history_password_file: str | None = None
@@ -78,6 +80,7 @@ class SourceOptions:
             table=parsed.get("table"),
             place=place,
             schema_change_policy=_schema_change_policy(parsed, place),
+            truncates=parsed.get("truncates"),
             history=parsed.get("history"),
             history_source=parsed.get("historySource"),
             history_password_file=parsed.get("historyPasswordFile"),

@@ -43,6 +43,20 @@ pub struct Ddl {
     pub tables: Vec<TableName>,
     /// Old and new names, in the statement's order.
     pub renames: Vec<(TableName, TableName)>,
+    /// What becomes of their rows; the log has no row events of it.
+    pub rows: RowsGone,
+}
+
+/// What a statement does to the rows of its tables, and which statement that is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum RowsGone {
+    /// They stay, or their tables have none.
+    #[default]
+    None,
+    /// All are gone.
+    All(&'static str),
+    /// Some are gone, or others have come.
+    Some(&'static str),
 }
 
 impl Ddl {
@@ -59,7 +73,7 @@ impl Ddl {
     }
 
     fn of_database(kind: DdlKind, database: String) -> Self {
-        Self { kind, database, tables: Vec::new(), renames: Vec::new() }
+        Self { kind, database, tables: Vec::new(), renames: Vec::new(), rows: RowsGone::None }
     }
 
     fn of_tables(kind: DdlKind, tables: impl IntoIterator<Item = TableName>) -> Self {
@@ -71,6 +85,10 @@ impl Ddl {
     fn of_renames(kind: DdlKind, renames: Vec<(TableName, TableName)>) -> Self {
         let names = renames.iter().flat_map(|(from, to)| [from.clone(), to.clone()]);
         Self { renames: renames.clone(), ..Self::of_tables(kind, names) }
+    }
+
+    fn with_rows(self, rows: RowsGone) -> Self {
+        Self { rows, ..self }
     }
 
     fn touch(&mut self, table: TableName) {
@@ -140,9 +158,11 @@ impl Head<'_> {
             self.rename()
         } else if cursor.accept("TRUNCATE")? {
             cursor.accept("TABLE")?;
-            Ok(Some(Ddl::of_tables(DdlKind::Truncate, [self.table()?])))
+            let ddl = Ddl::of_tables(DdlKind::Truncate, [self.table()?]);
+            Ok(Some(ddl.with_rows(RowsGone::All("TRUNCATE"))))
         } else if is_servers && cursor.accept_all(&["DELETE", "FROM"])? {
-            Ok(Some(Ddl::of_tables(DdlKind::Truncate, [self.table()?])))
+            let ddl = Ddl::of_tables(DdlKind::Truncate, [self.table()?]);
+            Ok(Some(ddl.with_rows(RowsGone::All("a start of the server"))))
         } else {
             Ok(None)
         }
@@ -150,14 +170,17 @@ impl Head<'_> {
 
     fn create(&mut self) -> Result<Option<Ddl>> {
         let cursor = &mut self.cursor;
-        cursor.accept_all(&["OR", "REPLACE"])?;
+        let rows = match cursor.accept_all(&["OR", "REPLACE"])? {
+            true => RowsGone::All("CREATE OR REPLACE"),
+            false => RowsGone::None,
+        };
         if cursor.accept("TABLE")? {
             cursor.accept_all(&["IF", "NOT", "EXISTS"])?;
-            return Ok(Some(Ddl::of_tables(DdlKind::Create, [self.table()?])));
+            return Ok(Some(Ddl::of_tables(DdlKind::Create, [self.table()?]).with_rows(rows)));
         }
         if cursor.accept_any(&["DATABASE", "SCHEMA"])? {
             cursor.accept_all(&["IF", "NOT", "EXISTS"])?;
-            return Ok(Some(Ddl::of_database(DdlKind::Create, cursor.name()?)));
+            return Ok(Some(Ddl::of_database(DdlKind::Create, cursor.name()?).with_rows(rows)));
         }
         while cursor
             .accept_any(&["ONLINE", "OFFLINE", "UNIQUE", "FULLTEXT", "SPATIAL", "VECTOR"])?
@@ -189,11 +212,12 @@ impl Head<'_> {
             while self.cursor.accept_sign(',')? {
                 ddl.touch(self.table()?);
             }
-            return Ok(Some(ddl));
+            return Ok(Some(ddl.with_rows(RowsGone::All("DROP TABLE"))));
         }
         if cursor.accept_any(&["DATABASE", "SCHEMA"])? {
             cursor.accept_all(&["IF", "EXISTS"])?;
-            return Ok(Some(Ddl::of_database(DdlKind::Drop, cursor.name()?)));
+            let ddl = Ddl::of_database(DdlKind::Drop, cursor.name()?);
+            return Ok(Some(ddl.with_rows(RowsGone::All("DROP DATABASE"))));
         }
         cursor.accept_any(&["ONLINE", "OFFLINE"])?;
         match cursor.accept("INDEX")? {
@@ -262,12 +286,19 @@ impl Head<'_> {
                 }
             } else if !["ALGORITHM", "LOCK"].iter().any(|word| cursor.is(word)) {
                 *others += 1;
+                if let Some(action) = self.rows_gone()? {
+                    ddl.rows = RowsGone::Some(action);
+                }
                 // EXCHANGE PARTITION p WITH TABLE t; MariaDB's CONVERT PARTITION p TO TABLE t, and CONVERT TABLE t TO ...
+                let cursor = &self.cursor;
                 let is_of_tables = ["EXCHANGE", "CONVERT"].iter().any(|word| cursor.is(word));
                 while is_of_tables && !self.is_action_end() && !self.cursor.is("TABLE") {
                     self.cursor.bump()?;
                 }
                 if is_of_tables && self.cursor.accept("TABLE")? {
+                    if ddl.rows == RowsGone::None {
+                        ddl.rows = RowsGone::Some("CONVERT PARTITION or TABLE");
+                    }
                     let other = self.table()?;
                     ddl.touch(other);
                 }
@@ -281,6 +312,24 @@ impl Head<'_> {
                 return Ok(renamed);
             }
         }
+    }
+
+    /// The action of an ALTER TABLE, where rows go or come by it.
+    fn rows_gone(&mut self) -> Result<Option<&'static str>> {
+        let cursor = &mut self.cursor;
+        if cursor.accept("DROP")? {
+            return Ok(cursor.is("PARTITION").then_some("DROP PARTITION"));
+        }
+        if cursor.accept("TRUNCATE")? {
+            return Ok(cursor.is("PARTITION").then_some("TRUNCATE PARTITION"));
+        }
+        let is = |word| cursor.is(word);
+        Ok(match () {
+            () if is("EXCHANGE") => Some("EXCHANGE PARTITION"),
+            () if is("DISCARD") => Some("DISCARD TABLESPACE"),
+            () if is("IMPORT") => Some("IMPORT TABLESPACE"),
+            () => None,
+        })
     }
 
     fn is_action_end(&self) -> bool {

@@ -19,6 +19,7 @@ from binarrow.spark.options import TASK_DEFAULTS
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from binarrow.spark.live.options import LiveOptions
     from binarrow.spark.source_options import SourceOptions
 
 
@@ -74,17 +75,29 @@ class RangeReader:
     table: str | None
     schema: pa.Schema
     on_schema_change: Literal["error", "conform"]
+    truncates: Literal["error", "emit", "skip"]
     heartbeat: float
     reconnect: float
     read_options: dict[str, Any] = field(repr=False)  # it may hold a salt
 
     @classmethod
     def of(
-        cls, options: SourceOptions, schema: pa.Schema, heartbeat: float, reconnect: float
+        cls,
+        options: SourceOptions,
+        schema: pa.Schema,
+        live: LiveOptions,
+        truncates: Literal["error", "skip"],
     ) -> RangeReader:
-        """The one for a query's options."""
-        read = {**TASK_DEFAULTS, **options.read}
-        return cls(options.table, schema, options.on_schema_change, heartbeat, reconnect, read)
+        """The one for a query's options; `truncates` where these say nothing of it."""
+        return cls(
+            table=options.table,
+            schema=schema,
+            on_schema_change=options.on_schema_change,
+            truncates=options.truncates or truncates,
+            heartbeat=live.heartbeat,
+            reconnect=live.reconnect,
+            read_options={**TASK_DEFAULTS, **options.read},
+        )
 
     def read(self, partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
         """The rows of a partition, in log order."""
@@ -93,4 +106,6 @@ class RangeReader:
         reader = partition.range.read(
             partition.target, self.heartbeat, self.reconnect, self.read_options
         )
-        yield from decode_table([reader], self.table, self.schema, self.on_schema_change)
+        yield from decode_table(
+            [reader], self.table, self.schema, self.on_schema_change, self.truncates
+        )

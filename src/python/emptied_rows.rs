@@ -1,0 +1,132 @@
+//! What a table reader does where a statement empties its table: no row of the log tells.
+
+use super::keywords::word;
+use crate::change::Emptied;
+use crate::columnar::{Envelope, EnvelopeColumn, Layout};
+use crate::error::Error;
+use crate::source::LogItem;
+use arrow_array::{
+    ArrayRef, Int64Array, RecordBatch, StringArray, TimestampMicrosecondArray, new_null_array,
+};
+use arrow_schema::{Schema, SchemaRef};
+use std::sync::Arc;
+
+/// What is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Truncates {
+    Error,
+    Emit,
+    Skip,
+}
+
+/// What an emptied table leads to.
+#[derive(Debug)]
+pub(super) enum Outcome {
+    /// A batch of one row, under the wanted schema.
+    Row(RecordBatch),
+    /// What the caller is told.
+    Warning(String),
+    Nothing,
+}
+
+impl Truncates {
+    /// The keyword `truncates`.
+    pub(super) fn parse(given: &str) -> Result<Self, Error> {
+        Ok(match word("truncates", given, ["error", "emit", "skip"])? {
+            "error" => Self::Error,
+            "emit" => Self::Emit,
+            _ => Self::Skip,
+        })
+    }
+
+    /// Checks that rows can be made.
+    pub(super) fn check(
+        self,
+        schema: Option<&Schema>,
+        layout: Layout,
+        prefix: &str,
+    ) -> Result<(), Error> {
+        if self != Self::Emit {
+            return Ok(());
+        }
+        let Some(schema) = schema else {
+            return Err(Error::config(
+                "truncates='emit' makes rows where the log has none: give their schema with schema=",
+            ));
+        };
+        let column = kind_column(layout, prefix);
+        match schema.column_with_name(&column) {
+            Some(_) => Ok(()),
+            None => Err(Error::config(format!(
+                "truncates='emit' tells by the column {column}, which schema= does not have: have it in the envelope"
+            ))),
+        }
+    }
+
+    /// What an item of the table leads to. `schema` is the wanted one, where it is known.
+    pub(super) fn meet(
+        self,
+        (name, emptied): (&str, &Emptied),
+        item: &LogItem,
+        (schema, layout, prefix): (Option<&SchemaRef>, Layout, &str),
+    ) -> Result<Outcome, Error> {
+        let (by, place) = (emptied.by, &item.before);
+        let what = match emptied.is_whole {
+            true => format!("table {name} is emptied by {by}, after {place}"),
+            false => format!(
+                "table {name} gets other rows by {by}, after {place}, and the log does not tell which"
+            ),
+        };
+        match (self, emptied.is_whole, schema) {
+            (Self::Emit, true, Some(schema)) => row(item, schema, layout, prefix).map(Outcome::Row),
+            (Self::Skip, true, _) => Ok(Outcome::Nothing),
+            (Self::Skip, false, _) => Ok(Outcome::Warning(what)),
+            (Self::Error | Self::Emit, true, _) => Err(Error::schema(format!(
+                "{what}, and no row of the log says so: truncates='emit' gives a row of the type 'truncate' there, 'skip' none"
+            ))),
+            (Self::Error | Self::Emit, false, _) => Err(Error::schema(format!(
+                "{what}: copy the table anew and read on from after it, or pass over it with truncates='skip'"
+            ))),
+        }
+    }
+}
+
+/// Which column tells what a row is.
+fn kind_column(layout: Layout, prefix: &str) -> String {
+    let envelope = Envelope { columns: Vec::new(), prefix: prefix.to_owned() };
+    envelope.column_name(match layout {
+        Layout::Flat => EnvelopeColumn::ChangeType,
+        Layout::Nested => EnvelopeColumn::Op,
+    })
+}
+
+/// The one row: what happened, and where. It stands before all rows of its transaction.
+fn row(
+    item: &LogItem,
+    schema: &SchemaRef,
+    layout: Layout,
+    prefix: &str,
+) -> Result<RecordBatch, Error> {
+    let envelope = Envelope { columns: Vec::new(), prefix: prefix.to_owned() };
+    let kind = if layout == Layout::Nested { "t" } else { "truncate" };
+    let time = TimestampMicrosecondArray::from(vec![item.commit_timestamp]).with_timezone("UTC");
+    let told: [(String, ArrayRef); 4] = [
+        (kind_column(layout, prefix), Arc::new(StringArray::from(vec![kind]))),
+        (
+            envelope.column_name(EnvelopeColumn::CommitVersion),
+            Arc::new(Int64Array::from(vec![item.commit_version])),
+        ),
+        (envelope.column_name(EnvelopeColumn::CommitTimestamp), Arc::new(time)),
+        (envelope.column_name(EnvelopeColumn::ChangeOrdinal), Arc::new(Int64Array::from(vec![-1]))),
+    ];
+    let cells = schema.fields().iter().map(|field| {
+        match told.iter().find(|(name, _)| name == field.name()) {
+            Some((_, cell)) => arrow_cast::cast(cell, field.data_type()),
+            None => Ok(new_null_array(field.data_type(), 1)),
+        }
+    });
+    let cells = cells.collect::<Result<Vec<_>, _>>();
+    cells
+        .and_then(|cells| RecordBatch::try_new(Arc::clone(schema), cells))
+        .map_err(|error| Error::schema(format!("a row of the type 'truncate': {error}")))
+}
