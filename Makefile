@@ -95,11 +95,16 @@ test-spark-versions: .venv/.develop .venv/.spark servers $(SPARK_VERSIONS:%=.ven
 	  'grpcio>=1.76' 'grpcio-status>=1.76' 'googleapis-common-protos>=1.71' 'zstandard>=0.25'
 	@touch $@
 
-# Each format wants a version of Spark of its own; the jars come from Maven, and stay in ~/.ivy2*.
+# Each format wants a version of Spark of its own; what that environment lacks is in .venv. The jars
+# come from Maven, and stay in ~/.ivy2*.
 .PHONY: test-lakes
-test-lakes: .venv/.develop .venv/.delta .venv/.iceberg servers ## Run the tests of mirrors in Delta and Iceberg alone
-	BINARROW_LAKE=delta PYSPARK_PYTHON=$(CURDIR)/.venv-delta/bin/python .venv-delta/bin/python -m pytest tests/lakes
-	BINARROW_LAKE=iceberg PYSPARK_PYTHON=$(CURDIR)/.venv-iceberg/bin/python .venv-iceberg/bin/python -m pytest tests/lakes
+test-lakes: .venv/.develop .venv/.spark .venv/spark-4.2/.installed .venv/spark-4.1/.installed servers ## Run the tests of mirrors in Delta and Iceberg alone
+	@for version in 4.2 4.1; do \
+	  packages=$$(.venv/spark-$$version/bin/python -c 'import site; print(site.getsitepackages()[0])'); \
+	  printf '%s\n' "$$($(BIN)/python -c 'import site; print(site.getsitepackages()[0])')" "$(CURDIR)/python" > "$$packages/venv.pth"; \
+	done
+	BINARROW_LAKE=delta PYSPARK_PYTHON=$(CURDIR)/.venv/spark-4.2/bin/python .venv/spark-4.2/bin/python -m pytest tests/lakes
+	BINARROW_LAKE=iceberg PYSPARK_PYTHON=$(CURDIR)/.venv/spark-4.1/bin/python .venv/spark-4.1/bin/python -m pytest tests/lakes
 
 .PHONY: format
 format: need-cargo .venv/.dev ## Format Rust and Python
@@ -146,7 +151,7 @@ servers: ## Install the MySQL and MariaDB servers that the tests start
 
 .PHONY: clean
 clean: ## Remove what was built here (not the shared cargo target, nor the servers)
-	rm -rf .venv .venv-delta .venv-iceberg dist out target .mypy_cache .ruff_cache .pytest_cache python/binarrow/*.so
+	rm -rf .venv dist out target .mypy_cache .ruff_cache .pytest_cache python/binarrow/*.so
 	find python tests examples -name __pycache__ -prune -exec rm -rf {} +
 
 # -------------------------------------------------------------------------------- prerequisites
@@ -201,15 +206,4 @@ need-java:
 	$(BIN)/python -c "import tomllib; print('\n'.join(tomllib.load(open('pyproject.toml', 'rb'))['project']['optional-dependencies']['spark']))" \
 	  > .venv/spark.txt
 	$(BIN)/pip install --quiet --requirement .venv/spark.txt
-	@touch $@
-
-# Another Spark, and all else from .venv: what stands first on the path is found first.
-.venv/.delta: SPARK := 4.2
-.venv/.iceberg: SPARK := 4.1
-.venv/.delta .venv/.iceberg: .venv/.dev .venv/.spark Makefile
-	@rm -rf .venv-$(patsubst .%,%,$(@F))
-	$(PYTHON) -m venv --without-pip .venv-$(patsubst .%,%,$(@F))
-	$(BIN)/pip --python .venv-$(patsubst .%,%,$(@F)) install --quiet 'pyspark==$(SPARK).*'
-	@$(BIN)/python -c 'import site; print(*site.getsitepackages(), "$(CURDIR)/python", sep="\n")' \
-	  > "$$(.venv-$(patsubst .%,%,$(@F))/bin/python -c 'import site; print(site.getsitepackages()[0])')/venv.pth"
 	@touch $@
