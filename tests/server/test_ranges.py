@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 import live
 import pytest
+import replicas
 from live import COLUMNS, flat, reach
 from replay import ENVELOPE
 from servers import Server
@@ -186,3 +187,41 @@ def test_parts_of_a_history(played: tuple[Server, Position]) -> None:
         with connection.stream(start, stop=head, history=history, envelope=ENVELOPE) as stream:
             assert flat(parts) == flat(stream)
         assert all("id" in batch.to_pyarrow().schema.names for batch in parts)
+
+
+@pytest.mark.parametrize("flavor", FLAVORS)
+def test_ranges_on_another_server(flavor: str) -> None:
+    """A replica gives the same rows, by GTID; one that is behind is waited for, and then it is an error."""
+    with replicas.pair(flavor) as (source, replica), root(source) as first, root(replica) as second:
+        source.execute("CREATE DATABASE live", live.SMALL)
+        start = first.position()
+        source.execute("INSERT INTO live.t VALUES (1, 'a')", "INSERT INTO live.t VALUES (2, 'b')")
+        middle = first.position()
+        source.execute("FLUSH BINARY LOGS", "UPDATE live.t SET note = 'c' WHERE id = 1")
+        late = first.position()
+        replicas.catch_up(replica, replicas.executed(source))
+        replicas.stop_applying(replica)
+        source.execute("INSERT INTO live.t VALUES (3, 'd')", "DELETE FROM live.t WHERE id = 2")
+        head = first.position()
+        replicas.receive_all(replica, source)
+
+        def rows(connection: binarrow.Server, begin: Position, end: Position) -> list[object]:
+            with connection.range(begin, end, reconnect=live.WAIT, **COLUMNS) as stream:
+                tables = [batch.to_pyarrow() for batch in stream]
+            kinds = [kind for one in tables for kind in one.column("_change_type").to_pylist()]
+            return [kinds, [str(cell) for one in tables for cell in one.column(0).to_pylist()]]
+
+        for begin, end in ((start, middle), (middle, late), (start, late)):
+            assert rows(second, begin, end) == rows(first, begin, end)
+        reached = second.drain(start, stop=middle)
+        assert reached.server == second.id
+        assert reached.gtid_set == middle.gtid_set
+        with (
+            second.range(late, head, reconnect=0.5, **COLUMNS) as stream,
+            pytest.raises(binarrow.ServerIdentityError, match=re.escape(f"before {head}")),
+        ):
+            list(stream)
+        applying = threading.Timer(1.0, replicas.apply, [replica])
+        applying.start()
+        assert rows(second, late, head) == rows(first, late, head) != [[], []]
+        applying.join()
