@@ -377,7 +377,7 @@ class BinlogReader(Generic[_T_co]):
             ConfigError: Something was read already, ``include`` asks for more than rows, or ``truncates="emit"`` has no
                 schema, or one without the column that tells.
         """
-    def nested_json(self) -> TableReader:
+    def nested_json(self, *, truncates: Literal["error", "emit", "skip"] = "skip") -> TableReader:
         """The changes of all tables under one schema; this reader is used up by it.
 
         The columns are ``_database``, ``_table``, ``_op`` (``c``, ``u``, ``d``), ``before`` and ``after``, then the rest of the
@@ -389,6 +389,10 @@ class BinlogReader(Generic[_T_co]):
         name with a space behind it, for a NULL looks the same.
 
         Rows of one table are in log order; over several tables ``_commit_version`` and ``_change_ordinal`` tell it.
+
+        Args:
+            truncates: What a statement leads to that empties a table, as for :meth:`table`. ``"emit"`` gives a row with the
+                ``_op`` ``t``; after DROP DATABASE its ``_table`` is NULL: it is of all tables of the database.
 
         Raises:
             ConfigError: The types are not those of Spark, something was read already, or ``include`` asks for more than

@@ -84,13 +84,13 @@ class Stream(Generic[T_co]):
             name, schema=schema, on_schema_change=on_schema_change, truncates=truncates
         )
 
-    def nested_json(self) -> TableReader:
+    def nested_json(self, *, truncates: Literal["error", "emit", "skip"] = "skip") -> TableReader:
         """All tables' changes under one schema: :meth:`BinlogReader.nested_json`; uses this up."""
         if self._keeper is not None:
             raise ConfigError(
                 "nested_json() hands rows out where no checkpoint can follow: iterate instead"
             )
-        return self._reader.nested_json()
+        return self._reader.nested_json(truncates=truncates)
 
     def start(self) -> None:
         """Begins to read, where that has not begun, and saves the position if it is known."""

@@ -21,6 +21,16 @@ pub(super) enum Truncates {
 
 /// What an emptied table leads to.
 #[derive(Debug)]
+pub(super) enum Verdict {
+    /// A row that says so.
+    Row,
+    /// What the caller is told.
+    Warning(String),
+    Nothing,
+}
+
+/// The same, of one table.
+#[derive(Debug)]
 pub(super) enum Outcome {
     /// A batch of one row, under the wanted schema.
     Row(RecordBatch),
@@ -70,6 +80,21 @@ impl Truncates {
         item: &LogItem,
         (schema, layout, prefix): (Option<&SchemaRef>, Layout, &str),
     ) -> Result<Outcome, Error> {
+        Ok(match (self.judge(name, emptied, item)?, schema) {
+            (Verdict::Row, Some(schema)) => Outcome::Row(row(item, schema, layout, prefix)?),
+            // `check` has seen to it that there is a schema.
+            (Verdict::Row, None) | (Verdict::Nothing, _) => Outcome::Nothing,
+            (Verdict::Warning(message), _) => Outcome::Warning(message),
+        })
+    }
+
+    /// What an item leads to.
+    pub(super) fn judge(
+        self,
+        name: &str,
+        emptied: &Emptied,
+        item: &LogItem,
+    ) -> Result<Verdict, Error> {
         let (by, place) = (emptied.by, &item.before);
         let what = match emptied.is_whole {
             true => format!("table {name} is emptied by {by}, after {place}"),
@@ -77,14 +102,14 @@ impl Truncates {
                 "table {name} gets other rows by {by}, after {place}, and the log does not tell which"
             ),
         };
-        match (self, emptied.is_whole, schema) {
-            (Self::Emit, true, Some(schema)) => row(item, schema, layout, prefix).map(Outcome::Row),
-            (Self::Skip, true, _) => Ok(Outcome::Nothing),
-            (Self::Skip, false, _) => Ok(Outcome::Warning(what)),
-            (Self::Error | Self::Emit, true, _) => Err(Error::schema(format!(
+        match (self, emptied.is_whole) {
+            (Self::Emit, true) => Ok(Verdict::Row),
+            (Self::Skip, true) => Ok(Verdict::Nothing),
+            (Self::Skip, false) => Ok(Verdict::Warning(what)),
+            (Self::Error, true) => Err(Error::schema(format!(
                 "{what}, and no row of the log says so: truncates='emit' gives a row of the type 'truncate' there, 'skip' none"
             ))),
-            (Self::Error | Self::Emit, false, _) => Err(Error::schema(format!(
+            (Self::Error | Self::Emit, false) => Err(Error::schema(format!(
                 "{what}: copy the table anew and read on from after it, or pass over it with truncates='skip'"
             ))),
         }

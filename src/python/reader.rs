@@ -348,7 +348,9 @@ impl PyBinlogReader {
         PyTableReader::start(py, source, options, name, schema, (on_change, truncates))
     }
 
-    fn nested_json(&self, py: Python<'_>) -> PyResult<PyTableReader> {
+    #[pyo3(signature = (*, truncates="skip"))]
+    fn nested_json(&self, py: Python<'_>, truncates: &str) -> PyResult<PyTableReader> {
+        let truncates = Truncates::parse(truncates)?;
         let mut state = self.state(py);
         let State::Ready(source, options) = &mut *state else {
             return Err(Error::config(
@@ -364,7 +366,7 @@ impl PyBinlogReader {
         let documents = Documents::of(&mut options.decode)?;
         let source = source.take();
         *state = State::Closed(None);
-        PyTableReader::start_documents(py, source, options, documents)
+        PyTableReader::start_documents(py, source, options, documents, truncates)
     }
 
     fn close(&self, py: Python<'_>) -> PyResult<()> {

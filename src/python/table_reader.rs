@@ -1,7 +1,7 @@
 //! `TableReader`: changes as an Arrow stream of one schema, those of one table, or those of many as documents.
 
 use super::capsule::{schema_capsule, stream_capsule};
-use super::emptied_rows::{Outcome, Truncates};
+use super::emptied_rows::{Outcome, Truncates, Verdict};
 use super::errors::warn;
 use super::position::PyPosition;
 use super::running::{Running, SIGNAL_CHECK, Source, drop_detached};
@@ -67,9 +67,12 @@ impl PyTableReader {
     pub(super) fn start_documents(
         py: Python<'_>,
         source: Source,
-        options: ReadOptions,
+        mut options: ReadOptions,
         documents: Documents,
+        truncates: Truncates,
     ) -> PyResult<Self> {
+        let tables = options.decode.tables.clone();
+        options.cut.include = Include { emptied: true, tables, ..Include::default() };
         let is_live = matches!(source, Source::Live(_));
         let running = Running::start_table(py, source, options)?;
         let pending =
@@ -79,7 +82,7 @@ impl PyTableReader {
             summary: None,
             name: String::new(),
             on_change: OnSchemaChange::Error,
-            truncates: Truncates::Skip,
+            truncates,
             layout: Layout::default(),
             prefix: String::new(),
             conform: None,
@@ -236,9 +239,18 @@ impl Shared {
             };
             let polled = self.step(py, longest);
             let mut state = self.state(py);
+            let truncates = state.truncates;
             let Some(pending) = &mut state.documents else { return Ok(None) };
             match polled {
                 Ok((Poll::Batch(change), before)) => pending.take_in(change, before),
+                Ok((Poll::Item(item), before)) => match pending.meet(&item, before, truncates) {
+                    Ok(None) => {}
+                    Ok(Some(message)) => {
+                        drop(state);
+                        warn(py, &message)?;
+                    }
+                    Err(error) => pending.failure = Some(error.into()),
+                },
                 Ok((Poll::End, _)) => return pending.take_rest(),
                 Ok(_) if longest.is_zero() => return pending.take_rest(),
                 Ok(_) => {}
@@ -296,11 +308,41 @@ impl Pending {
     }
 
     fn take_in(&mut self, change: ChangeBatch, before: Option<PyPosition>) {
+        self.stand_at(before);
+        self.documents.take_in(change);
+    }
+
+    /// A statement that empties a table, behind the rows so far; gives what the caller is to be told.
+    fn meet(
+        &mut self,
+        item: &LogItem,
+        before: Option<PyPosition>,
+        truncates: Truncates,
+    ) -> Result<Option<String>, Error> {
+        // Nothing else is included.
+        let Item::Emptied(emptied) = &item.item else { return Ok(None) };
+        let name = match &emptied.table {
+            Some(table) => format!("{}.{table}", emptied.database),
+            None => format!("{}.*", emptied.database),
+        };
+        match truncates.judge(&name, emptied, item)? {
+            Verdict::Nothing => Ok(None),
+            Verdict::Warning(message) => Ok(Some(message)),
+            Verdict::Row => {
+                self.stand_at(before);
+                let table = (emptied.database.as_str(), emptied.table.as_deref());
+                self.documents.append_emptied(table, item.commit_version, item.commit_timestamp)?;
+                Ok(None)
+            }
+        }
+    }
+
+    /// Where the reader stood before what is taken in.
+    fn stand_at(&mut self, before: Option<PyPosition>) {
         if !self.waits() {
             self.before.clone_from(&before);
         }
         self.before_last = before;
-        self.documents.take_in(change);
     }
 
     /// A batch, where there are rows enough.

@@ -150,6 +150,58 @@ def test_in_the_nested_layout(played):
     ]
 
 
+def test_among_documents_of_many_tables(server, played):
+    log = played(
+        "CREATE TABLE u (id INT PRIMARY KEY)",
+        "INSERT INTO t VALUES (1)",
+        "INSERT INTO u VALUES (1)",
+        "TRUNCATE t",
+        "INSERT INTO t VALUES (2)",
+        "DROP TABLE u",
+        "DROP DATABASE emptied",
+    )
+
+    def documents(truncates: str, **keywords):
+        with binarrow.read_binlog(
+            log, tables="emptied.*", envelope=ENVELOPE[1:4], **{"types": "spark", **keywords}
+        ) as reader:
+            rows = reader.nested_json(truncates=truncates).read_all().to_pylist()
+        return [(row["_table"], row["_op"], row["after"]) for row in rows], rows
+
+    expected = [
+        ("t", "c", '{"id":1}'),
+        ("u", "c", '{"id":1}'),
+        ("t", "t", None),
+        ("t", "c", '{"id":2}'),
+        ("u", "t", None),
+        (None, "t", None),
+    ]
+    found, rows = documents("emit")
+    assert found == expected
+    assert documents("emit", batch_rows=1, threads=3)[0] == expected
+    places = [(row["_commit_version"], row["_change_ordinal"]) for row in rows]
+    assert places == sorted(set(places))
+    assert all(row["_database"] == "emptied" and row["_commit_timestamp"] for row in rows)
+    variant = binarrow.TypeOptions(profile="spark", json="variant")
+    assert [op for _, op, _ in documents("emit", types=variant)[0]] == [
+        "c",
+        "c",
+        "t",
+        "c",
+        "t",
+        "t",
+    ]
+    assert documents("skip")[0] == [row for row in expected if row[1] == "c"]
+
+    reader = binarrow.read_binlog(log, tables="emptied.*", types="spark").nested_json(
+        truncates="error"
+    )
+    batches = iter(reader)
+    assert next(batches).num_rows == 2  # what was there before it
+    with pytest.raises(binarrow.SchemaError, match=r"emptied\.t is emptied by TRUNCATE"):
+        next(batches)
+
+
 def test_bits_of_a_given_schema(server, played):
     """The bits of `_present` are those of the schema's columns, whatever columns the table had when."""
     image = "SET SESSION binlog_row_image = MINIMAL"

@@ -68,7 +68,8 @@ class BinarrowDataSource(DataSource):
     uncommitted         skip         ``emit`` gives rows of rolled back transactions too
     truncates           skip         ``error`` (of streams the default) where a statement empties
                                      the table (TRUNCATE, DROP TABLE), which no row tells; ``emit``
-                                     gives a row there whose ``_change_type`` is ``truncate``
+                                     gives a row there whose ``_change_type`` is ``truncate``, or
+                                     of ``tables`` one whose ``_op`` is ``t``
     batchRows           16384        rows of a batch at most
     batchBytes          16m          bytes of a batch at most
     skipEvents          -            codes of vendors' events to pass over

@@ -56,8 +56,8 @@ def decoder(
             ``"conform"`` fills missing columns with NULL and leaves new ones out, ``"error"``
             raises.
         truncates: When a statement empties the table, which no row tells: ``"skip"`` passes over
-            it, ``"error"`` raises, ``"emit"`` gives a row whose ``_change_type`` is ``truncate``.
-            Of several tables it is not told.
+            it, ``"error"`` raises, ``"emit"`` gives a row whose ``_change_type`` is ``truncate``,
+            of several tables one whose ``_op`` is ``t``.
         **options: Keywords of :func:`binarrow.read_binlog`; see :class:`ReadOptions`. For ranges of
             a server also how to log in, as for :func:`binarrow.spark.splits`: a password file and
             certificates are read here, on the driver, and every task logs in by itself. What is
@@ -153,7 +153,7 @@ def decode_table(
 
     def changes(reader: BinlogReader | Stream) -> TableReader:
         if table is None:
-            return reader.nested_json()
+            return reader.nested_json(truncates=truncates)
         return reader.table(
             table, schema=target, on_schema_change=on_schema_change, truncates=truncates
         )

@@ -83,7 +83,9 @@ def table_of(
     if not (database and dot and name):
         raise ConfigError(f"{table!r} is not a table: write database.table")
 
-    rows = frame.where((_column(f"{p}database") == database) & (_column(f"{p}table") == name))
+    # A database that was dropped has emptied all of its tables.
+    is_named = (_column(f"{p}table") == name) | _column(f"{p}table").isNull()
+    rows = frame.where((_column(f"{p}database") == database) & is_named)
     sides = {side: _Side.of(frame.schema[side], _own_fields(schema, p)) for side in SIDES}
     if layout == "nested":
         return _nested(rows, sides, p)

@@ -21,7 +21,10 @@ use crate::columnar::{
 use crate::error::{DecodeError, Error, ErrorKind, Result};
 use crate::reader::{BatchLimits, ChangeBatch, DecodeOptions};
 use crate::value::json::RowEncoder;
-use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_array::{
+    Array, ArrayRef, Int64Array, RecordBatch, StringArray, TimestampMicrosecondArray,
+    new_null_array,
+};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use cells::DocumentColumn;
 use std::sync::Arc;
@@ -41,7 +44,9 @@ pub struct Documents {
 
 /// A column of the envelope: its name in the batches that come in, and what came of it.
 struct EnvelopePart {
+    column: EnvelopeColumn,
     name: String,
+    data_type: DataType,
     pieces: Vec<ArrayRef>,
 }
 
@@ -71,9 +76,14 @@ impl Documents {
         let given = Layout::Nested.envelope(&plan.envelope);
         let schema = Arc::new(schema(&given, &plan.types, is_variant));
         let own = Envelope { columns: given.columns.clone(), ..Envelope::default() };
-        let name = |column: &EnvelopeColumn| own.column_name(*column);
-        let part = |column| EnvelopePart { name: name(column), pieces: Vec::new() };
-        let envelope = given.columns.iter().map(part).collect();
+        let part = |(column, field): (&EnvelopeColumn, Field)| EnvelopePart {
+            column: *column,
+            name: own.column_name(*column),
+            data_type: field.data_type().clone(),
+            pieces: Vec::new(),
+        };
+        let fields = given.fields(&plan.types);
+        let envelope = given.columns.iter().zip(fields).map(part).collect();
         plan.layout = Layout::Nested;
         plan.envelope.prefix = own.prefix;
         if !plan.envelope.has(EnvelopeColumn::Present) {
@@ -127,6 +137,36 @@ impl Documents {
             }
         }
         Ok(self.is_full())
+    }
+
+    /// Appends a row that says that a table is empty now, or all of a database. It stands before all rows of its transaction.
+    ///
+    /// # Errors
+    /// The batch is too large.
+    pub fn append_emptied(
+        &mut self,
+        (database, table): (&str, Option<&str>),
+        commit_version: Option<i64>,
+        commit_timestamp: Option<i64>,
+    ) -> Result<()> {
+        self.databases.append(database.as_bytes())?;
+        match table {
+            Some(table) => self.tables.append(table.as_bytes())?,
+            None => self.tables.append_null(),
+        }
+        self.before.append_null();
+        self.after.append_null();
+        let time = || TimestampMicrosecondArray::from(vec![commit_timestamp]).with_timezone("UTC");
+        for part in &mut self.envelope {
+            part.pieces.push(match part.column {
+                EnvelopeColumn::Op => Arc::new(StringArray::from(vec!["t"])),
+                EnvelopeColumn::CommitVersion => Arc::new(Int64Array::from(vec![commit_version])),
+                EnvelopeColumn::CommitTimestamp => Arc::new(time()),
+                EnvelopeColumn::ChangeOrdinal => Arc::new(Int64Array::from(vec![-1])),
+                _ => new_null_array(&part.data_type, 1),
+            });
+        }
+        Ok(())
     }
 
     /// The rows so far as a batch.
@@ -190,6 +230,13 @@ impl EnvelopePart {
 }
 
 impl SideColumn {
+    fn append_null(&mut self) {
+        match self {
+            Self::Json(texts) => texts.append_null(),
+            Self::Variant(variants, _) => variants.append_null(),
+        }
+    }
+
     fn append(
         &mut self,
         side: &Side<'_>,
@@ -198,8 +245,7 @@ impl SideColumn {
     ) -> Result<(), DecodeError> {
         let is_there = side.is_there(row);
         match self {
-            Self::Json(texts) if !is_there => texts.append_null(),
-            Self::Variant(variants, _) if !is_there => variants.append_null(),
+            _ if !is_there => self.append_null(),
             Self::Json(texts) => {
                 let held = side.present(row);
                 return texts.append_with(|out| {
