@@ -1,7 +1,7 @@
 """A streaming query whose driver is killed: no change is missing, none comes twice, the mirror is right.
 
 BINARROW_KILLS=20 kills it so often, at random moments; with BINARROW_LAKE=delta the mirror is one of Delta
-(`make .venv/.delta`), else of Parquet.
+(`make test-lakes` installs it), else of Parquet.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ KIND = os.environ.get("BINARROW_LAKE", "parquet")
 PYTHON = (
     sys.executable
     if KIND == "parquet"
-    else str(Path(__file__).parents[2] / f".venv-{KIND}" / "bin" / "python")
+    else str(Path(__file__).parents[2] / ".venv" / "spark-4.2" / "bin" / "python")
 )
 STARTED = 120.0
 """Seconds within which Spark is up and the query begins."""
