@@ -53,7 +53,7 @@ class Lake:
         """A mirror that is not there yet."""
         number = next(self.numbers)
         return {
-            "parquet": str(self.folder / f"mirror_{number}"),
+            "parquet": str(self.folder / f"mirror {number} [a]{{b}}*ü%20#"),
             "delta": f"mirror_{number}",
             "iceberg": f"lake.shop.mirror_{number}",
         }[self.format]

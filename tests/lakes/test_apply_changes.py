@@ -151,7 +151,7 @@ def test_truncate(lake, mirror):
     assert lake.read(mirror.target).columns == ["id", "name", "n", "price"]
 
 
-def test_columns_come_and_widen(lake, mirror):
+def test_columns_come_and_widen(lake, mirror, caplog):
     mirror.apply(insert(1, 0, 1, "a", 1), insert(1, 2, 2, "b", 2))
     changes = (
         insert(2, 0, 3, "c", 1 << 40, Decimal("1.50"), bits=b"\x0f"),
@@ -166,7 +166,10 @@ def test_columns_come_and_widen(lake, mirror):
         )
     price = Decimal("1.50")
     rows = [(1, "a", 1 << 41, None), (2, "b", 2, None), (3, "c", 1 << 40, price), (4, "d", 4, None)]
+    caplog.clear()
     assert mirror.apply(*changes, columns=WIDER) == rows
+    [warning] = caplog.messages
+    assert "gets the columns price: NULL in rows that are there" in warning
     # A stream that began before knows neither.
     with pytest.raises(binarrow.SchemaError, match=r"lack: price.*missing_columns='null'"):
         mirror.apply(insert(3, 0, 5, "e", 5))
@@ -216,8 +219,29 @@ def test_keys_that_are_odd(lake, mirror):
     assert [row[2] for row in rows] == [5, None]
 
 
+def test_a_primary_key_that_is_null(lake, mirror):
+    """A zero date: two of them would become one row. What an image leaves out is none."""
+
+    def apply(*changes: Any) -> None:
+        frame = mirror.frame(*changes).withMetadata("id", {"mysql.primary_key": "1"})
+        lake.apply(mirror.target)(frame)
+
+    apply(insert(1, 0, 1, "a", 1), before(1, 2, 1, None, None, bits=b"\x01"))
+    apply(before(2, 0, 1, "a", 1), after(2, 0, None, "b", None, bits=b"\x02"), truncate(1))
+    assert mirror.rows() == [(1, "b", 1)]
+    for change in (insert(3, 0, None, "a", 1), delete(3, 0, None, "a", 1)):
+        with pytest.raises(binarrow.SchemaError, match=r"1 changes have NULL.*zeroDates=text"):
+            apply(change)
+
+
 def test_what_is_refused(lake, mirror):
     frame = mirror.frame(insert(1, 0, 1, "a", 1))
+    with pytest.raises(binarrow.ConfigError, match=r"differences of name \(json=diff\)"):
+        lake.apply(mirror.target, "id")(frame.withMetadata("name", {"binarrow.json_diff": "true"}))
+    updated = mirror.frame(after(1, 0, 1, "a", 1)).withMetadata("id", {"mysql.primary_key": "1"})
+    lake.apply(lake.target(), "id", missing_rows="ignore")(updated)
+    with pytest.raises(binarrow.ConfigError, match=r"whether one changes name: .*oldValue=true"):
+        lake.apply(mirror.target, "name")(updated)
     with pytest.raises(binarrow.ConfigError, match="nothing tells the key"):
         lake.apply(mirror.target)(frame)
     with pytest.raises(binarrow.ConfigError, match="a mirror needs a key"):

@@ -7,9 +7,16 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
-from binarrow import ConfigError, Position, PositionPurgedError, ServerIdentityError
+from binarrow import (
+    ConfigError,
+    ConnectionLostError,
+    Position,
+    PositionPurgedError,
+    ServerIdentityError,
+)
 from binarrow.server import Binlog
 from binarrow.spark.grouping import grouped
 from binarrow.spark.live.offset import (
@@ -21,8 +28,10 @@ from binarrow.spark.live.offset import (
     start_of_batch,
 )
 from binarrow.spark.live.options import LiveOptions
+from binarrow.spark.live.patience import patiently
 from binarrow.spark.live.place import Gtids, parse_place, parse_timestamp
 from binarrow.spark.live.plan import end_of_next_batch, ranges, shift_above
+from binarrow.spark.live.planner import Planner
 from binarrow.spark.source_options import SourceOptions
 
 HERE, THERE = "server-a", "server-b"
@@ -256,3 +265,32 @@ def test_options_of_streams_and_of_batches() -> None:
     assert live().starting("earliest") == "earliest"
     assert live(startingOffsets=at(4, 4).to_json()).starting("latest") == at(4, 4)
     assert offset_of(at(4, 4)) == json.loads(at(4, 4).to_json())
+
+
+def test_a_server_that_is_away_is_not_waited_for_unknowing(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """A wrong host is one too: what is waited for is said, and said once."""
+
+    def ask() -> None:
+        raise ConnectionLostError("db.example:3306: cannot connect")
+
+    with pytest.raises(ConnectionLostError):
+        patiently(ask, 0.5)
+    assert caplog.messages == [
+        "db.example:3306: cannot connect. This is tried for 0.5 seconds (reconnect)"
+    ]
+
+
+def test_what_to_do_at_a_foreign_server() -> None:
+    """No option goes on there, so none is advised."""
+    parsed = {"host": "db.example", "table": "shop.orders", "failOnDataLoss": "false"}
+    options = SourceOptions.parse(parsed)
+    assert isinstance(options.place, LiveOptions)
+    planner = Planner(options, options.place, pa.schema([]))
+    planner.log = FakeLog(THERE)
+    lost = at(3, 4)
+    said = "connect to the server that the checkpoint is of"
+    with pytest.raises(ServerIdentityError, match=said) as error:
+        planner.resumed(lost, ServerIdentityError("this is another server"))
+    assert "failOnDataLoss" not in str(error.value)

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
     from binarrow._native import History, Schemas, Source
 
+JSON_DIFF = "binarrow.json_diff"
+"""In a field's metadata: its values may be differences in the place of documents."""
+
 
 def schema(
     source: Source,
@@ -74,7 +77,7 @@ def schema(
             history=structures,
             storage_options=storage_options,
         )
-    return _declared(inferred)
+    return _declared(inferred, types)
 
 
 def tables_schema(
@@ -116,17 +119,20 @@ def server_schema(
             history = "memory:" if has_history else None
             return infer_schema(server, table, history=history, **shaping)
 
-    return _declared(patiently(ask, reconnect))
+    return _declared(patiently(ask, reconnect), shaping["types"])
 
 
-def _declared(inferred: pa.Schema) -> StructType:
+def _declared(inferred: pa.Schema, types: str | TypeOptions) -> StructType:
     """The schema in Spark's types. Its fields' metadata is what MySQL says of the columns."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
     declared = from_arrow_schema(_plain(inferred), prefer_timestamp_ntz=True)
+    has_diffs = isinstance(types, TypeOptions) and types.json == "diff"
     for field, told in zip(declared.fields, inferred, strict=True):
         metadata = {key.decode(): value.decode() for key, value in (told.metadata or {}).items()}
         field.metadata = {k: v for k, v in metadata.items() if k.startswith("mysql.")}
+        if has_diffs and field.metadata.get("mysql.type") == "json":
+            field.metadata[JSON_DIFF] = "true"
     return declared
 
 

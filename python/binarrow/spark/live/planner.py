@@ -23,9 +23,11 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger("binarrow.spark")
 
-REMEDIES = (
-    "begin with a new checkpoint and a first load, a copy of the table; or set"
-    " failOnDataLoss=false to go on at the oldest file that the server has, without what is lost"
+ANEW = "begin with a new checkpoint and a first load, a copy of the table"
+
+GO_ON = (
+    "; or set failOnDataLoss=false to go on at the oldest file that the server has, without what is"
+    " lost"
 )
 
 COUNTED = (
@@ -119,9 +121,11 @@ class Planner:
             ServerIdentityError: Likewise, or the server is another one.
         """
         is_other = lost.server != self.log.server
-        if self._live.fail_on_data_loss or (is_other and isinstance(error, ServerIdentityError)):
-            advice = "connect to the server that the checkpoint is of, or " if is_other else ""
-            raise type(error)(f"{error}. What to do: {advice}{REMEDIES}") from error
+        is_foreign = is_other and isinstance(error, ServerIdentityError)
+        if self._live.fail_on_data_loss or is_foreign:
+            connect = "connect to the server that the checkpoint is of, or " if is_other else ""
+            advice = f"{connect}{ANEW}{'' if is_foreign else GO_ON}"
+            raise type(error)(f"{error}. What to do: {advice}") from error
         oldest = self.log.file_start(self.log.files()[0].name)
         is_purged = not is_other and file_number(lost.file) < file_number(oldest.file)
         shift = lost.version_shift if is_purged else shift_above(lost, oldest.file)

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
-from urllib.parse import unquote, urlsplit
 
 from binarrow import ConfigError, SchemaError
 from binarrow.spark.mirror.changes import Changes, quoted
 from binarrow.spark.mirror.columns import compare, mirror_schema
 from binarrow.spark.mirror.fold import MISSING_ROW, Folded, fold, summarize
-from binarrow.spark.mirror.parquet import CURRENT, ParquetMirror
+from binarrow.spark.mirror.parquet import CURRENT, ParquetMirror, local_folder
 from binarrow.spark.mirror.table import TableMirror
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+LOG = logging.getLogger("binarrow.spark")
 
 Format = Literal["delta", "iceberg", "parquet"]
 
@@ -50,6 +52,10 @@ def apply_changes(
     ``envelope`` must hold ``present``: columns that an image leaves out then keep their value.
     Without it a hole cannot be told from NULL, and the mirror would be wrong. An update that gives
     a row another key without telling the whole row is an error.
+
+    Columns that the changes have gained are added to the target, with a warning. In rows that do
+    not change since they are NULL: what ALTER TABLE fills in (``DEFAULT 5``) or converts writes no
+    row to the log, nor does a foreign key's ``ON DELETE CASCADE`` before MySQL 9.6 and in MariaDB.
 
     Args:
         target: A table of Delta or Iceberg, as SQL names it; the path of a Delta table; or a folder
@@ -93,6 +99,13 @@ def apply_changes(
             if not summary.rows:
                 return
             difference = compare(target, found, changes, missing_columns)
+            if difference.added:
+                LOG.warning(
+                    "%s gets the columns %s: NULL in rows that are there, for the log does not"
+                    " tell what the source filled them with (DEFAULT)",
+                    target,
+                    ", ".join(field.name for field in difference.added),
+                )
             mirror.evolve(difference)
             with fold(changes, summary) as folded:
                 _merge(mirror, Folded(folded, changes, summary, difference, missing_rows))
@@ -121,7 +134,7 @@ def open_target(
         ConfigError: Its format is not known, or not one for such a name.
     """
     is_path = "/" in target and not re.search(r"\.`[^`]+`$", target)
-    local = _local(target) if is_path else None
+    local = local_folder(target) if is_path else None
     if format is None:
         format = _found_format(spark, target, is_path=is_path, local=local)  # noqa: A001
     if format == "parquet":
@@ -136,13 +149,6 @@ def open_target(
     if format == "iceberg":
         raise ConfigError(f"Iceberg's tables go by name, and {target} is a path")
     return TableMirror(spark, f"delta.{quoted(target)}", format, properties)
-
-
-def _local(target: str) -> Path | None:
-    place = urlsplit(target)
-    if place.scheme == "file":
-        return Path(unquote(place.path))
-    return None if place.scheme else Path(target)
 
 
 def _found_format(spark: SparkSession, target: str, *, is_path: bool, local: Path | None) -> Format:

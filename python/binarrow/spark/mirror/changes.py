@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from binarrow import ConfigError, SchemaError
+from binarrow.spark.schema import JSON_DIFF
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 OLD = ("delete", "update_preimage")
 NEW = ("insert", "update_postimage")
 TRUNCATE = "truncate"
+
+PRIMARY_KEY = "mysql.primary_key"
+"""In a field's metadata: its place in the primary key."""
 
 _ENVELOPE = (
     "change_type",
@@ -66,6 +70,12 @@ class Changes:
                     " the option envelopePrefix as envelope_prefix="
                 )
         fields = tuple(field for field in frame.schema.fields if field.name not in envelope)
+        diffs = [field.name for field in fields if JSON_DIFF in (field.metadata or {})]
+        if diffs:
+            raise ConfigError(
+                f"the changes hold differences of {', '.join(diffs)} (json=diff), and a mirror"
+                " needs whole documents: read them with the option json=text or json=variant"
+            )
         has_present = f"{prefix}present" in found
         names = [field.name for field in fields]
         places = (
@@ -83,6 +93,18 @@ class Changes:
     def key_names(self) -> tuple[str, ...]:
         """The columns of the key."""
         return tuple(self.fields[place].name for place in self.keys)
+
+    @property
+    def is_other_key(self) -> bool:
+        """Whether the log tells a primary key, and they are another one."""
+        return not self.is_primary_key and any(
+            PRIMARY_KEY in (field.metadata or {}) for field in self.fields
+        )
+
+    @property
+    def is_primary_key(self) -> bool:
+        """Whether the log tells that they are the primary key's, which are never NULL."""
+        return all(PRIMARY_KEY in (self.fields[place].metadata or {}) for place in self.keys)
 
 
 def quoted(name: str) -> str:
@@ -126,9 +148,9 @@ def _places(
 def _primary_key(fields: Sequence[StructField]) -> tuple[int, ...]:
     """The key that the log tells: the schema carries it in its fields' metadata."""
     ordinals = {
-        int(field.metadata["mysql.primary_key"]): place
+        int(field.metadata[PRIMARY_KEY]): place
         for place, field in enumerate(fields)
-        if "mysql.primary_key" in (field.metadata or {})
+        if PRIMARY_KEY in (field.metadata or {})
     }
     if not ordinals:
         raise ConfigError(

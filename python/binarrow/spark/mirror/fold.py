@@ -53,6 +53,10 @@ def summarize(changes: Changes) -> Summary:
         f" THEN struct({version} AS version, {ordinal} AS ordinal) END)",
         "null_keys": f"count_if({kind} <> '{TRUNCATE}' AND ({key_is_null}))",
     }
+    if changes.is_other_key:
+        sums["alone"] = (
+            f"count_if({kind} = 'update_postimage') > count_if({kind} = 'update_preimage')"
+        )
     if changes.has_present:
         bits = changes.envelope("present")
         width, whole = (len(changes.fields) + 7) // 8, _whole(len(changes.fields))
@@ -60,6 +64,9 @@ def summarize(changes: Changes) -> Summary:
         sums["other_bits"] = f"count_if({is_new} OR {is_old}) - count_if(length({bits}) = {width})"
         sums["without_key"] = f"count_if({is_old} AND NOT coalesce({keyed}, false))"
         sums["holes"] = f"count_if({kind} = 'update_postimage' AND {bits} <> X'{whole}')"
+        key_is_null = f"({key_is_null}) AND {keyed}"
+    if changes.is_primary_key:
+        sums["impossible"] = f"count_if({kind} <> '{TRUNCATE}' AND ({key_is_null}))"
     found = changes.frame.select(*(f.expr(sql).alias(name) for name, sql in sums.items())).first()
     assert found is not None  # noqa: S101 - a sum over no rows is a row
     _check(changes, found)
@@ -81,6 +88,17 @@ def _check(changes: Changes, found: Row) -> None:
         raise ConfigError(
             f"{found.unplaced} changes have no {changes.prefix}commit_version or"
             f" {changes.prefix}change_ordinal: their order is not known"
+        )
+    if changes.is_other_key and found.alone:
+        raise ConfigError(
+            f"updates come without the rows before them, so nothing tells whether one changes"
+            f" {', '.join(changes.key_names)}: read with oldValue=true, or take the primary key"
+        )
+    if changes.is_primary_key and found.impossible:
+        raise SchemaError(
+            f"{found.impossible} changes have NULL in the primary key"
+            f" ({', '.join(changes.key_names)}), so different rows would become one: keep zero"
+            " dates apart with the option zeroDates=text, and mask no column of the key"
         )
     if not changes.has_present:
         return

@@ -14,12 +14,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import tempfile
 import uuid
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
 
 from pyspark.sql import types as t
 from pyspark.sql.functions import expr
@@ -52,12 +54,22 @@ def read_mirror(spark: SparkSession, path: str) -> DataFrame:
     """
     from pyspark.errors import AnalysisException
 
+    local = local_folder(path) if path.startswith("file:") else None
+    folder = path.rstrip("/") if local is None else _on_disk(local)
     try:
         # By Spark: the folder may be one that only the cluster sees.
-        lines = spark.read.text(f"{path.rstrip('/')}/{CURRENT}", wholetext=True).collect()
+        lines = spark.read.text(_literal(f"{folder}/{CURRENT}"), wholetext=True).collect()
     except AnalysisException as error:
         raise ConfigError(f"there is no mirror in {path}: it has no {CURRENT}") from error
-    return _read(spark, path.rstrip("/"), json.loads(lines[0][0]))
+    return _read(spark, folder, json.loads(lines[0][0]))
+
+
+def local_folder(target: str) -> Path | None:
+    """The folder on this machine that a path or URL means; None where it is elsewhere."""
+    place = urlsplit(target)
+    if place.scheme == "file":
+        return Path(unquote(place.path))
+    return None if place.scheme else Path(target)
 
 
 @dataclass(frozen=True)
@@ -84,7 +96,7 @@ class ParquetMirror:
         current = self._current()
         if current is None:
             raise ConfigError(f"the mirror in {self.path} has gone meanwhile")
-        old = _read(self.spark, str(self.path), current)
+        old = _read(self.spark, _on_disk(self.path), current)
         schema, places = folded.difference.evolved, folded.difference.places
         cells = []
         for field in schema.fields:
@@ -121,7 +133,7 @@ class ParquetMirror:
         before = self._current()
         version = before["version"] + 1 if before else 1
         folder = f"{VERSIONS}/{version:08}-{uuid.uuid4().hex}"
-        rows.write.parquet((self.path / folder).absolute().as_uri())
+        rows.write.parquet(_on_disk(self.path / folder))
         _sync(self.path / folder)
         if self._current() != before:
             raise ConfigError(
@@ -137,7 +149,17 @@ class ParquetMirror:
 
 def _read(spark: SparkSession, path: str, current: dict[str, Any]) -> DataFrame:
     schema = t.StructType.fromJson(current["schema"])
-    return spark.read.schema(schema).parquet(f"{path}/{current['folder']}")
+    return spark.read.schema(schema).parquet(_literal(f"{path}/{current['folder']}"))
+
+
+def _on_disk(path: Path) -> str:
+    """A path as Spark takes it, whatever its default file system: nothing in it is escaped."""
+    return f"file://{path.absolute()}"
+
+
+def _literal(path: str) -> str:
+    """A path that Spark reads from, which it takes for a pattern."""
+    return re.sub(r"([\\*?{}\[\]])", r"\\\1", path)
 
 
 def _sync(folder: Path) -> None:
