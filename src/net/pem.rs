@@ -1,7 +1,5 @@
 //! A PEM text that a connection needs: a file's path, or what stands in it, for who has the file elsewhere.
 
-use crate::error::{Error, Result};
-use std::borrow::Cow;
 use std::fmt;
 use std::path::PathBuf;
 
@@ -12,21 +10,6 @@ pub enum Pem {
     File(PathBuf),
     /// The text itself.
     Text(Vec<u8>),
-}
-
-impl Pem {
-    /// The text.
-    ///
-    /// # Errors
-    /// The file cannot be read; `keyword` is what it was given as.
-    pub(super) fn read(&self, keyword: &str) -> Result<Cow<'_, [u8]>> {
-        match self {
-            Self::File(path) => std::fs::read(path).map(Cow::Owned).map_err(|error| {
-                Error::config(format!("{keyword}: cannot read {}: {error}", path.display()))
-            }),
-            Self::Text(text) => Ok(Cow::Borrowed(text)),
-        }
-    }
 }
 
 /// A name for messages: a text may be a key.
@@ -53,10 +36,7 @@ mod tests {
     fn a_text_is_not_shown() {
         let text = Pem::Text(b"secret".to_vec());
         assert_eq!(format!("{text} {text:?}"), "the PEM text the PEM text");
-        assert_eq!(&*text.read("tls_key").unwrap(), b"secret");
         let file = Pem::File("/no/such.pem".into());
         assert_eq!(format!("{file:?}"), "/no/such.pem");
-        let error = file.read("tls_ca").unwrap_err().to_string();
-        assert!(error.starts_with("tls_ca: cannot read /no/such.pem: "), "{error}");
     }
 }

@@ -101,10 +101,13 @@ fn config(mode: TlsMode, files: &TlsFiles) -> Result<ClientConfig> {
         (None, None) => Ok(builder.with_no_client_auth()),
         (Some(certificate), Some(key_file)) => {
             let chain = certificates(certificate, "tls_cert")?;
-            let key =
-                PrivateKeyDer::from_pem_slice(&key_file.read("tls_key")?).map_err(|error| {
-                    Error::config(format!("tls_key: no private key in {key_file}: {error}"))
-                })?;
+            let key = match key_file {
+                Pem::File(path) => PrivateKeyDer::from_pem_file(path),
+                Pem::Text(text) => PrivateKeyDer::from_pem_slice(text),
+            };
+            let key = key.map_err(|error| {
+                Error::config(format!("tls_key: no private key in {key_file}: {error}"))
+            })?;
             builder.with_client_auth_cert(chain, key).map_err(|error| {
                 Error::config(format!("tls_cert and tls_key do not belong together: {error}"))
             })
@@ -141,9 +144,11 @@ fn roots(files: &TlsFiles) -> Result<RootCertStore> {
 
 fn certificates(file: &Pem, keyword: &str) -> Result<Vec<CertificateDer<'static>>> {
     let failed = |error: String| Error::config(format!("{keyword}: {file}: {error}"));
-    let found: Vec<_> = CertificateDer::pem_slice_iter(&file.read(keyword)?)
-        .collect::<std::result::Result<_, _>>()
-        .map_err(|error| failed(error.to_string()))?;
+    let found: std::result::Result<Vec<_>, _> = match file {
+        Pem::File(path) => CertificateDer::pem_file_iter(path).and_then(Iterator::collect),
+        Pem::Text(text) => CertificateDer::pem_slice_iter(text).collect(),
+    };
+    let found = found.map_err(|error| failed(error.to_string()))?;
     if found.is_empty() {
         return Err(failed("no certificate in it".into()));
     }
