@@ -147,7 +147,7 @@ def test_truncate(lake, mirror):
     commits = lake.commits(mirror.target)
     assert mirror.apply(truncate(8), times=1) == []
     assert lake.commits(mirror.target) == commits + 1
-    assert mirror.apply(truncate(8, 4), truncate(9, 4), columns=WIDER) == []
+    assert mirror.apply(truncate(8, 4), truncate(9, 4), columns=f"{COLUMNS}, price int") == []
     assert lake.read(mirror.target).columns == ["id", "name", "n", "price"]
 
 
