@@ -163,7 +163,7 @@ mod tests {
             (Cell::Decimal(0, 2), "0.00"),
             (Cell::Single(0.1), "0.1"),
             (Cell::Single(-0.0), "-0.0"),
-            (Cell::Single(f32::MAX), "3.4028235e38"),
+            (Cell::Single(f32::MAX), "3.4028235e+38"),
             (Cell::Double(5e-324), "5e-324"),
             (Cell::Double(f64::NEG_INFINITY), "\"-Infinity\""),
             (Cell::Singles(&[1.5, f32::NAN, -2.0]), "[1.5,\"NaN\",-2.0]"),
