@@ -208,7 +208,10 @@ def test_places() -> None:
     assert parse_place("gtid: 0-1-5") == Gtids("0-1-5")
     assert parse_place(json.dumps(end_of_batch(initial(at(4, 4)), at(4, 9)))) == at(4, 9)
     assert parse_place(at(4, 9).to_json()) == at(4, 9)
+    for text in ("binlog.000004:9", '{"file": "binlog.000004", "offset": 9}'):
+        assert parse_place(text) == Position("binlog.000004", 9)
     time = parse_place("2026-11-22T06:00:00+01:00")
+    assert parse_place("2026-11-22T06:00:00.000+01:00") == time
     assert time == parse_timestamp("2026-11-22T05:00:00Z") == parse_timestamp("1795323600000")
     for bad in ("", "newest", "gtid:", "2026-11-22", "{}", '{"v":1}', "[1]", "{", "9" * 30):
         with pytest.raises(ValueError, match=r".+"):

@@ -38,12 +38,16 @@ def position_of(offset: Offset) -> Position:
 def position_from_text(text: str) -> Position:
     """The position that somebody copied out of a query's progress, or stored as a position.
 
+    A file and an offset alone will do.
+
     Raises:
         ValueError: It is neither.
     """
     stored = json.loads(text)
     if not isinstance(stored, dict):
         raise ConfigError("the JSON of an offset is an object")
+    if stored.keys() == {"file", "offset"}:
+        return Position(stored["file"], stored["offset"])
     return position_of(stored)
 
 

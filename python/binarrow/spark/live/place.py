@@ -34,6 +34,8 @@ def parse_place(text: str) -> Place:
         return "latest"
     if word.startswith("{"):
         return position_from_text(word)
+    if (position := _file_and_offset(word)) is not None:
+        return position
     if word.lower().startswith("gtid:"):
         gtids = word[len("gtid:") :].strip()
         if not gtids:
@@ -43,8 +45,8 @@ def parse_place(text: str) -> Place:
         return _time(word)
     except ValueError as error:
         raise ValueError(
-            "it is earliest, latest, the JSON of an offset or a Position, gtid:SET, or a time such"
-            f" as 2026-11-22T06:00:00Z ({error})"
+            "it is earliest, latest, file:offset, the JSON of an offset or a Position, gtid:SET, or"
+            f" a time such as 2026-11-22T06:00:00Z ({error})"
         ) from None
 
 
@@ -61,16 +63,23 @@ def place_of_keyword(given: Position | str | datetime) -> Place:
         return "earliest"
     if word in ("latest", "end"):
         return "latest"
-    file, colon, offset = word.rpartition(":")
-    # A binary log's name ends in its number; no GTID has a dot.
-    if colon and "." in file and offset.isascii() and offset.isdecimal():
-        return Position(file, int(offset))
+    if (position := _file_and_offset(word)) is not None:
+        return position
     if not any(digit in word for digit in "0123456789"):
         raise ConfigError(
             f"{given!r} is no place of a log: 'earliest', 'latest', 'file:offset' or a GTID set is"
             " needed, a Position or a datetime"
         )
     return Gtids(word)
+
+
+def _file_and_offset(word: str) -> Position | None:
+    file, colon, offset = word.rpartition(":")
+    # A binary log's name ends in its number; neither a GTID nor a time to the minute has such.
+    is_name = file.rpartition(".")[2].isdecimal() and "." in file
+    if colon and is_name and offset.isascii() and offset.isdecimal():
+        return Position(file, int(offset))
+    return None
 
 
 def parse_timestamp(text: str) -> datetime:
