@@ -92,7 +92,7 @@ test-spark-versions: .venv/.develop .venv/.spark servers $(SPARK_VERSIONS:%=.ven
 .venv/spark-%/.installed: .venv/.python pyproject.toml
 	$(PYTHON) -m venv .venv/spark-$*
 	.venv/spark-$*/bin/pip install --quiet 'pyspark==$*.*' 'pandas>=2.2,<3' 'pyarrow>=18' \
-	  'grpcio>=1.76' 'grpcio-status>=1.76' 'googleapis-common-protos>=1.71' 'zstandard>=0.25'
+	  'grpcio>=1.76' 'grpcio-status>=1.76' 'googleapis-common-protos>=1.71' 'zstandard>=0.25' 'PyYAML>=6'
 	@touch $@
 
 # Each format wants a version of Spark of its own; what that environment lacks is in .venv. The jars
