@@ -186,8 +186,9 @@ impl Documents {
     }
 
     fn is_full(&self) -> bool {
-        self.rows() >= self.limits.rows.max(1)
-            || self.before.bytes() + self.after.bytes() >= self.limits.bytes
+        // A batch has a row, whatever the limits.
+        let bytes = self.before.bytes() + self.after.bytes();
+        self.rows() >= self.limits.rows.max(1) || (self.rows() > 0 && bytes >= self.limits.bytes)
     }
 
     /// Appends rows of a batch from row `from` on; gives the row behind them.
