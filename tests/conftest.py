@@ -27,6 +27,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 REPOSITORY = Path(__file__).parent.parent
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist, which reads the marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """With several workers each file goes to one of them, and all that need Spark to one too."""
     with_spark = {item.path for item in items if "spark" in getattr(item, "fixturenames", ())}
