@@ -160,6 +160,12 @@ class Position:
     @property
     def gtid_set(self) -> str | None: ...
     @property
+    def begun(self) -> int | None:
+        """When the file was begun, in seconds since 1970 UTC, where that is known. It is not compared.
+
+        A reader that goes on at the position finds out by it that the log was reset in between.
+        """
+    @property
     def version_shift(self) -> int: ...
     def to_json(self) -> str:
         """The position as canonical JSON, to be stored."""

@@ -30,7 +30,10 @@ impl TableNow {
             Some(Err(why)) => {
                 return Err(Error::new(
                     ErrorKind::Server,
-                    format!("the server does not describe {database}.{table}: {why}"),
+                    format!(
+                        "the server does not describe {database}.{table}: {why}; to describe it the user needs GRANT SELECT ON \
+                         `{database}`.`{table}`"
+                    ),
                 ));
             }
             None => {

@@ -214,7 +214,7 @@ fn widen(column: &ArrayRef, field: &Field) -> Result<ArrayRef, Error> {
     let equal = from.equals_datatype(to);
     if !equal && !is_widening(from, to) {
         return Err(Error::schema(format!(
-            "column {} is {from} in the log and cannot become {to} without loss",
+            "column {} is {from} in the log and cannot become {to} without loss: the wanted schema needs a type that holds both",
             field.name()
         )));
     }

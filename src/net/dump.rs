@@ -277,11 +277,11 @@ fn explain(refusal: ServerRefusal) -> Error {
             ErrorKind::Server,
             "the position is not the end of a transaction there, or the server's file is damaged",
         )
-    } else if has("error reading log event") {
+    } else if has("error reading log event") || has("could not find next log") {
         (
             ErrorKind::Server,
-            "the server cannot read on in its own file: the log was reset under the reader, or the file is damaged; start anew \
-             from a snapshot",
+            "the server cannot read on in its own log: the log was reset under the reader, or a file is damaged or missing; start \
+             anew from a snapshot",
         )
     } else if has("configured to log") {
         (

@@ -8,10 +8,12 @@ use serde::{Deserialize, Serialize};
 use super::gtid_set::parse_number;
 use super::gtid_state::GtidState;
 use super::xid::{Xid, from_hex, to_hex};
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 
 /// The next thing to read, always at a transaction's end.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+///
+/// When its file was begun says more of the same place, and is not compared.
+#[derive(Debug, Clone, Default)]
 pub struct Position {
     /// The server's UUID, else MariaDB's server_uid, else its server id; `None` for a position in files.
     pub server: Option<String>,
@@ -19,6 +21,9 @@ pub struct Position {
     pub file: String,
     /// Offset of the next event. The sum of event sizes: the header's own field has 32 bits only.
     pub offset: u64,
+    /// When the file was begun, in seconds since 1970 UTC, where that is known: its format description says so. After a log was
+    /// reset its files have the same names.
+    pub begun: Option<u32>,
     /// All that has been read, by GTID, where the log has them.
     pub gtid_set: Option<GtidState>,
     /// Whether to resume by GTID on the same server too: transactions that were read already, on another server, may stand
@@ -70,6 +75,7 @@ impl Position {
     /// The stored form: JSON on one line, keys sorted, so that equal positions are equal text.
     pub fn to_json(&self) -> Result<String, Error> {
         let stored = Stored {
+            begun: self.begun,
             by_gtid: self.by_gtid,
             file: self.file.clone(),
             gtid_set: self.gtid_set.as_ref().map(ToString::to_string),
@@ -80,7 +86,7 @@ impl Position {
             version_shift: self.version_shift,
         };
         serde_json::to_string(&stored).map_err(|error| {
-            Error::new(crate::error::ErrorKind::Internal, format!("position to JSON: {error}"))
+            Error::new(ErrorKind::Internal, format!("position to JSON: {error}"))
         })
     }
 
@@ -98,11 +104,30 @@ impl Position {
             server: stored.server,
             file: stored.file,
             offset: stored.offset,
+            begun: stored.begun,
             gtid_set: stored.gtid_set.map(|text| text.parse()).transpose()?,
             by_gtid: stored.by_gtid,
             version_shift: stored.version_shift,
             prepared: prepared.collect::<Result<_, Error>>()?,
         })
+    }
+
+    /// Whether both are of one file, as far as they tell.
+    ///
+    /// # Errors
+    /// The other's file was begun at another time: the log was reset, or the file is another one of that name.
+    pub fn check_begun(&self, begun: u32) -> Result<(), Error> {
+        match self.begun {
+            Some(before) if before != begun && !self.by_gtid => Err(Error::new(
+                ErrorKind::ServerIdentity,
+                format!(
+                    "{} was begun anew since {self} was read: the log was reset, and changes may be lost; or it is another \
+                     server's file of that name",
+                    self.file
+                ),
+            )),
+            _ => Ok(()),
+        }
     }
 
     /// Order within one server's log: by file number, then by offset. `None` where the files are not of one series.
@@ -111,6 +136,21 @@ impl Position {
         Some(files.then(self.offset.cmp(&other.offset)))
     }
 }
+
+impl PartialEq for Position {
+    fn eq(&self, other: &Self) -> bool {
+        let Self { server, file, offset, begun: _, gtid_set, by_gtid, version_shift, prepared } = self;
+        *server == other.server
+            && *file == other.file
+            && *offset == other.offset
+            && *gtid_set == other.gtid_set
+            && *by_gtid == other.by_gtid
+            && *version_shift == other.version_shift
+            && *prepared == other.prepared
+    }
+}
+
+impl Eq for Position {}
 
 /// `file:offset`, or the GTID set where there is no file.
 impl fmt::Display for Position {
@@ -144,6 +184,8 @@ pub fn compare_files(a: &str, b: &str) -> Option<Ordering> {
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Stored {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    begun: Option<u32>,
     #[serde(default, skip_serializing_if = "is_false")]
     by_gtid: bool,
     file: String,
@@ -221,6 +263,7 @@ mod tests {
             server: Some("55778904-0299-11f1-b1b8-4ef0c4956feb".into()),
             file: "binlog.000042".into(),
             offset: 5 << 32,
+            begun: Some(1_790_000_000),
             gtid_set: Some("55778904-0299-11f1-b1b8-4ef0c4956feb:1-5:tag_a:1".parse().unwrap()),
             version_shift: 7,
             prepared: vec![PreparedRange {
@@ -239,14 +282,14 @@ mod tests {
         let text = full().to_json().unwrap();
         assert_eq!(
             text,
-            r#"{"file":"binlog.000042","gtid_set":"55778904-0299-11f1-b1b8-4ef0c4956feb:1-5:tag_a:1","offset":21474836480,"prepared":[{"bqual":"ff","end":900,"file":"binlog.000041","format_id":17,"gtrid":"616263","start":4}],"server":"55778904-0299-11f1-b1b8-4ef0c4956feb","v":1,"version_shift":7}"#
+            r#"{"begun":1790000000,"file":"binlog.000042","gtid_set":"55778904-0299-11f1-b1b8-4ef0c4956feb:1-5:tag_a:1","offset":21474836480,"prepared":[{"bqual":"ff","end":900,"file":"binlog.000041","format_id":17,"gtrid":"616263","start":4}],"server":"55778904-0299-11f1-b1b8-4ef0c4956feb","v":1,"version_shift":7}"#
         );
         assert_eq!(Position::from_json(&text).unwrap(), full());
 
         let mut position = Position { by_gtid: true, ..full() };
         position.prepared[0].again = Some("0-7-39".parse().unwrap());
         let text = position.to_json().unwrap();
-        assert!(text.starts_with(r#"{"by_gtid":true,"file""#), "{text}");
+        assert!(text.contains(r#","by_gtid":true,"file""#), "{text}");
         assert!(text.contains(r#"[{"again":"0-7-39","bqual""#), "{text}");
         assert_eq!(Position::from_json(&text).unwrap(), position);
 
@@ -256,6 +299,17 @@ mod tests {
         assert_eq!(Position::from_json(&position.to_json().unwrap()).unwrap(), position);
         let position = Position::in_file("odd \"name\"\u{e9}\n", u64::MAX);
         assert_eq!(Position::from_json(&position.to_json().unwrap()).unwrap(), position);
+    }
+
+    #[test]
+    fn when_the_file_was_begun() {
+        let position = full();
+        assert_eq!(position, Position { begun: None, ..full() });
+        position.check_begun(1_790_000_000).unwrap();
+        let error = position.check_begun(1_790_000_001).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::ServerIdentity);
+        Position { begun: None, ..full() }.check_begun(1).unwrap();
+        Position { by_gtid: true, ..full() }.check_begun(1).unwrap();
     }
 
     #[test]

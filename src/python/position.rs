@@ -39,6 +39,11 @@ impl PyPosition {
     }
 
     #[getter]
+    fn begun(&self) -> Option<u32> {
+        self.0.begun
+    }
+
+    #[getter]
     fn version_shift(&self) -> u32 {
         self.0.version_shift
     }
@@ -66,7 +71,8 @@ impl PyPosition {
 
     fn __hash__(&self) -> Result<u64, Error> {
         let mut hasher = DefaultHasher::new();
-        self.0.to_json()?.hash(&mut hasher);
+        // Of equal positions one may know when its file was begun.
+        Position { begun: None, ..self.0.clone() }.to_json()?.hash(&mut hasher);
         Ok(hasher.finish())
     }
 

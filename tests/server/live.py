@@ -10,6 +10,7 @@ import atexit
 import functools
 import itertools
 import shutil
+import struct
 import tempfile
 import threading
 import time
@@ -44,6 +45,9 @@ COLUMNS = {"column_names": "positional"}
 
 # A member of `choices`, and what SHOW CREATE TABLE prints of it.
 BEYOND, SHOWN_BEYOND = "'x','ü','🎉'", "'x','ü','?'"
+
+NO_GTIDS = ("--gtid-mode=OFF", "--enforce-gtid-consistency=OFF")
+"""MySQL's default, by which only files and offsets tell what was read."""
 
 WAIT = 20.0
 """Seconds within which what must happen has happened, on a machine that does other work too."""
@@ -81,6 +85,12 @@ def prepare(started: Server) -> None:
         BIG,
         MARK,
     )
+
+
+def next_second(started: Server) -> None:
+    """Waits until a file that is begun anew is told from the one of its name: by the second."""
+    [begun] = struct.unpack("<I", started.binlog_files()[-1].read_bytes()[4:8])
+    until(lambda: time.time() >= begun + 1)
 
 
 def reach(started: Server, port: int | None = None, **keywords: Any) -> binarrow.Server:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import itertools
 import re
-import struct
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -64,9 +63,7 @@ def purge(server: Server) -> None:
 
 def reset(server: Server) -> None:
     statement = "RESET BINARY LOGS AND GTIDS" if server.flavor == "mysql" else "RESET MASTER"
-    # A file is told from another of its name by the second that it was begun in.
-    [begun] = struct.unpack("<I", server.binlog_files()[-1].read_bytes()[4:8])
-    until(lambda: time.time() >= begun + 1)
+    live.next_second(server)
     server.execute(statement)
 
 
@@ -118,6 +115,22 @@ def test_a_start_from_before_a_reset(server: Server) -> None:
     with reach(server) as connection:
         position = connection.position()
         reset(server)
+        with pytest.raises(binarrow.ServerIdentityError, match="log was reset"):
+            next(connection.stream(position, **COLUMNS))
+
+
+@pytest.mark.parametrize("flavor", ["mysql", "mysql-5.7"])
+def test_a_start_from_before_a_reset_without_gtids(flavor: str) -> None:
+    """The new log has grown past the old place: when its file was begun tells."""
+    with live.server(flavor, *live.NO_GTIDS) as server, reach(server) as connection:
+        reset(server)
+        insert(server, next(NUMBERS))
+        stream = connection.stream("earliest", stop="end", **COLUMNS)
+        list(stream)
+        position = binarrow.Position.from_json(stream.position.to_json())
+        assert list(connection.stream(position, stop="end", **COLUMNS)) == []
+        reset(server)
+        insert(server, *itertools.islice(NUMBERS, 60))
         with pytest.raises(binarrow.ServerIdentityError, match="log was reset"):
             next(connection.stream(position, **COLUMNS))
 
@@ -210,14 +223,16 @@ def test_a_time_that_comes_on_a_quiet_server(server: Server) -> None:
 
 def test_a_gtid_set(server: Server) -> None:
     with reach(server) as connection:
+        insert(server, next(NUMBERS))
         before = connection.position()
         wanted = list(itertools.islice(NUMBERS, 3))
         insert(server, *wanted)
         stop = connection.position().gtid_set
-        assert stop is not None
+        assert before.gtid_set
+        assert stop
         keywords = {"tables": "live.t", "stop": stop, **COLUMNS}
         assert took(connection.stream(before, **keywords), wanted) < 2
-        assert took(connection.stream(before.gtid_set or "", **keywords), wanted) < 2
+        assert took(connection.stream(before.gtid_set, **keywords), wanted) < 2
         # nothing of it is left to read
         assert took(connection.stream("latest", **keywords), []) < 2
         assert took(connection.stream(stop, **keywords), []) < 2

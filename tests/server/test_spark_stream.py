@@ -267,6 +267,27 @@ def test_lost_logs(session: SparkSession, tmp_path: Path) -> None:
         assert versions == sorted(set(versions))
 
 
+def test_a_reset_log_that_has_grown_past_the_place(session: SparkSession, tmp_path: Path) -> None:
+    """Without GTIDs only the time tells at which the file of that name was begun."""
+    with live.server("mysql", *live.NO_GTIDS) as server:
+        server.execute("GRANT SELECT ON live.* TO live@'%'", "RESET BINARY LOGS AND GTIDS")
+        query = Query(session, server, tmp_path, startingOffsets=here(server))
+        insert(server, 1, 2)
+        query.run()
+        live.next_second(server)
+        server.execute("RESET BINARY LOGS AND GTIDS")
+        after = range(100, 160)
+        insert(server, *after)
+        said = query.fails()
+        assert "log was reset" in said, said
+        query.options["failOnDataLoss"] = "true"
+        said = query.fails()
+        assert "new checkpoint" in said, said
+        query.options["failOnDataLoss"] = "false"
+        query.run()
+        assert query.ids() == [1, 2, *after]
+
+
 def wait_for(query: Query, running: StreamingQuery, numbers: list[int]) -> None:
     def happened() -> bool:
         assert running.exception() is None, running.exception()

@@ -242,7 +242,6 @@ def change(rng: random.Random, table: str, has_extra: bool) -> str:
 
 def play(session: Session, rng: random.Random) -> None:
     session.execute(
-        "DROP DATABASE IF EXISTS fan",
         "CREATE DATABASE fan",
         *(f"CREATE TABLE fan.{name} ({columns})" for name, columns in TABLES.items()),
     )

@@ -62,7 +62,12 @@ impl Cutter {
         let chunk = self.chunk();
         let mut window = Window::new(input, Arc::clone(&label), 0, chunk);
         check_magic(&mut window)?;
-        let context = Arc::new(FileContext { name, label, format: read_format(&mut window)? });
+        let (format, begun) = read_format(&mut window)?;
+        if resumes && !moved {
+            self.position.check_begun(begun)?;
+        }
+        self.position.begun = Some(begun);
+        let context = Arc::new(FileContext { name, label, format });
         window.take_kept();
         self.counts.input_from = 0;
         self.whole_from = FIRST_EVENT_AT;
@@ -215,8 +220,8 @@ pub(crate) fn was_cut(what: &str, offset: u64) -> Error {
     .at_event(offset, "end of file")
 }
 
-/// Reads the format description, which must be the first event.
-pub(super) fn read_format(window: &mut Window) -> Result<FormatDescription> {
+/// Reads the format description, which must be the first event, and when the file was begun, in seconds since 1970 UTC.
+pub(super) fn read_format(window: &mut Window) -> Result<(FormatDescription, u32)> {
     let offset = window.offset();
     let RawEvent::Whole { header, at, len } = window.peek()? else {
         return Err(Error::malformed("the file ends before its format description")
@@ -234,7 +239,7 @@ pub(super) fn read_format(window: &mut Window) -> Result<FormatDescription> {
         check_crc(event, ChecksumAlgorithm::Crc32).map_err(located)?;
     }
     window.advance(len);
-    Ok(format)
+    Ok((format, header.timestamp))
 }
 
 /// The file that a position names, by its name or by the last part of a path.

@@ -169,6 +169,7 @@ impl Cutter {
         let begin = Position {
             file: name.to_owned(),
             offset: FIRST_EVENT_AT,
+            begun: None,
             prepared: Vec::new(),
             ..self.position.clone()
         };

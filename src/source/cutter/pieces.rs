@@ -154,7 +154,7 @@ impl Cutter {
         };
         let mut window = Window::new(input, Arc::clone(&label), 0, self.chunk());
         window.magic()?;
-        let format = read_format(&mut window)?;
+        let (format, _) = read_format(&mut window)?;
         let context = Arc::new(FileContext { name, label, format });
         Ok(Some((index, OpenFile { window, context, closed: false })))
     }

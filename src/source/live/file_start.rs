@@ -25,21 +25,26 @@ pub fn file_start(
     stream.connect(|stream, mut server| {
         check_there(&mut server, file, FIRST_EVENT_AT)?;
         let id = server.identity().id.clone();
-        let gtid_set = match server.gtids_at(file, FIRST_EVENT_AT)? {
-            Some(known) => Some(known),
-            None => {
-                let start = DumpStart::File { file: file.to_owned(), offset: FIRST_EVENT_AT };
-                stream.start_dump(server, &start)?;
-                gtids_before(stream)?
-            }
-        };
+        let known = server.gtids_at(file, FIRST_EVENT_AT)?;
+        let start = DumpStart::File { file: file.to_owned(), offset: FIRST_EVENT_AT };
+        stream.start_dump(server, &start)?;
+        let Head { begun, gtids_before } = read_head(stream)?;
         stream.drop_dump();
-        Ok(Position { server: Some(id), gtid_set, ..Position::in_file(file, FIRST_EVENT_AT) })
+        let gtid_set = known.or(gtids_before);
+        Ok(Position { server: Some(id), begun, gtid_set, ..Position::in_file(file, FIRST_EVENT_AT) })
     })
 }
 
-/// What the first events of a dump say that stands before its file.
-fn gtids_before(stream: &mut Stream) -> Result<Option<GtidState>> {
+/// What the first events of a file say of it.
+#[derive(Default)]
+struct Head {
+    /// See [`Position::begun`].
+    begun: Option<u32>,
+    gtids_before: Option<GtidState>,
+}
+
+fn read_head(stream: &mut Stream) -> Result<Head> {
+    let mut head = Head::default();
     let mut format = None;
     for _ in 0..EVENTS_LOOKED_AT {
         let Received::Event = stream.next_event("", 0)? else { break };
@@ -48,21 +53,24 @@ fn gtids_before(stream: &mut Stream) -> Result<Option<GtidState>> {
         match (&format, header.event_type) {
             (_, _) if !is_own(event) => {}
             (None, EventType::FORMAT_DESCRIPTION) => {
-                format = Some(FormatDescription::decode(event)?)
+                format = Some(FormatDescription::decode(event)?);
+                head.begun = Some(header.timestamp);
             }
             (Some(format), EventType::PREVIOUS_GTIDS) => {
                 let set = PreviousGtids::decode(body(event, format.checksum)?)?.gtid_set;
-                return Ok(Some(GtidState::Mysql(set)));
+                head.gtids_before = Some(GtidState::Mysql(set));
+                break;
             }
             (Some(format), EventType::MARIADB_GTID_LIST) => {
                 let list = MariadbGtidList::decode(body(event, format.checksum)?)?;
-                return Ok(Some(GtidState::Mariadb(list.position())));
+                head.gtids_before = Some(GtidState::Mariadb(list.position()));
+                break;
             }
             (_, EventType::MARIADB_START_ENCRYPTION) => {}
             _ => break,
         }
     }
-    Ok(None)
+    Ok(head)
 }
 
 /// They are the first or the second event of a file, behind those that open the dump.

@@ -47,6 +47,7 @@ pub(super) fn begin(
     }
     if position.by_gtid {
         (position.file, position.offset) = (next.name.clone(), next.offset);
+        position.begun = None;
     }
     stream.set_by_gtid(position.by_gtid);
     Ok((next, Begin { position, passed }))

@@ -61,7 +61,7 @@ class Planner:
     def place(self, place: Place) -> Position:
         """The position of a place that an option names."""
         self._prepare()
-        return self.log.resolve(place)
+        return self.log.identified(self.log.resolve(place))
 
     def next_offset(self, start: Offset, head: Position, limit: Any) -> Offset:
         """Where the batch that begins at `start` ends.
@@ -79,6 +79,7 @@ class Planner:
         except (PositionPurgedError, ServerIdentityError) as error:
             resumed = self.resumed(before, error)
             end = end_of_next_batch(self.log, resumed, head, limit)
+        end = self.log.identified(end, before if resumed is None else resumed)
         offset = end_of_batch(start, end, resumed)
         if offset is not start and self._options.schema_change_policy == "follow":
             # Later than what the batch holds was written: no column of it is missed.

@@ -18,11 +18,12 @@ from binarrow import (
     ConnectionLostError,
     Position,
     SchemaHistory,
+    ServerIdentityError,
     Transaction,
 )
 from binarrow.connect import Target
 from binarrow.server import Binlog, Server
-from binarrow.spark.live.offset import changed
+from binarrow.spark.live.offset import changed, reads_by_gtid
 from binarrow.spark.live.patience import patiently
 from binarrow.spark.live.place import Gtids, Place
 from binarrow.spark.live.plan import NO_LIMIT
@@ -132,9 +133,31 @@ class ServerLog:
             PositionPurgedError: It is purged.
             ServerIdentityError: The log was reset.
         """
-        if position.server == self.server and not self._is_checked:
-            self.drain(position, position, 0)
-            self._is_checked = True
+        if position.server != self.server or self._is_checked:
+            return
+        self.drain(position, position, 0)
+        if position.begun is not None and not reads_by_gtid(position):
+            there = self.file_start(position.file)
+            if there.begun != position.begun:
+                raise ServerIdentityError(
+                    f"{position.file} was begun anew since {position} was read: the log was reset"
+                )
+        self._is_checked = True
+
+    def identified(self, position: Position, before: Position | None = None) -> Position:
+        """The position, with the time when its file was begun: a reset log has the same names.
+
+        `before` is one that may know it already.
+        """
+        is_here = position.server == self.server and position.file
+        if position.begun is not None or not is_here or reads_by_gtid(position):
+            return position
+        begun = None
+        if before is not None and (before.server, before.file) == (position.server, position.file):
+            begun = before.begun
+        if begun is None:
+            begun = self.file_start(position.file).begun
+        return changed(position, begun=begun)
 
     def resolve(self, place: Place) -> Position:
         """The position of a place that an option names."""

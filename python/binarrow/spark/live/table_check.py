@@ -16,6 +16,10 @@ NO_SUCH_TABLE = {1049, 1146}
 """The server's numbers for a database and a table that are not there."""
 
 
+DENIED = {1044, 1142, 1143}
+"""Those for a database, a table and a column that the user may not see."""
+
+
 def check_names(server: Server, options: SourceOptions) -> None:
     """Whether somebody knows the columns' names.
 
@@ -61,6 +65,12 @@ def check_columns(server: Server, options: SourceOptions, schema: pa.Schema) -> 
     except ServerError as error:
         if error.code in NO_SUCH_TABLE:
             return
+        if error.code in DENIED:
+            database, _, table = options.table.partition(".")
+            raise type(error)(
+                f"{error}; under schemaChangePolicy=follow the user needs GRANT SELECT ON"
+                f" `{database}`.`{table}`, to see new columns before their rows are read"
+            ) from error
         raise
     known = {name.lower() for name in _columns(schema, options)}
     new = [
