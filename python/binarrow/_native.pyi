@@ -356,7 +356,7 @@ class BinlogReader(Generic[_T_co]):
         name: str,
         *,
         schema: _ArrowSchemaExportable | None = None,
-        on_schema_change: Literal["error", "conform"] = "error",
+        on_schema_change: Literal["error", "conform", "evolve"] = "error",
         truncates: Literal["error", "emit", "skip"] = "skip",
     ) -> TableReader:
         """The batches of one table under one schema; this reader is used up by it.
@@ -369,7 +369,8 @@ class BinlogReader(Generic[_T_co]):
             on_schema_change: What a batch of another structure leads to: ``"error"``, or ``"conform"``: columns go by
                 their names (then by their names in another case), missing ones are NULL, new ones are dropped with one
                 warning each, types are widened, and what would lose values is a :class:`SchemaError`. In the nested
-                layout the same is done inside ``before`` and ``after``.
+                layout the same is done inside ``before`` and ``after``. ``"evolve"`` is the same, but a batch that lacks
+                columns and has others beside the envelope's is an error: one may be a new name of another.
             truncates: What a statement leads to that empties the table (TRUNCATE, DROP TABLE, DROP DATABASE, CREATE OR
                 REPLACE TABLE, RENAME to another name), for the log has no rows of it: ``"skip"``; ``"error"``, a
                 :class:`SchemaError`; or ``"emit"``, which wants ``schema``: a row with the ``_change_type`` ``truncate``

@@ -72,7 +72,7 @@ class Stream(Generic[T_co]):
         name: str,
         *,
         schema: Any = None,
-        on_schema_change: Literal["error", "conform"] = "error",
+        on_schema_change: Literal["error", "conform", "evolve"] = "error",
         truncates: Literal["error", "emit", "skip"] = "skip",
     ) -> TableReader:
         """The batches of one table under one schema; this stream is used up by it."""

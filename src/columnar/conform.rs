@@ -18,6 +18,18 @@ pub enum OnSchemaChange {
     Error,
     /// Missing columns are NULL, new ones are dropped, types are widened.
     Conform,
+    /// The same, but an error where columns are missing and others are dropped: those may be these under new names, and values
+    /// would be lost.
+    Evolve,
+}
+
+/// Columns that find no place, by name.
+#[derive(Debug, Default)]
+struct Gaps {
+    /// The log's, which are not wanted.
+    dropped: Vec<String>,
+    /// Wanted ones, which the log lacks.
+    missing: Vec<String>,
 }
 
 /// Brings batches of one table under one schema.
@@ -71,12 +83,12 @@ impl Conform {
     /// The batch under the wanted schema.
     pub fn apply(&mut self, batch: &RecordBatch) -> Result<RecordBatch, Error> {
         let schema = batch.schema();
-        let mut dropped = Vec::new();
+        let mut gaps = Gaps::default();
         if same_columns(schema.fields(), self.target.fields()) {
             // The fields inside of a list or struct may be named or marked otherwise.
             let columns = batch.columns().iter().zip(self.target.fields());
             let mut columns = columns
-                .map(|(column, field)| fitted(column, field, &mut dropped))
+                .map(|(column, field)| fitted(column, field, &mut gaps))
                 .collect::<Result<Vec<_>, _>>()?;
             self.place_bits(&schema, &mut columns)?;
             return RecordBatch::try_new(Arc::clone(&self.target), columns)
@@ -85,34 +97,54 @@ impl Conform {
         if self.on_change == OnSchemaChange::Error {
             return Err(Error::schema(difference(&schema, &self.target)));
         }
-        let sources = self.sources(&schema);
+        let sources = self.sources(&schema)?;
         let mut columns: Vec<ArrayRef> = Vec::with_capacity(sources.len());
         for (field, source) in self.target.fields().iter().zip(sources) {
             columns.push(match source.and_then(|index| batch.columns().get(index)) {
                 None => new_null_array(field.data_type(), batch.num_rows()),
-                Some(column) => fitted(column, field, &mut dropped)?,
+                Some(column) => fitted(column, field, &mut gaps)?,
             });
         }
-        for name in dropped {
-            self.drop_column(name);
-        }
+        self.note(gaps)?;
         self.place_bits(&schema, &mut columns)?;
         RecordBatch::try_new(Arc::clone(&self.target), columns)
             .map_err(|error| Error::schema(error.to_string()))
     }
 
-    fn sources(&mut self, schema: &SchemaRef) -> Vec<Option<usize>> {
+    fn sources(&mut self, schema: &SchemaRef) -> Result<Vec<Option<usize>>, Error> {
         if let Some((seen, sources)) = &self.plan
             && Arc::ptr_eq(seen, schema)
         {
-            return sources.clone();
+            return Ok(sources.clone());
         }
-        let (sources, dropped) = sources_of(self.target.fields(), schema.fields());
+        let mut gaps = Gaps::default();
+        let sources = sources_of(self.target.fields(), schema.fields(), &mut gaps);
+        self.note(gaps)?;
+        self.plan = Some((Arc::clone(schema), sources.clone()));
+        Ok(sources)
+    }
+
+    /// Keeps the names of what is dropped, where it may be.
+    fn note(&mut self, Gaps { dropped, missing }: Gaps) -> Result<(), Error> {
+        let is_envelope = |name: &String| {
+            let prefix = self.prefix.as_ref().filter(|prefix| !prefix.is_empty());
+            prefix.is_some_and(|prefix| name.starts_with(prefix))
+        };
+        let lost: Vec<&str> =
+            dropped.iter().filter(|name| !is_envelope(name)).map(String::as_str).collect();
+        if self.on_change == OnSchemaChange::Evolve && !missing.is_empty() && !lost.is_empty() {
+            return Err(Error::schema(format!(
+                "the log has {} there, which the wanted schema lacks, and lacks {}, which it wants: if that is a new name of the \
+                 same column, its values would be lost. Give a schema with both (in Spark .schema(...)), or take NULL for what \
+                 the log lacks with on_schema_change='conform' (in Spark schemaChangePolicy=project)",
+                lost.join(", "),
+                missing.join(", ")
+            )));
+        }
         for name in dropped {
             self.drop_column(name);
         }
-        self.plan = Some((Arc::clone(schema), sources.clone()));
-        sources
+        Ok(())
     }
 
     /// Brings the bits of `_present` to the places of the wanted schema's columns.
@@ -138,8 +170,8 @@ impl Conform {
     }
 }
 
-/// For each wanted column which of those found it is; and the names of those that are none of them.
-fn sources_of(wanted: &Fields, found: &Fields) -> (Vec<Option<usize>>, Vec<String>) {
+/// For each wanted column which of those found it is.
+fn sources_of(wanted: &Fields, found: &Fields, gaps: &mut Gaps) -> Vec<Option<usize>> {
     let mut is_free = vec![true; found.len()];
     let mut take = |found: Option<usize>| {
         let is_free = is_free.get_mut(found?)?;
@@ -152,7 +184,10 @@ fn sources_of(wanted: &Fields, found: &Fields) -> (Vec<Option<usize>>, Vec<Strin
         *source = take(found.iter().position(|other| other.name().to_lowercase() == name));
     }
     let unwanted = found.iter().zip(is_free).filter(|(_, is_free)| *is_free);
-    (sources, unwanted.map(|(field, _)| field.name().clone()).collect())
+    let missing = wanted.iter().zip(&sources).filter(|(_, source)| source.is_none());
+    gaps.dropped.extend(unwanted.map(|(field, _)| field.name().clone()));
+    gaps.missing.extend(missing.map(|(field, _)| field.name().clone()));
+    sources
 }
 
 /// The column of a name: of its very name, else one whose name differs in case only.
@@ -187,17 +222,16 @@ fn same_type(one: &DataType, other: &DataType) -> bool {
     }
 }
 
-/// The column as the field wants it. `dropped` gets the names of columns inside of it that find no place.
-fn fitted(column: &ArrayRef, field: &Field, dropped: &mut Vec<String>) -> Result<ArrayRef, Error> {
+/// The column as the field wants it. `gaps` gets the columns inside of it that find no place.
+fn fitted(column: &ArrayRef, field: &Field, gaps: &mut Gaps) -> Result<ArrayRef, Error> {
     let DataType::Struct(wanted) = field.data_type() else { return widen(column, field) };
     let Some(found) = column.as_struct_opt() else { return widen(column, field) };
     let mut columns = Vec::with_capacity(wanted.len());
-    let (sources, unwanted) = sources_of(wanted, found.fields());
-    dropped.extend(unwanted);
+    let sources = sources_of(wanted, found.fields(), gaps);
     for (field, source) in wanted.iter().zip(sources) {
         columns.push(match source.and_then(|index| found.columns().get(index)) {
             None => new_null_array(field.data_type(), found.len()),
-            Some(column) => fitted(column, field, dropped)?,
+            Some(column) => fitted(column, field, gaps)?,
         });
     }
     let nulls = found.nulls().cloned();

@@ -314,9 +314,10 @@ impl PyBinlogReader {
         let on_change = match on_schema_change {
             "error" => OnSchemaChange::Error,
             "conform" => OnSchemaChange::Conform,
+            "evolve" => OnSchemaChange::Evolve,
             other => {
                 let message =
-                    format!("on_schema_change must be 'error' or 'conform', not {other:?}");
+                    format!("on_schema_change must be 'error', 'conform' or 'evolve', not {other:?}");
                 return Err(Error::config(message).into());
             }
         };
@@ -341,7 +342,7 @@ impl PyBinlogReader {
         let source = source.take();
         let mut options = (**options).clone();
         options.decode.tables = TableFilter::exactly(database, table);
-        if on_change == OnSchemaChange::Conform {
+        if on_change != OnSchemaChange::Error {
             options.decode.plan.columns.allow_missing();
         }
         *state = State::Closed(None);

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import live
 import pyarrow as pa
@@ -213,6 +213,26 @@ def test_without_conform_a_change_is_an_error_that_names_it(altered: Altered) ->
     assert f"table {TABLE}" in error
     assert "extra is new" in error
     assert "on_schema_change='conform'" in error
+
+
+@pytest.mark.parametrize("layout", ["flat", "nested"])
+def test_what_may_be_a_new_name_is_an_error(
+    altered: Altered, layout: Literal["flat", "nested"]
+) -> None:
+    """The envelope's columns are not wanted, which says nothing; nor does it that some come or go."""
+    numbers = [(name, pa.int64()) for name in ("id", "qty", "a", "b")]
+    side = pa.schema([*numbers, ("name", pa.string()), ("day", pa.date32())])
+    wanted = side if layout == "flat" else pa.schema({"after": pa.struct(list(side))})
+    table = altered.read(layout=layout).table(TABLE, schema=wanted, on_schema_change="evolve")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found, error = rows_before_the_error(table)
+    rows = found if layout == "flat" else [row["after"] for row in found]
+    assert [row["id"] for row in rows] == [1, 2]  # the next one has no day
+    assert re.search(
+        r"the log has (extra, )?price.* there, .* and lacks day, which it wants", error
+    )
+    assert ".schema(...)" in error
 
 
 @pytest.mark.parametrize("threads", [1, 4])

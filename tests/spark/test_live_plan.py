@@ -238,7 +238,6 @@ SERVER = {"host": "db", "user": "u", "password": "hidden", "table": "shop.t"}
             {"table": "shop.t", "path": "/archive", "reconnect": "5"},
             "reconnect: it is for a server",
         ),
-        ({"table": "shop.t", "path": "/archive", "schemaChangePolicy": "follow"}, "of files"),
         ({**SERVER, "reconnect": "never"}, "reconnect"),
     ],
 )

@@ -37,10 +37,13 @@ class BinarrowDataSource(DataSource):
     gaps                error        ``allow`` files that do not follow each other
     storageOptions      -            JSON: what the file system of a URI takes, where its
                                      environment does not say it
-    schemaChangePolicy  project;     ``project`` onto the schema at load time (what is missing is
-                        follow for   NULL, what is new is left out with a warning), or ``fail``.
-                        streams      ``follow`` is ``project``, but a column that the table has
-                                     now and the schema lacks ends the query: start it again
+    schemaChangePolicy  follow       rows of another structure come under the schema at load time:
+                                     what they lack is NULL, what it lacks is left out. Where both
+                                     happen to a row, a column may have got a new name, and it is
+                                     an error, unless ``.schema(...)`` is given; of a server it is
+                                     one too where the table now has a column that the schema
+                                     lacks: start the query again. ``project`` goes on in both
+                                     cases; to ``fail`` all that differs is an error
     zeroDates           null         ``null``, ``error``, ``text``
     json                text         ``text``, ``variant``, ``bytes``, ``diff``: see ``TypeOptions``
     time                micros       ``micros``, ``interval``, ``text``
@@ -123,6 +126,9 @@ class BinarrowDataSource(DataSource):
     ``Trigger.AvailableNow`` in several batches need Spark 4.2.
     """
 
+    _is_schema_given = True
+    """Whether the query has a schema of its own. Else Spark asks :meth:`schema` before all else."""
+
     @classmethod
     def name(cls) -> str:
         """What ``format(...)`` takes."""
@@ -130,6 +136,7 @@ class BinarrowDataSource(DataSource):
 
     def schema(self) -> StructType:
         """The schema of the table: where files mention it first, or as a server has it now."""
+        self._is_schema_given = False
         options = SourceOptions.parse(self.options)
         shaping = {key: value for key, value in options.read.items() if key in SCHEMA_OPTIONS}
         if options.table is None:
@@ -155,7 +162,7 @@ class BinarrowDataSource(DataSource):
 
     def reader(self, schema: StructType) -> FileReader | LiveBatchReader:
         """The reader for a batch query."""
-        options = SourceOptions.parse(self.options)
+        options = SourceOptions.parse(self.options, is_schema_given=self._is_schema_given)
         if isinstance(options.place, LiveOptions):
             options.place.check_batch()
             return LiveBatchReader(options, options.place, arrow_schema(schema))
@@ -163,7 +170,7 @@ class BinarrowDataSource(DataSource):
 
     def streamReader(self, schema: StructType) -> LiveStreamReader:  # noqa: N802
         """The reader for a streaming query."""
-        options = SourceOptions.parse(self.options)
+        options = SourceOptions.parse(self.options, is_schema_given=self._is_schema_given)
         if not isinstance(options.place, LiveOptions):
             raise ConfigError("files are read by spark.read; a stream wants a server: option host")
         options.place.check_stream()

@@ -36,7 +36,7 @@ def decoder(
     *,
     tables: str | Sequence[str] | None = None,
     exclude_tables: str | Sequence[str] = (),
-    on_schema_change: Literal["error", "conform"] = "conform",
+    on_schema_change: Literal["error", "conform", "evolve"] = "conform",
     truncates: Literal["error", "emit", "skip"] = "skip",
     **options: Unpack[DecoderOptions],
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
@@ -53,8 +53,9 @@ def decoder(
             ``layout="nested-json"`` has them; :func:`binarrow.spark.table_of` gives one table's.
         exclude_tables: Of these the ones to leave out.
         on_schema_change: When the table's structure in the log is not that of ``schema``:
-            ``"conform"`` fills missing columns with NULL and leaves new ones out, ``"error"``
-            raises.
+            ``"conform"`` fills missing columns with NULL and leaves new ones out, ``"evolve"``
+            too, but raises where both are to be done, for a column may have got a new name, and
+            ``"error"`` raises in any case.
         truncates: When a statement empties the table, which no row tells: ``"skip"`` passes over
             it, ``"error"`` raises, ``"emit"`` gives a row whose ``_change_type`` is ``truncate``,
             of several tables one whose ``_op`` is ``t``.
@@ -142,7 +143,7 @@ def decode_table(
     readers: Iterable[BinlogReader | Stream],
     table: str | None,
     target: pa.Schema,
-    on_schema_change: Literal["error", "conform"],
+    on_schema_change: Literal["error", "conform", "evolve"],
     truncates: Literal["error", "emit", "skip"],
 ) -> Iterator[pa.RecordBatch]:
     """Changes from each reader in turn, under one schema; closes the readers.

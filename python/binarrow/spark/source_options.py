@@ -38,6 +38,8 @@ class SourceOptions:
     schema_change_policy: Literal["follow", "project", "fail"]
     truncates: Literal["error", "emit", "skip"] | None = None
     """None where it is not said: batches skip them, to a stream they are errors."""
+    is_schema_given: bool = False
+    """Whether the query names its columns itself."""
     history: str | None = None
     history_source: str | None = None
     history_password_file: str | None = None
@@ -55,16 +57,22 @@ class SourceOptions:
         return ", ".join(self.tables) if self.table is None else self.table
 
     @property
-    def on_schema_change(self) -> Literal["error", "conform"]:
+    def on_schema_change(self) -> Literal["error", "conform", "evolve"]:
         """What the decoder does with rows of another structure."""
-        return "error" if self.schema_change_policy == "fail" else "conform"
+        match self.schema_change_policy:
+            case "fail":
+                return "error"
+            case "follow" if not self.is_schema_given:
+                return "evolve"
+            case _:
+                return "conform"
 
     def opened_history(self) -> AbstractContextManager[SchemaHistory | None]:
         """The history, if there is one; closed afterwards."""
         return opened(self.history, self.history_source, self.history_password_file)
 
     @classmethod
-    def parse(cls, options: Mapping[str, str]) -> SourceOptions:
+    def parse(cls, options: Mapping[str, str], *, is_schema_given: bool = False) -> SourceOptions:
         """Understand the options, whatever the case of their names.
 
         Raises:
@@ -79,24 +87,14 @@ class SourceOptions:
         return cls(
             table=parsed.get("table"),
             place=place,
-            schema_change_policy=_schema_change_policy(parsed, place),
+            schema_change_policy=parsed.get("schemaChangePolicy", "follow"),
+            is_schema_given=is_schema_given,
             truncates=parsed.get("truncates"),
             history=parsed.get("history"),
             history_source=parsed.get("historySource"),
             history_password_file=parsed.get("historyPasswordFile"),
             read=_read_keywords(parsed),
         )
-
-
-def _schema_change_policy(parsed: Mapping[str, Any], place: FileOptions | LiveOptions) -> Any:
-    policy = parsed.get("schemaChangePolicy")
-    if isinstance(place, LiveOptions):
-        return policy or "follow"
-    if policy == "follow":
-        raise ConfigError(
-            "schemaChangePolicy=follow asks the server: of files it is project or fail"
-        )
-    return policy or "project"
 
 
 def _files(parsed: Mapping[str, Any]) -> FileOptions:

@@ -74,7 +74,7 @@ class RangeReader:
 
     table: str | None
     schema: pa.Schema
-    on_schema_change: Literal["error", "conform"]
+    on_schema_change: Literal["error", "conform", "evolve"]
     truncates: Literal["error", "emit", "skip"]
     heartbeat: float
     reconnect: float

@@ -79,11 +79,15 @@ def check_columns(server: Server, options: SourceOptions, schema: pa.Schema) -> 
         if column.name.lower() not in known and "VIRTUAL" not in column.extra.upper()
     ]
     if new:
+        again = (
+            "Start the query again with the same checkpoint, and with them in its .schema(...)"
+            if options.is_schema_given
+            else "Start the query again with the same checkpoint: load() sees the new columns"
+        )
         raise SchemaError(
             f"{options.table} now has columns that this query does not know: {', '.join(new)}."
-            " Start the query again with the same checkpoint: load() sees the new columns, and"
-            " nothing is lost, for no row of this batch was read. Or set schemaChangePolicy=project"
-            " to go on without them"
+            f" {again}; nothing is lost, for no row of this batch was read. Or set"
+            " schemaChangePolicy=project to go on without them"
         )
 
 
