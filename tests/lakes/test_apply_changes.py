@@ -183,6 +183,27 @@ def test_columns_come_and_widen(lake, mirror, caplog):
         )
 
 
+def test_a_column_that_the_source_has_filled(lake, mirror):
+    """NOT NULL: rows that are there have a value of which no change tells."""
+    from pyspark.sql.types import StructType
+
+    wider = f"id int, name string, n int, price decimal(10,2), {ENVELOPE}"
+    schema = StructType.fromDDL(wider)
+    schema["price"].metadata = {"mysql.nullable": "false"}
+    change = insert(2, 0, 2, "b", 2, Decimal("1.50"), bits=b"\x0f")
+    frame = lake.spark.createDataFrame([change], schema)
+    mirror.apply(insert(1, 0, 1, "a", 1))
+    with pytest.raises(binarrow.SchemaError, match=r"lacks: price decimal.*added_columns='null'"):
+        lake.apply(mirror.target, "id")(frame)
+    assert mirror.rows() == [(1, "a", 1)]
+    lake.apply(mirror.target, "id", added_columns="null")(frame)
+    assert mirror.rows() == [(1, "a", 1, None), (2, "b", 2, Decimal("1.50"))]
+    empty = lake.target()
+    lake.apply(empty, "id")(mirror.frame())
+    lake.apply(empty, "id")(frame)  # no row there
+    assert lake.read(empty).count() == 1
+
+
 def test_names_in_another_case(lake, mirror):
     mirror.apply(insert(1, 0, 1, "a", 1))
     upper = "ID int, Name string, N int"

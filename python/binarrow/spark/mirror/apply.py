@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 from binarrow import ConfigError, SchemaError
 from binarrow.spark.mirror.changes import Changes, quoted
-from binarrow.spark.mirror.columns import compare, mirror_schema
+from binarrow.spark.mirror.columns import check_added, compare, mirror_schema
 from binarrow.spark.mirror.fold import MISSING_ROW, Folded, fold, summarize
 from binarrow.spark.mirror.parquet import CURRENT, ParquetMirror, local_folder
 from binarrow.spark.mirror.table import TableMirror
@@ -31,6 +31,7 @@ def apply_changes(
     format: Format | None = None,  # noqa: A002 - Spark's word
     envelope_prefix: str = "_",
     missing_columns: Literal["error", "null"] = "error",
+    added_columns: Literal["error", "null"] = "error",
     missing_rows: Literal["error", "ignore"] = "error",
     properties: Mapping[str, str] | None = None,
 ) -> Callable[..., None]:
@@ -56,6 +57,7 @@ def apply_changes(
     Columns that the changes have gained are added to the target, with a warning. In rows that do
     not change since they are NULL: what ALTER TABLE fills in (``DEFAULT 5``) or converts writes no
     row to the log, nor does a foreign key's ``ON DELETE CASCADE`` before MySQL 9.6 and in MariaDB.
+    A column that is NOT NULL is an error where there are rows: see ``added_columns``.
 
     Args:
         target: A table of Delta or Iceberg, as SQL names it; the path of a Delta table; or a folder
@@ -67,6 +69,8 @@ def apply_changes(
         envelope_prefix: The option ``envelopePrefix`` of the changes.
         missing_columns: When the target has columns that the changes lack: ``"error"``, or
             ``"null"``, which keeps what they hold and leaves them NULL in new rows.
+        added_columns: When the changes have gained a column that is NOT NULL, and the target has
+            rows: ``"error"``, which says how to fill it in, or ``"null"``.
         missing_rows: When a change tells a part of a row that the target does not have:
             ``"error"``, or ``"ignore"``, for a mirror whose first load is newer than the changes.
         properties: Table properties (``TBLPROPERTIES``) of a table that is made.
@@ -100,6 +104,8 @@ def apply_changes(
                 return
             difference = compare(target, found, changes, missing_columns)
             if difference.added:
+                if added_columns == "error" and not mirror.is_empty():
+                    check_added(target, difference)
                 LOG.warning(
                     "%s gets the columns %s: NULL in rows that are there, for the log does not"
                     " tell what the source filled them with (DEFAULT)",

@@ -14,11 +14,17 @@ if TYPE_CHECKING:
     from pyspark.sql.types import DataType, StructField, StructType
 
 
+NULLABLE = "mysql.nullable"
+"""In a field's metadata: whether the column takes NULL."""
+
+
 @dataclass(frozen=True)
 class Difference:
     """What a target must become before the changes fit."""
 
     added: tuple[StructField, ...]
+    filled: tuple[str, ...]
+    """Those added that are NOT NULL at the source, which has filled them in its own rows."""
     widened: tuple[StructField, ...]
     """Under the names that the target has."""
     evolved: StructType
@@ -35,12 +41,17 @@ def compare(
     Raises:
         SchemaError: The target has columns that the changes lack, or of types that do not fit.
     """
-    added, widened, places = [], [], {}
+    added: list[StructField] = []
+    filled: list[str] = []
+    widened: list[StructField] = []
+    places: dict[str, int] = {}
     for place, field in enumerate(changes.fields):
         held = find(found, field.name, is_case_sensitive=changes.is_case_sensitive)
         places[field.name if held is None else held.name] = place
         if held is None:
             added.append(_plain(field.name, field.dataType))
+            if (field.metadata or {}).get(NULLABLE) == "false":
+                filled.append(field.name)
             continue
         if fits(field.dataType, held.dataType):
             continue
@@ -60,7 +71,29 @@ def compare(
         )
     wider = {field.name: field for field in widened}
     evolved = [*(wider.get(field.name, field) for field in found.fields), *added]
-    return Difference(tuple(added), tuple(widened), t.StructType(evolved), places)
+    new = t.StructType(evolved)
+    return Difference(tuple(added), tuple(filled), tuple(widened), new, places)
+
+
+def check_added(target: str, difference: Difference) -> None:
+    """Whether a target with rows can get the columns that it lacks.
+
+    Raises:
+        SchemaError: The source has filled some of them in rows that do not change.
+    """
+    if not difference.filled:
+        return
+    by_name = {field.name: field for field in difference.added}
+    columns = ", ".join(
+        f"{name} {by_name[name].dataType.simpleString()}" for name in difference.filled
+    )
+    raise SchemaError(
+        f"the source has columns that are NOT NULL and that {target} lacks: {columns}. Rows that are"
+        " there have values at the source which its log does not tell. Fill them in yourself: ALTER"
+        f" TABLE {target} ADD COLUMNS ({columns}), then UPDATE it with the values of the source"
+        " (DEFAULT), and start again with the same checkpoint; or make the mirror anew; or let them"
+        " be NULL with added_columns='null'"
+    )
 
 
 def mirror_schema(changes: Changes) -> StructType:

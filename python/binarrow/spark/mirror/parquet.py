@@ -84,6 +84,11 @@ class ParquetMirror:
         current = self._current()
         return None if current is None else t.StructType.fromJson(current["schema"])
 
+    def is_empty(self) -> bool:
+        """Whether it has no rows."""
+        current = self._current()
+        return current is None or _read(self.spark, _on_disk(self.path), current).isEmpty()
+
     def create(self, schema: StructType) -> None:
         """Writes an empty version."""
         self._publish(self.spark.createDataFrame([], schema), schema)

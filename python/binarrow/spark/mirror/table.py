@@ -41,6 +41,10 @@ class TableMirror:
                 return None
             raise
 
+    def is_empty(self) -> bool:
+        """Whether it has no rows."""
+        return self.spark.table(self.name).isEmpty()
+
     def create(self, schema: StructType) -> None:
         """Makes the table."""
         columns = ", ".join(_column(field.name, field.dataType) for field in schema.fields)
