@@ -33,7 +33,7 @@ SETTINGS: Mapping[str, Mapping[str, str]] = {
         "spark.jars.packages": "io.delta:delta-spark_4.2_2.13:4.4.0",
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-        "spark.databricks.delta.snapshotPartitions": "2",
+        "spark.databricks.delta.snapshotPartitions": "1",
     },
     "iceberg": {
         "spark.jars.packages": "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0",
@@ -94,8 +94,11 @@ def lake(
     builder = (
         SparkSession.builder.master("local[2]")
         .config("spark.ui.enabled", value=False)
-        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1")
-        .config("spark.sql.shuffle.partitions", 2)
+        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+        .config("spark.sql.shuffle.partitions", 1)
+        # To compile each plan takes longer than a few rows take without.
+        .config("spark.sql.codegen.wholeStage", value=False)
+        .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.sql.warehouse.dir", str(folder / "warehouse"))
         .config("spark.sql.catalog.lake.warehouse", str(folder / "iceberg"))
