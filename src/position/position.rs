@@ -85,9 +85,8 @@ impl Position {
             v: VERSION,
             version_shift: self.version_shift,
         };
-        serde_json::to_string(&stored).map_err(|error| {
-            Error::new(ErrorKind::Internal, format!("position to JSON: {error}"))
-        })
+        serde_json::to_string(&stored)
+            .map_err(|error| Error::new(ErrorKind::Internal, format!("position to JSON: {error}")))
     }
 
     /// Reads the stored form. Torn or foreign text is an error, and so is one of a later version.
@@ -139,7 +138,8 @@ impl Position {
 
 impl PartialEq for Position {
     fn eq(&self, other: &Self) -> bool {
-        let Self { server, file, offset, begun: _, gtid_set, by_gtid, version_shift, prepared } = self;
+        let Self { server, file, offset, begun: _, gtid_set, by_gtid, version_shift, prepared } =
+            self;
         *server == other.server
             && *file == other.file
             && *offset == other.offset

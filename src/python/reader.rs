@@ -316,8 +316,9 @@ impl PyBinlogReader {
             "conform" => OnSchemaChange::Conform,
             "evolve" => OnSchemaChange::Evolve,
             other => {
-                let message =
-                    format!("on_schema_change must be 'error', 'conform' or 'evolve', not {other:?}");
+                let message = format!(
+                    "on_schema_change must be 'error', 'conform' or 'evolve', not {other:?}"
+                );
                 return Err(Error::config(message).into());
             }
         };

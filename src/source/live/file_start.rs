@@ -31,7 +31,12 @@ pub fn file_start(
         let Head { begun, gtids_before } = read_head(stream)?;
         stream.drop_dump();
         let gtid_set = known.or(gtids_before);
-        Ok(Position { server: Some(id), begun, gtid_set, ..Position::in_file(file, FIRST_EVENT_AT) })
+        Ok(Position {
+            server: Some(id),
+            begun,
+            gtid_set,
+            ..Position::in_file(file, FIRST_EVENT_AT)
+        })
     })
 }
 

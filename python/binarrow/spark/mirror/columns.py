@@ -88,9 +88,9 @@ def check_added(target: str, difference: Difference) -> None:
         f"{name} {by_name[name].dataType.simpleString()}" for name in difference.filled
     )
     raise SchemaError(
-        f"the source has columns that are NOT NULL and that {target} lacks: {columns}. Rows that are"
-        " there have values at the source which its log does not tell. Fill them in yourself: ALTER"
-        f" TABLE {target} ADD COLUMNS ({columns}), then UPDATE it with the values of the source"
+        f"the source has columns that are NOT NULL and that {target} lacks: {columns}. Rows that"
+        " are there have values at the source which its log does not tell. Fill them in yourself:"
+        f" ALTER TABLE {target} ADD COLUMNS ({columns}), then UPDATE it with the source's values"
         " (DEFAULT), and start again with the same checkpoint; or make the mirror anew; or let them"
         " be NULL with added_columns='null'"
     )
