@@ -536,6 +536,7 @@ def read_binlog(
     layout: Literal["flat", "nested"] = "flat",
     old_value: bool = True,
     split_key_updates: bool = True,
+    partial_images: Literal["null", "error"] = "null",
     envelope: str | Sequence[str] | None = None,
     envelope_prefix: str = "_",
     types: Literal["native", "spark"] | TypeOptions | None = None,
@@ -609,6 +610,10 @@ def read_binlog(
         split_key_updates: An update that changes the key, by its bytes, comes as a ``delete`` and an ``insert``, where
             the log has both rows whole (``binlog_row_image=FULL``); otherwise, and without this, as an
             ``update_preimage`` and an ``update_postimage``.
+        partial_images: Servers may log rows in part (``binlog_row_image`` MINIMAL or NOBLOB). What an image leaves out
+            is NULL, and ``present`` in the ``envelope`` tells it from a NULL; ``"error"`` makes it a
+            :class:`SchemaError` where a wanted column of a row is left out that is inserted or updated, and
+            ``present`` is not asked for.
         envelope: Which envelope columns to add, by their names without the prefix. None for ``change_type``,
             ``commit_version``, ``commit_timestamp`` and ``change_ordinal``; empty for none. There are also
             ``gtid`` (of the commit, of XA COMMIT too), ``original_commit_timestamp`` (on the server that made
@@ -682,6 +687,7 @@ def read_binlog(
     layout: Literal["flat", "nested"] = "flat",
     old_value: bool = True,
     split_key_updates: bool = True,
+    partial_images: Literal["null", "error"] = "null",
     envelope: str | Sequence[str] | None = None,
     envelope_prefix: str = "_",
     types: Literal["native", "spark"] | TypeOptions | None = None,

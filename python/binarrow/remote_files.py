@@ -10,6 +10,7 @@ from __future__ import annotations
 import fnmatch
 import json
 import os
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple
@@ -156,10 +157,10 @@ class _FsspecPlace(NamedTuple):
         else:
             size = self.system.info(self.path).get("size")
         if size is not None:
-            return _File(self.system, file, seekable=True), size
+            return _File(self.system, file, self.path, seekable=True), size
         # A web server's stream calls itself seekable, and is not.
         stream = self.system.open(self.path, "rb", block_size=0)
-        return _File(self.system, stream, seekable=False), None
+        return _File(self.system, stream, self.path, seekable=False), None
 
 
 def _gives_ranges(file: Any) -> bool:
@@ -178,13 +179,24 @@ def _gives_ranges(file: Any) -> bool:
 class _File:
     """A file object of fsspec's, with its file system, which may close it when it goes."""
 
-    def __init__(self, system: Any, file: IO[bytes], *, seekable: bool) -> None:
+    def __init__(self, system: Any, file: IO[bytes], uri: str, *, seekable: bool) -> None:
         self._system = system
         self._file = file
+        self._uri = uri
         self._seekable = seekable
-        self.read = file.read
-        self.seek = file.seek
         self.close = file.close
+
+    def read(self, size: int) -> bytes:
+        try:
+            return self._file.read(size)
+        except Exception as error:  # noqa: BLE001  each library has its own
+            raise _cleaned(error, self._uri) from None
+
+    def seek(self, offset: int) -> int:
+        try:
+            return self._file.seek(offset)
+        except Exception as error:  # noqa: BLE001  likewise
+            raise _cleaned(error, self._uri) from None
 
     def seekable(self) -> bool:
         return self._seekable
@@ -331,6 +343,9 @@ def _local_path(uri: str) -> str:
     return unquote(f"/{path}")
 
 
+_QUERY = re.compile(r"(\b[a-z][a-z0-9+.-]*://[^\s?'\"<>]*\?)[^\s'\"<>]+", re.IGNORECASE)
+
+
 def _cleaned(error: Exception, uri: str) -> OSError:
     """An OSError that says the same, without the URI's query, which may be a signature."""
     text = str(error) or type(error).__name__
@@ -338,5 +353,7 @@ def _cleaned(error: Exception, uri: str) -> OSError:
         query = part.partition("?")[2]
         if query:
             text = text.replace(query, "...")
+    # Libraries print a URL with other escapes than it was given with.
+    text = _QUERY.sub(r"\1...", text)
     kinds = (FileNotFoundError, PermissionError)
     return next((kind for kind in kinds if isinstance(error, kind)), OSError)(text)

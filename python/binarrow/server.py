@@ -145,9 +145,16 @@ class Column:
     charset: str | None
     collation: str | None
     default: str | None
+    """As the server prints it; None where it is NULL."""
     extra: str
     """``auto_increment``, ``STORED GENERATED``, ``INVISIBLE`` and the like."""
     comment: str
+
+    @property
+    def has_default(self) -> bool:
+        """Whether a row that does not tell its value gets one, by whatever rule."""
+        is_made = any(word in self.extra.upper() for word in ("GENERATED", "AUTO_INCREMENT"))
+        return self.default is not None or is_made
 
 
 @dataclass(frozen=True)
@@ -489,7 +496,8 @@ class Server:
                 nullable=row[2] == "YES",
                 charset=row[3],
                 collation=row[4],
-                default=row[5],
+                # MariaDB prints the word, and a text of that name in quotes.
+                default=None if row[5] == "NULL" and self.flavor == "mariadb" else row[5],
                 extra=row[6] or "",
                 comment=row[7] or "",
             )

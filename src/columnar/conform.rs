@@ -3,6 +3,7 @@
 //! A column is the one of its very name, else the one whose name differs in case only: for the server that is the same.
 //! Structs are gone into: the nested layout has the table's columns in them.
 
+use super::envelope::{Envelope, EnvelopeColumn};
 use super::present::{PresentMap, as_binary, present_maps};
 use crate::error::Error;
 use arrow_array::cast::AsArray;
@@ -105,7 +106,7 @@ impl Conform {
                 Some(column) => fitted(column, field, &mut gaps)?,
             });
         }
-        self.note(gaps)?;
+        self.note(gaps, &[])?;
         self.place_bits(&schema, &mut columns)?;
         RecordBatch::try_new(Arc::clone(&self.target), columns)
             .map_err(|error| Error::schema(error.to_string()))
@@ -119,19 +120,17 @@ impl Conform {
         }
         let mut gaps = Gaps::default();
         let sources = sources_of(self.target.fields(), schema.fields(), &mut gaps);
-        self.note(gaps)?;
+        self.note(gaps, &self.envelope_names())?;
         self.plan = Some((Arc::clone(schema), sources.clone()));
         Ok(sources)
     }
 
-    /// Keeps the names of what is dropped, where it may be.
-    fn note(&mut self, Gaps { dropped, missing }: Gaps) -> Result<(), Error> {
-        let is_envelope = |name: &String| {
-            let prefix = self.prefix.as_ref().filter(|prefix| !prefix.is_empty());
-            prefix.is_some_and(|prefix| name.starts_with(prefix))
+    /// Keeps the names of what is dropped, where it may be. `envelope`: names of columns that are not the table's.
+    fn note(&mut self, Gaps { dropped, missing }: Gaps, envelope: &[String]) -> Result<(), Error> {
+        let own = |names: &[String]| -> Vec<String> {
+            names.iter().filter(|name| !envelope.contains(name)).cloned().collect()
         };
-        let lost: Vec<&str> =
-            dropped.iter().filter(|name| !is_envelope(name)).map(String::as_str).collect();
+        let (lost, missing) = (own(&dropped), own(&missing));
         if self.on_change == OnSchemaChange::Evolve && !missing.is_empty() && !lost.is_empty() {
             return Err(Error::schema(format!(
                 "the log has {} there, which the wanted schema lacks, and lacks {}, which it wants: if that is a new name of the \
@@ -145,6 +144,15 @@ impl Conform {
             self.drop_column(name);
         }
         Ok(())
+    }
+
+    /// What columns of an envelope are called, where the schema is a caller's: he need not want them.
+    fn envelope_names(&self) -> Vec<String> {
+        use EnvelopeColumn::{Op, PresentAfter, PresentBefore};
+        let Some(prefix) = self.prefix.clone() else { return Vec::new() };
+        let envelope = Envelope { columns: Vec::new(), prefix };
+        let all = EnvelopeColumn::ALL.into_iter().chain([Op, PresentBefore, PresentAfter]);
+        all.map(|column| envelope.column_name(column)).collect()
     }
 
     /// Brings the bits of `_present` to the places of the wanted schema's columns.
@@ -354,6 +362,23 @@ mod tests {
             |(name, data_type): &(&str, DataType)| Field::new(*name, data_type.clone(), true);
         let schema = Schema::new(fields.iter().map(field).collect::<Vec<_>>());
         Conform::new(Arc::new(schema), OnSchemaChange::Conform)
+    }
+
+    #[test]
+    fn what_may_be_a_new_name_is_an_error() {
+        let wanted = |names: &[&str]| {
+            let field = |name: &&str| Field::new(*name, DataType::Int32, true);
+            let schema = Schema::new(names.iter().map(field).collect::<Vec<_>>());
+            Conform::new(Arc::new(schema), OnSchemaChange::Evolve).with_present_of("_")
+        };
+        let row = batch(&[("a", ints(&[1])), ("_total", ints(&[2])), ("_xid", ints(&[3]))]);
+        for names in [&["a"][..], &["a", "_total", "more", "_gtid"], &["_total", "_gtid"]] {
+            wanted(names).apply(&row).unwrap();
+        }
+        for names in [&["a", "total"][..], &["_total", "b"]] {
+            let error = wanted(names).apply(&row).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Schema);
+        }
     }
 
     #[test]

@@ -29,7 +29,7 @@ pub use layout::Layout;
 pub use mask::{Mask, Masks};
 pub use selection::Selection;
 pub use table_builder::TableBuilder;
-pub use table_plan::{ColumnNames, PlanOptions, TablePlan};
+pub use table_plan::{ColumnNames, PartialImages, PlanOptions, TablePlan};
 pub use type_options::{
     Enumeration, Geometry, InvalidText, Json, Profile, Time, TypeOptions, ZeroDates,
 };

@@ -206,6 +206,9 @@ impl TableBuilder {
         }
         let before = Image::new(event.columns, width);
         let after = Image::new(event.columns_after, width);
+        if self.plan.wants_whole_images {
+            self.check_whole(event.kind, &before, &after)?;
+        }
         let mut rows = Reader::new(event.rows);
         let is_update = event.kind == RowsKind::Update;
         // An image without columns has no bytes: it is one row, with every column left out.
@@ -240,6 +243,37 @@ impl TableBuilder {
             if rows.is_empty() {
                 return Ok(());
             }
+        }
+    }
+
+    /// Whether rows as they are from now on hold all that is wanted of them.
+    fn check_whole(
+        &self,
+        kind: RowsKind,
+        before: &Image<'_>,
+        after: &Image<'_>,
+    ) -> Result<(), Error> {
+        let (image, takes_key) = match kind {
+            RowsKind::Write => (before, false),
+            // A key that stays is that of the row before.
+            RowsKind::Update => (after, !self.rule.old_value),
+            RowsKind::Delete => return Ok(()),
+        };
+        if image.is_full {
+            return Ok(());
+        }
+        let is_lost = |(index, is_key): &(usize, &bool)| {
+            self.plan.is_selected(*index) && !image.present.get(*index) && !(**is_key && takes_key)
+        };
+        match self.plan.is_key.iter().enumerate().find(is_lost) {
+            None => Ok(()),
+            Some((index, _)) => Err(Error::schema(format!(
+                "the log leaves out column {} of rows that {} (binlog_row_image MINIMAL or NOBLOB), and nothing would tell it \
+                 from NULL: ask for 'present' in the envelope, or take NULL with partial_images='null' (in Spark \
+                 partialImages=null)",
+                self.plan.column_name(index),
+                if kind == RowsKind::Write { "are inserted" } else { "are updated" },
+            ))),
         }
     }
 

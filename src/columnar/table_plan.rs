@@ -26,6 +26,16 @@ pub enum ColumnNames {
     Positional,
 }
 
+/// What becomes of columns that an image of a row leaves out, where nothing in the batch tells that it does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum PartialImages {
+    /// They are NULL.
+    #[default]
+    Null,
+    /// In a row that is inserted, or after an update, they are an error.
+    Error,
+}
+
 /// What shapes a table's batches.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PlanOptions {
@@ -41,6 +51,8 @@ pub struct PlanOptions {
     pub envelope: Envelope,
     /// Where column names come from.
     pub column_names: ColumnNames,
+    /// What becomes of columns that an image leaves out.
+    pub partial_images: PartialImages,
     /// Structures of tables, for what the log leaves out.
     pub schemas: Arc<Schemas>,
 }
@@ -79,6 +91,8 @@ pub struct TablePlan {
     pub(super) cell_sizes: Vec<CellSize>,
     /// The envelope of its batches.
     pub(super) envelope: Envelope,
+    /// Whether images that leave out what is wanted are errors.
+    pub(super) wants_whole_images: bool,
     pub(super) types: TypeOptions,
     is_mariadb: bool,
     /// What contradicts the log, which stands by itself.
@@ -199,6 +213,8 @@ impl TablePlan {
             masks,
             mask_key,
             cell_sizes,
+            wants_whole_images: options.partial_images == PartialImages::Error
+                && !envelope.wants_present(),
             envelope,
             types: options.types,
             is_mariadb,

@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::source::{BlockInput, ForwardInput, Input, SpooledInput};
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::io::{self, Read};
@@ -66,11 +66,11 @@ impl PyFile {
                 ));
             };
             let bytes = bytes.as_bytes();
-            let len = bytes.len().min(buffer.len());
-            if let (Some(to), Some(from)) = (buffer.get_mut(..len), bytes.get(..len)) {
-                to.copy_from_slice(from);
-            }
-            Ok(len)
+            let Some(to) = buffer.get_mut(..bytes.len()) else {
+                return Err(PyValueError::new_err("read() gave more bytes than it was asked for"));
+            };
+            to.copy_from_slice(bytes);
+            Ok(bytes.len())
         })
     }
 }

@@ -7,8 +7,8 @@ use super::schemas::SchemasKeyword;
 use super::type_options::TypesKeyword;
 use crate::change::{GhostTables, Include, Operations, TableFilter, UpdateRule};
 use crate::columnar::{
-    ColumnNames, Envelope, EnvelopeColumn, Layout, Mask, Masks, PlanOptions, Profile, Selection,
-    TypeOptions,
+    ColumnNames, Envelope, EnvelopeColumn, Layout, Mask, Masks, PartialImages, PlanOptions,
+    Profile, Selection, TypeOptions,
 };
 use crate::error::Error;
 use crate::position::Position;
@@ -165,6 +165,7 @@ pub(super) struct Keywords {
     pub(super) layout: String,
     pub(super) old_value: bool,
     pub(super) split_key_updates: bool,
+    pub(super) partial_images: String,
     pub(super) envelope: Option<Patterns>,
     pub(super) envelope_prefix: String,
     pub(super) types: Option<TypesKeyword>,
@@ -204,6 +205,11 @@ impl Keywords {
             self.schemas,
         )?;
         plan.layout = layout(&self.layout)?;
+        plan.partial_images = match word("partial_images", &self.partial_images, ["null", "error"])?
+        {
+            "error" => PartialImages::Error,
+            _ => PartialImages::Null,
+        };
         let ghosts = match word("ghost_tables", &self.ghost_tables, ["skip", "keep"])? {
             "keep" => GhostTables::Keep,
             _ => GhostTables::Skip,
@@ -343,6 +349,7 @@ pub(super) fn plan_options(
         layout: Layout::default(),
         envelope: Envelope { columns: envelope_columns, prefix },
         column_names,
+        partial_images: PartialImages::Null,
         schemas: SchemasKeyword::schemas(schemas)?,
     })
 }

@@ -37,7 +37,8 @@ use std::time::{Duration, Instant};
 #[pyfunction]
 #[pyo3(signature = (
     source, *, tables=None, exclude_tables=None, include=None, ghost_tables="skip", columns=None, operations=None,
-    mask=None, mask_salt=None, start=None, stop=None, layout="flat", old_value=true, split_key_updates=true, envelope=None,
+    mask=None, mask_salt=None, start=None, stop=None, layout="flat", old_value=true, split_key_updates=true,
+    partial_images="null", envelope=None,
     envelope_prefix="_", types=None, column_names="log", schemas=None, history=None, batch_rows=None, batch_bytes=None,
     batch_end=None, segment_bytes=None, threads=None, uncommitted="skip", skip_events=None,
     gaps="error", verify_checksum=true, storage_options=None,
@@ -59,6 +60,7 @@ pub(super) fn read_binlog(
     layout: &str,
     old_value: bool,
     split_key_updates: bool,
+    partial_images: &str,
     envelope: Option<Patterns>,
     envelope_prefix: &str,
     types: Option<TypesKeyword>,
@@ -90,6 +92,7 @@ pub(super) fn read_binlog(
         layout: layout.to_owned(),
         old_value,
         split_key_updates,
+        partial_images: partial_images.to_owned(),
         envelope,
         envelope_prefix: envelope_prefix.to_owned(),
         types,

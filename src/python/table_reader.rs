@@ -40,7 +40,9 @@ struct State {
     prefix: String,
     conform: Option<Conform>,
     /// The batch that the schema was taken from.
-    first: Option<RecordBatch>,
+    first: Option<Pulled>,
+    /// Where to resume, once something behind it was refused.
+    refused_at: Option<Option<PyPosition>>,
     /// A batch whose warning raised.
     ready: Option<RecordBatch>,
     /// Where the rows become documents: those so far.
@@ -48,6 +50,9 @@ struct State {
     /// Whether the end, or an error, has been met.
     consumed: bool,
 }
+
+/// A batch, and where the reader stood before it.
+type Pulled = (RecordBatch, Option<PyPosition>);
 
 /// Documents on their way into a batch.
 struct Pending {
@@ -87,6 +92,7 @@ impl PyTableReader {
             prefix: String::new(),
             conform: None,
             first: None,
+            refused_at: None,
             ready: None,
             documents: Some(pending),
             consumed: false,
@@ -118,6 +124,7 @@ impl PyTableReader {
             conform: schema.map(|schema| Conform::new(schema, on_change).with_present_of(&prefix)),
             prefix,
             first: None,
+            refused_at: None,
             ready: None,
             documents: None,
             consumed: false,
@@ -142,11 +149,11 @@ impl Shared {
                 return Ok(Some(Arc::clone(schema)));
             }
         }
-        let Some(batch) = self.pull(py)? else { return Ok(None) };
+        let Some((batch, before)) = self.pull(py)? else { return Ok(None) };
         let mut state = self.state(py);
         let schema = batch.schema();
         state.conform = Some(Conform::new(Arc::clone(&schema), state.on_change));
-        state.first = Some(batch);
+        state.first = Some((batch, before));
         Ok(Some(schema))
     }
 
@@ -184,12 +191,13 @@ impl Shared {
         if ready.is_some() {
             return Ok(ready);
         }
-        let batch = match first {
-            Some(batch) => Some(batch),
+        let pulled = match first {
+            Some(pulled) => Some(pulled),
             None => self.pull(py)?,
         };
-        let Some(batch) = batch else { return Ok(None) };
-        let (conformed, warning) = self.state(py).conformed(batch)?;
+        let Some((batch, before)) = pulled else { return Ok(None) };
+        let conformed = self.state(py).conformed(batch);
+        let (conformed, warning) = conformed.map_err(|error| self.refuse(py, error, before))?;
         if let Some(message) = warning
             && let Err(raised) = warn(py, &message)
         {
@@ -197,6 +205,13 @@ impl Shared {
             return Err(raised);
         }
         Ok(Some(conformed))
+    }
+
+    /// What came after `before` is refused: there is nothing to go on with, and nothing is passed over.
+    fn refuse(&self, py: Python<'_>, error: PyErr, before: Option<PyPosition>) -> PyErr {
+        self.state(py).refused_at = Some(before);
+        self.close(py);
+        error
     }
 
     fn close(&self, py: Python<'_>) {
@@ -260,15 +275,16 @@ impl Shared {
     }
 
     /// The next batch of one table.
-    fn pull(&self, py: Python<'_>) -> PyResult<Option<RecordBatch>> {
+    fn pull(&self, py: Python<'_>) -> PyResult<Option<Pulled>> {
         loop {
-            match self.step(py, SIGNAL_CHECK)?.0 {
-                Poll::Batch(change) => return Ok(Some(change.batch)),
+            let (polled, before) = self.step(py, SIGNAL_CHECK)?;
+            match polled {
+                Poll::Batch(change) => return Ok(Some((change.batch, before))),
                 Poll::End => return Ok(None),
                 Poll::Item(item) => {
-                    let met = self.state(py).emptied(&item)?;
-                    match met {
-                        Outcome::Row(batch) => return Ok(Some(batch)),
+                    let met = self.state(py).emptied(&item);
+                    match met.map_err(|error| self.refuse(py, error, before.clone()))? {
+                        Outcome::Row(batch) => return Ok(Some((batch, before))),
                         Outcome::Warning(message) => warn(py, &message)?,
                         Outcome::Nothing => {}
                     }
@@ -413,8 +429,9 @@ impl PyTableReader {
     #[getter]
     fn position(&self, py: Python<'_>) -> Option<PyPosition> {
         let state = self.shared.state(py);
-        match &state.documents {
-            Some(pending) if pending.waits() => pending.before.clone(),
+        match (&state.documents, &state.refused_at) {
+            (Some(pending), _) if pending.waits() => pending.before.clone(),
+            (_, Some(before)) => before.clone(),
             _ => state.summary().and_then(|summary| summary.position()),
         }
     }

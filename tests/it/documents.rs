@@ -149,6 +149,24 @@ fn the_envelope_that_is_asked_for() {
 }
 
 #[test]
+fn the_text_of_the_envelope_counts_too() {
+    let mut options = spark();
+    options.decode.limits = BatchLimits { rows: 1000, bytes: 4000 };
+    options.decode.plan.envelope.columns = vec![EnvelopeColumn::BinlogFile];
+    let found = batches(options);
+    let text = |batch: &RecordBatch, name: &str| {
+        let column = batch.column_by_name(name).unwrap().as_string::<i32>();
+        *column.value_offsets().last().unwrap() as usize
+    };
+    for batch in found.iter().rev().skip(1) {
+        let bytes: usize =
+            ["before", "after", "_binlog_file"].iter().map(|name| text(batch, name)).sum();
+        assert!((4000..6000).contains(&bytes), "{bytes}");
+        assert!(text(batch, "_binlog_file") > 0);
+    }
+}
+
+#[test]
 fn other_types_and_batches_are_refused() {
     let mut native = ReadOptions::default();
     let error = Documents::of(&mut native.decode).err().unwrap();

@@ -167,7 +167,9 @@ def test_columns_come_and_widen(lake, mirror, caplog):
     price = Decimal("1.50")
     rows = [(1, "a", 1 << 41, None), (2, "b", 2, None), (3, "c", 1 << 40, price), (4, "d", 4, None)]
     caplog.clear()
-    assert mirror.apply(*changes, columns=WIDER) == rows
+    with pytest.raises(binarrow.SchemaError, match="inserted rows leave out price"):
+        mirror.apply(*changes, columns=WIDER)  # which the log alone does not tell of
+    assert mirror.apply(*changes, columns=WIDER, untold_values="null") == rows
     [warning] = caplog.messages
     assert "gets the columns price: NULL in rows that are there" in warning
     # A stream that began before knows neither.
@@ -183,25 +185,46 @@ def test_columns_come_and_widen(lake, mirror, caplog):
         )
 
 
-def test_a_column_that_the_source_has_filled(lake, mirror):
-    """NOT NULL: rows that are there have a value of which no change tells."""
+def described(columns: str, **told: dict[str, str]) -> Any:
+    """A schema of changes, with what the server says of columns in their metadata."""
     from pyspark.sql.types import StructType
 
-    wider = f"id int, name string, n int, price decimal(10,2), {ENVELOPE}"
-    schema = StructType.fromDDL(wider)
-    schema["price"].metadata = {"mysql.nullable": "false"}
+    schema = StructType.fromDDL(f"{columns}, {ENVELOPE}")
+    for name, metadata in told.items():
+        schema[name].metadata = metadata
+    return schema
+
+
+@pytest.mark.parametrize("told", [{"mysql.nullable": "false"}, {"mysql.has_default": "true"}])
+def test_a_column_that_the_source_has_filled(lake, mirror, told):
+    """Rows that are there have a value of which no change tells."""
+    schema = described(f"{COLUMNS}, price decimal(10,2)", price=told)
     change = insert(2, 0, 2, "b", 2, Decimal("1.50"), bits=b"\x0f")
     frame = lake.spark.createDataFrame([change], schema)
     mirror.apply(insert(1, 0, 1, "a", 1))
-    with pytest.raises(binarrow.SchemaError, match=r"lacks: price decimal.*added_columns='null'"):
+    with pytest.raises(binarrow.SchemaError, match=r"lacks: price decimal.*untold_values='null'"):
         lake.apply(mirror.target, "id")(frame)
     assert mirror.rows() == [(1, "a", 1)]
-    lake.apply(mirror.target, "id", added_columns="null")(frame)
+    lake.apply(mirror.target, "id", untold_values="null")(frame)
     assert mirror.rows() == [(1, "a", 1, None), (2, "b", 2, Decimal("1.50"))]
     empty = lake.target()
     lake.apply(empty, "id")(mirror.frame())
     lake.apply(empty, "id")(frame)  # no row there
     assert lake.read(empty).count() == 1
+
+
+def test_what_inserts_leave_out(lake, mirror):
+    """With binlog_row_image=MINIMAL a column that an INSERT does not name may have a DEFAULT."""
+    plain = {"mysql.nullable": "true", "mysql.has_default": "false"}
+    short = insert(1, 0, 1, "a", None, bits=b"\x03")
+    apply = lake.apply(mirror.target, "id")
+    apply(lake.spark.createDataFrame([short], described(COLUMNS, n=plain)))
+    assert mirror.rows() == [(1, "a", None)]
+    for told in ({}, {"mysql.nullable": "false"}, {**plain, "mysql.has_default": "true"}):
+        frame = lake.spark.createDataFrame([short], described(COLUMNS, n=told))
+        with pytest.raises(binarrow.SchemaError, match=r"leave out n, .*untold_values='null'"):
+            apply(frame)
+    assert mirror.apply(short, untold_values="null") == [(1, "a", None)]
 
 
 def test_names_in_another_case(lake, mirror):

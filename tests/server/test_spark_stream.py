@@ -401,6 +401,32 @@ def test_a_new_name_loses_no_values(session: SparkSession, mysql: Server, tmp_pa
     assert query.rows()[-1]["remark"] == "three"
 
 
+def test_rows_that_are_logged_in_part(session: SparkSession, mysql: Server, tmp_path: Path) -> None:
+    """An INSERT leaves out what has a DEFAULT, and nothing but `present` tells that from NULL."""
+    mysql.execute("CREATE TABLE live.part (id INT PRIMARY KEY, a INT, d INT DEFAULT 7)")
+    more = {"table": "live.part", "startingOffsets": here(mysql)}
+    query = Query(session, mysql, tmp_path, **more)
+    mysql.execute(
+        "SET SESSION binlog_row_image = MINIMAL",
+        "INSERT INTO live.part (id, a) VALUES (1, 1)",
+        "UPDATE live.part SET a = 2",
+        "DELETE FROM live.part",
+    )
+    said = query.fails()
+    assert "leaves out column d of rows that are inserted" in said, said
+    assert "'present' in the envelope" in said, said
+    query.options["partialImages"] = "null"
+    query.run()
+    assert [row["d"] for row in query.rows()] == [None] * 4
+    names = "change_type,commit_version,change_ordinal,present"
+    told = Query(session, mysql, tmp_path / "told", envelope=names, **more)
+    told.run()
+    assert [row["_present"][0] for row in told.rows()] == [0b011, 0b001, 0b010, 0b001]
+    frame = session.readStream.format("binarrow").options(**told.options).load()
+    defaults = [frame.schema[name].metadata["mysql.has_default"] for name in ("id", "a", "d")]
+    assert defaults == ["false", "false", "true"]
+
+
 def test_a_log_without_names_needs_a_history(session: SparkSession, tmp_path: Path) -> None:
     """Of a server with MINIMAL metadata a history knows the columns, as they were at each row."""
     from pyspark.errors import AnalysisException

@@ -68,6 +68,10 @@ class BinarrowDataSource(DataSource):
                                      ``_op``, ``before`` and ``after`` as JSON text or VARIANT
     oldValue            true         ``false`` leaves rows out as they were before an update
     splitKeyUpdates     true         an update of the key is a delete and an insert
+    partialImages       null         ``error`` (of streams the default) where an inserted or updated
+                                     row is logged in part (``binlog_row_image``) and ``present`` is
+                                     not in ``envelope``: nothing would tell what is left out from
+                                     NULL
     uncommitted         skip         ``emit`` gives rows of rolled back transactions too
     truncates           skip         ``error`` (of streams the default) where a statement empties
                                      the table (TRUNCATE, DROP TABLE), which no row tells; ``emit``

@@ -159,6 +159,7 @@ PARSERS: dict[str, Callable[[str], Any]] = {
     "splitKeyUpdates": _boolean,
     "uncommitted": _one_of("skip", "emit"),
     "truncates": _one_of("error", "emit", "skip"),
+    "partialImages": _one_of("error", "null"),
     "schemaChangePolicy": _one_of("follow", "project", "fail"),
     # decoding
     "batchRows": _count,

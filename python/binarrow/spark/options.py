@@ -41,6 +41,7 @@ class ReadOptions(TypedDict, total=False):
     layout: Literal["flat", "nested", "nested-json"]
     old_value: bool
     split_key_updates: bool
+    partial_images: Literal["null", "error"]
     uncommitted: Literal["skip", "emit"]
     skip_events: Sequence[int]
     verify_checksum: bool

@@ -23,6 +23,11 @@ JSON_DIFF = "binarrow.json_diff"
 """In a field's metadata: its values may be differences in the place of documents."""
 
 
+HAS_DEFAULT = "mysql.has_default"
+"""In a field's metadata, where the schema is a server's: whether rows that do not tell the column's
+value get one all the same: by DEFAULT, AUTO_INCREMENT, or because it is computed."""
+
+
 def schema(
     source: Source,
     table: str,
@@ -114,12 +119,20 @@ def server_schema(
     """
     shaping["types"] = spark_types(shaping.get("types", "spark"))
 
-    def ask() -> pa.Schema:
+    def ask() -> tuple[pa.Schema, dict[str, bool]]:
         with Server(target) as server:
             history = "memory:" if has_history else None
-            return infer_schema(server, table, history=history, **shaping)
+            inferred = infer_schema(server, table, history=history, **shaping)
+            return inferred, {
+                column.name: column.has_default for column in server.describe(table).columns
+            }
 
-    return _declared(patiently(ask, reconnect), shaping["types"])
+    inferred, has_default = patiently(ask, reconnect)
+    declared = _declared(inferred, shaping["types"])
+    for field in declared.fields:
+        if field.name in has_default and field.metadata:  # which the envelope's columns have not
+            field.metadata[HAS_DEFAULT] = str(has_default[field.name]).lower()
+    return declared
 
 
 def _declared(inferred: pa.Schema, types: str | TypeOptions) -> StructType:

@@ -187,6 +187,7 @@ _READ_KEYWORDS = {
     "layout": "layout",
     "oldValue": "old_value",
     "splitKeyUpdates": "split_key_updates",
+    "partialImages": "partial_images",
     "uncommitted": "uncommitted",
     "batchRows": "batch_rows",
     "batchBytes": "batch_bytes",

@@ -21,6 +21,7 @@ use crate::columnar::{
 use crate::error::{DecodeError, Error, ErrorKind, Result};
 use crate::reader::{BatchLimits, ChangeBatch, DecodeOptions};
 use crate::value::json::RowEncoder;
+use arrow_array::cast::AsArray;
 use arrow_array::{
     Array, ArrayRef, Int64Array, RecordBatch, StringArray, TimestampMicrosecondArray,
     new_null_array,
@@ -38,6 +39,8 @@ pub struct Documents {
     before: SideColumn,
     after: SideColumn,
     envelope: Vec<EnvelopePart>,
+    /// Bytes of its text in the rows so far.
+    envelope_bytes: usize,
     /// What is not used up, and the next row of it.
     source: Option<(ChangeBatch, usize)>,
 }
@@ -101,6 +104,7 @@ impl Documents {
             before: side(),
             after: side(),
             envelope,
+            envelope_bytes: 0,
             source: None,
         })
     }
@@ -182,12 +186,13 @@ impl Documents {
         for part in parts {
             columns.push(part?);
         }
+        self.envelope_bytes = 0;
         RecordBatch::try_new(Arc::clone(&self.schema), columns).map_err(internal)
     }
 
     fn is_full(&self) -> bool {
         // A batch has a row, whatever the limits.
-        let bytes = self.before.bytes() + self.after.bytes();
+        let bytes = self.before.bytes() + self.after.bytes() + self.envelope_bytes;
         self.rows() >= self.limits.rows.max(1) || (self.rows() > 0 && bytes >= self.limits.bytes)
     }
 
@@ -200,19 +205,38 @@ impl Documents {
         let has_variants = matches!(self.before, SideColumn::Variant(..));
         let columns = |side| cells::columns(&nested, side, has_variants).map_err(in_table);
         let (before, after) = (columns(&nested.before)?, columns(&nested.after)?);
+        let mut envelope = Vec::with_capacity(self.envelope.len());
+        for part in &self.envelope {
+            let column = change.batch.column_by_name(&part.name);
+            envelope.push(column.ok_or_else(|| unfit(&part.name))?);
+        }
+        let offsets: Vec<_> = envelope.iter().filter_map(|column| offsets_of(column)).collect();
         let mut row = from;
         while row < nested.rows() && !self.is_full() {
             self.databases.append(change.database.as_bytes())?;
             self.tables.append(change.table.as_bytes())?;
             self.before.append(&nested.before, &before, row).map_err(|e| in_table(e.into()))?;
             self.after.append(&nested.after, &after, row).map_err(|e| in_table(e.into()))?;
+            self.envelope_bytes += offsets.iter().map(|ends| len_at(ends, row)).sum::<usize>();
             row += 1;
         }
-        for part in &mut self.envelope {
-            let column = change.batch.column_by_name(&part.name);
-            part.pieces.push(column.ok_or_else(|| unfit(&part.name))?.slice(from, row - from));
+        for (part, column) in self.envelope.iter_mut().zip(envelope) {
+            part.pieces.push(column.slice(from, row - from));
         }
         Ok(row)
+    }
+}
+
+/// Where the cells of a column of text or bytes end: a statement in each row takes more than the row.
+fn offsets_of(column: &ArrayRef) -> Option<&[i32]> {
+    let text = column.as_string_opt::<i32>().map(|column| column.value_offsets());
+    text.or_else(|| column.as_binary_opt::<i32>().map(|column| column.value_offsets()))
+}
+
+fn len_at(ends: &[i32], row: usize) -> usize {
+    match ends.get(row..).unwrap_or_default() {
+        [start, end, ..] => (end - start) as usize,
+        _ => 0,
     }
 }
 

@@ -6,7 +6,7 @@ use super::stream::{LiveOptions, Received, Stream, is_own};
 use crate::binlog::{
     EventHeader, EventType, FIRST_EVENT_AT, FormatDescription, MariadbGtidList, PreviousGtids,
 };
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::net::DumpStart;
 use crate::position::{GtidState, Position};
 use crate::source::classify::body;
@@ -52,7 +52,13 @@ fn read_head(stream: &mut Stream) -> Result<Head> {
     let mut head = Head::default();
     let mut format = None;
     for _ in 0..EVENTS_LOOKED_AT {
-        let Received::Event = stream.next_event("", 0)? else { break };
+        let Received::Event = stream.next_event("", 0)? else {
+            if format.is_some() {
+                break;
+            }
+            let reason = "the server ended the dump before the file began";
+            return Err(Error::new(ErrorKind::ConnectionLost, reason));
+        };
         let event = stream.event();
         let header = EventHeader::decode(event)?;
         match (&format, header.event_type) {

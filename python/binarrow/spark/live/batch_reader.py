@@ -23,7 +23,7 @@ class LiveBatchReader(DataSourceReader):
     def __init__(self, options: SourceOptions, live: LiveOptions, schema: pa.Schema) -> None:
         self._live = live
         self._planner = Planner(options, live, schema)
-        self._reader = RangeReader.of(options, schema, live, "skip")
+        self._reader = RangeReader.of(options, schema, live, is_stream=False)
 
     def partitions(self) -> Sequence[InputPartition]:
         """The ranges: one a file, or as many as ``numPartitions`` says."""

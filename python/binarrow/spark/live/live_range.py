@@ -86,17 +86,19 @@ class RangeReader:
         options: SourceOptions,
         schema: pa.Schema,
         live: LiveOptions,
-        truncates: Literal["error", "skip"],
+        *,
+        is_stream: bool,
     ) -> RangeReader:
-        """The one for a query's options; `truncates` where these say nothing of it."""
+        """The one for a query's options. What a stream cannot tell is an error by default."""
+        own = {"partial_images": "error"} if is_stream else {}
         return cls(
             table=options.table,
             schema=schema,
             on_schema_change=options.on_schema_change,
-            truncates=options.truncates or truncates,
+            truncates=options.truncates or ("error" if is_stream else "skip"),
             heartbeat=live.heartbeat,
             reconnect=live.reconnect,
-            read_options={**TASK_DEFAULTS, **options.read},
+            read_options={**TASK_DEFAULTS, **own, **options.read},
         )
 
     def read(self, partition: InputPartition | None) -> Iterator[pa.RecordBatch]:

@@ -150,7 +150,8 @@ class ServerLog:
         `before` is one that may know it already.
         """
         is_here = position.server == self.server and position.file
-        if position.begun is not None or not is_here or reads_by_gtid(position):
+        is_known = position.begun is not None or position == before  # an idle query asks often
+        if is_known or not is_here or reads_by_gtid(position):
             return position
         begun = None
         if before is not None and (before.server, before.file) == (position.server, position.file):

@@ -37,7 +37,7 @@ class LiveStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def __init__(self, options: SourceOptions, live: LiveOptions, schema: pa.Schema) -> None:
         self._live = live
         self._planner = Planner(options, live, schema)
-        self._reader = RangeReader.of(options, schema, live, "error")
+        self._reader = RangeReader.of(options, schema, live, is_stream=True)
         self._initial: Offset | None = None
         self._last_head: Position | None = None
 

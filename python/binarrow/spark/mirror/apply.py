@@ -31,7 +31,7 @@ def apply_changes(
     format: Format | None = None,  # noqa: A002 - Spark's word
     envelope_prefix: str = "_",
     missing_columns: Literal["error", "null"] = "error",
-    added_columns: Literal["error", "null"] = "error",
+    untold_values: Literal["error", "null"] = "error",
     missing_rows: Literal["error", "ignore"] = "error",
     properties: Mapping[str, str] | None = None,
 ) -> Callable[..., None]:
@@ -54,10 +54,10 @@ def apply_changes(
     Without it a hole cannot be told from NULL, and the mirror would be wrong. An update that gives
     a row another key without telling the whole row is an error.
 
-    Columns that the changes have gained are added to the target, with a warning. In rows that do
-    not change since they are NULL: what ALTER TABLE fills in (``DEFAULT 5``) or converts writes no
-    row to the log, nor does a foreign key's ``ON DELETE CASCADE`` before MySQL 9.6 and in MariaDB.
-    A column that is NOT NULL is an error where there are rows: see ``added_columns``.
+    Columns that the changes have gained are added to the target, with a warning, and are NULL in
+    rows that do not change since. Where the source has filled them in these rows (NOT NULL, or a
+    DEFAULT), that is an error: see ``untold_values``. No row of the log tells what ALTER TABLE
+    converts, nor what a foreign key's ``ON DELETE CASCADE`` does before MySQL 9.6 and in MariaDB.
 
     Args:
         target: A table of Delta or Iceberg, as SQL names it; the path of a Delta table; or a folder
@@ -69,8 +69,11 @@ def apply_changes(
         envelope_prefix: The option ``envelopePrefix`` of the changes.
         missing_columns: When the target has columns that the changes lack: ``"error"``, or
             ``"null"``, which keeps what they hold and leaves them NULL in new rows.
-        added_columns: When the changes have gained a column that is NOT NULL, and the target has
-            rows: ``"error"``, which says how to fill it in, or ``"null"``.
+        untold_values: Where the source fills in by itself what its log does not tell, a column that
+            ALTER TABLE adds to rows that are there, or one that an INSERT leaves out
+            (``binlog_row_image=MINIMAL``): ``"error"``, which says what to do, or ``"null"``. A
+            stream knows which columns have a DEFAULT. Without it a column that an INSERT leaves
+            out may have one.
         missing_rows: When a change tells a part of a row that the target does not have:
             ``"error"``, or ``"ignore"``, for a mirror whose first load is newer than the changes.
         properties: Table properties (``TBLPROPERTIES``) of a table that is made.
@@ -95,7 +98,7 @@ def apply_changes(
         changes = Changes.of(frame, names, envelope_prefix)
         mirror = open_target(frame.sparkSession, target, format, own)
         with _persisted(frame):
-            summary = summarize(changes)
+            summary = summarize(changes, untold_values)
             found = mirror.schema()
             if found is None:
                 found = mirror_schema(changes)
@@ -104,7 +107,7 @@ def apply_changes(
                 return
             difference = compare(target, found, changes, missing_columns)
             if difference.added:
-                if added_columns == "error" and not mirror.is_empty():
+                if untold_values == "error" and not mirror.is_empty():
                     check_added(target, difference)
                 LOG.warning(
                     "%s gets the columns %s: NULL in rows that are there, for the log does not"

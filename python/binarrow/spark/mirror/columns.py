@@ -9,6 +9,7 @@ from pyspark.sql import types as t
 
 from binarrow import SchemaError
 from binarrow.spark.mirror.changes import Changes, find
+from binarrow.spark.schema import HAS_DEFAULT
 
 if TYPE_CHECKING:
     from pyspark.sql.types import DataType, StructField, StructType
@@ -24,7 +25,7 @@ class Difference:
 
     added: tuple[StructField, ...]
     filled: tuple[str, ...]
-    """Those added that are NOT NULL at the source, which has filled them in its own rows."""
+    """Those added that the source has filled in its own rows: NOT NULL, or with a DEFAULT."""
     widened: tuple[StructField, ...]
     """Under the names that the target has."""
     evolved: StructType
@@ -50,7 +51,8 @@ def compare(
         places[field.name if held is None else held.name] = place
         if held is None:
             added.append(_plain(field.name, field.dataType))
-            if (field.metadata or {}).get(NULLABLE) == "false":
+            told = field.metadata or {}
+            if told.get(NULLABLE) == "false" or told.get(HAS_DEFAULT) == "true":
                 filled.append(field.name)
             continue
         if fits(field.dataType, held.dataType):
@@ -88,12 +90,18 @@ def check_added(target: str, difference: Difference) -> None:
         f"{name} {by_name[name].dataType.simpleString()}" for name in difference.filled
     )
     raise SchemaError(
-        f"the source has columns that are NOT NULL and that {target} lacks: {columns}. Rows that"
-        " are there have values at the source which its log does not tell. Fill them in yourself:"
+        f"{target} lacks columns that the source has filled in its rows, for they are NOT NULL or"
+        f" have a DEFAULT: {columns}. Its log does not tell the values. Fill them in yourself:"
         f" ALTER TABLE {target} ADD COLUMNS ({columns}), then UPDATE it with the source's values"
         " (DEFAULT), and start again with the same checkpoint; or make the mirror anew; or let them"
-        " be NULL with added_columns='null'"
+        " be NULL with untold_values='null'"
     )
+
+
+def may_be_filled(field: StructField) -> bool:
+    """Whether a row that is inserted may get a value there that no image tells."""
+    told = field.metadata or {}
+    return told.get(NULLABLE) == "false" or told.get(HAS_DEFAULT) != "false"
 
 
 def mirror_schema(changes: Changes) -> StructType:

@@ -15,6 +15,7 @@ from pyspark.sql import functions as f
 
 from binarrow import ConfigError, SchemaError
 from binarrow.spark.mirror.changes import NEW, OLD, TRUNCATE, Changes, quoted
+from binarrow.spark.mirror.columns import may_be_filled
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, Row
@@ -34,7 +35,7 @@ class Summary:
     """Whether some image does not hold all that it should."""
 
 
-def summarize(changes: Changes) -> Summary:
+def summarize(changes: Changes, untold_values: Literal["error", "null"]) -> Summary:
     """Looks at each change once.
 
     Raises:
@@ -65,11 +66,14 @@ def summarize(changes: Changes) -> Summary:
         sums["without_key"] = f"count_if({is_old} AND NOT coalesce({keyed}, false))"
         sums["holes"] = f"count_if({kind} = 'update_postimage' AND {bits} <> X'{whole}')"
         key_is_null = f"({key_is_null}) AND {keyed}"
+        sums["new_holes"] = f"count_if({kind} = 'insert' AND {bits} <> X'{whole}')"
     if changes.is_primary_key:
         sums["impossible"] = f"count_if({kind} <> '{TRUNCATE}' AND ({key_is_null}))"
     found = changes.frame.select(*(f.expr(sql).alias(name) for name, sql in sums.items())).first()
     assert found is not None  # noqa: S101 - a sum over no rows is a row
     _check(changes, found)
+    if changes.has_present and found.new_holes and untold_values == "error":
+        _check_untold(changes)
     return Summary(
         rows=found.rows,
         truncated_at=None if found.truncated_at is None else tuple(found.truncated_at),
@@ -111,6 +115,23 @@ def _check(changes: Changes, found: Row) -> None:
         raise SchemaError(
             f"{found.without_key} images do not hold the key ({', '.join(changes.key_names)}):"
             " with binlog_row_image MINIMAL or NOBLOB the server logs the primary key, so name that"
+        )
+
+
+def _check_untold(changes: Changes) -> None:
+    """An error where inserted rows leave out what the source may have filled in."""
+    kind, bits = changes.envelope("change_type"), changes.envelope("present")
+    columns = [(i, field.name) for i, field in enumerate(changes.fields) if may_be_filled(field)]
+    inserted = changes.frame.where(f"{kind} = 'insert'")
+    held = inserted.selectExpr(*(f"bool_and({_holds(bits, place)})" for place, _ in columns))
+    found = held.first() if columns else None
+    untold = [name for (_, name), is_held in zip(columns, found or (), strict=True) if not is_held]
+    if untold:
+        raise SchemaError(
+            f"inserted rows leave out {', '.join(untold)}, which the source may have filled in"
+            " (DEFAULT): with binlog_row_image=MINIMAL it logs what an INSERT names. Have it log"
+            " whole rows (SET GLOBAL binlog_row_image = FULL), and make the mirror anew from after"
+            " these changes; or let them be NULL with untold_values='null'"
         )
 
 
