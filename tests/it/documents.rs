@@ -160,7 +160,7 @@ fn the_text_of_the_envelope_counts_too() {
     };
     for batch in found.iter().rev().skip(1) {
         let bytes: usize =
-            ["before", "after", "_binlog_file"].iter().map(|name| text(batch, name)).sum();
+            ["_op", "before", "after", "_binlog_file"].iter().map(|name| text(batch, name)).sum();
         assert!((4000..6000).contains(&bytes), "{bytes}");
         assert!(text(batch, "_binlog_file") > 0);
     }
