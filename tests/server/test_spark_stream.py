@@ -438,6 +438,13 @@ def test_a_log_without_names_needs_a_history(session: SparkSession, tmp_path: Pa
         assert "SET GLOBAL binlog_row_metadata = FULL" in str(error.value)
         assert "history" in str(error.value)
 
+        history = f"sqlite:///{tmp_path}/late.db"
+        insert(server, 0)
+        late = Query(
+            session, server, tmp_path / "late", history=history, startingOffsets="earliest"
+        )
+        assert "the history begins at" in late.fails()
+
         history = f"sqlite:///{tmp_path}/history.db"
         query = Query(session, server, tmp_path, history=history, numPartitions=2)
         query.run()  # from now on

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from binarrow import Position, SchemaHistory
+from binarrow import Position, SchemaError, SchemaHistory
 from binarrow.spark.live.plan import NO_LIMIT, place_of
 
 if TYPE_CHECKING:
@@ -58,6 +58,14 @@ class HistoryFollower:
         history = self._opened()
         if history is None:
             return
+        own = [one.start for one in history.covered if one.server == start.server]
+        if own and all(place_of(start) < place_of(first) for first in own):
+            raise SchemaError(
+                f"the history begins at {own[0]}, and this is to read from {start}: what tables"
+                " were there is not known. Begin where it does (startingOffsets, in a new"
+                " checkpoint), or tell it what they were at the older place: binarrow history"
+                " baseline takes CREATE TABLE text"
+            )
         last = history.covered[-1].stop if history.covered else None
         if last is not None and last.server == stop.server == start.server:
             if place_of(last) >= place_of(stop):
