@@ -1,11 +1,12 @@
 """The shop's binlog, decoded by Spark in several tasks, and what the shop looks like at its end.
 
 make demo                       # or, with binarrow[spark] installed:
-python examples/demo.py [FOLDER FOR THE RESULTS]
+python examples/demo.py
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 import time
@@ -107,4 +108,8 @@ def write(frame: DataFrame, folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1] if len(sys.argv) > 1 else "out").resolve())
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("out", nargs="?", type=Path, default="out", help="a folder for the results")
+    main(parser.parse_args().out.resolve())
