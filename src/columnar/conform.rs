@@ -3,7 +3,7 @@
 //! A column is the one of its very name, else the one whose name differs in case only: for the server that is the same.
 //! Structs are gone into: the nested layout has the table's columns in them.
 
-use super::envelope::{Envelope, EnvelopeColumn};
+use super::envelope::Envelope;
 use super::present::{PresentMap, as_binary, present_maps};
 use crate::error::Error;
 use arrow_array::cast::AsArray;
@@ -31,6 +31,8 @@ struct Gaps {
     dropped: Vec<String>,
     /// Wanted ones, which the log lacks.
     missing: Vec<String>,
+    /// Those of them that the source has filled in since, as their metadata says: NOT NULL, or with a DEFAULT.
+    filled: Vec<String>,
 }
 
 /// Brings batches of one table under one schema.
@@ -43,8 +45,8 @@ pub struct Conform {
     /// Columns that were dropped, and how many of them the caller has been told.
     dropped: Vec<String>,
     told: usize,
-    /// What the names of the envelope's columns begin with, where the schema is a caller's.
-    prefix: Option<String>,
+    /// The envelope of the batches, where the schema is a caller's.
+    envelope: Option<Envelope>,
     /// For the last schema seen, the columns of `_present` whose bits move.
     present: Option<(SchemaRef, Vec<(usize, PresentMap)>)>,
 }
@@ -58,15 +60,15 @@ impl Conform {
             plan: None,
             dropped: Vec::new(),
             told: 0,
-            prefix: None,
+            envelope: None,
             present: None,
         }
     }
 
-    /// The same under a caller's schema: the bits of `_present` are those of its own columns, in order. What is an envelope's
-    /// column is told by its name, which begins with `prefix`.
-    pub fn with_present_of(self, prefix: &str) -> Self {
-        Self { prefix: Some(prefix.to_owned()), ..self }
+    /// The same under a caller's schema, of batches with an envelope: the bits of `_present` are those of the table's own
+    /// columns, in order. What is an envelope's column is told by its name.
+    pub fn with_envelope(self, envelope: &Envelope) -> Self {
+        Self { envelope: Some(envelope.clone()), ..self }
     }
 
     /// The schema that all batches come out with.
@@ -126,18 +128,26 @@ impl Conform {
     }
 
     /// Keeps the names of what is dropped, where it may be. `envelope`: names of columns that are not the table's.
-    fn note(&mut self, Gaps { dropped, missing }: Gaps, envelope: &[String]) -> Result<(), Error> {
-        let own = |names: &[String]| -> Vec<String> {
-            names.iter().filter(|name| !envelope.contains(name)).cloned().collect()
-        };
-        let (lost, missing) = (own(&dropped), own(&missing));
-        if self.on_change == OnSchemaChange::Evolve && !missing.is_empty() && !lost.is_empty() {
+    fn note(&mut self, gaps: Gaps, envelope: &[String]) -> Result<(), Error> {
+        let Gaps { dropped, missing, filled } = gaps;
+        let lost: Vec<_> =
+            dropped.iter().filter(|name| !envelope.contains(name)).cloned().collect();
+        let is_strict = self.on_change == OnSchemaChange::Evolve;
+        if is_strict && !missing.is_empty() && !lost.is_empty() {
             return Err(Error::schema(format!(
                 "the log has {} there, which the wanted schema lacks, and lacks {}, which it wants: if that is a new name of the \
                  same column, its values would be lost. Give a schema with both (in Spark .schema(...)), or take NULL for what \
                  the log lacks with on_schema_change='conform' (in Spark schemaChangePolicy=project)",
                 lost.join(", "),
                 missing.join(", ")
+            )));
+        }
+        if is_strict && !filled.is_empty() {
+            return Err(Error::schema(format!(
+                "rows that were logged before {} was added lack it, and the source has filled it in since (NOT NULL, or a \
+                 DEFAULT), which no log tells. Take NULL with on_schema_change='conform' (in Spark schemaChangePolicy=project) \
+                 until they are read, and put the values in afterwards",
+                filled.join(", ")
             )));
         }
         for name in dropped {
@@ -148,18 +158,15 @@ impl Conform {
 
     /// What columns of an envelope are called, where the schema is a caller's: he need not want them.
     fn envelope_names(&self) -> Vec<String> {
-        use EnvelopeColumn::{Op, PresentAfter, PresentBefore};
-        let Some(prefix) = self.prefix.clone() else { return Vec::new() };
-        let envelope = Envelope { columns: Vec::new(), prefix };
-        let all = EnvelopeColumn::ALL.into_iter().chain([Op, PresentBefore, PresentAfter]);
-        all.map(|column| envelope.column_name(column)).collect()
+        let Some(envelope) = &self.envelope else { return Vec::new() };
+        envelope.columns.iter().map(|column| envelope.column_name(*column)).collect()
     }
 
     /// Brings the bits of `_present` to the places of the wanted schema's columns.
     fn place_bits(&mut self, found: &SchemaRef, columns: &mut [ArrayRef]) -> Result<(), Error> {
-        let Some(prefix) = &self.prefix else { return Ok(()) };
+        let Some(envelope) = &self.envelope else { return Ok(()) };
         if !self.present.as_ref().is_some_and(|(seen, _)| Arc::ptr_eq(seen, found)) {
-            let maps = present_maps(found, &self.target, prefix, find);
+            let maps = present_maps(found, &self.target, &envelope.prefix, find);
             self.present = Some((Arc::clone(found), maps));
         }
         for (place, map) in self.present.iter().flat_map(|(_, maps)| maps) {
@@ -194,8 +201,19 @@ fn sources_of(wanted: &Fields, found: &Fields, gaps: &mut Gaps) -> Vec<Option<us
     let unwanted = found.iter().zip(is_free).filter(|(_, is_free)| *is_free);
     let missing = wanted.iter().zip(&sources).filter(|(_, source)| source.is_none());
     gaps.dropped.extend(unwanted.map(|(field, _)| field.name().clone()));
-    gaps.missing.extend(missing.map(|(field, _)| field.name().clone()));
+    for (field, _) in missing {
+        gaps.missing.push(field.name().clone());
+        if is_filled(field) {
+            gaps.filled.push(field.name().clone());
+        }
+    }
     sources
+}
+
+/// Whether a column that was added has values in rows of before, which no log tells.
+fn is_filled(field: &Field) -> bool {
+    let says = |key: &str, word: &str| field.metadata().get(key).is_some_and(|said| said == word);
+    says("mysql.nullable", "false") || says("mysql.has_default", "true")
 }
 
 /// The column of a name: of its very name, else one whose name differs in case only.
@@ -341,6 +359,7 @@ fn differences(found: &Fields, wanted: &Fields, place: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::columnar::EnvelopeColumn;
     use crate::error::ErrorKind;
     use arrow_array::types::{Int32Type, Int64Type};
     use arrow_array::{BooleanArray, Date32Array, Int32Array, Int64Array};
@@ -369,15 +388,34 @@ mod tests {
         let wanted = |names: &[&str]| {
             let field = |name: &&str| Field::new(*name, DataType::Int32, true);
             let schema = Schema::new(names.iter().map(field).collect::<Vec<_>>());
-            Conform::new(Arc::new(schema), OnSchemaChange::Evolve).with_present_of("_")
+            let envelope = Envelope { columns: vec![EnvelopeColumn::Xid], prefix: "_".to_owned() };
+            Conform::new(Arc::new(schema), OnSchemaChange::Evolve).with_envelope(&envelope)
         };
         let row = batch(&[("a", ints(&[1])), ("_total", ints(&[2])), ("_xid", ints(&[3]))]);
-        for names in [&["a"][..], &["a", "_total", "more", "_gtid"], &["_total", "_gtid"]] {
+        for names in [&["a"][..], &["a", "_total", "more"], &["_total", "_xid"]] {
             wanted(names).apply(&row).unwrap();
         }
-        for names in [&["a", "total"][..], &["_total", "b"]] {
+        for names in [&["a", "total"][..], &["_total", "b"], &["a", "_gtid"]] {
             let error = wanted(names).apply(&row).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Schema);
+        }
+    }
+
+    #[test]
+    fn what_the_source_has_filled_in_is_an_error() {
+        let row = batch(&[("a", ints(&[1]))]);
+        for (key, said, is_filled) in [
+            ("mysql.nullable", "false", true),
+            ("mysql.nullable", "true", false),
+            ("mysql.has_default", "true", true),
+            ("mysql.has_default", "false", false),
+        ] {
+            let metadata = std::collections::HashMap::from([(key.to_owned(), said.to_owned())]);
+            let added = Field::new("b", DataType::Int32, true).with_metadata(metadata);
+            let schema = Arc::new(Schema::new(vec![Field::new("a", DataType::Int32, true), added]));
+            let mut evolve = Conform::new(Arc::clone(&schema), OnSchemaChange::Evolve);
+            assert_eq!(evolve.apply(&row).is_err(), is_filled);
+            Conform::new(schema, OnSchemaChange::Conform).apply(&row).unwrap();
         }
     }
 

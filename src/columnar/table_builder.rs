@@ -268,9 +268,9 @@ impl TableBuilder {
         match self.plan.is_key.iter().enumerate().find(is_lost) {
             None => Ok(()),
             Some((index, _)) => Err(Error::schema(format!(
-                "the log leaves out column {} of rows that {} (binlog_row_image MINIMAL or NOBLOB), and nothing would tell it \
-                 from NULL: ask for 'present' in the envelope, or take NULL with partial_images='null' (in Spark \
-                 partialImages=null)",
+                "the log leaves out column {} of rows that {} (binlog_row_image MINIMAL or NOBLOB; of MariaDB a generated \
+                 column too), and nothing would tell it from NULL: ask for 'present' in the envelope, or for other columns with \
+                 columns=, or take NULL with partial_images='null' (in Spark partialImages=null)",
                 self.plan.column_name(index),
                 if kind == RowsKind::Write { "are inserted" } else { "are updated" },
             ))),

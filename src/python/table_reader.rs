@@ -108,8 +108,9 @@ impl PyTableReader {
         schema: Option<SchemaRef>,
         (on_change, truncates): (OnSchemaChange, Truncates),
     ) -> PyResult<Self> {
-        let (layout, prefix) =
-            (options.decode.plan.layout, options.decode.plan.envelope.prefix.clone());
+        let layout = options.decode.plan.layout;
+        let envelope = layout.envelope(&options.decode.plan.envelope);
+        let prefix = envelope.prefix.clone();
         truncates.check(schema.as_deref(), layout, &prefix)?;
         let tables = options.decode.tables.clone();
         options.cut.include = Include { emptied: true, tables, ..Include::default() };
@@ -121,7 +122,7 @@ impl PyTableReader {
             on_change,
             truncates,
             layout,
-            conform: schema.map(|schema| Conform::new(schema, on_change).with_present_of(&prefix)),
+            conform: schema.map(|schema| Conform::new(schema, on_change).with_envelope(&envelope)),
             prefix,
             first: None,
             refused_at: None,

@@ -105,6 +105,7 @@ def test_images_with_holes(mirror):
         before(2, 10, 3, "c", 3),  # which the row after leaves out
         after(2, 10, 5, None, None, bits=b"\x01"),
         after(2, 12, 5, None, None, bits=b"\x03"),
+        untold_values="null",
     )
     assert rows == [(1, "A", 7), (4, "d", 5), (5, None, 3)]
 
@@ -160,7 +161,7 @@ def test_columns_come_and_widen(lake, mirror, caplog):
     )
     if lake.format == "delta":
         with pytest.raises(binarrow.SchemaError, match=r"n of .* bigint.*enableTypeWidening"):
-            mirror.apply(*changes, columns=WIDER)
+            mirror.apply(*changes, columns=WIDER, untold_values="null")
         lake.spark.sql(
             f"ALTER TABLE {mirror.target} SET TBLPROPERTIES ('delta.enableTypeWidening' = 'true')"
         )
@@ -202,7 +203,9 @@ def test_a_column_that_the_source_has_filled(lake, mirror, told):
     change = insert(2, 0, 2, "b", 2, Decimal("1.50"), bits=b"\x0f")
     frame = lake.spark.createDataFrame([change], schema)
     mirror.apply(insert(1, 0, 1, "a", 1))
-    with pytest.raises(binarrow.SchemaError, match=r"lacks: price decimal.*untold_values='null'"):
+    with pytest.raises(
+        binarrow.SchemaError, match=r"no DEFAULT: price decimal.*untold_values='null'"
+    ):
         lake.apply(mirror.target, "id")(frame)
     assert mirror.rows() == [(1, "a", 1)]
     lake.apply(mirror.target, "id", untold_values="null")(frame)
@@ -225,6 +228,10 @@ def test_what_inserts_leave_out(lake, mirror):
         with pytest.raises(binarrow.SchemaError, match=r"leave out n, .*untold_values='null'"):
             apply(frame)
     assert mirror.apply(short, untold_values="null") == [(1, "a", None)]
+    computed = described(COLUMNS, n={**plain, "mariadb.generated": "true"})
+    hidden = after(2, 0, 1, "b", None, bits=b"\x03")
+    with pytest.raises(binarrow.SchemaError, match="1 updates leave out columns that MariaDB"):
+        apply(lake.spark.createDataFrame([hidden], computed))
 
 
 def test_names_in_another_case(lake, mirror):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from binarrow import TypeOptions, infer_schema, nested_json_schema
 from binarrow.connect import Target
-from binarrow.server import Server
+from binarrow.server import Server, TableDescription
 from binarrow.spark.live.patience import patiently
 from binarrow.spark.options import opened, spark_types
 
@@ -22,6 +22,13 @@ if TYPE_CHECKING:
 JSON_DIFF = "binarrow.json_diff"
 """In a field's metadata: its values may be differences in the place of documents."""
 
+
+NULLABLE = "mysql.nullable"
+"""In a field's metadata: whether the column takes NULL."""
+
+GENERATED = "mariadb.generated"
+"""Likewise, of a MariaDB: whether the column is computed. Images of updates may leave it out then,
+though its value has changed."""
 
 HAS_DEFAULT = "mysql.has_default"
 """In a field's metadata, where the schema is a server's: whether rows that do not tell the column's
@@ -119,19 +126,22 @@ def server_schema(
     """
     shaping["types"] = spark_types(shaping.get("types", "spark"))
 
-    def ask() -> tuple[pa.Schema, dict[str, bool]]:
+    def ask() -> tuple[pa.Schema, TableDescription, bool]:
         with Server(target) as server:
             history = "memory:" if has_history else None
             inferred = infer_schema(server, table, history=history, **shaping)
-            return inferred, {
-                column.name: column.has_default for column in server.describe(table).columns
-            }
+            return inferred, server.describe(table), server.flavor == "mariadb"
 
-    inferred, has_default = patiently(ask, reconnect)
+    inferred, described, is_mariadb = patiently(ask, reconnect)
     declared = _declared(inferred, shaping["types"])
+    columns = {column.name: column for column in described.columns}
     for field in declared.fields:
-        if field.name in has_default and field.metadata:  # which the envelope's columns have not
-            field.metadata[HAS_DEFAULT] = str(has_default[field.name]).lower()
+        column = columns.get(field.name)
+        if column is None or not field.metadata:  # which the envelope's columns have not
+            continue
+        field.metadata[HAS_DEFAULT] = str(column.has_default).lower()
+        if is_mariadb and "GENERATED" in column.extra.upper():
+            field.metadata[GENERATED] = "true"
     return declared
 
 
@@ -151,12 +161,22 @@ def _declared(inferred: pa.Schema, types: str | TypeOptions) -> StructType:
 
 def arrow_schema(declared: StructType) -> pa.Schema:
     """The one Arrow schema that Spark takes for a declared schema."""
+    import pyarrow as pa
     from pyspark.sql.pandas.types import to_arrow_schema
 
     # Spark 4.2 and later must be told the time zone; earlier ones always say UTC.
     knows_timezone = "timezone" in inspect.signature(to_arrow_schema).parameters
-    return (
+    schema = (
         to_arrow_schema(declared, timezone="UTC") if knows_timezone else to_arrow_schema(declared)
+    )
+    # What tells whether a column has values in rows that do not have it.
+    told = [
+        {key: field.metadata[key] for key in (NULLABLE, HAS_DEFAULT) if key in field.metadata}
+        for field in declared.fields
+    ]
+    return pa.schema(
+        field.with_metadata({**(field.metadata or {}), **own})
+        for field, own in zip(schema, told, strict=True)
     )
 
 

@@ -55,8 +55,8 @@ def apply_changes(
     a row another key without telling the whole row is an error.
 
     Columns that the changes have gained are added to the target, with a warning, and are NULL in
-    rows that do not change since. Where the source has filled them in these rows (NOT NULL, or a
-    DEFAULT), that is an error: see ``untold_values``. No row of the log tells what ALTER TABLE
+    rows that do not change since. Where the source may have filled them in these rows (NOT NULL, or
+    a DEFAULT), that is an error: see ``untold_values``. No row of the log tells what ALTER TABLE
     converts, nor what a foreign key's ``ON DELETE CASCADE`` does before MySQL 9.6 and in MariaDB.
 
     Args:
@@ -71,9 +71,9 @@ def apply_changes(
             ``"null"``, which keeps what they hold and leaves them NULL in new rows.
         untold_values: Where the source fills in by itself what its log does not tell, a column that
             ALTER TABLE adds to rows that are there, or one that an INSERT leaves out
-            (``binlog_row_image=MINIMAL``): ``"error"``, which says what to do, or ``"null"``. A
-            stream knows which columns have a DEFAULT. Without it a column that an INSERT leaves
-            out may have one.
+            (``binlog_row_image=MINIMAL``): ``"error"``, which says what to do, or ``"null"``. What
+            ``load()`` got of a server tells which columns have a DEFAULT now; of all others it is
+            taken that they have one.
         missing_rows: When a change tells a part of a row that the target does not have:
             ``"error"``, or ``"ignore"``, for a mirror whose first load is newer than the changes.
         properties: Table properties (``TBLPROPERTIES``) of a table that is made.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -9,14 +10,10 @@ from pyspark.sql import types as t
 
 from binarrow import SchemaError
 from binarrow.spark.mirror.changes import Changes, find
-from binarrow.spark.schema import HAS_DEFAULT
+from binarrow.spark.schema import HAS_DEFAULT, NULLABLE
 
 if TYPE_CHECKING:
     from pyspark.sql.types import DataType, StructField, StructType
-
-
-NULLABLE = "mysql.nullable"
-"""In a field's metadata: whether the column takes NULL."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +22,7 @@ class Difference:
 
     added: tuple[StructField, ...]
     filled: tuple[str, ...]
-    """Those added that the source has filled in its own rows: NOT NULL, or with a DEFAULT."""
+    """Those added that the source may have filled in its own rows: NOT NULL, or with a DEFAULT."""
     widened: tuple[StructField, ...]
     """Under the names that the target has."""
     evolved: StructType
@@ -51,8 +48,7 @@ def compare(
         places[field.name if held is None else held.name] = place
         if held is None:
             added.append(_plain(field.name, field.dataType))
-            told = field.metadata or {}
-            if told.get(NULLABLE) == "false" or told.get(HAS_DEFAULT) == "true":
+            if may_be_filled(field):
                 filled.append(field.name)
             continue
         if fits(field.dataType, held.dataType):
@@ -69,12 +65,19 @@ def compare(
         raise SchemaError(
             f"{target} has columns that the changes lack: {', '.join(lacking)}. If the source has"
             " dropped them, drop them in the target too, or keep what they hold with"
-            " missing_columns='null': new rows are NULL there"
+            f" missing_columns='null': new rows are NULL there{_or_renamed(added)}"
         )
     wider = {field.name: field for field in widened}
     evolved = [*(wider.get(field.name, field) for field in found.fields), *added]
     new = t.StructType(evolved)
     return Difference(tuple(added), tuple(filled), tuple(widened), new, places)
+
+
+def _or_renamed(added: Sequence[StructField]) -> str:
+    names = ", ".join(field.name for field in added)
+    return (
+        f". If one has got a new name ({names}), rename it in the target instead" if added else ""
+    )
 
 
 def check_added(target: str, difference: Difference) -> None:
@@ -90,11 +93,12 @@ def check_added(target: str, difference: Difference) -> None:
         f"{name} {by_name[name].dataType.simpleString()}" for name in difference.filled
     )
     raise SchemaError(
-        f"{target} lacks columns that the source has filled in its rows, for they are NOT NULL or"
-        f" have a DEFAULT: {columns}. Its log does not tell the values. Fill them in yourself:"
+        f"{target} lacks columns that the source has filled in its rows, or may have, for they are"
+        f" NOT NULL, or nothing says that they have no DEFAULT: {columns}. Its log does not tell"
+        " the values. Fill them in yourself:"
         f" ALTER TABLE {target} ADD COLUMNS ({columns}), then UPDATE it with the source's values"
-        " (DEFAULT), and start again with the same checkpoint; or make the mirror anew; or let them"
-        " be NULL with untold_values='null'"
+        " (DEFAULT), and start again with the same checkpoint; or make the mirror anew, the one way"
+        " where it is Parquet; or let them be NULL with untold_values='null'"
     )
 
 

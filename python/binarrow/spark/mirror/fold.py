@@ -16,6 +16,7 @@ from pyspark.sql import functions as f
 from binarrow import ConfigError, SchemaError
 from binarrow.spark.mirror.changes import NEW, OLD, TRUNCATE, Changes, quoted
 from binarrow.spark.mirror.columns import may_be_filled
+from binarrow.spark.schema import GENERATED
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, Row
@@ -66,6 +67,14 @@ def summarize(changes: Changes, untold_values: Literal["error", "null"]) -> Summ
         sums["without_key"] = f"count_if({is_old} AND NOT coalesce({keyed}, false))"
         sums["holes"] = f"count_if({kind} = 'update_postimage' AND {bits} <> X'{whole}')"
         key_is_null = f"({key_is_null}) AND {keyed}"
+        computed = [
+            f"NOT {_holds(bits, place)}"
+            for place, field in enumerate(changes.fields)
+            if GENERATED in (field.metadata or {})
+        ]
+        if computed and untold_values == "error":
+            is_hidden = f"{kind} = 'update_postimage' AND ({' OR '.join(computed)})"
+            sums["hidden"] = f"count_if({is_hidden})"
         sums["new_holes"] = f"count_if({kind} = 'insert' AND {bits} <> X'{whole}')"
     if changes.is_primary_key:
         sums["impossible"] = f"count_if({kind} <> '{TRUNCATE}' AND ({key_is_null}))"
@@ -111,6 +120,12 @@ def _check(changes: Changes, found: Row) -> None:
             f"{changes.prefix}present has bits for other columns than the changes have: give"
             " apply_changes all columns of the table, in their order, as they were read"
         )
+    if "hidden" in found and found.hidden:
+        raise SchemaError(
+            f"{found.hidden} updates leave out columns that MariaDB computes, whatever becomes of"
+            " them: leave these out of the mirror with the option columns, which names the others;"
+            " or let them keep their old values with untold_values='null'"
+        )
     if found.without_key:
         raise SchemaError(
             f"{found.without_key} images do not hold the key ({', '.join(changes.key_names)}):"
@@ -129,9 +144,10 @@ def _check_untold(changes: Changes) -> None:
     if untold:
         raise SchemaError(
             f"inserted rows leave out {', '.join(untold)}, which the source may have filled in"
-            " (DEFAULT): with binlog_row_image=MINIMAL it logs what an INSERT names. Have it log"
-            " whole rows (SET GLOBAL binlog_row_image = FULL), and make the mirror anew from after"
-            " these changes; or let them be NULL with untold_values='null'"
+            " (DEFAULT): they are from before it was added, or the server logs only what an INSERT"
+            " names (binlog_row_image=MINIMAL; FULL logs all). Make the mirror anew from after"
+            " these changes; or let them be NULL with untold_values='null', and put them in"
+            " yourself"
         )
 
 
