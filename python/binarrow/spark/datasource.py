@@ -39,11 +39,13 @@ class BinarrowDataSource(DataSource):
                                      environment does not say it
     schemaChangePolicy  follow       rows of another structure come under the schema at load time:
                                      what they lack is NULL, what it lacks is left out. Where both
-                                     happen to a row, a column may have got a new name, and it is
-                                     an error, unless ``.schema(...)`` is given; of a server it is
-                                     one too where the table now has a column that the schema
-                                     lacks: start the query again. ``project`` goes on in both
-                                     cases; to ``fail`` all that differs is an error
+                                     happen to a row, a column may have got a new name; and where it
+                                     lacks one that is NOT NULL or has a DEFAULT, it has a value
+                                     that no log tells: both are errors, unless ``.schema(...)`` is
+                                     given. Of a server it is one too where the table now has a
+                                     column that the schema lacks: start the query again.
+                                     ``project`` goes on in all of these cases; to ``fail`` all that
+                                     differs is an error
     zeroDates           null         ``null``, ``error``, ``text``
     json                text         ``text``, ``variant``, ``bytes``, ``diff``: see ``TypeOptions``
     time                micros       ``micros``, ``interval``, ``text``
