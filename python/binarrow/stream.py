@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from types import TracebackType
@@ -163,6 +164,7 @@ class _Keeper:
         self._done: Position | None = None
         self._saved: Position | None = None
         self._due = 0.0
+        self._process = os.getpid()
 
     def begin(self, reader: BinlogReader[Any]) -> None:
         """Saves the start, before any row: `latest` must not mean another place after a crash."""
@@ -203,7 +205,9 @@ class _Keeper:
             self.flush()
 
     def flush(self) -> None:
-        """Saves what is done, if that is not saved yet."""
+        """Saves what is done, if that is not saved yet; a forked child saves nothing."""
+        if os.getpid() != self._process:
+            return  # the checkpoint follows what the parent process does
         with self._lock:
             done = self._done
             if done is not None and done != self._saved:

@@ -13,7 +13,7 @@ use super::view::HistoryView;
 use crate::error::{Error, ErrorKind, Result};
 use crate::position::Position;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What the tables of a source looked like at each place of its log: baselines, the statements since, checkpoints, kept in a
 /// [`Store`]. Threads share it; of several processes one can write.
@@ -360,7 +360,9 @@ impl SchemaHistory {
 impl Drop for SchemaHistory {
     fn drop(&mut self) {
         if self.process != std::process::id() {
-            self.abandon();
+            // A thread of the parent may have held the mutex at the fork: nobody releases it here.
+            let ledger = self.ledger.get_mut().unwrap_or_else(PoisonError::into_inner);
+            std::mem::forget(ledger.take());
         } else if let Err(error) = self.close() {
             log::warn!("how far the log was read is not stored: {error}");
         }

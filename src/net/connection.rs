@@ -12,11 +12,13 @@ use crate::protocol::{
 };
 use std::time::{Duration, Instant};
 
-/// A connection that is logged in. It leaves politely when it goes.
+/// A connection that is logged in. It sends COM_QUIT when it is dropped, unless a fork shares its socket.
 pub struct Connection {
     packets: Packets,
     greeting: Greeting,
     options: ConnectOptions,
+    /// The process that opened it. A child of a fork has the same socket and must not use it.
+    process: u32,
 }
 
 impl Connection {
@@ -35,7 +37,7 @@ impl Connection {
         let greeting = log_in(&mut packets, &options)?;
         packets.logged_in(options.compression);
         packets.transport.set_deadline(None);
-        Ok(Self { packets, greeting, options })
+        Ok(Self { packets, greeting, options, process: std::process::id() })
     }
 
     /// What the server said of itself.
@@ -100,6 +102,11 @@ impl Connection {
 
     /// Sends a command.
     pub(super) fn send(&mut self, payload: &[u8]) -> Result<()> {
+        if self.process != std::process::id() {
+            return Err(Error::config(
+                "the connection was opened before a fork and belongs to the parent process: connect again in this process",
+            ));
+        }
         self.packets.start_command();
         self.packets.write(payload)
     }

@@ -85,10 +85,11 @@ impl Socket {
 
     /// What ends reads of this socket from another thread.
     pub(super) fn handle(&self) -> io::Result<SocketHandle> {
-        Ok(SocketHandle(match &self.stream {
+        let stream = match &self.stream {
             Stream::Tcp(stream) => Stream::Tcp(stream.try_clone()?),
             Stream::Unix(stream) => Stream::Unix(stream.try_clone()?),
-        }))
+        };
+        Ok(SocketHandle { stream, process: std::process::id() })
     }
 
     /// Whether the end is a reset.
@@ -188,13 +189,20 @@ impl Write for Socket {
 
 /// Ends the reads and writes of a [`Socket`], whichever thread they are in.
 #[derive(Debug)]
-pub struct SocketHandle(Stream);
+pub struct SocketHandle {
+    stream: Stream,
+    /// The process that opened the connection.
+    process: u32,
+}
 
 impl SocketHandle {
-    /// Cuts the connection in both directions.
+    /// Cuts the connection in both directions. A process that was forked leaves its parent's connection open.
     pub fn shutdown(&self) {
+        if self.process != std::process::id() {
+            return;
+        }
         // It may be cut already.
-        let _ = match &self.0 {
+        let _ = match &self.stream {
             Stream::Tcp(stream) => stream.shutdown(Shutdown::Both),
             Stream::Unix(stream) => stream.shutdown(Shutdown::Both),
         };

@@ -143,8 +143,9 @@ impl PyServer {
                 return Err(interrupt);
             }
         };
-        // A refused question leaves the connection as it was.
-        if answer.as_ref().err().is_none_or(|error| error.kind() == ErrorKind::Server) {
+        // A refused question leaves the connection as it was, and so does one that was not sent after a fork.
+        let stays = |kind| matches!(kind, ErrorKind::Server | ErrorKind::Config);
+        if answer.as_ref().err().is_none_or(|error| stays(error.kind())) {
             *self.slot() = Some(server);
         }
         Ok(answer?)

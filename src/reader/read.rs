@@ -296,12 +296,14 @@ impl Reader {
 
     fn end(&mut self) {
         self.ended = true;
-        self.current = None;
         if self.process != std::process::id() {
-            // After a fork there are no such threads in this process.
+            // After a fork there are no such threads in this process, and locks that they held are never released.
             self.threads.drain(..).for_each(std::mem::forget);
+            std::mem::forget(self.current.take());
+            std::mem::forget(std::mem::replace(&mut self.segments, crossbeam_channel::never()));
             return;
         }
+        self.current = None;
         self.stopping.store(true, Ordering::Relaxed);
         if let Some(live) = &self.live {
             live.stop();

@@ -10,6 +10,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 #[derive(Debug)]
 pub(super) struct LockFile {
     file: File,
+    /// The process that holds it. A child of a fork has the same open file.
+    process: u32,
 }
 
 impl LockFile {
@@ -46,14 +48,16 @@ impl LockFile {
             .and_then(|()| file.rewind())
             .and_then(|()| file.write_all(text.as_bytes()));
         written.map_err(|error| Error::io(format!("{}: cannot write", path.display()), error))?;
-        Ok(Self { file })
+        Ok(Self { file, process: std::process::id() })
     }
 }
 
 impl Drop for LockFile {
     fn drop(&mut self) {
-        // Processes that were forked have the file open too.
-        let _ = self.file.unlock();
+        // Without this, a child of a fork would keep the lock; in the child it would take the lock away from its parent.
+        if self.process == std::process::id() {
+            let _ = self.file.unlock();
+        }
     }
 }
 
