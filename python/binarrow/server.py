@@ -203,7 +203,11 @@ SELECT COLUMN_NAME FROM information_schema.KEY_COLUMN_USAGE WHERE CONSTRAINT_NAM
 
 
 class Server:
-    """A connection to a server, made by :func:`connect`. Use it in ``with``, or close it."""
+    """A connection to a server, made by :func:`connect`. Use it in ``with``, or close it.
+
+    A process that is forked must connect again: questions on its parent's connection raise
+    :class:`ConfigError`.
+    """
 
     def __init__(self, target: Target) -> None:
         self._spec = connection_spec(target)
