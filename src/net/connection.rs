@@ -121,7 +121,7 @@ impl Connection {
         self.packets.payload()
     }
 
-    /// Whether a part of the next packet is here already.
+    /// Whether the next packet is here completely: see [`Packets::is_ready`].
     pub(super) fn is_ready(&mut self) -> bool {
         self.packets.is_ready()
     }

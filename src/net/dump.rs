@@ -132,7 +132,7 @@ impl Dump {
         self.connection.payload().get(self.before..).unwrap_or_default()
     }
 
-    /// Whether the next event, or a part of it, is here already.
+    /// Whether the next packet is here completely: [`Self::advance`] does not wait then. False for a packet in several pieces.
     pub fn is_ready(&mut self) -> bool {
         self.connection.is_ready()
     }

@@ -123,29 +123,26 @@ impl Packets {
             .map_err(|error| Error::lost("cannot write to the server", error))
     }
 
-    /// Whether the next packet is here already; of one in several pieces the first. Takes in what can be had without waiting.
+    /// Whether the next packet is here completely. Takes in what can be had without waiting. False for a packet in several
+    /// pieces, which may be large: it is read piece by piece.
     pub(super) fn is_ready(&mut self) -> bool {
-        while !self.has_packet() {
-            if self.failed.is_some() || !self.transport.is_ready() {
+        loop {
+            let header = self.buffer().first().map(PacketHeader::decode);
+            if let Some(header) = header
+                && (header.is_continued() || HEADER_LEN + header.len <= self.buffer().have())
+            {
+                return !header.is_continued();
+            }
+            let frame = self.raw.first().map(FrameHeader::decode);
+            let has_frame = self.frames.is_some()
+                && frame.is_some_and(|frame| FRAME_HEADER_LEN + frame.len <= self.raw.have());
+            if self.failed.is_some() || !(has_frame || self.transport.is_ready()) {
                 return false;
             }
-            // What fails here is told where it is waited for.
-            self.failed = self.read_some(1).err();
+            // An error is reported where the packet is waited for.
+            self.failed =
+                if has_frame { self.unpack_frame().err() } else { self.read_some(1).err() };
         }
-        true
-    }
-
-    fn has_packet(&self) -> bool {
-        let whole = |buffer: &Buffer| {
-            let header = buffer.first().map(PacketHeader::decode);
-            header.is_some_and(|header| HEADER_LEN + header.len <= buffer.have())
-        };
-        if self.frames.is_none() {
-            return whole(&self.raw);
-        }
-        let frame = self.raw.first().map(FrameHeader::decode);
-        whole(&self.plain)
-            || frame.is_some_and(|frame| FRAME_HEADER_LEN + frame.len <= self.raw.have())
     }
 
     /// The payload of the next packet.
@@ -217,30 +214,39 @@ impl Packets {
             return self.fill_raw(len);
         }
         while self.plain.have() < len {
-            self.fill_raw(FRAME_HEADER_LEN)?;
-            let header = FrameHeader::decode(self.raw.first().unwrap_or_default());
-            self.raw.take(FRAME_HEADER_LEN);
-            if header.sequence_id != self.frame_id {
-                return Err(Error::malformed(format!(
-                    "the server's compressed packets are out of order: {} came where {} was due",
-                    header.sequence_id, self.frame_id
-                )));
-            }
-            if header.len == 0 {
-                return Err(Error::malformed("the server sent a compressed packet of nothing"));
-            }
-            self.frame_id = self.frame_id.wrapping_add(1);
-            self.fill_raw(header.len)?;
-            let range = self.raw.take(header.len);
-            let body = self.raw.bytes.get(range).unwrap_or_default();
-            let unpacked = header.plain_len.max(header.len);
-            let Some(frames) = &mut self.frames else { return Ok(()) };
-            self.plain.room(unpacked);
-            let end = self.plain.end;
-            self.plain.bytes.truncate(end);
-            frames.unpack(header, body, &mut self.plain.bytes)?;
-            self.plain.end = self.plain.bytes.len();
+            self.unpack_frame()?;
         }
+        Ok(())
+    }
+
+    /// Adds what the next frame holds to the plain bytes.
+    fn unpack_frame(&mut self) -> Result<()> {
+        if let Some(error) = self.failed.take() {
+            return Err(error);
+        }
+        self.fill_raw(FRAME_HEADER_LEN)?;
+        let header = FrameHeader::decode(self.raw.first().unwrap_or_default());
+        self.raw.take(FRAME_HEADER_LEN);
+        if header.sequence_id != self.frame_id {
+            return Err(Error::malformed(format!(
+                "the server's compressed packets are out of order: {} came where {} was due",
+                header.sequence_id, self.frame_id
+            )));
+        }
+        if header.len == 0 {
+            return Err(Error::malformed("the server sent a compressed packet of nothing"));
+        }
+        self.frame_id = self.frame_id.wrapping_add(1);
+        self.fill_raw(header.len)?;
+        let range = self.raw.take(header.len);
+        let body = self.raw.bytes.get(range).unwrap_or_default();
+        let unpacked = header.plain_len.max(header.len);
+        let Some(frames) = &mut self.frames else { return Ok(()) };
+        self.plain.room(unpacked);
+        let end = self.plain.end;
+        self.plain.bytes.truncate(end);
+        frames.unpack(header, body, &mut self.plain.bytes)?;
+        self.plain.end = self.plain.bytes.len();
         Ok(())
     }
 

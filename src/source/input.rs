@@ -19,9 +19,10 @@ pub trait Input: Send {
         Ok(None)
     }
 
-    /// Whether a read at `offset` would not wait.
-    fn is_ready(&mut self, _offset: u64) -> bool {
-        true
+    /// Reads like [`Self::read_at`], but fails with [`io::ErrorKind::WouldBlock`] where that would wait for bytes that are yet
+    /// to be written.
+    fn read_ready(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        self.read_at(offset, buffer)
     }
 
     /// What was read from `offset` on up to the last read, and all that follows, will be read again, until it is forgotten.
@@ -76,8 +77,11 @@ impl Input for StoppableInput {
         self.input.after_hole(offset)
     }
 
-    fn is_ready(&mut self, offset: u64) -> bool {
-        self.input.is_ready(offset)
+    fn read_ready(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        match self.stopping.load(Ordering::Relaxed) {
+            true => Err(io::Error::other("the reader is closed")),
+            false => self.input.read_ready(offset, buffer),
+        }
     }
 
     fn give_back(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {

@@ -75,11 +75,6 @@ impl Window {
         &mut *self.input
     }
 
-    /// Whether more bytes are here, or can be had without waiting.
-    pub(crate) fn is_ready(&mut self) -> bool {
-        self.next < self.filled || self.input.is_ready(self.start + self.filled as u64)
-    }
-
     /// What is before the first byte kept will not be read again.
     pub(crate) fn release(&mut self) {
         self.input.forget(self.start);
@@ -120,22 +115,32 @@ impl Window {
 
     /// Looks at the next event without passing it.
     pub(crate) fn peek(&mut self) -> Result<RawEvent> {
-        let have = self.ensure(EventHeader::LEN)?;
+        // One that waits always has an answer.
+        Ok(self.look(true)?.unwrap_or(RawEvent::Cut))
+    }
+
+    /// Looks at the next event without passing it and without waiting for it: `None` where it is yet to be written.
+    pub(crate) fn peek_ready(&mut self) -> Result<Option<RawEvent>> {
+        self.look(false)
+    }
+
+    fn look(&mut self, waits: bool) -> Result<Option<RawEvent>> {
+        let Some(have) = self.ensure(EventHeader::LEN, waits)? else { return Ok(None) };
         if have == 0 {
-            return Ok(RawEvent::End);
+            return Ok(Some(RawEvent::End));
         }
         let head = self.event(self.next, have.min(EventHeader::LEN));
         if have < EventHeader::LEN {
-            return Ok(RawEvent::Cut);
+            return Ok(Some(RawEvent::Cut));
         }
         let header = EventHeader::decode(head)
             .map_err(|error| Error::from(error).at_event(self.offset(), event_name(head)))?;
         let len = header.event_size as usize;
-        let have = self.ensure(len)?;
-        match have < len {
-            true => Ok(RawEvent::Cut),
-            false => Ok(RawEvent::Whole { header, at: self.next, len }),
-        }
+        let Some(have) = self.ensure(len, waits)? else { return Ok(None) };
+        Ok(Some(match have < len {
+            true => RawEvent::Cut,
+            false => RawEvent::Whole { header, at: self.next, len },
+        }))
     }
 
     /// Passes an event of `len` bytes.
@@ -197,8 +202,9 @@ impl Window {
         }
     }
 
-    /// Reads on until `len` bytes stand at the next place, or the input ends; gives how many do.
-    fn ensure(&mut self, len: usize) -> Result<usize> {
+    /// Reads until `len` bytes are at the next place, or the input ends; returns how many are. `None` where it would have to
+    /// wait for more and may not.
+    fn ensure(&mut self, len: usize, waits: bool) -> Result<Option<usize>> {
         let wanted = self.next + len;
         while self.filled < wanted {
             let missing = (wanted - self.filled).min(MAX_READ).max(self.chunk);
@@ -208,8 +214,15 @@ impl Window {
             }
             let offset = self.start + self.filled as u64;
             let buffer = self.bytes.get_mut(self.filled..room).unwrap_or_default();
-            let count = match self.input.read_at(offset, buffer) {
+            let read = match waits {
+                true => self.input.read_at(offset, buffer),
+                false => self.input.read_ready(offset, buffer),
+            };
+            let count = match read {
                 Ok(count) => count,
+                Err(error) if !waits && error.kind() == std::io::ErrorKind::WouldBlock => {
+                    return Ok(None);
+                }
                 Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
                 Err(error) => return Err(Error::of_read(offset, error).in_file(&self.name)),
             };
@@ -218,12 +231,12 @@ impl Window {
             }
             self.filled += count;
         }
-        Ok(self.filled.saturating_sub(self.next))
+        Ok(Some(self.filled.saturating_sub(self.next)))
     }
 
     /// The file's first 4 bytes, which [`Self::peek`] never sees: call before anything else, on a window at 0.
     pub(crate) fn magic(&mut self) -> Result<[u8; 4]> {
-        let have = self.ensure(FIRST_EVENT_AT as usize)?;
+        let have = self.ensure(FIRST_EVENT_AT as usize, true)?.unwrap_or_default();
         let mut magic = [0; 4];
         for (to, from) in magic.iter_mut().zip(self.event(0, have.min(4))) {
             *to = *from;

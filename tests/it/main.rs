@@ -17,6 +17,7 @@
 //! | [`fuzz`] | the fuzz targets over their corpus, over what they found, over mutations |
 //! | [`partial_json`] | documents that the log holds only the changes of |
 //! | [`text`] | cells that are no text: an error with its row, or replaced |
+//! | [`quiet_log`] | what is complete does not wait for what may never come |
 //! | [`memory`] | a transaction of 2 GiB, lengths that lie |
 //! | [`layers`] | `src/` imports downwards only |
 //!
@@ -38,6 +39,7 @@ mod mariadb;
 mod memory;
 mod old_servers;
 mod partial_json;
+mod quiet_log;
 mod recorded;
 mod rows;
 mod seed;

@@ -35,6 +35,8 @@ class Link:
     """Seconds between two of these."""
     reset: bool = False
     """Whether the end is a reset."""
+    half: bool = False
+    """Whether only the way from the server ends."""
 
 
 class Proxy:
@@ -52,6 +54,8 @@ class Proxy:
         """Whether connections are closed as they come."""
         self.connections = 0
         self.cuts = 0
+        self.carried = 0
+        """Bytes that were handed on, either way."""
         threading.Thread(target=self._accept, daemon=True).start()
 
     def lead_to(self, port: int) -> None:
@@ -111,9 +115,13 @@ class Proxy:
                 if link.cut_after is not None and passed + len(data) >= link.cut_after:
                     sink.sendall(data[: link.cut_after - passed])
                     self.cuts += 1
+                    if link.half:
+                        sink.shutdown(socket.SHUT_WR)
+                        return  # the other way stays open until the client or the proxy goes
                     break
                 sink.sendall(data)
                 passed += len(data)
+                self.carried += len(data)
                 if link.pause:
                     time.sleep(link.pause)
         _close(source, reset=link.reset)

@@ -16,7 +16,6 @@ use crate::source::segment::{FileContext, Segment};
 use crate::source::window::RawEvent;
 use std::cmp::Ordering;
 use std::sync::Arc;
-use std::time::Instant;
 
 impl Cutter {
     /// Looks at the next event; gives a segment where one is full.
@@ -28,8 +27,12 @@ impl Cutter {
             self.finished = true;
             return Ok(self.flush_all());
         }
+        let may_wait = !self.holds();
         let Some(open) = &mut self.open else { return Ok(None) };
-        let (header, at, len) = match open.window.peek()? {
+        let next = if may_wait { Some(open.window.peek()?) } else { open.window.peek_ready()? };
+        // Nobody knows when more comes.
+        let Some(next) = next else { return Ok(self.flush(self.position.offset)) };
+        let (header, at, len) = match next {
             RawEvent::Whole { header, at, len } => (header, at, len),
             // What is kept goes out before a hole is passed.
             RawEvent::End
@@ -45,6 +48,10 @@ impl Cutter {
         if self.structures.is_none() && self.options.history.is_some() && begins_group(&header) {
             self.begin_structures(offset)?;
         }
+        if !may_wait && self.is_decision_of_unknown(&header, at, len) {
+            // The log before it is gone through for that transaction first.
+            return Ok(self.flush(self.position.offset));
+        }
         self.pass(&header, at, len)
             .map_err(|error| error.at_event(offset, header.event_type.name()))?;
         if let Some(before) = self.due.as_ref().map(|due| due.before.clone()) {
@@ -54,27 +61,25 @@ impl Cutter {
             return Ok(self.flush_all());
         }
         let kept = self.open.as_ref().map_or(0, |open| open.window.kept());
+        let is_full = kept >= self.options.segment_bytes;
         let is_filled = !self.spans.is_empty() || !self.items.is_empty();
-        let group_ended = self.tracker.group().is_none() && (is_filled || self.has_moved());
-        if kept < self.options.segment_bytes
-            && !(group_ended && (self.is_due() || self.items.len() >= MAX_ITEMS))
-        {
-            return Ok(None);
-        }
+        let has_results = is_filled || self.has_moved();
+        let is_due = has_results && (self.is_due() || self.items.len() >= MAX_ITEMS);
         match self.tracker.group().map(|group| group.transaction.start) {
-            None => Ok(self.flush(end)),
-            Some(_) if self.options.is_unread => {
+            None if is_full || is_due => Ok(self.flush(end)),
+            Some(_) if is_full && self.options.is_unread => {
                 if let Some(open) = &mut self.open {
                     open.window.take_kept();
                     open.window.release();
                 }
                 Ok(None)
             }
-            Some(start) if is_filled => Ok(self.flush(start)),
-            Some(start) => {
+            Some(start) if has_results && (is_full || is_due) => Ok(self.flush(start)),
+            Some(start) if is_full => {
                 self.start_large(start)?;
                 Ok(None)
             }
+            _ => Ok(None),
         }
     }
 
@@ -109,17 +114,39 @@ impl Cutter {
                 || self.position.file != self.segment_start.file)
     }
 
-    /// Whether the whole transactions at hand go out although their segment is not full.
+    /// True if complete transactions are kept that must not wait for more of the log to be written.
+    fn holds(&self) -> bool {
+        self.options.max_latency.is_some()
+            && (!self.spans.is_empty() || !self.items.is_empty() || self.has_moved())
+    }
+
+    /// True if the complete transactions that are kept go out although their segment is not full. Without more of the log they
+    /// go out at once: see [`Window::peek_ready`](crate::source::window::Window::peek_ready).
     fn is_due(&mut self) -> bool {
         if self.options.cut_at_commit {
-            return true;
+            return self.tracker.group().is_none();
         }
-        if self.options.max_latency.is_none() {
+        let Some(limit) = self.options.max_latency else { return false };
+        let now = (self.clock)();
+        now.saturating_duration_since(*self.waiting_since.get_or_insert(now)) >= limit
+    }
+
+    /// True for an XA COMMIT of a transaction that was not seen prepared.
+    fn is_decision_of_unknown(&self, header: &EventHeader, at: usize, len: usize) -> bool {
+        let Some(open) = self.open.as_ref().filter(|_| header.event_type == EventType::QUERY)
+        else {
             return false;
+        };
+        let format = &open.context.format;
+        let event = body(open.window.event(at, len), format.checksum)
+            .and_then(|body| classify(header, body, format, &self.skip));
+        match event {
+            Ok(Classified::Group(GroupEvent::Query(QueryKind::XaCommit(xid), _))) => {
+                !self.position.prepared.iter().any(|prepared| prepared.xid == xid)
+            }
+            // An error is reported when the event is passed.
+            _ => false,
         }
-        let since = *self.waiting_since.get_or_insert_with(Instant::now);
-        self.options.max_latency.is_some_and(|limit| since.elapsed() >= limit)
-            || self.open.as_mut().is_some_and(|open| !open.window.is_ready())
     }
 
     pub(super) fn pass(&mut self, header: &EventHeader, at: usize, len: usize) -> Result<()> {

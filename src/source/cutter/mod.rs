@@ -52,6 +52,8 @@ pub struct Cutter {
     feed: Option<Box<dyn FileFeed>>,
     /// When the first whole transaction of the segment at hand came.
     waiting_since: Option<Instant>,
+    /// Tells the time: tests have one of their own.
+    clock: Clock,
     open: Option<OpenFile>,
     tracker: GroupTracker,
     /// Spans of the segment at hand; their `bytes` count from the file's start.
@@ -94,6 +96,9 @@ pub struct Cutter {
     gone: Gone,
     counts: Counts,
 }
+
+/// Returns the time.
+type Clock = Box<dyn Fn() -> Instant + Send>;
 
 /// What the segment at hand will tell besides its rows.
 #[derive(Default)]
@@ -177,6 +182,7 @@ impl Cutter {
             current,
             feed: None,
             waiting_since: None,
+            clock: Box::new(Instant::now),
             open: None,
             tracker: GroupTracker::default(),
             spans: Vec::new(),
@@ -270,6 +276,11 @@ impl Cutter {
     /// Ends the reading of inputs once `stopping` is set, in the middle of a segment too.
     pub fn stop_when(&mut self, stopping: &Arc<AtomicBool>) {
         self.stopping = Arc::clone(stopping);
+    }
+
+    /// Takes the time from `clock` instead of the system.
+    pub fn set_clock(&mut self, clock: Clock) {
+        self.clock = clock;
     }
 
     /// Opens a file of the list.

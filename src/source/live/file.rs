@@ -86,14 +86,14 @@ impl LiveFile {
 
     fn read_head(&mut self) -> Result<()> {
         while self.head.is_empty() && !self.ended {
-            self.receive(&mut [])?;
+            self.receive(&mut [], true)?;
         }
         Ok(())
     }
 
-    /// Takes events from the stream until there is something to read, and more while they need not be waited for; gives how many
-    /// of their bytes are in `buffer`. What did not fit is in the spool.
-    fn receive(&mut self, buffer: &mut [u8]) -> Result<usize> {
+    /// Takes events from the stream until there is something to read, and more while they need not be waited for; returns how
+    /// many of their bytes are in `buffer`. What did not fit is in the spool. `None` where nothing is there and it may not wait.
+    fn receive(&mut self, buffer: &mut [u8], waits: bool) -> Result<Option<usize>> {
         let shared = Arc::clone(&self.shared);
         let mut shared = lock(&shared);
         let Shared { stream, next } = &mut *shared;
@@ -101,14 +101,14 @@ impl LiveFile {
         let begin = self.end;
         let mut filled = 0;
         loop {
-            let received = match filled {
-                0 => stream.next_event(&self.name, self.end)?,
-                // What is here already is not held up.
-                _ if !stream.is_ready() => return Ok(filled),
-                _ => match stream.next_ready(&self.name, self.end) {
+            let received = if filled == 0 && waits {
+                stream.next_event(&self.name, self.end)?
+            } else {
+                match stream.next_ready(&self.name, self.end) {
                     Some(received) => received,
-                    None => return Ok(filled),
-                },
+                    // What is here already is not held up.
+                    None => return Ok(Some(filled).filter(|filled| *filled > 0)),
+                }
             };
             match received {
                 Received::Event => {
@@ -118,7 +118,7 @@ impl LiveFile {
                         Err(error) if filled == 0 => return Err(error),
                         Err(error) => {
                             stream.fail(error);
-                            return Ok(filled);
+                            return Ok(Some(filled));
                         }
                     }
                 }
@@ -129,7 +129,7 @@ impl LiveFile {
             // The spool may hold what came before, and a heartbeat or a new connection's first events bring nothing.
             let is_spooled = self.end > begin + filled as u64;
             if is_done || is_spooled {
-                return Ok(filled);
+                return Ok(Some(filled));
             }
         }
     }
@@ -244,18 +244,7 @@ impl LiveFile {
         Ok(())
     }
 
-    fn copy_head(&self, offset: u64, buffer: &mut [u8]) -> usize {
-        let rest = self.head.get(offset as usize..).unwrap_or_default();
-        let len = rest.len().min(buffer.len());
-        if let (Some(to), Some(from)) = (buffer.get_mut(..len), rest.get(..len)) {
-            to.copy_from_slice(from);
-        }
-        len
-    }
-}
-
-impl Input for LiveFile {
-    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+    fn read(&mut self, offset: u64, buffer: &mut [u8], waits: bool) -> io::Result<usize> {
         self.read_head().map_err(io::Error::other)?;
         if offset < self.head.len() as u64 {
             return Ok(self.copy_head(offset, buffer));
@@ -271,12 +260,32 @@ impl Input for LiveFile {
             if self.ended || self.hole_to.is_some() || self.heard {
                 return Ok(0);
             }
-            let filled = self.receive(buffer).map_err(io::Error::other)?;
+            let received = self.receive(buffer, waits).map_err(io::Error::other)?;
+            let filled = received.ok_or(io::ErrorKind::WouldBlock)?;
             if filled > 0 || self.spool.is_empty() {
                 return Ok(filled);
             }
         }
         self.spool.read_at(offset, buffer)
+    }
+
+    fn copy_head(&self, offset: u64, buffer: &mut [u8]) -> usize {
+        let rest = self.head.get(offset as usize..).unwrap_or_default();
+        let len = rest.len().min(buffer.len());
+        if let (Some(to), Some(from)) = (buffer.get_mut(..len), rest.get(..len)) {
+            to.copy_from_slice(from);
+        }
+        len
+    }
+}
+
+impl Input for LiveFile {
+    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        self.read(offset, buffer, true)
+    }
+
+    fn read_ready(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        self.read(offset, buffer, false)
     }
 
     fn size(&mut self) -> io::Result<Option<u64>> {
@@ -297,10 +306,6 @@ impl Input for LiveFile {
         self.spool.push(&waiting)?;
         self.end = to + waiting.len() as u64;
         Ok(Some(to))
-    }
-
-    fn is_ready(&mut self, offset: u64) -> bool {
-        offset < self.end || self.ended || lock(&self.shared).stream.is_ready()
     }
 
     fn give_back(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {

@@ -71,6 +71,8 @@ pub(super) struct Stream {
     pub(super) elsewhere: Option<Server>,
     /// What is to be told next.
     failed: Option<Error>,
+    /// What ended the connection, before another one is made.
+    lost: Option<Error>,
     /// Where the log ended before the goal.
     pub(super) short: Option<Short>,
 }
@@ -99,6 +101,7 @@ impl Stream {
             by_gtid: false,
             elsewhere: None,
             failed: None,
+            lost: None,
             short: None,
         }
     }
@@ -195,11 +198,6 @@ impl Stream {
         Ok(())
     }
 
-    /// Whether the next event is here already.
-    pub(super) fn is_ready(&mut self) -> bool {
-        self.failed.is_none() && self.dump.as_mut().is_some_and(Dump::is_ready)
-    }
-
     /// The bytes of the event that came last.
     pub(super) fn event(&self) -> &[u8] {
         self.dump.as_ref().map_or(&[], Dump::event)
@@ -208,8 +206,15 @@ impl Stream {
     /// Waits for the next event, of file `file` and at `offset` if it is a file's own: where to go on after a lost connection.
     pub(super) fn next_event(&mut self, file: &str, offset: u64) -> Result<Received> {
         loop {
-            if let Some(received) = self.next_here(file, offset)? {
+            if let Some(received) = self.next_here(file, offset, true)? {
                 return Ok(received);
+            }
+            if let Some(error) = self.lost.take() {
+                // One that is lost as soon as it is made is no better than one that cannot be made.
+                match self.trouble {
+                    Some(_) => self.wait_out(error)?,
+                    None => self.trouble = Some(Trouble::begin()),
+                }
             }
             self.wait_for_goal()?;
             if !self.connect_again(|stream, server| stream.resume(server, file, offset))? {
@@ -218,10 +223,13 @@ impl Stream {
         }
     }
 
-    /// The same, without waiting for another connection: nothing where this one is lost. What fails otherwise is told by
-    /// [`Self::next_event`]: whoever has events of before hands them over first.
+    /// The next event if it is here already: nothing where it would have to be waited for, or where the connection is lost. What
+    /// fails otherwise is reported by [`Self::next_event`]: whoever has earlier events hands them over first.
     pub(super) fn next_ready(&mut self, file: &str, offset: u64) -> Option<Received> {
-        match self.next_here(file, offset) {
+        if self.failed.is_some() {
+            return None;
+        }
+        match self.next_here(file, offset, false) {
             Ok(received) => received,
             Err(error) => {
                 self.failed = Some(error);
@@ -235,14 +243,17 @@ impl Stream {
         self.failed = Some(error);
     }
 
-    /// The next event of this connection; `None` where it is lost.
-    fn next_here(&mut self, file: &str, offset: u64) -> Result<Option<Received>> {
+    /// The next event of this connection; `None` where it is lost, or where the event is not here yet and may not be waited for.
+    fn next_here(&mut self, file: &str, offset: u64, may_wait: bool) -> Result<Option<Received>> {
         if let Some(error) = self.failed.take() {
             return Err(error);
         }
         loop {
             let Some(dump) = &mut self.dump else { return Ok(None) };
             let waits = !dump.is_ready();
+            if waits && !may_wait {
+                return Ok(None);
+            }
             let advanced = dump.advance();
             if waits {
                 self.control.heard();
@@ -282,11 +293,8 @@ impl Stream {
             if self.dump_since.elapsed() >= STEADY {
                 self.trouble = None;
             }
-            // One that is lost as soon as it is made is no better than one that cannot be made.
-            match self.trouble {
-                Some(_) => self.wait_out(error)?,
-                None => self.trouble = Some(Trouble::begin()),
-            }
+            self.lost = Some(error);
+            return Ok(None);
         }
     }
 

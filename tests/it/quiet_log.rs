@@ -1,0 +1,338 @@
+//! What is complete does not wait for what may never come: a live log in every order of events, heartbeats and pauses.
+//!
+//! The feed plays a schedule and has a clock of its own, so that nothing here depends on the machine's speed.
+
+use crate::log::{
+    Event, Log, T, U, anonymous_gtid, begin, gtid, insert, query, table_map, transaction, update,
+    xa, xa_prepare, xid,
+};
+use binarrow::baseline::Baseline;
+use binarrow::change::Include;
+use binarrow::position::Position;
+use binarrow::source::{
+    Begin, BytesInput, Cutter, CutterOptions, FedFile, FileFeed, Input, InputFile, InputSource,
+    Start, Stop,
+};
+use binarrow::{Error, Result};
+use std::io;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+const SCHEDULES: u64 = 1000;
+/// Segments of which no transaction is larger, so that none is looked through before it is read.
+const LARGE: usize = 1 << 20;
+
+const FILE: &str = "binlog.000001";
+
+/// Numbers that look random, the same each time.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % end
+    }
+
+    fn pick<V: Copy>(&mut self, values: &[V]) -> V {
+        values[self.below(values.len() as u64) as usize]
+    }
+}
+
+/// A log as it arrives, and what was made of it.
+struct Play {
+    log: Log,
+    /// Where groups end.
+    ends: Vec<u64>,
+    /// When bytes arrive, and up to which offset; none more is a heartbeat.
+    arrivals: Vec<(Duration, u64)>,
+    now: Duration,
+    /// The time that a read takes.
+    cost: Duration,
+    tells_heartbeats: bool,
+    heard: bool,
+    told: usize,
+    /// Whether what comes is looked through before it is read: no heartbeat is told then.
+    keeps: bool,
+    /// Up to where it was read.
+    read_to: u64,
+    /// Up to where the segments went that were handed out.
+    handed: u64,
+    /// When a group's last byte was read.
+    read: Vec<Option<Duration>>,
+    faults: Vec<String>,
+}
+
+impl Play {
+    fn new(random: &mut Random) -> Self {
+        let (log, ends) = log(random);
+        let mut arrivals = Vec::new();
+        let (mut at, mut offset) = (Duration::ZERO, log.starts[1]);
+        // The last group that arrives; a part of the next one may follow.
+        let last = ends[random.below(ends.len() as u64) as usize];
+        let last = (last + random.pick(&[0, 0, 7, 60])).min(log.end());
+        while offset < last {
+            at += Duration::from_millis(random.pick(&[0, 0, 1, 40, 700]));
+            if random.below(4) > 0 {
+                let up_to = offset + random.pick(&[10, 200, 5000]);
+                let event_end = log.starts.iter().copied().find(|start| *start >= up_to);
+                let whole = event_end.unwrap_or(last);
+                offset = random.pick(&[up_to, whole, whole]).min(last);
+            }
+            arrivals.push((at, offset));
+        }
+        for _ in 0..random.below(4) {
+            at += Duration::from_millis(random.pick(&[0, 0, 500]));
+            arrivals.push((at, offset));
+        }
+        let read = vec![None; ends.len()];
+        let cost = Duration::from_millis(random.pick(&[0, 1, 30]));
+        let tells_heartbeats = random.below(3) == 0;
+        Self {
+            log,
+            ends,
+            arrivals,
+            now: Duration::ZERO,
+            cost,
+            tells_heartbeats,
+            heard: false,
+            told: 0,
+            keeps: false,
+            read_to: 0,
+            handed: 0,
+            read,
+            faults: Vec::new(),
+        }
+    }
+
+    /// Up to where bytes are there.
+    fn available(&self) -> u64 {
+        let head = self.log.starts[1];
+        self.arrivals
+            .iter()
+            .filter(|(at, _)| *at <= self.now)
+            .map(|(_, to)| *to)
+            .max()
+            .unwrap_or(head)
+    }
+
+    fn read(&mut self, offset: u64, buffer: &mut [u8], waits: bool) -> io::Result<usize> {
+        self.now += self.cost;
+        loop {
+            if self.heard {
+                return Ok(0);
+            }
+            let to = self.available();
+            if offset < to {
+                // An event at a time.
+                let starts = &self.log.starts;
+                let next = starts.iter().copied().find(|start| *start > offset).unwrap_or(to);
+                let count = buffer.len().min((to.min(next) - offset) as usize);
+                let from = offset as usize;
+                self.read_to = self.read_to.max(offset + count as u64);
+                buffer[..count].copy_from_slice(&self.log.bytes[from..from + count]);
+                for (end, read) in self.ends.iter().zip(&mut self.read) {
+                    if *end <= offset + count as u64 {
+                        read.get_or_insert(self.now);
+                    }
+                }
+                return Ok(count);
+            }
+            let come = self.arrivals.partition_point(|(at, _)| *at <= self.now);
+            if self.tells_heartbeats && !self.keeps && self.told < come {
+                // A heartbeat comes between events.
+                let is_between = self.log.starts.contains(&offset) || offset == self.log.end();
+                let is_repeated = |index: usize| index > 0 && self.arrivals[index - 1].1 == offset;
+                self.heard = is_between && (self.told..come).any(is_repeated);
+                self.told = come;
+                if self.heard {
+                    continue;
+                }
+            }
+            if !waits {
+                return Err(io::ErrorKind::WouldBlock.into());
+            }
+            // Whatever is complete must have been handed out before anybody waits.
+            let complete = self.ends.iter().copied().filter(|end| *end <= offset).max();
+            if complete.is_some_and(|end| end > self.handed) {
+                let message =
+                    format!("waits at {offset} with {complete:?} complete, {} handed", self.handed);
+                self.faults.push(message);
+            }
+            match self.arrivals.get(come) {
+                Some((at, _)) => self.now = *at,
+                None => return Err(io::Error::other("nothing more comes")),
+            }
+        }
+    }
+}
+
+/// Groups of all kinds, and where they end.
+fn log(random: &mut Random) -> (Log, Vec<u64>) {
+    let mut log = Log::mysql();
+    let mut ends = Vec::new();
+    let mut open = Vec::new();
+    for number in 1..=random.below(12) as i64 + 1 {
+        let id = number as i32 * 100;
+        let xid_of = |number: i64| format!("x{number}");
+        let group: Vec<Event> = match random.below(9) {
+            0 => vec![gtid(number), query("CREATE TABLE d.v (id INT)")],
+            1 => vec![gtid(number), begin(), table_map(T), insert(T, [id]), query("COMMIT")],
+            2 => vec![gtid(number), begin(), table_map(T), insert(T, [id]), query("ROLLBACK")],
+            3 => {
+                open.push(number);
+                let name = xid_of(number);
+                let rows = [table_map(U), insert(U, [id]), xa("END", &name)];
+                let mut group = vec![gtid(number), xa("START", &name)];
+                group.extend(rows);
+                group.push(xa_prepare(&name, false));
+                group
+            }
+            4 if !open.is_empty() => {
+                let one = open.remove(random.below(open.len() as u64) as usize);
+                let verb = random.pick(&["COMMIT", "ROLLBACK"]);
+                vec![gtid(number), xa(verb, &xid_of(one))]
+            }
+            5 => vec![anonymous_gtid(), query("DROP TABLE d.v")],
+            6 => {
+                // Larger than small segments are.
+                let mut group = vec![gtid(number), begin()];
+                for part in 0..6 {
+                    group.extend([table_map(T), insert(T, id..id + 20), table_map(U)]);
+                    group.push(update(U, [(id + part, id)]));
+                }
+                group.push(xid());
+                group
+            }
+            _ => transaction(number, [id, id + 1]),
+        };
+        log = log.with(group);
+        ends.push(log.end());
+    }
+    (log, ends)
+}
+
+struct PlayedInput(Arc<Mutex<Play>>);
+
+impl Input for PlayedInput {
+    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().read(offset, buffer, true)
+    }
+
+    fn read_ready(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().read(offset, buffer, false)
+    }
+
+    fn size(&mut self) -> io::Result<Option<u64>> {
+        Ok(None)
+    }
+
+    fn give_back(&mut self, _: u64, _: &[u8]) -> io::Result<()> {
+        let mut play = self.0.lock().unwrap();
+        (play.keeps, play.heard) = (true, false);
+        Ok(())
+    }
+
+    fn forget(&mut self, offset: u64) {
+        let mut play = self.0.lock().unwrap();
+        play.keeps &= offset < play.read_to;
+    }
+
+    fn after_hole(&mut self, offset: u64) -> io::Result<Option<u64>> {
+        let is_heartbeat = std::mem::take(&mut self.0.lock().unwrap().heard);
+        Ok(is_heartbeat.then_some(offset))
+    }
+}
+
+struct PlayedFeed(Option<Arc<Mutex<Play>>>, Arc<Mutex<Play>>);
+
+impl FileFeed for PlayedFeed {
+    fn next_file(&mut self, _: &Position) -> Result<Option<FedFile>> {
+        let Some(play) = self.0.take() else { return Ok(None) };
+        let source = InputSource::Open(Some(Box::new(PlayedInput(play))));
+        Ok(Some(FedFile { file: InputFile::new(FILE, 1, source), moved: None }))
+    }
+
+    fn reopen(&mut self, _: &str, _: u64) -> Result<Box<dyn Input>> {
+        let play = self.1.lock().unwrap();
+        let to = play.available() as usize;
+        Ok(Box::new(BytesInput(play.log.bytes[..to].to_vec())))
+    }
+
+    fn again(&mut self, _: &Position) -> Result<Box<dyn FileFeed>> {
+        Err(Error::config("the log before is not needed"))
+    }
+
+    fn files(&mut self) -> Result<Vec<(String, u64)>> {
+        Ok(Vec::new())
+    }
+
+    fn structures(&mut self) -> Result<Baseline> {
+        Err(Error::config("no server"))
+    }
+}
+
+/// Plays a schedule to its end; gives what went wrong.
+fn faults(seed: u64) -> Vec<String> {
+    let mut random = Random(seed * 2_654_435_761 + 88_172_645_463_325_252);
+    let play = Arc::new(Mutex::new(Play::new(&mut random)));
+    let limit = Duration::from_millis(random.pick(&[1, 100, 3_600_000]));
+    let has_items = random.below(2) == 0;
+    let options = CutterOptions {
+        start: Start::Earliest,
+        stop: Stop::End,
+        segment_bytes: random.pick(&[100, 1000, LARGE]),
+        cut_at_commit: random.below(4) == 0,
+        max_latency: Some(limit),
+        include: Include {
+            transactions: has_items,
+            schema_changes: has_items,
+            ..Include::default()
+        },
+        ..CutterOptions::default()
+    };
+    let feed = PlayedFeed(Some(Arc::clone(&play)), Arc::clone(&play));
+    let begin = Begin { position: Position::in_file(FILE, 4), passed: None };
+    let mut cutter = Cutter::live(Box::new(feed), begin, options.clone()).unwrap();
+    let (base, clock) = (Instant::now(), Arc::clone(&play));
+    cutter.set_clock(Box::new(move || base + clock.lock().unwrap().now));
+    // Reads that may be between the last bytes of a transaction and its being handed out.
+    let reads = if options.segment_bytes == LARGE { 5 } else { 60 };
+    // What waits for a consumer that pauses is not late.
+    let has_pauses = random.below(2) == 0;
+    loop {
+        let segment = cutter.next_segment();
+        let mut play = play.lock().unwrap();
+        let Ok(segment) = segment else { break };
+        let segment = segment.unwrap();
+        let before = std::mem::replace(&mut play.handed, segment.end.offset);
+        let longest = limit + reads * play.cost;
+        let late = play.ends.iter().zip(&play.read).find_map(|(end, read)| {
+            let waited =
+                read.filter(|_| !has_pauses && before < *end && *end <= segment.end.offset)?;
+            (play.now - waited > longest)
+                .then(|| format!("{end} waited for {:?}", play.now - waited))
+        });
+        play.faults.extend(late);
+        if has_pauses {
+            play.now += Duration::from_millis(random.pick(&[0, 0, 0, 300, 2000]));
+        }
+    }
+    let mut play = play.lock().unwrap();
+    let last = play.available();
+    let complete = play.ends.iter().copied().filter(|end| *end <= last).max().unwrap_or_default();
+    if play.handed < complete {
+        let message = format!("{} handed of {complete}", play.handed);
+        play.faults.push(message);
+    }
+    std::mem::take(&mut play.faults)
+}
+
+#[test]
+fn complete_transactions_do_not_wait_for_more() {
+    for seed in 1..=SCHEDULES {
+        let faults = faults(seed);
+        assert!(faults.is_empty(), "schedule {seed}: {faults:#?}");
+    }
+}
