@@ -59,7 +59,9 @@ class Log:
 
     @classmethod
     def of(cls, folder: str) -> Log:
-        return cls([events_of(path.read_bytes()) for path in sorted((FIXTURES / folder).glob("binlog.*"))])
+        return cls(
+            [events_of(path.read_bytes()) for path in sorted((FIXTURES / folder).glob("binlog.*"))]
+        )
 
     def up_to(self, count: int) -> Log:
         """The first `count` events; a file that is followed by another has all of its own."""
@@ -164,7 +166,9 @@ def read_rows(changes: Any, *, first: ChangeBatch | None = None) -> list[Row]:
     found: list[Row] = []
     for change in [*([first] if first is not None else []), *changes]:
         if isinstance(change, ChangeBatch):
-            data = change.to_pyarrow().select(["_commit_version", "_change_ordinal", "_change_type"])
+            data = change.to_pyarrow().select(
+                ["_commit_version", "_change_ordinal", "_change_type"]
+            )
             rows = zip(*data.to_pydict().values(), strict=True)
             found += [(f"{change.database}.{change.table}", *row) for row in rows]
         else:
@@ -199,7 +203,9 @@ def test_schedules(compression: str | None, tmp_path: Path) -> None:
             count = rng.randrange(2, sum(map(len, whole.files)) + 1)
             log = whole.up_to(count)
             part = next(iter(whole.files[len(log.files) - 1][len(log.files[-1]) :]), b"")
-            schedule = Schedule(log, rng, part=part if rng.random() < 0.3 and part[4:5] != b"\3" else b"")
+            schedule = Schedule(
+                log, rng, part=part if rng.random() < 0.3 and part[4:5] != b"\3" else b""
+            )
             script.schedule = schedule
             keywords: dict[str, Any] = {"column_names": "positional"}
             if rng.random() < 0.5:
@@ -212,7 +218,9 @@ def test_schedules(compression: str | None, tmp_path: Path) -> None:
                 "segment_bytes": rng.choice((None, 200)),
             }
             shown = f"seed {SEED}, schedule {number}, {compression}: {count} events, {keywords}"
-            with connection.stream("earliest", heartbeat=60.0, reconnect=None, **keywords) as stream:
+            with connection.stream(
+                "earliest", heartbeat=60.0, reconnect=None, **keywords
+            ) as stream:
                 stream.start()
                 # The consumer pauses until all was sent: at once, or after some batches.
                 pauses_after = rng.choice((0, 0, 1, 3, 1000))
