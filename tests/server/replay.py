@@ -16,6 +16,7 @@ from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 import pyarrow as pa
 from cells import Cell, column_cells
@@ -69,7 +70,7 @@ class TableState:
     def content(self, names: Names) -> list[Row]:
         """The rows, under these columns: those that the log did not know are NULL."""
         rows = list(self.by_key.values()) if self.key else list(self.rows.elements())
-        return [remapped(row, self.names, names) for row in rows]
+        return [remapped(row, self.names, names, self.defaults) for row in rows]
 
     def clear(self) -> None:
         self.by_key.clear()
@@ -159,10 +160,12 @@ def fits(change: Change, row: Row) -> bool:
     return all(says == is_now for says, there, is_now in cells if there)
 
 
-def remapped(row: Row, names: Names, wanted: Names) -> Row:
+def remapped(
+    row: Row, names: Names, wanted: Names, defaults: Mapping[str, Cell] | None = None
+) -> Row:
     if names == wanted:
         return row
-    held = dict(zip(names, row, strict=True))
+    held = {**(defaults or {}), **dict(zip(names, row, strict=True))}
     return tuple(held.get(name) for name in wanted)
 
 
@@ -219,7 +222,17 @@ def truncations_in(files: Sequence[Path]) -> list[tuple[int, str]]:
     return found
 
 
-def changes_of(batch: binarrow.ChangeBatch) -> Changes:
+class Rows(Protocol):
+    """A batch, or what was kept of one."""
+
+    @property
+    def database(self) -> str: ...
+    @property
+    def table(self) -> str: ...
+    def to_pyarrow(self) -> pa.RecordBatch: ...
+
+
+def changes_of(batch: Rows) -> Changes:
     """A batch's rows. It must have the columns of `ENVELOPE`."""
     data = batch.to_pyarrow()
     data.validate(full=True)

@@ -428,8 +428,7 @@ class Workload:
         committed = self.rng.random() < 0.65
         session = one.session
         if self.rng.random() < 0.4:
-            session.close()
-            session = self.server.connect()
+            session = self.after(session)
         statement = f"XA {'COMMIT' if committed else 'ROLLBACK'} {one.xid}"
         for _ in range(200):
             try:
@@ -447,6 +446,19 @@ class Workload:
             raise RuntimeError(message)
         one.session = session
         self.release(one, committed=committed)
+
+    def after(self, session: Session) -> Session:
+        """Another session, once this one is gone from the server.
+
+        While it is going, MySQL 5.7 and MariaDB may log another's decision and not carry it out.
+        """
+        [(connection,)] = session.query("SELECT CONNECTION_ID()")
+        session.close()
+        other = self.server.connect()
+        threads = "SELECT COUNT(*) FROM information_schema.processlist WHERE id ="
+        while other.query(f"{threads} {connection}") != [(0,)]:
+            time.sleep(0.002)
+        return other
 
     def release(self, one: Prepared, *, committed: bool) -> None:
         """Gives back the rows that a transaction had locked, those it deleted too: see below."""
