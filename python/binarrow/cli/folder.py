@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, BinaryIO, Self
 
 from binarrow import ChangeBatch, ConfigError
+from binarrow.cli.folder_name import folder_name
 from binarrow.cli.writer import FileFormat, Writer, open_writer
 
 if TYPE_CHECKING:
@@ -18,6 +19,12 @@ if TYPE_CHECKING:
 GROUP_ROWS = 1 << 17
 GROUP_BYTES = 32 << 20
 """Rows wait until there are so many: Parquet is slow to read in many small row groups."""
+
+
+_NO_CASE = (
+    "this file system does not distinguish upper and lower case; export the tables into two"
+    " folders, with --tables and --to"
+)
 
 
 @dataclass(frozen=True)
@@ -45,7 +52,7 @@ class ExportFolder:
         self._format = file_format
         self._source_name = source_name
         self._overwrite = overwrite
-        self._tables: dict[str, _Table] = {}
+        self._tables: dict[tuple[str, str], _Table] = {}
 
     def __enter__(self) -> Self:
         if str(self._root) == "-":
@@ -74,30 +81,41 @@ class ExportFolder:
         """Adds a batch to its table.
 
         Raises:
-            ConfigError: The table's folder exists, and may not be replaced.
+            ConfigError: The table's folder exists and may not be replaced, or there can be none.
         """
-        name = f"{change.database}.{change.table}".replace("/", "%2F")
-        table = self._tables.get(name)
+        names = (change.database, change.table)
+        table = self._tables.get(names)
         if table is None:
-            if not self._overwrite and (self._root / name).exists():
-                raise ConfigError(f"{self._root / name} exists; --overwrite replaces it")
-            table = self._tables[name] = _Table(self._staging / name, self._format)
+            table = self._tables[names] = self._new(folder_name(*names))
         if self._format.events is None:
             table.add(change.to_pyarrow())
         else:
             events = change.to_events(self._format.events, source_name=self._source_name)
             table.add_events(change.schema, change.num_rows, events)
 
+    def _new(self, name: str) -> _Table:
+        place = self._root / name
+        if place.exists() and not any(each.name == name for each in self._root.iterdir()):
+            raise ConfigError(f"{place} is the folder of another table too: {_NO_CASE}")
+        if place.exists() and not self._overwrite:
+            raise ConfigError(f"{place} exists; --overwrite replaces it")
+        try:
+            return _Table(self._staging / name, self._format)
+        except FileExistsError:
+            raise ConfigError(f"two tables have the folder {place}: {_NO_CASE}") from None
+
     def publish(self) -> list[ExportedTable]:
         """Finishes all files and moves the tables to their places."""
         for table in self._tables.values():
             table.finish()
-        return [self._move(name, table) for name, table in sorted(self._tables.items())]
+        return [self._move(table) for _, table in sorted(self._tables.items())]
 
-    def _move(self, name: str, table: _Table) -> ExportedTable:
-        place = self._root / name
+    def _move(self, table: _Table) -> ExportedTable:
+        place = self._root / table.path.name
         if place.exists():
-            place.rename(self._staging / f"{name}.replaced")
+            replaced = self._staging / "replaced"  # no table has a folder without a dot
+            replaced.mkdir(exist_ok=True)
+            place.rename(replaced / table.path.name)
         table.path.rename(place)
         size = sum(part.stat().st_size for part in place.iterdir())
         return ExportedTable(place, table.rows, table.parts, size)
