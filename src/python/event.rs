@@ -1,6 +1,6 @@
 //! `inspect`: the events of files as they stand there.
 
-use super::errors::interruptible;
+use super::errors::{interruptible, warn, warn_unmatched};
 use super::input::inputs_read_once;
 use super::keywords::{Patterns, Place};
 use super::storage::Storage;
@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::reader::{EventInfo, EventList, EventListOptions, EventPlace, EventTypeFilter, hexdump};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 
 /// The events of the files; those inside a Transaction_payload event too.
 #[pyfunction]
@@ -43,7 +43,8 @@ pub(super) fn inspect(
         data,
     };
     let files = inputs_read_once(source, &storage_options.unwrap_or_default())?;
-    Ok(PyEventReader(Mutex::new(EventList::try_new(files, options)?)))
+    let list = EventList::try_new(files, options)?;
+    Ok(PyEventReader(Mutex::new(Events { list, kept: None })))
 }
 
 /// `start` or `stop` of `inspect`: as `read_binlog` takes it but for GTID sets, or an offset alone.
@@ -74,7 +75,15 @@ impl<'py> FromPyObject<'_, 'py> for PlaceKeyword {
 
 /// An iterator of events.
 #[pyclass(name = "EventReader", module = "binarrow", frozen)]
-pub(super) struct PyEventReader(Mutex<EventList>);
+pub(super) struct PyEventReader(Mutex<Events>);
+
+struct Events {
+    list: EventList,
+    /// What was found when a warning was raised as an exception, for the next call.
+    kept: Option<Next>,
+}
+
+type Next = Result<Option<EventInfo>, Error>;
 
 #[pymethods]
 impl PyEventReader {
@@ -83,10 +92,26 @@ impl PyEventReader {
     }
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<PyEvent>> {
-        let next = interruptible(py, |go_on| {
-            // A thread that panicked with it has left nothing half done that matters here.
-            self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner).next_event_while(go_on)
+        // A thread that panicked with it has left nothing half done that matters here.
+        let events = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (next, warnings, unmatched) = interruptible(py, |go_on| {
+            let mut events = events();
+            let next = match events.kept.take() {
+                Some(kept) => kept,
+                None => events.list.next_event_while(go_on),
+            };
+            Ok((next, events.list.take_warnings(), events.list.take_unmatched()))
+        })?;
+        let warned = warnings.iter().try_for_each(|message| warn(py, message)).and_then(|()| {
+            unmatched.iter().try_for_each(|pattern| {
+                let message = format!("no event of a table that matches {pattern:?} in the input");
+                warn_unmatched(py, &message)
+            })
         });
+        if let Err(raised) = warned {
+            events().kept = Some(next);
+            return Err(raised);
+        }
         Ok(next?.map(PyEvent))
     }
 }

@@ -1,14 +1,16 @@
 //! What Python gives as input: paths, URIs, globs, directories, bytes, file objects, and lists of them.
 
+use super::errors::warn;
 use super::file_object::{Stream, input_of};
 use super::storage::{Found, Storage};
 use crate::error::{Error, Result};
-use crate::source::{InputFile, InputSource, expand, is_uri};
+use crate::position::file_number;
+use crate::source::{InputFile, InputSource, base_name, expand, is_uri};
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use pyo3::types::{PyByteArray, PyBytes, PyList, PyString, PyTuple};
+use pyo3::types::{PyByteArray, PyBytes, PyList, PyMapping, PyString, PyTuple};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -31,7 +33,12 @@ fn inputs_with(
     stream: Stream,
 ) -> PyResult<Vec<InputFile>> {
     let mut files = Vec::new();
-    if source.is_instance_of::<PyList>() || source.is_instance_of::<PyTuple>() {
+    if let Ok(named) = source.cast::<PyMapping>() {
+        for pair in named.items()? {
+            let (name, item): (String, Bound<'_, PyAny>) = pair.extract()?;
+            add_named(&name, &item, storage, stream, &mut files)?;
+        }
+    } else if source.is_instance_of::<PyList>() || source.is_instance_of::<PyTuple>() {
         for item in source.try_iter()? {
             add(&item?, storage, stream, &mut files)?;
         }
@@ -47,6 +54,10 @@ fn inputs_with(
 /// The paths and URIs that a `source` argument stands for.
 pub(super) fn paths(source: &Bound<'_, PyAny>, storage: &Storage) -> PyResult<Vec<String>> {
     let mut paths = Vec::new();
+    if source.cast::<PyMapping>().is_ok() {
+        let message = "names of files are for functions that read them: give a list of paths";
+        return Err(PyTypeError::new_err(message));
+    }
     for file in inputs(source, storage)? {
         match file.source {
             InputSource::Path(path) => paths.push(path.to_string_lossy().into_owned()),
@@ -59,6 +70,34 @@ pub(super) fn paths(source: &Bound<'_, PyAny>, storage: &Storage) -> PyResult<Ve
         }
     }
     Ok(paths)
+}
+
+/// Adds one file under the name that the caller says it has in the server's log.
+fn add_named(
+    name: &str,
+    item: &Bound<'_, PyAny>,
+    storage: &Storage,
+    stream: Stream,
+    files: &mut Vec<InputFile>,
+) -> PyResult<()> {
+    let before = files.len();
+    add(item, storage, stream, files)?;
+    if file_number(name).is_none() || base_name(name) != name {
+        let message =
+            format!("{name:?} is not the name of a file in a server's log: write binlog.000001");
+        return Err(Error::config(message).into());
+    }
+    match files.pop() {
+        Some(file) if files.len() == before => {
+            files.push(file.named(name));
+            Ok(())
+        }
+        _ => {
+            let message =
+                format!("{name:?} is the name of one file: give that file, not a folder or a glob");
+            Err(Error::config(message).into())
+        }
+    }
 }
 
 fn add(
@@ -83,7 +122,9 @@ fn add(
             },
             false => text.to_owned(),
         };
-        for (place, path) in (place..).zip(expand(&local)?) {
+        let listing = expand(&local)?;
+        listing.warning.iter().try_for_each(|message| warn(item.py(), message))?;
+        for (place, path) in (place..).zip(listing.logs) {
             let metadata = std::fs::metadata(&path)
                 .map_err(|error| Error::io(format!("cannot open {}", path.display()), error))?;
             if !metadata.is_file() {

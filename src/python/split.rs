@@ -1,6 +1,6 @@
 //! Ranges of files, for tasks that decode them apart from each other.
 
-use super::errors::interruptible;
+use super::errors::{interruptible, warn};
 use super::history_keyword::HistoryKeyword;
 use super::keywords::{Patterns, word};
 use super::reader::PyBinlogReader;
@@ -33,6 +33,11 @@ impl PySplit {
     #[getter]
     fn stop(&self) -> u64 {
         self.0.stop
+    }
+
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        self.0.warnings.clone()
     }
 
     fn to_json(&self) -> PyResult<String> {
@@ -76,6 +81,7 @@ pub(super) fn scan_splits(
     let path = path.to_string_lossy();
     let file = storage_options.unwrap_or_default().input_file(&path, place);
     let splits = interruptible(py, |go_on| scan((file, &path), place, target_bytes, go_on))?;
+    splits.iter().flat_map(|split| &split.warnings).try_for_each(|message| warn(py, message))?;
     Ok(splits.into_iter().map(PySplit).collect())
 }
 

@@ -1,8 +1,9 @@
 //! Files that lie elsewhere: what `binarrow.remote_files` finds and opens.
 
+use super::errors::warn;
 use super::file_object::{Stream, input_of};
 use crate::error::Error;
-use crate::source::{Input, InputFile, StoredFile, is_uri, keep_logs, shown};
+use crate::source::{Input, InputFile, Listed, Listing, StoredFile, is_uri, keep_logs, shown};
 use pyo3::exceptions::{PyOSError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::PyMapping;
@@ -45,22 +46,22 @@ impl Storage {
             }
         })?;
         let (kind, found): (String, Vec<(String, Option<u64>)>) = found.extract()?;
-        let (files, nothing) = match kind.as_str() {
+        let files = match kind.as_str() {
             "path" => {
                 let path = found.into_iter().map(|(path, _)| path).next();
                 return Ok(Found::Path(path.unwrap_or_default()));
             }
-            "folder" => (keep_logs(found, true), "the folder holds no binary log (name.000001)"),
-            "glob" => (keep_logs(found, false), "no file matches"),
-            _ => (found, "there is no such file"),
-        };
-        match files.is_empty() {
-            false => Ok(Found::Files(files)),
-            true => {
+            "folder" => keep_logs(uri, Listed::Folder, found)?,
+            "glob" => keep_logs(uri, Listed::Glob, found)?,
+            _ if found.is_empty() => {
                 let not_found = io::Error::from(io::ErrorKind::NotFound);
-                Err(Error::io(format!("{}: {nothing}", shown(uri)), not_found).into())
+                let message = format!("{}: there is no such file", shown(uri));
+                return Err(Error::io(message, not_found).into());
             }
-        }
+            _ => Listing { logs: found, warning: None },
+        };
+        files.warning.iter().try_for_each(|message| warn(py, message))?;
+        Ok(Found::Files(files.logs))
     }
 
     /// The file that a URI names.

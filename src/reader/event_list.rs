@@ -8,8 +8,8 @@ use crate::binlog::{
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::source::{
-    InputFile, PayloadEvents, RawEvent, Window, check_magic, encrypted, event_body,
-    starts_encryption, verify_crc, was_cut,
+    FileEnd, InputFile, PayloadEvents, RawEvent, Window, check_magic, encrypted, event_body,
+    name_logs, starts_encryption, verify_crc, was_cut,
 };
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -20,18 +20,28 @@ pub struct EventList {
     options: EventListOptions,
     /// The time from which on events are wanted, until one of that time has come.
     waits_for: Option<i64>,
+    /// Patterns of tables that no table has matched so far.
+    unmatched: Vec<String>,
     ended: bool,
 }
 
 impl EventList {
     /// All events of `files` in log order.
     pub fn new(files: Vec<InputFile>, verify_checksum: bool) -> Self {
-        let walk = Walk { files: files.into(), open: None, start: None, verify_checksum };
-        Self { walk, options: EventListOptions::default(), waits_for: None, ended: false }
+        let walk = Walk::new(files.into(), None, verify_checksum);
+        Self {
+            walk,
+            options: EventListOptions::default(),
+            waits_for: None,
+            unmatched: Vec::new(),
+            ended: false,
+        }
     }
 
     /// The events of `files` that `options` ask for, in log order.
     pub fn try_new(files: Vec<InputFile>, mut options: EventListOptions) -> Result<Self> {
+        let mut files = files;
+        name_logs(&mut files);
         let mut files = VecDeque::from(files);
         for place in options.start.iter_mut().chain(&mut options.stop) {
             let EventPlace::At(name, _) = place else { continue };
@@ -40,10 +50,10 @@ impl EventList {
                 _ if name.is_empty() => {
                     return Err(Error::config("with several files a place is FILE:OFFSET"));
                 }
-                _ if !files.iter().any(|file| *file.name == **name) => {
-                    return Err(Error::config(format!("no file {name:?} among the input")));
-                }
-                _ => {}
+                _ => match files.iter().find(|file| file.is_called(name)) {
+                    Some(file) => *name = file.name.to_string(),
+                    None => return Err(Error::config(format!("no file {name:?} among the input"))),
+                },
             }
         }
         if let Some(EventPlace::At(name, _)) = &options.stop
@@ -62,14 +72,27 @@ impl EventList {
             Some(EventPlace::Time(time)) => waits_for = Some(time),
             None => {}
         }
-        let walk = Walk { files, open: None, start, verify_checksum: options.verify_checksum };
-        Ok(Self { walk, options, waits_for, ended: false })
+        let walk = Walk::new(files, start, options.verify_checksum);
+        let none: [(&str, &str); 0] = [];
+        let patterns = options.tables.iter().flat_map(|tables| tables.unmatched(none.into_iter()));
+        let unmatched = patterns.map(ToOwned::to_owned).collect();
+        Ok(Self { walk, options, waits_for, unmatched, ended: false })
     }
 
     /// The next event that is wanted; `None` at the end. A file that ends in the middle of an event ends the walk with an
-    /// error, unless its server may still be writing to it.
+    /// error, unless its server may still be writing to it, which gives a warning.
     pub fn next_event(&mut self) -> Result<Option<EventInfo>> {
         self.next_event_while(&mut || true)
+    }
+
+    /// Patterns of tables that no table among the events has matched; nothing before the end.
+    pub fn take_unmatched(&mut self) -> Vec<String> {
+        if self.ended { std::mem::take(&mut self.unmatched) } else { Vec::new() }
+    }
+
+    /// Warnings since the last call: of files that end without a Rotate or Stop event.
+    pub fn take_warnings(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.walk.warnings)
     }
 
     /// The same; `go_on` is asked now and then, and where it says no the walk ends with an error.
@@ -78,6 +101,7 @@ impl EventList {
         go_on: &mut dyn FnMut() -> bool,
     ) -> Result<Option<EventInfo>> {
         let (options, waits_for) = (&self.options, &mut self.waits_for);
+        let unmatched = &mut self.unmatched;
         for number in 1_u64.. {
             if self.ended {
                 break;
@@ -93,7 +117,19 @@ impl EventList {
                 if options.ends_before(event) {
                     return Ok(Seen::Stop);
                 }
-                if is_before_start(event, waits_for) || !options.wants(event) {
+                if is_before_start(event, waits_for) {
+                    return Ok(Seen::Passed);
+                }
+                if !unmatched.is_empty()
+                    && let (Some(tables), Some(name)) = (&options.tables, event.table())
+                {
+                    for (pattern, _) in
+                        tables.matching(&name.database, &name.table).filter(|(_, matches)| *matches)
+                    {
+                        unmatched.retain(|text| text != pattern);
+                    }
+                }
+                if !options.wants(event) {
                     return Ok(Seen::Passed);
                 }
                 Ok(Seen::Wanted(Box::new(event.info(options))))
@@ -115,7 +151,7 @@ pub(super) fn find_table_map<T>(
     mut look: impl FnMut(&FormatDescription, &[u8]) -> Result<Option<T>>,
     go_on: &mut dyn FnMut() -> bool,
 ) -> Result<Option<T>> {
-    let mut walk = Walk { files: files.into(), open: None, start: None, verify_checksum: true };
+    let mut walk = Walk::new(files.into(), None, true);
     for number in 1_u64.. {
         let found = walk.advance(|event| match event.header.event_type {
             EventType::TABLE_MAP => look(event.format, event.body),
@@ -150,6 +186,7 @@ struct Walk {
     /// Offset in the first file to begin at.
     start: Option<u64>,
     verify_checksum: bool,
+    warnings: Vec<String>,
 }
 
 struct OpenFile {
@@ -160,9 +197,17 @@ struct OpenFile {
     tables: HashMap<u64, TableName>,
     /// What is left of the Transaction_payload event at hand, and that event's offset.
     payload: Option<(PayloadEvents, u64)>,
+    /// Whether its Rotate or Stop event was seen.
+    closed: bool,
+    /// The warning for its end.
+    warning: Option<String>,
 }
 
 impl Walk {
+    const fn new(files: VecDeque<InputFile>, start: Option<u64>, verify_checksum: bool) -> Self {
+        Self { files, open: None, start, verify_checksum, warnings: Vec::new() }
+    }
+
     /// Shows the next event to `visit`, those in a payload after it. `None` at the end.
     fn advance<T>(
         &mut self,
@@ -178,7 +223,10 @@ impl Walk {
                 seen => seen,
             };
             match seen.map_err(|error| error.in_file(&open.label))? {
-                None => self.open = None,
+                None => {
+                    self.warnings.extend(open.warning.take());
+                    self.open = None;
+                }
                 seen => return Ok(seen),
             }
         }
@@ -189,8 +237,16 @@ impl Walk {
         let (name, label) = (Arc::clone(&file.name), Arc::clone(&file.label));
         let mut window = Window::new(file.open()?, Arc::clone(&label), 0, CHUNK);
         check_magic(&mut window).map_err(|error| error.in_file(&label))?;
-        let mut open =
-            OpenFile { name, label, window, format: None, tables: HashMap::new(), payload: None };
+        let mut open = OpenFile {
+            name,
+            label,
+            window,
+            format: None,
+            tables: HashMap::new(),
+            payload: None,
+            closed: false,
+            warning: None,
+        };
         if let Some(offset) = self.start.take().filter(|offset| *offset > open.window.offset()) {
             open.see(false, &mut |_| Ok(()))
                 .and_then(|_| open.begin_at(offset, self.verify_checksum))
@@ -246,6 +302,8 @@ impl OpenFile {
                 verify_crc(self.window.event(at, len), checksum).is_ok()
             }
             Ok(RawEvent::End) => {
+                // Its last event stands before, unless the server still writes to it.
+                self.closed = self.format.as_ref().is_some_and(|format| !format.in_use);
                 self.window.input().size().ok().flatten().is_none_or(|size| size >= offset)
             }
             Err(error) if error.kind() == ErrorKind::Io => return Err(error),
@@ -271,7 +329,16 @@ impl OpenFile {
             (RawEvent::Cut, Some(format)) if !format.in_use => {
                 return Err(was_cut("an event", offset));
             }
-            (_, Some(_)) => return Ok(None),
+            (end, Some(format)) => {
+                let end = match end {
+                    RawEvent::Cut => FileEnd::InsideEvent,
+                    _ => FileEnd::AfterTransaction,
+                };
+                if !(self.closed && end == FileEnd::AfterTransaction) {
+                    self.warning = Some(end.warning(&self.label, offset, format.in_use));
+                }
+                return Ok(None);
+            }
             (_, None) => {
                 return Err(Error::malformed("the file ends before its format description")
                     .at_event(offset, EventType::FORMAT_DESCRIPTION.name()));
@@ -305,6 +372,11 @@ impl OpenFile {
                 .get(EventHeader::LEN..bytes.len().saturating_sub(CHECKSUM_LEN))
                 .unwrap_or_default(),
             _ => event_body(bytes, format.checksum).map_err(located)?,
+        };
+        self.closed |= match header.event_type {
+            EventType::STOP => true,
+            EventType::ROTATE => !header.has(EventHeader::ARTIFICIAL),
+            _ => false,
         };
         let (tables, file) = (&mut self.tables, &self.name);
         learn_table(tables, &header, body, format);

@@ -1,26 +1,29 @@
-//! The files to read, in log order.
+//! The files to read: their names, and where their bytes are.
 
 use super::input::{BytesInput, FileInput, Input};
 use super::uri::{base_name, shown};
 use crate::error::{Error, ErrorKind, Result};
-use crate::position::{compare_files, file_number};
-use std::cmp::Ordering;
+use crate::position::file_number;
 use std::fmt;
 use std::fs::File;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// One input: its name, its number, where its bytes are.
 pub struct InputFile {
-    /// The name in positions and batches: the path's last part for a file.
+    /// The name in positions and batches: that in the server's log, where it is known, else the path's last part.
     pub name: Arc<str>,
+    /// The path's last part.
+    pub given: Arc<str>,
     /// The name in messages: the path as it was given, a URI without what may be secret.
     pub label: Arc<str>,
     /// What `_commit_version` counts from: the number at the end of the name, else the place in the list, from 1.
     pub number: u64,
     /// Whether the number stands in the name, so that gaps show.
     pub numbered: bool,
+    /// Whether somebody said the name, and it stays.
+    pub is_named: bool,
     /// Where the bytes are.
     pub source: InputSource,
 }
@@ -64,11 +67,34 @@ impl InputFile {
         let or_unnamed = |name: &str| if name.is_empty() { (*unnamed).into() } else { name.into() };
         Self {
             name: or_unnamed(base),
+            given: or_unnamed(base),
+            is_named: false,
             label: or_unnamed(&shown(name)),
             number: number.unwrap_or(place),
             numbered: number.is_some(),
             source,
         }
+    }
+
+    /// The same under the name that it has in the server's log, or that it has elsewhere in a read.
+    #[must_use]
+    pub fn named(mut self, name: &str) -> Self {
+        self.take_name(name);
+        self.is_named = true;
+        self
+    }
+
+    pub(super) fn take_name(&mut self, name: &str) {
+        if let Some(number) = file_number(name).filter(|_| *self.name != *name) {
+            self.number = number;
+            self.numbered = true;
+        }
+        self.name = name.into();
+    }
+
+    /// Whether a position's file is this one: by its name in the log, or by its own.
+    pub(crate) fn is_called(&self, name: &str) -> bool {
+        *self.name == *name || *self.given == *name
     }
 
     /// A file at `path`.
@@ -144,99 +170,14 @@ impl AsRef<[u8]> for SharedBytes {
     }
 }
 
-/// The files that a path stands for: itself, the matches of a glob, the binary logs of a directory. Globs and directories
-/// leave `*.index` and files without a number out, and are sorted by number.
-pub fn expand(path: &str) -> Result<Vec<PathBuf>> {
-    let plain = Path::new(path);
-    if plain.is_dir() {
-        let pattern = format!("{}/*", glob::Pattern::escape(path.trim_end_matches('/')));
-        let files = matches(&pattern)?.into_iter().filter(|path| has_number(path)).collect();
-        return found(files, || format!("the directory {path} holds no binary log (name.000001)"));
-    }
-    if !path.contains(['*', '?', '[']) || plain.exists() {
-        return Ok(vec![plain.to_owned()]);
-    }
-    found(matches(path)?, || format!("no file matches {path:?}"))
-}
-
-fn found(mut files: Vec<PathBuf>, message: impl Fn() -> String) -> Result<Vec<PathBuf>> {
-    if files.is_empty() {
-        let not_found = std::io::Error::from(std::io::ErrorKind::NotFound);
-        return Err(Error::io(message(), not_found));
-    }
-    sort_by_number(&mut files);
-    Ok(files)
-}
-
-/// Those of the names in a folder, or of the matches of a glob, that are binary logs, in log order: the same files as
-/// [`expand`] finds in a folder of the system.
-pub fn keep_logs<T>(found: Vec<(String, T)>, in_folder: bool) -> Vec<(String, T)> {
-    let mut kept: Vec<_> = found
-        .into_iter()
-        .filter(|(name, _)| {
-            let path = Path::new(base_name(name));
-            path.extension().is_none_or(|extension| extension != "index")
-                && (!in_folder || has_number(path))
-        })
-        .collect();
-    kept.sort_by(|(a, _), (b, _)| in_log_order(Path::new(a), Path::new(b)));
-    kept
-}
-
-fn matches(pattern: &str) -> Result<Vec<PathBuf>> {
-    let paths = glob::glob(pattern)
-        .map_err(|error| Error::config(format!("{pattern:?} is not a glob: {error}")))?;
-    Ok(paths
-        .filter_map(std::result::Result::ok)
-        .filter(|path| path.is_file() && path.extension().is_none_or(|ext| ext != "index"))
-        .collect())
-}
-
-fn has_number(path: &Path) -> bool {
-    path.file_name().and_then(|name| name.to_str()).is_some_and(|name| file_number(name).is_some())
-}
-
-/// Sorts paths by [`in_log_order`].
-pub fn sort_by_number(files: &mut [PathBuf]) {
-    files.sort_by(|a, b| in_log_order(a, b));
-}
-
-/// Log order: by the number at the end of the name where both have one of the same base, else by name.
-fn in_log_order(a: &Path, b: &Path) -> Ordering {
-    let by_number = match (a.to_str(), b.to_str()) {
-        (Some(a), Some(b)) => compare_files(base_name(a), base_name(b)),
-        _ => None,
-    };
-    by_number.filter(|order| *order != Ordering::Equal).unwrap_or_else(|| a.cmp(b))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_sort_as_numbers() {
-        let mut files: Vec<PathBuf> =
-            ["b.1000000", "b.999999", "b.000002"].iter().map(PathBuf::from).collect();
-        sort_by_number(&mut files);
-        assert_eq!(files, ["b.000002", "b.999999", "b.1000000"].map(PathBuf::from));
-    }
 
     #[test]
     fn a_name_without_a_number_takes_its_place() {
         let file = InputFile::at_path("/tmp/archive.bin", 7);
         assert_eq!((file.number, file.numbered, &*file.name), (7, false, "archive.bin"));
         assert_eq!(InputFile::at_path("/x/binlog.000042", 1).number, 42);
-    }
-
-    #[test]
-    fn logs_are_told_from_other_names() {
-        let names = ["s3://b/l.000010", "s3://b/l.index", "s3://b/l.000002", "s3://b/notes.txt"];
-        let found = || names.map(|name| (name.to_owned(), ())).to_vec();
-        let kept = |in_folder| {
-            keep_logs(found(), in_folder).into_iter().map(|(name, ())| name).collect::<Vec<_>>()
-        };
-        assert_eq!(kept(true), ["s3://b/l.000002", "s3://b/l.000010"]);
-        assert_eq!(kept(false), ["s3://b/l.000002", "s3://b/l.000010", "s3://b/notes.txt"]);
     }
 }

@@ -1,7 +1,7 @@
 //! A file's first bytes, which say what kind of file it is.
 
 use super::window::Window;
-use crate::binlog::{ENCRYPTED_MAGIC, MAGIC};
+use crate::binlog::{ENCRYPTED_MAGIC, FIRST_EVENT_AT, MAGIC};
 use crate::error::{Error, Result};
 
 /// Passes the magic bytes of a binary log; the window stands at the first event then.
@@ -14,6 +14,9 @@ pub(crate) fn check_magic(window: &mut Window) -> Result<()> {
              or copy it with mysqlbinlog --read-from-remote-server --raw",
         ),
         _ if window.offset() == 0 => Error::malformed("the file is empty"),
+        _ if window.offset() < FIRST_EVENT_AT => {
+            Error::malformed("not a binary log, or cut: the file ends inside its first 4 bytes")
+        }
         _ => Error::malformed(match packer(magic) {
             Some(packer) => format!(
                 "the file is compressed with {packer}: decompress it first, or give the stream that {packer} -dc writes"

@@ -13,9 +13,12 @@ mod classify;
 mod cutter;
 mod drain;
 mod feed;
+mod file_end;
 mod file_list;
 mod input;
+mod listing;
 mod live;
+mod log_name;
 mod lookahead;
 mod magic;
 mod payload;
@@ -29,13 +32,15 @@ pub use block_input::BlockInput;
 pub(crate) use classify::{
     body as event_body, check_crc as verify_crc, encrypted, starts_encryption,
 };
-pub(crate) use cutter::was_cut;
 pub use cutter::{Cutter, CutterOptions, Start, Stop, TableHistory};
 pub use drain::{Drain, Drained, drain};
 pub use feed::{Begin, FedFile, FileFeed};
-pub use file_list::{InputFile, InputSource, StoredFile, expand, keep_logs, sort_by_number};
+pub(crate) use file_end::{FileEnd, was_cut};
+pub use file_list::{InputFile, InputSource, StoredFile};
 pub use input::{BytesInput, FileInput, ForwardInput, Input, SpooledInput};
+pub use listing::{Listed, Listing, expand, keep_logs};
 pub use live::{Connector, LiveControl, LiveFeed, LiveOptions, LiveStart, file_start};
+pub(crate) use log_name::name_logs;
 pub(crate) use magic::check_magic;
 pub(crate) use payload::{Payload, PayloadEvents};
 pub use segment::{

@@ -8,6 +8,7 @@ use crate::change::{Group, GroupGtid, Transaction};
 use crate::error::{Error, Result};
 use crate::limits::MAX_EVENT_SIZE;
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// What is known of a transaction from its end, or from its XA COMMIT.
@@ -15,11 +16,18 @@ pub(super) struct Committed {
     pub(super) transaction: Transaction,
     pub(super) gtid: Option<GroupGtid>,
     pub(super) was_prepared: bool,
+    /// From its first event to the end of the last.
+    pub(super) extent: Range<u64>,
 }
 
 impl Committed {
-    pub(super) fn of(group: &Group) -> Self {
-        Self { transaction: group.transaction, gtid: group.gtid.clone(), was_prepared: false }
+    pub(super) fn of(group: &Group, end: u64) -> Self {
+        Self {
+            transaction: group.transaction,
+            gtid: group.gtid.clone(),
+            was_prepared: false,
+            extent: group.transaction.start..end,
+        }
     }
 }
 
@@ -127,6 +135,7 @@ impl RangeCutter {
             file: Arc::clone(&self.file),
             commit_timestamp: self.committed.transaction.commit_timestamp,
             commit_version: self.commit_version,
+            extent: self.committed.extent.clone(),
             rows_before,
             more: Some(Box::new(more)),
             was_prepared: self.committed.was_prepared,

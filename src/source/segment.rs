@@ -46,6 +46,8 @@ pub struct Span {
     pub commit_timestamp: i64,
     /// `_commit_version` of its rows.
     pub commit_version: i64,
+    /// From the first event of its transaction to the end of the last, in its file.
+    pub extent: Range<u64>,
     /// How many rows events the transaction has before it.
     pub rows_before: u32,
     /// What most have no need of: where every row is a transaction, there are as many spans as rows.
@@ -116,7 +118,10 @@ impl LargeTransaction {
             return;
         }
         let place = largest.partition_point(|other| *other > self);
-        largest.insert(place, self);
+        // Each piece of a transaction is a reason to add it.
+        if largest.get(place) != Some(&self) {
+            largest.insert(place, self);
+        }
         largest.truncate(Self::KEPT);
     }
 }
@@ -138,14 +143,10 @@ pub struct Segment {
     pub end: Arc<Position>,
     /// Bytes of input that it stands for, those passed over included.
     pub input_bytes: u64,
-    /// Transactions that end in it.
-    pub transactions: u64,
     /// Rows events that are left out: of transactions that never happened.
     pub dropped_rows_events: u64,
     /// What the reader should be told.
     pub warnings: Vec<String>,
-    /// The largest of the transactions that end in it.
-    pub largest: Vec<LargeTransaction>,
     /// The earliest and latest commit in it, in microseconds since 1970 UTC.
     pub time_span: Option<(i64, i64)>,
 }

@@ -2,6 +2,7 @@
 
 use super::cutter::{Cutter, CutterOptions, Start, Stop, TableHistory};
 use super::file_list::InputFile;
+use super::log_name::{NameEvidence, names};
 use crate::change::TableFilter;
 use crate::error::{Error, ErrorKind, Result};
 use crate::history::{HistoryPart, HistoryView, SchemaHistory};
@@ -28,6 +29,9 @@ pub struct Split {
     pub open: Vec<OpenXa>,
     /// The file that follows, where this one says so; told by the file's last range.
     pub successor: Option<String>,
+    /// Warnings about the end of the file, contained in the file's last range.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
     /// The structures of tables at its start, where a history is given: a [`HistoryPart`] as text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub history: Option<String>,
@@ -56,7 +60,37 @@ pub struct OpenXa {
     pub position: String,
 }
 
+impl OpenXa {
+    /// The name in the log of the file that it is prepared in.
+    fn file(&self) -> Result<String> {
+        let Position { file, mut prepared, .. } = Position::from_json(&self.position)?;
+        Ok(prepared.pop().map_or(file, |range| range.file))
+    }
+
+    fn rename(&mut self, name: &str) -> Result<()> {
+        let mut position = Position::from_json(&self.position)?;
+        name.clone_into(&mut position.file);
+        for range in &mut position.prepared {
+            name.clone_into(&mut range.file);
+        }
+        self.position = position.to_json()?;
+        Ok(())
+    }
+}
+
 impl Split {
+    /// The name of its file in the log.
+    fn file(&self) -> Result<String> {
+        Position::from_json(&self.start).map(|position| position.file)
+    }
+
+    fn rename(&mut self, name: &str) -> Result<()> {
+        let mut start = Position::from_json(&self.start)?;
+        name.clone_into(&mut start.file);
+        self.start = start.to_json()?;
+        self.open.iter_mut().try_for_each(|xa| xa.rename(name))
+    }
+
     /// Offset of its first event.
     pub fn start_offset(&self) -> Result<u64> {
         Position::from_json(&self.start).map(|position| position.offset)
@@ -106,9 +140,17 @@ impl Split {
                 paths.push(&xa.path);
             }
         }
-        let last = file(&self.path, self.place);
+        let last = file(&self.path, self.place).named(&start.file);
         let stop = Position::in_file(&*last.name, self.stop);
-        let mut files: Vec<_> = paths.iter().map(|path| file(path, self.place)).collect();
+        let named = |path: &&str| -> Result<InputFile> {
+            let xa = self.inherited.iter().find(|xa| xa.path == **path);
+            let file = file(path, self.place);
+            match xa.map(OpenXa::file).transpose()? {
+                Some(name) => Ok(file.named(&name)),
+                None => Ok(file),
+            }
+        };
+        let mut files = paths.iter().map(named).collect::<Result<Vec<_>>>()?;
         files.push(last);
         Ok((files, Start::Position(Box::new(start)), Stop::Position(Box::new(stop))))
     }
@@ -144,6 +186,7 @@ pub fn scan_splits(
             foreign: std::mem::take(foreign),
             open: Vec::new(),
             successor: None,
+            warnings: Vec::new(),
             history: None,
             prepared: Vec::new(),
         })
@@ -171,6 +214,7 @@ pub fn scan_splits(
     }
     if let Some(last) = splits.last_mut() {
         last.successor = cutter.successor().map(ToOwned::to_owned);
+        last.warnings.extend(cutter.take_unclosed());
         for range in cutter.prepared() {
             let at =
                 Position { prepared: vec![range.clone()], ..Position::in_file(&*range.file, 4) };
@@ -184,13 +228,45 @@ pub fn scan_splits(
     Ok(splits)
 }
 
+/// Gives the files of `splits` the names that they have when they are read together: each was scanned alone.
+fn name_files(splits: &mut [Split]) -> Result<()> {
+    let mut files: Vec<&mut [Split]> = splits.chunk_by_mut(|a, b| a.path == b.path).collect();
+    let own: Vec<_> = files
+        .iter()
+        .filter_map(|ranges| ranges.first())
+        .map(|first| InputFile::at_path(&first.path, first.place))
+        .collect();
+    if own.iter().all(|file| file.numbered) {
+        return Ok(());
+    }
+    let evidence: Vec<_> = own
+        .iter()
+        .zip(&files)
+        .map(|(file, ranges)| NameEvidence {
+            own: file.numbered.then(|| file.name.to_string()),
+            successor: ranges.last().and_then(|last| last.successor.clone()),
+        })
+        .collect();
+    let names = names(&evidence);
+    for (index, (ranges, file)) in files.iter_mut().zip(&own).enumerate() {
+        if file.numbered {
+            continue;
+        }
+        let name = names.as_ref().and_then(|names| names.get(index));
+        let name = name.map_or(&*file.name, String::as_str);
+        ranges.iter_mut().try_for_each(|range| range.rename(name))?;
+    }
+    Ok(())
+}
+
 /// Tells each range which XA transactions of earlier files are open at its start. `splits` in log order; a file that says
 /// that another one follows it is an error, unless gaps are allowed.
 pub fn link_splits(splits: &mut [Split], allow_gaps: bool) -> Result<()> {
+    name_files(splits)?;
     let mut open: Vec<OpenXa> = Vec::new();
     let mut before: Option<(String, String)> = None;
     for split in splits {
-        let file = InputFile::at_path(&split.path, split.place);
+        let file = InputFile::at_path(&split.path, split.place).named(&split.file()?);
         if let Some((path, successor)) = before.take()
             && path != split.path
             && !allow_gaps
@@ -290,7 +366,7 @@ fn follow(
     let mut last = None;
     for split in splits {
         if last != Some(&split.path) {
-            files.push(file(&split.path, split.place));
+            files.push(file(&split.path, split.place).named(&split.file()?));
             last = Some(&split.path);
         }
     }

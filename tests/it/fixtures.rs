@@ -102,6 +102,6 @@ pub(crate) fn folder() -> PathBuf {
 }
 
 fn of_folder(folder: &Path) -> Fixture {
-    let files = binarrow::source::expand(folder.to_str().unwrap()).unwrap();
+    let files = binarrow::source::expand(folder.to_str().unwrap()).unwrap().logs;
     Fixture { name: folder.file_name().unwrap().to_str().unwrap().to_owned(), files }
 }

@@ -12,7 +12,8 @@ fn replaying_gives_what_select_gave() {
     for fixture in recorded() {
         let Some(expected) = fixture.expected() else { continue };
         let outcome = read(fixture.paths(), options()).ok();
-        assert_eq!(outcome.warnings, Vec::<String>::new(), "{}", fixture.name);
+        let unfinished = usize::from(fixture.name.ends_with("unfinished"));
+        assert_eq!(outcome.warnings.len(), unfinished, "{} {:?}", fixture.name, outcome.warnings);
         let truncated = truncations(&fixture);
         let mut tables: BTreeMap<&str, Vec<&Row>> = BTreeMap::new();
         let mut rows: Vec<&Row> = outcome.rows.iter().collect();

@@ -466,7 +466,9 @@ fn an_unfinished_tail_ends_cleanly_while_the_file_is_in_use() {
         let outcome = run(&log).ok();
         assert_eq!(outcome.inserted(), [1]);
         assert_eq!(outcome.offset(), whole);
-        assert_eq!(outcome.warnings, NOTHING);
+        let [warning] = outcome.warnings.as_slice() else { panic!("{:?}", outcome.warnings) };
+        let end = format!("at offset {}", log.end());
+        assert!(warning.contains(&end) && warning.contains("in use"), "{warning}");
         // Read again when the rest is there.
         let position = outcome.position.unwrap();
         let resumed = Log::mysql().in_use().with(transaction(1, [1])).with(transaction(2, [7]));
@@ -671,7 +673,7 @@ fn a_payload_that_is_too_large_to_unpack_in_one_piece() {
             seen += batch.batch.num_rows() as i32;
         }
         assert_eq!(seen, rows + 1);
-        assert_eq!(reader.stats().transactions, 2);
+        assert_eq!(reader.stats().transactions, 1 + u64::from(rows > 0));
     }
 }
 

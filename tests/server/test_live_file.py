@@ -21,6 +21,7 @@ PARTS = 40  # rows in a transaction, each of its own statement: more than a buff
 pytestmark = pytest.mark.filterwarnings(
     "ignore:no change of a table:binarrow.BinarrowWarning",  # none yet, or none any more
     "ignore:.*without a Rotate or Stop event:binarrow.BinarrowWarning",  # closed by a recovery
+    "ignore:.*marked as in use:binarrow.BinarrowWarning",
 )
 
 IN_USE_AT = 4 + 17  # the flags of the format description

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
-from binarrow import ConfigError, Position, Split, expand_source, link_splits, scan_splits
+from binarrow import (
+    BinarrowWarning,
+    ConfigError,
+    Position,
+    Split,
+    expand_source,
+    link_splits,
+    scan_splits,
+)
 from binarrow.byte_size import parse_byte_size
 from binarrow.remote_files import Options, absolute
 from binarrow.spark.live.login import SCHEMES, LoginKeywords
@@ -109,7 +118,10 @@ def _scan_in_tasks(
         _scanner(target_bytes, storage), "place int, number int, split string"
     )
     rows = sorted(scans.collect(), key=lambda row: (row.place, row.number))
-    return [Split.from_json(row.split) for row in rows]
+    found = [Split.from_json(row.split) for row in rows]
+    for message in (message for split in found for message in split.warnings):
+        warnings.warn(message, BinarrowWarning, stacklevel=3)  # those of tasks are not seen here
+    return found
 
 
 def _scanner(

@@ -4,8 +4,9 @@ use super::groups::MAX_FILE_NUMBER;
 use super::{Cutter, OpenFile, Start};
 use crate::binlog::{ChecksumAlgorithm, EventType, FIRST_EVENT_AT, FormatDescription};
 use crate::error::{Error, ErrorKind, Result};
-use crate::position::file_number;
+use crate::position::{Position, file_number};
 use crate::source::classify::check_crc;
+use crate::source::file_end::{FileEnd, was_cut};
 use crate::source::file_list::InputFile;
 use crate::source::magic::check_magic;
 use crate::source::segment::{FileContext, Segment};
@@ -75,7 +76,8 @@ impl Cutter {
         if resumes && self.position.offset > FIRST_EVENT_AT {
             let offset = self.position.offset;
             let size = window.input().size().ok().flatten();
-            closed = size == Some(offset); // its last event was read before
+            // Its last event was read before, unless the server still writes to it.
+            closed = size == Some(offset) && !context.format.in_use;
             if let Some(len) = size.filter(|len| *len < offset) {
                 return Err(Error::config(format!(
                     "the start {offset} lies beyond the end of the file, which has {len} bytes"
@@ -114,7 +116,7 @@ impl Cutter {
         };
         self.count_to(offset);
         let Some(open) = &mut self.open else { return Ok(None) };
-        let closed = open.closed;
+        let (closed, label) = (open.closed, Arc::clone(&open.context.label));
         // A server that crashed leaves a file without an end; one that is left for another is read no further.
         let is_left = open.window.input().is_left();
         let in_use = open.context.format.in_use || (self.feed.is_some() && !closed);
@@ -128,6 +130,17 @@ impl Cutter {
             // What is whole comes out first.
             self.failure = Some(was_cut(if cut { "an event" } else { "a transaction" }, offset));
             return Ok(self.flush(self.position.offset));
+        }
+        let end = match &unfinished {
+            _ if cut => FileEnd::InsideEvent,
+            // What is there of it is given, and may have been by now.
+            Some(_) if !self.options.emit_uncommitted => FileEnd::InsideTransaction,
+            _ => FileEnd::AfterTransaction,
+        };
+        if self.feed.is_none() && !(closed && end == FileEnd::AfterTransaction) {
+            let message = end.warning(&label, offset, in_use);
+            self.unclosed = Some(message.clone());
+            self.warn(message);
         }
         if let Some(group) = unfinished.filter(|_| !is_left) {
             if self.options.emit_uncommitted {
@@ -143,11 +156,6 @@ impl Cutter {
                     ));
                 }
             }
-        } else if !closed && !in_use && !cut && self.feed.is_none() {
-            self.warn(format!(
-                "{} ends at offset {offset} without a Rotate or Stop event: if it was cut there, later changes are missing",
-                self.position.file
-            ));
         }
         let segment = self.flush_all();
         if closed && let Some(next) = self.next_file() {
@@ -170,8 +178,9 @@ impl Cutter {
         Ok(segment)
     }
 
-    /// The file behind the one at hand, which is closed.
+    /// The file behind the one at hand, which is closed. A name that is not of the log says nothing of the next.
     fn next_file(&self) -> Option<String> {
+        file_number(&self.position.file)?;
         if let Some(Successor::Named(name)) = &self.expected_next {
             return Some(name.clone());
         }
@@ -212,16 +221,8 @@ impl std::fmt::Display for Successor {
     }
 }
 
-/// The error for a file that ends in the middle of `what`, though no server writes to it any more.
-pub(crate) fn was_cut(what: &str, offset: u64) -> Error {
-    Error::malformed(format!(
-        "the file ends in the middle of {what}, though the server closed it: it was cut"
-    ))
-    .at_event(offset, "end of file")
-}
-
 /// Reads the format description, which must be the first event, and when the file was begun, in seconds since 1970 UTC.
-pub(super) fn read_format(window: &mut Window) -> Result<(FormatDescription, u32)> {
+pub(in crate::source) fn read_format(window: &mut Window) -> Result<(FormatDescription, u32)> {
     let offset = window.offset();
     let RawEvent::Whole { header, at, len } = window.peek()? else {
         return Err(Error::malformed("the file ends before its format description")
@@ -249,10 +250,25 @@ pub(super) fn file_index(files: &[InputFile], name: &str) -> Result<usize> {
     }
     let base =
         std::path::Path::new(name).file_name().and_then(|base| base.to_str()).unwrap_or(name);
-    files.iter().position(|file| *file.name == *base).ok_or_else(|| {
+    let by_name = files.iter().position(|file| *file.name == *base);
+    by_name.or_else(|| files.iter().position(|file| file.is_called(base))).ok_or_else(|| {
         let names: Vec<&str> = files.iter().take(5).map(|file| &*file.name).collect();
         Error::config(format!("no file {base:?} among the input ({} …)", names.join(", ")))
     })
+}
+
+/// Finds the file that a position names, and has the position name files as positions of this read do.
+pub(super) fn called_as_files(position: &mut Position, files: &[InputFile]) -> Result<usize> {
+    let index = file_index(files, &position.file)?;
+    if let Some(file) = files.get(index) {
+        position.file = file.name.to_string();
+    }
+    for prepared in &mut position.prepared {
+        if let Some(file) = files.iter().find(|file| file.is_called(&prepared.file)) {
+            prepared.file = file.name.to_string();
+        }
+    }
+    Ok(index)
 }
 
 pub(super) fn no_file() -> Error {

@@ -16,6 +16,24 @@ use std::sync::Arc;
 impl Cutter {
     /// Finds the structures of tables where the first event of all stands that is of a transaction.
     pub(super) fn begin_structures(&mut self, offset: u64) -> Result<()> {
+        self.structures_from(offset).map_err(|error| self.with_name_advice(error))
+    }
+
+    /// Adds what to do where the name of the file is none of a server's log, so that no history can know it.
+    fn with_name_advice(&self, error: Error) -> Error {
+        match self.files.get(self.current).filter(|file| !file.numbered) {
+            Some(file) if matches!(error.kind(), ErrorKind::Schema | ErrorKind::Config) => {
+                error.advise(format_args!(
+                    "a history needs the name in the server's log of the file {name:?}, which the files do not contain: give \
+                     it, read_binlog({{'binlog.000001': '{name}'}}), or the file before it too",
+                    name = file.given
+                ))
+            }
+            _ => error,
+        }
+    }
+
+    fn structures_from(&mut self, offset: u64) -> Result<()> {
         let Some(history) = self.options.history.clone() else { return Ok(()) };
         let start = Position { offset, prepared: Vec::new(), ..self.position.clone() };
         let (view, by_gtid) = match &history {
@@ -173,7 +191,7 @@ impl Cutter {
             prepared: Vec::new(),
             ..self.position.clone()
         };
-        self.reach(&begin)
+        self.reach(&begin).map_err(|error| self.with_name_advice(error))
     }
 
     /// The catalog for the rows of an XA transaction, which was prepared before the read began.

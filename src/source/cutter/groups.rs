@@ -7,7 +7,7 @@ use crate::change::{Group, GroupGtid, MarkKind, Outcome, XaState};
 use crate::error::{Error, ErrorKind, Result};
 use crate::position::{GtidSet, GtidState, MariadbGtidPosition, PreparedRange, Xid};
 use crate::source::feed::Begin;
-use crate::source::segment::{CarriedStatement, LargeTransaction, Span, SpanDetails};
+use crate::source::segment::{CarriedStatement, Span, SpanDetails};
 use std::sync::Arc;
 
 impl Cutter {
@@ -199,13 +199,6 @@ impl Cutter {
         let file = Arc::clone(&open.context);
         let commit_version = self.commit_version(group.transaction.start);
         self.note_time(group.transaction.commit_timestamp);
-        LargeTransaction {
-            bytes: end - group.transaction.start,
-            file: Arc::clone(&file.name),
-            offset: group.transaction.start,
-            commit_timestamp: group.transaction.commit_timestamp,
-        }
-        .note(&mut self.counts.largest);
         let all = [(group.transaction.start, end, 0)];
         let mut kept: Vec<_> = match self.options.emit_uncommitted || group.undone.is_empty() {
             true => all.to_vec(),
@@ -222,7 +215,7 @@ impl Cutter {
                 kept.insert(index + 1, behind);
             }
         }
-        let last = kept.len();
+        let (last, extent) = (kept.len(), group.transaction.start..end);
         for (index, (start, end, rows_before)) in kept.into_iter().enumerate() {
             self.spans.push(Span {
                 bytes: start as usize..end as usize,
@@ -230,6 +223,7 @@ impl Cutter {
                 file: Arc::clone(&file),
                 commit_timestamp: group.transaction.commit_timestamp,
                 commit_version,
+                extent: extent.clone(),
                 rows_before,
                 more: self.options.tells_commits.then(|| {
                     Box::new(SpanDetails {

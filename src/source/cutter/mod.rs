@@ -15,7 +15,6 @@ mod pieces;
 mod prepared_before;
 mod structures;
 
-pub(crate) use files::was_cut;
 pub use options::{CutterOptions, Start, Stop};
 pub use structures::TableHistory;
 
@@ -23,15 +22,17 @@ use super::classify::SkipEvents;
 use super::feed::{Begin, FileFeed};
 use super::file_list::InputFile;
 use super::input::{Input, StoppableInput};
+use super::log_name::name_logs;
 use super::range_cutter::RangeCutter;
-use super::segment::{FileContext, LargeTransaction, PlacedItem, Segment, Span};
+use super::segment::{FileContext, PlacedItem, Segment, Span};
 use super::window::Window;
 use crate::baseline::Baseline;
 use crate::binlog::FIRST_EVENT_AT;
 use crate::change::{GroupGtid, GroupTracker, Transaction};
 use crate::error::{Error, Result};
 use crate::position::{GtidState, Position, PreparedRange, Xid};
-use files::{Successor, check_number, file_index};
+pub(super) use files::read_format;
+use files::{Successor, called_as_files, check_number};
 use items::{AtOffset, Met};
 use limit::Gone;
 use prepared_before::Earlier;
@@ -92,6 +93,8 @@ pub struct Cutter {
     earlier: Option<Earlier>,
     /// An XA transaction that is looked for, and whether its decision was met.
     sought: Option<(Xid, bool)>,
+    /// The warning for the file at hand, where it ended without a last event.
+    unclosed: Option<String>,
     /// How much of the log was gone through.
     gone: Gone,
     counts: Counts,
@@ -107,7 +110,6 @@ struct Counts {
     input_bytes: u64,
     dropped_rows_events: u64,
     warnings: Vec<String>,
-    largest: Vec<LargeTransaction>,
     time_span: Option<(i64, i64)>,
 }
 
@@ -146,7 +148,8 @@ struct Range {
 
 impl Cutter {
     /// A cutter for `files` in log order.
-    pub fn try_new(files: Vec<InputFile>, options: CutterOptions) -> Result<Self> {
+    pub fn try_new(mut files: Vec<InputFile>, mut options: CutterOptions) -> Result<Self> {
+        name_logs(&mut files);
         let mut skip = Box::new([false; 256]);
         for code in &options.skip_events {
             if let Some(slot) = skip.get_mut(usize::from(*code)) {
@@ -167,12 +170,12 @@ impl Cutter {
             position.file = first.name.to_string();
             position.offset = FIRST_EVENT_AT;
         }
-        if let Start::Position(start) = &options.start {
-            current = file_index(&files, &start.file)?;
+        if let Start::Position(start) = &mut options.start {
+            current = called_as_files(start, &files)?;
             position = (**start).clone();
         }
-        if let Stop::Position(stop) = &options.stop {
-            file_index(&files, &stop.file)?;
+        if let Stop::Position(stop) = &mut options.stop {
+            called_as_files(stop, &files)?;
         }
         let segment_start = Arc::new(position.clone());
         Ok(Self {
@@ -205,6 +208,7 @@ impl Cutter {
             began_at: None,
             earlier: None,
             sought: None,
+            unclosed: None,
             gone: Gone::default(),
             counts: Counts::default(),
         })
@@ -266,6 +270,11 @@ impl Cutter {
             Some(Successor::Named(name)) => Some(name),
             _ => None,
         }
+    }
+
+    /// The warning for the last file that ended without a Rotate or Stop event, since the last call.
+    pub fn take_unclosed(&mut self) -> Option<String> {
+        self.unclosed.take()
     }
 
     /// XA transactions that were decided since the last call but prepared before the start of the input.
@@ -384,9 +393,7 @@ impl Cutter {
         }
         let items = items::placed(std::mem::take(&mut self.items), &spans);
         let catalogs = self.structures.as_mut().map(|own| own.catalogs.placed(&spans));
-        let transactions = spans.iter().filter(|span| span.ends_transaction).count() as u64;
         let mut segment = self.segment(bytes, (spans, items), start, end);
-        segment.transactions = transactions;
         segment.catalogs = catalogs.unwrap_or_default();
         Some(segment)
     }
@@ -413,10 +420,8 @@ impl Cutter {
             start,
             end,
             input_bytes: counts.input_bytes,
-            transactions: 0,
             dropped_rows_events: counts.dropped_rows_events,
             warnings: counts.warnings,
-            largest: counts.largest,
             time_span: counts.time_span,
         }
     }

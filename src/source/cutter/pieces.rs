@@ -69,7 +69,7 @@ impl Cutter {
             return self.large_unfinished(group, found.end);
         };
         self.open = Some(open);
-        let committed = Committed::of(&group);
+        let committed = Committed::of(&group, found.end);
         self.tracker = GroupTracker::of(group);
         self.end_group(outcome, found.end)?;
         // A committed group left one span or more; they go out by the range instead.
@@ -97,7 +97,7 @@ impl Cutter {
         let items = std::mem::take(&mut self.items);
         let parts = vec![(transaction.start, end, 0)];
         let catalogs = self.take_catalogs();
-        self.start_range(Committed::of(&group), (parts, items, catalogs), end, None)
+        self.start_range(Committed::of(&group, end), (parts, items, catalogs), end, None)
     }
 
     /// The rows of an XA transaction that was prepared before and is committed now.
@@ -130,7 +130,8 @@ impl Cutter {
         // All is the XA COMMIT's, but for the connection: that which made the changes.
         let thread_id = group.transaction.thread_id;
         let transaction = Transaction { thread_id, ..transaction };
-        let committed = Committed { transaction, gtid, was_prepared: true };
+        let extent = prepared.start..found.end;
+        let committed = Committed { transaction, gtid, was_prepared: true, extent };
         self.start_range(committed, (parts, items, catalogs), resume_at, own)
     }
 
@@ -195,9 +196,10 @@ impl Cutter {
         if let Some((bytes, span)) = range.cutter.next_span()? {
             let start = Arc::clone(&self.segment_start);
             // Only its last piece moves the position on.
-            let (end, transactions) = match span.ends_transaction {
-                true => (Arc::new(range.end.clone()), 1),
-                false => (Arc::clone(&start), 0),
+            let is_last = span.ends_transaction;
+            let end = match is_last {
+                true => Arc::new(range.end.clone()),
+                false => Arc::clone(&start),
             };
             self.segment_start = Arc::clone(&end);
             if !range.passed_before {
@@ -212,11 +214,10 @@ impl Cutter {
             let items = items::placed(items, &spans);
             let from = spans.first().map_or(0, |span| span.offset);
             let catalogs = range.catalogs.as_mut().map(|catalogs| catalogs.placed_up_to(from));
-            if transactions > 0 {
+            if is_last {
                 self.reach(&end)?;
             }
             let mut segment = self.segment(bytes, (spans, items), start, end);
-            segment.transactions = transactions;
             segment.catalogs = catalogs.unwrap_or_default();
             return Ok(Some(segment));
         }

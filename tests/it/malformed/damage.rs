@@ -216,6 +216,10 @@ fn cut(subject: &Subject, in_use: bool, len: usize) {
             assert_located(error, last.end, "end of file");
         }
         None => {
+            let end = format!("at offset {}", last.end);
+            let says_so = |text: &String| text.contains(&*subject.file) && text.contains(&end);
+            let is_cut = len < subject.bytes.len();
+            assert!(!is_cut || outcome.warnings.iter().any(says_so), "{case}");
             let position = outcome.position.as_ref().map_or(first, |position| position.offset);
             assert_eq!(position, safe, "{case}");
         }

@@ -1,0 +1,43 @@
+//! The end of a file that no Rotate or Stop event closes: what is said of it.
+
+use crate::error::Error;
+
+/// Where a file ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FileEnd {
+    /// In the middle of an event.
+    InsideEvent,
+    /// After an event, in the middle of a transaction.
+    InsideTransaction,
+    /// After a transaction, or outside one.
+    AfterTransaction,
+}
+
+impl FileEnd {
+    /// The warning for a file that has no last event. `offset`: the end of its last complete event. `in_use`: its format
+    /// description has the flag LOG_EVENT_BINLOG_IN_USE_F.
+    pub(crate) fn warning(self, file: &str, offset: u64, in_use: bool) -> String {
+        let end = match self {
+            Self::InsideEvent => format!("inside the event at offset {offset}"),
+            Self::InsideTransaction => format!("inside a transaction, at offset {offset}"),
+            Self::AfterTransaction => {
+                format!("at offset {offset} without a Rotate or Stop event")
+            }
+        };
+        match in_use {
+            true => format!(
+                "{file} ends {end}, and is marked as in use: the server was writing to it when it was copied, or crashed, or \
+                 the copy is incomplete. Later changes may be missing: copy the file again when the server has closed it"
+            ),
+            false => format!("{file} ends {end}: if it was cut there, later changes are missing"),
+        }
+    }
+}
+
+/// The error for a file that ends in the middle of `what`, though no server writes to it any more.
+pub(crate) fn was_cut(what: &str, offset: u64) -> Error {
+    Error::malformed(format!(
+        "the file ends in the middle of {what}, though the server closed it: it was cut"
+    ))
+    .at_event(offset, "end of file")
+}

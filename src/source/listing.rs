@@ -1,0 +1,208 @@
+//! Which of the files in a folder, or of those that match a glob, are binary logs, and their order.
+//!
+//! A log's name ends with its number. Servers keep other files beside their logs (`binlog.index`; MariaDB's `binlog.state` and
+//! `binlog.000001.idx`). What has no number is not read, and a warning names it unless it is one of those.
+
+use super::uri::{base_name, shown};
+use crate::error::{Error, Result};
+use crate::position::{compare_files, file_number};
+use std::cmp::Ordering;
+use std::path::{Path, PathBuf};
+
+/// Files in log order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listing<F> {
+    /// The logs.
+    pub logs: Vec<F>,
+    /// A warning about files that may be logs and are not read.
+    pub warning: Option<String>,
+}
+
+/// What is listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Listed {
+    /// All files of a folder.
+    Folder,
+    /// The files that match a glob.
+    Glob,
+}
+
+/// The files that a path of this system stands for: itself, the matches of a glob, the logs in a folder.
+pub fn expand(path: &str) -> Result<Listing<PathBuf>> {
+    let plain = Path::new(path);
+    let (listed, pattern) = if plain.is_dir() {
+        let escaped = glob::Pattern::escape(path.trim_end_matches('/'));
+        (Listed::Folder, format!("{escaped}/*"))
+    } else if path.contains(['*', '?', '[']) && !plain.exists() {
+        (Listed::Glob, path.to_owned())
+    } else {
+        return Ok(Listing { logs: vec![plain.to_owned()], warning: None });
+    };
+    let files = glob::glob(&pattern)
+        .map_err(|error| Error::config(format!("{path:?} is not a glob: {error}")))?
+        .filter_map(std::result::Result::ok)
+        .filter(|path| path.is_file());
+    let named = files.map(|path| (path.to_string_lossy().into_owned(), path)).collect();
+    let Listing { logs, warning } = keep_logs(path, listed, named)?;
+    Ok(Listing { logs: logs.into_iter().map(|(_, path)| path).collect(), warning })
+}
+
+/// The logs among `files`, which were found at `place` and have names or URIs, in log order. That there is none is an error.
+pub fn keep_logs<F>(
+    place: &str,
+    listed: Listed,
+    files: Vec<(String, F)>,
+) -> Result<Listing<(String, F)>> {
+    let count = files.len();
+    let (mut logs, others): (Vec<_>, Vec<_>) =
+        files.into_iter().partition(|(name, _)| is_log(base_name(name)));
+    if logs.is_empty() {
+        let place = shown(place);
+        let message = match (listed, count) {
+            (Listed::Folder, _) => {
+                format!("the directory {place} holds no binary log (name.000001)")
+            }
+            (Listed::Glob, 0) => format!("no file matches {place:?}"),
+            (Listed::Glob, _) => format!(
+                "no binary log matches {place:?}: the name of a log ends with a number (name.000001), that of {} does not; \
+                 give files of other names one by one, without wildcards",
+                if count == 1 { "the file".to_owned() } else { format!("the {count} files") }
+            ),
+        };
+        return Err(Error::io(message, std::io::Error::from(std::io::ErrorKind::NotFound)));
+    }
+    logs.sort_by(|(a, _), (b, _)| in_log_order(a, b));
+    let unexpected = others.iter().map(|(name, _)| base_name(name));
+    let mut unexpected: Vec<_> = unexpected
+        .filter(|name| !is_expected(name, listed))
+        .map(|name| format!("{name:?}"))
+        .collect();
+    unexpected.sort_unstable();
+    let warning = (!unexpected.is_empty()).then(|| warning(&shown(place), &unexpected));
+    Ok(Listing { logs, warning })
+}
+
+fn warning(place: &str, names: &[String]) -> String {
+    let shown = names.get(..MOST_SHOWN).unwrap_or(names).join(", ");
+    let more = match names.len().saturating_sub(MOST_SHOWN) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!(
+        "{place}: not read, because a log's name ends with a number (name.000001): {shown}{more}; if one of them is a log, \
+         give the files one by one"
+    )
+}
+
+/// Whether a file is read: one with a number, or such a file compressed, of which the reader says what to do.
+fn is_log(name: &str) -> bool {
+    let unpacked = name.rsplit_once('.').filter(|(_, suffix)| PACKED.contains(suffix));
+    file_number(unpacked.map_or(name, |(stem, _)| stem)).is_some() && !is_aria_log(name)
+}
+
+/// Whether a file is MariaDB's log of the storage engine Aria, which is numbered too. Its name cannot be changed.
+fn is_aria_log(name: &str) -> bool {
+    name.strip_prefix("aria_log.").is_some_and(|number| number.len() == 8)
+}
+
+/// Whether a file that is not read is one that is found beside logs. A folder may hold anything; a glob was meant for logs.
+fn is_expected(name: &str, listed: Listed) -> bool {
+    if is_aria_log(name) {
+        return true;
+    }
+    let Some((stem, suffix)) = name.rsplit_once('.') else { return listed == Listed::Folder };
+    match file_number(stem) {
+        Some(_) => suffix == "idx",
+        None => listed == Listed::Folder || BESIDE_LOGS.contains(&suffix),
+    }
+}
+
+/// Log order: by the number at the end of the name where both have one of the same base, else by name.
+fn in_log_order(a: &str, b: &str) -> Ordering {
+    let by_number = compare_files(base_name(a), base_name(b));
+    by_number.filter(|order| *order != Ordering::Equal).unwrap_or_else(|| a.cmp(b))
+}
+
+/// Suffixes of compressed files.
+const PACKED: [&str; 6] = ["gz", "zst", "xz", "bz2", "lz4", "zip"];
+
+/// Suffixes of what servers write beside their logs, in the place of a number.
+const BESIDE_LOGS: [&str; 4] = ["index", "state", "index_crash_safe", "~rec~"];
+
+/// Names in a warning.
+const MOST_SHOWN: usize = 5;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn listed(listed: Listed, names: &[&str]) -> Result<Listing<(String, ())>> {
+        keep_logs("s3://b/l*", listed, names.iter().map(|name| ((*name).to_owned(), ())).collect())
+    }
+
+    fn names(listing: &Listing<(String, ())>) -> Vec<&str> {
+        listing.logs.iter().map(|(name, ())| &**name).collect()
+    }
+
+    #[test]
+    fn numbers_sort_as_numbers() {
+        let found = listed(Listed::Glob, &["b.1000000", "b.999999", "b.000002"]).unwrap();
+        assert_eq!(names(&found), ["b.000002", "b.999999", "b.1000000"]);
+    }
+
+    #[test]
+    fn what_servers_write_beside_logs_is_passed_over() {
+        let names =
+            ["l.000010", "l.index", "l.000002", "l.000002.idx", "l.state", "aria_log.00000001"];
+        let uris = names.map(|name| format!("s3://b/{name}"));
+        let all: Vec<_> = uris.iter().map(AsRef::as_ref).collect();
+        for place in [Listed::Folder, Listed::Glob] {
+            let found = listed(place, &all).unwrap();
+            assert_eq!(names(&found), ["s3://b/l.000002", "s3://b/l.000010"]);
+            assert_eq!(found.warning, None);
+        }
+    }
+
+    #[test]
+    fn other_names_are_warned_of() {
+        for (name, in_folder, in_glob) in [
+            ("notes.txt", false, true),
+            ("README", false, true),
+            ("l.000003.bak", true, true),
+            ("l.000003~", false, true),
+        ] {
+            for (place, expected) in [(Listed::Folder, in_folder), (Listed::Glob, in_glob)] {
+                let found = listed(place, &["l.000001", name]).unwrap();
+                assert_eq!(names(&found), ["l.000001"]);
+                assert_eq!(
+                    found.warning.is_some_and(|text| text.contains(name)),
+                    expected,
+                    "{name}"
+                );
+            }
+        }
+        let many: Vec<_> = (0..9).map(|n| format!("l{n}.log")).chain(["l.000001".into()]).collect();
+        let many: Vec<_> = many.iter().map(AsRef::as_ref).collect();
+        let warning = listed(Listed::Glob, &many).unwrap().warning.unwrap();
+        assert!(warning.contains("\"l4.log\" and 4 more;"), "{warning}");
+    }
+
+    #[test]
+    fn compressed_logs_are_left_to_the_reader_to_refuse() {
+        let found = listed(Listed::Folder, &["l.000002", "l.000001.gz", "notes.gz"]).unwrap();
+        assert_eq!(names(&found), ["l.000001.gz", "l.000002"]);
+    }
+
+    #[test]
+    fn no_log_is_an_error() {
+        for (place, names, message) in [
+            (Listed::Folder, &["notes.txt"][..], "holds no binary log"),
+            (Listed::Glob, &[], "no file matches"),
+            (Listed::Glob, &["l.state"], "that of the file does not"),
+            (Listed::Glob, &["a.log", "b.log"], "that of the 2 files does not"),
+        ] {
+            let error = listed(place, names).unwrap_err();
+            assert!(error.to_string().contains(message), "{error}");
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! The names of files in their server's log.
+//!
+//! Positions, versions and histories name a file as its server does: `binlog.000004`. A file of such a name has it. One of
+//! another name (`txns.binlog`, bytes in memory) takes the server's: the Rotate event at the end of the file before names it,
+//! and its own Rotate event names the file after it, whose number is one higher; or the caller gives the name. Where that does
+//! not make one run of a log of all files, those of other names keep their own, and count by their place in the list.
+
+use super::classify::{body, check_crc};
+use super::cutter::read_format;
+use super::file_list::{InputFile, InputSource};
+use super::magic::check_magic;
+use super::window::Window;
+use crate::binlog::{EventHeader, EventType, FIRST_EVENT_AT, Rotate};
+use crate::limits::MAX_FILE_NAME_BYTES;
+use crate::position::file_number;
+use std::sync::Arc;
+
+/// What tells a file's name in the log.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct NameEvidence {
+    /// Its own name, where that has a number, or the name that the caller gave.
+    pub(super) own: Option<String>,
+    /// The file that follows, as the Rotate event at its end says.
+    pub(super) successor: Option<String>,
+}
+
+/// Gives files that have no number in their name the names that they have in the log, where the files tell it.
+pub(crate) fn name_logs(files: &mut [InputFile]) {
+    let is_undecided = |file: &InputFile| !file.numbered && !file.is_named;
+    if !files.iter().any(is_undecided) || files.iter().any(|file| file.is_named && !file.numbered) {
+        return;
+    }
+    let evidence: Vec<_> = files
+        .iter_mut()
+        .map(|file| NameEvidence {
+            own: file.numbered.then(|| file.name.to_string()),
+            successor: successor(file),
+        })
+        .collect();
+    let Some(names) = names(&evidence) else { return };
+    for (file, name) in files.iter_mut().zip(names).filter(|(file, _)| !file.numbered) {
+        file.take_name(&name);
+    }
+}
+
+/// The names of files that make one run of a log; `None` where they do not, or where that is not known.
+pub(super) fn names(files: &[NameEvidence]) -> Option<Vec<String>> {
+    let mut names: Vec<String> = Vec::with_capacity(files.len());
+    let mut named_before = None;
+    for file in files {
+        let by_own_end = || neighbour(file.successor.as_ref()?, |number| number.checked_sub(1));
+        let name = file.own.clone().or_else(by_own_end).or(named_before)?;
+        file_number(&name)?;
+        if let Some(before) = names.last()
+            && neighbour(before, |number| number.checked_add(1)).as_ref() != Some(&name)
+        {
+            return None;
+        }
+        named_before = file.successor.clone();
+        names.push(name);
+    }
+    Some(names)
+}
+
+/// The name of a file of the same log with another number, of six digits or more.
+pub(super) fn neighbour(name: &str, number: impl Fn(u64) -> Option<u64>) -> Option<String> {
+    let (base, _) = name.rsplit_once('.')?;
+    let number = number(file_number(name)?).filter(|number| *number > 0)?;
+    Some(format!("{base}.{number:06}"))
+}
+
+/// What the Rotate event at the end of a file says. An input that can be read once only is not looked at; what cannot be read is
+/// for the reader to report.
+fn successor(file: &mut InputFile) -> Option<String> {
+    if matches!(file.source, InputSource::Open(_)) {
+        return None;
+    }
+    let label = Arc::clone(&file.label);
+    let mut window = Window::new(file.open().ok()?, label, 0, HEAD_BYTES);
+    check_magic(&mut window).ok()?;
+    let (format, _) = read_format(&mut window).ok()?;
+    let size = window.input().size().ok()??;
+    let from = size.saturating_sub(TAIL_BYTES).max(FIRST_EVENT_AT);
+    let mut tail = vec![0; usize::try_from(size.checked_sub(from)?).ok()?];
+    let mut filled = 0;
+    while let Some(room) = tail.get_mut(filled..).filter(|room| !room.is_empty()) {
+        match window.input().read_at(from + filled as u64, room).ok()? {
+            0 => return None,
+            count => filled += count,
+        }
+    }
+    let rotate = |event: &[u8]| -> Option<String> {
+        let header = EventHeader::decode(event).ok()?;
+        // The offset has 32 bits in the header.
+        let is_last = header.event_size as usize == event.len() && header.log_pos == size as u32;
+        if header.event_type != EventType::ROTATE || !is_last || header.has(EventHeader::ARTIFICIAL)
+        {
+            return None;
+        }
+        check_crc(event, format.checksum).ok()?;
+        let rotate = Rotate::decode(body(event, format.checksum).ok()?).ok()?;
+        (rotate.position == FIRST_EVENT_AT).then(|| rotate.file.to_owned())
+    };
+    (0..tail.len()).rev().find_map(|at| rotate(tail.get(at..)?))
+}
+
+/// Enough for a format description.
+const HEAD_BYTES: usize = 4096;
+
+/// Enough for a Rotate event: a header, an offset, a name, a checksum.
+const TAIL_BYTES: u64 = (19 + 8 + MAX_FILE_NAME_BYTES + 4) as u64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(files: &[(Option<&str>, Option<&str>)]) -> Option<Vec<String>> {
+        let text = |name: &Option<&str>| name.map(ToOwned::to_owned);
+        let of =
+            |(own, successor): &(_, _)| NameEvidence { own: text(own), successor: text(successor) };
+        names(&files.iter().map(of).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn a_run_of_a_log_is_named() {
+        let rotates = |name| (None, Some(name));
+        for (files, expected) in [
+            (&[rotates("b.000005")][..], &["b.000004"][..]),
+            (&[rotates("b.1000000"), (None, None)], &["b.999999", "b.1000000"]),
+            (&[rotates("b.000005"), rotates("b.000006")], &["b.000004", "b.000005"]),
+            (&[(Some("b.000004"), Some("b.000005")), (None, None)], &["b.000004", "b.000005"]),
+            // A server that was stopped writes no Rotate event.
+            (&[(Some("b.000004"), None), rotates("b.000006")], &["b.000004", "b.000005"]),
+        ] {
+            assert_eq!(named(files).unwrap(), expected);
+        }
+    }
+
+    #[test]
+    fn what_is_no_run_of_a_log_is_not() {
+        let rotates = |name| (None, Some(name));
+        for files in [
+            &[(None, None)][..],
+            &[(None, None), rotates("b.000005")],
+            &[rotates("b.000006"), rotates("b.000005")],
+            &[rotates("b.000005"), rotates("b.000007")],
+            &[rotates("b.000005"), rotates("c.000006")],
+            &[rotates("b.000005"), rotates("b.000005")],
+            &[rotates("b.000001")],
+            &[rotates("b")],
+            &[rotates("b.000005"), (None, None), (None, None)],
+            &[(Some("copy.000004"), Some("b.000005")), (None, None)],
+        ] {
+            assert_eq!(named(files), None, "{files:?}");
+        }
+    }
+}
