@@ -27,7 +27,13 @@ Schemas: TypeAlias = Sql | Mapping[str, Sql] | Sequence[Sql]
 History: TypeAlias = SchemaHistory | str | PathLike[str]
 """A history of table structures, or the URL or path that it is kept at."""
 
-Source: TypeAlias = _Path | bytes | IO[bytes] | Sequence[_Path | bytes | IO[bytes]]
+Source: TypeAlias = (
+    _Path
+    | bytes
+    | IO[bytes]
+    | Sequence[_Path | bytes | IO[bytes]]
+    | Mapping[str, _Path | bytes | IO[bytes]]
+)
 
 # What `to_events` and `event_keywords` take.
 EventFormat: TypeAlias = Literal["ticdc-json", "debezium-json"]
@@ -100,6 +106,9 @@ class ConnectionLostError(BinarrowError, ConnectionError):
 
 class BinarrowWarning(UserWarning):
     """Something that a reader of the log should know and that is not an error."""
+
+class UnmatchedPatternWarning(BinarrowWarning):
+    """Nothing in the input matches a pattern of tables or columns."""
 
 @final
 class TypeOptions:
@@ -345,11 +354,13 @@ class BinlogReader(Generic[_T_co]):
     def stats(self) -> dict[str, Any]:
         """Counts so far.
 
-        ``bytes_read``, ``bytes_total`` (None where unknown), ``transactions``, ``rows_events``, ``rows``,
-        ``batches``, ``dropped_rows_events``, ``zero_dates`` (by column), ``first_commit`` and ``last_commit``
-        (datetime or None), ``largest_transactions`` (a list of ``{"file", "offset", "bytes", "committed"}``, the
-        largest first, ten at the most), ``seconds``, and ``tables``: a dict of ``database.table`` to
-        ``{"inserts", "updates", "deletes", "bytes"}``. They cover what was handed out in whole segments.
+        ``bytes_read``, ``bytes_total`` (None where unknown), ``transactions`` (with changes that were handed out),
+        ``rows_events``, ``changes`` (an update is one), ``rows`` (of the batches: an update is two; one where the
+        layout is nested and the key does not change), ``batches``, ``dropped_rows_events``, ``zero_dates`` (by column), ``first_commit`` and ``last_commit``
+        (datetime or None), ``largest_transactions`` (of those with changes that were handed out, a list of
+        ``{"file", "offset", "bytes", "committed"}``, the largest first, ten at the most), ``seconds``, and ``tables``: a
+        dict of ``database.table`` to ``{"inserts", "updates", "deletes", "bytes"}``: changes, and bytes of their rows
+        events. A name with a dot is in backticks there: ```a`.`b.c```. They cover what was handed out in whole segments.
         """
     def table(
         self,
@@ -515,6 +526,9 @@ class Split:
     def start(self) -> int: ...
     @property
     def stop(self) -> int: ...
+    @property
+    def warnings(self) -> list[str]:
+        """What :func:`scan_splits` warned of: of a file without a Rotate or Stop event, in its last range."""
     def to_json(self) -> str: ...
     @staticmethod
     def from_json(text: str) -> Split: ...
@@ -540,7 +554,7 @@ def read_binlog(
     envelope: str | Sequence[str] | None = None,
     envelope_prefix: str = "_",
     types: Literal["native", "spark"] | TypeOptions | None = None,
-    column_names: Literal["log", "positional"] = "log",
+    column_names: Literal["log", "positional", "none"] = "log",
     schemas: Schemas | None = None,
     history: History | None = None,
     batch_rows: int | None = None,
@@ -561,7 +575,10 @@ def read_binlog(
     Args:
         source: A path, a glob, a folder, bytes, an open binary file, or several of them in log order. Paths, globs and
             folders may be URIs that pyarrow.fs or fsspec opens: ``s3://bucket/binlog.*``. There ``*`` and ``[...]`` make a
-            glob, and ``?`` begins a query.
+            glob, and ``?`` begins a query. A glob or a folder takes files whose names end with a number. Or a dict of names
+            in the server's log and their files, in log order: ``{"binlog.000004": "txns.binlog"}``. A file whose own name has
+            no number takes the server's from the Rotate events, its own and that of the file before, where all files make
+            one run of a log; else it keeps its own name.
         tables: ``database.table`` globs; rows of other tables are skipped unread. None for all tables.
         exclude_tables: Likewise, of the tables to leave out.
         include: What to give besides batches of rows, in its place in the log; batches end there. ``"schema_change"``:
@@ -624,7 +641,8 @@ def read_binlog(
             a caller's schema: see :meth:`BinlogReader.table`).
         envelope_prefix: What the names of envelope columns begin with.
         types: ``"native"`` (as None), ``"spark"``, or a :class:`TypeOptions`.
-        column_names: ``"positional"`` names columns ``@1``, ``@2``, ... where the log does not name them;
+        column_names: ``"none"`` gives no columns of tables, only those of the envelope, and so reads every log, to count
+            changes for example. ``"positional"`` names columns ``@1``, ``@2``, ... where the log does not name them;
             ``"log"`` makes that a :class:`SchemaError`.
         schemas: Structures of tables, for what the log leaves out: names, signs, members, keys, types that it
             shows as bytes (MariaDB's UUID, INET4, INET6, VECTOR), and the digits of times in MariaDB's old form
@@ -691,7 +709,7 @@ def read_binlog(
     envelope: str | Sequence[str] | None = None,
     envelope_prefix: str = "_",
     types: Literal["native", "spark"] | TypeOptions | None = None,
-    column_names: Literal["log", "positional"] = "log",
+    column_names: Literal["log", "positional", "none"] = "log",
     schemas: Schemas | None = None,
     history: History | None = None,
     batch_rows: int | None = None,

@@ -112,6 +112,13 @@ impl TableFilter {
         self.skips_as_ghost(database, table).filter(|_| self.matches(database, table))
     }
 
+    /// The patterns to take, each with whether it matches the table.
+    pub fn matching(&self, database: &str, table: &str) -> impl Iterator<Item = (&str, bool)> {
+        self.include
+            .iter()
+            .map(move |pattern| (pattern.text.as_str(), pattern.matches(database, table)))
+    }
+
     /// The patterns to take that match none of `tables`.
     pub fn unmatched<'t>(
         &self,

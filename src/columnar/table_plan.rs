@@ -24,6 +24,8 @@ pub enum ColumnNames {
     Log,
     /// The log; `@1`, `@2`, … where it has none.
     Positional,
+    /// Nowhere: batches have no column of the table, and rows are only counted.
+    None,
 }
 
 /// What becomes of columns that an image of a row leaves out, where nothing in the batch tells that it does.
@@ -151,7 +153,10 @@ impl TablePlan {
             .map(|(index, column)| column_name(column, index, options.column_names))
             .collect::<Result<_, _>>()
             .map_err(|error| told_too_little(in_table(error)))?;
-        let is_selected = options.columns.of(&table, &names).map_err(in_table)?;
+        let is_selected = match options.column_names {
+            ColumnNames::None => vec![false; names.len()],
+            _ => options.columns.of(&table, &names).map_err(in_table)?,
+        };
         let masks = options.masks.of(&table, &names).map_err(in_table)?;
         let mask_key = options.masks.key();
         let mut fields = Vec::with_capacity(names.len() + options.envelope.columns.len());
@@ -329,7 +334,7 @@ fn shown(table: &TableSchema, masks: &[Option<Mask>]) -> Option<TableSchema> {
 fn column_name(column: &Column, index: usize, names: ColumnNames) -> Result<Arc<str>, Error> {
     match (&column.name, names) {
         (Some(name), _) => Ok(Arc::clone(name)),
-        (None, ColumnNames::Positional) => Ok(format!("@{}", index + 1).into()),
+        (None, ColumnNames::Positional | ColumnNames::None) => Ok(format!("@{}", index + 1).into()),
         (None, ColumnNames::Log) => Err(Error::schema("the log names no columns")),
     }
 }

@@ -29,6 +29,7 @@ struct Classes {
     lost: Py<PyType>,
     internal: Py<PyType>,
     warning: Py<PyType>,
+    unmatched: Py<PyType>,
 }
 
 static CLASSES: PyOnceLock<Classes> = PyOnceLock::new();
@@ -68,6 +69,11 @@ impl Classes {
             &base,
             Some(py.get_type::<PyOSError>()),
             "A file or stream could not be read.",
+        )?;
+        let warning = class(
+            "BinarrowWarning",
+            &[py.get_type::<PyUserWarning>()],
+            "Something that a reader of the log should know and that is not an error.",
         )?;
         Ok(Self {
             checksum: under(
@@ -154,11 +160,13 @@ impl Classes {
                 Some(py.get_type::<PyRuntimeError>()),
                 "A defect of binarrow; please report it.",
             )?,
-            warning: class(
-                "BinarrowWarning",
-                &[py.get_type::<PyUserWarning>()],
-                "Something that a reader of the log should know and that is not an error.",
+            unmatched: under(
+                "UnmatchedPatternWarning",
+                &warning,
+                None,
+                "Nothing in the input matches a pattern of tables or columns.",
             )?,
+            warning,
             base,
             malformed,
             input,
@@ -215,6 +223,7 @@ pub(super) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
         &classes.lost,
         &classes.internal,
         &classes.warning,
+        &classes.unmatched,
     ] {
         let class = class.bind(module.py());
         module.add(class.name()?.to_cow()?.as_ref(), class)?;
@@ -303,6 +312,12 @@ pub(super) fn abandonable<T: Send + 'static>(
 
 /// How often a wait looks for Ctrl-C.
 const SIGNAL_CHECK: std::time::Duration = std::time::Duration::from_millis(50);
+
+/// Warns the caller of a pattern that nothing matches.
+pub(super) fn warn_unmatched(py: Python<'_>, message: &str) -> PyResult<()> {
+    let message = std::ffi::CString::new(message.replace('\0', " "))?;
+    PyErr::warn(py, classes(py)?.unmatched.bind(py), &message, 2)
+}
 
 /// Warns the caller.
 pub(super) fn warn(py: Python<'_>, message: &str) -> PyResult<()> {

@@ -205,6 +205,10 @@ impl Keywords {
             self.schemas,
         )?;
         plan.layout = layout(&self.layout)?;
+        if plan.column_names == ColumnNames::None && plan.layout != Layout::Flat {
+            let message = "column_names='none' gives no rows before and after: leave out layout=";
+            return Err(Error::config(message).into());
+        }
         plan.partial_images = match word("partial_images", &self.partial_images, ["null", "error"])?
         {
             "error" => PartialImages::Error,
@@ -338,10 +342,19 @@ pub(super) fn plan_options(
             "the envelope column 'query' is the statement, with the values that mask hides: leave one of them out",
         ));
     }
-    let column_names = match word("column_names", column_names, ["log", "positional"])? {
+    let column_names = match word("column_names", column_names, ["log", "positional", "none"])? {
         "positional" => ColumnNames::Positional,
+        "none" => ColumnNames::None,
         _ => ColumnNames::Log,
     };
+    if column_names == ColumnNames::None
+        && (columns.is_some() || masks.is_any() || envelope_columns.is_empty())
+    {
+        return Err(Error::config(
+            "column_names='none' gives the columns of the envelope only: leave out columns= and mask=, and ask for one column \
+             of the envelope or more",
+        ));
+    }
     Ok(PlanOptions {
         types: types.map_or(Ok(TypeOptions::default()), |types| types.options())?,
         masks,

@@ -19,7 +19,7 @@ use super::summary::Summary;
 use super::table_reader::PyTableReader;
 use super::type_options::TypesKeyword;
 use crate::change::TableFilter;
-use crate::columnar::OnSchemaChange;
+use crate::columnar::{ColumnNames, OnSchemaChange};
 use crate::error::{Error, ErrorKind};
 use crate::export::Documents;
 use crate::reader::{DecodeOptions, Poll, ReadOptions};
@@ -341,6 +341,11 @@ impl PyBinlogReader {
         };
         if let Some(schema) = &schema {
             let plan = &options.decode.plan;
+            if plan.column_names == ColumnNames::None {
+                let message =
+                    "column_names='none' gives no columns of the table: leave it out, or schema=";
+                return Err(Error::config(message).into());
+            }
             plan.layout.check_wanted(schema, &plan.envelope.prefix)?;
         }
         let source = source.take();
@@ -365,6 +370,10 @@ impl PyBinlogReader {
         };
         if options.cut.include.any() {
             let message = "nested_json() gives rows and nothing else: leave out include=, or iterate over the reader";
+            return Err(Error::config(message).into());
+        }
+        if options.decode.plan.column_names == ColumnNames::None {
+            let message = "column_names='none' gives no values for nested_json(): leave it out";
             return Err(Error::config(message).into());
         }
         let mut options = (**options).clone();

@@ -1,6 +1,6 @@
 //! A reader at work: waited for in steps, so that Ctrl-C is heard and no lock of ours is held while Python code runs.
 
-use super::errors::warn;
+use super::errors::{warn, warn_unmatched};
 use super::position::PyPosition;
 use super::summary::Summary;
 use crate::change::TableFilter;
@@ -69,6 +69,8 @@ struct Asked {
 pub(super) struct Step {
     polled: Result<Poll, Error>,
     warnings: Vec<String>,
+    /// Patterns that nothing matched.
+    unmatched: Vec<String>,
 }
 
 impl Running {
@@ -109,14 +111,15 @@ impl Running {
     /// that such code may want.
     pub(super) fn step(&mut self, py: Python<'_>, longest: Duration) -> Step {
         if let Some(polled) = self.kept.take() {
-            return Step { polled, warnings: Vec::new() };
+            return Step { polled, warnings: Vec::new(), unmatched: Vec::new() };
         }
         let polled = py.detach(|| self.reader.poll(longest.min(SIGNAL_CHECK)));
-        let mut warnings = self.warnings();
-        if matches!(polled, Ok(Poll::End)) {
-            self.add_unmatched(&mut warnings);
-        }
-        Step { polled, warnings }
+        let warnings = self.warnings();
+        let unmatched = match polled {
+            Ok(Poll::End) => self.unmatched(),
+            _ => Vec::new(),
+        };
+        Step { polled, warnings, unmatched }
     }
 
     /// Gives back what a step found and its caller could not use.
@@ -156,6 +159,13 @@ impl Running {
                 ));
             }
         }
+        for (table, why) in &self.reader.stats().uncounted {
+            if self.warned.insert(format!("uncounted {table}")) {
+                warnings.push(format!(
+                    "changes of {table} are not counted, because the log does not contain how long its cells are: {why}"
+                ));
+            }
+        }
         if self.reader.stats().unstated_rows_events > 0 && self.warned.insert("query".to_owned()) {
             warnings.push(
                 "the log does not hold the statement of some rows, whose `query` in the envelope is NULL: set \
@@ -166,7 +176,7 @@ impl Running {
         warnings
     }
 
-    fn add_unmatched(&mut self, warnings: &mut Vec<String>) {
+    fn unmatched(&mut self) -> Vec<String> {
         let seen = self.reader.stats().tables.keys();
         let seen = seen.map(|(database, table)| (&**database, &**table));
         let Asked { tables, columns, masks } = &self.asked;
@@ -181,7 +191,7 @@ impl Running {
             )
         });
         let told = tables.map(|pattern| unmatched("", pattern)).chain(columns).chain(masks);
-        warnings.extend(told.filter(|warning| self.warned.insert(warning.clone())));
+        told.filter(|warning| self.warned.insert(warning.clone())).collect()
     }
 }
 
@@ -198,7 +208,11 @@ impl Step {
         py: Python<'_>,
         keep: impl FnOnce(Result<Poll, Error>),
     ) -> PyResult<Poll> {
-        let warned = self.warnings.iter().try_for_each(|message| warn(py, message));
+        let warned = self
+            .warnings
+            .iter()
+            .try_for_each(|message| warn(py, message))
+            .and_then(|()| self.unmatched.iter().try_for_each(|text| warn_unmatched(py, text)));
         if let Err(raised) = warned {
             keep(self.polled);
             return Err(raised);

@@ -2,6 +2,7 @@
 
 use super::position::PyPosition;
 use crate::reader::{Reader, Stats};
+use crate::schema::full_name;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use std::time::Duration;
@@ -56,6 +57,7 @@ impl Summary {
         dict.set_item("bytes_total", self.total_bytes)?;
         dict.set_item("transactions", stats.transactions)?;
         dict.set_item("rows_events", stats.rows_events)?;
+        dict.set_item("changes", stats.changes())?;
         dict.set_item("rows", stats.rows)?;
         dict.set_item("batches", stats.batches)?;
         dict.set_item("dropped_rows_events", stats.dropped_rows_events)?;
@@ -82,7 +84,7 @@ impl Summary {
             entry.set_item("updates", counts.updates)?;
             entry.set_item("deletes", counts.deletes)?;
             entry.set_item("bytes", counts.bytes)?;
-            tables.set_item(format!("{database}.{table}"), entry)?;
+            tables.set_item(full_name(database, table), entry)?;
         }
         dict.set_item("tables", tables)?;
         if let Some(live) = &self.live {

@@ -9,6 +9,7 @@ use crate::binlog::{
     STMT_END, TableMap, TransactionPayload, XaPrepare, XidEvent, table_id_and_flags,
 };
 use crate::error::DecodeError;
+use crate::schema::full_name;
 use crate::wire::Inflater;
 use std::collections::HashMap;
 use std::fmt;
@@ -65,7 +66,7 @@ impl TableName {
     pub(super) fn of(map: &TableMap<'_>) -> Self {
         let database = String::from_utf8_lossy(map.database).into_owned();
         let table = String::from_utf8_lossy(map.table).into_owned();
-        let full = format!("{database}.{table}").into();
+        let full = full_name(&database, &table).into();
         Self { database, table, full }
     }
 

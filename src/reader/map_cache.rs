@@ -6,6 +6,7 @@ use crate::change::TableFilter;
 use crate::columnar::{PlanOptions, TablePlan};
 use crate::error::Result;
 use crate::history::{Catalog, TableState};
+use crate::schema::full_name;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -119,6 +120,19 @@ impl MapCache {
         self.known.get_mut(index).and_then(|map| map.ghost.take())
     }
 
+    /// Whether structures of tables are known from a history.
+    pub(super) fn has_catalog(&self) -> bool {
+        self.catalog.is_some()
+    }
+
+    /// The database and the table of map `index`.
+    pub(super) fn table(&self, index: usize) -> Result<Option<(Arc<str>, Arc<str>)>> {
+        let Some(map) = self.known.get(index) else { return Ok(None) };
+        let map = TableMap::decode(&map.content, 0)?;
+        let name = |bytes| String::from_utf8_lossy(bytes).into();
+        Ok(Some((name(map.database), name(map.table))))
+    }
+
     /// The plan for the rows of map `index`.
     pub(super) fn plan(
         &mut self,
@@ -162,7 +176,7 @@ impl MapCache {
         let table = String::from_utf8_lossy(map.table);
         let wanted = tables.accepts(&database, &table);
         let tool = tables.ghost_left_out(&database, &table);
-        let ghost = tool.map(|tool| (format!("{database}.{table}"), tool.name()));
+        let ghost = tool.map(|tool| (full_name(&database, &table), tool.name()));
         let index = self.known.len();
         self.known.push(KnownMap { content: content.into(), wanted, ghost, plan: None });
         self.by_content.insert(content.into(), index);

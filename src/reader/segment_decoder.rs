@@ -11,11 +11,13 @@ use crate::binlog::{
     RowsEvent, TransactionPayload, table_id_and_flags,
 };
 use crate::change::{Outcome, Transaction};
-use crate::columnar::{CommitDetails, EnvelopeColumn, Stamp, TableBuilder, TablePlan};
-use crate::error::{Error, Result};
+use crate::columnar::{ColumnNames, CommitDetails, EnvelopeColumn, Stamp, TableBuilder, TablePlan};
+use crate::error::{Error, ErrorKind, Result};
 use crate::position::Position;
+use crate::schema::full_name;
 use crate::source::{
-    FileContext, LogItem, Payload, PlacedItem, Segment, Span, SpanDetails, event_body, verify_crc,
+    FileContext, LargeTransaction, LogItem, Payload, PlacedItem, Segment, Span, SpanDetails,
+    event_body, verify_crc,
 };
 use crate::wire::Inflater;
 use std::collections::HashMap;
@@ -114,10 +116,8 @@ impl SegmentDecoder {
     pub fn decode(&mut self, mut segment: Segment, emit: &mut Emit<'_>) -> Result<bool> {
         self.stats = Stats {
             bytes_read: segment.input_bytes,
-            transactions: segment.transactions,
             dropped_rows_events: segment.dropped_rows_events,
             time_span: segment.time_span,
-            largest: std::mem::take(&mut segment.largest),
             ..Stats::default()
         };
         let mut start = Arc::clone(&segment.start);
@@ -177,9 +177,14 @@ impl SegmentDecoder {
             })?;
             let transaction = span.more.as_ref().map(|more| more.transaction);
             let context = SpanContext { span, file, start, transaction };
+            let rows_events = self.stats.rows_events;
             let flow = self
                 .decode_span(&context, bytes, emit)
                 .map_err(|error| error.in_file(&file.label))?;
+            if self.stats.rows_events > rows_events {
+                self.stats.count_transaction(span.commit_version);
+                note_large(span, &mut self.stats.largest);
+            }
             if matches!(flow, Flow::Unwanted) {
                 return Ok(flow);
             }
@@ -350,9 +355,13 @@ impl SegmentDecoder {
             return Ok(Flow::GoOn);
         }
         let event = RowsEvent::decode(body, header.event_type, id_width)?;
-        let Some(plan) = self.maps.plan(map, format, &self.options.plan)? else {
-            return Ok(Flow::GoOn);
+        let plan = match self.maps.plan(map, format, &self.options.plan) {
+            Err(error) if self.counts_without(&error) => {
+                return self.leave_uncounted(map, body, &error);
+            }
+            plan => plan?,
         };
+        let Some(plan) = plan else { return Ok(Flow::GoOn) };
         let Some(index) = self.slot(plan, context.start, emit)? else { return Ok(Flow::Unwanted) };
         let event = event.inflate(header.event_type, &mut self.inflater)?;
         let Some(slot) = self.tables.get_mut(index) else { return Ok(Flow::GoOn) };
@@ -395,6 +404,27 @@ impl SegmentDecoder {
             true => Ok(Flow::GoOn),
             false => Ok(Flow::Unwanted),
         }
+    }
+
+    /// Whether an error is that the log does not tell how long cells are, and only counts are wanted.
+    fn counts_without(&self, error: &Error) -> bool {
+        let options = &self.options.plan;
+        options.column_names == ColumnNames::None
+            && matches!(error.kind(), ErrorKind::Schema | ErrorKind::Unsupported)
+            && options.schemas.is_empty()
+            && !self.maps.has_catalog()
+    }
+
+    /// The rows of an event whose cells have an unknown length: how many they are is not known.
+    fn leave_uncounted(&mut self, map: usize, body: &[u8], error: &Error) -> Result<Flow> {
+        if let Some((database, table)) = self.maps.table(map)? {
+            let name = full_name(&database, &table);
+            self.stats.uncounted.entry(name).or_insert_with(|| error.to_string());
+            let counts = self.stats.tables.entry((database, table)).or_default();
+            counts.bytes += body.len() as u64;
+            self.stats.rows_events += 1;
+        }
+        Ok(Flow::GoOn)
     }
 
     /// The slot for a plan's table; where its structure has changed, the batch before goes out first.
@@ -566,6 +596,23 @@ impl SegmentDecoder {
         }
         Ok(flow)
     }
+}
+
+/// Adds a span's transaction to the largest, where it is one of them.
+fn note_large(span: &Span, largest: &mut Vec<LargeTransaction>) {
+    let bytes = span.extent.end - span.extent.start;
+    if largest.len() == LargeTransaction::KEPT
+        && largest.last().is_some_and(|least| least.bytes > bytes)
+    {
+        return;
+    }
+    LargeTransaction {
+        bytes,
+        file: Arc::clone(&span.file.name),
+        offset: span.extent.start,
+        commit_timestamp: span.commit_timestamp,
+    }
+    .note(largest);
 }
 
 /// A buffer for unpacked transactions that is larger is given back at once.

@@ -9,11 +9,13 @@ use std::sync::Arc;
 pub struct Stats {
     /// Bytes of input, those passed over included.
     pub bytes_read: u64,
-    /// Transactions whose rows were handed out.
+    /// Transactions with changes that were handed out.
     pub transactions: u64,
+    /// The `_commit_version` of the first and the last of them.
+    pub versions: Option<(i64, i64)>,
     /// Rows events decoded.
     pub rows_events: u64,
-    /// Rows handed out: an update is two.
+    /// Rows handed out: an update is two; where the layout is nested one, unless it changes the key.
     pub rows: u64,
     /// Batches handed out.
     pub batches: u64,
@@ -31,7 +33,9 @@ pub struct Stats {
     pub masks_met: BTreeSet<Arc<str>>,
     /// Counts by table.
     pub tables: BTreeMap<(Arc<str>, Arc<str>), TableStats>,
-    /// The largest transactions, the largest first.
+    /// Tables (`database.table`) whose rows cannot be counted, and why; counts of these have their bytes only.
+    pub uncounted: BTreeMap<String, String>,
+    /// The largest of the transactions, the largest first.
     pub largest: Vec<LargeTransaction>,
     /// The earliest and latest commit, in microseconds since 1970 UTC.
     pub time_span: Option<(i64, i64)>,
@@ -40,24 +44,61 @@ pub struct Stats {
 /// A table (`database.table`), and the tool that it is of.
 pub type GhostTable = (String, &'static str);
 
-/// Counts of one table.
+/// Counts of one table. An update is one change.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TableStats {
-    /// Rows inserted.
+    /// Inserts.
     pub inserts: u64,
-    /// Rows updated.
+    /// Updates.
     pub updates: u64,
-    /// Rows deleted.
+    /// Deletes.
     pub deletes: u64,
     /// Bytes of their rows events.
     pub bytes: u64,
 }
 
+impl TableStats {
+    /// How many changes they are.
+    pub const fn changes(&self) -> u64 {
+        self.inserts + self.updates + self.deletes
+    }
+}
+
 impl Stats {
-    /// Adds what another part of the input gave.
+    /// Changes handed out: an update is one.
+    pub fn changes(&self) -> u64 {
+        self.tables.values().map(TableStats::changes).sum()
+    }
+
+    /// Counts a transaction with changes; its pieces follow each other.
+    pub fn count_transaction(&mut self, version: i64) {
+        match &mut self.versions {
+            Some((_, last)) if *last == version => {}
+            Some((_, last)) => {
+                *last = version;
+                self.transactions += 1;
+            }
+            None => {
+                self.versions = Some((version, version));
+                self.transactions += 1;
+            }
+        }
+    }
+
+    /// Adds what the next part of the input gave.
     pub fn add(&mut self, other: &Self) {
         self.bytes_read += other.bytes_read;
         self.transactions += other.transactions;
+        if let (Some((_, last)), Some((first, _))) = (self.versions, other.versions)
+            && last == first
+        {
+            // Both have pieces of it.
+            self.transactions -= 1;
+        }
+        self.versions = match (self.versions, other.versions) {
+            (Some((first, _)), Some((_, last))) => Some((first, last)),
+            (one, other) => one.or(other),
+        };
         self.rows_events += other.rows_events;
         self.rows += other.rows;
         self.batches += other.batches;
@@ -70,6 +111,9 @@ impl Stats {
         self.masks_met.extend(other.masks_met.iter().cloned());
         for (table, doubt) in &other.doubts {
             self.doubts.entry(table.clone()).or_insert_with(|| doubt.clone());
+        }
+        for (table, why) in &other.uncounted {
+            self.uncounted.entry(table.clone()).or_insert_with(|| why.clone());
         }
         for ((database, table), counts) in &other.tables {
             let key = (Arc::clone(database), Arc::clone(table));

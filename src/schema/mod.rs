@@ -13,4 +13,4 @@ pub(crate) use column_type::quoted;
 pub use column_type::{ColumnType, GeometryType};
 pub use index::{HandleKey, Index, IndexKind, KeyPart};
 pub use logged::LogTells;
-pub use table_schema::{Column, Generated, TableSchema};
+pub use table_schema::{Column, Generated, TableSchema, full_name};

@@ -92,8 +92,18 @@ pub struct TableSchema {
 }
 
 impl TableSchema {
-    /// `database.table`, as patterns and messages write it.
+    /// See [`full_name`].
     pub fn full_name(&self) -> String {
-        format!("{}.{}", self.database, self.table)
+        full_name(&self.database, &self.table)
     }
+}
+
+/// A table as messages and counts name it: `database.table`; in backticks where one of the names contains a dot or a
+/// backtick, so that two tables never have one text.
+pub fn full_name(database: &str, table: &str) -> String {
+    if [database, table].iter().any(|name| name.contains(['.', '`'])) {
+        let quoted = |name: &str| format!("`{}`", name.replace('`', "``"));
+        return format!("{}.{}", quoted(database), quoted(table));
+    }
+    format!("{database}.{table}")
 }

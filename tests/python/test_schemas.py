@@ -201,7 +201,7 @@ def test_commands(log: str, dump: Path, tmp_path: Path) -> None:
     run("export", log, "--to", tmp_path / "out", *given)
     assert pq.read_table(tmp_path / "out/d.a").column_names[:2] == ["id", "t"]
 
-    result = CliRunner().invoke(app, ["stats", log])
+    result = CliRunner().invoke(app, ["export", log, "--to", str(tmp_path / "none")])
     assert result.exit_code != 0
     assert "--schemas" in result.output
     result = CliRunner().invoke(app, ["stats", log, "--schemas", str(tmp_path / "missing.sql")])

@@ -321,6 +321,8 @@ def test_check_finds_what_was_changed_without_the_log(shop: Server, tmp_path: Pa
     run = CliRunner().invoke(app, [*arguments, "--tables", "shop.*"], env={"COLUMNS": "200"})
     assert run.exit_code == 1, run.output
     assert "column y" in run.stdout
+    run = CliRunner().invoke(app, [*arguments, "--tables", "shop.typo"])
+    assert (run.exit_code, "shop.typo" in run.stderr) == (1, True), run.output
     taken = ["history", "baseline", *arguments[2:]]
     run = CliRunner().invoke(app, taken)
     assert run.exit_code == 0, run.output

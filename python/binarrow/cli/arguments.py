@@ -1,6 +1,7 @@
 """Arguments that several commands share, and what their text means."""
 
 import os
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -33,7 +34,8 @@ Files: TypeAlias = Annotated[
     list[str],
     typer.Argument(
         metavar="FILE",
-        help="Binlog files in log order, a glob, or a folder.",
+        help="Binlog files in log order, a glob, or a folder. NAME=FILE gives the name that a file"
+        " has in the server's log.",
         show_default=False,
     ),
 ]
@@ -131,9 +133,33 @@ AllowGaps: TypeAlias = Annotated[
 ]
 
 
-def sources(files: list[str]) -> list[str | BinaryIO]:
-    """The files as `binarrow` takes them: ``-`` is standard input."""
-    return [sys.stdin.buffer if name == "-" else name for name in files]
+def sources(files: list[str]) -> list[str | BinaryIO] | dict[str, str | BinaryIO]:
+    """The files as `binarrow.inspect` takes them: ``-`` is standard input."""
+    found = named(files)
+    if isinstance(found, dict):
+        return {name: sys.stdin.buffer if path == "-" else path for name, path in found.items()}
+    return [sys.stdin.buffer if path == "-" else path for path in found]
+
+
+def named(files: list[str]) -> list[str] | dict[str, str]:
+    """Returns the files as `binarrow.read_binlog` takes them.
+
+    ``binlog.000004=txns.binlog`` is the file ``txns.binlog``, which the server calls
+    ``binlog.000004``.
+
+    Raises:
+        ConfigError: Some files have such a name and others do not.
+    """
+    found = [_NAMED.fullmatch(file) for file in files]
+    names = {match[1]: match[2] for match in found if match is not None}
+    if not names or any(Path(file).exists() for file in files):
+        return files
+    if len(names) < len(files):
+        raise ConfigError(f"NAME=FILE is for all files or for none: {' '.join(files)}")
+    return names
+
+
+_NAMED = re.compile(r"([^/=*?\[]+\.\d+)=(.+)")
 
 
 def where(text: str | None) -> str | datetime | None:

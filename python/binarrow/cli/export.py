@@ -29,9 +29,10 @@ from binarrow.cli.arguments import (
     followed,
     gaps,
     ghost_tables,
+    named,
     where,
 )
-from binarrow.cli.failure import reports_failure
+from binarrow.cli.failure import reports_failure, unmatched_patterns_are_errors
 from binarrow.cli.folder import ExportFolder
 from binarrow.cli.output import print_table
 from binarrow.cli.progress import progress_of
@@ -98,6 +99,7 @@ def command(
     """Write the changes of each table to FOLDER/DB.TABLE/part-00000 and so on.
 
     The folders appear when everything is written, and not at all when something fails.
+    In the name of a folder the characters % . / of a database or table are %25, %2E, %2F.
 
     A table whose structure changes in the log goes on in a new part.
     """
@@ -108,7 +110,7 @@ def command(
         shape = binarrow.event_keywords(file_format.events, query=query)
     with followed(history, history_source, history_password_file) as keywords:
         reader = binarrow.read_binlog(
-            files,
+            named(files),
             tables=tables,
             ghost_tables=ghost_tables(ghosts),
             start=where(start),
@@ -125,7 +127,7 @@ def command(
             reader,
             ExportFolder(to, file_format, overwrite=overwrite, source_name=source_name) as folder,
         ):
-            with progress_of(reader):
+            with progress_of(reader), unmatched_patterns_are_errors():
                 for change in reader:
                     folder.write(change)
             written = folder.publish()

@@ -3,18 +3,30 @@
 import functools
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import ParamSpec
 
 import typer
 
-from binarrow import BinarrowError, ConfigError
+from binarrow import BinarrowError, ConfigError, InputError, UnmatchedPatternWarning
 
 P = ParamSpec("P")
 
 BAD_INPUT = 1
 BAD_CALL = 2
 INTERRUPTED = 130
+
+
+@contextmanager
+def unmatched_patterns_are_errors() -> Iterator[None]:
+    """Turns the warning of a pattern that nothing matches into an error of the command."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UnmatchedPatternWarning)
+        try:
+            yield
+        except UnmatchedPatternWarning as warning:
+            raise InputError(str(warning)) from None
 
 
 def reports_failure(command: Callable[P, None]) -> Callable[P, None]:

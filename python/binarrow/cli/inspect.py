@@ -12,7 +12,7 @@ import typer
 
 import binarrow
 from binarrow.cli.arguments import Files, Format, FormatOption, Tables, sources, where
-from binarrow.cli.failure import reports_failure
+from binarrow.cli.failure import reports_failure, unmatched_patterns_are_errors
 from binarrow.cli.output import Screen, on_one_line, print_json
 
 EXAMPLES = """\
@@ -93,11 +93,12 @@ def command(
         table_metadata=table_metadata,
         data=hexdump,
     )
-    if format is Format.json:
-        for event in events:
-            print_json(_record(event))
-    else:
-        _print_lines(events, hexdump=hexdump)
+    with unmatched_patterns_are_errors():
+        if format is Format.json:
+            for event in events:
+                print_json(_record(event))
+        else:
+            _print_lines(events, hexdump=hexdump)
 
 
 def _print_lines(events: Iterable[binarrow.Event], *, hexdump: bool) -> None:

@@ -18,6 +18,7 @@ from binarrow.cli.arguments import (
     TypesOption,
     column_names,
     followed,
+    named,
 )
 from binarrow.cli.failure import reports_failure
 from binarrow.cli.output import print_json, print_table
@@ -45,7 +46,7 @@ def command(
     """Print a table's columns: Arrow type, and what the log tells of MySQL's."""
     with followed(history, history_source, history_password_file) as keywords:
         schema = binarrow.infer_schema(
-            files,
+            named(files),
             table,
             types=types.value,
             schemas=schemas or None,

@@ -6,7 +6,7 @@ import typer
 
 import binarrow
 from binarrow.byte_size import parse_byte_size
-from binarrow.cli.arguments import AllowGaps, Files, Format, FormatOption, gaps
+from binarrow.cli.arguments import AllowGaps, Files, Format, FormatOption, gaps, named
 from binarrow.cli.failure import reports_failure
 from binarrow.cli.output import print_table
 
@@ -27,6 +27,8 @@ def command(
 ) -> None:
     """Print the ranges into which files are cut at transaction ends, one a Spark task."""
     size = parse_byte_size(target_bytes)
+    if isinstance(named(files), dict):
+        raise binarrow.ConfigError("ranges are made of files alone: leave out NAME= before them")
     found = [
         split
         for place, path in enumerate(binarrow.expand_source(files), start=1)

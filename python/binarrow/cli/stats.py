@@ -15,17 +15,16 @@ from binarrow.cli.arguments import (
     HistoryOption,
     HistoryPasswordFile,
     HistorySource,
-    Positional,
     Schemas,
     Start,
     Stop,
     Tables,
-    column_names,
     followed,
     gaps,
+    named,
     where,
 )
-from binarrow.cli.failure import reports_failure
+from binarrow.cli.failure import reports_failure, unmatched_patterns_are_errors
 from binarrow.cli.output import byte_count, grouped, print_json, print_table
 from binarrow.cli.progress import progress_of
 
@@ -33,7 +32,6 @@ EXAMPLES = """\
 Examples:
   binarrow stats binlog.000001
   binarrow stats '/archive/binlog.*' --tables 'shop.*' --largest 10
-  binarrow stats binlog.000001 --schemas shop.sql
   binarrow stats 'binlog.*' --format json | jq .rows"""
 
 
@@ -50,27 +48,35 @@ def command(
     history: HistoryOption = None,
     history_source: HistorySource = None,
     history_password_file: HistoryPasswordFile = None,
-    positional: Positional = False,
     allow_gaps: AllowGaps = False,
     format: FormatOption = Format.table,  # noqa: A002 - the option's name
 ) -> None:
-    """Count changes by table, and show the largest transactions and the time span."""
+    """Count changes by table, and show the largest transactions and the time span.
+
+    An update is one change and two rows. Logs need not name columns: no value is decoded.
+    --tables limits all counts, and the list of the largest transactions.
+
+    --schemas and --history are for tables with times in the old form of MariaDB 5.3, whose log
+    does not contain how long they are.
+    """
     with followed(history, history_source, history_password_file) as keywords:
         reader = binarrow.read_binlog(
-            files,
+            named(files),
             tables=tables,
             start=where(start),
             stop=where(stop),
             schemas=schemas or None,
-            column_names=column_names(positional),
+            column_names="none",
+            envelope="change_type",
             gaps=gaps(allow_gaps),
             ghost_tables="keep",  # what an online schema change writes counts as well
             **keywords,
         )
-        with reader, progress_of(reader):
+        with reader, progress_of(reader), unmatched_patterns_are_errors():
             for _ in reader:
                 pass
         stats = reader.stats()
+    del stats["zero_dates"]  # no date is decoded
     stats["largest_transactions"] = stats["largest_transactions"][:largest]
     if format is Format.json:
         print_json(_plain(stats))
@@ -81,10 +87,11 @@ def command(
 def _print(stats: dict[str, Any]) -> None:
     by_table = sorted(stats["tables"].items(), key=lambda item: -item[1]["bytes"])
     print_table(
-        ["table", "inserts", "updates", "deletes", "bytes"],
+        ["table", "inserts", "updates", "deletes", "changes", "bytes"],
         [
-            [name, counts["inserts"], counts["updates"], counts["deletes"], counts["bytes"]]
+            [name, *changes, sum(changes), counts["bytes"]]
             for name, counts in by_table
+            for changes in [[counts[kind] for kind in ("inserts", "updates", "deletes")]]
         ],
     )
     if stats["largest_transactions"]:
@@ -99,15 +106,14 @@ def _print(stats: dict[str, Any]) -> None:
         print(f"committed  {_plain(stats['first_commit'])} to {_plain(stats['last_commit'])}")
     print(
         f"read       {byte_count(stats['bytes_read'])} in {stats['seconds']:.2f} s:"
-        f" {grouped(stats['transactions'])} transactions, {grouped(stats['rows'])} rows"
+        f" {grouped(stats['transactions'])} transactions, {grouped(stats['changes'])} changes"
+        f" ({grouped(stats['rows'])} rows)"
     )
     if stats["dropped_rows_events"]:
         print(
             f"note       {grouped(stats['dropped_rows_events'])} rows events left out:"
             " their transactions did not commit"
         )
-    for column, count in stats["zero_dates"].items():
-        print(f"note       {grouped(count)} zero dates in {column} were made NULL")
 
 
 def _plain(value: Any) -> Any:

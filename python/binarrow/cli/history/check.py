@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from binarrow import InputError
 from binarrow.cli.arguments import Format, FormatOption, Tables
 from binarrow.cli.failure import reports_failure
 from binarrow.cli.history.arguments import History, HistoryPasswordFile, Source, opened
@@ -64,6 +65,8 @@ def command(
         ) as server,
     ):
         result = check_history(opened_history, server, tables=tables)
+    if tables and not result.tables and not result.differences:
+        raise InputError(f"no table of the server or the history matches {', '.join(tables)}")
     is_json = json or format is Format.json
     for table, one in result.differences:
         if is_json:
