@@ -150,9 +150,9 @@ def named(files: list[str]) -> list[str] | dict[str, str]:
     Raises:
         ConfigError: Some files have such a name and others do not.
     """
-    found = [_NAMED.fullmatch(file) for file in files]
+    found = [_NAMED.fullmatch(file) for file in files if not Path(file).exists()]
     names = {match[1]: match[2] for match in found if match is not None}
-    if not names or any(Path(file).exists() for file in files):
+    if not names:
         return files
     if len(names) < len(files):
         raise ConfigError(f"NAME=FILE is for all files or for none: {' '.join(files)}")
