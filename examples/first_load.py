@@ -5,11 +5,12 @@ r"""A table with a past, mirrored: its rows by Spark's JDBC source, then every c
         examples/first_load.py mysql://repl@db/ shop.orders /lake/orders --keys id \
         --format parquet --password-file secret
 
-The position is taken first, then the rows are copied while the table goes on changing, then the
-changes since the position are applied. A row that was copied with some of them already in it gets
-them once more and ends as it shall, for of each key the latest change counts: when the stream has
-passed what was the log's end at the end of the copy, the mirror is right, and stays so. The
-account needs SELECT on the table, too.
+The position is read first, then the rows are copied while the table goes on changing, then the
+changes since the position are applied. `position()` returns a place before which a SELECT sees all
+transactions, so no change is lost; on MySQL without GTIDs that is the start of the current file.
+A row that was copied with some of them already in it gets them once more and ends as it shall, for
+of each key the latest change counts: when the stream has passed what was the log's end at the end
+of the copy, the mirror is right, and stays so. The account needs SELECT on the table, too.
 
 Stop it when you like, and start it again: a copy that did not end is begun anew; one that did is
 not made again, and the stream goes on from its checkpoint.
@@ -71,6 +72,8 @@ def first_load(
     if not done.exists():
         with binarrow.connect(options["url"], password=password) as server:
             position = server.position()
+            if not position.visible_to_select:  # MySQL without GTIDs: the copy would lack changes
+                position = server.file_start(position.file)
         changes = spark.readStream.format("binarrow").options(**options).load().schema
         drop(spark, to)  # what a copy left that did not end
         rows = copy(spark, options["url"], password, options["table"], changes, partitions, keys)

@@ -52,9 +52,9 @@ from binarrow._native import (
     read_split,
     scan_splits,
 )
+from binarrow.check import Check
 from binarrow.checkpoint import Checkpoint, CheckpointError, FileCheckpoint
 from binarrow.history import CoveredRange, HistoryChange, SchemaHistory
-from binarrow.preflight import Check
 from binarrow.server import Binlog, Column, Key, Server, TableDescription, connect
 from binarrow.stream import Change, Stream
 from binarrow.table_schema import TableColumn, TableIndex, TableSchema

@@ -157,7 +157,10 @@ class TypeOptions:
 
 @final
 class Position:
-    """Where to read next: a file and a byte offset at a transaction's end. Frozen, hashable, picklable."""
+    """Where to read next: a file and a byte offset at a transaction's end. Frozen, hashable, picklable.
+
+    :meth:`Server.position` may return a GTID set alone: ``file`` is then empty and ``offset`` is 0.
+    """
 
     def __new__(cls, file: str, offset: int) -> Position: ...
     @property
@@ -176,6 +179,13 @@ class Position:
         """
     @property
     def version_shift(self) -> int: ...
+    @property
+    def visible_to_select(self) -> bool | None:
+        """True if a SELECT that starts after the position was read sees all transactions before it.
+
+        False if the server cannot guarantee that: see :meth:`Server.position`. None for a position that
+        :meth:`Server.position` did not return. It is neither stored nor compared.
+        """
     def to_json(self) -> str:
         """The position as canonical JSON, to be stored."""
     @staticmethod

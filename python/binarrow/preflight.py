@@ -6,16 +6,16 @@ and of MariaDB (``replication-and-binary-log-system-variables``).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
 
 from binarrow._native import ServerError
+from binarrow.check import FIRST_WITH_PERSIST, Check, in_option_file, persistently
+from binarrow.privileges import Use, privileges
 
 if TYPE_CHECKING:
     from binarrow.server import Server
-
-Grade = Literal["ok", "warning", "error"]
 
 VARIABLES = (
     "log_bin",
@@ -39,42 +39,36 @@ VARIABLES = (
 
 DAY = 86_400
 
-ACCESS_DENIED = 1227
-"""The server's number for a privilege that is missing."""
+RETENTION = 30 * DAY
+"""MySQL's default for `binlog_expire_logs_seconds`."""
 
 
-@dataclass(frozen=True)
-class Check:
-    """One setting of a server, graded."""
-
-    name: str
-    """What was looked at: a variable, or ``privileges``."""
-    grade: Grade
-    """``error``: changes cannot be read, or are lost. ``warning``: something may be missed."""
-    value: str
-    """What the server says."""
-    advice: str
-    """What it means and what to change; empty where nothing is to be done."""
-
-
-def checks(server: Server) -> list[Check]:
+def checks(server: Server, use: Use | None = None, tables: Sequence[str] = ()) -> list[Check]:
     """All checks, in the order in which to put things right."""
     values = server.variables(*VARIABLES)
+    remedy = partial(persistently, server.flavor, server.version)
     return [
-        *_log(values),
-        *_rows(values),
-        *_retention(values),
-        *_keeping(server, values),
-        *_access(server),
+        *_log(values, server.flavor, remedy),
+        *_rows(values, remedy),
+        *_retention(values, remedy),
+        *_keeping(server, values, remedy),
+        *_position(server),
+        *privileges(server, use, tables),
+        *_network(server),
     ]
 
 
-def _log(values: dict[str, str]) -> Iterator[Check]:
+Remedy = Callable[[str, str], str]
+"""How to set a variable for good."""
+
+
+def _log(values: dict[str, str], flavor: str, remedy: Remedy) -> Iterator[Check]:
     log_bin = values.get("log_bin", "OFF")
     if log_bin == "ON":
         yield Check("log_bin", "ok", log_bin, "")
     else:
-        yield Check("log_bin", "error", log_bin, "start the server with log_bin: it writes no log")
+        advice = f"{in_option_file(flavor, 'log_bin', 'binlog')}, and restart it: it writes no log"
+        yield Check("log_bin", "error", log_bin, advice)
     form = values.get("binlog_format", "ROW")  # later versions know no other
     if form == "ROW":
         yield Check("binlog_format", "ok", form, "")
@@ -83,16 +77,18 @@ def _log(values: dict[str, str]) -> Iterator[Check]:
             "binlog_format",
             "error",
             form,
-            "SET GLOBAL binlog_format = ROW: otherwise the log holds statements, not rows",
+            f"{remedy('binlog_format', 'ROW')}: otherwise the log holds statements, not rows;"
+            " connections that are open keep the old value",
         )
     server_id = values.get("server_id", "0")
     if server_id == "0":
-        yield Check("server_id", "error", server_id, "give the server a server_id above 0")
+        advice = f"{remedy('server_id', '1')}, or another number that no other server has"
+        yield Check("server_id", "error", server_id, advice)
     else:
         yield Check("server_id", "ok", server_id, "")
 
 
-def _rows(values: dict[str, str]) -> Iterator[Check]:
+def _rows(values: dict[str, str], remedy: Remedy) -> Iterator[Check]:
     image = values.get("binlog_row_image", "FULL")
     if image in ("FULL", "FULL_NODUP"):
         yield Check("binlog_row_image", "ok", image, "")
@@ -101,7 +97,8 @@ def _rows(values: dict[str, str]) -> Iterator[Check]:
             "binlog_row_image",
             "warning",
             image,
-            "updates and deletes tell only the key and what changed; FULL tells all columns",
+            f"{remedy('binlog_row_image', 'FULL')}: otherwise updates and deletes contain only the"
+            " key and the columns that changed",
         )
     metadata = values.get("binlog_row_metadata")
     if metadata == "FULL":
@@ -111,15 +108,15 @@ def _rows(values: dict[str, str]) -> Iterator[Check]:
             "binlog_row_metadata",
             "warning",
             "unknown to this version",
-            "the log names no columns: stream(history=...) knows them, or give schemas=",
+            "the log contains no column names: use history= or schemas=",
         )
     else:
         yield Check(
             "binlog_row_metadata",
             "warning",
             metadata,
-            "SET GLOBAL binlog_row_metadata = FULL: the log names no columns, so history= or"
-            " schemas= must",
+            f"{remedy('binlog_row_metadata', 'FULL')}: otherwise the log contains no column names,"
+            " and history= or schemas= is needed",
         )
     options = values.get("binlog_row_value_options", "")
     if "PARTIAL_JSON" in options and image != "FULL":
@@ -138,7 +135,7 @@ def _rows(values: dict[str, str]) -> Iterator[Check]:
             "binlog_checksum",
             "warning",
             checksum,
-            "SET GLOBAL binlog_checksum = CRC32: otherwise damage goes unseen",
+            f"{remedy('binlog_checksum', 'CRC32')}: otherwise damage is not detected",
         )
     else:
         yield Check("binlog_checksum", "ok", checksum, "")
@@ -147,7 +144,7 @@ def _rows(values: dict[str, str]) -> Iterator[Check]:
         yield Check("compression of the log", "ok", compressed, "")
 
 
-def _retention(values: dict[str, str]) -> Iterator[Check]:
+def _retention(values: dict[str, str], remedy: Remedy) -> Iterator[Check]:
     seconds = int(values.get("binlog_expire_logs_seconds") or 0)
     seconds = seconds or int(float(values.get("expire_logs_days") or 0) * DAY)
     if seconds == 0 or values.get("binlog_expire_logs_auto_purge") == "OFF":
@@ -158,11 +155,14 @@ def _retention(values: dict[str, str]) -> Iterator[Check]:
             "mind the disk: nothing purges the log by itself",
         )
     elif seconds < DAY:
+        by_seconds = "binlog_expire_logs_seconds" in values
+        name = "binlog_expire_logs_seconds" if by_seconds else "expire_logs_days"
+        value = str(RETENTION if by_seconds else RETENTION // DAY)
         yield Check(
             "retention",
             "warning",
             f"{seconds} s",
-            "a reader that stops for longer loses changes: raise binlog_expire_logs_seconds",
+            f"a reader that stops for longer loses changes: {remedy(name, value)}, or more",
         )
     else:
         yield Check("retention", "ok", f"{seconds / DAY:g} days", "")
@@ -176,7 +176,7 @@ def _retention(values: dict[str, str]) -> Iterator[Check]:
         )
 
 
-def _keeping(server: Server, values: dict[str, str]) -> Iterator[Check]:
+def _keeping(server: Server, values: dict[str, str], remedy: Remedy) -> Iterator[Check]:
     if server.flavor == "mysql":
         gtid_mode = values.get("gtid_mode", "OFF")
         if gtid_mode == "ON":
@@ -186,7 +186,8 @@ def _keeping(server: Server, values: dict[str, str]) -> Iterator[Check]:
                 "gtid_mode",
                 "warning",
                 gtid_mode,
-                "with ON a reader can go on at another server after a failover",
+                "with ON a reader can continue at another server after a failover. Take the steps"
+                f" of the manual (first ON_PERMISSIVE), then {remedy('gtid_mode', 'ON')}",
             )
     sync = values.get("sync_binlog", "1")
     if sync == "1":
@@ -196,9 +197,10 @@ def _keeping(server: Server, values: dict[str, str]) -> Iterator[Check]:
             "sync_binlog",
             "warning",
             sync,
-            "SET GLOBAL sync_binlog = 1: otherwise a crash may take back what was read already",
+            f"{remedy('sync_binlog', '1')}: otherwise a crash may take back what was read already",
         )
-    updates = values.get("log_replica_updates", values.get("log_slave_updates", "ON"))
+    name = "log_replica_updates" if "log_replica_updates" in values else "log_slave_updates"
+    updates = values.get(name, "ON")
     if updates == "ON":
         yield Check("log_replica_updates", "ok", updates, "")
     else:
@@ -206,7 +208,8 @@ def _keeping(server: Server, values: dict[str, str]) -> Iterator[Check]:
             "log_replica_updates",
             "warning",
             updates,
-            "if this is a replica, its log lacks what comes from its source: set it ON",
+            "if this is a replica, its log lacks what comes from its source:"
+            f" {in_option_file(server.flavor, name, 'ON')}, and restart it",
         )
     try:
         filters = server.database_filters()
@@ -221,35 +224,35 @@ def _keeping(server: Server, values: dict[str, str]) -> Iterator[Check]:
         )
 
 
-def _access(server: Server) -> Iterator[Check]:
-    granted = " ".join(
-        grant.split(" ON ", 1)[0] for grant in server.grants() if " ON *.* " in f"{grant} "
-    ).upper()
-    may_dump = ("ALL PRIVILEGES", "REPLICATION SLAVE", "REPLICATION REPLICA")
-    missing = [] if any(one in granted for one in may_dump) else ["REPLICATION SLAVE"]
-    if not _may_ask(server):
-        missing.append("BINLOG MONITOR" if server.flavor == "mariadb" else "REPLICATION CLIENT")
-    if missing:
-        yield Check(
-            "privileges",
-            "error",
-            f"without {' and '.join(missing)}",
-            f"GRANT {', '.join(missing)} ON *.* TO the user",
-        )
-    else:
-        yield Check("privileges", "ok", "may read the log, and ask where it stands", "")
+def _position(server: Server) -> Iterator[Check]:
+    """Whether a copy of a table may begin at `Server.position()`."""
+    try:
+        is_visible = server.position().visible_to_select
+    except ServerError:
+        return  # `log_bin` or `privileges` says why
+    if is_visible:
+        yield Check("position()", "ok", "a SELECT after it sees all that is before it", "")
+        return
+    major = server.version.partition(".")[0]
+    grant = (
+        "; or, if XA is not used, GRANT BACKUP_ADMIN ON *.* TO the user and GRANT SELECT ON"
+        " performance_schema.log_status TO the user, with performance_schema = ON"
+        if major.isdecimal() and int(major) >= FIRST_WITH_PERSIST
+        else ""
+    )
+    yield Check(
+        "position()",
+        "warning",
+        "may be ahead of what a SELECT sees",
+        "a copy of a table by SELECT, continued with the changes after position(), lacks changes:"
+        f" set gtid_mode = ON{grant}; or continue from file_start(position.file)",
+    )
+
+
+def _network(server: Server) -> Iterator[Check]:
     if server.tls_version is not None:
         yield Check("tls", "ok", server.tls_version, "")
     elif server.is_local:
         yield Check("tls", "ok", "none, on this machine", "")
     else:
         yield Check("tls", "warning", "none", "what is read goes over the network in the clear")
-
-
-def _may_ask(server: Server) -> bool:
-    """Whether the user may see where the log stands: the server knows, roles and all."""
-    try:
-        server.binlogs()
-    except ServerError as error:
-        return error.code != ACCESS_DENIED
-    return True

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, overload
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, get_args, overload
 
 from binarrow._native import (
     ChangeBatch,
@@ -19,9 +19,11 @@ from binarrow._native import (
     Structures,
     read_binlog,
 )
+from binarrow.check import Check
 from binarrow.checkpoint import Checkpoint
 from binarrow.connect import Password, Target, target
-from binarrow.preflight import Check, checks
+from binarrow.preflight import checks
+from binarrow.privileges import Use
 from binarrow.stream import Change, Stream
 
 if TYPE_CHECKING:
@@ -244,7 +246,38 @@ class Server:
         return self._native.is_local
 
     def position(self) -> Position:
-        """Where the log ends now: file, offset and GTIDs. Needs REPLICATION CLIENT."""
+        """Returns the end of the log, as far as a SELECT that starts afterwards sees it.
+
+        A table can be copied with SELECT and its later changes read with ``stream(position)``: no
+        change is lost. A change may come a second time, if it was committed between the position
+        and the SELECT.
+
+            position = server.position()
+            rows = copy_of_the_table()  # a SELECT over any connection to the same server
+            with server.stream(position, tables="shop.orders") as changes: ...
+
+        The file and offset and the GTID set are of the same place. On MySQL with GTIDs, if a commit
+        takes longer than a second (in semisynchronous replication a replica must acknowledge it),
+        or if the user lacks REPLICATION SLAVE, the position is the GTID set alone, with an empty
+        ``file``. :meth:`stream` starts there too, and ``drain(position, stop=position)`` returns
+        the same position with its file and offset.
+
+        MySQL with ``gtid_mode=OFF`` shows a place that can be ahead of what a SELECT sees: the
+        position's ``visible_to_select`` is then False. It is True on MySQL 8 and later if the user
+        has ``BACKUP_ADMIN`` and SELECT on ``performance_schema.log_status``, and no XA transaction
+        was committed since the server started. Otherwise begin at an earlier place:
+        ``file_start(position.file)``, because the server commits the transactions of a file before
+        it starts the next one.
+
+        Needs REPLICATION CLIENT; on a MySQL server with GTIDs that is being written to REPLICATION
+        SLAVE, too, or the position is a GTID set alone.
+
+        Returns:
+            The position. ``visible_to_select`` is True or False.
+
+        Raises:
+            ServerError: The server writes no binary log, or the user lacks the privilege.
+        """
         return self._native.position()
 
     def binlogs(self) -> list[Binlog]:
@@ -414,6 +447,10 @@ class Server:
     ) -> Position:
         """Where a part of the log ends: it is gone through without decoding a row.
 
+        A position that is a GTID set alone has a place in the log, too: the end of the longest
+        prefix of the log whose transactions are all in the set. ``drain(position, stop=position)``
+        returns it, with its file and offset.
+
         Args:
             start: Where an earlier read ended, or :meth:`file_start`.
             stop: What it does not go beyond; by default where the log ends now.
@@ -512,9 +549,28 @@ class Server:
             database, name, columns, tuple(row[0] or "" for row in primary), statement or "", keys
         )
 
-    def check(self) -> list[Check]:
-        """Grades the settings that reading changes depends on, and says what to change."""
-        return checks(self)
+    def check(
+        self, use: Use | None = None, *, tables: str | Sequence[str] | None = None
+    ) -> list[Check]:
+        """Grades the settings that reading changes depends on, and says what to change.
+
+            for check in server.check("spark", tables="shop.orders"):
+                print(check.grade, check.name, check.value, check.advice)
+
+        Args:
+            use: What the server is checked for: ``"stream"`` (streams without a history),
+                ``"history"`` (streams with one) or ``"spark"``. A privilege that this needs is an
+                ``error`` if it is missing. By default all are looked at, and what only some uses
+                need is a ``warning``.
+            tables: Tables, ``database.table``, whose structure the user must be allowed to see.
+
+        Raises:
+            ConfigError: ``use`` is another word.
+        """
+        if use is not None and use not in get_args(Use):
+            known = ", ".join(repr(each) for each in get_args(Use))
+            raise ConfigError(f"check({use!r}): {known} or None is needed")
+        return checks(self, use, [tables] if isinstance(tables, str) else list(tables or ()))
 
     def database_filters(self) -> list[str]:
         """``binlog_do_db`` and ``binlog_ignore_db``: what the server leaves out of its log."""

@@ -23,7 +23,6 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::history::{Baseline as Given, DdlSession, Schemas, SqlServer, TableName};
 use crate::net::{Flavor, Server};
 use crate::position::Position;
-use std::time::{Duration, Instant};
 use structures::Structures;
 pub use table_now::TableNow;
 use touched::Touched;
@@ -73,7 +72,7 @@ impl Baseline {
     ///
     /// # Errors
     /// The server has no binary log; the account may not ask for its end, or read it; the tables change faster than they
-    /// are read; `go_on` says no.
+    /// are read; a transaction takes too long to commit; `go_on` says no.
     pub fn take(
         server: &mut Server,
         options: &BaselineOptions,
@@ -81,12 +80,12 @@ impl Baseline {
     ) -> Result<Self> {
         structures::prepare(server)?;
         let mut structures = Structures::new(server, &options.tables)?;
-        let mut place = server.position()?;
+        // All that changed tables before it is visible: MySQL logs CREATE TABLE a moment before others see the table.
+        let mut place = server.position_in_file()?;
         let mut touched = Touched::Everything;
         for _ in 0..MAX_ROUNDS {
-            let owned = Self::wait_for_commits(server);
-            owned.and_then(|()| structures.read(server, &touched, go_on))?;
-            let end = server.position()?;
+            structures.read(server, &touched, go_on)?;
+            let end = server.position_in_file()?;
             touched = touched::between(server, &place, &end, options.server_id)?;
             place = end;
             if touched.is_nothing() {
@@ -147,33 +146,6 @@ impl Baseline {
     pub fn given(&self) -> Given {
         Given::whole(self.script.clone(), DdlSession::new(self.server))
     }
-
-    /// Waits until what stands in the log is to be seen in the tables too. MySQL writes a CREATE TABLE to its log a moment
-    /// before others see the table; a wait for a replica's answer stretches that moment. An ALTER or DROP needs no wait, for
-    /// the table is locked until it is done; MariaDB makes the table first.
-    fn wait_for_commits(server: &mut Server) -> Result<()> {
-        if server.identity().flavor != Flavor::Mysql {
-            return Ok(());
-        }
-        let mut ask = || -> Result<Vec<String>> {
-            // `uuid:7#12, ...`: what is being committed, and by which thread; nothing without GTIDs.
-            let owned = server.connection().query_value("SELECT @@GLOBAL.gtid_owned")?;
-            let owned = owned.unwrap_or_default();
-            Ok(owned.split([',', '\n']).map(|one| one.trim().to_owned()).collect())
-        };
-        let begun = Instant::now();
-        let first = ask()?;
-        let mut owned = first.clone();
-        while owned.iter().any(|one| !one.is_empty() && first.contains(one)) {
-            if begun.elapsed() > LONGEST_COMMIT {
-                log::warn!(target: LOG, "a transaction has been committing for {LONGEST_COMMIT:?}: it is not waited for");
-                break;
-            }
-            std::thread::sleep(COMMIT_CHECK);
-            owned = ask()?;
-        }
-        Ok(())
-    }
 }
 
 /// Microseconds since 1970 UTC.
@@ -190,8 +162,3 @@ const LOG: &str = "binarrow::live";
 
 /// How often tables that were changed meanwhile are read again.
 const MAX_ROUNDS: usize = 30;
-
-/// How long transactions are waited for that are being committed: somewhat longer than the default of
-/// `rpl_semi_sync_source_timeout`.
-const LONGEST_COMMIT: Duration = Duration::from_secs(12);
-const COMMIT_CHECK: Duration = Duration::from_millis(5);

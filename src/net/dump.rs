@@ -10,6 +10,7 @@ use crate::binlog::FIRST_EVENT_AT;
 use crate::error::{Error, ErrorKind, Result};
 use crate::position::{GtidSet, MariadbGtidPosition};
 use crate::protocol::{DumpPacket, ServerRefusal, TextRow, command};
+use ring::rand::{SecureRandom, SystemRandom};
 use std::time::Duration;
 
 /// Where a dump begins.
@@ -164,6 +165,14 @@ impl Dump {
             let _ = wait.recv_timeout(LONGEST_LEAVE);
         }
     }
+}
+
+/// An id that no other replica is likely to have: not 0, and below 2³⁰, which leaves room for a second dump's.
+pub fn random_id() -> Result<u32> {
+    let mut bytes = [0; 4];
+    let failed = |_| Error::new(ErrorKind::Internal, "the system gives no random numbers");
+    SystemRandom::new().fill(&mut bytes).map_err(failed)?;
+    Ok(u32::from_le_bytes(bytes) >> 2 | 1 << 28)
 }
 
 /// Ends the statement that is a dump, if it is still that of ours: ids begin anew when a server does.

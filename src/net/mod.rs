@@ -12,6 +12,7 @@
 //! | `packets.rs` | packets, compressed or not |
 //! | `connection.rs`, `options.rs` | the login; queries |
 //! | `server.rs` | which server it is, and where its log stands |
+//! | `visible.rs` | a position of its log beside which a SELECT may be run |
 //! | `dump.rs` | the events of its log |
 
 mod connection;
@@ -24,9 +25,10 @@ mod server;
 mod socket;
 mod tls;
 mod transport;
+mod visible;
 
 pub use connection::Connection;
-pub use dump::{Dump, DumpOptions, DumpStart};
+pub use dump::{Dump, DumpOptions, DumpStart, random_id};
 pub use options::ConnectOptions;
 pub use pem::Pem;
 pub use server::{BinlogFile, Flavor, Identity, Server};

@@ -7,7 +7,7 @@ use super::connection::Connection;
 use super::options::ConnectOptions;
 use super::socket::SocketHandle;
 use crate::error::{Error, ErrorKind, Result};
-use crate::position::{GtidSet, GtidState, Position};
+use crate::position::{GtidSet, GtidState};
 use crate::protocol::TextRow;
 use std::str::FromStr;
 
@@ -78,22 +78,6 @@ impl Server {
         (self.connection, self.identity)
     }
 
-    /// Where its log ends now.
-    pub fn position(&mut self) -> Result<Position> {
-        let row = self.log_status()?;
-        let (file, offset) = end_of_log(&row)?;
-        let gtid_set = match self.identity.flavor == Flavor::Mysql {
-            true => {
-                let set = cell(&row, 4).unwrap_or_default();
-                Some(GtidState::Mysql(gtids::<GtidSet>(set)?))
-            }
-            // The variable may be ahead of the file and offset.
-            false => self.gtids_at(&file, offset)?,
-        };
-        let server = Some(self.identity.id.clone());
-        Ok(Position { server, file, offset, gtid_set, ..Position::default() })
-    }
-
     /// The GTID position of an offset in MariaDB's log; `None` where it is no transaction's end, and with MySQL, which has no such
     /// function.
     ///
@@ -111,6 +95,12 @@ impl Server {
     /// The file and offset at which its log ends now.
     pub fn end_of_log(&mut self) -> Result<(String, u64)> {
         end_of_log(&self.log_status()?)
+    }
+
+    /// The same, and the GTID set that the server shows beside it, which may be of an earlier place.
+    pub(super) fn end_and_gtids(&mut self) -> Result<((String, u64), GtidSet)> {
+        let row = self.log_status()?;
+        Ok((end_of_log(&row)?, gtids(cell(&row, 4).unwrap_or_default())?))
     }
 
     /// By GTID, all that its log had until now; `None` where it does not number transactions so.
@@ -136,7 +126,7 @@ impl Server {
     }
 
     /// Whether all new transactions have GTIDs.
-    fn has_gtids(&mut self) -> Result<bool> {
+    pub(super) fn has_gtids(&mut self) -> Result<bool> {
         match self.identity.flavor {
             Flavor::Mariadb => Ok(true),
             Flavor::Mysql => {
@@ -204,21 +194,21 @@ fn end_of_log(row: &TextRow) -> Result<(String, u64)> {
     Ok((file, number(row, 1, "the offset of the log's end")?))
 }
 
-fn cell(row: &TextRow, index: usize) -> Option<&str> {
+pub(super) fn cell(row: &TextRow, index: usize) -> Option<&str> {
     row.get(index)?.as_deref()
 }
 
 /// GTIDs as the server prints them.
-fn gtids<T: FromStr<Err = Error>>(text: &str) -> Result<T> {
+pub(super) fn gtids<T: FromStr<Err = Error>>(text: &str) -> Result<T> {
     text.parse().map_err(|error: Error| error.of_kind(ErrorKind::Malformed))
 }
 
-fn number(row: &TextRow, index: usize, what: &str) -> Result<u64> {
+pub(super) fn number(row: &TextRow, index: usize, what: &str) -> Result<u64> {
     let text = cell(row, index).unwrap_or_default();
     text.parse().map_err(|_| Error::malformed(format!("{what} is no number")))
 }
 
-fn no_log() -> Error {
+pub(super) fn no_log() -> Error {
     Error::new(ErrorKind::Server, "the server writes no binary log: start it with log_bin")
 }
 

@@ -33,6 +33,9 @@ pub struct Position {
     pub version_shift: u32,
     /// XA transactions before this position that are neither committed nor rolled back.
     pub prepared: Vec<PreparedRange>,
+    /// Of a position that a server was asked for: whether a SELECT that starts afterwards sees every transaction before it.
+    /// Neither stored nor compared.
+    pub visible: Option<bool>,
 }
 
 /// Where the rows of a prepared XA transaction stand.
@@ -108,6 +111,7 @@ impl Position {
             by_gtid: stored.by_gtid,
             version_shift: stored.version_shift,
             prepared: prepared.collect::<Result<_, Error>>()?,
+            visible: None,
         })
     }
 
@@ -129,6 +133,11 @@ impl Position {
         }
     }
 
+    /// The GTID set, where it alone says which position this is.
+    pub fn gtids_alone(&self) -> Option<&GtidState> {
+        self.gtid_set.as_ref().filter(|_| self.file.is_empty())
+    }
+
     /// Order within one server's log: by file number, then by offset. `None` where the files are not of one series.
     pub fn compare(&self, other: &Self) -> Option<Ordering> {
         let files = compare_files(&self.file, &other.file)?;
@@ -138,8 +147,17 @@ impl Position {
 
 impl PartialEq for Position {
     fn eq(&self, other: &Self) -> bool {
-        let Self { server, file, offset, begun: _, gtid_set, by_gtid, version_shift, prepared } =
-            self;
+        let Self {
+            server,
+            file,
+            offset,
+            begun: _,
+            gtid_set,
+            by_gtid,
+            version_shift,
+            prepared,
+            visible: _,
+        } = self;
         *server == other.server
             && *file == other.file
             && *offset == other.offset
@@ -274,6 +292,7 @@ mod tests {
                 again: None,
             }],
             by_gtid: false,
+            visible: None,
         }
     }
 

@@ -3,11 +3,11 @@
 use super::connection_spec::PyConnectionSpec;
 use super::errors::{abandonable, warn};
 use super::keywords::Patterns;
-use super::live_log::random_id;
 use super::position::PyPosition;
 use crate::baseline::{Baseline, BaselineOptions};
 use crate::change::TableFilter;
 use crate::error::Error;
+use crate::net::random_id;
 use pyo3::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -129,6 +129,7 @@ impl PyHistory {
             let message = "the position of a baseline is a Position or 'file:offset'";
             return Err(Error::config(message).into());
         };
+        check_has_file(&position)?;
         let is_whole = tables.is_none() && exclude_tables.is_none();
         let filter = table_filter(tables, exclude_tables)?;
         let server = server.map(self::server).transpose()?.unwrap_or(MYSQL_OF_TODAY);
@@ -172,6 +173,7 @@ impl PyHistory {
             let message = "the position of a statement is a Position or 'file:offset'";
             return Err(Error::config(message).into());
         };
+        check_has_file(&position)?;
         let server = match server {
             Some(text) => self::server(text)?,
             None => self.work(py, |shared| shared.server())?,
@@ -294,6 +296,17 @@ impl PyHistory {
             shared.view().take();
             shared.history.close()
         })
+    }
+}
+
+/// A history is ordered by file and offset.
+fn check_has_file(position: &Position) -> Result<()> {
+    match position.gtids_alone() {
+        None => Ok(()),
+        Some(_) => Err(Error::config(
+            "the position is a GTID set alone, and a history needs a file and an offset: \
+             server.drain(position, stop=position) returns the position with both",
+        )),
     }
 }
 

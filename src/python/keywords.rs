@@ -260,13 +260,19 @@ impl Keywords {
         }
         cut.start = match self.start {
             None => Start::Earliest,
-            Some(Place::Position(position)) => Start::Position(position),
+            Some(Place::Position(position)) => match position.gtids_alone() {
+                Some(gtids) => Start::Gtids(gtids.clone()),
+                None => Start::Position(position),
+            },
             Some(Place::Gtids(gtids)) => Start::Gtids(gtids),
             Some(Place::Time(time)) => Start::Time(time),
         };
         cut.stop = match self.stop {
             None => Stop::End,
-            Some(Place::Position(position)) => Stop::Position(position),
+            Some(Place::Position(position)) => match position.gtids_alone() {
+                Some(gtids) => Stop::Gtids(gtids.clone()),
+                None => Stop::Position(position),
+            },
             Some(Place::Gtids(gtids)) => Stop::Gtids(gtids),
             Some(Place::Time(time)) => Stop::Time(time),
         };

@@ -4,13 +4,12 @@ use super::connection_spec::{PyConnectionSpec, seconds};
 use super::errors::abandonable;
 use super::keywords::Place;
 use super::running::LiveSource;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::history::{HistoryPart, HistoryView};
-use crate::net::DumpOptions;
+use crate::net::{DumpOptions, random_id};
 use crate::position::Position;
 use crate::source::{CutterOptions, LiveOptions, LiveStart, Stop, TableHistory};
 use pyo3::prelude::*;
-use ring::rand::{SecureRandom, SystemRandom};
 use std::cmp::Ordering;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -164,12 +163,4 @@ fn live_start(start: &Bound<'_, PyAny>) -> PyResult<LiveStart> {
         Place::Gtids(gtids) => LiveStart::Gtids(gtids),
         Place::Time(time) => LiveStart::Time(time),
     })
-}
-
-/// An id that no other replica is likely to have: not 0, and below 2³⁰, which leaves room for a second dump's.
-pub(super) fn random_id() -> Result<u32> {
-    let mut bytes = [0; 4];
-    let failed = |_| Error::new(ErrorKind::Internal, "the system gives no random numbers");
-    SystemRandom::new().fill(&mut bytes).map_err(failed)?;
-    Ok(u32::from_le_bytes(bytes) >> 2 | 1 << 28)
 }

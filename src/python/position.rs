@@ -48,6 +48,11 @@ impl PyPosition {
         self.0.version_shift
     }
 
+    #[getter]
+    fn visible_to_select(&self) -> Option<bool> {
+        self.0.visible
+    }
+
     fn to_json(&self) -> Result<String, Error> {
         self.0.to_json()
     }
@@ -62,7 +67,10 @@ impl PyPosition {
     }
 
     fn __repr__(&self) -> String {
-        format!("Position({:?}, {})", self.0.file, self.0.offset)
+        match self.0.gtids_alone() {
+            Some(gtid_set) => format!("<Position after GTID set {gtid_set}>"),
+            None => format!("Position({:?}, {})", self.0.file, self.0.offset),
+        }
     }
 
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {

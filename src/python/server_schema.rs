@@ -29,23 +29,27 @@ fn schema_of(now: &TableNow, options: &PlanOptions, follows: bool) -> Result<Sch
     let TableNow { schema: known, tells, is_mariadb } = now;
     let is_known = follows || options.schemas.has(&known.database, &known.table);
     if !is_known && *tells != LogTells::All && options.column_names == ColumnNames::Log {
-        return Err(nameless(&known.full_name(), *tells, options));
+        return Err(nameless(&known.full_name(), (*tells, *is_mariadb), options));
     }
     let logged = known.as_logged(*tells, *is_mariadb);
     let table = if is_known { logged.complete(known)? } else { logged };
     TablePlan::of_table(table, *is_mariadb, options).map(|plan| plan.schema)
 }
 
-fn nameless(name: &str, tells: LogTells, options: &PlanOptions) -> Error {
+fn nameless(name: &str, (tells, is_mariadb): (LogTells, bool), options: &PlanOptions) -> Error {
     let (database, table) = name.split_once('.').unwrap_or((name, ""));
     let set = match tells {
         LogTells::Types => {
             "set binlog_row_metadata=FULL, which MySQL has from 8.0.1 on and MariaDB from 10.5 on"
         }
-        _ => "SET GLOBAL binlog_row_metadata = FULL",
+        _ if is_mariadb => {
+            "SET GLOBAL binlog_row_metadata = FULL, and write binlog_row_metadata = FULL under [mariadb] in the server's option \
+             file"
+        }
+        _ => "SET PERSIST binlog_row_metadata = FULL",
     };
     Error::config(format!(
-        "table {name}: the server's log does not name columns: {set} (what is logged from then on has names), or {}",
+        "table {name}: the server's log contains no column names: {set} (what is logged from then on has names), or {}",
         options.schemas.advice(database, table)
     ))
 }

@@ -4,16 +4,16 @@
 //! that others carry out.
 
 use super::cutter::{Cutter, CutterOptions, Stop, TableHistory};
-use super::live::{LiveControl, LiveFeed, LiveOptions, LiveStart};
+use super::live::{LiveControl, LiveFeed, LiveOptions, LiveStart, file_start};
 use crate::error::Result;
 use crate::history::SchemaHistory;
-use crate::position::Position;
+use crate::position::{GtidState, Position};
 use std::sync::Arc;
 
 /// What is gone through.
 #[derive(Debug)]
 pub struct Drain {
-    /// Where it begins.
+    /// Where it begins. A position of GTIDs alone begins at its place in the log.
     pub start: Position,
     /// What it does not go beyond; by default where the log ends now. On a server that it is not of its GTID set counts.
     pub stop: Option<Position>,
@@ -39,11 +39,49 @@ pub struct Drained {
 /// # Errors
 /// As of any live read; and those of a history that does not fit the log.
 pub fn drain(what: Drain, live: LiveOptions, control: &Arc<LiveControl>) -> Result<Drained> {
+    let start = resolved(what.start.clone(), &live, control)?;
+    pass(Drain { start, ..what }, live, control)
+}
+
+/// The place of a GTID set in a server's log, where a position is of GTIDs alone: the end of the longest prefix of the log whose
+/// transactions are all in the set. A set may have later transactions too: MySQL commits out of order under
+/// `binlog_order_commits=0`.
+fn resolved(
+    position: Position,
+    live: &LiveOptions,
+    control: &Arc<LiveControl>,
+) -> Result<Position> {
+    let Some(GtidState::Mysql(_)) = position.gtids_alone() else { return Ok(position) };
+    let start = LiveStart::Position(Box::new(position.clone()));
+    let (feed, begin) = LiveFeed::start(None, &start, live.clone(), Arc::clone(control))?;
+    drop(feed);
+    // At another server it goes on by GTID.
+    if position.server.is_some() && position.server != begin.position.server {
+        return Ok(position);
+    }
+    // The server begins with the last file that has no transaction of the set before it.
+    let first = file_start(&begin.position.file, live.clone(), control)?;
+    let start = Position { version_shift: position.version_shift, ..first };
+    let what = Drain {
+        start,
+        stop: Some(position),
+        max_bytes: None,
+        history: None,
+        skip_events: Vec::new(),
+    };
+    Ok(pass(what, live.clone(), control)?.position)
+}
+
+fn pass(what: Drain, live: LiveOptions, control: &Arc<LiveControl>) -> Result<Drained> {
     let Drain { start, stop, max_bytes, history, skip_events } = what;
     let start = LiveStart::Position(Box::new(start));
     let (feed, begin) = LiveFeed::start(None, &start, live, Arc::clone(control))?;
     let server = begin.position.server.clone();
+    let of_gtids = |stop: &Position| {
+        stop.gtids_alone().is_some() && (stop.server.is_none() || stop.server == server)
+    };
     let options = CutterOptions {
+        stops_at_gap: stop.as_ref().is_some_and(of_gtids),
         stop: stop.map_or(Ok(Stop::End), |stop| Stop::at(&stop, server.as_deref()))?,
         history: history.map(TableHistory::Shared),
         is_unread: true,

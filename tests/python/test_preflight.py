@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -35,6 +36,10 @@ MARIADB = {
 }
 
 
+WORSE = ("OFF", "MINIMAL", "NONE", "STATEMENT", "PARTIAL_JSON")
+"""Values that some variables should not have."""
+
+
 def denied() -> binarrow.ServerError:
     error = binarrow.ServerError("Access denied; you need REPLICATION CLIENT")
     error.code = 1227
@@ -47,10 +52,13 @@ class Server:
 
     settings: dict[str, str] = field(default_factory=lambda: dict(GOOD))
     flavor: str = "mysql"
+    version: str = "9.7.4"
     granted: tuple[str, ...] = (
         "GRANT REPLICATION SLAVE, REPLICATION CLIENT ON *.* TO `me`@`%`",
         "GRANT SELECT ON `shop`.* TO `me`@`%`",
     )
+    hidden: tuple[str, ...] = ()
+    is_visible: bool = True
     filters: tuple[str, ...] = ()
     error: binarrow.ServerError | None = None
     tls_version: str | None = "TLSv1.3"
@@ -70,12 +78,25 @@ class Server:
             raise self.error
         return []
 
+    def position(self) -> Any:
+        if self.error is not None:
+            raise self.error
+        return SimpleNamespace(visible_to_select=self.is_visible)
+
+    def describe(self, table: str) -> None:
+        if "*" in table:
+            raise binarrow.ConfigError("a pattern")
+        if table in self.hidden:
+            error = binarrow.ServerError("SELECT command denied")
+            error.code = 1142
+            raise error
+
     def grants(self) -> list[str]:
         return list(self.granted)
 
 
-def graded(**changes: Any) -> dict[str, Check]:
-    found = checks(Server(**changes))  # type: ignore[arg-type]
+def graded(use: Any = None, tables: tuple[str, ...] = (), **changes: Any) -> dict[str, Check]:
+    found = checks(Server(**changes), use, tables)  # type: ignore[arg-type]
     by_name = {check.name: check for check in found}
     assert len(by_name) == len(found)
     for check in found:
@@ -100,7 +121,7 @@ def test_all_is_well():
         ({"binlog_format": "STATEMENT"}, "binlog_format", "error", "STATEMENT", "ROW"),
         ({"binlog_format": "MIXED"}, "binlog_format", "error", "MIXED", "ROW"),
         ({"binlog_format": None}, "binlog_format", "ok", "ROW", ""),
-        ({"server_id": "0"}, "server_id", "error", "0", "above 0"),
+        ({"server_id": "0"}, "server_id", "error", "0", "server_id = 1"),
         ({"binlog_row_image": "MINIMAL"}, "binlog_row_image", "warning", "MINIMAL", "FULL"),
         ({"binlog_row_image": "NOBLOB"}, "binlog_row_image", "warning", "NOBLOB", "FULL"),
         ({"binlog_row_image": "FULL_NODUP"}, "binlog_row_image", "ok", "FULL_NODUP", ""),
@@ -123,7 +144,7 @@ def test_all_is_well():
         ),
         ({"binlog_checksum": "NONE"}, "binlog_checksum", "warning", "NONE", "CRC32"),
         ({"binlog_transaction_compression": "ON"}, "compression of the log", "ok", "ON", ""),
-        ({"binlog_expire_logs_seconds": "3600"}, "retention", "warning", "3600 s", "raise"),
+        ({"binlog_expire_logs_seconds": "3600"}, "retention", "warning", "3600 s", "2592000"),
         ({"binlog_expire_logs_seconds": "86400"}, "retention", "ok", "1 days", ""),
         ({"binlog_expire_logs_seconds": "0"}, "retention", "ok", "by hand", "disk"),
         (
@@ -145,7 +166,7 @@ def test_all_is_well():
             "retention",
             "warning",
             "43200 s",
-            "raise",
+            "binlog_expire_logs_seconds = 2592000",
         ),
         ({"max_binlog_total_size": "1000"}, "max_binlog_total_size", "warning", "1000", "behind"),
         ({"gtid_mode": "ON_PERMISSIVE"}, "gtid_mode", "warning", "ON_PERMISSIVE", "ON"),
@@ -216,3 +237,69 @@ def test_a_server_without_a_log_is_no_lack_of_privileges():
 )
 def test_tls(tls_version, is_local, grade):
     assert graded(tls_version=tls_version, is_local=is_local)["tls"].grade == grade
+
+
+@pytest.mark.parametrize(
+    ("use", "granted", "tables", "hidden", "history", "spark"),
+    [
+        (None, "SELECT ON *.*", (), (), "ok", "ok"),
+        (None, "ALL PRIVILEGES ON *.*", (), (), "ok", "ok"),
+        (None, "SELECT ON `shop`.*", (), (), "ok", "ok"),
+        (None, "SELECT (`id`) ON `shop`.`orders`", (), (), "ok", "ok"),
+        (None, "INSERT ON `shop`.*", (), (), "warning", "warning"),
+        ("history", "INSERT ON `shop`.*", (), (), "error", None),
+        ("spark", "INSERT ON `shop`.*", (), (), None, "error"),
+        ("stream", "INSERT ON `shop`.*", (), (), None, None),
+        ("spark", "SELECT ON `shop`.*", ("shop.orders",), (), None, "ok"),
+        ("spark", "SELECT ON `shop`.*", ("shop.orders", "s.t"), ("s.t",), None, "error"),
+        (None, "SELECT ON `shop`.*", ("s.t",), ("s.t",), "warning", "warning"),
+        ("spark", "SELECT ON `shop`.*", ("shop.*",), (), None, "ok"),
+    ],
+)
+def test_select_by_use(use, granted, tables, hidden, history, spark):
+    grants = ("GRANT REPLICATION SLAVE ON *.* TO `me`@`%`", f"GRANT {granted} TO `me`@`%`")
+    found = graded(use, tables, granted=grants, hidden=hidden)
+    for name, grade in (("privileges for history", history), ("privileges for Spark", spark)):
+        assert (found[name].grade if name in found else None) == grade
+        if grade not in ("ok", None):
+            where = ", ".join(hidden) or "*.*"
+            assert found[name].advice.startswith(f"GRANT SELECT ON {where}")
+
+
+@pytest.mark.parametrize(
+    ("flavor", "version", "advice"),
+    [
+        ("mysql", "9.7.4", "SET PERSIST sync_binlog = 1: "),
+        ("mysql", "8.0.36-log", "SET PERSIST sync_binlog = 1: "),
+        (
+            "mysql",
+            "5.7.29-log",
+            "SET GLOBAL sync_binlog = 1, and write sync_binlog = 1 under [mysqld]",
+        ),
+        (
+            "mariadb",
+            "11.8.9-MariaDB",
+            "SET GLOBAL sync_binlog = 1, and write sync_binlog = 1 under [mariadb]",
+        ),
+    ],
+)
+def test_what_is_advised_lasts(flavor, version, advice):
+    settings = {**(GOOD if flavor == "mysql" else MARIADB), "sync_binlog": "0"}
+    found = graded(flavor=flavor, version=version, settings=settings)
+    assert found["sync_binlog"].advice.startswith(advice)
+    # Nothing is advised that a restart undoes.
+    for name in (set(GOOD) | set(MARIADB)) - {"expire_logs_days"}:
+        values = ("0", "1") if {**MARIADB, **GOOD}[name].isdecimal() else WORSE
+        for value in values:
+            for check in graded(
+                flavor=flavor, version=version, settings={**settings, name: value}
+            ).values():
+                assert "SET GLOBAL" not in check.advice or "option file" in check.advice
+
+
+def test_positions_that_may_be_ahead():
+    found = graded(is_visible=False)["position()"]
+    assert found.grade == "warning"
+    assert "BACKUP_ADMIN" in found.advice
+    assert "BACKUP_ADMIN" not in graded(is_visible=False, version="5.7.29")["position()"].advice
+    assert "position()" not in graded(error=denied())

@@ -173,8 +173,8 @@ class Peer:
             self.rows(["server_uuid", "a0000000-0000-4000-8000-000000000001"])
         elif sql == "SHOW BINARY LOGS":
             self.rows(["binlog.000001", str(self.log_size), "No"])
-        elif sql == "SELECT @@global.gtid_mode":
-            self.rows(["ON"])
+        elif sql.lower().startswith("select @@global.gtid_"):
+            self.rows(["ON" if sql.endswith("mode") else ""])
         elif sql == "SHOW PROCESSLIST":
             self.send(OK)  # nobody: whoever ends a dump has nothing to end here
         elif command == b"\x01":

@@ -142,18 +142,18 @@ def test_answers(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "status",
+    ("question", "row"),
     [
-        ("b.1", "4", "", "", "not a set"),
-        ("b.1", "4", "", "", "3e11fa47-71ca-11e1-9e33-c80aa9429562:5-1"),
-        ("b.1", "18446744073709551616", "", "", ""),
-        (None, None),
+        ("SELECT @@GLOBAL.gtid_executed", ("not a set",)),
+        ("SELECT @@GLOBAL.gtid_executed", ("3e11fa47-71ca-11e1-9e33-c80aa9429562:5-1",)),
+        ("SHOW BINARY LOG STATUS", ("b.1", "18446744073709551616", "", "", "")),
+        ("SHOW BINARY LOG STATUS", (None, None)),
     ],
 )
-def test_places_that_are_none(status: tuple[str | None, ...]) -> None:
+def test_places_that_are_none(question: str, row: tuple[str | None, ...]) -> None:
     def script(peer: Peer) -> None:
-        peer.until_query("SHOW BINARY LOG STATUS")
-        peer.rows(status)
+        peer.until_query(question)
+        peer.rows(row)
 
     def call(server: FakeServer) -> object:
         with reach(server) as connection:

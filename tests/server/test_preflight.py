@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable
 
 import pytest
@@ -46,7 +48,7 @@ def make_user(server: Server, *grants: str) -> None:
 @pytest.mark.parametrize("flavor", FLAVORS)
 def test_settings(flavor: str) -> None:
     with Server.start(flavor, ["--sync-binlog=1", "--log-slave-updates"]) as server:
-        make_user(server, "REPLICATION SLAVE, REPLICATION CLIENT")
+        make_user(server, "REPLICATION SLAVE, REPLICATION CLIENT, SELECT")
         assert set(graded(server).values()) == {"ok"}
         for name, (value, grade) in DYNAMIC.items():
             [(_, before)] = server.query(f"SHOW GLOBAL VARIABLES LIKE '{name}'")
@@ -128,10 +130,86 @@ def test_settings_that_need_a_new_start(flavor: str) -> None:
     else:
         options += ["--max-binlog-total-size=1G", "--expire-logs-days=0.1"]
     with Server.start(flavor, ["--sync-binlog=1", *options]) as server:
-        make_user(server, "REPLICATION SLAVE, REPLICATION CLIENT")
+        make_user(server, "REPLICATION SLAVE, REPLICATION CLIENT, SELECT")
         found = {name for name, grade in graded(server).items() if grade != "ok"}
         both = {"binlog_do_db, binlog_ignore_db", "log_replica_updates"}
         if flavor == "mysql":
-            assert found == {*both, "gtid_mode"}
+            assert found == {*both, "gtid_mode", "position()"}
         else:
             assert found == {*both, "retention", "max_binlog_total_size"}
+
+
+@pytest.mark.parametrize("flavor", [*FLAVORS, "mysql-5.7"])
+def test_select_for_spark_and_histories(flavor: str) -> None:
+    """Where the structure of a table is needed, the check says no exactly where the server does."""
+    with Server.start(flavor) as server:
+        server.execute("CREATE DATABASE shop", "CREATE TABLE shop.t (id DECIMAL(9,0) PRIMARY KEY)")
+        base = ("REPLICATION SLAVE", "REPLICATION CLIENT")
+        for on, hidden in (
+            ((), True),
+            (("INSERT ON shop.*",), True),
+            (("SELECT ON shop.t",), False),
+            (("SELECT ON shop.*",), False),
+            (("SELECT ON *.*",), False),
+            (("ALL ON *.*",), False),
+        ):
+            make_user(server, *base)
+            server.execute(*(f"GRANT {one} TO me@'%'" for one in on))
+            with reach(server) as connection:
+                for use, name in (("spark", "Spark"), ("history", "history")):
+                    checked = {one.name: one for one in connection.check(use, tables="shop.t")}
+                    found = checked[f"privileges for {name}"]
+                    assert (found.grade == "error") == hidden, on
+                    assert not hidden or "GRANT SELECT ON shop.t" in found.advice
+                    assert len([one for one in checked if one.startswith("privileges")]) == 2
+                assert is_hidden(connection) == hidden, on
+            grade = graded(server)["privileges for Spark"]
+            assert grade == ("ok" if "SELECT" in str(on) or "ALL" in str(on) else "warning")
+        with reach(server) as connection, pytest.raises(binarrow.ConfigError, match="'spark'"):
+            connection.check("sparks")  # type: ignore[arg-type]
+
+
+def is_hidden(connection: binarrow.Server) -> bool:
+    """Whether what a query of Spark asks for the structure is refused."""
+    try:
+        connection.describe("shop.t")
+        binarrow.infer_schema(connection, "shop.t", types="spark", column_names="positional")
+    except binarrow.ServerError as error:
+        return error.code in (1044, 1142)
+    return False
+
+
+REMEDY = re.compile(r"(?:SET PERSIST|write) (\w+) = (\w+)")
+
+
+def find(stored: object, name: str) -> object:
+    """What a key of that name has, at any depth."""
+    if not isinstance(stored, dict):
+        return None
+    return stored.get(name) or next(filter(None, (find(one, name) for one in stored.values())), 0)
+
+
+@pytest.mark.parametrize("flavor", FLAVORS)
+def test_remedies_outlast_a_restart(flavor: str) -> None:
+    options = ["--log-slave-updates", "--sync-binlog=1"]
+    with Server.start(flavor, options, test_options=False) as server:
+        make_user(server, "REPLICATION SLAVE, REPLICATION CLIENT, SELECT")
+        for name, (value, _) in DYNAMIC.items():
+            server.execute(f"SET GLOBAL {name} = {value}")
+        with reach(server) as connection:
+            advised = {one.name: one.advice for one in connection.check() if one.grade != "ok"}
+        assert advised.keys() == {NAMES.get(name, name) for name in DYNAMIC}
+        own = []
+        for advice in advised.values():
+            found = REMEDY.search(advice)
+            assert found is not None, advice
+            name, value = found.groups()
+            own.append(f"--{name}={value}")
+            if not server.is_mariadb:
+                server.execute(found[0])
+                stored = json.loads((server.datadir / "mysqld-auto.cnf").read_text())
+                assert value in str(find(stored, name))
+        # In the place of the option file, and of the stored variables: the servers of tests read neither.
+        server.options = (*server.options, *own)
+        server.restart()
+        assert {name: grade for name, grade in graded(server).items() if grade != "ok"} == {}

@@ -19,12 +19,14 @@ from binarrow.cli.server_options import (
     Url,
     reach,
 )
+from binarrow.privileges import Use
 
 EXAMPLES = """\
 Examples:
   binarrow check mysql://repl@db.example/ --password
   binarrow check --option-file ~/.my.cnf
   binarrow check --option-file ~/.my.cnf --json | jq 'select(.grade != "ok")'
+  binarrow check mysql://repl@db.example/ --password --for spark --tables shop.orders
   binarrow check mysql://repl@db/ --password --tls verify_ca --tls-ca ca.pem"""
 
 LOSES_CHANGES = 1
@@ -38,6 +40,14 @@ def command(
     option_file: OptionFile = None,
     tls: TlsOption = None,
     tls_ca: TlsCa = None,
+    use: Annotated[
+        Use | None,
+        typer.Option("--for", help="The use that it is checked for."),
+    ] = None,
+    tables: Annotated[
+        list[str] | None,
+        typer.Option("--tables", help="database.table, whose structure is needed; repeatable."),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Short for --format json.")] = False,
     format: FormatOption = Format.table,  # noqa: A002 - the option's name
 ) -> None:
@@ -55,7 +65,7 @@ def command(
         tls=tls,
         tls_ca=tls_ca,
     ) as server:
-        checks = server.check()
+        checks = server.check(use, tables=tables)
         title = f"{'MariaDB' if server.flavor == 'mariadb' else 'MySQL'} {server.version}"
     if json or format is Format.json:
         for check in checks:

@@ -33,6 +33,10 @@ impl Cutter {
             self.finished = true;
             return Ok(());
         }
+        if self.options.stops_at_gap && self.is_gap(group.gtid.as_ref()) {
+            self.finished = true;
+            return Ok(());
+        }
         self.count_transaction();
         if let Stop::Time(stop) = self.options.stop
             && group.transaction.commit_timestamp > stop
@@ -255,6 +259,12 @@ impl Cutter {
                 Stop::Gtids(wanted) => contains(wanted, gtid),
                 _ => true,
             }
+    }
+
+    /// Whether a transaction is outside the GTID set that is to be read.
+    fn is_gap(&self, gtid: Option<&GroupGtid>) -> bool {
+        let Stop::Gtids(wanted) = &self.options.stop else { return false };
+        gtid.is_some() && !contains(wanted, gtid) && !contains_in(self.passed.as_ref(), gtid)
     }
 
     /// MariaDB's numbers need not rise: what comes behind the last of a domain that was read is new, whatever its number.

@@ -172,7 +172,7 @@ impl Cutter {
         }
         if let Start::Position(start) = &mut options.start {
             current = called_as_files(start, &files)?;
-            position = (**start).clone();
+            position = Position { visible: None, ..(**start).clone() };
         }
         if let Stop::Position(stop) = &mut options.stop {
             called_as_files(stop, &files)?;
@@ -217,6 +217,7 @@ impl Cutter {
     /// A cutter for files as they come, the first of which `begin` names.
     pub fn live(feed: Box<dyn FileFeed>, begin: Begin, options: CutterOptions) -> Result<Self> {
         let Begin { position, passed } = begin;
+        let position = Position { visible: None, ..position };
         let mut options = options;
         if let Some(goal) = &options.goal {
             options.stop = Stop::at(goal, position.server.as_deref())?;

@@ -65,6 +65,9 @@ pub struct CutterOptions {
     pub is_unread: bool,
     /// How many bytes of the log are gone through at most, up to a transaction's end; at least one transaction is.
     pub limit: Option<u64>,
+    /// Whether a read that stops at a GTID set ends before the first transaction that is not in it: there is the place of the set
+    /// in the log. Else it goes on without that one until it has all of the set.
+    pub stops_at_gap: bool,
     /// What a live read must reach, and where it ends: in place of `stop`, whichever server it goes on at.
     pub goal: Option<Box<Position>>,
 }
@@ -87,6 +90,7 @@ impl Default for CutterOptions {
             history: None,
             is_unread: false,
             limit: None,
+            stops_at_gap: false,
             goal: None,
         }
     }
@@ -98,7 +102,8 @@ impl Stop {
     /// # Errors
     /// The place is in another server's log, and has no GTIDs: an [`ErrorKind::ServerIdentity`].
     pub fn at(place: &Position, server: Option<&str>) -> Result<Self> {
-        if place.server.is_none() || place.server.as_deref() == server {
+        let is_here = place.server.is_none() || place.server.as_deref() == server;
+        if is_here && place.gtids_alone().is_none() {
             return Ok(Self::Position(Box::new(place.clone())));
         }
         match place.gtid_set.as_ref().filter(|set| !set.is_empty()) {

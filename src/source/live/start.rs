@@ -41,7 +41,7 @@ pub(super) fn begin(
         DumpStart::File { offset, .. } => NextFile { offset: *offset, ..next },
         DumpStart::Gtids(_) | DumpStart::MariadbGtids(_) => next,
     };
-    let mut position = Position { server: Some(id), ..position };
+    let mut position = Position { server: Some(id), visible: None, ..position };
     if is_other {
         position.version_shift = shift(&position, &next.name)?;
     }
@@ -75,7 +75,10 @@ fn find(stream: &mut Stream, server: &mut Server, start: &LiveStart) -> Result<F
             let files: Vec<_> = server.binlogs()?.into_iter().map(|file| file.name).collect();
             at_file(Position::in_file(file_at(&files, *time, stream)?, FIRST_EVENT_AT))
         }
-        LiveStart::Latest => at_file(server.position()?),
+        LiveStart::Latest => {
+            let latest = server.position()?;
+            at_position(server, latest)?
+        }
         LiveStart::Position(position) => at_position(server, Position::clone(position))?,
         LiveStart::Gtids(gtids) => {
             let read = Some(gtids.clone());
@@ -98,7 +101,7 @@ fn at_position(server: &mut Server, mut position: Position) -> Result<Found> {
             "and no GTIDs tell what was read: with gtid_mode=ON at both they would",
         ));
     }
-    if !is_other && !position.by_gtid {
+    if !is_other && !position.by_gtid && position.gtids_alone().is_none() {
         check_there(server, &position.file, position.offset)?;
         if position.gtid_set.is_none() {
             position.gtid_set = server.gtids_at(&position.file, position.offset)?;

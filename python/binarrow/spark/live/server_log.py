@@ -58,6 +58,7 @@ class ServerLog:
         self._counted = counted
         self._connection: Server | None = None
         self._head: tuple[float, Position] | None = None
+        self._resolved: tuple[str | None, Position] | None = None
         self._is_checked = False
 
     @property
@@ -69,7 +70,7 @@ class ServerLog:
         """Where the log ends; as it was a moment ago, where it was asked then."""
         now = time.monotonic()
         if self._head is None or now - self._head[0] >= POLL_INTERVAL:
-            self._head = (now, self.ask(lambda server: server.position()))
+            self._head = (now, self._in_file(self.ask(lambda server: server.position())))
         return self._head[1]
 
     def files(self) -> Sequence[Binlog]:
@@ -167,8 +168,9 @@ class ServerLog:
         if place == "earliest":
             return self.file_start(self.files()[0].name)
         if isinstance(place, Position):
-            is_here = place.server is None and place.file
-            return changed(place, server=self.server) if is_here else place
+            if not place.file:
+                return self._in_file(place)
+            return changed(place, server=self.server) if place.server is None else place
         return self._first(place)
 
     def ask(self, question: Callable[[Server], T]) -> T:
@@ -191,7 +193,19 @@ class ServerLog:
         if self._connection is not None:
             self._connection.close()
         self._connection = None
-        self._head = None
+        self._head = self._resolved = None
+
+    def _in_file(self, position: Position) -> Position:
+        """The position with its file and offset, also where it is a GTID set alone.
+
+        The last answer is kept: while a commit waits for a replica, the set stays the same.
+        """
+        if position.file or position.server not in (None, self.server):
+            return position
+        if self._resolved is None or self._resolved[0] != position.gtid_set:
+            found = self.drain(position, position, NO_LIMIT)
+            self._resolved = (position.gtid_set, found)
+        return self._resolved[1]
 
     def _first(self, place: Gtids | datetime) -> Position:
         """Before the first transaction that is after a place; the log's end where there is none."""

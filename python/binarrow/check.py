@@ -1,0 +1,40 @@
+"""One graded setting of a server."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Grade = Literal["ok", "warning", "error"]
+
+
+@dataclass(frozen=True)
+class Check:
+    """One setting of a server, graded."""
+
+    name: str
+    """What was looked at: a variable, ``privileges``, or what they are for."""
+    grade: Grade
+    """``error``: changes cannot be read, or are lost. ``warning``: something may be missed."""
+    value: str
+    """What the server says."""
+    advice: str
+    """What it means and what to change; empty where nothing is to be done."""
+
+
+def persistently(flavor: str, version: str, name: str, value: str) -> str:
+    """How to set a global variable so that it keeps its value when the server restarts."""
+    digits = version.partition(".")[0]
+    if flavor == "mysql" and digits.isdecimal() and int(digits) >= FIRST_WITH_PERSIST:
+        return f"SET PERSIST {name} = {value}"
+    return f"SET GLOBAL {name} = {value}, and {in_option_file(flavor, name, value)}"
+
+
+def in_option_file(flavor: str, name: str, value: str) -> str:
+    """How to set a variable for the next start of the server."""
+    section = "mariadb" if flavor == "mariadb" else "mysqld"
+    return f"write {name} = {value} under [{section}] in the server's option file"
+
+
+FIRST_WITH_PERSIST = 8
+"""The first version of MySQL that stores what SET PERSIST sets."""

@@ -1,0 +1,111 @@
+"""Does the user have the privileges for what is planned? Part of :mod:`binarrow.preflight`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Literal
+
+from binarrow._native import BinarrowError, ServerError
+from binarrow.check import Check
+
+if TYPE_CHECKING:
+    from binarrow.server import Server
+
+Use = Literal["stream", "history", "spark"]
+"""What a server is checked for: ``stream()``, ``stream(history=...)``, queries of Spark."""
+
+ACCESS_DENIED = 1227
+"""The server's number for a privilege that is missing."""
+
+NO_SUCH_TABLE = {1049, 1146}
+"""The server's numbers for a database and a table that do not exist."""
+
+ALL = "ALL PRIVILEGES"
+
+NEEDS_SELECT: dict[Use, str] = {
+    "history": "a history reads the structures of all tables with it",
+    "spark": "Spark's queries read the structure of their table with it",
+}
+
+
+def privileges(server: Server, use: Use | None, tables: Sequence[str]) -> Iterator[Check]:
+    """The privileges for each use; those for `use` are errors if they are missing."""
+    grants = _parsed(server.grants())
+    missing = _missing_for_the_log(server, grants)
+    if missing:
+        yield Check(
+            "privileges",
+            "error",
+            f"without {' and '.join(missing)}",
+            f"GRANT {', '.join(missing)} ON *.* TO the user",
+        )
+    else:
+        yield Check("privileges", "ok", "may read the log, and ask where it ends", "")
+    for other, why in NEEDS_SELECT.items():
+        if use in (None, other):
+            yield _select(server, grants, (other, why), is_needed=use == other, tables=tables)
+
+
+def _missing_for_the_log(server: Server, grants: Sequence[tuple[set[str], str]]) -> list[str]:
+    granted = {one for names, place in grants if place == "*.*" for one in names}
+    may_dump = {ALL, "REPLICATION SLAVE", "REPLICATION REPLICA"}
+    missing = [] if granted & may_dump else ["REPLICATION SLAVE"]
+    if not _may_ask(server):
+        missing.append("BINLOG MONITOR" if server.flavor == "mariadb" else "REPLICATION CLIENT")
+    return missing
+
+
+def _may_ask(server: Server) -> bool:
+    """Whether the user may see where the log ends: the server knows, roles and all."""
+    try:
+        server.binlogs()
+    except ServerError as error:
+        return error.code != ACCESS_DENIED
+    return True
+
+
+def _select(
+    server: Server,
+    grants: Sequence[tuple[set[str], str]],
+    purpose: tuple[Use, str],
+    *,
+    is_needed: bool,
+    tables: Sequence[str],
+) -> Check:
+    use, why = purpose
+    name = f"privileges for {'Spark' if use == 'spark' else use}"
+    places = [place for names, place in grants if names & {ALL, "SELECT"}]
+    hidden = [table for table in tables if not _may_see(server, table)]
+    if "*.*" in places:
+        return Check(name, "ok", "SELECT on all tables", "")
+    if tables and not hidden:
+        return Check(name, "ok", f"SELECT on {', '.join(tables)}", "")
+    if places and not tables:
+        return Check(name, "ok", f"SELECT on {', '.join(places)} alone", "")
+    value = f"without SELECT on {', '.join(hidden)}" if hidden else "without SELECT"
+    where = ", ".join(hidden) if hidden else "*.*, or on the tables that are read,"
+    advice = f"GRANT SELECT ON {where} TO the user: {why}"
+    return Check(name, "error" if is_needed else "warning", value, advice)
+
+
+def _may_see(server: Server, table: str) -> bool:
+    try:
+        server.describe(table)
+    except ServerError as error:
+        return error.code in NO_SUCH_TABLE
+    except BinarrowError:
+        return True  # it is a pattern
+    return True
+
+
+def _parsed(grants: Sequence[str]) -> list[tuple[set[str], str]]:
+    """The privileges, and the place that they are for, of each line of SHOW GRANTS."""
+    found = []
+    for grant in grants:
+        privileged, on, rest = grant.partition(" ON ")
+        if on:
+            # Columns of a table: SELECT (`id`, `total`).
+            names = re.sub(r"\([^)]*\)", "", privileged.removeprefix("GRANT ")).upper().split(",")
+            found.append(({name.strip() for name in names}, rest.partition(" TO ")[0]))
+    return found

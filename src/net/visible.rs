@@ -1,0 +1,308 @@
+//! A position of a server's log such that a SELECT that starts afterwards sees every transaction before it.
+//!
+//! MySQL moves the end of its log when transactions are written to it, and commits them in the storage engine afterwards. Whoever
+//! reads the end of the log first and the tables then does not see the transactions in between, and a stream from there does
+//! not have them either.
+//!
+//! | server | position |
+//! |---|---|
+//! | MariaDB | that of a consistent snapshot: `binlog_snapshot_file`, `binlog_snapshot_position` |
+//! | MySQL with GTIDs, nothing being committed | the end of the log |
+//! | MySQL with GTIDs | the end of the log, once what was being committed then is committed; or GTIDs alone: `gtid_executed` |
+//! | MySQL 8 and later without GTIDs | `performance_schema.log_status`, if it is granted and nobody has used XA |
+//! | other MySQL | the end of the log, marked as not visible |
+//!
+//! <https://dev.mysql.com/doc/refman/en/performance-schema-log-status-table.html>,
+//! <https://mariadb.com/docs/server/reference/sql-statements/transactions/start-transaction>
+
+use super::dump::{Dump, DumpOptions, DumpStart, random_id};
+use super::server::{Flavor, Server, cell, gtids, no_log, number};
+use crate::binlog::{EventHeader, EventType, FormatDescription, GtidEvent};
+use crate::error::{Error, ErrorKind, Result};
+use crate::position::{GtidSet, GtidState, Position};
+use serde::Deserialize;
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+impl Server {
+    /// The end of the log, as far as a SELECT that starts afterwards sees it. Its file and offset and its GTID set are of the same
+    /// place, or the file is empty. [`Position::visible`] is false where the server can guarantee nothing.
+    pub fn position(&mut self) -> Result<Position> {
+        match self.position_within(SHORT_WAIT)? {
+            Found::At(position) => Ok(position),
+            // Transactions that are being committed need not be waited for: they are in no GTID set yet.
+            Found::Waiting(_) => self.gtids_alone(),
+        }
+    }
+
+    /// The same, always with a file and an offset.
+    ///
+    /// # Errors
+    /// A transaction takes too long to commit; or GTIDs are on and the account may not read the log.
+    pub fn position_in_file(&mut self) -> Result<Position> {
+        let wait = self.connection().options().read_timeout;
+        let position = match self.position_within(wait)? {
+            Found::At(position) => position,
+            Found::Waiting(gtids) => return Err(stuck(&gtids, wait)),
+        };
+        match position.gtids_alone() {
+            None => Ok(position),
+            Some(_) => Err(Error::new(
+                ErrorKind::Server,
+                "the account may not read the binary log: GRANT REPLICATION SLAVE ON *.* TO the user",
+            )),
+        }
+    }
+
+    fn position_within(&mut self, wait: Duration) -> Result<Found> {
+        if self.identity().flavor == Flavor::Mariadb {
+            return self.of_snapshot().map(Found::At);
+        }
+        match self.has_gtids()? {
+            true => self.of_gtids(wait),
+            false => self.without_gtids().map(Found::At),
+        }
+    }
+
+    /// Of MariaDB: where a snapshot of the tables is, which is let go again.
+    fn of_snapshot(&mut self) -> Result<Position> {
+        let connection = self.connection();
+        connection.query("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")?;
+        connection.query("START TRANSACTION WITH CONSISTENT SNAPSHOT")?;
+        let shown = connection.query("SHOW STATUS LIKE 'binlog_snapshot_%'");
+        connection.query("ROLLBACK")?;
+        let shown = shown?;
+        let value = |name: &str| {
+            let row = shown
+                .iter()
+                .find(|row| cell(row, 0).is_some_and(|shown| shown.eq_ignore_ascii_case(name)));
+            row.filter(|row| cell(row, 1).is_some_and(|value| !value.is_empty()))
+        };
+        let (Some(file), Some(offset)) =
+            (value("binlog_snapshot_file"), value("binlog_snapshot_position"))
+        else {
+            return Err(no_log());
+        };
+        let file = cell(file, 1).unwrap_or_default().to_owned();
+        let offset = number(offset, 1, "the offset of a snapshot")?;
+        let gtid_set = self.gtids_at(&file, offset)?;
+        Ok(self.visible((file, offset), gtid_set))
+    }
+
+    /// Of MySQL with GTIDs. A transaction has its GTID in `gtid_owned` from before it is written to the log until other sessions
+    /// see it, and in `gtid_executed` from then on.
+    fn of_gtids(&mut self, wait: Duration) -> Result<Found> {
+        let end = self.end_of_log()?;
+        let first = self.owned()?;
+        if first.is_empty() {
+            let executed = self.gtid_executed()?;
+            if self.end_of_log()? == end {
+                // Nothing was written meanwhile, and nothing is being committed.
+                return Ok(Found::At(self.visible(end, Some(GtidState::Mysql(executed)))));
+            }
+        }
+        let begun = Instant::now();
+        let mut pause = FIRST_PAUSE;
+        let mut left = first;
+        while !left.is_empty() {
+            if begun.elapsed() >= wait {
+                return Ok(Found::Waiting(left));
+            }
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(LONGEST_PAUSE);
+            let owned = self.owned()?;
+            left.retain(|gtid| owned.contains(gtid));
+        }
+        let mut executed = self.gtid_executed()?;
+        let last = self.end_of_log()?;
+        match self.gtids_after(&end, &last) {
+            Ok(after) => {
+                executed.subtract(&after);
+                Ok(Found::At(self.visible(end, Some(GtidState::Mysql(executed)))))
+            }
+            // The account may not read the log, or not connect once more.
+            Err(error) if error.server_code().is_some() => self.gtids_alone().map(Found::At),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Of MySQL without GTIDs.
+    fn without_gtids(&mut self) -> Result<Position> {
+        let mut position = match self.of_log_status()? {
+            Some(position) => position,
+            None => {
+                let (end, executed) = self.end_and_gtids()?;
+                let position = self.visible(end, Some(GtidState::Mysql(executed)));
+                return Ok(Position { visible: Some(false), ..position });
+            }
+        };
+        // The server waits for ordinary commits before it shows its log status, and not for XA COMMIT.
+        let commits = self.connection().query("SHOW GLOBAL STATUS LIKE 'Com_xa_commit'")?;
+        let no_xa = commits.first().and_then(|row| cell(row, 1)) == Some("0");
+        position.visible = Some(no_xa);
+        Ok(position)
+    }
+
+    /// What `performance_schema.log_status` says; `None` where the server has no such table, or the account may not read it.
+    fn of_log_status(&mut self) -> Result<Option<Position>> {
+        if self.identity().version < (8, 0, 0) {
+            return Ok(None);
+        }
+        let local = match self.connection().query_value(LOG_STATUS) {
+            Ok(Some(local)) => local,
+            Ok(None) => return Ok(None),
+            Err(error) if error.server_code().is_some() => return Ok(None),
+            Err(error) if error.kind() == ErrorKind::ConnectionLost => {
+                return Err(error.context("performance_schema.log_status").advise(format!(
+                    "it waits for transactions that are being committed. {CAUSE}"
+                )));
+            }
+            Err(error) => return Err(error),
+        };
+        let bad = |_| Error::malformed("performance_schema.log_status has another form");
+        let status: LogStatus = serde_json::from_str(&local).map_err(bad)?;
+        let executed = gtids(&status.gtid_executed)?;
+        let end = (status.binary_log_file, status.binary_log_position);
+        Ok(Some(self.visible(end, Some(GtidState::Mysql(executed)))))
+    }
+
+    /// Always right, and without a place in a file.
+    fn gtids_alone(&mut self) -> Result<Position> {
+        let executed = self.gtid_executed()?;
+        Ok(self.visible((String::new(), 0), Some(GtidState::Mysql(executed))))
+    }
+
+    fn gtid_executed(&mut self) -> Result<GtidSet> {
+        let set = self.connection().query_value("SELECT @@GLOBAL.gtid_executed")?;
+        gtids(&set.unwrap_or_default())
+    }
+
+    /// The GTIDs of transactions that are being written to the log or committed; on a replica, of those being applied too.
+    fn owned(&mut self) -> Result<BTreeSet<String>> {
+        let owned = self.connection().query_value("SELECT @@GLOBAL.gtid_owned")?;
+        Ok(owned_gtids(&owned.unwrap_or_default()))
+    }
+
+    /// The GTIDs in the log between two places, and some after them: read over a connection of its own.
+    fn gtids_after(&mut self, from: &(String, u64), to: &(String, u64)) -> Result<GtidSet> {
+        let mut found = GtidSet::new();
+        if from == to {
+            return Ok(found);
+        }
+        let second = Self::open(self.connection().options().clone())?;
+        if second.identity().id != self.identity().id {
+            return Err(Error::new(
+                ErrorKind::ServerIdentity,
+                "another server answers on a second connection: connect to a server's own address",
+            ));
+        }
+        let options = DumpOptions { server_id: random_id()?, heartbeat: HEARTBEAT, ends: true };
+        let start = DumpStart::File { file: from.0.clone(), offset: from.1 };
+        let mut dump = Dump::start(second, &start, &options)?;
+        let mut checksum = 0;
+        let mut is_last_file = from.0 == to.0;
+        while let Some(event) = dump.next_event()? {
+            let header = EventHeader::decode(event)?;
+            let end = event.len().saturating_sub(checksum);
+            let body = event.get(EventHeader::LEN..end).unwrap_or_default();
+            is_last_file |= header.event_type == EventType::ROTATE && names(body, &to.0);
+            let gtid = match header.event_type {
+                EventType::FORMAT_DESCRIPTION => {
+                    checksum = FormatDescription::decode(event)?.checksum.len();
+                    None
+                }
+                EventType::GTID => GtidEvent::decode(body)?.gtid(),
+                EventType::GTID_TAGGED => GtidEvent::decode_tagged(body)?.gtid(),
+                _ => None,
+            };
+            if let Some(gtid) = gtid {
+                // The first transaction that begins there or later: its other events follow this one.
+                if is_last_file && u64::from(header.log_pos) > to.1 {
+                    break;
+                }
+                found.add(&gtid.tsid, gtid.gno)?;
+            }
+        }
+        Ok(found)
+    }
+
+    fn visible(&self, (file, offset): (String, u64), gtid_set: Option<GtidState>) -> Position {
+        let server = Some(self.identity().id.clone());
+        Position { server, file, offset, gtid_set, visible: Some(true), ..Position::default() }
+    }
+}
+
+/// What was found in the time that was given.
+enum Found {
+    At(Position),
+    /// These transactions are still being committed.
+    Waiting(BTreeSet<String>),
+}
+
+/// The column LOCAL of `log_status`.
+#[derive(Deserialize)]
+struct LogStatus {
+    #[serde(default)]
+    gtid_executed: String,
+    binary_log_file: String,
+    binary_log_position: u64,
+}
+
+/// Each GTID of `uuid:7#12:8#13,uuid:tag:1#14`, in which the numbers of the owning threads follow `#`.
+fn owned_gtids(text: &str) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for source in text.split(',').map(str::trim) {
+        let mut names = Vec::new();
+        for part in source.split(':') {
+            match part.split_once('#') {
+                Some((number, _)) => drop(found.insert(format!("{}:{number}", names.join(":")))),
+                None => names.push(part),
+            }
+        }
+    }
+    found
+}
+
+/// Whether the body of a Rotate event, with or without a checksum after it, names a file, or one with a longer number.
+fn names(rotate: &[u8], file: &str) -> bool {
+    rotate.get(size_of::<u64>()..).is_some_and(|name| name.starts_with(file.as_bytes()))
+}
+
+fn stuck(gtids: &BTreeSet<String>, wait: Duration) -> Error {
+    let first = gtids.first().map_or("", String::as_str);
+    Error::new(
+        ErrorKind::Server,
+        format!(
+            "the transaction {first} has been committing for more than {} s, so no position of the log is known up to which all \
+             is visible. {CAUSE}",
+            wait.as_secs_f32()
+        ),
+    )
+}
+
+const LOG_STATUS: &str = "SELECT LOCAL FROM performance_schema.log_status";
+
+const CAUSE: &str = "With semisynchronous replication a commit waits until a replica acknowledges it (Rpl_semi_sync_source_status, \
+                     rpl_semi_sync_source_timeout); on a replica, a large transaction may be applied. Try again when it has ended";
+
+/// How long commits are waited for where the GTIDs alone are an answer too.
+const SHORT_WAIT: Duration = Duration::from_secs(1);
+
+const FIRST_PAUSE: Duration = Duration::from_micros(200);
+const LONGEST_PAUSE: Duration = Duration::from_millis(20);
+
+/// How often the server says that it lives.
+const HEARTBEAT: Duration = Duration::from_secs(10);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn owned() {
+        let of = |text| owned_gtids(text).into_iter().collect::<Vec<_>>();
+        assert!(of("").is_empty());
+        assert_eq!(of("a:7#12"), ["a:7"]);
+        assert_eq!(of("a:7#12:8#13#14,\nb:t:1#2"), ["a:7", "a:8", "b:t:1"]);
+    }
+}
