@@ -11,6 +11,7 @@ from binarrow.spark.file_reader import FileReader
 from binarrow.spark.live.batch_reader import LiveBatchReader
 from binarrow.spark.live.options import LiveOptions
 from binarrow.spark.live.stream_reader import LiveStreamReader
+from binarrow.spark.messages import naming_options
 from binarrow.spark.options import SCHEMA_OPTIONS, TABLES_SCHEMA_OPTIONS
 from binarrow.spark.schema import arrow_schema, server_schema, tables_schema
 from binarrow.spark.schema import schema as table_schema
@@ -140,6 +141,7 @@ class BinarrowDataSource(DataSource):
         """What ``format(...)`` takes."""
         return "binarrow"
 
+    @naming_options()
     def schema(self) -> StructType:
         """The schema of the table: where files mention it first, or as a server has it now."""
         self._is_schema_given = False
@@ -166,6 +168,7 @@ class BinarrowDataSource(DataSource):
                 **shaping,
             )
 
+    @naming_options()
     def reader(self, schema: StructType) -> FileReader | LiveBatchReader:
         """The reader for a batch query."""
         options = SourceOptions.parse(self.options, is_schema_given=self._is_schema_given)
@@ -174,6 +177,7 @@ class BinarrowDataSource(DataSource):
             return LiveBatchReader(options, options.place, arrow_schema(schema))
         return FileReader(options, options.place, arrow_schema(schema))
 
+    @naming_options()
     def streamReader(self, schema: StructType) -> LiveStreamReader:  # noqa: N802
         """The reader for a streaming query."""
         options = SourceOptions.parse(self.options, is_schema_given=self._is_schema_given)

@@ -15,6 +15,7 @@ from binarrow._native import is_uri
 from binarrow.remote_files import Options, absolute, size
 from binarrow.spark.decoder import decode_table
 from binarrow.spark.grouping import grouped
+from binarrow.spark.messages import naming_options
 from binarrow.spark.options import TASK_DEFAULTS
 from binarrow.spark.source_options import FileOptions, SourceOptions
 
@@ -37,6 +38,7 @@ class FileReader(DataSourceReader):
         self._files = files
         self._target = target
 
+    @naming_options()
     def partitions(self) -> Sequence[InputPartition]:
         """One partition a range, or as many as ``numPartitions`` says."""
         storage = self._files.storage_options
@@ -69,13 +71,14 @@ class FileReader(DataSourceReader):
         storage = self._files.storage_options
         options = {**TASK_DEFAULTS, **self._options.read, "storage_options": storage}
         readers = (read_split(Split.from_json(text), options=options) for text in partition.splits)
-        yield from decode_table(
-            readers,
-            self._options.table,
-            self._target,
-            self._options.on_schema_change,
-            self._options.truncates or "skip",
-        )
+        with naming_options():
+            yield from decode_table(
+                readers,
+                self._options.table,
+                self._target,
+                self._options.on_schema_change,
+                self._options.truncates or "skip",
+            )
 
     def _target_bytes(self, files: Sequence[str]) -> int:
         if self._files.num_partitions is None:

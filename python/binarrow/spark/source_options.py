@@ -194,3 +194,6 @@ _READ_KEYWORDS = {
     "skipEvents": "skip_events",
     "verifyChecksum": "verify_checksum",
 }
+
+OPTION_OF = {key: name for name, key in (_READ_KEYWORDS | _TYPE_KEYWORDS).items()}
+"""The option of each keyword that a read takes."""

@@ -9,6 +9,7 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from binarrow.spark.live.live_range import RangeReader
 from binarrow.spark.live.planner import Planner
+from binarrow.spark.messages import naming_options
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -25,6 +26,7 @@ class LiveBatchReader(DataSourceReader):
         self._planner = Planner(options, live, schema)
         self._reader = RangeReader.of(options, schema, live, is_stream=False)
 
+    @naming_options()
     def partitions(self) -> Sequence[InputPartition]:
         """The ranges: one a file, or as many as ``numPartitions`` says."""
         try:

@@ -14,6 +14,7 @@ from binarrow.connect import Target
 from binarrow.server import connection_spec
 from binarrow.spark.decoder import decode_table
 from binarrow.spark.live.patience import patiently
+from binarrow.spark.messages import naming_options
 from binarrow.spark.options import TASK_DEFAULTS
 
 if TYPE_CHECKING:
@@ -105,9 +106,10 @@ class RangeReader:
         """The rows of a partition, in log order."""
         if not isinstance(partition, LivePartition):
             return  # Spark's for a batch of nothing
-        reader = partition.range.read(
-            partition.target, self.heartbeat, self.reconnect, self.read_options
-        )
-        yield from decode_table(
-            [reader], self.table, self.schema, self.on_schema_change, self.truncates
-        )
+        with naming_options():
+            reader = partition.range.read(
+                partition.target, self.heartbeat, self.reconnect, self.read_options
+            )
+            yield from decode_table(
+                [reader], self.table, self.schema, self.on_schema_change, self.truncates
+            )

@@ -149,3 +149,6 @@ _TLS_KEYWORDS = {
     "connectTimeout": "connect_timeout",
     "readTimeout": "read_timeout",
 }
+
+OPTION_OF = {key: name for name, key in (_PLACE_KEYWORDS | _TLS_KEYWORDS).items()}
+"""The option of each keyword that a connection takes."""

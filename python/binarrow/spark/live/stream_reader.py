@@ -19,6 +19,7 @@ from binarrow.spark.live.offset import (
 )
 from binarrow.spark.live.planner import Planner
 from binarrow.spark.live.read_limit import SupportsTriggerAvailableNow, default_read_limit
+from binarrow.spark.messages import naming_options
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -41,6 +42,7 @@ class LiveStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._initial: Offset | None = None
         self._last_head: Position | None = None
 
+    @naming_options()
     def initialOffset(self) -> Offset:  # noqa: N802
         """Where a query begins that has no checkpoint: Spark asks twice, and must hear the same."""
         if self._initial is None:
@@ -52,10 +54,12 @@ class LiveStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         live = self._live
         return default_read_limit(live.num_partitions, live.max_bytes, live.max_rows)
 
+    @naming_options()
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
         """Where the log ends now: batches end there, whatever comes later."""
         self._last_head = self._planner.log.head()
 
+    @naming_options()
     def latestOffset(self, start: Any = None, limit: Any = None) -> Offset:  # noqa: N802
         """Where the next batch ends."""
         if start is None:  # before Spark 4.2: all that there is
@@ -65,10 +69,12 @@ class LiveStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         head = self._last_head or self._planner.log.head()
         return self._planner.next_offset(start, head, limit)
 
+    @naming_options()
     def reportLatestOffset(self) -> Offset:  # noqa: N802
         """Where the log ends: what is still to be read."""
         return offset_of(self._planner.log.head())
 
+    @naming_options()
     def partitions(self, start: Offset, end: Offset) -> Sequence[InputPartition]:
         """The ranges between two offsets."""
         return self._planner.partitions(start_of_batch(start, end), position_of(end))

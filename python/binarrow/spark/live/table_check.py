@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from binarrow import ConfigError, SchemaError, ServerError
+from binarrow.check import persistently
 from binarrow.server import Server
 
 if TYPE_CHECKING:
@@ -43,9 +44,10 @@ def check_names(server: Server, options: SourceOptions) -> None:
             " now on; or the option schemas, with CREATE TABLE"
         )
     raise ConfigError(
-        f"binlog_row_metadata is {metadata} on this server, so its log names no columns. Either"
-        " SET GLOBAL binlog_row_metadata = FULL (what was logged before stays without names), or"
-        ' set the option history, for example "sqlite:////var/lib/binarrow/history.db", which'
+        f"binlog_row_metadata is {metadata} on this server, so its log contains no column names."
+        f" Either {persistently(server.flavor, server.version, 'binlog_row_metadata', 'FULL')}"
+        " (what was logged before stays without names), or set"
+        ' the option history, for example "sqlite:////var/lib/binarrow/history.db", which'
         " follows the tables from now on"
     )
 

@@ -1,0 +1,84 @@
+"""Messages of the library with the names that things have in Spark: options, not keywords."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from binarrow import BinarrowError
+from binarrow.spark.live.options import OPTION_OF as OF_SERVERS
+from binarrow.spark.source_options import OPTION_OF as OF_READS
+
+OPTION_OF = {
+    **OF_SERVERS,
+    **OF_READS,
+    "exclude_tables": "excludeTables",
+    "gaps": "gaps",
+    "heartbeat": "heartbeat",
+    "history": "history",
+    "mask": "mask",
+    "mask_salt": "maskSaltFile",
+    "on_schema_change": "schemaChangePolicy",
+    "reconnect": "reconnect",
+    "start": "startingOffsets",
+    "stop": "endingOffsets",
+    "storage_options": "storageOptions",
+    "tables": "tables",
+    "truncates": "truncates",
+}
+"""The option of each keyword."""
+
+POLICIES = {"conform": "project", "error": "fail", "evolve": "follow"}
+"""Values of ``on_schema_change`` and of ``schemaChangePolicy``."""
+
+COMMANDS = {
+    "history.baseline(text, position)": "the command binarrow history baseline",
+    "history.baseline(server)": "the command binarrow history baseline",
+    "history.baseline(...)": "the command binarrow history baseline",
+    "history.baseline": "the command binarrow history baseline",
+    "stream(history=...)": "the option history",
+}
+
+KEYWORD = re.compile(
+    r"""\b(?P<name>[a-z][a-z_]*)=
+    (?: '(?P<text>[^']*)' | (?P<flag>True|False) | \[(?P<list>[^\]]*)\] )?
+    (?![\w.(])""",
+    re.VERBOSE,
+)
+
+HINT = re.compile(r" \(in Spark \w+=\w+\)")
+"""What messages say for the users of `decoder()`, who write keywords."""
+
+
+def in_spark(message: str) -> str:
+    """The message with the options of the format ``binarrow``."""
+    message = HINT.sub("", message)
+    for call, command in COMMANDS.items():
+        message = message.replace(call, command)
+    return KEYWORD.sub(_option, message)
+
+
+@contextmanager
+def naming_options() -> Iterator[None]:
+    """Errors that come out of the block name options."""
+    try:
+        yield
+    except BinarrowError as error:
+        if error.args and isinstance(error.args[0], str):
+            error.args = (in_spark(error.args[0]), *error.args[1:])
+        raise
+
+
+def _option(found: re.Match[str]) -> str:
+    name = found["name"]
+    if name == "schema":
+        return ".schema(...)"
+    if name not in OPTION_OF:
+        return found[0]
+    value = next((found[one] for one in ("text", "flag", "list") if found[one] is not None), None)
+    if value is None:
+        return f"the option {OPTION_OF[name]}"
+    if name == "on_schema_change":
+        value = POLICIES.get(value, value)
+    return f"the option {OPTION_OF[name]}={value.lower() if found['flag'] else value}"
