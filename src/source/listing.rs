@@ -152,9 +152,9 @@ mod tests {
 
     #[test]
     fn what_servers_write_beside_logs_is_passed_over() {
-        let names =
-            ["l.000010", "l.index", "l.000002", "l.000002.idx", "l.state", "aria_log.00000001"];
-        let uris = names.map(|name| format!("s3://b/{name}"));
+        let uris =
+            ["l.000010", "l.index", "l.000002", "l.000002.idx", "l.state", "aria_log.00000001"]
+                .map(|name| format!("s3://b/{name}"));
         let all: Vec<_> = uris.iter().map(AsRef::as_ref).collect();
         for place in [Listed::Folder, Listed::Glob] {
             let found = listed(place, &all).unwrap();
