@@ -7,7 +7,7 @@ r"""A table with a past, mirrored: its rows by Spark's JDBC source, then every c
 
 The position is read first, then the rows are copied while the table goes on changing, then the
 changes since the position are applied. `position()` returns a place before which a SELECT sees all
-transactions, so no change is lost; on MySQL without GTIDs that is the start of the current file.
+transactions, so no change is lost; where the server cannot give one, the current file's start is.
 A row that was copied with some of them already in it gets them once more and ends as it shall, for
 of each key the latest change counts: when the stream has passed what was the log's end at the end
 of the copy, the mirror is right, and stays so. The account needs SELECT on the table, too.
@@ -72,7 +72,7 @@ def first_load(
     if not done.exists():
         with binarrow.connect(options["url"], password=password) as server:
             position = server.position()
-            if not position.visible_to_select:  # MySQL without GTIDs: the copy would lack changes
+            if not position.visible_to_select:  # the copy would lack changes
                 position = server.file_start(position.file)
         changes = spark.readStream.format("binarrow").options(**options).load().schema
         drop(spark, to)  # what a copy left that did not end

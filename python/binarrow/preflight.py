@@ -233,20 +233,22 @@ def _position(server: Server) -> Iterator[Check]:
     if is_visible:
         yield Check("position()", "ok", "a SELECT after it sees all that is before it", "")
         return
-    major = server.version.partition(".")[0]
-    grant = (
-        "; or, if XA is not used, GRANT BACKUP_ADMIN ON *.* TO the user and GRANT SELECT ON"
-        " performance_schema.log_status TO the user, with performance_schema = ON"
-        if major.isdecimal() and int(major) >= FIRST_WITH_PERSIST
-        else ""
+    lacks = (
+        "a copy of a table by SELECT, continued with the changes after position(), can lack some:"
     )
-    yield Check(
-        "position()",
-        "warning",
-        "may be ahead of what a SELECT sees",
-        "a copy of a table by SELECT, continued with the changes after position(), lacks changes:"
-        f" set gtid_mode = ON{grant}; or continue from file_start(position.file)",
-    )
+    earlier = "continue from an earlier position, such as file_start(position.file)"
+    if server.flavor == "mariadb":
+        remedy = f"{lacks} XA transactions were committed since the server started; {earlier}"
+    else:
+        major = server.version.partition(".")[0]
+        grant = (
+            "; or, if XA is not used, GRANT BACKUP_ADMIN ON *.* TO the user and GRANT SELECT ON"
+            " performance_schema.log_status TO the user, with performance_schema = ON"
+            if major.isdecimal() and int(major) >= FIRST_WITH_PERSIST
+            else ""
+        )
+        remedy = f"{lacks} set gtid_mode = ON{grant}; or {earlier}"
+    yield Check("position()", "warning", "may be ahead of what a SELECT sees", remedy)
 
 
 def _network(server: Server) -> Iterator[Check]:

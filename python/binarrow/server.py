@@ -262,12 +262,15 @@ class Server:
         ``file``. :meth:`stream` starts there too, and ``drain(position, stop=position)`` returns
         the same position with its file and offset.
 
-        MySQL with ``gtid_mode=OFF`` shows a place that can be ahead of what a SELECT sees: the
-        position's ``visible_to_select`` is then False. It is True on MySQL 8 and later if the user
-        has ``BACKUP_ADMIN`` and SELECT on ``performance_schema.log_status``, and no XA transaction
-        was committed since the server started. Otherwise begin at an earlier place:
-        ``file_start(position.file)``, because the server commits the transactions of a file before
-        it starts the next one.
+        The position can be ahead of what a SELECT sees, and ``visible_to_select`` is then False, on
+
+        * MySQL with ``gtid_mode=OFF``, unless it is MySQL 8 or later, the user has ``BACKUP_ADMIN``
+          and SELECT on ``performance_schema.log_status``, and no XA transaction was committed since
+          the server started;
+        * MariaDB, if an XA transaction was committed since the server started.
+
+        In these cases begin at an earlier place, such as ``file_start(position.file)``: MySQL
+        commits the transactions of a file, except for XA, before it starts the next one.
 
         Needs REPLICATION CLIENT; on a MySQL server with GTIDs that is being written to REPLICATION
         SLAVE, too, or the position is a GTID set alone.

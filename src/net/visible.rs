@@ -6,7 +6,7 @@
 //!
 //! | server | position |
 //! |---|---|
-//! | MariaDB | that of a consistent snapshot: `binlog_snapshot_file`, `binlog_snapshot_position` |
+//! | MariaDB | that of a consistent snapshot, if nobody has used XA: `binlog_snapshot_file`, `binlog_snapshot_position` |
 //! | MySQL with GTIDs, nothing being committed | the end of the log |
 //! | MySQL with GTIDs | the end of the log, once what was being committed then is committed; or GTIDs alone: `gtid_executed` |
 //! | MySQL 8 and later without GTIDs | `performance_schema.log_status`, if it is granted and nobody has used XA |
@@ -86,7 +86,8 @@ impl Server {
         let file = cell(file, 1).unwrap_or_default().to_owned();
         let offset = number(offset, 1, "the offset of a snapshot")?;
         let gtid_set = self.gtids_at(&file, offset)?;
-        Ok(self.visible((file, offset), gtid_set))
+        let position = self.visible((file, offset), gtid_set);
+        Ok(Position { visible: Some(self.has_no_xa()?), ..position })
     }
 
     /// Of MySQL with GTIDs. A transaction has its GTID in `gtid_owned` from before it is written to the log until other sessions
@@ -128,19 +129,19 @@ impl Server {
 
     /// Of MySQL without GTIDs.
     fn without_gtids(&mut self) -> Result<Position> {
-        let mut position = match self.of_log_status()? {
-            Some(position) => position,
-            None => {
-                let (end, executed) = self.end_and_gtids()?;
-                let position = self.visible(end, Some(GtidState::Mysql(executed)));
-                return Ok(Position { visible: Some(false), ..position });
-            }
+        let Some(position) = self.of_log_status()? else {
+            let (end, executed) = self.end_and_gtids()?;
+            let position = self.visible(end, Some(GtidState::Mysql(executed)));
+            return Ok(Position { visible: Some(false), ..position });
         };
-        // The server waits for ordinary commits before it shows its log status, and not for XA COMMIT.
+        Ok(Position { visible: Some(self.has_no_xa()?), ..position })
+    }
+
+    /// Whether no XA transaction was committed since the server started. Snapshots and the log status are of one place for
+    /// ordinary commits only: XA COMMIT is in the log before the storage engine commits, and neither waits for it.
+    fn has_no_xa(&mut self) -> Result<bool> {
         let commits = self.connection().query("SHOW GLOBAL STATUS LIKE 'Com_xa_commit'")?;
-        let no_xa = commits.first().and_then(|row| cell(row, 1)) == Some("0");
-        position.visible = Some(no_xa);
-        Ok(position)
+        Ok(commits.first().and_then(|row| cell(row, 1)) == Some("0"))
     }
 
     /// What `performance_schema.log_status` says; `None` where the server has no such table, or the account may not read it.

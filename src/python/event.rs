@@ -60,12 +60,14 @@ impl<'py> FromPyObject<'_, 'py> for PlaceKeyword {
             return Ok(Self(EventPlace::At(String::new(), offset)));
         }
         match value.extract::<Place>()? {
-            Place::Position(position) => Ok(Self(EventPlace::At(position.file, position.offset))),
+            Place::Position(position) if position.gtids_alone().is_none() => {
+                Ok(Self(EventPlace::At(position.file, position.offset)))
+            }
             // Headers count whole seconds.
             Place::Time(micros) => {
                 Ok(Self(EventPlace::Time(micros.saturating_add(999_999).div_euclid(1_000_000))))
             }
-            Place::Gtids(_) => {
+            Place::Position(_) | Place::Gtids(_) => {
                 let message = "inspect begins and ends at a position or a time, not at a GTID set";
                 Err(Error::config(message).into())
             }
