@@ -3,6 +3,7 @@
 //! In: text, JSON, the bytes of events. Out: values that compare, join and print exactly. No I/O. Called by the events of
 //! layer 1 that carry such values, by the sources, and by callers who store a [`Position`] and come back with it.
 
+mod ahead;
 mod gtid_set;
 mod gtid_state;
 mod mariadb_gtid;
@@ -11,6 +12,7 @@ mod position;
 mod varint;
 mod xid;
 
+pub use ahead::Ahead;
 pub use gtid_set::{Gtid, GtidSet, Tsid};
 pub(crate) use gtid_set::{MAX_GNO, decode_tag};
 pub use gtid_state::GtidState;

@@ -5,12 +5,13 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::ahead::{Ahead, StoredAhead};
 use super::gtid_set::parse_number;
 use super::gtid_state::GtidState;
 use super::xid::{Xid, from_hex, to_hex};
 use crate::error::{Error, ErrorKind};
 
-/// The next thing to read, always at a transaction's end.
+/// The next thing to read: a place at a transaction's end, and what was delivered beyond it.
 ///
 /// When its file was begun says more of the same place, and is not compared.
 #[derive(Debug, Clone, Default)]
@@ -36,6 +37,9 @@ pub struct Position {
     /// Of a position that a server was asked for: whether a SELECT that starts afterwards sees every transaction before it.
     /// Neither stored nor compared.
     pub visible: Option<bool>,
+    /// Tables of which changes after this place were delivered: a reader starts at the place and leaves those out. Each table is
+    /// listed once, or twice where one of the two goes by GTID alone.
+    pub ahead: Vec<Ahead>,
 }
 
 /// Where the rows of a prepared XA transaction stand.
@@ -78,6 +82,7 @@ impl Position {
     /// The stored form: JSON on one line, keys sorted, so that equal positions are equal text.
     pub fn to_json(&self) -> Result<String, Error> {
         let stored = Stored {
+            ahead: self.ahead.iter().map(StoredAhead::from).collect(),
             begun: self.begun,
             by_gtid: self.by_gtid,
             file: self.file.clone(),
@@ -96,12 +101,20 @@ impl Position {
     pub fn from_json(text: &str) -> Result<Self, Error> {
         let bad = |error| Error::config(format!("not a stored position: {error}"));
         let StoredVersion { v } = serde_json::from_str(text).map_err(bad)?;
-        if v != VERSION {
-            let message = format!("the position is stored in version {v}, this is {VERSION}");
-            return Err(Error::config(message));
+        if !(FIRST_VERSION..=VERSION).contains(&v) {
+            return Err(Error::config(format!(
+                "the position is stored in version {v}, and this binarrow reads versions up to {VERSION}: use the binarrow that \
+                 wrote it, or a later one"
+            )));
         }
         let stored: Stored = serde_json::from_str(text).map_err(bad)?;
+        if v == FIRST_VERSION && !stored.ahead.is_empty() {
+            return Err(Error::config("not a stored position: version 1 has no `ahead`"));
+        }
         let prepared = stored.prepared.into_iter().map(TryInto::try_into);
+        let ahead = stored.ahead.into_iter().map(TryInto::try_into);
+        let mut ahead = ahead.collect::<Result<Vec<_>, Error>>()?;
+        Ahead::sort(&mut ahead);
         Ok(Self {
             server: stored.server,
             file: stored.file,
@@ -112,7 +125,14 @@ impl Position {
             version_shift: stored.version_shift,
             prepared: prepared.collect::<Result<_, Error>>()?,
             visible: None,
+            ahead,
         })
+    }
+
+    /// The place alone: what was delivered beyond it is read again from there.
+    #[must_use]
+    pub fn base(&self) -> Self {
+        Self { ahead: Vec::new(), ..self.clone() }
     }
 
     /// Whether both are of one file, as far as they tell.
@@ -157,6 +177,7 @@ impl PartialEq for Position {
             version_shift,
             prepared,
             visible: _,
+            ahead,
         } = self;
         *server == other.server
             && *file == other.file
@@ -165,6 +186,7 @@ impl PartialEq for Position {
             && *by_gtid == other.by_gtid
             && *version_shift == other.version_shift
             && *prepared == other.prepared
+            && *ahead == other.ahead
     }
 }
 
@@ -202,6 +224,8 @@ pub fn compare_files(a: &str, b: &str) -> Option<Ordering> {
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Stored {
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    ahead: Vec<StoredAhead>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     begun: Option<u32>,
     #[serde(default, skip_serializing_if = "is_false")]
@@ -267,7 +291,10 @@ const fn is_false(value: &bool) -> bool {
 }
 
 /// Version of the stored form.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
+
+/// The oldest version that is read: it has no `ahead`.
+const FIRST_VERSION: u32 = 1;
 
 /// After the magic bytes of a file.
 const FIRST_EVENT_AT: u64 = 4;
@@ -293,7 +320,74 @@ mod tests {
             }],
             by_gtid: false,
             visible: None,
+            ahead: Vec::new(),
         }
+    }
+
+    fn ahead() -> Vec<Ahead> {
+        let table = |name: &str| ("shop".to_owned(), name.to_owned());
+        let gtids = |text: &str| Some(text.parse().unwrap());
+        vec![
+            Ahead {
+                tables: vec![table("a.b"), table("c")],
+                offset: Some(900),
+                gtid_set: gtids("55778904-0299-11f1-b1b8-4ef0c4956feb:6-7"),
+                changes: 0,
+                next_gtid: None,
+            },
+            Ahead {
+                tables: vec![table("orders")],
+                offset: Some(950),
+                gtid_set: gtids("55778904-0299-11f1-b1b8-4ef0c4956feb:6-8"),
+                changes: 3,
+                next_gtid: gtids("55778904-0299-11f1-b1b8-4ef0c4956feb:9"),
+            },
+        ]
+    }
+
+    #[test]
+    fn what_was_delivered_beyond() {
+        let position = Position { ahead: ahead(), ..full() };
+        let text = position.to_json().unwrap();
+        assert!(text.starts_with(
+            r#"{"ahead":[{"gtid_set":"55778904-0299-11f1-b1b8-4ef0c4956feb:6-7","offset":900,"tables":[["shop","a.b"],["shop","c"]]},{"changes":3,"gtid_set":"#
+        ), "{text}");
+        assert_eq!(Position::from_json(&text).unwrap(), position);
+        assert_ne!(position, full());
+        assert_eq!(position.base(), full());
+        assert_eq!(position.to_string(), full().to_string());
+        assert_eq!(position.compare(&full()), Some(Ordering::Equal));
+
+        // The order of what is stored does not count.
+        let mut other = position.clone();
+        other.ahead.reverse();
+        other.ahead[1].tables.reverse();
+        assert_eq!(Position::from_json(&other.to_json().unwrap()).unwrap(), position);
+
+        let by_gtid: Vec<_> = position.ahead.iter().map(|ahead| ahead.by_gtid().unwrap()).collect();
+        let other = Position { ahead: by_gtid, ..full() };
+        assert_eq!(Position::from_json(&other.to_json().unwrap()).unwrap(), other);
+        let mut unknown = position.ahead[1].clone();
+        unknown.next_gtid = None;
+        assert_eq!(unknown.by_gtid(), None);
+        assert!(position.ahead[0].has("shop", "c") && !position.ahead[0].has("shop", "b"));
+
+        for (from, to) in [
+            ("\"v\":2", "\"v\":1"),
+            ("\"offset\":900,", "\"offset\":900,\"more\":1,"),
+            (r#""gtid_set":"55778904-0299-11f1-b1b8-4ef0c4956feb:6-7","offset":900,"#, ""),
+            (r#"["shop","c"]"#, r#"["shop"]"#),
+        ] {
+            let bad = text.replacen(from, to, 1);
+            assert_ne!(bad, text);
+            assert!(Position::from_json(&bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn version_1_is_read() {
+        let text = full().to_json().unwrap().replace("\"v\":2", "\"v\":1");
+        assert_eq!(Position::from_json(&text).unwrap(), full());
     }
 
     #[test]
@@ -301,7 +395,7 @@ mod tests {
         let text = full().to_json().unwrap();
         assert_eq!(
             text,
-            r#"{"begun":1790000000,"file":"binlog.000042","gtid_set":"55778904-0299-11f1-b1b8-4ef0c4956feb:1-5:tag_a:1","offset":21474836480,"prepared":[{"bqual":"ff","end":900,"file":"binlog.000041","format_id":17,"gtrid":"616263","start":4}],"server":"55778904-0299-11f1-b1b8-4ef0c4956feb","v":1,"version_shift":7}"#
+            r#"{"begun":1790000000,"file":"binlog.000042","gtid_set":"55778904-0299-11f1-b1b8-4ef0c4956feb:1-5:tag_a:1","offset":21474836480,"prepared":[{"bqual":"ff","end":900,"file":"binlog.000041","format_id":17,"gtrid":"616263","start":4}],"server":"55778904-0299-11f1-b1b8-4ef0c4956feb","v":2,"version_shift":7}"#
         );
         assert_eq!(Position::from_json(&text).unwrap(), full());
 
@@ -337,11 +431,11 @@ mod tests {
         for end in 0..good.len() {
             assert!(Position::from_json(&good[..end]).is_err());
         }
-        let error = Position::from_json(&good.replace("\"v\":1", "\"v\":2")).unwrap_err();
-        assert_eq!(error.message(), "the position is stored in version 2, this is 1");
+        let error = Position::from_json(&good.replace("\"v\":2", "\"v\":3")).unwrap_err();
+        assert!(error.message().contains("is stored in version 3"), "{error}");
         for (from, to) in [
-            ("\"v\":1,", ""),
-            ("\"v\":1", "\"v\":1,\"w\":1"),
+            ("\"v\":2,", ""),
+            ("\"v\":2", "\"v\":2,\"w\":1"),
             ("616263", "61626"),
             ("616263", "6162zz"),
             (":1-5:", ":5-1:"),

@@ -1,0 +1,103 @@
+//! What was delivered beyond a position's own place.
+
+use serde::{Deserialize, Serialize};
+
+use super::gtid_state::GtidState;
+use crate::error::Error;
+
+/// Tables of which more was delivered than the position's own place says, all of them up to one other place.
+///
+/// One such place per table is enough, because the rows of a table are always delivered in the order of the log.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Ahead {
+    /// Database and name of the tables, in order.
+    pub tables: Vec<(String, String)>,
+    /// Offset in the position's file: the changes of all transactions that start before it were delivered. `None` where only
+    /// the GTIDs are known to be valid, as at another server.
+    pub offset: Option<u64>,
+    /// The same by GTID: the transactions after the position's own place; `None` where the log has no GTIDs.
+    pub gtid_set: Option<GtidState>,
+    /// How many changes of each of the tables were delivered from the transaction that starts at the offset.
+    pub changes: u64,
+    /// The GTID of that transaction, where changes of it were delivered.
+    pub next_gtid: Option<GtidState>,
+}
+
+impl Ahead {
+    /// Whether `table` is among the tables.
+    pub fn has(&self, database: &str, table: &str) -> bool {
+        let place = |(own, name): &(String, String)| (own.as_str(), name.as_str()).cmp(&(database, table));
+        self.tables.binary_search_by(place).is_ok()
+    }
+
+    /// The same for a reader of another log of the same transactions: by GTID alone. `None` where GTIDs do not say it all.
+    pub fn by_gtid(&self) -> Option<Self> {
+        let is_known = self.gtid_set.is_some() && (self.changes == 0 || self.next_gtid.is_some());
+        is_known.then(|| Self { offset: None, ..self.clone() })
+    }
+
+    /// Puts a list in order, so that equal positions are equal text.
+    pub fn sort(list: &mut Vec<Self>) {
+        for ahead in list.iter_mut() {
+            ahead.tables.sort_unstable();
+            ahead.tables.dedup();
+        }
+        list.retain(|ahead| !ahead.tables.is_empty());
+        list.sort_by(|a, b| {
+            let place = |ahead: &Self| (ahead.offset, ahead.changes);
+            place(a).cmp(&place(b)).then_with(|| a.tables.cmp(&b.tables))
+        });
+    }
+}
+
+/// The stored form, fields in the order of their names.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct StoredAhead {
+    #[serde(default, skip_serializing_if = "is_zero")]
+    changes: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    gtid_set: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    next_gtid: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    offset: Option<u64>,
+    tables: Vec<(String, String)>,
+}
+
+impl From<&Ahead> for StoredAhead {
+    fn from(ahead: &Ahead) -> Self {
+        Self {
+            changes: ahead.changes,
+            gtid_set: ahead.gtid_set.as_ref().map(ToString::to_string),
+            next_gtid: ahead.next_gtid.as_ref().map(ToString::to_string),
+            offset: ahead.offset,
+            tables: ahead.tables.clone(),
+        }
+    }
+}
+
+impl TryFrom<StoredAhead> for Ahead {
+    type Error = Error;
+
+    fn try_from(stored: StoredAhead) -> Result<Self, Error> {
+        let parse = |text: Option<String>| text.map(|text| text.parse::<GtidState>()).transpose();
+        let ahead = Self {
+            tables: stored.tables,
+            offset: stored.offset,
+            gtid_set: parse(stored.gtid_set)?,
+            changes: stored.changes,
+            next_gtid: parse(stored.next_gtid)?,
+        };
+        match ahead.offset.is_some() || ahead.by_gtid().is_some() {
+            true => Ok(ahead),
+            false => Err(Error::config("not a stored position: `ahead` has neither an offset nor GTIDs")),
+        }
+    }
+}
+
+/// What is zero is not stored.
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde's form
+const fn is_zero(value: &u64) -> bool {
+    *value == 0
+}
