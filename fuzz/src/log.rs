@@ -304,7 +304,7 @@ fn each_change(
     let mut decoder = SegmentDecoder::new(Arc::new(options.decode.clone()));
     while let Some(segment) = cutter.next_segment()? {
         decoder.decode(segment, &mut |output| {
-            if let Output::Batch(change) = output {
+            if let Output::Batch(change, _) = output {
                 each(change);
             }
             true

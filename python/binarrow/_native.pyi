@@ -157,7 +157,19 @@ class TypeOptions:
 
 @final
 class Position:
-    """Where to read next: a file and a byte offset at a transaction's end. Frozen, hashable, picklable.
+    """Where to read next. Frozen, hashable, picklable.
+
+    A position is a place in the log at a transaction's end (its base: a file and a byte offset), and
+    what was delivered beyond that place: for some tables, how far. A reader that starts at the
+    position reads from the base and leaves out what was delivered, so no row is lost or repeated::
+
+        reader = binarrow.read_binlog("binlog.000001")
+        stored = next(reader).position.to_json()
+        rest = binarrow.read_binlog("binlog.000001", start=Position.from_json(stored))
+
+    The second reader may use other threads, batch limits, columns and operations. A table that the
+    first one did not read is read from the base. ``str()``, ``stop=``, table histories and Spark's
+    offsets use the base alone.
 
     :meth:`Server.position` may return a GTID set alone: ``file`` is then empty and ``offset`` is 0.
     """
@@ -186,11 +198,21 @@ class Position:
         False if the server cannot guarantee that: see :meth:`Server.position`. None for a position that
         :meth:`Server.position` did not return. It is neither stored nor compared.
         """
+    @property
+    def base(self) -> Position:
+        """The place alone: a reader that starts there reads again what was delivered beyond it."""
+    @property
+    def ahead(self) -> tuple[str, ...]:
+        """The tables (``database.table``) of which changes beyond the base were delivered, sorted."""
     def to_json(self) -> str:
-        """The position as canonical JSON, to be stored."""
+        """Returns the position as canonical JSON, to be stored. Equal positions are equal text."""
     @staticmethod
     def from_json(text: str) -> Position:
-        """A position from what ``to_json`` gave."""
+        """Returns the position that ``to_json`` stored, in this version or an earlier one.
+
+        Raises:
+            ConfigError: The text is not a stored position, or a later version of binarrow wrote it.
+        """
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
 
@@ -206,7 +228,10 @@ class ChangeBatch:
     def num_rows(self) -> int: ...
     @property
     def position(self) -> Position:
-        """Where to resume after this batch."""
+        """The position after this batch: a reader that starts there returns what comes after, and nothing twice.
+
+        It is made when it is asked for.
+        """
     @property
     def schema(self) -> pa.Schema: ...
     def to_pyarrow(self) -> pa.RecordBatch:
@@ -358,7 +383,7 @@ class BinlogReader(Generic[_T_co]):
 
     @property
     def position(self) -> Position | None:
-        """Where to resume: all rows before it have been handed over. None before the first batch of unnamed input."""
+        """The position after the last batch or item. None before the first one, unless ``start`` names a place."""
     @property
     def closed(self) -> bool: ...
     def stats(self) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 //! Rows of one table under one structure, on their way to a record batch.
 
+mod count;
 mod image;
 mod partial_update;
 mod row_columns;
@@ -148,12 +149,12 @@ impl TableBuilder {
         }
     }
 
-    /// Where to cut the rows so far, so that a piece has at most `limit` rows: not between the two halves of an update,
+    /// Where to cut the rows from `first` on, so that a piece has at most `limit` rows: not between the two halves of an update,
     /// even where that makes a piece of two with a limit of one. The last is where they end.
-    pub fn cuts(&self, limit: usize) -> Vec<usize> {
+    pub fn cuts(&self, first: usize, limit: usize) -> Vec<usize> {
         let (limit, rows) = (limit.max(1), self.rows());
-        let mut cuts = Vec::with_capacity(rows.div_ceil(limit));
-        let mut from = 0;
+        let mut cuts = Vec::with_capacity(rows.saturating_sub(first).div_ceil(limit));
+        let mut from = first;
         while from < rows {
             let mut cut = rows.min(from.saturating_add(limit));
             if self.envelope.is_second_half(cut) {
@@ -163,6 +164,17 @@ impl TableBuilder {
             from = cut;
         }
         cuts
+    }
+
+    /// Of the changes of a row's event, how many stand before that of the row.
+    pub fn changes_before(&self, row: usize) -> u64 {
+        self.envelope.row_in_event(row)
+    }
+
+    /// The first row of a change of the only event so far: the changes before it are left out.
+    pub fn row_of_change(&self, change: u64) -> usize {
+        let rows = 0..self.rows();
+        rows.into_iter().find(|row| self.changes_before(*row) >= change).unwrap_or(self.rows())
     }
 
     /// The rows so far as a batch; the builder is empty afterwards.

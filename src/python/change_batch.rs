@@ -33,7 +33,7 @@ impl PyChangeBatch {
 
     #[getter]
     fn position(&self) -> PyPosition {
-        PyPosition((*self.0.position).clone())
+        PyPosition(self.0.position())
     }
 
     #[getter]
@@ -93,7 +93,7 @@ impl PyChangeBatch {
             change.database,
             change.table,
             change.batch.num_rows(),
-            change.position
+            change.progress.base()
         )
     }
 }

@@ -4,6 +4,7 @@ use crate::error::Error;
 use crate::position::Position;
 use pyo3::prelude::*;
 use pyo3::types::{PyTuple, PyType};
+use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// Where to read next: a file and a byte offset at a transaction's end.
@@ -51,6 +52,20 @@ impl PyPosition {
     #[getter]
     fn visible_to_select(&self) -> Option<bool> {
         self.0.visible
+    }
+
+    /// The place alone, without what was delivered beyond it.
+    #[getter]
+    fn base(&self) -> Self {
+        Self(self.0.base())
+    }
+
+    /// The tables of which more was delivered.
+    #[getter]
+    fn ahead<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let tables = self.0.ahead.iter().flat_map(|ahead| &ahead.tables);
+        let names: BTreeSet<_> = tables.map(|(database, table)| format!("{database}.{table}")).collect();
+        PyTuple::new(py, names)
     }
 
     fn to_json(&self) -> Result<String, Error> {

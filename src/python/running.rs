@@ -7,7 +7,7 @@ use crate::change::TableFilter;
 use crate::columnar::{Masks, Selection};
 use crate::error::{Error, Result};
 use crate::net::Server;
-use crate::reader::{Poll, ReadOptions, Reader};
+use crate::reader::{Poll, Progress, ReadOptions, Reader};
 use crate::source::{InputFile, LiveControl, LiveOptions, LiveStart};
 use pyo3::prelude::*;
 use std::collections::HashSet;
@@ -128,7 +128,12 @@ impl Running {
     }
 
     pub(super) fn position(&self) -> Option<PyPosition> {
-        self.reader.position().map(|position| PyPosition((**position).clone()))
+        self.reader.position().map(PyPosition)
+    }
+
+    /// The position, before it is put together.
+    pub(super) fn progress(&self) -> Option<Progress> {
+        self.reader.progress().cloned()
     }
 
     pub(super) fn summary(&self) -> Summary {

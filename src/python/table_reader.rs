@@ -10,7 +10,7 @@ use crate::change::{Include, Item};
 use crate::columnar::{Conform, Layout, OnSchemaChange};
 use crate::error::Error;
 use crate::export::Documents;
-use crate::reader::{ChangeBatch, Poll, ReadOptions};
+use crate::reader::{ChangeBatch, Poll, Progress, ReadOptions};
 use crate::source::LogItem;
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_pyarrow::ToPyArrow;
@@ -42,9 +42,9 @@ struct State {
     /// The batch that the schema was taken from.
     first: Option<Pulled>,
     /// Where to resume, once something behind it was refused.
-    refused_at: Option<Option<PyPosition>>,
+    refused_at: Option<Option<Progress>>,
     /// A batch whose warning raised.
-    ready: Option<RecordBatch>,
+    ready: Option<Pulled>,
     /// Where the rows become documents: those so far.
     documents: Option<Pending>,
     /// Whether the end, or an error, has been met.
@@ -52,7 +52,11 @@ struct State {
 }
 
 /// A batch, and where the reader stood before it.
-type Pulled = (RecordBatch, Option<PyPosition>);
+type Pulled = (RecordBatch, Option<Progress>);
+
+fn position_of(progress: Option<&Progress>) -> Option<PyPosition> {
+    progress.map(|progress| PyPosition(progress.position()))
+}
 
 /// Documents on their way into a batch.
 struct Pending {
@@ -60,9 +64,9 @@ struct Pending {
     /// Whether rows shall not wait for others.
     is_live: bool,
     /// Where to resume as long as rows wait here.
-    before: Option<PyPosition>,
+    before: Option<Progress>,
     /// The same as of before the last batch that was taken in.
-    before_last: Option<PyPosition>,
+    before_last: Option<Progress>,
     /// What came behind the rows that wait.
     failure: Option<PyErr>,
 }
@@ -189,8 +193,8 @@ impl Shared {
             let mut state = self.state(py);
             (state.ready.take(), state.first.take())
         };
-        if ready.is_some() {
-            return Ok(ready);
+        if let Some((batch, _)) = ready {
+            return Ok(Some(batch));
         }
         let pulled = match first {
             Some(pulled) => Some(pulled),
@@ -198,18 +202,19 @@ impl Shared {
         };
         let Some((batch, before)) = pulled else { return Ok(None) };
         let conformed = self.state(py).conformed(batch);
-        let (conformed, warning) = conformed.map_err(|error| self.refuse(py, error, before))?;
+        let (conformed, warning) =
+            conformed.map_err(|error| self.refuse(py, error, before.clone()))?;
         if let Some(message) = warning
             && let Err(raised) = warn(py, &message)
         {
-            self.state(py).ready = Some(conformed);
+            self.state(py).ready = Some((conformed, before));
             return Err(raised);
         }
         Ok(Some(conformed))
     }
 
     /// What came after `before` is refused: there is nothing to go on with, and nothing is passed over.
-    fn refuse(&self, py: Python<'_>, error: PyErr, before: Option<PyPosition>) -> PyErr {
+    fn refuse(&self, py: Python<'_>, error: PyErr, before: Option<Progress>) -> PyErr {
         self.state(py).refused_at = Some(before);
         self.close(py);
         error
@@ -296,10 +301,10 @@ impl Shared {
     }
 
     /// Waits for a batch once; tells where the reader stood before.
-    fn step(&self, py: Python<'_>, longest: Duration) -> PyResult<(Poll, Option<PyPosition>)> {
+    fn step(&self, py: Python<'_>, longest: Duration) -> PyResult<(Poll, Option<Progress>)> {
         let (step, before) = match &mut self.state(py).running {
             Some(running) => {
-                let before = running.position();
+                let before = running.progress();
                 (running.step(py, longest), before)
             }
             None => return Err(Error::config("the reader is closed").into()),
@@ -324,7 +329,7 @@ impl Pending {
         self.documents.rows() > 0 || self.documents.is_in_batch()
     }
 
-    fn take_in(&mut self, change: ChangeBatch, before: Option<PyPosition>) {
+    fn take_in(&mut self, change: ChangeBatch, before: Option<Progress>) {
         self.stand_at(before);
         self.documents.take_in(change);
     }
@@ -333,7 +338,7 @@ impl Pending {
     fn meet(
         &mut self,
         item: &LogItem,
-        before: Option<PyPosition>,
+        before: Option<Progress>,
         truncates: Truncates,
     ) -> Result<Option<String>, Error> {
         // Nothing else is included.
@@ -355,7 +360,7 @@ impl Pending {
     }
 
     /// Where the reader stood before what is taken in.
-    fn stand_at(&mut self, before: Option<PyPosition>) {
+    fn stand_at(&mut self, before: Option<Progress>) {
         if !self.waits() {
             self.before.clone_from(&before);
         }
@@ -431,8 +436,14 @@ impl PyTableReader {
     fn position(&self, py: Python<'_>) -> Option<PyPosition> {
         let state = self.shared.state(py);
         match (&state.documents, &state.refused_at) {
-            (Some(pending), _) if pending.waits() => pending.before.clone(),
-            (_, Some(before)) => before.clone(),
+            (Some(pending), _) if pending.waits() => position_of(pending.before.as_ref()),
+            (_, Some(before)) => position_of(before.as_ref()),
+            _ if state.first.is_some() => {
+                position_of(state.first.as_ref().and_then(|(_, before)| before.as_ref()))
+            }
+            _ if state.ready.is_some() => {
+                position_of(state.ready.as_ref().and_then(|(_, before)| before.as_ref()))
+            }
             _ => state.summary().and_then(|summary| summary.position()),
         }
     }

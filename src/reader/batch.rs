@@ -1,5 +1,6 @@
 //! What a reader hands out.
 
+use super::progress::Progress;
 use crate::columnar::TablePlan;
 use crate::position::Position;
 use arrow_array::RecordBatch;
@@ -17,7 +18,14 @@ pub struct ChangeBatch {
     /// What it was made by: the structure of the table, and more.
     pub plan: Arc<TablePlan>,
     /// Where to resume: all rows before it have been handed out, this batch included.
-    pub position: Arc<Position>,
+    pub progress: Progress,
+}
+
+impl ChangeBatch {
+    /// Where to resume, this batch included: nothing that was handed out comes again.
+    pub fn position(&self) -> Position {
+        self.progress.position()
+    }
 }
 
 impl std::fmt::Debug for ChangeBatch {
@@ -26,7 +34,7 @@ impl std::fmt::Debug for ChangeBatch {
             .field("database", &self.database)
             .field("table", &self.table)
             .field("rows", &self.batch.num_rows())
-            .field("position", &self.position)
+            .field("position", self.progress.base())
             .finish_non_exhaustive()
     }
 }

@@ -3,6 +3,7 @@
 use super::batch::ChangeBatch;
 use super::in_flight::{InFlight, Permit};
 use super::options::ReadOptions;
+use super::progress::{Progress, Tracker};
 use super::segment_decoder::{Output, SegmentDecoder};
 use super::stats::Stats;
 use crate::change::{Item, MarkKind};
@@ -44,7 +45,7 @@ pub struct Reader {
     threads: Vec<JoinHandle<()>>,
     stopping: Arc<AtomicBool>,
     live: Option<Arc<LiveControl>>,
-    position: Option<Arc<Position>>,
+    tracker: Tracker,
     lag: Option<i64>,
     /// Rows handed out of the transaction that has begun, where its items are given.
     transaction_rows: Option<u64>,
@@ -78,7 +79,8 @@ impl Reader {
             _ => None,
         };
         let mut reader = Self::start(options, None, move || Ok((cutter, None)))?;
-        (reader.position, reader.total_bytes) = (position, total_bytes);
+        reader.tracker.begin(position);
+        reader.total_bytes = total_bytes;
         Ok(reader)
     }
 
@@ -106,7 +108,7 @@ impl Reader {
             let position = Arc::new(begin.position.clone());
             Ok((Cutter::live(Box::new(feed), begin, cut)?, Some(position)))
         })?;
-        reader.position = position;
+        reader.tracker.begin(position);
         Ok(reader)
     }
 
@@ -165,7 +167,7 @@ impl Reader {
             threads: handles,
             stopping,
             live,
-            position: None,
+            tracker: Tracker::default(),
             lag: None,
             transaction_rows: None,
             stats: Stats::default(),
@@ -201,20 +203,24 @@ impl Reader {
                 continue;
             };
             match current.recv_timeout(left) {
-                Ok(Ok(Output::Batch(batch))) => {
-                    self.position = Some(Arc::clone(&batch.position));
+                Ok(Ok(Output::Batch(mut batch, reach))) => {
+                    let table = (Arc::clone(&batch.database), Arc::clone(&batch.table));
+                    batch.progress = self.tracker.deliver(table, reach);
                     if let Some(rows) = &mut self.transaction_rows {
                         *rows += batch.batch.num_rows() as u64;
                     }
                     return Ok(Poll::Batch(batch));
                 }
                 Ok(Ok(Output::Item(mut item))) => {
-                    self.position = Some(Arc::clone(&item.position));
+                    let progress = self.tracker.pass_item(&item.position);
+                    if !progress.is_base() {
+                        item.position = Arc::new(progress.position());
+                    }
                     self.count_rows(&mut item.item);
                     return Ok(Poll::Item(item));
                 }
-                Ok(Ok(Output::End { position, stats, warnings })) => {
-                    self.position = Some(position);
+                Ok(Ok(Output::End { position, open, stats, warnings })) => {
+                    self.tracker.end(position, open);
                     if let Some((_, committed)) = stats.time_span {
                         let now = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
                         self.lag = Some(now.as_micros() as i64 - committed);
@@ -254,9 +260,14 @@ impl Reader {
         }
     }
 
-    /// Where to resume: all rows before it have been handed out. `None` before anything was read.
-    pub fn position(&self) -> Option<&Arc<Position>> {
-        self.position.as_ref()
+    /// Where to resume: nothing that was handed out comes again. `None` before anything was read.
+    pub fn position(&self) -> Option<Position> {
+        self.progress().map(Progress::position)
+    }
+
+    /// The same, before a position is made of it.
+    pub fn progress(&self) -> Option<&Progress> {
+        self.tracker.progress()
     }
 
     /// What is known of the connection, where a server's log is read.

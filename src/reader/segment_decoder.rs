@@ -4,8 +4,11 @@ use super::batch::ChangeBatch;
 use super::fragments::Fragments;
 use super::map_cache::MapCache;
 use super::options::DecodeOptions;
+use super::passed_over::{Counting, PassedOver};
+use super::progress::{Progress, Reach, TableKey, Upto};
+use super::slot::Slot;
 use super::statement_in_force::StatementInForce;
-use super::stats::{Stats, TableStats};
+use super::stats::Stats;
 use crate::binlog::{
     ChecksumAlgorithm, DUMMY_TABLE_ID, EventHeader, EventType, FormatDescription, PartialRowData,
     RowsEvent, TransactionPayload, table_id_and_flags,
@@ -16,8 +19,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::position::Position;
 use crate::schema::full_name;
 use crate::source::{
-    FileContext, LargeTransaction, LogItem, Payload, PlacedItem, Segment, Span, SpanDetails,
-    event_body, verify_crc,
+    Delivered, FileContext, GtidPlaces, LargeTransaction, Left, LogItem, Payload, PlacedItem, Segment,
+    Span, SpanDetails, event_body, start_of, verify_crc,
 };
 use crate::wire::Inflater;
 use std::collections::HashMap;
@@ -27,14 +30,16 @@ use std::sync::Arc;
 /// What decoding gives, in order.
 #[derive(Debug)]
 pub enum Output {
-    /// Rows of one table.
-    Batch(ChangeBatch),
+    /// Rows of one table, and up to where the table is delivered by them.
+    Batch(ChangeBatch, Reach),
     /// Something that is not a row.
     Item(LogItem),
     /// The segment is done.
     End {
         /// Where to resume.
         position: Arc<Position>,
+        /// The changes in it, by table, of a transaction that goes on in the next segment.
+        open: Option<Vec<(TableKey, u64)>>,
         /// What was in it.
         stats: Box<Stats>,
         /// What the reader should be told.
@@ -45,7 +50,7 @@ pub enum Output {
 impl Output {
     /// Where reading begins, before there is anything to decode.
     pub(super) fn begin(position: Arc<Position>) -> Self {
-        Self::End { position, stats: Box::default(), warnings: Vec::new() }
+        Self::End { position, open: None, stats: Box::default(), warnings: Vec::new() }
     }
 }
 
@@ -65,15 +70,19 @@ pub struct SegmentDecoder {
     inflater: Inflater,
     fragments: Fragments,
     statement: StatementInForce,
+    /// The transaction at hand; `None` before the segment's first.
+    version: Option<i64>,
+    /// The file that it stands in.
+    file: Option<Arc<FileContext>>,
+    /// Whether it goes on behind its last span.
+    is_open: bool,
+    /// Its rows events that were passed over because of their operation.
+    passed: PassedOver,
+    /// The GTIDs of the segment's transactions.
+    gtids: Option<Arc<GtidPlaces>>,
     /// Where a GTID is asked for: that of the span at hand.
     gtid: Option<String>,
     spent: Option<Vec<u8>>,
-}
-
-/// A table's batch under construction.
-struct Slot {
-    builder: TableBuilder,
-    counts: TableStats,
 }
 
 /// Why decoding stops without an error.
@@ -89,6 +98,45 @@ struct SpanContext<'s> {
     start: &'s Arc<Position>,
     /// Where it is asked for, what is known of its transaction; of a compressed one with what only its inside tells.
     transaction: Option<Transaction>,
+    /// What the places of events are of, where they can be looked at again.
+    buffer: Option<&'s [u8]>,
+}
+
+/// Where a rows event stands.
+#[derive(Clone, Copy)]
+struct EventPlace {
+    /// Its offset in the file.
+    offset: u64,
+    /// Its number in the transaction.
+    number: u32,
+    /// Where its body begins in the context's buffer, if it stands there.
+    body_at: Option<usize>,
+}
+
+/// Up to where a batch reaches.
+#[derive(Clone, Copy)]
+enum Goal<'p> {
+    /// Into the transaction at hand.
+    Within,
+    /// To a place, as one of several tables.
+    Place { end: &'p Arc<Position>, tables: &'p Arc<[TableKey]>, count: usize },
+}
+
+impl<'s> SpanContext<'s> {
+    fn delivered(&self) -> Option<&'s Delivered> {
+        self.span.more.as_ref().and_then(|more| more.delivered.as_deref())
+    }
+
+    /// What of a table's next changes is left out, where the read was resumed.
+    fn left(&self, plan: &TablePlan) -> Left {
+        let table = &plan.table;
+        self.delivered()
+            .map_or(Left::Nothing, |delivered| delivered.left(&table.database, &table.table))
+    }
+
+    fn buffer(&self) -> &'s [u8] {
+        self.buffer.unwrap_or_default()
+    }
 }
 
 impl SegmentDecoder {
@@ -107,6 +155,11 @@ impl SegmentDecoder {
             unpacked: Vec::new(),
             inflater: Inflater::default(),
             fragments: Fragments::default(),
+            version: None,
+            file: None,
+            is_open: false,
+            passed: PassedOver::default(),
+            gtids: None,
             spent: None,
         }
     }
@@ -120,28 +173,32 @@ impl SegmentDecoder {
             time_span: segment.time_span,
             ..Stats::default()
         };
+        let turn = segment.turn.take();
+        if let Some(turn) = &turn {
+            turn.wait();
+        }
+        (self.version, self.is_open) = (None, false);
+        self.gtids = segment.gtids.take();
+        self.tables.iter_mut().for_each(Slot::forget);
         let mut start = Arc::clone(&segment.start);
         let items = std::mem::take(&mut segment.items);
         let result = self.decode_spans(&segment, items, &mut start, emit);
-        self.spent = Some(std::mem::take(&mut segment.bytes));
-        match result {
-            Ok(Flow::GoOn) => {
-                if !self.flush_active(&start, Some(&segment.end), emit)? {
-                    return Ok(false);
-                }
-                let stats = Box::new(std::mem::take(&mut self.stats));
-                let warnings = std::mem::take(&mut segment.warnings);
-                Ok(emit(Output::End { position: segment.end, stats, warnings }))
-            }
+        let flushed = match &result {
+            Ok(Flow::GoOn) => self.flush_active(&start, Some(&segment.end), &segment.bytes, emit),
             Ok(Flow::Unwanted) => Ok(false),
-            Err(error) => {
-                // Rows of the events before the broken one are whole; their position is before the segment, or the last item.
-                if self.flush_active(&start, None, emit)? {
-                    return Err(error);
-                }
-                Ok(false)
-            }
+            // Rows of the events before the broken one are whole.
+            Err(_) => self.flush_active(&start, None, &segment.bytes, emit),
+        };
+        let goes_on = self.is_open && matches!((&result, &flushed), (Ok(_), Ok(true)));
+        let open = goes_on.then(|| self.open_changes(&segment));
+        self.spent = Some(std::mem::take(&mut segment.bytes));
+        if !flushed? {
+            return Ok(false);
         }
+        result?;
+        let stats = Box::new(std::mem::take(&mut self.stats));
+        let warnings = std::mem::take(&mut segment.warnings);
+        Ok(emit(Output::End { position: segment.end, open, stats, warnings }))
     }
 
     /// The bytes of the last segment, to be used again.
@@ -167,7 +224,7 @@ impl SegmentDecoder {
                 self.maps.begin_catalog(Some(Arc::clone(catalog)));
             }
             while let Some(placed) = items.next_if(|placed| placed.spans_before <= number) {
-                if !self.emit_item(placed.item, start, emit)? {
+                if !self.emit_item(placed.item, start, &segment.bytes, emit)? {
                     return Ok(Flow::Unwanted);
                 }
             }
@@ -176,7 +233,8 @@ impl SegmentDecoder {
                 Error::new(crate::ErrorKind::Internal, "a span beyond its segment")
             })?;
             let transaction = span.more.as_ref().map(|more| more.transaction);
-            let context = SpanContext { span, file, start, transaction };
+            let buffer = Some(segment.bytes.as_slice());
+            let context = SpanContext { span, file, start, transaction, buffer };
             let rows_events = self.stats.rows_events;
             let flow = self
                 .decode_span(&context, bytes, emit)
@@ -190,7 +248,7 @@ impl SegmentDecoder {
             }
         }
         for placed in items {
-            if !self.emit_item(placed.item, start, emit)? {
+            if !self.emit_item(placed.item, start, &segment.bytes, emit)? {
                 return Ok(Flow::Unwanted);
             }
         }
@@ -202,9 +260,10 @@ impl SegmentDecoder {
         &mut self,
         item: LogItem,
         start: &mut Arc<Position>,
+        buffer: &[u8],
         emit: &mut Emit<'_>,
     ) -> Result<bool> {
-        if !self.flush_active(start, Some(&item.before), emit)? {
+        if !self.flush_active(start, Some(&item.before), buffer, emit)? {
             return Ok(false);
         }
         *start = Arc::clone(&item.position);
@@ -218,7 +277,13 @@ impl SegmentDecoder {
         emit: &mut Emit<'_>,
     ) -> Result<Flow> {
         let format = &context.file.format;
-        self.maps.begin_file(format);
+        if self.version != Some(context.span.commit_version) {
+            self.version = Some(context.span.commit_version);
+            self.file = Some(Arc::clone(&context.span.file));
+            self.passed.clear();
+            self.maps.begin_file(format);
+        }
+        self.is_open = !context.span.ends_transaction;
         self.maps.begin_transaction();
         self.fragments.clear();
         if let Some(more) = &context.span.more {
@@ -301,7 +366,8 @@ impl SegmentDecoder {
                 let whole = std::mem::take(&mut self.fragments);
                 let (header, body) = whole.event(checksum)?;
                 let offset = whole.offset();
-                let flow = self.decode_rows(context, &header, body, offset, number, emit);
+                let place = EventPlace { offset, number, body_at: None };
+                let flow = self.decode_rows(context, &header, body, place, emit);
                 self.fragments = whole;
                 flow
             }
@@ -310,7 +376,10 @@ impl SegmentDecoder {
                 let number = *rows_event;
                 *rows_event += 1;
                 let body = event_body(event, checksum)?;
-                self.decode_rows(context, header, body, offset, number, emit)
+                let in_span = (offset - context.span.offset) as usize + EventHeader::LEN;
+                let body_at = Some(context.span.bytes.start + in_span);
+                let place = EventPlace { offset, number, body_at };
+                self.decode_rows(context, header, body, place, emit)
             }
             event_type => {
                 if self.statement.is_wanted() {
@@ -333,8 +402,7 @@ impl SegmentDecoder {
         context: &SpanContext<'_>,
         header: &EventHeader,
         body: &[u8],
-        offset: u64,
-        number: u32,
+        place: EventPlace,
         emit: &mut Emit<'_>,
     ) -> Result<Flow> {
         let format = &context.file.format;
@@ -349,9 +417,13 @@ impl SegmentDecoder {
                 "rows for table id {table_id}, which no Table_map event of the transaction describes"
             )));
         };
-        let is_wanted_kind = |kind| self.options.operations.accepts(kind);
-        if !self.maps.is_wanted(map) || !header.event_type.rows_kind().is_none_or(is_wanted_kind) {
+        if !self.maps.is_wanted(map) {
             self.stats.ghost_tables.extend(self.maps.take_ghost(map));
+            return Ok(Flow::GoOn);
+        }
+        let is_wanted_kind = |kind| self.options.operations.accepts(kind);
+        if !header.event_type.rows_kind().is_none_or(is_wanted_kind) {
+            self.pass_over(context, map, header.event_type, body, place)?;
             return Ok(Flow::GoOn);
         }
         let event = RowsEvent::decode(body, header.event_type, id_width)?;
@@ -362,15 +434,26 @@ impl SegmentDecoder {
             plan => plan?,
         };
         let Some(plan) = plan else { return Ok(Flow::GoOn) };
-        let Some(index) = self.slot(plan, context.start, emit)? else { return Ok(Flow::Unwanted) };
+        let left = context.left(&plan);
+        if left == Left::All {
+            return Ok(Flow::GoOn);
+        }
+        let Some(index) = self.slot(plan, context, emit)? else { return Ok(Flow::Unwanted) };
+        if left != Left::Nothing && self.active.contains(&index) {
+            // What is left out is at the beginning of a batch.
+            self.active.retain(|active| *active != index);
+            if !self.flush(index, context.start, context.buffer(), Goal::Within, emit)? {
+                return Ok(Flow::Unwanted);
+            }
+        }
         let event = event.inflate(header.event_type, &mut self.inflater)?;
         let Some(slot) = self.tables.get_mut(index) else { return Ok(Flow::GoOn) };
         let stamp = Stamp {
             commit_version: context.span.commit_version,
             commit_timestamp: context.span.commit_timestamp,
-            rows_event: number,
+            rows_event: place.number,
             file: &context.file.name,
-            position: offset,
+            position: place.offset,
             server_id: header.server_id,
             details: CommitDetails {
                 gtid: self.gtid.as_deref().filter(|gtid| !gtid.is_empty()),
@@ -384,6 +467,16 @@ impl SegmentDecoder {
         };
         let was_empty = slot.builder.rows() == 0;
         let counts = slot.builder.append(&event, &stamp)?;
+        let changes = counts.inserts + counts.updates + counts.deletes;
+        slot.take_in(context.span.commit_version, changes);
+        if let (Left::Changes(left), Some(delivered)) = (left, context.delivered()) {
+            let (database, table) = slot.key();
+            delivered.leave_out(&database, &table, changes);
+            if changes <= left {
+                slot.clear()?;
+                return Ok(Flow::GoOn);
+            }
+        }
         if was_empty {
             self.active.push(index);
         }
@@ -391,6 +484,9 @@ impl SegmentDecoder {
         slot.counts.updates += counts.updates;
         slot.counts.deletes += counts.deletes;
         slot.counts.bytes += body.len() as u64;
+        if let Left::Changes(left) = left {
+            slot.leave_out(left, event.kind);
+        }
         self.stats.rows_events += 1;
         if self.statement.is_wanted() && stamp.details.query.is_none() {
             self.stats.unstated_rows_events += 1;
@@ -400,7 +496,7 @@ impl SegmentDecoder {
             return Ok(Flow::GoOn);
         }
         self.active.retain(|active| *active != index);
-        match self.flush(index, context.start, context.start, emit)? {
+        match self.flush(index, context.start, context.buffer(), Goal::Within, emit)? {
             true => Ok(Flow::GoOn),
             false => Ok(Flow::Unwanted),
         }
@@ -427,11 +523,59 @@ impl SegmentDecoder {
         Ok(Flow::GoOn)
     }
 
+    /// A rows event of a table that is wanted, but not of an operation that is.
+    fn pass_over(
+        &mut self,
+        context: &SpanContext<'_>,
+        map: usize,
+        event_type: EventType,
+        body: &[u8],
+        place: EventPlace,
+    ) -> Result<()> {
+        if context.delivered().is_none()
+            && let Some(at) = place.body_at
+        {
+            self.passed.push_at(map, event_type, at..at + body.len());
+            return Ok(());
+        }
+        let mut counting = Counting {
+            maps: &mut self.maps,
+            inflater: &mut self.inflater,
+            format: &context.file.format,
+            options: &self.options.plan,
+            buffer: context.buffer(),
+        };
+        let Some(plan) = counting.plan(map)? else { return Ok(()) };
+        let changes = counting.changes(&plan, event_type, body)?;
+        self.passed.push_counted(map, event_type, changes);
+        if let (Left::Changes(_), Some(delivered)) = (context.left(&plan), context.delivered()) {
+            delivered.leave_out(&plan.table.database, &plan.table.table, changes);
+        }
+        Ok(())
+    }
+
+    /// The changes of the transaction at hand, by table, in a segment that it goes on behind.
+    fn open_changes(&mut self, segment: &Segment) -> Vec<(TableKey, u64)> {
+        let Some(span) = segment.spans.last() else { return Vec::new() };
+        let mut all = self.passed.count_all(&mut Counting {
+            maps: &mut self.maps,
+            inflater: &mut self.inflater,
+            format: &span.file.format,
+            options: &self.options.plan,
+            buffer: &segment.bytes,
+        });
+        for slot in self.tables.iter().filter(|slot| slot.is_in(self.version)) {
+            let passed = all.entry(slot.key()).or_insert(0);
+            *passed += slot.given();
+        }
+        all.into_iter().filter(|(_, changes)| *changes > 0).collect()
+    }
+
     /// The slot for a plan's table; where its structure has changed, the batch before goes out first.
     fn slot(
         &mut self,
         plan: Arc<TablePlan>,
-        start: &Arc<Position>,
+        context: &SpanContext<'_>,
         emit: &mut Emit<'_>,
     ) -> Result<Option<usize>> {
         let table = &plan.table;
@@ -449,7 +593,7 @@ impl SegmentDecoder {
             if !is_same {
                 if self.active.contains(&index) {
                     self.active.retain(|active| *active != index);
-                    if !self.flush(index, start, start, emit)? {
+                    if !self.flush(index, context.start, context.buffer(), Goal::Within, emit)? {
                         return Ok(None);
                     }
                 }
@@ -460,39 +604,51 @@ impl SegmentDecoder {
             }
             return Ok(Some(index));
         }
-        let builder = TableBuilder::try_new(plan, self.options.update_rule)?;
         let index = self.tables.len();
-        self.tables.push(Slot { builder, counts: TableStats::default() });
+        self.tables.push(Slot::try_new(plan, self.options.update_rule)?);
         self.by_name.insert(key, index);
         Ok(Some(index))
     }
 
-    /// All batches under construction go out. The last takes `end` for its position where it is given.
+    /// All batches under construction go out: up to `end` where it is given and stands behind the last transaction.
     fn flush_active(
         &mut self,
         start: &Arc<Position>,
         end: Option<&Arc<Position>>,
+        buffer: &[u8],
         emit: &mut Emit<'_>,
     ) -> Result<bool> {
         let active = std::mem::take(&mut self.active);
-        let last = active.len().wrapping_sub(1);
+        // An item may stand behind the rows of its own transaction.
+        let last = self.version.map_or(0, start_of);
+        let is_behind = |end: &&Arc<Position>| !self.is_open && last < end.offset;
+        let end = end.filter(is_behind).filter(|_| !active.is_empty());
+        let keys = active.iter().filter_map(|index| self.tables.get(*index)).map(Slot::key);
+        let tables: Option<Arc<[TableKey]>> = end.is_some().then(|| keys.collect());
         for (number, index) in active.iter().enumerate() {
-            let position = end.filter(|_| number == last).unwrap_or(start);
-            if !self.flush(*index, start, position, emit)? {
+            let goal = match (end, &tables) {
+                (Some(end), Some(tables)) => Goal::Place { end, tables, count: number + 1 },
+                _ => Goal::Within,
+            };
+            if !self.flush(*index, start, buffer, goal, emit)? {
                 return Ok(false);
             }
         }
         Ok(true)
     }
 
-    /// One batch goes out, in pieces by the row limit; the last piece takes `position`, the others `start`.
+    /// One batch goes out, in pieces by the row limit. `buffer` holds the events of the transaction at hand.
     fn flush(
         &mut self,
         index: usize,
         start: &Arc<Position>,
-        position: &Arc<Position>,
+        buffer: &[u8],
+        goal: Goal<'_>,
         emit: &mut Emit<'_>,
     ) -> Result<bool> {
+        if matches!(goal, Goal::Within) {
+            self.count_passed(index, buffer)?;
+        }
         let Some(slot) = self.tables.get_mut(index) else { return Ok(true) };
         let plan = Arc::clone(slot.builder.plan());
         let zero_dates: Vec<_> = slot.builder.take_zero_dates().collect();
@@ -503,7 +659,13 @@ impl SegmentDecoder {
         if let Some(doubt) = &plan.doubt {
             self.stats.doubts.entry(plan.table.full_name()).or_insert_with(|| doubt.clone());
         }
-        let cuts = slot.builder.cuts(self.options.limits.rows);
+        let mut from = std::mem::take(&mut slot.left_out);
+        let cuts = slot.builder.cuts(from, self.options.limits.rows);
+        let rows = slot.builder.rows();
+        // What is cut off before the end is of the last event.
+        let changes: Vec<u64> = cuts.iter().map(|cut| slot.changes_before(*cut)).collect();
+        let is_in = slot.is_in(self.version);
+        let all_changes = if is_in { slot.changes() } else { 0 };
         let batch = slot.builder.finish()?;
         let counts = std::mem::take(&mut slot.counts);
         let table = &plan.table;
@@ -513,11 +675,9 @@ impl SegmentDecoder {
         sum.updates += counts.updates;
         sum.deletes += counts.deletes;
         sum.bytes += counts.bytes;
-        let rows = batch.num_rows();
-        let mut from = 0;
-        for cut in cuts {
+        let open_start = start_of(self.version.unwrap_or_default());
+        for (cut, changes) in cuts.into_iter().zip(changes) {
             let len = cut - from;
-            let is_last = cut == rows;
             self.stats.rows += len as u64;
             self.stats.batches += 1;
             let change = ChangeBatch {
@@ -525,14 +685,42 @@ impl SegmentDecoder {
                 table: Arc::clone(&table.table),
                 batch: batch.slice(from, len),
                 plan: Arc::clone(&plan),
-                position: Arc::clone(if is_last { position } else { start }),
+                progress: Progress::at(Arc::clone(start)),
             };
-            if !emit(Output::Batch(change)) {
+            let upto = match goal {
+                Goal::Place { end, tables, count } if cut == rows => {
+                    Upto::Place { end: Arc::clone(end), tables: Arc::clone(tables), count }
+                }
+                _ if cut == rows => Upto::Within { start: open_start, changes: all_changes },
+                _ => Upto::Within { start: open_start, changes },
+            };
+            let reach = Reach { base: Arc::clone(start), gtids: self.gtids.clone(), upto };
+            if !emit(Output::Batch(change, reach)) {
                 return Ok(false);
             }
             from = cut;
         }
         Ok(true)
+    }
+
+    /// Counts the events of a slot's table that were passed over in the transaction at hand.
+    fn count_passed(&mut self, index: usize, buffer: &[u8]) -> Result<()> {
+        let upto = self.passed.len();
+        let Some(slot) = self.tables.get_mut(index) else { return Ok(()) };
+        if upto == 0 || !slot.is_in(self.version) || slot.passed() == upto {
+            return Ok(());
+        }
+        let Some(file) = &self.file else { return Ok(()) };
+        let mut counting = Counting {
+            maps: &mut self.maps,
+            inflater: &mut self.inflater,
+            format: &file.format,
+            options: &self.options.plan,
+            buffer,
+        };
+        let changes = self.passed.count(slot.passed(), &slot.key(), &mut counting)?;
+        slot.pass(upto, changes);
+        Ok(())
     }
 
     fn decode_payload(
@@ -572,24 +760,35 @@ impl SegmentDecoder {
                 xid: inside.and_then(|t| t.xid).or(outside.xid),
                 ..outside
             }),
+            buffer: payload.memory(),
             ..*context
         };
         let mut number = *rows_event;
         let mut flow = Flow::GoOn;
-        payload.for_each(|header, body, at| {
+        let result = payload.for_each(|header, body, at| {
             if header.event_type == EventType::TABLE_MAP {
                 self.maps.define(body, id_width, &self.options.tables)?;
             } else if header.event_type.is_rows() {
                 let event = number;
                 number += 1;
                 if kept.iter().any(|(from, to, _)| (*from..*to).contains(&at)) {
-                    flow = self.decode_rows(context, header, body, offset, event, emit)?;
+                    let body_at = context.buffer.map(|_| at as usize + EventHeader::LEN);
+                    let place = EventPlace { offset, number: event, body_at };
+                    flow = self.decode_rows(context, header, body, place, emit)?;
                 }
             } else {
                 self.statement.on_event(header.event_type, body)?;
             }
             Ok(matches!(flow, Flow::GoOn))
-        })?;
+        });
+        // What was passed over cannot be looked at any more.
+        if result.is_err() {
+            for index in self.active.clone() {
+                self.count_passed(index, context.buffer())?;
+            }
+        }
+        self.passed.clear();
+        result?;
         *rows_event = number;
         if buffer.capacity() <= MAX_KEPT_BUFFER {
             self.unpacked = buffer;

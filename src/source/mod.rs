@@ -11,6 +11,7 @@
 mod block_input;
 mod classify;
 mod cutter;
+mod delivered;
 mod drain;
 mod feed;
 mod file_end;
@@ -33,6 +34,8 @@ pub(crate) use classify::{
     body as event_body, check_crc as verify_crc, encrypted, starts_encryption,
 };
 pub use cutter::{Cutter, CutterOptions, Start, Stop, TableHistory};
+pub use delivered::{Delivered, Left, Turn};
+pub(crate) use delivered::{add, only};
 pub use drain::{Drain, Drained, drain};
 pub use feed::{Begin, FedFile, FileFeed};
 pub(crate) use file_end::{FileEnd, was_cut};
@@ -43,8 +46,9 @@ pub use live::{Connector, LiveControl, LiveFeed, LiveOptions, LiveStart, file_st
 pub(crate) use log_name::name_logs;
 pub(crate) use magic::check_magic;
 pub(crate) use payload::{Payload, PayloadEvents};
+pub(crate) use segment::start_of;
 pub use segment::{
-    CarriedMap, CarriedStatement, FileContext, LargeTransaction, LogItem, PlacedItem, Segment,
+    CarriedMap, CarriedStatement, FileContext, GtidPlaces, LargeTransaction, LogItem, PlacedItem, Segment,
     Span, SpanDetails,
 };
 pub use split::{FileOf, OpenXa, PreparedPart, Split, add_history, link_splits, scan_splits};

@@ -46,6 +46,14 @@ impl<'a> Payload<'a> {
         Ok(Self::Memory(buffer))
     }
 
+    /// The unpacked events, where they are in memory.
+    pub(crate) fn memory(&self) -> Option<&[u8]> {
+        match self {
+            Self::Memory(bytes) => Some(bytes),
+            Self::Stream(_) => None,
+        }
+    }
+
     /// Gives each event to `each`: its header, its body, its offset in the payload.
     pub(crate) fn for_each(
         &self,

@@ -1,6 +1,7 @@
 //! Segments of one transaction that is known to have happened: too large for one segment, or prepared before.
 
 use super::classify::{body, ends_statement};
+use super::delivered::Delivered;
 use super::segment::{CarriedMap, CarriedStatement, FileContext, Span, SpanDetails};
 use super::window::{RawEvent, Window};
 use crate::binlog::{EventType, PartialRowData, Query, RowsQuery, STMT_END, table_id_and_flags};
@@ -16,6 +17,8 @@ pub(super) struct Committed {
     pub(super) transaction: Transaction,
     pub(super) gtid: Option<GroupGtid>,
     pub(super) was_prepared: bool,
+    /// What of it is left out, where the read was resumed.
+    pub(super) delivered: Option<Arc<Delivered>>,
     /// From its first event to the end of the last.
     pub(super) extent: Range<u64>,
 }
@@ -27,6 +30,7 @@ impl Committed {
             gtid: group.gtid.clone(),
             was_prepared: false,
             extent: group.transaction.start..end,
+            delivered: None,
         }
     }
 }
@@ -128,6 +132,7 @@ impl RangeCutter {
             gtid: self.committed.gtid.clone(),
             table_maps,
             statement,
+            delivered: self.committed.delivered.clone(),
         };
         let span = Span {
             bytes: 0..bytes.len(),

@@ -1,5 +1,6 @@
 //! A segment: bytes of whole events and the context to decode them alone.
 
+use super::delivered::{Delivered, Turn};
 use crate::binlog::FormatDescription;
 use crate::change::{GroupGtid, Item, Transaction};
 use crate::charset::Charset;
@@ -69,7 +70,27 @@ pub struct SpanDetails {
     pub table_maps: Vec<CarriedMap>,
     /// The statement in force at its start.
     pub statement: CarriedStatement,
+    /// What of it is left out, where the read was resumed.
+    pub delivered: Option<Arc<Delivered>>,
 }
+
+impl Span {
+    /// Offset of the first event of its transaction; of XA transactions, of their XA COMMIT.
+    pub fn transaction_start(&self) -> u64 {
+        start_of(self.commit_version)
+    }
+}
+
+/// Offset of the first event of the transaction that has this version.
+pub(crate) const fn start_of(commit_version: i64) -> u64 {
+    commit_version as u64 & ((1 << FILE_NUMBER_SHIFT) - 1)
+}
+
+/// `_commit_version` has the file's number above the offset's 40 bits.
+pub(super) const FILE_NUMBER_SHIFT: u32 = 40;
+
+/// The transactions of a segment: the offset of each one's first event, and its GTID if it has one.
+pub type GtidPlaces = Vec<(u64, Option<GroupGtid>)>;
 
 /// Something that is not a row, in its place.
 #[derive(Debug, Clone)]
@@ -149,4 +170,8 @@ pub struct Segment {
     pub warnings: Vec<String>,
     /// The earliest and latest commit in it, in microseconds since 1970 UTC.
     pub time_span: Option<(i64, i64)>,
+    /// The GTIDs of its transactions, and of those without rows; `None` where the log has none.
+    pub gtids: Option<Arc<GtidPlaces>>,
+    /// Where it is a piece of a transaction that a resumed read leaves out a part of.
+    pub turn: Option<Turn>,
 }

@@ -5,6 +5,7 @@
 //! | [`seed`] | the binlog of the project's first seed, byte by byte |
 //! | [`shop`], [`recorded`] | what real servers wrote gives what `SELECT` gave |
 //! | [`invariance`] | threads, segments, inputs, filters, resuming and splits change no row |
+//! | [`exactly_once`] | whoever stops after any batch and resumes gets every row once |
 //! | [`transactions`] | which rows happened, where reading begins and ends |
 //! | [`items`] | what is not a row, between the rows |
 //! | [`details`] | GTID, connection, number and statement of a commit, wherever they stand |
@@ -27,6 +28,7 @@
 mod collations;
 mod details;
 mod documents;
+mod exactly_once;
 mod fixtures;
 mod fuzz;
 mod history_store;

@@ -7,7 +7,7 @@ use binarrow::Error;
 use binarrow::columnar::{ColumnNames, EnvelopeColumn, PlanOptions};
 use binarrow::position::Position;
 use binarrow::reader::{
-    BatchLimits, ChangeBatch, DecodeOptions, Output, ReadOptions, Reader, SegmentDecoder, Stats,
+    BatchLimits, ChangeBatch, DecodeOptions, Output, ReadOptions, Reader, SegmentDecoder, Stats, Tracker,
 };
 use binarrow::source::{Cutter, CutterOptions, InputFile, Split, Start, Stop, scan_splits};
 use std::collections::BTreeMap;
@@ -197,7 +197,7 @@ pub(crate) fn read(files: Vec<InputFile>, options: ReadOptions) -> Outcome {
         }
     }
     assert!(reader.next_batch().unwrap().is_none(), "nothing comes after the end");
-    outcome.position = reader.position().cloned();
+    outcome.position = reader.position().map(Arc::new);
     outcome.warnings = reader.take_warnings();
     outcome.stats = reader.stats().clone();
     outcome.check();
@@ -208,6 +208,7 @@ pub(crate) fn read(files: Vec<InputFile>, options: ReadOptions) -> Outcome {
 pub(crate) fn decode(files: Vec<InputFile>, options: &ReadOptions) -> Outcome {
     let mut outcome = Outcome::default();
     let mut decoder = SegmentDecoder::new(Arc::new(options.decode.clone()));
+    let mut tracker = Tracker::default();
     let mut cutter = match Cutter::try_new(files, options.cut.clone()) {
         Ok(cutter) => cutter,
         Err(error) => return Outcome { error: Some(error), ..outcome },
@@ -223,9 +224,14 @@ pub(crate) fn decode(files: Vec<InputFile>, options: &ReadOptions) -> Outcome {
         };
         let decoded = decoder.decode(segment, &mut |output| {
             match output {
-                Output::Batch(batch) => outcome.take(&batch),
+                Output::Batch(mut batch, reach) => {
+                    let table = (Arc::clone(&batch.database), Arc::clone(&batch.table));
+                    batch.progress = tracker.deliver(table, reach);
+                    outcome.take(&batch);
+                }
                 Output::Item(item) => panic!("nothing was included, and {item:?} came"),
-                Output::End { position, stats, warnings } => {
+                Output::End { position, open, stats, warnings } => {
+                    tracker.end(Arc::clone(&position), open);
                     outcome.position = Some(position);
                     outcome.stats.add(&stats);
                     outcome.warnings.extend(warnings);
@@ -245,7 +251,7 @@ pub(crate) fn decode(files: Vec<InputFile>, options: &ReadOptions) -> Outcome {
 impl Outcome {
     fn take(&mut self, batch: &ChangeBatch) {
         self.rows.extend(rows_of(batch));
-        self.batches.push((self.rows.len(), Arc::clone(&batch.position)));
+        self.batches.push((self.rows.len(), Arc::new(batch.position())));
     }
 
     /// What holds for every read.
@@ -264,7 +270,7 @@ impl Outcome {
 }
 
 /// The rows of one batch.
-fn rows_of(change: &ChangeBatch) -> Vec<Row> {
+pub(crate) fn rows_of(change: &ChangeBatch) -> Vec<Row> {
     let batch = &change.batch;
     let schema = batch.schema();
     let names: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();

@@ -39,7 +39,7 @@ FULL = Position.from_json(
                 }
             ],
             "server": "3e11fa47-71ca-11e1-9e33-c80aa9429562",
-            "v": 1,
+            "v": 2,
             "version_shift": 3,
         }
     )
@@ -52,10 +52,7 @@ def kept(tmp_path):
 
 
 def stream(shop, checkpoint, tables="shop.orders", **keywords):
-    """A stream over files: what it makes of its checkpoint is the same.
-
-    Of one table, for a position moves on with the last of the batches that stand side by side in the log.
-    """
+    """A stream over files: what it makes of its checkpoint is the same."""
     start = checkpoint.load() or Position(shop.files[0].name, 4)
     reader = binarrow.read_binlog(
         shop.glob, start=start, tables=tables, segment_bytes=2000, **keywords

@@ -144,7 +144,7 @@ impl TableBuilder {
 }
 
 /// The places of an after image's cells: partial ones are those of their diffs.
-fn place_patched_cells(
+pub(super) fn place_patched_cells(
     rows: &mut Reader<'_>,
     image: &Image<'_>,
     row_len: usize,

@@ -91,9 +91,15 @@ impl Cutter {
                 self.resumed = true;
             }
         } else {
+            if !resumes {
+                // All that offsets say is of the file before.
+                self.position.ahead.retain(|ahead| ahead.offset.is_none());
+                self.ahead = None;
+            }
             self.position.file = context.name.to_string();
             self.position.offset = window.offset();
         }
+        self.gtids.clear();
         self.count_from(self.position.offset);
         self.segment_start = Arc::new(self.position.clone());
         self.open = Some(OpenFile { window, context, closed });
@@ -145,6 +151,7 @@ impl Cutter {
         if let Some(group) = unfinished.filter(|_| !is_left) {
             if self.options.emit_uncommitted {
                 self.note_unfinished(&group);
+                self.delivered = self.delivered_of(&group);
                 self.push_spans(&group, offset, &[]);
                 self.position.offset = offset;
             } else {

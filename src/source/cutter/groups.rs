@@ -5,9 +5,12 @@ use super::structures::{Catalogs, Structures};
 use super::{Cutter, Due, Start, Stop};
 use crate::change::{Group, GroupGtid, MarkKind, Outcome, XaState};
 use crate::error::{Error, ErrorKind, Result};
-use crate::position::{GtidSet, GtidState, MariadbGtidPosition, PreparedRange, Xid};
+use crate::position::{
+    GtidSet, GtidState, MariadbGtidPosition, Position, PreparedRange, Xid,
+};
+use crate::source::delivered::{self, Delivered};
 use crate::source::feed::Begin;
-use crate::source::segment::{CarriedStatement, Span, SpanDetails};
+use crate::source::segment::{CarriedStatement, FILE_NUMBER_SHIFT, Span, SpanDetails};
 use std::sync::Arc;
 
 impl Cutter {
@@ -45,6 +48,7 @@ impl Cutter {
             return Ok(());
         }
         let wanted = self.is_wanted(group) && !self.options.is_unread;
+        self.delivered = self.delivered_of(group);
         let was_read = contains_in(self.passed.as_ref(), group.gtid.as_ref());
         self.meets_last_passed(group);
         let has_items = self.options.include.transactions || !met.is_empty();
@@ -58,6 +62,7 @@ impl Cutter {
         let resume = self.has_met_ddl().then(|| self.position.clone());
         self.executed(group)?;
         self.position.offset = end;
+        self.pass_delivered(group);
         if let Some(resume) = resume
             && let Err(error) = self.commit_ddl(group, &outcome, was_read)
         {
@@ -107,6 +112,7 @@ impl Cutter {
                         before: before.clone(),
                         items: Vec::new(),
                         catalogs,
+                        delivered: self.delivered.take(),
                     });
                     Some(Ending::of(MarkKind::End, Some((XaState::Committed, xid))))
                 }
@@ -229,12 +235,13 @@ impl Cutter {
                 commit_version,
                 extent: extent.clone(),
                 rows_before,
-                more: self.options.tells_commits.then(|| {
+                more: (self.options.tells_commits || self.delivered.is_some()).then(|| {
                     Box::new(SpanDetails {
                         transaction: group.transaction,
                         gtid: group.gtid.clone(),
                         table_maps: Vec::new(),
                         statement: CarriedStatement::default(),
+                        delivered: self.delivered.clone(),
                     })
                 }),
                 was_prepared: false,
@@ -290,7 +297,17 @@ impl Cutter {
                 before.join(read);
             }
         }
+        if before.is_empty() {
+            // As it is stored: nothing says whose it is.
+            before = GtidState::Mysql(GtidSet::default());
+        }
         self.position.gtid_set = Some(before);
+        // Nothing stands between the start of the file and this event: a batch's position may be the start.
+        if self.segment_start.gtid_set.is_none() && self.spans.is_empty() && self.items.is_empty() {
+            let gtid_set = self.position.gtid_set.clone();
+            let start = Position { gtid_set, ..Position::clone(&self.segment_start) };
+            self.segment_start = Arc::new(start);
+        }
         self.finished |= self.has_read_all();
     }
 
@@ -319,12 +336,42 @@ impl Cutter {
         }
         self.expected_next = None;
         (self.began_at, self.earlier) = (None, None);
-        self.position = begin.position;
+        (self.position, self.ahead) = (begin.position, None);
         self.move_structures();
         Ok(())
     }
 
+    /// What was delivered of a group, where the position that the read started at says that some was.
+    pub(super) fn delivered_of(&mut self, group: &Group) -> Option<Arc<Delivered>> {
+        if self.position.ahead.is_empty() {
+            self.ahead = None;
+            return None;
+        }
+        let ahead = self.ahead.get_or_insert_with(|| Arc::new(self.position.ahead.clone()));
+        Delivered::of(ahead, group.transaction.start, group.gtid.as_ref())
+    }
+
+    /// The position is behind a group.
+    fn pass_delivered(&mut self, group: &Group) {
+        let position = &mut self.position;
+        if position.ahead.is_empty() {
+            return;
+        }
+        let mut ahead = position.ahead.clone();
+        if let Some(gtid) = &group.gtid {
+            delivered::pass(&mut ahead, gtid);
+        }
+        let read = position.gtid_set.as_ref();
+        ahead.retain(|each| !delivered::is_passed(each, position.offset, read));
+        if ahead != position.ahead {
+            (position.ahead, self.ahead) = (ahead, None);
+        }
+    }
+
     pub(super) fn executed(&mut self, group: &Group) -> Result<()> {
+        if self.position.gtid_set.is_some() && !self.options.is_unread {
+            self.gtids.push((group.transaction.start, group.gtid.clone()));
+        }
         match (&mut self.position.gtid_set, &group.gtid) {
             (Some(GtidState::Mysql(set)), Some(GroupGtid::Mysql(gtid))) => {
                 set.add(&gtid.tsid, gtid.gno)?;
@@ -370,9 +417,6 @@ fn contains(state: &GtidState, gtid: Option<&GroupGtid>) -> bool {
         _ => false,
     }
 }
-
-/// `_commit_version` has the file's number above the offset's 40 bits.
-const FILE_NUMBER_SHIFT: u32 = 40;
 
 /// The first number that does not fit above 40 bits of a signed 64-bit number.
 pub(super) const MAX_FILE_NUMBER: u64 = 1 << (63 - FILE_NUMBER_SHIFT);

@@ -19,18 +19,19 @@ pub use options::{CutterOptions, Start, Stop};
 pub use structures::TableHistory;
 
 use super::classify::SkipEvents;
+use super::delivered::{Delivered, Turn};
 use super::feed::{Begin, FileFeed};
 use super::file_list::InputFile;
 use super::input::{Input, StoppableInput};
 use super::log_name::name_logs;
 use super::range_cutter::RangeCutter;
-use super::segment::{FileContext, PlacedItem, Segment, Span};
+use super::segment::{FileContext, GtidPlaces, PlacedItem, Segment, Span};
 use super::window::Window;
 use crate::baseline::Baseline;
 use crate::binlog::FIRST_EVENT_AT;
 use crate::change::{GroupGtid, GroupTracker, Transaction};
 use crate::error::{Error, Result};
-use crate::position::{GtidState, Position, PreparedRange, Xid};
+use crate::position::{Ahead, GtidState, Position, PreparedRange, Xid};
 pub(super) use files::read_format;
 use files::{Successor, called_as_files, check_number};
 use items::{AtOffset, Met};
@@ -81,6 +82,12 @@ pub struct Cutter {
     expected_next: Option<Successor>,
     /// By GTID, what was read already although it may stand in the log at hand: from another server's.
     passed: Option<GtidState>,
+    /// What was delivered beyond the position, to be shared; where that is known to be as in the position.
+    ahead: Option<Arc<Vec<Ahead>>>,
+    /// What of the group that ended last is left out.
+    delivered: Option<Arc<Delivered>>,
+    /// The transactions since the segment at hand began.
+    gtids: GtidPlaces,
     /// XA transactions decided here and prepared before the start.
     foreign: Vec<Xid>,
     /// Whether the next event is the one that a caller's start names.
@@ -122,6 +129,8 @@ struct Due {
     items: Vec<AtOffset>,
     /// In force where it was prepared.
     catalogs: Option<Catalogs>,
+    /// What of it is left out.
+    delivered: Option<Arc<Delivered>>,
 }
 
 /// The file at hand.
@@ -144,6 +153,21 @@ struct Range {
     items: Vec<AtOffset>,
     /// What is in force along them.
     catalogs: Option<Catalogs>,
+    /// The GTIDs for all of its pieces.
+    gtids: Option<Arc<GtidPlaces>>,
+    /// What of it is left out.
+    delivered: Option<Arc<Delivered>>,
+    /// Pieces so far.
+    pieces: u64,
+}
+
+impl Range {
+    /// The turn of the next piece.
+    fn next_turn(&mut self) -> Option<Turn> {
+        let number = self.pieces;
+        self.pieces += 1;
+        self.delivered.clone().map(|delivered| Turn::new(delivered, number))
+    }
 }
 
 impl Cutter {
@@ -174,6 +198,9 @@ impl Cutter {
             current = called_as_files(start, &files)?;
             position = Position { visible: None, ..(**start).clone() };
         }
+        if options.is_unread {
+            position.ahead.clear();
+        }
         if let Stop::Position(stop) = &mut options.stop {
             called_as_files(stop, &files)?;
         }
@@ -201,6 +228,9 @@ impl Cutter {
             failure: None,
             expected_next: None,
             passed: None,
+            ahead: None,
+            delivered: None,
+            gtids: Vec::new(),
             foreign: Vec::new(),
             resumed: false,
             finished: false,
@@ -217,8 +247,11 @@ impl Cutter {
     /// A cutter for files as they come, the first of which `begin` names.
     pub fn live(feed: Box<dyn FileFeed>, begin: Begin, options: CutterOptions) -> Result<Self> {
         let Begin { position, passed } = begin;
-        let position = Position { visible: None, ..position };
+        let mut position = Position { visible: None, ..position };
         let mut options = options;
+        if options.is_unread {
+            position.ahead.clear();
+        }
         if let Some(goal) = &options.goal {
             options.stop = Stop::at(goal, position.server.as_deref())?;
         }
@@ -394,9 +427,19 @@ impl Cutter {
         }
         let items = items::placed(std::mem::take(&mut self.items), &spans);
         let catalogs = self.structures.as_mut().map(|own| own.catalogs.placed(&spans));
+        let gtids = self.take_gtids(end.offset);
         let mut segment = self.segment(bytes, (spans, items), start, end);
         segment.catalogs = catalogs.unwrap_or_default();
+        segment.gtids = gtids;
         Some(segment)
+    }
+
+    /// The GTIDs of the transactions that start before an offset.
+    fn take_gtids(&mut self, end: u64) -> Option<Arc<GtidPlaces>> {
+        let count = self.gtids.partition_point(|(start, _)| *start < end);
+        let rest = self.gtids.split_off(count);
+        let gtids = std::mem::replace(&mut self.gtids, rest);
+        self.position.gtid_set.is_some().then(|| Arc::new(gtids))
     }
 
     fn flush_all(&mut self) -> Option<Segment> {
@@ -424,6 +467,8 @@ impl Cutter {
             dropped_rows_events: counts.dropped_rows_events,
             warnings: counts.warnings,
             time_span: counts.time_span,
+            gtids: None,
+            turn: None,
         }
     }
 

@@ -69,13 +69,14 @@ impl Cutter {
             return self.large_unfinished(group, found.end);
         };
         self.open = Some(open);
-        let committed = Committed::of(&group, found.end);
+        let mut committed = Committed::of(&group, found.end);
         self.tracker = GroupTracker::of(group);
         self.end_group(outcome, found.end)?;
         // A committed group left one span or more; they go out by the range instead.
         if self.spans.is_empty() {
             return Ok(());
         }
+        committed.delivered = self.delivered.take();
         let part = |span: &Span| (span.bytes.start as u64, span.bytes.end as u64, span.rows_before);
         let parts = self.spans.drain(..).map(|span| part(&span)).collect();
         let items = std::mem::take(&mut self.items);
@@ -91,18 +92,19 @@ impl Cutter {
             return Ok(());
         }
         let transaction = group.transaction;
+        let committed = Committed { delivered: self.delivered_of(&group), ..Committed::of(&group, end) };
         self.note_unfinished(&group);
         self.position.offset = end;
         self.note_time(transaction.commit_timestamp);
         let items = std::mem::take(&mut self.items);
         let parts = vec![(transaction.start, end, 0)];
         let catalogs = self.take_catalogs();
-        self.start_range(Committed::of(&group, end), (parts, items, catalogs), end, None)
+        self.start_range(committed, (parts, items, catalogs), end, None)
     }
 
     /// The rows of an XA transaction that was prepared before and is committed now.
     pub(super) fn start_prepared(&mut self, due: Due) -> Result<()> {
-        let Due { transaction, gtid, prepared, items, catalogs, .. } = due;
+        let Due { transaction, gtid, prepared, items, catalogs, delivered, .. } = due;
         let mut own = self.other_file(&prepared)?;
         let open = own.as_mut().map(|(_, open)| open).or(self.open.as_mut()).ok_or_else(no_file)?;
         let context = Arc::clone(&open.context);
@@ -131,7 +133,7 @@ impl Cutter {
         let thread_id = group.transaction.thread_id;
         let transaction = Transaction { thread_id, ..transaction };
         let extent = prepared.start..found.end;
-        let committed = Committed { transaction, gtid, was_prepared: true, extent };
+        let committed = Committed { transaction, gtid, was_prepared: true, extent, delivered };
         self.start_range(committed, (parts, items, catalogs), resume_at, own)
     }
 
@@ -169,6 +171,8 @@ impl Cutter {
         own: Option<(usize, OpenFile)>,
     ) -> Result<()> {
         let passed_before = committed.was_prepared;
+        let delivered = committed.delivered.clone();
+        let gtids = self.take_gtids(u64::MAX);
         let is_own = own.is_some();
         let (file, open) = match own {
             Some(own) => own,
@@ -187,7 +191,18 @@ impl Cutter {
         );
         let resume_at = (!is_own).then_some(resume_at);
         let end = self.position.clone();
-        self.range = Some(Range { cutter, file, resume_at, passed_before, end, items, catalogs });
+        self.range = Some(Range {
+            cutter,
+            file,
+            resume_at,
+            passed_before,
+            end,
+            items,
+            catalogs,
+            gtids,
+            delivered,
+            pieces: 0,
+        });
         Ok(())
     }
 
@@ -214,11 +229,13 @@ impl Cutter {
             let items = items::placed(items, &spans);
             let from = spans.first().map_or(0, |span| span.offset);
             let catalogs = range.catalogs.as_mut().map(|catalogs| catalogs.placed_up_to(from));
+            let (gtids, turn) = (range.gtids.clone(), range.next_turn());
             if is_last {
                 self.reach(&end)?;
             }
             let mut segment = self.segment(bytes, (spans, items), start, end);
             segment.catalogs = catalogs.unwrap_or_default();
+            (segment.gtids, segment.turn) = (gtids, turn);
             return Ok(Some(segment));
         }
         if let Some(Range { cutter, file, resume_at, items, end, .. }) = self.range.take() {

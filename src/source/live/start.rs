@@ -7,7 +7,7 @@ use crate::binlog::{EventHeader, EventType, FIRST_EVENT_AT, FormatDescription};
 use crate::change::GroupEvent;
 use crate::error::{Error, ErrorKind, Result};
 use crate::net::{DumpStart, Flavor, Server};
-use crate::position::{GtidState, Position, file_number};
+use crate::position::{Ahead, GtidState, Position, file_number};
 use crate::source::classify::{Classified, body as event_body, classify};
 use crate::source::feed::Begin;
 
@@ -126,6 +126,16 @@ fn at_position(server: &mut Server, mut position: Position) -> Result<Found> {
             }
         }
     }
+    position.ahead = match position.ahead.iter().map(Ahead::by_gtid).collect() {
+        Some(ahead) => sorted(ahead),
+        None => {
+            return Err(foreign(
+                server,
+                position.server.as_deref(),
+                "and no GTIDs tell what was read beyond it: with gtid_mode=ON at both they would",
+            ));
+        }
+    };
     position.by_gtid = true;
     position.gtid_set = Some(request.clone());
     Ok(Found { dump: dump_after(server, &request)?, passed: passed(&read, &request), position })
@@ -181,6 +191,11 @@ fn foreign(server: &Server, other: Option<&str>, why: &str) -> Error {
             other.unwrap_or("another")
         ),
     )
+}
+
+fn sorted(mut ahead: Vec<Ahead>) -> Vec<Ahead> {
+    Ahead::sort(&mut ahead);
+    ahead
 }
 
 fn dump_after(server: &Server, gtids: &GtidState) -> Result<DumpStart> {

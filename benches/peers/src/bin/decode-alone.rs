@@ -17,7 +17,7 @@ fn main() {
         let mut rows = 0;
         for segment in segments {
             let mut emit = |output| {
-                if let Output::Batch(batch) = black_box(output) {
+                if let Output::Batch(batch, _) = black_box(output) {
                     rows += batch.batch.num_rows() as u64;
                 }
                 true

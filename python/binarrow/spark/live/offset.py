@@ -18,10 +18,13 @@ Offset = dict[str, Any]
 
 MARKS = ("initial", "from", "resumed")
 
+SHOWN = 5
+"""Tables that an error names."""
+
 
 def offset_of(position: Position) -> Offset:
-    """The offset of a position. Equal positions are equal text: Spark compares that."""
-    stored: Offset = json.loads(position.to_json())
+    """The offset of a position's base. Equal positions are equal text: Spark compares that."""
+    stored: Offset = json.loads(position.base.to_json())
     return stored
 
 
@@ -41,14 +44,31 @@ def position_from_text(text: str) -> Position:
     A file and an offset alone will do.
 
     Raises:
-        ValueError: It is neither.
+        ValueError: It is neither, or tables are ahead of it.
     """
     stored = json.loads(text)
     if not isinstance(stored, dict):
         raise ConfigError("the JSON of an offset is an object")
     if stored.keys() == {"file", "offset"}:
         return Position(stored["file"], stored["offset"])
-    return position_of(stored)
+    return same_for_all(position_of(stored))
+
+
+def same_for_all(position: Position) -> Position:
+    """The position, if no table is ahead of it: Spark reads all tables from one place.
+
+    Raises:
+        ConfigError: Changes of some tables beyond it were delivered.
+    """
+    if not position.ahead:
+        return position
+    more = ", ..." if len(position.ahead) > SHOWN else ""
+    tables = ", ".join(position.ahead[:SHOWN]) + more
+    raise ConfigError(
+        f"the position {position} says that changes after it were delivered ({tables}), and Spark"
+        " reads all tables from one place: use a position without `ahead`, such as that of a"
+        " transaction's end, or the `base` of this one, from which those changes are read again"
+    )
 
 
 def changed(position: Position, **fields: Any) -> Position:

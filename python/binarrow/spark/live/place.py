@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from binarrow import ConfigError, Position
-from binarrow.spark.live.offset import position_from_text
+from binarrow.spark.live.offset import position_from_text, same_for_all
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,9 @@ def place_of_keyword(given: Position | str | datetime) -> Place:
     Raises:
         ConfigError: It is none of them.
     """
-    if isinstance(given, Position | datetime):
+    if isinstance(given, Position):
+        return same_for_all(given)
+    if isinstance(given, datetime):
         return given
     word = given.strip()
     if word == "earliest":

@@ -1,0 +1,58 @@
+//! How many changes a rows event holds: its rows are passed over, not decoded.
+
+use super::CellResult;
+use super::image::{Image, Place, place_cells};
+use super::partial_update::place_patched_cells;
+use crate::binlog::{RowsEvent, RowsKind};
+use crate::columnar::table_plan::TablePlan;
+use crate::error::{Error, Result};
+use crate::wire::Reader;
+
+impl TablePlan {
+    /// How many changes of the table an event holds.
+    ///
+    /// # Errors
+    /// Its rows are not those of the table, or are cut.
+    pub fn count_changes(&self, event: &RowsEvent<'_>) -> Result<u64> {
+        let width = self.table.columns.len();
+        if event.width != width {
+            return Err(Error::malformed(format!(
+                "the rows have {} columns, the table map has {width}",
+                event.width
+            )));
+        }
+        let before = Image::new(event.columns, width);
+        let after = Image::new(event.columns_after, width);
+        let mut rows = Reader::new(event.rows);
+        let mut places = Vec::new();
+        let mut changes = 0;
+        loop {
+            let left = rows.left();
+            self.pass_change(&mut rows, event, (&before, &after), &mut places)
+                .map_err(|(_, error)| Error::from(error).context(self.table.full_name()))?;
+            changes += 1;
+            // Images without columns have no bytes: they are one change.
+            if rows.is_empty() || rows.left() == left {
+                return Ok(changes);
+            }
+        }
+    }
+
+    fn pass_change(
+        &self,
+        rows: &mut Reader<'_>,
+        event: &RowsEvent<'_>,
+        (before, after): (&Image<'_>, &Image<'_>),
+        places: &mut Vec<Place>,
+    ) -> CellResult {
+        let (row_len, all) = (rows.left(), self.cell_sizes.len());
+        place_cells(rows, before, row_len, self, all, |_| false, places)?;
+        match event.kind {
+            RowsKind::Update if event.has_value_options => {
+                place_patched_cells(rows, after, row_len, self, places)
+            }
+            RowsKind::Update => place_cells(rows, after, row_len, self, all, |_| false, places),
+            RowsKind::Write | RowsKind::Delete => Ok(()),
+        }
+    }
+}

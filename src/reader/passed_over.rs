@@ -1,0 +1,127 @@
+//! Rows events that are passed over undecoded because of their operation: counted only where a position needs it.
+
+use super::map_cache::MapCache;
+use super::progress::TableKey;
+use crate::binlog::{EventType, FormatDescription, RowsEvent};
+use crate::columnar::{PlanOptions, TablePlan};
+use crate::error::Result;
+use crate::wire::Inflater;
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Those of the transaction at hand, within its segment.
+#[derive(Default)]
+pub(super) struct PassedOver(Vec<Passed>);
+
+/// One event.
+struct Passed {
+    /// The number of its table map.
+    map: usize,
+    event_type: EventType,
+    rows: Rows,
+}
+
+/// What is known of its rows.
+#[derive(Clone)]
+enum Rows {
+    /// Where its body stands.
+    At(Range<usize>),
+    /// How many changes they are.
+    Count(u64),
+}
+
+/// What counting needs.
+pub(super) struct Counting<'c> {
+    pub(super) maps: &'c mut MapCache,
+    pub(super) inflater: &'c mut Inflater,
+    pub(super) format: &'c FormatDescription,
+    pub(super) options: &'c PlanOptions,
+    /// What places are of.
+    pub(super) buffer: &'c [u8],
+}
+
+impl PassedOver {
+    /// Another transaction, or another part of the same.
+    pub(super) fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// How many events so far.
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// An event that stands in the buffer.
+    pub(super) fn push_at(&mut self, map: usize, event_type: EventType, body: Range<usize>) {
+        self.0.push(Passed { map, event_type, rows: Rows::At(body) });
+    }
+
+    /// An event that is counted already.
+    pub(super) fn push_counted(&mut self, map: usize, event_type: EventType, changes: u64) {
+        self.0.push(Passed { map, event_type, rows: Rows::Count(changes) });
+    }
+
+    /// The changes of a table in the events from number `from` on.
+    pub(super) fn count(
+        &mut self,
+        from: usize,
+        table: &TableKey,
+        counting: &mut Counting<'_>,
+    ) -> Result<u64> {
+        let mut changes = 0;
+        for passed in self.0.get_mut(from..).unwrap_or_default() {
+            let Some(plan) = counting.plan(passed.map)? else { continue };
+            if plan.table.database == table.0 && plan.table.table == table.1 {
+                changes += passed.count(&plan, counting)?;
+            }
+        }
+        Ok(changes)
+    }
+
+    /// The changes of all tables. A table that cannot be decoded has none that matter: no row of it was given.
+    pub(super) fn count_all(&mut self, counting: &mut Counting<'_>) -> HashMap<TableKey, u64> {
+        let mut all = HashMap::new();
+        for passed in &mut self.0 {
+            if let Ok(Some(plan)) = counting.plan(passed.map)
+                && let Ok(changes) = passed.count(&plan, counting)
+            {
+                let table = (Arc::clone(&plan.table.database), Arc::clone(&plan.table.table));
+                *all.entry(table).or_insert(0) += changes;
+            }
+        }
+        all
+    }
+}
+
+impl Passed {
+    fn count(&mut self, plan: &TablePlan, counting: &mut Counting<'_>) -> Result<u64> {
+        let changes = match &self.rows {
+            Rows::Count(changes) => *changes,
+            Rows::At(place) => {
+                let body = counting.buffer.get(place.clone()).unwrap_or_default();
+                counting.changes(plan, self.event_type, body)?
+            }
+        };
+        self.rows = Rows::Count(changes);
+        Ok(changes)
+    }
+}
+
+impl Counting<'_> {
+    pub(super) fn plan(&mut self, map: usize) -> Result<Option<Arc<TablePlan>>> {
+        self.maps.plan(map, self.format, self.options)
+    }
+
+    /// How many changes the body of a rows event holds.
+    pub(super) fn changes(
+        &mut self,
+        plan: &TablePlan,
+        event_type: EventType,
+        body: &[u8],
+    ) -> Result<u64> {
+        let id_width = self.format.table_id_width(event_type);
+        let event = RowsEvent::decode(body, event_type, id_width)?;
+        plan.count_changes(&event.inflate(event_type, self.inflater)?)
+    }
+}

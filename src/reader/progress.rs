@@ -1,0 +1,225 @@
+//! How far delivery has come: a safe position, and what was delivered beyond it.
+//!
+//! Decoders say of each batch up to where its table is delivered within its segment ([`Reach`]). The reader, which sees all
+//! batches in order, puts that together. A position is made of it only where somebody asks for one.
+
+use crate::position::{Ahead, GtidSet, GtidState, Position};
+use crate::source::{GtidPlaces, add, only};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+
+/// A table: its database and its name.
+pub type TableKey = (Arc<str>, Arc<str>);
+
+/// Up to where a table is delivered by a batch of it.
+#[derive(Debug, Clone)]
+pub struct Reach {
+    /// Where to resume before the batch, as far as that is a place for all tables.
+    pub base: Arc<Position>,
+    /// The GTIDs of the segment's transactions.
+    pub gtids: Option<Arc<GtidPlaces>>,
+    /// Up to where beyond that.
+    pub upto: Upto,
+}
+
+/// A place within a segment, or its end.
+#[derive(Debug, Clone)]
+pub enum Upto {
+    /// All transactions that start before an offset, and so many changes of the one that starts there: those in this segment.
+    Within {
+        /// The offset.
+        start: u64,
+        /// Changes of the table.
+        changes: u64,
+    },
+    /// A place at a transaction's end, which the batches of these tables reach one after the other.
+    Place {
+        /// The place.
+        end: Arc<Position>,
+        /// The tables, in the order of their batches.
+        tables: Arc<[TableKey]>,
+        /// How many of them have reached it with this batch.
+        count: usize,
+    },
+}
+
+/// Where to resume, cheap to copy.
+#[derive(Debug, Clone)]
+pub struct Progress {
+    base: Arc<Position>,
+    beyond: Option<Beyond>,
+}
+
+/// What was delivered beyond the base. It is shared from batch to batch.
+#[derive(Debug, Clone)]
+struct Beyond {
+    gtids: Option<Arc<GtidPlaces>>,
+    marks: Arc<Vec<Mark>>,
+    /// The tables that have reached an offset, where batch after batch does so, and how many have.
+    closing: Option<(Arc<[TableKey]>, usize, u64)>,
+}
+
+/// How far one table is.
+#[derive(Debug, Clone)]
+struct Mark {
+    table: TableKey,
+    start: u64,
+    changes: u64,
+}
+
+impl Progress {
+    /// A place alone.
+    pub fn at(base: Arc<Position>) -> Self {
+        Self { base, beyond: None }
+    }
+
+    /// The place from which a reader starts that resumes here.
+    pub fn base(&self) -> &Arc<Position> {
+        &self.base
+    }
+
+    /// Whether nothing was delivered beyond that place since the read began.
+    pub fn is_base(&self) -> bool {
+        self.beyond.is_none()
+    }
+
+    /// The position: the place, and what was delivered beyond it.
+    pub fn position(&self) -> Position {
+        let mut position = Position::clone(&self.base);
+        let Some(beyond) = &self.beyond else { return position };
+        let mut tables: HashSet<&TableKey> = HashSet::new();
+        let mut places: BTreeMap<(u64, u64), Vec<(String, String)>> = BTreeMap::new();
+        let closing = beyond.closing.iter().flat_map(|(tables, count, end)| {
+            tables.iter().take(*count).map(|table| (table, (*end, 0)))
+        });
+        let marks = beyond.marks.iter().map(|mark| (&mark.table, (mark.start, mark.changes)));
+        for (table, place) in closing.chain(marks) {
+            if tables.insert(table) {
+                let (database, name) = table;
+                places.entry(place).or_default().push((database.to_string(), name.to_string()));
+            }
+        }
+        // A table's new place is behind its old one. What GTIDs alone say is of another log.
+        for ahead in position.ahead.iter_mut().filter(|ahead| ahead.offset.is_some()) {
+            ahead.tables.retain(|(database, table)| {
+                !tables.contains(&(database.as_str().into(), table.as_str().into()))
+            });
+        }
+        let base = &self.base;
+        position.ahead.extend(places.into_iter().map(|((offset, changes), tables)| Ahead {
+            tables,
+            offset: Some(offset),
+            gtid_set: base.gtid_set.as_ref().and_then(|_| beyond.gtids_between(base.offset, offset)),
+            changes,
+            next_gtid: if changes > 0 { beyond.gtid_at(offset) } else { None },
+        }));
+        Ahead::sort(&mut position.ahead);
+        position
+    }
+}
+
+impl Beyond {
+    /// The transactions that start in a part of the file; `None` where one of them has no GTID.
+    fn gtids_between(&self, from: u64, to: u64) -> Option<GtidState> {
+        let mut state = GtidState::Mysql(GtidSet::default());
+        let gtids = self.gtids.as_ref()?;
+        let within = gtids.iter().filter(|(start, _)| (from..to).contains(start));
+        within.map(|(_, gtid)| gtid.as_ref()).try_for_each(|gtid| add(&mut state, gtid?).ok())?;
+        Some(state)
+    }
+
+    fn gtid_at(&self, offset: u64) -> Option<GtidState> {
+        let gtids = self.gtids.as_ref()?;
+        let (_, gtid) = gtids.iter().find(|(start, _)| *start == offset)?;
+        gtid.as_ref().map(only)
+    }
+}
+
+/// Puts together what decoders say, in the order of delivery.
+#[derive(Debug, Default)]
+pub struct Tracker {
+    now: Option<Progress>,
+    /// Changes of the transaction at hand in its pieces before this one.
+    earlier: HashMap<TableKey, u64>,
+}
+
+impl Tracker {
+    /// Where reading begins.
+    pub fn begin(&mut self, position: Option<Arc<Position>>) {
+        self.now = position.map(Progress::at);
+    }
+
+    /// Where to resume; `None` before anything is known.
+    pub fn progress(&self) -> Option<&Progress> {
+        self.now.as_ref()
+    }
+
+    /// A batch of a table is handed out.
+    pub fn deliver(&mut self, table: TableKey, reach: Reach) -> Progress {
+        let Reach { base, gtids, upto } = reach;
+        let mut now = self.moved_to(base);
+        let before = now.beyond.take();
+        let marks = before.map_or_else(Arc::default, |beyond| beyond.marks);
+        match upto {
+            Upto::Place { end, tables, count } if count >= tables.len() => {
+                now.beyond = (!marks.is_empty()).then_some(Beyond { gtids, marks, closing: None });
+                self.now = Some(now);
+                now = self.moved_to(end);
+            }
+            Upto::Place { end, tables, count } => {
+                let closing = Some((tables, count, end.offset));
+                now.beyond = Some(Beyond { gtids, marks, closing });
+            }
+            Upto::Within { start, changes } => {
+                let changes = changes + self.earlier.get(&table).copied().unwrap_or(0);
+                let mut marks = marks;
+                let own = Arc::make_mut(&mut marks);
+                match own.iter_mut().find(|mark| mark.table == table) {
+                    Some(mark) => (mark.start, mark.changes) = (start, changes),
+                    None => own.push(Mark { table, start, changes }),
+                }
+                now.beyond = Some(Beyond { gtids, marks, closing: None });
+            }
+        }
+        self.now = Some(now.clone());
+        now
+    }
+
+    /// An item is handed out, behind all rows before it.
+    pub fn pass_item(&mut self, position: &Arc<Position>) -> Progress {
+        let now = self.moved_to(Arc::clone(position));
+        self.now = Some(now.clone());
+        now
+    }
+
+    /// A segment ends; `open`: the changes in it of a transaction that goes on in the next.
+    pub fn end(&mut self, position: Arc<Position>, open: Option<Vec<(TableKey, u64)>>) {
+        self.now = Some(self.moved_to(position));
+        match open {
+            None => self.earlier.clear(),
+            Some(open) => {
+                for (table, changes) in open {
+                    *self.earlier.entry(table).or_insert(0) += changes;
+                }
+            }
+        }
+    }
+
+    /// The same beyond another base; what that includes is forgotten.
+    fn moved_to(&mut self, base: Arc<Position>) -> Progress {
+        let Some(now) = self.now.take() else { return Progress::at(base) };
+        if Arc::ptr_eq(&now.base, &base) {
+            return now;
+        }
+        let is_same_file = now.base.file == base.file && now.base.server == base.server;
+        let beyond = now.beyond.filter(|_| is_same_file).and_then(|mut beyond| {
+            let is_beyond = |mark: &Mark| (mark.start, mark.changes) > (base.offset, 0);
+            if !beyond.marks.iter().all(is_beyond) {
+                Arc::make_mut(&mut beyond.marks).retain(is_beyond);
+            }
+            beyond.closing = beyond.closing.filter(|(_, _, end)| *end > base.offset);
+            (!beyond.marks.is_empty() || beyond.closing.is_some()).then_some(beyond)
+        });
+        Progress { base, beyond }
+    }
+}

@@ -1,0 +1,208 @@
+//! What a resumed read leaves out of a transaction, because the position that it started at says that it was delivered.
+
+use crate::change::GroupGtid;
+use crate::position::{Ahead, GtidSet, GtidState, MariadbGtidPosition};
+use std::collections::HashMap;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+/// What was delivered of one transaction. The pieces of a large one share it.
+#[derive(Debug)]
+pub struct Delivered {
+    /// What was delivered beyond the position.
+    ahead: Arc<Vec<Ahead>>,
+    /// Which of that covers all of the transaction.
+    all_of: Vec<usize>,
+    pieces: Mutex<Pieces>,
+    changed: Condvar,
+}
+
+/// What the pieces of a transaction share.
+#[derive(Debug, Default)]
+struct Pieces {
+    /// Changes that are still to be left out, by database and table.
+    left: HashMap<(String, String), u64>,
+    /// How many pieces are decoded.
+    done: u64,
+}
+
+/// What of a table's changes is left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Left {
+    /// No more of them.
+    Nothing,
+    /// So many, more than none.
+    Changes(u64),
+    /// All of the transaction.
+    All,
+}
+
+impl Delivered {
+    /// What was delivered of the transaction that starts at `start`; `None` where that is nothing.
+    pub(super) fn of(
+        ahead: &Arc<Vec<Ahead>>,
+        start: u64,
+        gtid: Option<&GroupGtid>,
+    ) -> Option<Arc<Self>> {
+        let mut all_of = Vec::new();
+        let mut left = HashMap::new();
+        for (index, each) in ahead.iter().enumerate() {
+            let is_next = match each.offset {
+                Some(offset) if start < offset => {
+                    all_of.push(index);
+                    continue;
+                }
+                Some(offset) => start == offset,
+                None if contains(each.gtid_set.as_ref(), gtid) => {
+                    all_of.push(index);
+                    continue;
+                }
+                None => gtid.is_some_and(|gtid| each.next_gtid == Some(only(gtid))),
+            };
+            if is_next && each.changes > 0 {
+                for table in &each.tables {
+                    let changes = left.entry(table.clone()).or_insert(0);
+                    *changes = each.changes.max(*changes);
+                }
+            }
+        }
+        let is_any = !all_of.is_empty() || !left.is_empty();
+        is_any.then(|| {
+            let pieces = Mutex::new(Pieces { left, done: 0 });
+            Arc::new(Self { ahead: Arc::clone(ahead), all_of, pieces, changed: Condvar::new() })
+        })
+    }
+
+    /// What of a table's next changes is left out.
+    pub fn left(&self, database: &str, table: &str) -> Left {
+        let all_of = self.all_of.iter().filter_map(|index| self.ahead.get(*index));
+        if all_of.into_iter().any(|ahead| ahead.has(database, table)) {
+            return Left::All;
+        }
+        match self.lock().left.get(&(database.to_owned(), table.to_owned())) {
+            Some(changes) => Left::Changes(*changes),
+            None => Left::Nothing,
+        }
+    }
+
+    /// Leaves out so many of a table's changes.
+    pub fn leave_out(&self, database: &str, table: &str, changes: u64) {
+        let key = (database.to_owned(), table.to_owned());
+        let mut pieces = self.lock();
+        if let Some(left) = pieces.left.get_mut(&key) {
+            *left = left.saturating_sub(changes);
+            if *left == 0 {
+                pieces.left.remove(&key);
+            }
+        }
+        if pieces.left.is_empty() {
+            self.changed.notify_all();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Pieces> {
+        // Numbers are right after each step.
+        self.pieces.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The turn of one piece of a transaction: changes to leave out are counted from piece to piece, whatever the threads.
+///
+/// A piece waits for those before it, which wait for none behind them: whoever drops a piece undecoded passes the turn on too.
+#[derive(Debug)]
+pub struct Turn {
+    delivered: Arc<Delivered>,
+    number: u64,
+}
+
+impl Turn {
+    pub(super) fn new(delivered: Arc<Delivered>, number: u64) -> Self {
+        Self { delivered, number }
+    }
+
+    /// Waits until all pieces before are decoded, or no more is to be left out.
+    pub fn wait(&self) {
+        let mut pieces = self.delivered.lock();
+        while pieces.done < self.number && !pieces.left.is_empty() {
+            pieces = self.delivered.changed.wait(pieces).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        self.delivered.lock().done += 1;
+        self.delivered.changed.notify_all();
+    }
+}
+
+/// Takes the transaction out of what is known by MariaDB's GTIDs alone, where it is the last of its domain there or the one that
+/// was delivered in part: what comes after it is new, whatever its number.
+pub(super) fn pass(ahead: &mut Vec<Ahead>, gtid: &GroupGtid) {
+    let GroupGtid::Mariadb(mariadb) = gtid else { return };
+    for each in ahead.iter_mut().filter(|each| each.offset.is_none()) {
+        if let Some(GtidState::Mariadb(known)) = &mut each.gtid_set
+            && known.last(mariadb.domain_id) == Some(*mariadb)
+        {
+            known.remove(mariadb.domain_id);
+        }
+        if each.next_gtid == Some(only(gtid)) {
+            (each.next_gtid, each.changes) = (None, 0);
+        }
+    }
+    let is_passed = |each: &Ahead| {
+        each.offset.is_none()
+            && each.changes == 0
+            && each.gtid_set.as_ref().is_none_or(GtidState::is_empty)
+    };
+    ahead.retain(|each| !is_passed(each));
+}
+
+/// Whether a place says no more than the log up to `offset`, and the GTIDs that were read there.
+pub(super) fn is_passed(ahead: &Ahead, offset: u64, read: Option<&GtidState>) -> bool {
+    match (ahead.offset, &ahead.gtid_set) {
+        (Some(place), _) => offset > place || (offset == place && ahead.changes == 0),
+        (None, Some(gtids @ GtidState::Mysql(_))) => {
+            let covers = |gtids: &GtidState| read.is_some_and(|read| read.covers(gtids));
+            covers(gtids) && ahead.next_gtid.as_ref().is_none_or(covers)
+        }
+        (None, _) => false,
+    }
+}
+
+/// The state that names one transaction.
+pub(crate) fn only(gtid: &GroupGtid) -> GtidState {
+    let mut state = GtidState::Mysql(GtidSet::default());
+    // A number that no server gives is refused where its event is decoded.
+    drop(add(&mut state, gtid));
+    state
+}
+
+/// Adds a transaction.
+///
+/// # Errors
+/// The number is one that no server gives.
+pub(crate) fn add(state: &mut GtidState, gtid: &GroupGtid) -> crate::Result<()> {
+    match (state, gtid) {
+        (GtidState::Mysql(set), GroupGtid::Mysql(gtid)) => set.add(&gtid.tsid, gtid.gno)?,
+        (GtidState::Mariadb(position), GroupGtid::Mariadb(gtid)) => position.update(*gtid),
+        (state, GroupGtid::Mariadb(gtid)) if state.is_empty() => {
+            let mut position = MariadbGtidPosition::default();
+            position.update(*gtid);
+            *state = GtidState::Mariadb(position);
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+fn contains(state: Option<&GtidState>, gtid: Option<&GroupGtid>) -> bool {
+    match (state, gtid) {
+        (Some(GtidState::Mysql(set)), Some(GroupGtid::Mysql(gtid))) => {
+            set.contains(&gtid.tsid, gtid.gno)
+        }
+        (Some(GtidState::Mariadb(position)), Some(GroupGtid::Mariadb(gtid))) => {
+            position.contains(*gtid)
+        }
+        _ => false,
+    }
+}
