@@ -26,7 +26,8 @@ pub struct Ahead {
 impl Ahead {
     /// Whether `table` is among the tables.
     pub fn has(&self, database: &str, table: &str) -> bool {
-        let place = |(own, name): &(String, String)| (own.as_str(), name.as_str()).cmp(&(database, table));
+        let place =
+            |(own, name): &(String, String)| (own.as_str(), name.as_str()).cmp(&(database, table));
         self.tables.binary_search_by(place).is_ok()
     }
 
@@ -91,7 +92,9 @@ impl TryFrom<StoredAhead> for Ahead {
         };
         match ahead.offset.is_some() || ahead.by_gtid().is_some() {
             true => Ok(ahead),
-            false => Err(Error::config("not a stored position: `ahead` has neither an offset nor GTIDs")),
+            false => {
+                Err(Error::config("not a stored position: `ahead` has neither an offset nor GTIDs"))
+            }
         }
     }
 }

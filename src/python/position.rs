@@ -64,7 +64,8 @@ impl PyPosition {
     #[getter]
     fn ahead<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let tables = self.0.ahead.iter().flat_map(|ahead| &ahead.tables);
-        let names: BTreeSet<_> = tables.map(|(database, table)| format!("{database}.{table}")).collect();
+        let names: BTreeSet<_> =
+            tables.map(|(database, table)| format!("{database}.{table}")).collect();
         PyTuple::new(py, names)
     }
 

@@ -263,7 +263,7 @@ impl Shared {
             let truncates = state.truncates;
             let Some(pending) = &mut state.documents else { return Ok(None) };
             match polled {
-                Ok((Poll::Batch(change), before)) => pending.take_in(change, before),
+                Ok((Poll::Batch(change), _)) => pending.take_in(change),
                 Ok((Poll::Item(item), before)) => match pending.meet(&item, before, truncates) {
                     Ok(None) => {}
                     Ok(Some(message)) => {
@@ -329,8 +329,8 @@ impl Pending {
         self.documents.rows() > 0 || self.documents.is_in_batch()
     }
 
-    fn take_in(&mut self, change: ChangeBatch, before: Option<Progress>) {
-        self.stand_at(before);
+    fn take_in(&mut self, change: ChangeBatch) {
+        self.stand_at(Some(change.before.clone()));
         self.documents.take_in(change);
     }
 
@@ -385,7 +385,7 @@ impl Pending {
 
     fn finish(&mut self) -> Result<RecordBatch, Error> {
         let batch = self.documents.finish()?;
-        self.before.clone_from(&self.before_last);
+        self.before = self.documents.place().or_else(|| self.before_last.clone());
         Ok(batch)
     }
 }

@@ -17,6 +17,8 @@ pub struct ChangeBatch {
     pub batch: RecordBatch,
     /// What it was made by: the structure of the table, and more.
     pub plan: Arc<TablePlan>,
+    /// Where to resume before it.
+    pub before: Progress,
     /// Where to resume: all rows before it have been handed out, this batch included.
     pub progress: Progress,
 }

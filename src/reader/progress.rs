@@ -47,13 +47,14 @@ pub enum Upto {
 #[derive(Debug, Clone)]
 pub struct Progress {
     base: Arc<Position>,
+    /// The GTIDs of the transactions after the base, as far as they are known.
+    gtids: Option<Arc<GtidPlaces>>,
     beyond: Option<Beyond>,
 }
 
 /// What was delivered beyond the base. It is shared from batch to batch.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 struct Beyond {
-    gtids: Option<Arc<GtidPlaces>>,
     marks: Arc<Vec<Mark>>,
     /// The tables that have reached an offset, where batch after batch does so, and how many have.
     closing: Option<(Arc<[TableKey]>, usize, u64)>,
@@ -70,7 +71,7 @@ struct Mark {
 impl Progress {
     /// A place alone.
     pub fn at(base: Arc<Position>) -> Self {
-        Self { base, beyond: None }
+        Self { base, gtids: None, beyond: None }
     }
 
     /// The place from which a reader starts that resumes here.
@@ -109,16 +110,39 @@ impl Progress {
         position.ahead.extend(places.into_iter().map(|((offset, changes), tables)| Ahead {
             tables,
             offset: Some(offset),
-            gtid_set: base.gtid_set.as_ref().and_then(|_| beyond.gtids_between(base.offset, offset)),
+            gtid_set: base.gtid_set.as_ref().and_then(|_| self.gtids_between(base.offset, offset)),
             changes,
-            next_gtid: if changes > 0 { beyond.gtid_at(offset) } else { None },
+            next_gtid: if changes > 0 { self.gtid_at(offset) } else { None },
         }));
         Ahead::sort(&mut position.ahead);
         position
     }
-}
 
-impl Beyond {
+    /// The same with so many more changes of a table, of the transaction that starts at an offset. `None` where it is not known
+    /// how many were delivered before.
+    pub fn within(&self, table: &TableKey, start: u64, more: u64) -> Option<Self> {
+        let (database, name) = table;
+        let mut ahead = self.base.ahead.iter().filter(|ahead| ahead.has(database, name));
+        if ahead.any(|ahead| ahead.offset.is_none() && ahead.changes > 0) {
+            return None;
+        }
+        let beyond = self.beyond.clone().unwrap_or_default();
+        let mut marks = beyond.marks;
+        let own = Arc::make_mut(&mut marks);
+        match own.iter_mut().find(|mark| mark.table == *table) {
+            Some(mark) if mark.start == start => mark.changes += more,
+            Some(mark) => (mark.start, mark.changes) = (start, more),
+            None => {
+                let ahead = self.base.ahead.iter().filter(|ahead| ahead.has(database, name));
+                let here = ahead.filter(|ahead| ahead.offset == Some(start));
+                let before = here.map(|ahead| ahead.changes).max().unwrap_or(0);
+                own.push(Mark { table: table.clone(), start, changes: before + more });
+            }
+        }
+        let beyond = Some(Beyond { marks, ..beyond });
+        Some(Self { beyond, ..self.clone() })
+    }
+
     /// The transactions that start in a part of the file; `None` where one of them has no GTID.
     fn gtids_between(&self, from: u64, to: u64) -> Option<GtidState> {
         let mut state = GtidState::Mysql(GtidSet::default());
@@ -154,21 +178,22 @@ impl Tracker {
         self.now.as_ref()
     }
 
-    /// A batch of a table is handed out.
-    pub fn deliver(&mut self, table: TableKey, reach: Reach) -> Progress {
+    /// A batch of a table is handed out: where to resume before it, and after it.
+    pub fn deliver(&mut self, table: TableKey, reach: Reach) -> (Progress, Progress) {
         let Reach { base, gtids, upto } = reach;
         let mut now = self.moved_to(base);
-        let before = now.beyond.take();
-        let marks = before.map_or_else(Arc::default, |beyond| beyond.marks);
+        now.gtids = gtids;
+        let before = now.clone();
+        let marks = now.beyond.take().map_or_else(Arc::default, |beyond| beyond.marks);
         match upto {
             Upto::Place { end, tables, count } if count >= tables.len() => {
-                now.beyond = (!marks.is_empty()).then_some(Beyond { gtids, marks, closing: None });
+                now.beyond = (!marks.is_empty()).then_some(Beyond { marks, closing: None });
                 self.now = Some(now);
                 now = self.moved_to(end);
             }
             Upto::Place { end, tables, count } => {
                 let closing = Some((tables, count, end.offset));
-                now.beyond = Some(Beyond { gtids, marks, closing });
+                now.beyond = Some(Beyond { marks, closing });
             }
             Upto::Within { start, changes } => {
                 let changes = changes + self.earlier.get(&table).copied().unwrap_or(0);
@@ -178,11 +203,11 @@ impl Tracker {
                     Some(mark) => (mark.start, mark.changes) = (start, changes),
                     None => own.push(Mark { table, start, changes }),
                 }
-                now.beyond = Some(Beyond { gtids, marks, closing: None });
+                now.beyond = Some(Beyond { marks, closing: None });
             }
         }
         self.now = Some(now.clone());
-        now
+        (before, now)
     }
 
     /// An item is handed out, behind all rows before it.
@@ -220,6 +245,6 @@ impl Tracker {
             beyond.closing = beyond.closing.filter(|(_, _, end)| *end > base.offset);
             (!beyond.marks.is_empty() || beyond.closing.is_some()).then_some(beyond)
         });
-        Progress { base, beyond }
+        Progress { base, beyond, gtids: now.gtids }
     }
 }

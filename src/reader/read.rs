@@ -205,7 +205,7 @@ impl Reader {
             match current.recv_timeout(left) {
                 Ok(Ok(Output::Batch(mut batch, reach))) => {
                     let table = (Arc::clone(&batch.database), Arc::clone(&batch.table));
-                    batch.progress = self.tracker.deliver(table, reach);
+                    (batch.before, batch.progress) = self.tracker.deliver(table, reach);
                     if let Some(rows) = &mut self.transaction_rows {
                         *rows += batch.batch.num_rows() as u64;
                     }

@@ -685,6 +685,7 @@ impl SegmentDecoder {
                 table: Arc::clone(&table.table),
                 batch: batch.slice(from, len),
                 plan: Arc::clone(&plan),
+                before: Progress::at(Arc::clone(start)),
                 progress: Progress::at(Arc::clone(start)),
             };
             let upto = match goal {

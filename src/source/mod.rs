@@ -48,8 +48,8 @@ pub(crate) use magic::check_magic;
 pub(crate) use payload::{Payload, PayloadEvents};
 pub(crate) use segment::start_of;
 pub use segment::{
-    CarriedMap, CarriedStatement, FileContext, GtidPlaces, LargeTransaction, LogItem, PlacedItem, Segment,
-    Span, SpanDetails,
+    CarriedMap, CarriedStatement, FileContext, GtidPlaces, LargeTransaction, LogItem, PlacedItem,
+    Segment, Span, SpanDetails,
 };
 pub use split::{FileOf, OpenXa, PreparedPart, Split, add_history, link_splits, scan_splits};
 pub use uri::{base_name, is_uri, shown};

@@ -103,7 +103,11 @@ fn by_gtid_too() {
                 seen += usize::from(!position.ahead.is_empty());
                 let other = by(WAYS[(index + 7 * at) % WAYS.len()]);
                 let case = format!("{} {way:?} {position:?}", fixture.name);
-                assert_same(&resume(fixture.paths(), &position, other).rows, &outcome.rows[*end..], &case);
+                assert_same(
+                    &resume(fixture.paths(), &position, other).rows,
+                    &outcome.rows[*end..],
+                    &case,
+                );
             }
         }
     }
@@ -132,7 +136,8 @@ fn in_another_log() {
     let mut kept = BTreeSet::new();
     for (end, position) in &whole.batches[..whole.batches.len() - 1] {
         let ahead = position.ahead.iter().map(|ahead| ahead.by_gtid().unwrap()).collect();
-        let given: BTreeSet<_> = whole.rows[..*end].iter().map(|row| row.cells[0].clone()).collect();
+        let given: BTreeSet<_> =
+            whole.rows[..*end].iter().map(|row| row.cells[0].clone()).collect();
         for order in [[1, 2, 3, 4], [2, 1, 4, 3], [4, 3, 2, 1]] {
             let other = log(order, 7);
             let place = Position {
@@ -298,7 +303,13 @@ fn items_stand_where_a_reader_may_resume() {
 #[test]
 fn a_statement_within_a_transaction() {
     let log = Log::mysql()
-        .with([gtid(1), begin(), table_map(T), insert(T, [1, 2]), query("ALTER TABLE d.x ADD b INT")])
+        .with([
+            gtid(1),
+            begin(),
+            table_map(T),
+            insert(T, [1, 2]),
+            query("ALTER TABLE d.x ADD b INT"),
+        ])
         .with([table_map(T), insert(T, [3]), xid(), stop()]);
     let mut options = options();
     options.cut.include = Include { schema_changes: true, ..Include::default() };

@@ -7,7 +7,8 @@ use binarrow::Error;
 use binarrow::columnar::{ColumnNames, EnvelopeColumn, PlanOptions};
 use binarrow::position::Position;
 use binarrow::reader::{
-    BatchLimits, ChangeBatch, DecodeOptions, Output, ReadOptions, Reader, SegmentDecoder, Stats, Tracker,
+    BatchLimits, ChangeBatch, DecodeOptions, Output, ReadOptions, Reader, SegmentDecoder, Stats,
+    Tracker,
 };
 use binarrow::source::{Cutter, CutterOptions, InputFile, Split, Start, Stop, scan_splits};
 use std::collections::BTreeMap;
@@ -226,7 +227,7 @@ pub(crate) fn decode(files: Vec<InputFile>, options: &ReadOptions) -> Outcome {
             match output {
                 Output::Batch(mut batch, reach) => {
                     let table = (Arc::clone(&batch.database), Arc::clone(&batch.table));
-                    batch.progress = tracker.deliver(table, reach);
+                    (batch.before, batch.progress) = tracker.deliver(table, reach);
                     outcome.take(&batch);
                 }
                 Output::Item(item) => panic!("nothing was included, and {item:?} came"),

@@ -15,13 +15,16 @@ mod cells;
 mod json;
 
 use super::nested::{Nested, Side, unfit};
+use crate::change::Operations;
 use crate::columnar::{
     Envelope, EnvelopeColumn, Json, Layout, TypeOptions, VarBytes, VariantColumn,
 };
 use crate::error::{DecodeError, Error, ErrorKind, Result};
-use crate::reader::{BatchLimits, ChangeBatch, DecodeOptions};
+use crate::reader::{BatchLimits, ChangeBatch, DecodeOptions, Progress};
+use crate::source::start_of;
 use crate::value::json::RowEncoder;
 use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
 use arrow_array::{
     Array, ArrayRef, Int64Array, RecordBatch, StringArray, TimestampMicrosecondArray,
     new_null_array,
@@ -43,6 +46,8 @@ pub struct Documents {
     envelope_bytes: usize,
     /// What is not used up, and the next row of it.
     source: Option<(ChangeBatch, usize)>,
+    /// Whether every change of a table is one of its batches.
+    has_all_operations: bool,
 }
 
 /// A column of the envelope: its name in the batches that come in, and what came of it.
@@ -89,8 +94,12 @@ impl Documents {
         let envelope = given.columns.iter().zip(fields).map(part).collect();
         plan.layout = Layout::Nested;
         plan.envelope.prefix = own.prefix;
-        if !plan.envelope.has(EnvelopeColumn::Present) {
-            plan.envelope.columns.push(EnvelopeColumn::Present);
+        for needed in
+            [EnvelopeColumn::Present, EnvelopeColumn::CommitVersion, EnvelopeColumn::ChangeOrdinal]
+        {
+            if !plan.envelope.has(needed) {
+                plan.envelope.columns.push(needed);
+            }
         }
         let side = || match is_variant {
             false => SideColumn::Json(VarBytes::default()),
@@ -106,6 +115,7 @@ impl Documents {
             envelope,
             envelope_bytes: 0,
             source: None,
+            has_all_operations: options.operations == Operations::default(),
         })
     }
 
@@ -122,6 +132,25 @@ impl Documents {
     /// Whether a batch was taken in of which rows are left.
     pub fn is_in_batch(&self) -> bool {
         self.source.is_some()
+    }
+
+    /// Where to resume, where rows of the batch that was taken in are left; `None` where that cannot be told.
+    pub fn place(&self) -> Option<Progress> {
+        let (change, row) = self.source.as_ref()?;
+        if *row == 0 {
+            return Some(change.before.clone());
+        }
+        let versions = numbers(change, EnvelopeColumn::CommitVersion)?;
+        let ordinals = numbers(change, EnvelopeColumn::ChangeOrdinal)?;
+        if !self.has_all_operations || is_second_half(ordinals, *row) {
+            return None;
+        }
+        let version = *versions.get(*row)?;
+        let first = versions.partition_point(|other| *other < version);
+        let own = ordinals.get(first..*row)?;
+        let changes = own.chunk_by(|one, next| one >> 1 == next >> 1).count();
+        let table = (Arc::clone(&change.database), Arc::clone(&change.table));
+        change.before.within(&table, start_of(version), changes as u64)
     }
 
     /// Takes a batch in; [`Self::fill`] uses it up.
@@ -211,8 +240,12 @@ impl Documents {
             envelope.push(column.ok_or_else(|| unfit(&part.name))?);
         }
         let offsets: Vec<_> = envelope.iter().filter_map(|column| offsets_of(column)).collect();
+        let ordinals = numbers(change, EnvelopeColumn::ChangeOrdinal).unwrap_or_default();
         let mut row = from;
-        while row < nested.rows() && !self.is_full() {
+        // Both halves of an update stay together.
+        while row < nested.rows()
+            && (!self.is_full() || (row > from && is_second_half(ordinals, row)))
+        {
             self.databases.append(change.database.as_bytes())?;
             self.tables.append(change.table.as_bytes())?;
             self.before.append(&nested.before, &before, row).map_err(|e| in_table(e.into()))?;
@@ -225,6 +258,19 @@ impl Documents {
         }
         Ok(row)
     }
+}
+
+/// A number column of the envelope that batches are read with.
+fn numbers(change: &ChangeBatch, column: EnvelopeColumn) -> Option<&[i64]> {
+    let name = Envelope::default().column_name(column);
+    let column = change.batch.column_by_name(&name)?.as_primitive_opt::<Int64Type>()?;
+    Some(column.values())
+}
+
+/// Whether a row and the one before it are of one change.
+fn is_second_half(ordinals: &[i64], row: usize) -> bool {
+    let before = row.checked_sub(1).and_then(|row| ordinals.get(row));
+    matches!((before, ordinals.get(row)), (Some(one), Some(next)) if next % 2 == 1 && *one == next - 1)
 }
 
 /// Where the cells of a column of text or bytes end: a statement in each row takes more than the row.

@@ -5,9 +5,7 @@ use super::structures::{Catalogs, Structures};
 use super::{Cutter, Due, Start, Stop};
 use crate::change::{Group, GroupGtid, MarkKind, Outcome, XaState};
 use crate::error::{Error, ErrorKind, Result};
-use crate::position::{
-    GtidSet, GtidState, MariadbGtidPosition, Position, PreparedRange, Xid,
-};
+use crate::position::{GtidSet, GtidState, MariadbGtidPosition, Position, PreparedRange, Xid};
 use crate::source::delivered::{self, Delivered};
 use crate::source::feed::Begin;
 use crate::source::segment::{CarriedStatement, FILE_NUMBER_SHIFT, Span, SpanDetails};
