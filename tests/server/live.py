@@ -109,21 +109,6 @@ def flat(batches: Iterable[binarrow.ChangeBatch]) -> Changes:
     return sorted(tables.items())
 
 
-def once(batches: Iterable[binarrow.ChangeBatch]) -> Changes:
-    """The same without what comes twice: a position moves on with the last batch of a transaction."""
-    seen: set[tuple[str, int, int]] = set()
-    changes: Changes = []
-    for table, rows in flat(batches):
-        kept = []
-        for names, change in rows:
-            place = (table, change.version, change.ordinal)
-            if place not in seen:
-                seen.add(place)
-                kept.append((names, change))
-        changes.append((table, kept))
-    return changes
-
-
 def ids(batches: Iterable[binarrow.ChangeBatch]) -> list[int]:
     """The first column of `SMALL`."""
     return [int(cell) for batch in batches for cell in batch.to_pyarrow().column(0).to_pylist()]

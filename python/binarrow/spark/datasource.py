@@ -110,8 +110,9 @@ class BinarrowDataSource(DataSource):
     heartbeat            10               seconds of silence after which the server says it lives
     reconnect            300              seconds for which a server that is away is waited for
     startingOffsets      latest;          ``earliest``, ``latest``, ``file:offset``, the JSON of an
-                         earliest for     offset (as a progress prints it) or of a ``Position``,
-                         batches          ``gtid:SET`` (read already), or a time with its zone,
+                         earliest for     offset (as a progress prints it) or of a ``Position``
+                         batches          without ``ahead`` (its ``base``),
+                                          ``gtid:SET`` (read already), or a time with its zone,
                                           ``2026-11-22T06:00:00Z``: what was committed from then
                                           on. Only a query without a checkpoint looks at it
     startingTimestamp    -                instead: such a time, or milliseconds since 1970 UTC
