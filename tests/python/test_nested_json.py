@@ -72,7 +72,7 @@ def test_a_position_counts_only_what_was_handed_out(shop: Shop) -> None:
     assert len(handed_out) + len(rest) == len(whole)
 
 
-@pytest.mark.parametrize("sizes", [(300, 4096), (70, 64 << 10), (1000, 8 << 20)])
+@pytest.mark.parametrize("sizes", [(300, 4096), (70, 64 << 10), (300, 8 << 20)])
 def test_each_row_comes_once_batch_by_batch(shop: Shop, sizes: tuple[int, int]) -> None:
     whole = list(rows_of(binarrow.read_binlog(shop.glob, types="spark").nested_json()))
     most, start, rows, runs = len(whole), None, [], 0
