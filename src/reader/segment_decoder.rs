@@ -19,8 +19,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::position::Position;
 use crate::schema::full_name;
 use crate::source::{
-    Delivered, FileContext, GtidPlaces, LargeTransaction, Left, LogItem, Payload, PlacedItem, Segment,
-    Span, SpanDetails, event_body, start_of, verify_crc,
+    Delivered, FileContext, GtidPlaces, LargeTransaction, Left, LogItem, Payload, PlacedItem,
+    Segment, Span, SpanDetails, event_body, start_of, verify_crc,
 };
 use crate::wire::Inflater;
 use std::collections::HashMap;

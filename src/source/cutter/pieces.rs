@@ -92,7 +92,8 @@ impl Cutter {
             return Ok(());
         }
         let transaction = group.transaction;
-        let committed = Committed { delivered: self.delivered_of(&group), ..Committed::of(&group, end) };
+        let committed =
+            Committed { delivered: self.delivered_of(&group), ..Committed::of(&group, end) };
         self.note_unfinished(&group);
         self.position.offset = end;
         self.note_time(transaction.commit_timestamp);
