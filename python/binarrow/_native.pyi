@@ -323,6 +323,29 @@ class Truncate:
     def __hash__(self) -> int: ...
 
 @final
+class SkippedStatement:
+    """A statement that may have changed rows, and was logged as text. Frozen; its ``repr`` leaves the statement out.
+
+    The log does not contain the rows that it changed, nor reliably the tables. Only with ``statements="skip"``.
+    """
+
+    @property
+    def database(self) -> str:
+        """The default database of its session; empty where it had none."""
+    @property
+    def statement(self) -> str:
+        """Its text as the log has it. It holds values."""
+    @property
+    def position(self) -> Position:
+        """Where to resume after it; within a transaction, before the transaction."""
+    @property
+    def commit_version(self) -> int: ...
+    @property
+    def commit_timestamp(self) -> datetime: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+
+@final
 class Transaction:
     """A transaction begins or ends, or an XA transaction waits for its decision or is undone. Frozen."""
 
@@ -369,10 +392,14 @@ class Heartbeat:
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
 
-Change: TypeAlias = ChangeBatch | SchemaChange | Truncate | Transaction | Heartbeat
+Change: TypeAlias = (
+    ChangeBatch | SchemaChange | Truncate | SkippedStatement | Transaction | Heartbeat
+)
 """What a reader with ``include`` gives."""
 
-Item: TypeAlias = Literal["schema_change", "truncate", "transaction", "heartbeat"]
+Item: TypeAlias = Literal[
+    "schema_change", "truncate", "skipped_statement", "transaction", "heartbeat"
+]
 """What ``include`` names."""
 
 _T_co = TypeVar("_T_co", covariant=True, default=ChangeBatch)
@@ -391,7 +418,8 @@ class BinlogReader(Generic[_T_co]):
 
         ``bytes_read``, ``bytes_total`` (None where unknown), ``transactions`` (with changes that were handed out),
         ``rows_events``, ``changes`` (an update is one), ``rows`` (of the batches: an update is two; one where the
-        layout is nested and the key does not change), ``batches``, ``dropped_rows_events``, ``zero_dates`` (by column), ``first_commit`` and ``last_commit``
+        layout is nested and the key does not change), ``batches``, ``dropped_rows_events``, ``statements_skipped``, ``zero_dates`` (by column),
+        ``first_commit`` and ``last_commit``
         (datetime or None), ``largest_transactions`` (of those with changes that were handed out, a list of
         ``{"file", "offset", "bytes", "committed"}``, the largest first, ten at the most), ``seconds``, and ``tables``: a
         dict of ``database.table`` to ``{"inserts", "updates", "deletes", "bytes"}``: changes, and bytes of their rows
@@ -598,6 +626,7 @@ def read_binlog(
     segment_bytes: int | None = None,
     threads: int | None = None,
     uncommitted: Literal["skip", "emit"] = "skip",
+    statements: Literal["error", "skip"] = "error",
     skip_events: Sequence[int] | None = None,
     gaps: Literal["error", "allow"] = "error",
     verify_checksum: bool = True,
@@ -618,7 +647,8 @@ def read_binlog(
         exclude_tables: Likewise, of the tables to leave out.
         include: What to give besides batches of rows, in its place in the log; batches end there. ``"schema_change"``:
             statements that change tables of ``tables`` or their databases, as :class:`SchemaChange`. ``"truncate"``: tables that are emptied, as
-            :class:`Truncate`. ``"transaction"``: where every transaction begins and ends, of whatever tables, as :class:`Transaction`.
+            :class:`Truncate`. ``"skipped_statement"``: statements that ``statements="skip"`` passes over, as
+            :class:`SkippedStatement`. ``"transaction"``: where every transaction begins and ends, of whatever tables, as :class:`Transaction`.
             ``"heartbeat"``: a live stream's heartbeats, as :class:`Heartbeat`.
         ghost_tables: ``"skip"`` leaves out the tables that gh-ost (``_orders_gho``, ``_ghc``, ``_del``) and
             pt-online-schema-change (``_orders_new``, ``_old``) make beside the one that they change, with a warning for each
@@ -699,6 +729,11 @@ def read_binlog(
         segment_bytes: About how many bytes of log a worker decodes at a time.
         threads: How many workers; None for one a core.
         uncommitted: ``"emit"`` gives the rows of transactions that never committed too.
+        statements: What to do at a statement that was logged as text and may change rows, as under
+            ``binlog_format=STATEMENT`` or ``MIXED``: the log does not contain the changed rows. ``"error"`` makes it an
+            :class:`UnsupportedEventError`. ``"skip"`` passes over it; ``stats()`` counts them in ``statements_skipped``, and
+            ``include="skipped_statement"`` returns each. A statement counts as one that may change rows unless it
+            is known that it does not: DDL, accounts, maintenance.
         skip_events: Codes of vendors' events that may be passed over.
         gaps: ``"allow"`` takes files that do not follow each other.
         verify_checksum: Check the CRC32 of every event.
@@ -753,6 +788,7 @@ def read_binlog(
     segment_bytes: int | None = None,
     threads: int | None = None,
     uncommitted: Literal["skip", "emit"] = "skip",
+    statements: Literal["error", "skip"] = "error",
     skip_events: Sequence[int] | None = None,
     gaps: Literal["error", "allow"] = "error",
     verify_checksum: bool = True,

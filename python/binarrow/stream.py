@@ -17,6 +17,7 @@ from binarrow._native import (
     PositionPurgedError,
     SchemaChange,
     ServerIdentityError,
+    SkippedStatement,
     TableReader,
     Transaction,
     Truncate,
@@ -34,7 +35,9 @@ else:
     T_co = TypeVar("T_co", covariant=True)
     T = TypeVar("T")
 
-Change: TypeAlias = ChangeBatch | SchemaChange | Truncate | Transaction | Heartbeat
+Change: TypeAlias = (
+    ChangeBatch | SchemaChange | Truncate | SkippedStatement | Transaction | Heartbeat
+)
 """What a reader or stream with ``include`` gives."""
 
 SHORTEST = 0.05

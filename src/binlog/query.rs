@@ -32,12 +32,26 @@ pub struct Query<'a> {
 impl<'a> Query<'a> {
     /// Decodes a body without its checksum.
     pub fn decode(body: &'a [u8]) -> Result<Self> {
+        Self::decode_with(body, 0)
+    }
+
+    /// Decodes the body of an Execute_load_query event: `LOAD DATA`, logged as text.
+    ///
+    /// <https://dev.mysql.com/doc/dev/mysql-server/latest/classmysql_1_1binlog_1_1event_1_1Execute__load__query__event.html>
+    pub fn decode_load(body: &'a [u8]) -> Result<Self> {
+        // file id 4 | where its name begins and ends in the text 4, 4 | REPLACE or IGNORE 1
+        Self::decode_with(body, 13)
+    }
+
+    /// `more`: bytes of the post-header behind those of a Query event.
+    fn decode_with(body: &'a [u8], more: usize) -> Result<Self> {
         let mut reader = Reader::new(body);
         let thread_id = reader.u32("query thread id")?;
         let exec_time = reader.u32("query exec time")?;
         let database_len = reader.u8("query database length")?;
         let error_code = reader.u16("query error code")?;
         let variables_len = reader.u16("query status variables length")?;
+        reader.take(more, "load query post-header")?;
         let status_variables = reader.take(usize::from(variables_len), "query status variables")?;
         let database = reader.take(usize::from(database_len), "query database")?;
         match reader.u8("end of query database")? {

@@ -62,6 +62,8 @@ pub enum GroupEvent {
     },
     /// A statement, and the connection that ran it.
     Query(QueryKind, u32),
+    /// A statement logged as text that may change rows, and the connection that ran it: it is passed over.
+    Skipped(u32),
     /// A Xid event, the commit, with its number.
     Xid(u64),
     /// The end of an XA transaction that is prepared, or with `one_phase` committed.
@@ -96,7 +98,16 @@ pub enum GroupEvent {
 impl GroupEvent {
     /// Whether it is a statement that is none of transactions alone: DDL, for example.
     pub fn is_other_statement(&self) -> bool {
-        matches!(self, Self::Query(QueryKind::Other | QueryKind::CreateTableStartTransaction, _))
+        self.is_skipped()
+            || matches!(
+                self,
+                Self::Query(QueryKind::Other | QueryKind::CreateTableStartTransaction, _)
+            )
+    }
+
+    /// Whether it is a statement that is passed over although it may change rows.
+    pub fn is_skipped(&self) -> bool {
+        matches!(self, Self::Skipped(_))
     }
 }
 
@@ -168,6 +179,8 @@ pub struct Group {
     pub gtid: Option<GroupGtid>,
     /// Rows events so far.
     pub rows_events: u32,
+    /// Statements so far that were logged as text, may change rows and are passed over.
+    pub statements_skipped: u64,
     /// Whether it holds a Transaction_payload event.
     pub has_payload: bool,
     /// Rows that did not happen after all.
@@ -262,7 +275,7 @@ impl GroupTracker {
         }
         let Some(group) = &mut self.group else {
             let mut transaction = Transaction::new(offset, header_time, server_id);
-            if let GroupEvent::Query(_, thread_id) = event {
+            if let GroupEvent::Query(_, thread_id) | GroupEvent::Skipped(thread_id) = event {
                 transaction.thread_id = Some(thread_id);
             }
             return self.outside(event, transaction);
@@ -271,6 +284,11 @@ impl GroupTracker {
             GroupEvent::Query(kind, thread_id) => {
                 group.transaction.thread_id.get_or_insert(thread_id);
                 return group.on_query(kind, offset);
+            }
+            GroupEvent::Skipped(thread_id) => {
+                group.transaction.thread_id.get_or_insert(thread_id);
+                group.statements_skipped += 1;
+                return group.on_query(QueryKind::Other, offset);
             }
             GroupEvent::Xid(xid) => {
                 group.transaction.xid = Some(xid);
@@ -348,6 +366,10 @@ impl GroupTracker {
                 }
                 if statement_end { Verdict::Ends(Outcome::Committed) } else { Verdict::Opens }
             }
+            GroupEvent::Skipped(_) => {
+                self.open(transaction, None, false, true).statements_skipped = 1;
+                Verdict::Ends(Outcome::Committed)
+            }
             GroupEvent::Payload => {
                 self.open(transaction, None, true, true);
                 if let Some(group) = &mut self.group {
@@ -370,6 +392,7 @@ impl GroupTracker {
             transaction,
             gtid,
             rows_events: 0,
+            statements_skipped: 0,
             has_payload: false,
             undone: Vec::new(),
             xa: None,

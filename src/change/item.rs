@@ -13,6 +13,8 @@ pub enum Item {
     Truncate(TableName),
     /// Rows of a table are gone, or others have come, without row events.
     Emptied(Emptied),
+    /// A statement that may change rows was logged as text, and is passed over.
+    SkippedStatement(SkippedStatement),
     /// A transaction begins, ends, or waits.
     Transaction(TransactionMark),
     /// The server said that it lives, and has nothing to send.
@@ -28,6 +30,8 @@ pub struct Include {
     pub truncates: bool,
     /// Tables whose rows go or come without row events.
     pub emptied: bool,
+    /// Statements that are passed over although they may change rows.
+    pub skipped_statements: bool,
     /// Where transactions begin and end.
     pub transactions: bool,
     /// Heartbeats of a server.
@@ -45,8 +49,17 @@ pub struct Emptied {
     pub table: Option<String>,
     /// The statement, by its first words.
     pub by: &'static str,
-    /// Whether it has no rows now.
+    /// Whether it has no rows now; else some are gone, others have come, or values are other ones.
     pub is_whole: bool,
+}
+
+/// A statement that may change rows, logged as text: the log does not contain what it changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SkippedStatement {
+    /// The session's database; empty where it had none.
+    pub database: String,
+    /// Its text.
+    pub statement: String,
 }
 
 /// A statement that changes tables or databases.
@@ -106,7 +119,7 @@ pub enum XaState {
 impl Include {
     /// Whether any item is wanted.
     pub fn any(&self) -> bool {
-        self.statements() || self.transactions || self.heartbeats
+        self.statements() || self.skipped_statements || self.transactions || self.heartbeats
     }
 
     /// Whether items are wanted that statements make.
@@ -134,7 +147,7 @@ impl Include {
     fn emptied_by(&self, ddl: &Ddl) -> Vec<Emptied> {
         let (by, is_whole) = match ddl.rows {
             RowsGone::All(by) => (by, true),
-            RowsGone::Some(by) => (by, false),
+            RowsGone::Some(by) | RowsGone::UnlessStrict(by) => (by, false),
             RowsGone::None => ("", false),
         };
         let mut emptied = Vec::new();

@@ -106,6 +106,11 @@ impl DdlSession {
         }
     }
 
+    /// Whether a value that does not fit is an error of the statement.
+    pub fn is_strict(&self) -> bool {
+        self.sql_mode & (STRICT_TRANS_TABLES | STRICT_ALL_TABLES) != 0
+    }
+
     /// How quotes are read.
     pub fn quote_mode(&self) -> QuoteMode {
         QuoteMode {
@@ -119,6 +124,8 @@ impl DdlSession {
 /// Bits of `sql_mode`, of either server.
 const ANSI_QUOTES: u64 = 1 << 2;
 const NO_BACKSLASH_ESCAPES: u64 = 1 << 20;
+const STRICT_TRANS_TABLES: u64 = 1 << 21;
+const STRICT_ALL_TABLES: u64 = 1 << 22;
 
 /// MariaDB's `OPTION_EXPLICIT_DEF_TIMESTAMP`, a bit of the flags.
 const EXPLICIT_TIMESTAMPS: u32 = 1 << 24;

@@ -52,6 +52,7 @@ pub use resolve::SqlServer;
 pub use schema_history::SchemaHistory;
 pub use schemas::Schemas;
 pub use sql::create_table::CreateTable;
+pub use sql::row_changes::{changes_no_rows, deletes_all_of_one_table};
 pub use sql::statement::{Ddl, DdlKind, RowsGone, TableName};
 pub use sql::token::QuoteMode;
 pub use store::{EntryKey, EntryKind, EntryRange, EntryRow, EpochRow, Store, StoreWrite};

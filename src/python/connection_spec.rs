@@ -3,7 +3,7 @@
 use super::baseline::{PyBaseline, table_filter, take_baseline};
 use super::errors::abandonable;
 use super::history_keyword::HistoryKeyword;
-use super::keywords::{Patterns, Place};
+use super::keywords::{Patterns, Place, skip_events as known_codes};
 use super::live_log::{Dumping, PyLiveLog};
 use super::position::PyPosition;
 use super::server::PyServer;
@@ -165,7 +165,7 @@ impl PyConnectionSpec {
         skip_events: Option<Vec<u8>>,
     ) -> PyResult<PyPosition> {
         let dumping = Dumping::try_new(true, server_id, heartbeat, reconnect)?;
-        let limits = (max_bytes, skip_events.unwrap_or_default());
+        let limits = (max_bytes, known_codes(skip_events)?);
         server_log::drain(py, self, (start, stop), limits, history, dumping)
     }
 

@@ -99,7 +99,7 @@ impl Truncates {
         let what = match emptied.is_whole {
             true => format!("table {name} is emptied by {by}, after {place}"),
             false => format!(
-                "table {name} gets other rows by {by}, after {place}, and the log does not tell which"
+                "table {name} gets other rows by {by}, after {place}, and the log does not contain them"
             ),
         };
         match (self, emptied.is_whole) {
@@ -110,7 +110,7 @@ impl Truncates {
                 "{what}, and no row of the log says so: truncates='emit' gives a row of the type 'truncate' there, 'skip' none"
             ))),
             (Self::Error | Self::Emit, false) => Err(Error::schema(format!(
-                "{what}: copy the table anew and read on from after it, or pass over it with truncates='skip'"
+                "{what}: copy the table again and continue from a position after it, or pass over it with truncates='skip'"
             ))),
         }
     }

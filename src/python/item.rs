@@ -1,9 +1,11 @@
-//! What is not a row, as Python sees it: `SchemaChange`, `Truncate`, `Transaction`, `Heartbeat`.
+//! What is not a row, as Python sees it: `SchemaChange`, `Truncate`, `SkippedStatement`, `Transaction`, `Heartbeat`.
 
 use super::change_batch::PyChangeBatch;
 use super::position::PyPosition;
 use super::summary::datetime;
-use crate::change::{GroupGtid, Item, MarkKind, SchemaChange, TransactionMark, XaState};
+use crate::change::{
+    GroupGtid, Item, MarkKind, SchemaChange, SkippedStatement, TransactionMark, XaState,
+};
 use crate::history::TableName;
 use crate::reader::Poll;
 use crate::source::LogItem;
@@ -21,6 +23,9 @@ pub(super) fn change(py: Python<'_>, polled: Poll) -> PyResult<Option<Py<PyAny>>
                     Py::new(py, PySchemaChange { change, at })?.into_any()
                 }
                 Item::Truncate(name) => Py::new(py, PyTruncate { name, at })?.into_any(),
+                Item::SkippedStatement(skipped) => {
+                    Py::new(py, PySkippedStatement { skipped, at })?.into_any()
+                }
                 Item::Transaction(mark) => Py::new(py, PyTransaction { mark, at })?.into_any(),
                 // Table readers alone ask for it.
                 Item::Emptied(_) => return Ok(None),
@@ -164,6 +169,51 @@ impl PyTruncate {
 
     fn __repr__(&self) -> String {
         format!("<Truncate {}, position {}>", self.name, self.at.position.0)
+    }
+}
+
+/// A statement that may change rows was logged as text, and is passed over.
+#[pyclass(name = "SkippedStatement", module = "binarrow", frozen, eq)]
+#[derive(PartialEq, Eq)]
+pub(super) struct PySkippedStatement {
+    skipped: SkippedStatement,
+    at: At,
+}
+
+#[pymethods]
+impl PySkippedStatement {
+    #[getter]
+    fn database(&self) -> &str {
+        &self.skipped.database
+    }
+
+    #[getter]
+    fn statement(&self) -> &str {
+        &self.skipped.statement
+    }
+
+    #[getter]
+    fn position(&self) -> PyPosition {
+        self.at.position.clone()
+    }
+
+    #[getter]
+    fn commit_version(&self) -> Option<i64> {
+        self.at.commit_version
+    }
+
+    #[getter]
+    fn commit_timestamp<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.at.time(py)
+    }
+
+    fn __hash__(&self) -> i64 {
+        self.at.hash()
+    }
+
+    /// Without the statement: it holds values.
+    fn __repr__(&self) -> String {
+        format!("<SkippedStatement, position {}>", self.at.position.0)
     }
 }
 

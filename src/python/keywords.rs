@@ -5,6 +5,7 @@ use super::history_keyword::HistoryKeyword;
 use super::position::PyPosition;
 use super::schemas::SchemasKeyword;
 use super::type_options::TypesKeyword;
+use crate::binlog::EventType;
 use crate::change::{GhostTables, Include, Operations, TableFilter, UpdateRule};
 use crate::columnar::{
     ColumnNames, Envelope, EnvelopeColumn, Layout, Mask, Masks, PartialImages, PlanOptions,
@@ -178,6 +179,7 @@ pub(super) struct Keywords {
     pub(super) segment_bytes: Option<usize>,
     pub(super) threads: Option<usize>,
     pub(super) uncommitted: String,
+    pub(super) statements: String,
     pub(super) skip_events: Option<Vec<u8>>,
     pub(super) gaps: String,
     pub(super) verify_checksum: bool,
@@ -233,6 +235,7 @@ impl Keywords {
             }
         }
         let emit_uncommitted = word("uncommitted", &self.uncommitted, ["skip", "emit"])? == "emit";
+        let skip_statements = word("statements", &self.statements, ["error", "skip"])? == "skip";
         let allow_gaps = word("gaps", &self.gaps, ["error", "allow"])? == "allow";
         let cut_at_commit = match &self.batch_end {
             None => false,
@@ -250,8 +253,9 @@ impl Keywords {
             emit_uncommitted,
             allow_gaps,
             verify_checksum: self.verify_checksum,
-            skip_events: self.skip_events.unwrap_or_default(),
-            include: items(self.include, tables.clone())?,
+            skip_statements,
+            skip_events: skip_events(self.skip_events)?,
+            include: items(self.include, tables.clone(), skip_statements)?,
             history: self.history.map(|history| TableHistory::Shared(history.0)),
             ..CutterOptions::default()
         };
@@ -382,18 +386,47 @@ pub(super) fn layout(given: &str) -> Result<Layout, Error> {
 }
 
 /// What `include` asks for.
-fn items(words: Option<Patterns>, tables: TableFilter) -> Result<Include, Error> {
+fn items(
+    words: Option<Patterns>,
+    tables: TableFilter,
+    skips_statements: bool,
+) -> Result<Include, Error> {
     let mut include = Include { tables, ..Include::default() };
     for item in words.map(Patterns::into_vec).unwrap_or_default() {
-        let all = ["schema_change", "truncate", "transaction", "heartbeat"];
+        let all = ["schema_change", "truncate", "skipped_statement", "transaction", "heartbeat"];
         match word("include", &item, all)? {
             "schema_change" => include.schema_changes = true,
             "truncate" => include.truncates = true,
+            "skipped_statement" => include.skipped_statements = true,
             "transaction" => include.transactions = true,
             _ => include.heartbeats = true,
         }
     }
+    if include.skipped_statements && !skips_statements {
+        return Err(Error::config(
+            "include names skipped_statement, and statements='error' skips none: set statements='skip'",
+        ));
+    }
     Ok(include)
+}
+
+/// The keyword `skip_events`.
+pub(super) fn skip_events(codes: Option<Vec<u8>>) -> Result<Vec<u8>, Error> {
+    let codes = codes.unwrap_or_default();
+    let statements = [
+        EventType::QUERY,
+        EventType::EXECUTE_LOAD_QUERY,
+        EventType::MARIADB_QUERY_COMPRESSED,
+    ];
+    match statements.iter().find(|statement| codes.contains(&statement.0)) {
+        None => Ok(codes),
+        Some(statement) => Err(Error::config(format!(
+            "skip_events has the code {} ({}), which is known: set statements='skip' to pass over statements that may \
+             change rows",
+            statement.0,
+            statement.name()
+        ))),
+    }
 }
 
 /// A keyword that takes one of a few words.

@@ -55,7 +55,7 @@ mod _native {
     #[pymodule_export]
     use super::history_change::PyChanges;
     #[pymodule_export]
-    use super::item::{PyHeartbeat, PySchemaChange, PyTransaction, PyTruncate};
+    use super::item::{PyHeartbeat, PySchemaChange, PySkippedStatement, PyTransaction, PyTruncate};
     #[pymodule_export]
     use super::live_log::PyLiveLog;
     #[pymodule_export]

@@ -40,7 +40,7 @@ use std::time::{Duration, Instant};
     mask=None, mask_salt=None, start=None, stop=None, layout="flat", old_value=true, split_key_updates=true,
     partial_images="null", envelope=None,
     envelope_prefix="_", types=None, column_names="log", schemas=None, history=None, batch_rows=None, batch_bytes=None,
-    batch_end=None, segment_bytes=None, threads=None, uncommitted="skip", skip_events=None,
+    batch_end=None, segment_bytes=None, threads=None, uncommitted="skip", statements="error", skip_events=None,
     gaps="error", verify_checksum=true, storage_options=None,
 ))]
 #[allow(clippy::too_many_arguments)] // they are the keywords of the Python function
@@ -73,6 +73,7 @@ pub(super) fn read_binlog(
     segment_bytes: Option<usize>,
     threads: Option<usize>,
     uncommitted: &str,
+    statements: &str,
     skip_events: Option<Vec<u8>>,
     gaps: &str,
     verify_checksum: bool,
@@ -105,6 +106,7 @@ pub(super) fn read_binlog(
         segment_bytes,
         threads,
         uncommitted: uncommitted.to_owned(),
+        statements: statements.to_owned(),
         skip_events,
         gaps: gaps.to_owned(),
         verify_checksum,

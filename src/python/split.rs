@@ -2,7 +2,7 @@
 
 use super::errors::{interruptible, warn};
 use super::history_keyword::HistoryKeyword;
-use super::keywords::{Patterns, word};
+use super::keywords::{Patterns, skip_events as known_codes, word};
 use super::reader::PyBinlogReader;
 use super::storage::Storage;
 use crate::change::TableFilter;
@@ -105,7 +105,7 @@ pub(super) fn link_splits(
     if let Some(HistoryKeyword(history)) = history {
         let tables = tables.map(Patterns::into_vec).unwrap_or_default();
         let tables = TableFilter::try_new(&tables, &[])?;
-        let skip_events = skip_events.unwrap_or_default();
+        let skip_events = known_codes(skip_events)?;
         let options = CutterOptions { allow_gaps, skip_events, ..CutterOptions::default() };
         let storage = storage_options.unwrap_or_default();
         splits = interruptible(py, |go_on| {

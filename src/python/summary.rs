@@ -61,6 +61,7 @@ impl Summary {
         dict.set_item("rows", stats.rows)?;
         dict.set_item("batches", stats.batches)?;
         dict.set_item("dropped_rows_events", stats.dropped_rows_events)?;
+        dict.set_item("statements_skipped", stats.statements_skipped)?;
         dict.set_item("zero_dates", stats.zero_dates.clone())?;
         dict.set_item("seconds", self.seconds)?;
         let time = |micros: i64| datetime(py, micros);

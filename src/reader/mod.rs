@@ -79,7 +79,7 @@ pub fn infer_schema_by(
     let history = Some(TableHistory::Shared(Arc::clone(history)));
     let tables = TableFilter::exactly(database, table);
     let options = ReadOptions {
-        cut: CutterOptions { history, ..CutterOptions::default() },
+        cut: CutterOptions { history, skip_statements: true, ..CutterOptions::default() },
         decode: DecodeOptions { tables, plan, ..DecodeOptions::default() },
         threads: 1,
     };

@@ -170,6 +170,7 @@ impl SegmentDecoder {
         self.stats = Stats {
             bytes_read: segment.input_bytes,
             dropped_rows_events: segment.dropped_rows_events,
+            statements_skipped: segment.statements_skipped,
             time_span: segment.time_span,
             ..Stats::default()
         };

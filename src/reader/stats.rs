@@ -21,6 +21,8 @@ pub struct Stats {
     pub batches: u64,
     /// Rows events left out, for their transaction never happened.
     pub dropped_rows_events: u64,
+    /// Statements passed over that were logged as text and may have changed rows.
+    pub statements_skipped: u64,
     /// Rows events decoded whose statement was asked for (`_query`), and is not in the log.
     pub unstated_rows_events: u64,
     /// Zero dates that became NULL, by column (`database.table.column`).
@@ -103,6 +105,7 @@ impl Stats {
         self.rows += other.rows;
         self.batches += other.batches;
         self.dropped_rows_events += other.dropped_rows_events;
+        self.statements_skipped += other.statements_skipped;
         self.unstated_rows_events += other.unstated_rows_events;
         for (column, count) in &other.zero_dates {
             *self.zero_dates.entry(column.clone()).or_default() += count;

@@ -2,11 +2,12 @@
 
 use crate::binlog::{
     CHECKSUM_LEN, ChecksumAlgorithm, EventHeader, EventType, FormatDescription, GtidEvent,
-    Incident, MariadbGtidEvent, PartialRowData, Query, STMT_END, XaPrepare, XidEvent, checksum,
-    table_id_and_flags,
+    Incident, MariadbGtidEvent, PartialRowData, Query, QueryKind, STMT_END, StatusVariable,
+    XaPrepare, XidEvent, checksum, table_id_and_flags,
 };
 use crate::change::{GroupEvent, GroupGtid};
 use crate::error::{Error, ErrorKind, Result};
+use crate::history::{DdlSession, changes_no_rows, deletes_all_of_one_table};
 use crate::wire::Inflater;
 
 /// What an event is to the cutter.
@@ -26,8 +27,32 @@ pub(crate) enum Classified {
     MariadbGtidList,
 }
 
-/// Event codes that may be passed over although they cannot be decoded.
-pub(crate) type SkipEvents = [bool; 256];
+/// What may be passed over although it cannot be decoded.
+#[derive(Debug)]
+pub(crate) struct Skips {
+    /// By event code.
+    pub(crate) events: [bool; 256],
+    /// Statements logged as text that may change rows.
+    pub(crate) statements: bool,
+}
+
+impl Skips {
+    /// Nothing is passed over.
+    pub(crate) const NONE: Self = Self { events: [false; 256], statements: false };
+
+    /// Everything is passed over.
+    pub(crate) const ALL: Self = Self { events: [true; 256], statements: true };
+
+    pub(crate) fn new(events: &[u8], statements: bool) -> Self {
+        let mut skips = Self { statements, ..Self::NONE };
+        for code in events {
+            if let Some(slot) = skips.events.get_mut(usize::from(*code)) {
+                *slot = true;
+            }
+        }
+        skips
+    }
+}
 
 /// What stands between header and checksum.
 pub(crate) fn body(event: &[u8], algorithm: ChecksumAlgorithm) -> Result<&[u8]> {
@@ -58,10 +83,10 @@ pub(crate) fn classify(
     header: &EventHeader,
     body: &[u8],
     format: &FormatDescription,
-    skip: &SkipEvents,
+    skips: &Skips,
 ) -> Result<Classified> {
     use EventType as E;
-    let may_skip = skip.get(usize::from(header.event_type.0)).copied().unwrap_or(false);
+    let may_skip = skips.events.get(usize::from(header.event_type.0)).copied().unwrap_or(false);
     Ok(Classified::Group(match header.event_type {
         E::FORMAT_DESCRIPTION => return Ok(Classified::FormatDescription),
         E::ROTATE => return Ok(Classified::Rotate),
@@ -99,14 +124,14 @@ pub(crate) fn classify(
         E::QUERY | E::MARIADB_QUERY_COMPRESSED => {
             let mut inflater = Inflater::default();
             let query = Query::decode(body)?.inflate(header.event_type, &mut inflater)?;
-            if !may_skip && changes_rows(query.sql) {
-                return Err(Error::unsupported(format!(
-                    "a statement that changes rows was logged as text (binlog_format is not ROW): its rows are \
-                     not in the log; skip_events=[{}] passes over such statements",
-                    header.event_type.0
-                )));
+            let kind = query.kind();
+            if is_recognised(&query, &kind, format) {
+                GroupEvent::Query(kind, query.thread_id)
+            } else if skips.statements {
+                GroupEvent::Skipped(query.thread_id)
+            } else {
+                return Err(logged_as_text("a statement that may change rows"));
             }
-            GroupEvent::Query(query.kind(), query.thread_id)
         }
         E::XID => GroupEvent::Xid(XidEvent::decode(body)?.xid),
         E::XA_PREPARE => {
@@ -135,12 +160,10 @@ pub(crate) fn classify(
         E::MARIADB_START_ENCRYPTION if starts_encryption(header) => {
             return Err(encrypted());
         }
-        E::EXECUTE_LOAD_QUERY if !may_skip => {
-            return Err(Error::unsupported(
-                "LOAD DATA was logged as a statement (binlog_format is not ROW): its rows are not in the log; \
-                 skip_events=[18] passes over such statements",
-            ));
+        E::EXECUTE_LOAD_QUERY if skips.statements => {
+            GroupEvent::Skipped(Query::decode_load(body)?.thread_id)
         }
+        E::EXECUTE_LOAD_QUERY => return Err(logged_as_text("LOAD DATA")),
         E::MARIADB_PARTIAL_ROW_DATA => {
             let fragment = PartialRowData::decode(body)?;
             let statement_end = (fragment.seq == 1).then(|| ends_statement(&fragment, format));
@@ -194,6 +217,39 @@ pub(super) fn ends_statement(
     Ok(flags & STMT_END != 0)
 }
 
+/// Whether a Query event is of a transaction's beginning or end, or of a statement that cannot change rows.
+fn is_recognised(query: &Query<'_>, kind: &QueryKind, format: &FormatDescription) -> bool {
+    if !matches!(kind, QueryKind::Other | QueryKind::CreateTableStartTransaction) {
+        return true;
+    }
+    let mode = DdlSession::of(query, format).quote_mode();
+    let text = query.text();
+    changes_no_rows(&text, mode)
+        || deletes_all_of_one_table(&text, mode) && is_servers_own(&text, query, format)
+}
+
+/// Whether a whole-table DELETE is the server's own, for a MEMORY table that its start has emptied. A user's names the databases
+/// that it changes; MariaDB's never does, which logs a TRUNCATE from 10.5 on.
+fn is_servers_own(text: &str, query: &Query<'_>, format: &FormatDescription) -> bool {
+    let mut variables = query.status_variables(format.is_mariadb);
+    let names_databases = variables
+        .any(|variable| matches!(variable, StatusVariable::UpdatedDatabases(_)))
+        || variables.left() > 0;
+    let is_marked = text.contains("/* generated by server");
+    match format.is_mariadb {
+        true => is_marked && format.version < (10, 5, 0),
+        false => !names_databases && (is_marked || format.version >= (5, 6, 0)),
+    }
+}
+
+/// The error for changes of rows that the log has no rows events of.
+fn logged_as_text(what: &str) -> Error {
+    Error::unsupported(format!(
+        "{what} was logged as text, so the changed rows are not in the log: set binlog_format=ROW at the server, or \
+         pass over such statements with statements=skip"
+    ))
+}
+
 /// Events that say nothing about rows or groups.
 fn is_known(event_type: EventType) -> bool {
     use EventType as E;
@@ -205,7 +261,6 @@ fn is_known(event_type: EventType) -> bool {
             | E::APPEND_BLOCK
             | E::DELETE_FILE
             | E::BEGIN_LOAD_QUERY
-            | E::EXECUTE_LOAD_QUERY
             | E::INCIDENT
             | E::HEARTBEAT
             | E::HEARTBEAT_V2
@@ -217,57 +272,4 @@ fn is_known(event_type: EventType) -> bool {
             | E::MARIADB_BINLOG_CHECKPOINT
             | E::START_V3
     )
-}
-
-/// Whether a statement is one of those that the server logs as rows under `binlog_format=ROW`.
-///
-/// A server that starts with an empty MEMORY table logs a DELETE of its own, marked as such: what a TRUNCATE is.
-fn changes_rows(sql: &[u8]) -> bool {
-    if sql.trim_ascii_end().ends_with(b"/* generated by server */") {
-        return false;
-    }
-    let text = skip_comments(sql);
-    let word_len = text.iter().position(|byte| !byte.is_ascii_alphabetic()).unwrap_or(text.len());
-    let word = text.get(..word_len).unwrap_or_default();
-    [&b"INSERT"[..], b"UPDATE", b"DELETE", b"REPLACE", b"LOAD"]
-        .iter()
-        .any(|keyword| word.eq_ignore_ascii_case(keyword))
-}
-
-/// The statement after white space and `/* comments */`; what `/*! */` and `/*M! */` hold is part of it.
-fn skip_comments(mut sql: &[u8]) -> &[u8] {
-    loop {
-        sql = sql.trim_ascii_start();
-        let Some(comment) = sql.strip_prefix(b"/*") else { return sql };
-        if let Some(code) = comment.strip_prefix(b"!").or(comment.strip_prefix(b"M!")) {
-            let digits = code.iter().take_while(|byte| byte.is_ascii_digit()).count();
-            sql = code.get(digits..).unwrap_or_default();
-            continue;
-        }
-        let Some(end) = comment.windows(2).position(|pair| pair == b"*/") else { return &[] };
-        sql = comment.get(end + 2..).unwrap_or_default();
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn statements_that_change_rows() {
-        for (sql, expected) in [
-            (&b"INSERT INTO t VALUES (1)"[..], true),
-            (b" update t set a = 1", true),
-            (b"INSERTED", false),
-            (b"CREATE TABLE t (a INT)", false),
-            (b"", false),
-            (b"/* x */ CREATE", false),
-            (b"/* x */ DELETE FROM t", true),
-            (b"/*!40000 REPLACE INTO t VALUES (1) */", true),
-            (b"/* open", false),
-            (b"DELETE FROM `d`.`m` /* generated by server */", false),
-        ] {
-            assert_eq!(changes_rows(sql), expected);
-        }
-    }
 }

@@ -1,6 +1,6 @@
 //! How a transaction ends, found by its headers before any of its rows is handed out.
 
-use super::classify::{Classified, SkipEvents, body, check_crc, classify};
+use super::classify::{Classified, Skips, body, check_crc, classify};
 use super::input::Input;
 use crate::binlog::{EventHeader, EventType, FormatDescription, PartialRowData};
 use crate::change::{Group, GroupTracker, Outcome, Verdict};
@@ -18,15 +18,15 @@ pub(super) struct FoundEnd {
     pub(super) group: Option<Group>,
 }
 
-/// Takes a Query event of the group: header, body, offset, and how many rows events stand before it.
-pub(super) type OnStatement<'f> = dyn FnMut((&EventHeader, &[u8]), (u64, u32)) + 'f;
+/// Takes a statement of the group: header, body, offset, how many rows events stand before it, and whether it is passed over.
+pub(super) type OnStatement<'f> = dyn FnMut((&EventHeader, &[u8]), (u64, u32), bool) + 'f;
 
 /// Walks from the group's first event at `start` to its end. Bodies of rows events are not read.
 pub(super) fn look_ahead(
     input: &mut dyn Input,
     start: u64,
     format: &FormatDescription,
-    skip: &SkipEvents,
+    skips: &Skips,
     verify_checksum: bool,
     on_statement: &mut OnStatement<'_>,
 ) -> Result<FoundEnd> {
@@ -54,12 +54,12 @@ pub(super) fn look_ahead(
         } else {
             event.get(EventHeader::LEN..).unwrap_or_default()
         };
-        let classified = classify(&header, body, format, skip).map_err(at)?;
+        let classified = classify(&header, body, format, skips).map_err(at)?;
         if let Classified::Group(event) = &classified
             && event.is_other_statement()
         {
             let rows_before = tracker.group().map_or(0, |group| group.rows_events);
-            on_statement((&header, body), (offset, rows_before));
+            on_statement((&header, body), (offset, rows_before), event.is_skipped());
         }
         walk.after_event_of(size);
         // The last byte must be there, or the event is cut.

@@ -3,7 +3,7 @@
 //! A small payload is unpacked into memory. A large one is unpacked twice, in bounded memory: once to find out how the
 //! transaction ends, once to decode it.
 
-use super::classify::{Classified, classify};
+use super::classify::{Classified, Skips, classify};
 use crate::binlog::{
     Compression, EventHeader, EventType, FormatDescription, Query, QueryKind, TransactionPayload,
 };
@@ -97,12 +97,11 @@ impl<'a> Payload<'a> {
     pub(crate) fn end(&self, format: &FormatDescription) -> Result<PayloadEnd> {
         let mut tracker = GroupTracker::default();
         let mut end = None;
-        let skip = [false; 256];
         self.for_each(|header, body, offset| {
             if end.is_some() {
                 return Err(Error::malformed("events after the transaction's end"));
             }
-            let Classified::Group(event) = classify(header, body, format, &skip)? else {
+            let Classified::Group(event) = classify(header, body, format, &Skips::NONE)? else {
                 return Err(Error::malformed("an event that cannot stand in a payload"));
             };
             if matches!(event, crate::change::GroupEvent::Payload) {

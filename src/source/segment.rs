@@ -166,6 +166,8 @@ pub struct Segment {
     pub input_bytes: u64,
     /// Rows events that are left out: of transactions that never happened.
     pub dropped_rows_events: u64,
+    /// Statements that are passed over: logged as text, they may change rows.
+    pub statements_skipped: u64,
     /// What the reader should be told.
     pub warnings: Vec<String>,
     /// The earliest and latest commit in it, in microseconds since 1970 UTC.

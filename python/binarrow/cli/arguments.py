@@ -30,6 +30,13 @@ class Types(StrEnum):
     spark = "spark"
 
 
+class StatementsWord(StrEnum):
+    """What to do at a statement that was logged as text and may change rows."""
+
+    error = "error"
+    skip = "skip"
+
+
 Files: TypeAlias = Annotated[
     list[str],
     typer.Argument(
@@ -126,6 +133,13 @@ Ghosts: TypeAlias = Annotated[
         "--ghost-tables",
         help="Take the tables of gh-ost and pt-online-schema-change too, which are left out if not"
         " named by --tables.",
+    ),
+]
+Statements: TypeAlias = Annotated[
+    StatementsWord,
+    typer.Option(
+        help="At a statement that was logged as text and may change rows (binlog_format STATEMENT or"
+        " MIXED): error, or skip, which passes over it."
     ),
 ]
 AllowGaps: TypeAlias = Annotated[

@@ -6,11 +6,11 @@ import json
 from datetime import datetime
 from typing import Any, TypeAlias
 
-from binarrow import Heartbeat, SchemaChange, Transaction, Truncate
+from binarrow import Heartbeat, SchemaChange, SkippedStatement, Transaction, Truncate
 from binarrow.cli.change_lines import lag
 from binarrow.cli.output import on_one_line
 
-Item: TypeAlias = SchemaChange | Truncate | Transaction | Heartbeat
+Item: TypeAlias = SchemaChange | Truncate | SkippedStatement | Transaction | Heartbeat
 
 
 def json_item(item: Item, now: int) -> str:
@@ -40,6 +40,8 @@ def _name(item: Item) -> str:
             return "schema_change"
         case Truncate():
             return "truncate"
+        case SkippedStatement():
+            return "skipped_statement"
         case Transaction():
             return "transaction"
         case _:
@@ -58,6 +60,8 @@ def _fields(item: Item) -> dict[str, Any]:
             }
         case Truncate():
             return {"table": f"{item.database}.{item.table}"}
+        case SkippedStatement():
+            return {"database": item.database, "statement": item.statement}
         case Transaction():
             return {
                 "kind": item.kind,
@@ -78,6 +82,8 @@ def _words(item: Item) -> tuple[str, str, str]:
             return ",".join(item.tables) or item.database, item.kind, item.statement + tool
         case Truncate():
             return f"{item.database}.{item.table}", "truncate", ""
+        case SkippedStatement():
+            return item.database, "skipped", item.statement
         case Transaction():
             rows = None if item.rows is None else f"{item.rows} rows"
             xa = None if item.xid is None else f"XA {item.xid} {item.xa_state}"

@@ -17,6 +17,8 @@ from binarrow.cli.arguments import (
     HistorySource,
     Schemas,
     Start,
+    Statements,
+    StatementsWord,
     Stop,
     Tables,
     followed,
@@ -48,6 +50,7 @@ def command(
     history: HistoryOption = None,
     history_source: HistorySource = None,
     history_password_file: HistoryPasswordFile = None,
+    statements: Statements = StatementsWord.skip,
     allow_gaps: AllowGaps = False,
     format: FormatOption = Format.table,  # noqa: A002 - the option's name
 ) -> None:
@@ -68,6 +71,7 @@ def command(
             schemas=schemas or None,
             column_names="none",
             envelope="change_type",
+            statements=statements.value,
             gaps=gaps(allow_gaps),
             ghost_tables="keep",  # what an online schema change writes counts as well
             **keywords,
@@ -113,6 +117,11 @@ def _print(stats: dict[str, Any]) -> None:
         print(
             f"note       {grouped(stats['dropped_rows_events'])} rows events left out:"
             " their transactions did not commit"
+        )
+    if stats["statements_skipped"]:
+        print(
+            f"note       {grouped(stats['statements_skipped'])} statements that may change rows were"
+            " logged as text and skipped: the log does not contain the rows"
         )
 
 

@@ -27,6 +27,8 @@ from binarrow.cli.arguments import (
     Operations,
     Positional,
     Schemas,
+    Statements,
+    StatementsWord,
     Tables,
     column_names,
     filters,
@@ -106,8 +108,8 @@ def command(
         list[str] | None,
         typer.Option(
             metavar="ITEM,...",
-            help="Also print these of schema_change, truncate, transaction, heartbeat; may be given"
-            " again.",
+            help="Also print these of schema_change, truncate, skipped_statement, transaction,"
+            " heartbeat; may be given again.",
         ),
     ] = None,
     ghosts: Ghosts = False,
@@ -122,6 +124,7 @@ def command(
     history_source: HistorySource = None,
     history_password_file: HistoryPasswordFile = None,
     positional: Positional = False,
+    statements: Statements = StatementsWord.error,
     ask_password: AskPassword = False,
     password_file: PasswordFile = None,
     option_file: OptionFile = None,
@@ -183,6 +186,7 @@ def command(
             types=types_for(FileFormat.jsonl, "native"),
             schemas=schemas or None,
             column_names=column_names(positional),
+            statements=statements.value,
             envelope=ENVELOPE,
             envelope_prefix=PREFIX,
             **shaping,

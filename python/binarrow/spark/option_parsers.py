@@ -164,6 +164,7 @@ PARSERS: dict[str, Callable[[str], Any]] = {
     # decoding
     "batchRows": _count,
     "batchBytes": parse_byte_size,
+    "statements": _one_of("error", "skip"),
     "skipEvents": _numbers,
     "verifyChecksum": _boolean,
 }

@@ -43,6 +43,7 @@ class ReadOptions(TypedDict, total=False):
     split_key_updates: bool
     partial_images: Literal["null", "error"]
     uncommitted: Literal["skip", "emit"]
+    statements: Literal["error", "skip"]
     skip_events: Sequence[int]
     verify_checksum: bool
     batch_rows: int

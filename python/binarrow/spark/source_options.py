@@ -191,6 +191,7 @@ _READ_KEYWORDS = {
     "uncommitted": "uncommitted",
     "batchRows": "batch_rows",
     "batchBytes": "batch_bytes",
+    "statements": "statements",
     "skipEvents": "skip_events",
     "verifyChecksum": "verify_checksum",
 }

@@ -18,7 +18,7 @@ pub(in crate::history) enum Place {
 /// A table's name, with the database where the statement names it.
 pub(in crate::history) type Name = (Option<String>, String);
 
-/// One thing that an ALTER TABLE does to the structure. What changes none of it is no action.
+/// One thing that an ALTER TABLE does to the structure, or to the rows. What changes none of both is no action.
 #[derive(Debug)]
 pub(in crate::history) enum Action {
     AddColumn {
@@ -87,6 +87,8 @@ pub(in crate::history) enum Action {
     PartitionToTable(Name),
     /// MariaDB's CONVERT TABLE t TO PARTITION p.
     TableToPartition(Name),
+    /// Nothing of the structure changes, but the table has other rows afterwards, or fewer.
+    OtherRows(&'static str),
 }
 
 /// Reads the actions, after the table's name, up to the statement's end.
@@ -170,8 +172,11 @@ fn action(cursor: &mut Cursor<'_>, actions: &mut Vec<Action>) -> Result<()> {
             }
         }
         // These are followed by nothing, or by names of partitions.
-        "PARTITION" | "COALESCE" | "REORGANIZE" | "ANALYZE" | "CHECK" | "OPTIMIZE" | "REBUILD"
-        | "REPAIR" | "TRUNCATE" | "EXCHANGE" | "DISCARD" | "IMPORT" => skip_partitions(cursor),
+        word @ ("PARTITION" | "COALESCE" | "REORGANIZE" | "ANALYZE" | "CHECK" | "OPTIMIZE"
+        | "REBUILD" | "REPAIR" | "TRUNCATE" | "EXCHANGE" | "DISCARD" | "IMPORT") => {
+            actions.extend(other_rows(word).map(Action::OtherRows));
+            skip_partitions(cursor)
+        }
         "REMOVE" => {
             cursor.bump()?;
             cursor.expect("PARTITIONING")
@@ -214,6 +219,18 @@ fn begins_action(cursor: &Cursor<'_>) -> bool {
     words.iter().any(|word| cursor.is(word))
 }
 
+/// The clause that begins with a word, where rows go or others come by it.
+fn other_rows(word: &str) -> Option<&'static str> {
+    Some(match word {
+        "REPAIR" => "REPAIR PARTITION",
+        "TRUNCATE" => "TRUNCATE PARTITION",
+        "EXCHANGE" => "EXCHANGE PARTITION",
+        "DISCARD" => "DISCARD TABLESPACE",
+        "IMPORT" => "IMPORT TABLESPACE",
+        _ => return None,
+    })
+}
+
 /// Steps over a partition clause, which ends the statement but for a second one.
 fn skip_partitions(cursor: &mut Cursor<'_>) -> Result<()> {
     while !is_statement_end(cursor) && !cursor.are(&["REMOVE", "PARTITIONING"]) {
@@ -246,20 +263,31 @@ fn option(cursor: &mut Cursor<'_>, actions: &mut Vec<Action>) -> Result<()> {
     match word.as_str() {
         "ENGINE" | "TYPE" => actions.push(Action::Engine(cursor.name_or_text()?)),
         "COMMENT" => actions.push(Action::Comment(cursor.text()?)),
-        "UNION" => cursor.skip_parens()?,
+        "UNION" => {
+            cursor.skip_parens()?;
+            actions.push(Action::OtherRows("the option UNION"));
+        }
         "DATA" | "INDEX" if cursor.accept("DIRECTORY")? => {
             cursor.accept_sign('=')?;
             cursor.text()?;
         }
         "START" if cursor.accept("TRANSACTION")? => {}
-        _ if has_sign || OPTIONS.contains(&word.as_str()) => match cursor.peek() {
-            Token::Sign('-' | '+') => {
-                cursor.bump()?;
-                cursor.bump()?;
+        word if has_sign || OPTIONS.contains(&word) => {
+            match word {
+                "CONNECTION" => actions.push(Action::OtherRows("the option CONNECTION")),
+                "SEQUENCE" => actions.push(Action::OtherRows("the option SEQUENCE")),
+                _ if OPTIONS.contains(&word) => {}
+                _ => actions.push(Action::OtherRows("an option that is not known")),
             }
-            Token::Sign(_) | Token::End => return Err(unknown),
-            _ => drop(cursor.bump()?),
-        },
+            match cursor.peek() {
+                Token::Sign('-' | '+') => {
+                    cursor.bump()?;
+                    cursor.bump()?;
+                }
+                Token::Sign(_) | Token::End => return Err(unknown),
+                _ => drop(cursor.bump()?),
+            }
+        }
         _ => return Err(unknown),
     }
     Ok(())
@@ -388,6 +416,7 @@ fn add(cursor: &mut Cursor<'_>, actions: &mut Vec<Action>) -> Result<()> {
 fn drop_(cursor: &mut Cursor<'_>, actions: &mut Vec<Action>) -> Result<()> {
     cursor.bump()?;
     if cursor.is("PARTITION") {
+        actions.push(Action::OtherRows("DROP PARTITION"));
         return skip_partitions(cursor);
     }
     let if_exists =

@@ -2,15 +2,19 @@
 //!
 //! ```text
 //! text ─ token ─ cursor ─ create_table, column, data_type ─ CreateTable
-//!                       └ statement ─ Ddl: which tables a statement changes, by its head
+//!                       ├ statement ─ Ddl: which tables a statement changes, by its head
+//!                       │   └ alter_rows: what an ALTER TABLE does to rows
+//!                       └ row_changes: whether a statement is one that changes no rows
 //! ```
 
+mod alter_rows;
 pub(in crate::history) mod alter_table;
 pub(in crate::history) mod column;
 pub(in crate::history) mod create_table;
 pub(in crate::history) mod cursor;
 pub(in crate::history) mod data_type;
 pub(in crate::history) mod key;
+pub(in crate::history) mod row_changes;
 pub(in crate::history) mod script;
 pub(in crate::history) mod statement;
 pub(in crate::history) mod token;

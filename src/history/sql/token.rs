@@ -203,7 +203,8 @@ impl<'t> Lexer<'t> {
                 return Ok(());
             }
         }
-        let end = comment.get(2..).and_then(|inside| inside.find("*/"));
+        let inside = comment.get(2..).unwrap_or_default();
+        let end = if code.is_some() { end_of_unread(inside) } else { inside.find("*/") };
         let Some(end) = end else {
             return Err(SyntaxError { message: "a comment without its end".into(), at: self.at });
         };
@@ -329,6 +330,19 @@ fn bits(digits: &str, base: u32) -> Option<Vec<u8>> {
             .map(|byte| byte.iter().fold(0, |b, d| b << shift | d))
             .collect(),
     )
+}
+
+/// Where a versioned comment ends that the server does not read: servers let comments stand in it.
+fn end_of_unread(inside: &str) -> Option<usize> {
+    let mut at = 0;
+    loop {
+        let rest = inside.get(at..)?;
+        let end = rest.find("*/")?;
+        match rest.find("/*").filter(|begin| *begin < end) {
+            Some(begin) => at += begin + 2 + rest.get(begin + 2..)?.find("*/")? + 2,
+            None => return Some(at + end),
+        }
+    }
 }
 
 fn is_word(c: char) -> bool {

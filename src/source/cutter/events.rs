@@ -162,7 +162,7 @@ impl Cutter {
             check_crc(event, context.format.checksum)?;
         }
         let body = body(event, context.format.checksum)?;
-        let classified = classify(header, body, &context.format, &self.skip)?;
+        let classified = classify(header, body, &context.format, &self.skips)?;
         if std::mem::take(&mut self.resumed) && is_mid_transaction(&classified, &context.format) {
             return Err(Error::config(format!(
                 "the start {offset} lies in the middle of a transaction: a start is a transaction's end"
@@ -173,13 +173,17 @@ impl Cutter {
                 if group_event.is_other_statement() {
                     let rows_before = self.tracker.group().map_or(0, |group| group.rows_events);
                     let is_live = self.feed.is_some();
-                    Statements { include: &self.options.include, context: &context, is_live }.meet(
-                        (header, body),
-                        (offset, rows_before),
-                        (&mut self.met, &mut self.counts.warnings),
-                    );
-                    if let Some(structures) = &mut self.structures {
-                        structures.meet((header, body), (offset, rows_before), &context)?;
+                    let statements =
+                        Statements { include: &self.options.include, context: &context, is_live };
+                    let (event, place) = ((header, body), (offset, rows_before));
+                    let out = (&mut self.met, &mut self.counts.warnings);
+                    if group_event.is_skipped() {
+                        statements.pass_over(event, place, out);
+                    } else {
+                        statements.meet(event, place, out);
+                        if let Some(structures) = &mut self.structures {
+                            structures.meet(event, place, &context)?;
+                        }
                     }
                 }
                 let verdict = self.tracker.on_event(

@@ -68,6 +68,9 @@ impl Cutter {
             return Err(error);
         }
         self.finished |= self.has_read_all();
+        if wanted {
+            self.counts.statements_skipped += group.statements_skipped;
+        }
         let emits = self.options.emit_uncommitted;
         let ending = match outcome {
             Outcome::Committed if wanted => {

@@ -1,8 +1,10 @@
 //! What is not a row, in its place between the rows: statements, where transactions begin and end, heartbeats.
 
 use super::{Cutter, Stop};
-use crate::binlog::{EventHeader, Query};
-use crate::change::{Group, Include, Item, MarkKind, Transaction, TransactionMark, XaState};
+use crate::binlog::{EventHeader, EventType, Query};
+use crate::change::{
+    Group, Include, Item, MarkKind, SkippedStatement, Transaction, TransactionMark, XaState,
+};
 use crate::error::Result;
 use crate::history::{Ddl, DdlSession};
 use crate::position::{Position, Xid};
@@ -91,15 +93,43 @@ impl Statements<'_> {
         }
     }
 
+    /// Takes a statement that is passed over although it may change rows, as `meet` does others.
+    pub(super) fn pass_over(
+        &self,
+        (header, body): (&EventHeader, &[u8]),
+        (offset, rows_before): (u64, u32),
+        (met, _): (&mut Vec<Met>, &mut Vec<String>),
+    ) {
+        if !self.include.skipped_statements {
+            return;
+        }
+        let mut inflater = Inflater::default();
+        let query = match header.event_type {
+            EventType::EXECUTE_LOAD_QUERY => Query::decode_load(body),
+            event_type => {
+                Query::decode(body).and_then(|query| query.inflate(event_type, &mut inflater))
+            }
+        };
+        // It was decoded before, where it was found to be one.
+        if let Ok(query) = query {
+            let database = String::from_utf8_lossy(query.database).into_owned();
+            let statement = query.text().into_owned();
+            let item = Item::SkippedStatement(SkippedStatement { database, statement });
+            met.push(Met { offset, rows_before, item });
+        }
+    }
+
     fn items(&self, (header, body): (&EventHeader, &[u8]), offset: u64) -> Result<Vec<Item>> {
         let mut inflater = Inflater::default();
         let query = Query::decode(body)?.inflate(header.event_type, &mut inflater)?;
-        let mode = DdlSession::of(&query, &self.context.format).quote_mode();
+        let session = DdlSession::of(&query, &self.context.format);
+        let mode = session.quote_mode();
         let text = query.text();
         let database = String::from_utf8_lossy(query.database);
-        let Some(ddl) = Ddl::parse(&text, &database, mode)? else {
+        let Some(mut ddl) = Ddl::parse(&text, &database, mode)? else {
             return Ok(Vec::new());
         };
+        ddl.rows = ddl.rows.under(session.is_strict());
         if self.is_live {
             log::info!(target: LOG, "{ddl} at {}:{offset}", self.context.name);
         }

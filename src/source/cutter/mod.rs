@@ -18,7 +18,7 @@ mod structures;
 pub use options::{CutterOptions, Start, Stop};
 pub use structures::TableHistory;
 
-use super::classify::SkipEvents;
+use super::classify::Skips;
 use super::delivered::{Delivered, Turn};
 use super::feed::{Begin, FileFeed};
 use super::file_list::InputFile;
@@ -47,7 +47,7 @@ use structures::{Catalogs, Structures};
 pub struct Cutter {
     files: Vec<InputFile>,
     options: CutterOptions,
-    skip: Box<SkipEvents>,
+    skips: Box<Skips>,
     /// Index of the file at hand, or of the next one to open.
     current: usize,
     /// Gives files that are not in the list yet.
@@ -116,6 +116,7 @@ struct Counts {
     input_from: u64,
     input_bytes: u64,
     dropped_rows_events: u64,
+    statements_skipped: u64,
     warnings: Vec<String>,
     time_span: Option<(i64, i64)>,
 }
@@ -174,12 +175,9 @@ impl Cutter {
     /// A cutter for `files` in log order.
     pub fn try_new(mut files: Vec<InputFile>, mut options: CutterOptions) -> Result<Self> {
         name_logs(&mut files);
-        let mut skip = Box::new([false; 256]);
-        for code in &options.skip_events {
-            if let Some(slot) = skip.get_mut(usize::from(*code)) {
-                *slot = true;
-            }
-        }
+        // Where no row is given, none is missed.
+        let skips_statements = options.skip_statements || options.is_unread;
+        let skips = Box::new(Skips::new(&options.skip_events, skips_statements));
         files.iter().try_for_each(check_number)?;
         let mut names = HashSet::new();
         if let Some(file) = files.iter().find(|file| !names.insert(&file.name)) {
@@ -208,7 +206,7 @@ impl Cutter {
         Ok(Self {
             files,
             options,
-            skip,
+            skips,
             current,
             feed: None,
             waiting_since: None,
@@ -465,6 +463,7 @@ impl Cutter {
             end,
             input_bytes: counts.input_bytes,
             dropped_rows_events: counts.dropped_rows_events,
+            statements_skipped: counts.statements_skipped,
             warnings: counts.warnings,
             time_span: counts.time_span,
             gtids: None,
@@ -480,7 +479,10 @@ impl Cutter {
 
 impl Counts {
     fn is_empty(&self) -> bool {
-        self.input_bytes == 0 && self.dropped_rows_events == 0 && self.warnings.is_empty()
+        self.input_bytes == 0
+            && self.dropped_rows_events == 0
+            && self.statements_skipped == 0
+            && self.warnings.is_empty()
     }
 }
 

@@ -57,6 +57,8 @@ pub struct CutterOptions {
     pub tells_commits: bool,
     /// Event codes that may be passed over although they cannot be decoded.
     pub skip_events: Vec<u8>,
+    /// Whether statements are passed over that were logged as text and may change rows.
+    pub skip_statements: bool,
     /// What is given besides rows.
     pub include: Include,
     /// The structures of tables, to be followed from where the read begins.
@@ -86,6 +88,7 @@ impl Default for CutterOptions {
             carries_statements: false,
             tells_commits: false,
             skip_events: Vec::new(),
+            skip_statements: false,
             include: Include::default(),
             history: None,
             is_unread: false,

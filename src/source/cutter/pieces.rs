@@ -32,10 +32,15 @@ impl Cutter {
             open.window.input(),
             start,
             &context.format,
-            &self.skip,
+            &self.skips,
             self.options.verify_checksum,
-            &mut |event, place| {
-                statements.meet(event, place, (&mut met, &mut self.counts.warnings));
+            &mut |event, place, is_skipped| {
+                let out = (&mut met, &mut self.counts.warnings);
+                if is_skipped {
+                    statements.pass_over(event, place, out);
+                    return;
+                }
+                statements.meet(event, place, out);
                 if let Some(structures) = &mut self.structures
                     && let Err(error) = structures.meet(event, place, &context)
                 {
@@ -114,9 +119,9 @@ impl Cutter {
             open.window.input(),
             prepared.start,
             &context.format,
-            &self.skip,
+            &self.skips,
             self.options.verify_checksum,
-            &mut |_, _| {}, // none of an XA transaction changes tables
+            &mut |_, _, _| {}, // none of an XA transaction changes tables
         )?;
         let is_prepared = |group: &Group| {
             group.has_payload || matches!(found.outcome, Some(Outcome::Prepared(_)))

@@ -8,7 +8,7 @@ use crate::change::GroupEvent;
 use crate::error::{Error, ErrorKind, Result};
 use crate::net::{DumpStart, Flavor, Server};
 use crate::position::{Ahead, GtidState, Position, file_number};
-use crate::source::classify::{Classified, body as event_body, classify};
+use crate::source::classify::{Classified, Skips, body as event_body, classify};
 use crate::source::feed::Begin;
 
 /// Where a live read begins.
@@ -279,7 +279,7 @@ fn begun(stream: &Stream, file: &str) -> Result<Option<Begun>> {
             Some(_) if header.event_type == EventType::ROTATE => break,
             Some(format) => {
                 let body = event_body(event, format.checksum)?;
-                let classified = classify(&header, body, format, &[true; 256])?;
+                let classified = classify(&header, body, format, &Skips::ALL)?;
                 if let Classified::Group(GroupEvent::Gtid {
                     commit_timestamp: Some(micros), ..
                 }) = classified

@@ -36,6 +36,7 @@ COUNTED = (
     "old_value",
     "split_key_updates",
     "uncommitted",
+    "statements",
     "skip_events",
 )
 """The keywords that say which rows there are."""

@@ -1,0 +1,221 @@
+//! What an ALTER TABLE does to the rows that the table has. No row event of the log says it.
+//!
+//! What is not listed here as harmless is taken as a change of rows. "Followed" means that the rows after the statement show it, and
+//! that `on_schema_change` decides.
+//!
+//! | clause | rows that the table has |
+//! |---|---|
+//! | ADD COLUMN | followed: the column is new |
+//! | DROP, RENAME COLUMN, CHANGE of the name | followed; **other values** where a name goes and comes in one statement |
+//! | MODIFY, CHANGE | followed by the type; **other values** where the column is generated |
+//! | ALTER COLUMN (DEFAULT, VISIBLE) | stay |
+//! | ADD, DROP, RENAME, ALTER of keys, CHECK and foreign keys | stay, or the server refuses the statement |
+//! | ALTER IGNORE, whatever the clauses | **go or are converted** where they do not fit |
+//! | CONVERT TO a character set that has all characters | stay |
+//! | CONVERT TO another one | stay under a strict `sql_mode`, or the server refuses it; else **other values** |
+//! | DEFAULT CHARACTER SET, COLLATE | stay: only the default changes |
+//! | ENGINE of those in `KEEPING_ENGINES` | stay |
+//! | ENGINE=BLACKHOLE | **all go** |
+//! | any other ENGINE | **other rows**: the engine's own |
+//! | UNION, CONNECTION, SEQUENCE | **other rows**: those of other tables, of another server |
+//! | options in `HARMLESS_OPTIONS` | stay |
+//! | options that are not known | **other rows**: an engine's own, such as CONNECT's FILE_NAME |
+//! | ORDER BY, FORCE, ENABLE and DISABLE KEYS, ALGORITHM, LOCK, WAIT, VALIDATION | stay |
+//! | ADD, COALESCE, REORGANIZE, REBUILD, ANALYZE, CHECK, OPTIMIZE PARTITION | stay, or the server refuses the statement |
+//! | PARTITION BY, REMOVE PARTITIONING | likewise |
+//! | DROP, TRUNCATE, EXCHANGE, REPAIR PARTITION | **go, or others come** |
+//! | CONVERT PARTITION, CONVERT TABLE (MariaDB) | **go, or others come** |
+//! | DISCARD, IMPORT TABLESPACE | **go, or others come** |
+//! | ADD SYSTEM VERSIONING, ADD and DROP PERIOD | stay |
+//! | DROP SYSTEM VERSIONING (MariaDB) | **go**: those of the past |
+//! | RENAME TO | the table has another name: see [`Ddl::renames`](super::statement::Ddl) |
+//! | SECONDARY_LOAD, SECONDARY_UNLOAD | stay |
+
+use super::alter_table::{self, Action};
+use super::column::CharsetClause;
+use super::cursor::Cursor;
+use super::statement::RowsGone;
+use crate::charset::Charset;
+
+/// Decides about the clauses after the table's name.
+pub(super) fn rows_gone(mut cursor: Cursor<'_>, has_ignore: bool) -> RowsGone {
+    let Ok(actions) = alter_table::actions(&mut cursor) else {
+        return RowsGone::Some("an ALTER TABLE with a clause that is not known");
+    };
+    let mut gone = match has_ignore {
+        true => RowsGone::Some("ALTER IGNORE TABLE"),
+        false => RowsGone::None,
+    };
+    for action in &actions {
+        gone = gone.or(of_action(action));
+    }
+    match has_one_name_twice(&actions) {
+        true => gone.or(RowsGone::Some("a column that takes the name of another one")),
+        false => gone,
+    }
+}
+
+fn of_action(action: &Action) -> RowsGone {
+    match action {
+        Action::Change { column, .. } if column.is_generated => {
+            RowsGone::Some("MODIFY or CHANGE of a generated column")
+        }
+        Action::Engine(engine) if engine.eq_ignore_ascii_case("BLACKHOLE") => {
+            RowsGone::All("ENGINE=BLACKHOLE")
+        }
+        Action::Engine(engine) => {
+            match KEEPING_ENGINES.iter().any(|own| own.eq_ignore_ascii_case(engine)) {
+                true => RowsGone::None,
+                false => RowsGone::Some("an ENGINE that is not known to keep the rows"),
+            }
+        }
+        Action::Convert(clause) if !has_all_characters(clause) => {
+            RowsGone::UnlessStrict("CONVERT TO CHARACTER SET")
+        }
+        Action::Versioning(false) => RowsGone::Some("DROP SYSTEM VERSIONING"),
+        Action::PartitionToTable(_) | Action::TableToPartition(_) => {
+            RowsGone::Some("CONVERT PARTITION or TABLE")
+        }
+        Action::OtherRows(by) => RowsGone::Some(by),
+        Action::AddColumn { .. }
+        | Action::Change { .. }
+        | Action::DropColumn { .. }
+        | Action::RenameColumn { .. }
+        | Action::Default { .. }
+        | Action::ColumnVisible { .. }
+        | Action::AddKey(_)
+        | Action::AddCheck(_)
+        | Action::DropPrimary { .. }
+        | Action::DropKey { .. }
+        | Action::DropConstraint { .. }
+        | Action::RenameKey { .. }
+        | Action::KeyVisible { .. }
+        | Action::Rename(_)
+        | Action::Convert(_)
+        | Action::DefaultCharset(_)
+        | Action::Comment(_)
+        | Action::Versioning(true)
+        | Action::AddPeriod(_)
+        | Action::DropPeriod(_) => RowsGone::None,
+    }
+}
+
+/// Whether a column gets a name that another column has before the statement: the log cannot tell the two apart.
+fn has_one_name_twice(actions: &[Action]) -> bool {
+    let (mut left, mut taken) = (Vec::new(), Vec::new());
+    for action in actions {
+        let (from, to) = match action {
+            Action::AddColumn { column, .. } => (None, Some(&*column.name)),
+            Action::DropColumn { name, .. } => (Some(name.as_str()), None),
+            Action::Change { from, column, .. } => (Some(from.as_str()), Some(&*column.name)),
+            Action::RenameColumn { from, to, .. } => (Some(from.as_str()), Some(to.as_str())),
+            _ => continue,
+        };
+        let (from, to) = (from.map(str::to_lowercase), to.map(str::to_lowercase));
+        if from != to {
+            left.extend(from);
+            taken.extend(to);
+        }
+    }
+    left.sort_unstable();
+    taken.iter().any(|name| left.binary_search(name).is_ok())
+}
+
+fn has_all_characters(clause: &CharsetClause) -> bool {
+    match (clause.charset, &clause.collation) {
+        (Some(charset), _) => {
+            matches!(charset, Charset::Utf8mb4 | Charset::Utf16 | Charset::Utf16le | Charset::Utf32)
+        }
+        (None, Some(collation)) => {
+            ["utf8mb4_", "utf16_", "utf16le_", "utf32_"].iter().any(|own| {
+                collation.get(..own.len()).is_some_and(|head| head.eq_ignore_ascii_case(own))
+            })
+        }
+        (None, None) => false,
+    }
+}
+
+/// Engines that take the rows that a table has, and keep them.
+const KEEPING_ENGINES: [&str; 12] = [
+    "InnoDB", "MyISAM", "Aria", "MEMORY", "HEAP", "ARCHIVE", "CSV", "RocksDB", "TokuDB", "NDB",
+    "NDBCLUSTER", "XtraDB",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::super::statement::Ddl;
+    use super::super::token::QuoteMode;
+    use super::*;
+
+    fn of(clauses: &str) -> RowsGone {
+        let sql = format!("ALTER TABLE t {clauses}");
+        Ddl::parse(&sql, "shop", QuoteMode::default()).unwrap().unwrap().rows
+    }
+
+    #[test]
+    fn clauses_that_keep_the_rows() {
+        for clauses in [
+            "ADD COLUMN a INT",
+            "ADD a INT NOT NULL DEFAULT 4 AFTER b, ADD KEY (a), DROP COLUMN c",
+            "ADD (a INT, g INT AS (a + 1) STORED, KEY (a))",
+            "DROP a, RENAME COLUMN b TO c",
+            "MODIFY a BIGINT UNSIGNED NOT NULL FIRST",
+            "CHANGE a A INT, CHANGE b c VARCHAR(9) CHARACTER SET utf8mb4",
+            "ALTER a SET DEFAULT 5, ALTER b DROP DEFAULT, ALTER INDEX i INVISIBLE",
+            "ADD CONSTRAINT c CHECK (a > 0), DROP CONSTRAINT d, ADD UNIQUE (a), DROP PRIMARY KEY",
+            "ADD FOREIGN KEY (a) REFERENCES u (a) ON DELETE CASCADE",
+            "CONVERT TO CHARACTER SET utf8mb4 COLLATE utf8mb4_bin",
+            "DEFAULT CHARACTER SET latin1 COLLATE latin1_bin",
+            "ENGINE=InnoDB ROW_FORMAT=DYNAMIC, COMMENT='ENGINE=BLACKHOLE', AUTO_INCREMENT 9",
+            "ENGINE MyISAM, ORDER BY a, b DESC",
+            "FORCE, ALGORITHM=INPLACE, LOCK=NONE",
+            "DISABLE KEYS",
+            "WAIT 5 ADD COLUMN a INT",
+            "ADD PARTITION (PARTITION p VALUES LESS THAN (9))",
+            "COALESCE PARTITION 2",
+            "REORGANIZE PARTITION p, q INTO (PARTITION r VALUES LESS THAN (9))",
+            "REBUILD PARTITION ALL",
+            "PARTITION BY HASH (a) PARTITIONS 4",
+            "REMOVE PARTITIONING",
+            "ADD SYSTEM VERSIONING",
+            "STATS_PERSISTENT=1 KEY_BLOCK_SIZE=8 COMPRESSION='zlib'",
+            "PAGE_COMPRESSED=1 ENCRYPTED=YES TRANSACTIONAL=1",
+            "RENAME TO u",
+        ] {
+            assert_eq!(of(clauses), RowsGone::None, "{clauses}");
+        }
+    }
+
+    #[test]
+    fn clauses_that_change_rows() {
+        for (clauses, by) in [
+            ("DROP COLUMN v, ADD COLUMN V INT", "a column that takes the name of another one"),
+            ("RENAME COLUMN a TO b, RENAME COLUMN b TO a", "a column that takes the name of another one"),
+            ("DROP a, CHANGE b a INT", "a column that takes the name of another one"),
+            ("MODIFY g INT AS (a + 2) STORED", "MODIFY or CHANGE of a generated column"),
+            ("ENGINE=CONNECT", "an ENGINE that is not known to keep the rows"),
+            ("UNION=(a, b)", "the option UNION"),
+            ("COMMENT 'x' CONNECTION='mysql://x/y'", "the option CONNECTION"),
+            ("FILE_NAME='x.csv'", "an option that is not known"),
+            ("DROP PARTITION IF EXISTS p, q", "DROP PARTITION"),
+            ("TRUNCATE PARTITION ALL", "TRUNCATE PARTITION"),
+            ("REPAIR PARTITION p", "REPAIR PARTITION"),
+            ("EXCHANGE PARTITION p WITH TABLE u", "EXCHANGE PARTITION"),
+            ("DISCARD TABLESPACE", "DISCARD TABLESPACE"),
+            ("IMPORT PARTITION p TABLESPACE", "IMPORT TABLESPACE"),
+            ("CONVERT PARTITION p TO TABLE u", "CONVERT PARTITION or TABLE"),
+            ("DROP SYSTEM VERSIONING", "DROP SYSTEM VERSIONING"),
+            ("DO SOMETHING NEW", "an ALTER TABLE with a clause that is not known"),
+            ("COMMENT 'not ended", "an ALTER TABLE with a clause that is not known"),
+        ] {
+            assert_eq!(of(clauses), RowsGone::Some(by), "{clauses}");
+        }
+        assert_eq!(of("ADD a INT, ENGINE BLACKHOLE"), RowsGone::All("ENGINE=BLACKHOLE"));
+        for clauses in ["CONVERT TO CHARACTER SET latin1", "CONVERT TO CHARSET DEFAULT"] {
+            assert_eq!(of(clauses), RowsGone::UnlessStrict("CONVERT TO CHARACTER SET"), "{clauses}");
+        }
+        let sql = "ALTER ONLINE IGNORE TABLE t ADD UNIQUE (a)";
+        let ddl = Ddl::parse(sql, "shop", QuoteMode::default()).unwrap().unwrap();
+        assert_eq!(ddl.rows, RowsGone::Some("ALTER IGNORE TABLE"));
+    }
+}

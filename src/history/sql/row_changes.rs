@@ -1,0 +1,340 @@
+//! Statements that change no rows, recognised by their first words.
+//!
+//! Under `binlog_format=ROW` a server logs as text only what changes no rows of tables: DDL, accounts, maintenance. Under
+//! STATEMENT and MIXED any statement may be text. No list of those that change rows is complete (`WITH ... DELETE`, `DO f()`,
+//! MariaDB's `ANALYZE UPDATE`), so the list here is of those that do not.
+//!
+//! <https://dev.mysql.com/doc/refman/9.7/en/sql-statements.html>, <https://mariadb.com/kb/en/sql-statements/>
+
+use super::cursor::Cursor;
+use super::statement::skip_set_statement;
+use super::token::{QuoteMode, Result, Token};
+
+/// Returns true if the statement is recognised as one that cannot change rows of tables.
+///
+/// What empties a table (TRUNCATE, DROP TABLE) or changes its structure is such a statement: see [`Ddl`](super::statement::Ddl).
+pub fn changes_no_rows(sql: &str, mode: QuoteMode) -> bool {
+    Cursor::with_mode(sql, mode).and_then(|cursor| statement(cursor)).unwrap_or(false)
+}
+
+/// Returns true for the text ``DELETE FROM `d`.`m` `` and nothing else, comments aside.
+///
+/// At first use after a start, MySQL 5 logs this for a MEMORY table, which the start has emptied.
+pub fn deletes_all_of_one_table(sql: &str, mode: QuoteMode) -> bool {
+    let is_it = || -> Result<bool> {
+        let mut cursor = Cursor::with_mode(sql, mode)?;
+        Ok(cursor.accept_all(&["DELETE", "FROM"])?
+            && matches!(cursor.bump()?, Token::Quoted(_))
+            && cursor.accept_sign('.')?
+            && matches!(cursor.bump()?, Token::Quoted(_))
+            && *cursor.peek() == Token::End)
+    };
+    is_it().unwrap_or(false)
+}
+
+fn statement(mut cursor: Cursor<'_>) -> Result<bool> {
+    let cursor = &mut cursor;
+    while cursor.are(&["SET", "STATEMENT"]) {
+        if !skip_set_statement(cursor)? {
+            return Ok(false);
+        }
+    }
+    let word = match *cursor.peek() {
+        Token::Word(word) => word.to_ascii_uppercase(),
+        // An event that has only a comment stands for one that was taken out.
+        Token::End => return Ok(true),
+        _ => return Ok(false),
+    };
+    cursor.bump()?;
+    match word.as_str() {
+        "CREATE" => create(cursor),
+        "ALTER" => {
+            while cursor.accept_any(&["ONLINE", "OFFLINE", "IGNORE"])? {}
+            attributes(cursor)?;
+            Ok(cursor.is("TABLE") || cursor.is("INSTANCE") || is_object(cursor))
+        }
+        "DROP" => {
+            cursor.accept("TEMPORARY")?;
+            Ok(cursor.is("TABLE") || cursor.is("TABLES") || is_object(cursor))
+        }
+        "RENAME" => Ok(is_any(cursor, &["TABLE", "TABLES", "USER"])),
+        "TRUNCATE" | "GRANT" | "REVOKE" | "FLUSH" | "XA" | "COMMIT" | "ROLLBACK" | "SAVEPOINT" => {
+            Ok(true)
+        }
+        "RELEASE" => Ok(cursor.is("SAVEPOINT")),
+        "BEGIN" => Ok(*cursor.peek() == Token::End || cursor.is("WORK")),
+        "START" => Ok(cursor.is("TRANSACTION")),
+        "ANALYZE" | "OPTIMIZE" | "REPAIR" | "CHECK" => {
+            cursor.accept_any(&["NO_WRITE_TO_BINLOG", "LOCAL"])?;
+            Ok(is_any(cursor, &["TABLE", "TABLES", "VIEW"]))
+        }
+        "INSTALL" | "UNINSTALL" => Ok(is_any(cursor, &["PLUGIN", "SONAME", "COMPONENT"])),
+        "SET" => Ok(cursor.is("PASSWORD") || cursor.are(&["DEFAULT", "ROLE"])),
+        _ => Ok(false),
+    }
+}
+
+fn create(cursor: &mut Cursor<'_>) -> Result<bool> {
+    cursor.accept_all(&["OR", "REPLACE"])?;
+    attributes(cursor)?;
+    let mut ahead = cursor.clone();
+    ahead.accept("TEMPORARY")?;
+    match ahead.accept("TABLE")? {
+        true => has_no_query(&mut ahead),
+        false => Ok(is_object(cursor)),
+    }
+}
+
+/// Steps over `DEFINER = ...`, `ALGORITHM = ...`, `SQL SECURITY ...` and AGGREGATE.
+fn attributes(cursor: &mut Cursor<'_>) -> Result<()> {
+    loop {
+        if cursor.accept("DEFINER")? {
+            cursor.accept_sign('=')?;
+            cursor.name_or_text()?;
+            cursor.accept_parens()?; // CURRENT_USER()
+            if cursor.accept_sign('@')? {
+                host(cursor)?;
+            }
+        } else if cursor.accept("ALGORITHM")? {
+            cursor.accept_sign('=')?;
+            cursor.name()?;
+        } else if cursor.accept_all(&["SQL", "SECURITY"])? {
+            cursor.name()?;
+        } else if !cursor.accept("AGGREGATE")? {
+            return Ok(());
+        }
+    }
+}
+
+/// The host of an account: in quotes, or as `10.0.0.1`.
+fn host(cursor: &mut Cursor<'_>) -> Result<()> {
+    cursor.bump()?;
+    while cursor.accept_sign('.')? {
+        cursor.bump()?;
+    }
+    Ok(())
+}
+
+/// Whether an object comes next whose statements change no rows of tables.
+fn is_object(cursor: &Cursor<'_>) -> bool {
+    is_any(cursor, &OBJECTS) || OBJECTS_OF_SEVERAL_WORDS.iter().any(|words| cursor.are(words))
+}
+
+fn is_any(cursor: &Cursor<'_>, words: &[&str]) -> bool {
+    words.iter().any(|word| cursor.is(word))
+}
+
+/// Whether the rest of a CREATE TABLE has no query that fills the table.
+///
+/// The words that begin a query are reserved: without quotes they are no names, except after a point.
+fn has_no_query(cursor: &mut Cursor<'_>) -> Result<bool> {
+    let (mut after_number, mut after_point) = (false, false);
+    loop {
+        let token = cursor.bump()?;
+        if let Token::Word(word) = token
+            && !after_point
+        {
+            let is = |keyword: &str| word.eq_ignore_ascii_case(keyword);
+            let is_of_partition = is("VALUES") && is_any(cursor, &["LESS", "IN"]);
+            if is("SELECT") || is("TABLE") || is("VALUES") && !is_of_partition {
+                return Ok(false);
+            }
+        }
+        // `1.` is a number, and the word after it is no name.
+        after_point = token == Token::Sign('.') && !after_number;
+        after_number = matches!(token, Token::Number(_));
+        if matches!(token, Token::End) {
+            return Ok(true);
+        }
+    }
+}
+
+/// What may follow CREATE, ALTER and DROP. Not in it are TABLE, and objects that are not known.
+const OBJECTS: [&str; 16] = [
+    "DATABASE",
+    "SCHEMA",
+    "INDEX",
+    "VIEW",
+    "PROCEDURE",
+    "FUNCTION",
+    "TRIGGER",
+    "EVENT",
+    "USER",
+    "ROLE",
+    "SERVER",
+    "TABLESPACE",
+    "SEQUENCE",
+    "PACKAGE",
+    "LIBRARY",
+    "COMPRESSION_DICTIONARY",
+];
+
+const OBJECTS_OF_SEVERAL_WORDS: [&[&str]; 15] = [
+    &["UNIQUE", "INDEX"],
+    &["FULLTEXT", "INDEX"],
+    &["SPATIAL", "INDEX"],
+    &["VECTOR", "INDEX"],
+    &["ONLINE", "INDEX"],
+    &["OFFLINE", "INDEX"],
+    &["ONLINE", "UNIQUE", "INDEX"],
+    &["OFFLINE", "UNIQUE", "INDEX"],
+    &["TEMPORARY", "SEQUENCE"],
+    &["UNDO", "TABLESPACE"],
+    &["LOGFILE", "GROUP"],
+    &["RESOURCE", "GROUP"],
+    &["SPATIAL", "REFERENCE", "SYSTEM"],
+    &["JSON", "DUALITY", "VIEW"],
+    &["JSON", "RELATIONAL", "DUALITY", "VIEW"],
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::history::SqlServer;
+    use proptest::prelude::*;
+
+    #[test]
+    fn statements_that_change_no_rows() {
+        for sql in [
+            "",
+            "# Dummy event replacing event type 160 that slave cannot handle.",
+            "/* x */ -- y",
+            "CREATE TABLE t (a INT)",
+            "CREATE TABLE t (a INT AS (b.c + 1.5), b INT DEFAULT (1.)) COMMENT 'SELECT 1'",
+            "CREATE TABLE shop.select (`select` INT, `table` INT) -- SELECT",
+            "create table t (a int) partition by list (a) (partition p values in (1))",
+            "CREATE TABLE t (a INT) PARTITION BY RANGE (a) (PARTITION p VALUES LESS THAN (4))",
+            "CREATE TABLE t LIKE shop.table",
+            "CREATE OR REPLACE TABLE t (a INT) START TRANSACTION",
+            "CREATE TEMPORARY TABLE t (a INT)",
+            "SET STATEMENT max_statement_time=(1), sort_buffer_size=9 FOR CREATE TABLE t (a INT)",
+            "/*!50003 CREATE*/ /*!50020 DEFINER=`a`@`%`*/ /*!50003 TRIGGER t BEFORE INSERT ON u FOR EACH ROW INSERT INTO v VALUES (1) */",
+            "CREATE DEFINER=CURRENT_USER() EVENT e ON SCHEDULE EVERY 1 DAY DO DELETE FROM t",
+            "CREATE DEFINER = root@10.0.0.1 PROCEDURE p() INSERT INTO t VALUES (1)",
+            "CREATE OR REPLACE ALGORITHM=MERGE DEFINER='a'@localhost SQL SECURITY INVOKER VIEW v AS SELECT 1",
+            "CREATE AGGREGATE FUNCTION f RETURNS INT SONAME 'f.so'",
+            "CREATE OR REPLACE SPATIAL REFERENCE SYSTEM 4711 NAME 'x'",
+            "CREATE UNIQUE INDEX i ON t (a)",
+            "CREATE UNDO TABLESPACE u ADD DATAFILE 'u.ibu'",
+            "CREATE JSON RELATIONAL DUALITY VIEW v AS SELECT 1",
+            "CREATE PACKAGE BODY p AS END",
+            "ALTER INSTANCE ROTATE INNODB MASTER KEY",
+            "ALTER IGNORE TABLE t ADD a INT",
+            "ALTER DEFINER=`a`@`b` EVENT e DISABLE",
+            "ALTER ALGORITHM = UNDEFINED VIEW v AS SELECT 1",
+            "DROP /*!40005 TEMPORARY */ TABLE IF EXISTS `t`",
+            "DROP TABLES t",
+            "DROP RESOURCE GROUP g",
+            "RENAME USER a TO b",
+            "TRUNCATE t",
+            "GRANT SELECT ON *.* TO a",
+            "-- x\nREVOKE INSERT ON t FROM a",
+            "FLUSH TABLES",
+            "ANALYZE NO_WRITE_TO_BINLOG TABLE t",
+            "ANALYZE TABLE t UPDATE HISTOGRAM ON a",
+            "OPTIMIZE LOCAL TABLES t",
+            "INSTALL SONAME 'ha_x'",
+            "UNINSTALL COMPONENT 'file://x'",
+            "SET PASSWORD FOR 'a'@'b' = '*00'",
+            "SET DEFAULT ROLE r FOR a",
+            "XA PREPARE 'a'",
+            "RELEASE SAVEPOINT s",
+            "COMMIT AND CHAIN",
+        ] {
+            assert!(changes_no_rows(sql, QuoteMode::default()), "{sql}");
+        }
+    }
+
+    #[test]
+    fn statements_that_may_change_rows() {
+        for sql in [
+            "INSERT INTO t VALUES (1)",
+            "-- x\nINSERT INTO t VALUES (1)",
+            "# x\nUPDATE t SET a = 1",
+            "/* x *//*!40000 REPLACE INTO t VALUES (1) */",
+            "/*+ x */ DELETE FROM t",
+            "WITH x AS (SELECT 1) DELETE FROM t",
+            "(SELECT f())",
+            "SELECT f()",
+            "DO f()",
+            "CALL p()",
+            "LOAD DATA INFILE 'x' INTO TABLE t",
+            "IMPORT TABLE FROM 'x.sdi'",
+            "HANDLER t OPEN",
+            "TABLE t",
+            "VALUES ROW(f())",
+            "EXECUTE IMMEDIATE 'DELETE FROM t'",
+            "l: BEGIN NOT ATOMIC DELETE FROM t; END",
+            "BEGIN NOT ATOMIC DELETE FROM t; END",
+            "SET @a = f()",
+            "SET STATEMENT max_statement_time=1 FOR INSERT INTO t VALUES (1)",
+            "SET STATEMENT a=1 FOR SET STATEMENT b=1 FOR DELETE FROM t",
+            "SET STATEMENT a=1",
+            "ANALYZE UPDATE t SET a = 1",
+            "ANALYZE FORMAT=JSON DELETE FROM t",
+            "EXPLAIN ANALYZE SELECT f()",
+            "CREATE TABLE t SELECT 1",
+            "CREATE TABLE t (a INT) IGNORE AS (SELECT 1)",
+            "CREATE TABLE t AS WITH x AS (SELECT 1) SELECT * FROM x",
+            "CREATE TABLE t AS TABLE u",
+            "CREATE TABLE t VALUES ROW(1)",
+            "CREATE TABLE t (a INT) AVG_ROW_LENGTH=1.SELECT 2",
+            "CREATE TABLE t SELECT * FROM START TRANSACTION",
+            "CREATE TEMPORARY TABLE t SELECT f()",
+            "CREATE TABLE t (a INT COMMENT 'not ended",
+            "CREATE SOMETHING t",
+            "CREATE",
+            "DELETE FROM `d`.`m`",
+            "/*! x",
+            "; DELETE FROM t",
+        ] {
+            assert!(!changes_no_rows(sql, QuoteMode::default()), "{sql}");
+        }
+    }
+
+    #[test]
+    fn comments_that_the_server_reads() {
+        let mode = |is_mariadb, version| QuoteMode {
+            server: Some(SqlServer { is_mariadb, version }),
+            ..QuoteMode::default()
+        };
+        let mysql = mode(false, (9, 7, 0));
+        let mariadb = mode(true, (11, 8, 0));
+        for (sql, on_mysql, on_mariadb) in [
+            ("/*M! INSERT INTO t VALUES (1) */ FLUSH TABLES", true, false),
+            ("/*M!100100 DELETE FROM t*/", true, false),
+            ("/*!80000 DELETE FROM t */", false, true),
+            ("/*!99999 a /* b */ FLUSH */ DELETE FROM t", false, false),
+            ("/*!50000 FLUSH /* x */ TABLES */", true, true),
+        ] {
+            assert_eq!(changes_no_rows(sql, mysql), on_mysql, "{sql}");
+            assert_eq!(changes_no_rows(sql, mariadb), on_mariadb, "{sql}");
+        }
+    }
+
+    #[test]
+    fn memory_tables_that_a_start_has_emptied() {
+        for (sql, expected) in [
+            ("DELETE FROM `d`.`m`", true),
+            ("DELETE FROM `d`.`a``b` /* generated by server */", true),
+            ("DELETE FROM d.m", false),
+            ("DELETE FROM `m`", false),
+            ("DELETE FROM `d`.`m` WHERE a = 1 /* generated by server */", false),
+            ("DELETE FROM `d`.`m`, `d`.`n`", false),
+            ("DELETE IGNORE FROM `d`.`m`", false),
+            ("DELETE FROM `d`.`m", false),
+        ] {
+            assert_eq!(deletes_all_of_one_table(sql, QuoteMode::default()), expected, "{sql}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_safe(
+            sql in "(CREATE |ALTER |DROP |SET STATEMENT |DELETE FROM )?(TABLE |DEFINER|VIEW )?[ a-c'\"`/*!#;,x().=@\\\\-]{0,12}(FOR|SELECT)?.*"
+        ) {
+            let _ = changes_no_rows(&sql, QuoteMode::default());
+            let _ = deletes_all_of_one_table(&sql, QuoteMode::default());
+        }
+    }
+}
