@@ -325,6 +325,7 @@ fn options(choice: u8) -> ReadOptions {
     options.cut.cut_at_commit = bit(3);
     if bit(4) {
         options.cut.skip_events = (0..=255).collect();
+        options.cut.skip_statements = true;
     }
     options.decode.plan.column_names = ColumnNames::Positional;
     options.decode.plan.envelope.columns.push(EnvelopeColumn::Present);

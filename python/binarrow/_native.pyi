@@ -445,13 +445,17 @@ class BinlogReader(Generic[_T_co]):
                 warning each, types are widened, and what would lose values is a :class:`SchemaError`. In the nested
                 layout the same is done inside ``before`` and ``after``. ``"evolve"`` is the same, but a batch that lacks
                 columns and has others beside the envelope's is an error: one may be a new name of another.
-            truncates: What a statement leads to that empties the table (TRUNCATE, DROP TABLE, DROP DATABASE, CREATE OR
-                REPLACE TABLE, RENAME to another name), for the log has no rows of it: ``"skip"``; ``"error"``, a
+            truncates: What a statement leads to that removes or changes rows which the table has, without a row event of it.
+                One that empties the table (TRUNCATE, DROP TABLE, DROP DATABASE, CREATE OR REPLACE TABLE, RENAME to another
+                name, ENGINE=BLACKHOLE, the restart of the server of a MEMORY table): ``"skip"``; ``"error"``, a
                 :class:`SchemaError`; or ``"emit"``, which wants ``schema``: a row with the ``_change_type`` ``truncate``
                 (in the nested layout the ``_op`` ``t``), its version and time, the ``_change_ordinal`` -1, for it stands
-                before all rows of its transaction, and NULL else. A statement that changes rows in another way (DROP,
-                TRUNCATE or EXCHANGE PARTITION, IMPORT TABLESPACE, RENAME of another table to this one's name) is an error
-                where truncates are errors or rows, and a warning where they are skipped. The tables that gh-ost and
+                before all rows of its transaction, and NULL else. A statement that changes rows in another way is an error
+                with ``"error"`` and ``"emit"``, and a warning with ``"skip"``: DROP, TRUNCATE or EXCHANGE PARTITION, IMPORT
+                TABLESPACE, RENAME of another table to this one's name, ALTER IGNORE, DROP and ADD of one column name in one
+                statement, CONVERT TO CHARACTER SET where characters may be lost, DROP SYSTEM VERSIONING, and every ALTER
+                TABLE clause that is not known to keep the rows. New columns and new types of columns are not:
+                ``on_schema_change`` decides about those. The tables that gh-ost and
                 pt-online-schema-change put in the place of others have their rows.
 
         Raises:

@@ -16,7 +16,9 @@ pub use ghost_table::OnlineTool;
 pub use group::{
     Group, GroupEvent, GroupGtid, GroupTracker, Outcome, Transaction, Undone, Verdict,
 };
-pub use item::{Emptied, Include, Item, MarkKind, SchemaChange, SkippedStatement, TransactionMark, XaState};
+pub use item::{
+    Emptied, Include, Item, MarkKind, SchemaChange, SkippedStatement, TransactionMark, XaState,
+};
 pub use operations::Operations;
 pub use table_filter::{GhostTables, TableFilter};
 pub(crate) use table_filter::{TablePattern, matches_glob};

@@ -413,11 +413,8 @@ fn items(
 /// The keyword `skip_events`.
 pub(super) fn skip_events(codes: Option<Vec<u8>>) -> Result<Vec<u8>, Error> {
     let codes = codes.unwrap_or_default();
-    let statements = [
-        EventType::QUERY,
-        EventType::EXECUTE_LOAD_QUERY,
-        EventType::MARIADB_QUERY_COMPRESSED,
-    ];
+    let statements =
+        [EventType::QUERY, EventType::EXECUTE_LOAD_QUERY, EventType::MARIADB_QUERY_COMPRESSED];
     match statements.iter().find(|statement| codes.contains(&statement.0)) {
         None => Ok(codes),
         Some(statement) => Err(Error::config(format!(

@@ -172,12 +172,8 @@ pub fn scan_splits(
     let target = usize::try_from(target_bytes / 8).unwrap_or(usize::MAX).max(1);
     let segment_bytes = defaults.segment_bytes.min(target);
     // No row is given here: who reads the ranges is told of statements that are not understood.
-    let options = CutterOptions {
-        segment_bytes,
-        verify_checksum: false,
-        skip_statements: true,
-        ..defaults
-    };
+    let options =
+        CutterOptions { segment_bytes, verify_checksum: false, skip_statements: true, ..defaults };
     let mut cutter = Cutter::try_new(vec![file], options)?;
     let mut splits: Vec<Split> = Vec::new();
     let mut start: Option<Position> = None;

@@ -71,6 +71,7 @@ fn read(log: &Log, options: ReadOptions) -> Read {
                 kind => format!("{kind:?} {:?}", mark.rows).to_lowercase(),
             },
             Item::Emptied(emptied) => format!("emptied by {}", emptied.by),
+            Item::SkippedStatement(skipped) => format!("skipped {}", skipped.statement),
             Item::Heartbeat => "heartbeat".to_owned(),
         });
         read.positions.push(found.position);

@@ -33,6 +33,10 @@ def _all(*statements: str) -> list[Statement]:
     return [Statement(sql) for sql in statements]
 
 
+def _since_8(*statements: str) -> list[Statement]:
+    return [Statement(sql, None, (8, 0)) for sql in statements]
+
+
 def _mysql(*statements: str, since: tuple[int, int] = (8, 0)) -> list[Statement]:
     return [Statement(sql, MYSQL, since) for sql in statements]
 
@@ -41,13 +45,16 @@ def _mariadb(*statements: str) -> list[Statement]:
     return [Statement(sql, MARIADB) for sql in statements]
 
 
-SETUP = (
+TABLES = (
     "CREATE TABLE t (id INT PRIMARY KEY, v INT)",
     "CREATE TABLE u (id INT PRIMARY KEY, v INT)",
-    "CREATE FUNCTION f() RETURNS INT DETERMINISTIC MODIFIES SQL DATA"
-    " BEGIN INSERT INTO u VALUES (50, 1); RETURN 1; END",
-    "CREATE PROCEDURE p() INSERT INTO t VALUES (7, 7)",
     "CREATE TABLE m (id INT PRIMARY KEY, v INT) ENGINE=MyISAM",
+)
+
+SETUP = (
+    *TABLES,
+    "CREATE FUNCTION f() RETURNS INT MODIFIES SQL DATA BEGIN INSERT INTO u VALUES (50, 1); RETURN 1; END",
+    "CREATE PROCEDURE p() INSERT INTO t VALUES (7, 7)",
 )
 
 RESET = (
@@ -77,10 +84,13 @@ CHANGES = [
         "SELECT v FROM t WHERE f() > 0 LIMIT 1",
         "SET @a = f()",
         "CALL p()",
+        "LOAD DATA LOCAL INFILE 'rows' INTO TABLE t",
+    ),
+    # MySQL 5 with GTIDs does not take these.
+    *_since_8(
         "CREATE TABLE made SELECT 1 AS id",
         "CREATE TABLE made (id INT PRIMARY KEY) ENGINE=InnoDB REPLACE AS (SELECT id FROM t)",
         "CREATE TABLE IF NOT EXISTS texts.made (`select` INT) IGNORE SELECT 1 AS `select`",
-        "LOAD DATA LOCAL INFILE 'rows' INTO TABLE t",
     ),
     *_mysql(
         "WITH x AS (SELECT 1 AS id) UPDATE t, x SET v = 9 WHERE t.id = x.id",
@@ -157,10 +167,10 @@ HARMLESS = [
     *_mysql(
         "CREATE TABLESPACE ts ADD DATAFILE 'texts.ibd' ENGINE=InnoDB",
         "DROP TABLESPACE ts",
-        "ALTER INSTANCE RELOAD TLS",
         since=(5, 7),
     ),
     *_mysql(
+        "ALTER INSTANCE RELOAD TLS",
         "CREATE ROLE texts_role",
         "CREATE USER texts2 IDENTIFIED BY 'Secret;1'",
         "ALTER USER texts2 COMMENT 'DELETE FROM t'",

@@ -138,8 +138,8 @@ Ghosts: TypeAlias = Annotated[
 Statements: TypeAlias = Annotated[
     StatementsWord,
     typer.Option(
-        help="At a statement that was logged as text and may change rows (binlog_format STATEMENT or"
-        " MIXED): error, or skip, which passes over it."
+        help="At a statement that was logged as text and may change rows (binlog_format STATEMENT"
+        " or MIXED): error, or skip, which passes over it."
     ),
 ]
 AllowGaps: TypeAlias = Annotated[

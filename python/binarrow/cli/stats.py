@@ -120,8 +120,8 @@ def _print(stats: dict[str, Any]) -> None:
         )
     if stats["statements_skipped"]:
         print(
-            f"note       {grouped(stats['statements_skipped'])} statements that may change rows were"
-            " logged as text and skipped: the log does not contain the rows"
+            f"note       {grouped(stats['statements_skipped'])} statements that may change rows"
+            " were logged as text and skipped: the log does not contain the rows"
         )
 
 

@@ -82,9 +82,9 @@ class BinarrowDataSource(DataSource):
                                      of ``tables`` one whose ``_op`` is ``t``
     batchRows           16384        rows of a batch at most
     batchBytes          16m          bytes of a batch at most
-    statements          error        ``skip`` passes over statements that were logged as text and may
-                                     change rows (``binlog_format`` STATEMENT or MIXED); the log does
-                                     not contain the rows
+    statements          error        ``skip`` passes over statements that were logged as text and
+                                     may change rows (``binlog_format`` STATEMENT or MIXED): the log
+                                     does not contain the rows
     skipEvents          -            codes of vendors' events to pass over
     verifyChecksum      true         check the CRC32 of every event
     ==================  ===========  ============================================================

@@ -126,19 +126,27 @@ fn has_all_characters(clause: &CharsetClause) -> bool {
         (Some(charset), _) => {
             matches!(charset, Charset::Utf8mb4 | Charset::Utf16 | Charset::Utf16le | Charset::Utf32)
         }
-        (None, Some(collation)) => {
-            ["utf8mb4_", "utf16_", "utf16le_", "utf32_"].iter().any(|own| {
-                collation.get(..own.len()).is_some_and(|head| head.eq_ignore_ascii_case(own))
-            })
-        }
+        (None, Some(collation)) => ["utf8mb4_", "utf16_", "utf16le_", "utf32_"].iter().any(|own| {
+            collation.get(..own.len()).is_some_and(|head| head.eq_ignore_ascii_case(own))
+        }),
         (None, None) => false,
     }
 }
 
 /// Engines that take the rows that a table has, and keep them.
 const KEEPING_ENGINES: [&str; 12] = [
-    "InnoDB", "MyISAM", "Aria", "MEMORY", "HEAP", "ARCHIVE", "CSV", "RocksDB", "TokuDB", "NDB",
-    "NDBCLUSTER", "XtraDB",
+    "InnoDB",
+    "MyISAM",
+    "Aria",
+    "MEMORY",
+    "HEAP",
+    "ARCHIVE",
+    "CSV",
+    "RocksDB",
+    "TokuDB",
+    "NDB",
+    "NDBCLUSTER",
+    "XtraDB",
 ];
 
 #[cfg(test)]
@@ -190,7 +198,10 @@ mod tests {
     fn clauses_that_change_rows() {
         for (clauses, by) in [
             ("DROP COLUMN v, ADD COLUMN V INT", "a column that takes the name of another one"),
-            ("RENAME COLUMN a TO b, RENAME COLUMN b TO a", "a column that takes the name of another one"),
+            (
+                "RENAME COLUMN a TO b, RENAME COLUMN b TO a",
+                "a column that takes the name of another one",
+            ),
             ("DROP a, CHANGE b a INT", "a column that takes the name of another one"),
             ("MODIFY g INT AS (a + 2) STORED", "MODIFY or CHANGE of a generated column"),
             ("ENGINE=CONNECT", "an ENGINE that is not known to keep the rows"),
@@ -212,7 +223,11 @@ mod tests {
         }
         assert_eq!(of("ADD a INT, ENGINE BLACKHOLE"), RowsGone::All("ENGINE=BLACKHOLE"));
         for clauses in ["CONVERT TO CHARACTER SET latin1", "CONVERT TO CHARSET DEFAULT"] {
-            assert_eq!(of(clauses), RowsGone::UnlessStrict("CONVERT TO CHARACTER SET"), "{clauses}");
+            assert_eq!(
+                of(clauses),
+                RowsGone::UnlessStrict("CONVERT TO CHARACTER SET"),
+                "{clauses}"
+            );
         }
         let sql = "ALTER ONLINE IGNORE TABLE t ADD UNIQUE (a)";
         let ddl = Ddl::parse(sql, "shop", QuoteMode::default()).unwrap().unwrap();

@@ -50,17 +50,28 @@ fn statements_and_incidents_that_leave_rows_out() {
             assert!(error.message().contains(word), "{error}");
         }
         let mut skipping = options();
-        skipping.cut.skip_events = vec![code];
+        match code {
+            INCIDENT => skipping.cut.skip_events = vec![code],
+            _ => skipping.cut.skip_statements = true,
+        }
         let outcome = decode(log.inputs(), &skipping);
+        assert_eq!(outcome.stats.statements_skipped, u64::from(code != INCIDENT));
         assert_eq!(outcome.ok().inserted(), [1, 3]);
     };
-    for sql in
-        ["INSERT INTO t VALUES (1)", "update t set id = 1", "/* a */ DELETE FROM t", "REPLACE t"]
-    {
-        alone(query(sql), &["binlog_format", "skip_events=[2]"]);
+    for sql in [
+        "INSERT INTO t VALUES (1)",
+        "-- x\nINSERT INTO t VALUES (1)",
+        "update t set id = 1",
+        "/* a */ DELETE FROM t",
+        "REPLACE t",
+        "DO f()",
+        "CREATE TABLE u SELECT 1",
+        "a statement of a later version",
+    ] {
+        alone(query(sql), &["binlog_format", "statements=skip"]);
     }
     alone(Event::new(INCIDENT, *b"\x01\0\x04lost"), &["incident"]);
-    alone(Event::new(18, [0; 30]), &["LOAD DATA", "skip_events=[18]"]);
+    alone(Event::new(18, [0; 30]), &["LOAD DATA", "statements=skip"]);
 }
 
 #[test]
