@@ -76,10 +76,11 @@ class BinarrowDataSource(DataSource):
                                      not in ``envelope``: nothing would tell what is left out from
                                      NULL
     uncommitted         skip         ``emit`` gives rows of rolled back transactions too
-    truncates           skip         ``error`` (of streams the default) where a statement empties
-                                     the table (TRUNCATE, DROP TABLE), which no row tells; ``emit``
-                                     gives a row there whose ``_change_type`` is ``truncate``, or
-                                     of ``tables`` one whose ``_op`` is ``t``
+    truncates           skip         ``error`` (of streams the default) where a statement removes or
+                                     changes rows that the table has (TRUNCATE, DROP TABLE, ALTER
+                                     TABLE ... DROP PARTITION), without row events; ``emit`` gives
+                                     a row where it empties the table, whose ``_change_type`` is
+                                     ``truncate``, or of ``tables`` one whose ``_op`` is ``t``
     batchRows           16384        rows of a batch at most
     batchBytes          16m          bytes of a batch at most
     statements          error        ``skip`` passes over statements that were logged as text and
