@@ -183,17 +183,14 @@ def test_what_is_passed_over(server, session):
         assert skipped[0].commit_version == skipped[1].commit_version > found[0].commit_version
 
 
-def test_on_the_command_line(server, session, tmp_path):
+def test_on_the_command_line(server, session):
     server.flush_binlog()
     session.execute("SET SESSION binlog_format = STATEMENT", "INSERT INTO t VALUES (2, 2)")
     session.execute("SET SESSION binlog_format = ROW", "INSERT INTO t VALUES (3, 3)")
     log = str(server.flush_binlog())
-    (tmp_path / "texts.sql").write_text(SCHEMAS)
 
     def run(*more: str):
-        return CliRunner().invoke(
-            app, ["stats", log, *more]
-        )
+        return CliRunner().invoke(app, ["stats", log, *more])
 
     assert run("--statements", "error").exit_code != 0
     stats = json.loads(run("--format", "json").stdout)

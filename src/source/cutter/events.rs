@@ -139,7 +139,7 @@ impl Cutter {
         };
         let format = &open.context.format;
         let event = body(open.window.event(at, len), format.checksum)
-            .and_then(|body| classify(header, body, format, &self.skip));
+            .and_then(|body| classify(header, body, format, &self.skips));
         match event {
             Ok(Classified::Group(GroupEvent::Query(QueryKind::XaCommit(xid), _))) => {
                 !self.position.prepared.iter().any(|prepared| prepared.xid == xid)
