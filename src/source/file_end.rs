@@ -26,8 +26,8 @@ impl FileEnd {
         };
         match in_use {
             true => format!(
-                "{file} ends {end}, and is marked as in use: the server was writing to it when it was copied, or crashed, or \
-                 the copy is incomplete. Later changes may be missing: copy the file again when the server has closed it"
+                "{file} ends {end}, and is marked as in use: the server still writes to it, or crashed, or the copy is \
+                 incomplete. Later changes may be missing: read the file again when the server has closed it"
             ),
             false => format!("{file} ends {end}: if it was cut there, later changes are missing"),
         }
