@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
+import os
 import select
 import signal
 import sys
 import time
 from pathlib import Path
-from types import FrameType
-from typing import Annotated, Any, NoReturn
+from types import FrameType, TracebackType
+from typing import Annotated, Any, NoReturn, Self
 
 import typer
 
@@ -71,7 +72,10 @@ Examples:
   binarrow tail --option-file ~/.my.cnf --history shop.db"""
 
 PATIENCE = 0.25
-"""Seconds of silence after which it looks whether anyone still reads what it prints."""
+"""Seconds of silence after which it looks for a signal, and whether anyone reads the output."""
+
+PRINTING = 1.0
+"""Seconds that a batch may take to be printed after a signal, where nobody reads the output."""
 
 NOBODY_READS = 128 + signal.SIGPIPE
 
@@ -158,7 +162,7 @@ def command(
     The lag is by the clocks of both machines. MariaDB and MySQL 5 log whole
     seconds only.
 
-    At the end, and after Ctrl-C, stderr tells the position to go on from.
+    At the end, and after Ctrl-C, stderr has the position to continue from.
     """
     signal.signal(signal.SIGTERM, _terminate)
     logging.basicConfig(format="binarrow: %(message)s")  # that a connection was lost, for example
@@ -193,8 +197,18 @@ def command(
             **keywords,
         )
         is_json = json or format is Format.json
-        with stream:
-            _follow(stream, _JsonPrinter() if is_json else _TextPrinter(server))
+        printer = _JsonPrinter() if is_json else _TextPrinter(server)
+        import pyarrow as pa  # before the first change: it takes a while
+
+        del pa
+        with _Signals() as signals:
+            try:
+                with stream:
+                    _follow(stream, printer, signals)
+            except _PrintingEndedError:
+                _drop_output()
+        if signals.received is not None:
+            raise typer.Exit(128 + signals.received)
 
 
 def _items(words: list[str] | None) -> list[Any] | None:
@@ -202,22 +216,23 @@ def _items(words: list[str] | None) -> list[Any] | None:
     return [word.strip() for text in words for word in text.split(",")] if words else None
 
 
-def _follow(stream: Stream[Any], printer: _JsonPrinter | _TextPrinter) -> None:
-    """Prints until the end. What stands on stdout whole is before the position on stderr."""
-    import pyarrow as pa  # before the first change: it takes a while
+def _follow(stream: Stream[Any], printer: _JsonPrinter | _TextPrinter, signals: _Signals) -> None:
+    """Prints until the end or a signal.
 
-    del pa
-    position = None  # of what was read, once that has begun
+    All changes before the position on stderr are on stdout, each complete.
+    """
+    position = None  # of what was printed, once reading has started
     watched = select.poll()
     watched.register(sys.stdout.fileno(), 0)
     try:
-        while True:
+        while signals.received is None:
             try:
                 change = stream.poll(PATIENCE)
             except StopIteration:
                 printer.begin()
                 position = stream.position
                 return
+            signals.is_printing = True
             printer.begin()
             if change is not None:
                 if isinstance(change, ChangeBatch):
@@ -225,13 +240,72 @@ def _follow(stream: Stream[Any], printer: _JsonPrinter | _TextPrinter) -> None:
                 else:
                     printer.print_item(change)
                 sys.stdout.flush()
-            elif any(event & select.POLLERR for _, event in watched.poll(0)):
-                position = None  # nobody would go on
+            signals.is_printing = False
+            if change is None and any(event & select.POLLERR for _, event in watched.poll(0)):
+                position = None  # nobody would continue
                 raise typer.Exit(NOBODY_READS)
             position = stream.position
+    except _PrintingEndedError:
+        if position is None:
+            message = "not all of the first changes were printed: start at the same place again"
+            print(f"binarrow: {message}", file=sys.stderr, flush=True)
+        raise
     finally:
+        signals.is_printing = False
         if position is not None:
-            print(f"binarrow: go on from {position}", file=sys.stderr)
+            print(f"binarrow: continue from {position}", file=sys.stderr, flush=True)
+
+
+class _PrintingEndedError(Exception):
+    """A signal came, and nobody reads what is printed."""
+
+
+class _Signals:
+    """Notes Ctrl-C and SIGTERM instead of raising them, so that no change and no position is lost.
+
+    They are looked at between changes: a batch that is being printed is printed completely, the
+    position is printed, the checkpoint is saved. Where nobody reads the output, printing ends after
+    a while, or with the second signal.
+    """
+
+    def __init__(self) -> None:
+        self.received: int | None = None
+        self.is_printing = False
+        self._before: dict[int, Any] = {}
+
+    def __enter__(self) -> Self:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM):
+            before = signal.getsignal(number)
+            if before is not signal.SIG_IGN:  # as `nohup` and `&` of a shell set it
+                self._before[number] = before
+                signal.signal(number, self._note)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        for number, before in self._before.items():
+            signal.signal(number, before)
+
+    def _note(self, number: int, _frame: FrameType | None) -> None:
+        is_first = self.received is None
+        if is_first and number != signal.SIGALRM:
+            self.received = number
+            signal.setitimer(signal.ITIMER_REAL, PRINTING, PRINTING)
+        elif self.is_printing:
+            self.is_printing = False
+            raise _PrintingEndedError
+
+
+def _drop_output() -> None:
+    """Drops what is not printed yet: the interpreter would wait for a reader at its end."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, sys.stdout.fileno())
+    os.close(null)
 
 
 class _JsonPrinter:
