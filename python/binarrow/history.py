@@ -79,8 +79,10 @@ class SchemaHistory:
             history.baseline(server)
             print(history.find("shop", "orders").to_sql())
 
-    Threads may share it, and readers and streams get it as ``history=``. Of several processes, any
-    number may read it at a time and one may write: the first that has something to write.
+    Threads may share it, and readers and streams get it as ``history=``. Any number of processes
+    may read with it at a time. The first that has something to write writes it. The others follow
+    the log for themselves, in memory, where they are ahead of what is stored; when the writer ends,
+    one of them takes its place.
 
     It has a view of its own, which stands at the end of what the history covers at first:
     :meth:`find` without a position, :meth:`apply`, :meth:`snapshot` are of the view's place, and

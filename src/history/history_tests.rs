@@ -111,6 +111,9 @@ impl Store for Shared {
     fn lock(&mut self, _: &str) -> Result<()> {
         Ok(())
     }
+    fn try_lock(&mut self, _: &str) -> Result<Option<String>> {
+        Ok(None)
+    }
     fn epochs(&mut self, source: &str) -> Result<Vec<EpochRow>> {
         self.0.lock().unwrap().epochs(source)
     }

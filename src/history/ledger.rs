@@ -5,6 +5,7 @@
 use super::catalog::Catalog;
 use super::entry::{Entry, EntryBody};
 use super::epoch::Epoch;
+use super::followed_store::FollowedStore;
 use super::store::{EntryKey, EntryRange, Store, StoreWrite};
 use crate::error::{Error, ErrorKind, Result};
 use crate::position::{GtidState, Position};
@@ -13,12 +14,16 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 pub(super) struct Ledger {
-    pub(super) store: Box<dyn Store>,
+    pub(super) store: FollowedStore,
     pub(super) source: String,
     epochs: Vec<Epoch>,
     is_writer: bool,
-    /// When this was last refused to be the writer.
+    /// When another process was found to be the writer.
     refused: Option<Instant>,
+    /// Whether the first epoch is in the making: it is stored when it is complete.
+    is_beginning: bool,
+    /// Epochs of this process that got another number when they were stored, from and to.
+    renumbered: Vec<(u64, u64)>,
     refreshed: Instant,
     /// Epochs that reach further than the store knows.
     unflushed: BTreeSet<u64>,
@@ -49,11 +54,13 @@ pub(super) struct SnapshotAge {
 impl Ledger {
     pub(super) fn open(store: Box<dyn Store>, source: &str) -> Result<Self> {
         let mut ledger = Self {
-            store,
+            store: FollowedStore::new(store),
             source: source.to_owned(),
             epochs: Vec::new(),
             is_writer: false,
             refused: None,
+            is_beginning: false,
+            renumbered: Vec::new(),
             refreshed: Instant::now(),
             unflushed: BTreeSet::new(),
             flushed: Instant::now(),
@@ -79,12 +86,20 @@ impl Ledger {
         self.is_writer
     }
 
+    /// The number that an epoch has now.
+    pub(super) fn current_id(&self, id: u64) -> u64 {
+        let found = self.renumbered.iter().find(|(from, _)| *from == id);
+        found.map_or(id, |(_, to)| *to)
+    }
+
     /// Learns what other processes wrote. Who is the writer knows.
     pub(super) fn refresh(&mut self) -> Result<()> {
         self.refreshed = Instant::now();
         if self.is_writer {
             return Ok(());
         }
+        // How far this process followed the log for itself.
+        self.flush()?;
         let rows = self.store.epochs(&self.source)?;
         let epochs: Vec<Epoch> = rows.into_iter().map(Epoch::of_row).collect::<Result<_>>()?;
         let stays =
@@ -106,30 +121,80 @@ impl Ledger {
     pub(super) fn become_writer(&mut self) -> Result<()> {
         if !self.is_writer {
             self.store.lock(&self.source)?;
-            self.refresh()?;
-            self.is_writer = true;
+            self.lead()?;
         }
         Ok(())
     }
 
-    /// Becomes the writer where nobody else is. Who is not learns what the writer wrote; not more often than once a second.
-    pub(super) fn try_become_writer(&mut self) -> Result<bool> {
-        if self.is_writer {
-            return Ok(true);
+    /// The lock is held: stores what was followed before.
+    fn lead(&mut self) -> Result<()> {
+        self.flush()?;
+        let renumbered = self.store.become_writer(&self.source)?;
+        self.refresh()?;
+        self.is_writer = true;
+        if !renumbered.is_empty() {
+            self.renumbered.extend(renumbered);
+            self.forget();
         }
-        if self.refused.is_some_and(|refused| refused.elapsed() < RETRY) {
-            return Ok(false);
+        Ok(())
+    }
+
+    /// Becomes the writer where nobody else is. A process that is not follows the log for itself: what it writes is in memory
+    /// only. Not more often than once a second it asks again, and learns what the writer wrote.
+    pub(super) fn lead_or_follow(&mut self) -> Result<()> {
+        let is_early = self.refused.is_some_and(|refused| refused.elapsed() < RETRY);
+        if self.is_writer || self.is_beginning || is_early {
+            return Ok(());
         }
-        match self.become_writer() {
-            Ok(()) => return Ok(true),
+        match self.store.try_lock(&self.source) {
+            Ok(None) => return self.lead(),
+            Ok(Some(holder)) => self.note_follower(&format!("is written by {holder}")),
             Err(error) if error.kind() == ErrorKind::Config => {
-                log::debug!("the table history is read only: {error}");
-                self.refused = Some(Instant::now());
+                self.note_follower(error.message());
             }
             Err(error) => return Err(error),
         }
+        self.refresh()
+    }
+
+    fn note_follower(&mut self, why: &str) {
+        if self.refused.replace(Instant::now()).is_none() {
+            let source = &self.source;
+            log::info!(
+                "the table history (source {source:?}) {why}: this process follows the log for itself"
+            );
+        }
+    }
+
+    /// Whether this process is to begin the history, which is empty; `None` while another may be at it. What it begins is
+    /// stored by [`Self::publish`].
+    pub(super) fn claim(&mut self) -> Result<Option<bool>> {
+        if self.is_beginning {
+            return Ok(None);
+        }
         self.refresh()?;
-        Ok(false)
+        if !self.epochs.is_empty() {
+            return Ok(Some(false));
+        }
+        if !self.is_writer && self.store.try_lock(&self.source)?.is_some() {
+            return Ok(None);
+        }
+        // Another may have begun it and ended since.
+        self.refresh()?;
+        self.is_beginning = self.epochs.is_empty();
+        Ok(Some(self.is_beginning))
+    }
+
+    /// Begins without the lock, for this process only.
+    pub(super) fn claim_own(&mut self) {
+        self.is_beginning = true;
+    }
+
+    /// What was begun is complete.
+    pub(super) fn publish(&mut self) -> Result<()> {
+        self.is_beginning = false;
+        self.refused = None;
+        self.lead_or_follow()
     }
 
     /// The epoch that knows a position, and up to where in it.
@@ -332,7 +397,7 @@ impl Ledger {
         timestamp: i64,
         body: EntryBody,
     ) -> Result<u64> {
-        let id = self.epochs.last().map_or(1, |last| last.id + 1);
+        let id = self.store.next_id(self.epochs.last().map(|last| last.id));
         let epoch = Epoch::new(id, position);
         let key = EntryKey::of(position, 0);
         let position = epoch.from.clone();

@@ -29,6 +29,10 @@ impl Store for MemoryStore {
         Ok(())
     }
 
+    fn try_lock(&mut self, _source: &str) -> Result<Option<String>> {
+        Ok(None)
+    }
+
     fn epochs(&mut self, source: &str) -> Result<Vec<EpochRow>> {
         let source = self.sources.get(source);
         Ok(source.map(|source| source.epochs.values().cloned().collect()).unwrap_or_default())
@@ -83,6 +87,16 @@ impl Store for MemoryStore {
 }
 
 impl MemoryStore {
+    /// Whether a source has any.
+    pub(super) fn has_epochs(&self, source: &str) -> bool {
+        self.sources.get(source).is_some_and(|source| !source.epochs.is_empty())
+    }
+
+    /// All entries of an epoch, checkpoints too.
+    pub(super) fn entries(&self, source: &str, epoch: u64) -> impl Iterator<Item = &EntryRow> {
+        self.rows(source, epoch, EntryKey::LAST)
+    }
+
     fn rows(
         &self,
         source: &str,

@@ -23,6 +23,7 @@ mod catalog;
 mod catalog_text;
 mod entry;
 mod epoch;
+mod followed_store;
 mod ledger;
 mod logged_ddl;
 mod memory_store;
@@ -35,6 +36,8 @@ mod store;
 mod stored_session;
 mod view;
 
+#[cfg(test)]
+mod followed_tests;
 #[cfg(test)]
 mod history_tests;
 #[cfg(test)]

@@ -12,11 +12,13 @@ use super::store::{EntryKey, EntryRange, Store, StoreWrite};
 use super::view::HistoryView;
 use crate::error::{Error, ErrorKind, Result};
 use crate::position::Position;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 /// What the tables of a source looked like at each place of its log: baselines, the statements since, checkpoints, kept in a
-/// [`Store`]. Threads share it; of several processes one can write.
+/// [`Store`]. Threads share it. Of several processes one writes it, and each of the others follows for itself what the writer has
+/// not stored yet.
 ///
 /// A position is inside a covered range, or it is a [`ErrorKind::Schema`]: there is no guess.
 pub struct SchemaHistory {
@@ -100,12 +102,22 @@ impl SchemaHistory {
     /// # Errors
     /// A script that is none, or a place outside, as an [`ErrorKind::Config`]; another process that writes, too.
     pub fn baseline(&self, baseline: Baseline, position: &Position, timestamp: i64) -> Result<()> {
+        self.with(Ledger::become_writer)?;
+        self.begin_with(baseline, position, timestamp)
+    }
+
+    /// The same where another process may be the writer: the structures are this process's own then.
+    pub(crate) fn begin_with(
+        &self,
+        baseline: Baseline,
+        position: &Position,
+        timestamp: i64,
+    ) -> Result<()> {
         baseline.catalog()?;
         if position.file.is_empty() {
             return Err(Error::config("a baseline is of a position with a file and an offset"));
         }
         self.with(|ledger| {
-            ledger.become_writer()?;
             let inside = ledger.epochs().iter().rev().find(|epoch| epoch.contains(position));
             let Some(epoch) = inside.map(|epoch| epoch.id) else {
                 if baseline.scope != Scope::Whole {
@@ -125,19 +137,48 @@ impl SchemaHistory {
         })
     }
 
+    /// Whether this process is to begin the history, which is empty. Waits while another process is beginning it; where that
+    /// takes long, this one begins it for itself. [`Self::publish`] ends what is begun.
+    ///
+    /// # Errors
+    /// The store can only be read: an [`ErrorKind::Config`].
+    pub(crate) fn claim(&self, stopping: &AtomicBool) -> Result<bool> {
+        let deadline = Instant::now() + BEGINNING;
+        loop {
+            if let Some(claimed) = self.with(Ledger::claim)? {
+                return Ok(claimed);
+            }
+            if Instant::now() >= deadline || stopping.load(Ordering::Relaxed) {
+                self.with(|ledger| {
+                    ledger.claim_own();
+                    Ok(())
+                })?;
+                return Ok(true);
+            }
+            std::thread::sleep(BEGINNING_CHECK);
+        }
+    }
+
+    /// What was begun after [`Self::claim`] is complete: it is stored in one write, where no other process is the writer.
+    pub(crate) fn publish(&self) -> Result<()> {
+        self.with(Ledger::publish)
+    }
+
     /// Begins a covered range with a catalog as it is, its unknown tables too.
     ///
     /// # Errors
-    /// Another process writes: an [`ErrorKind::Config`].
-    pub fn begin(&self, catalog: &Catalog, position: &Position, timestamp: i64) -> Result<()> {
+    /// Those of the store.
+    pub(crate) fn begin(
+        &self,
+        catalog: &Catalog,
+        position: &Position,
+        timestamp: i64,
+    ) -> Result<()> {
         if position.file.is_empty() {
             return Err(Error::config("a history begins at a position with a file and an offset"));
         }
         let body = EntryBody::Checkpoint(CatalogText::of(catalog));
-        self.with(|ledger| {
-            ledger.become_writer()?;
-            ledger.begin_epoch(position, timestamp, body).map(drop)
-        })
+        self.with(|ledger| ledger.begin_epoch(position, timestamp, body).map(drop))
     }
 
     /// The tables at a position, with the way on.
@@ -374,6 +415,12 @@ impl std::fmt::Debug for SchemaHistory {
         write!(f, "SchemaHistory({:?} in {})", self.source, self.place)
     }
 }
+
+/// How long another process may take to begin a history before this one begins it for itself: mostly it takes less than a
+/// second, and longer where much of the log is followed first.
+const BEGINNING: Duration = Duration::from_secs(10);
+/// How often it looks whether the other is done.
+const BEGINNING_CHECK: Duration = Duration::from_millis(20);
 
 /// What fits a key of every server's tables.
 const MAX_SOURCE: usize = 128;

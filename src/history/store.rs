@@ -28,6 +28,12 @@ pub trait Store: Send {
     /// Another is: an [`ErrorKind::Config`](crate::ErrorKind::Config) that names its host, its process and since when.
     fn lock(&mut self, source: &str) -> Result<()>;
 
+    /// The same without waiting; where another is the writer, gives who it is.
+    ///
+    /// # Errors
+    /// The store can only be read: an [`ErrorKind::Config`](crate::ErrorKind::Config).
+    fn try_lock(&mut self, source: &str) -> Result<Option<String>>;
+
     /// The epochs of a source, by their ids.
     fn epochs(&mut self, source: &str) -> Result<Vec<EpochRow>>;
 

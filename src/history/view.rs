@@ -19,7 +19,8 @@ use std::sync::Arc;
 /// The tables where a reader is, which follow the statements that it meets.
 ///
 /// Inside what the history covers, the log must be the one that the history was made from: [`apply`](Self::apply) compares,
-/// and [`reach`](Self::reach) notices what was passed over. Behind that, the view writes the history on.
+/// and [`reach`](Self::reach) notices what was passed over. Beyond it, the view continues the history: in the store, or in the
+/// memory of this process where another one is the writer.
 #[derive(Debug, Clone)]
 pub struct HistoryView {
     catalog: Arc<Catalog>,
@@ -35,8 +36,7 @@ struct Place {
     position: Position,
     /// All that stands up to here is in force.
     at: EntryKey,
-    /// What the history has up to here has been met. It is less than `at` where this process may not write, and nobody has
-    /// written that far.
+    /// What the history has up to here has been met.
     taken: EntryKey,
     /// What the history has next.
     next: VecDeque<Entry>,
@@ -108,13 +108,29 @@ impl HistoryView {
     /// The history has another statement there, or none: an [`ErrorKind::Schema`](crate::ErrorKind::Schema) that names
     /// both. Another process writes the history: an [`ErrorKind::Config`](crate::ErrorKind::Config) that names it.
     pub fn apply(&mut self, ddl: &LoggedDdl) -> Result<Followed> {
+        self.apply_as(ddl, Ledger::become_writer)
+    }
+
+    /// The same for a reader of the log: where another process writes the history, this one follows the log for itself.
+    ///
+    /// # Errors
+    /// As [`Self::apply`], but for another writer.
+    pub fn follow(&mut self, ddl: &LoggedDdl) -> Result<Followed> {
+        self.apply_as(ddl, Ledger::lead_or_follow)
+    }
+
+    fn apply_as(
+        &mut self,
+        ddl: &LoggedDdl,
+        lead: impl Fn(&mut Ledger) -> Result<()>,
+    ) -> Result<Followed> {
         let Self { catalog, place } = self;
         let Some(place) = place else { return Ok(Arc::make_mut(catalog).apply(ddl)) };
         if !Catalog::concerns(ddl) {
             return Ok(Followed::default());
         }
         let history = Arc::clone(&place.history);
-        history.with(|ledger| place.apply(ledger, catalog, ddl))
+        history.with(|ledger| place.apply(ledger, catalog, ddl, lead))
     }
 
     /// All of the log up to `position` has been read, and had no other statements than those that were applied.
@@ -180,8 +196,8 @@ impl HistoryView {
             let id = match known.map(|epoch| epoch.id) {
                 Some(id) => id,
                 None => {
-                    ledger.become_writer()?;
-                    let timestamp = ledger.time_at(place.epoch.id, place.at)?;
+                    ledger.lead_or_follow()?;
+                    let timestamp = ledger.time_at(ledger.current_id(place.epoch.id), place.at)?;
                     let text = EntryBody::Checkpoint(CatalogText::of(catalog));
                     ledger.begin_epoch(position, timestamp, text)?
                 }
@@ -198,6 +214,7 @@ impl Place {
         ledger: &mut Ledger,
         catalog: &mut Arc<Catalog>,
         ddl: &LoggedDdl,
+        lead: impl Fn(&mut Ledger) -> Result<()>,
     ) -> Result<Followed> {
         self.check_log(&ddl.position)?;
         self.renew(ledger, catalog)?;
@@ -219,7 +236,9 @@ impl Place {
             if first < reached {
                 break;
             }
-            ledger.become_writer()?;
+            lead(ledger)?;
+            // What was stored meanwhile, by this process or another.
+            self.renew(ledger, catalog)?;
             self.horizon = EntryKey::FIRST;
         }
         let reached = ledger.epoch(self.epoch.id)?.reached.clone();
@@ -283,19 +302,16 @@ impl Place {
             Ok::<_, Error>(EntryKey::of(position, 0) > EntryKey::of(reached, 0))
         };
         if is_beyond(ledger, self)? && !ledger.is_writer() {
-            ledger.try_become_writer()?;
+            ledger.lead_or_follow()?;
+            self.renew(ledger, catalog)?;
         }
         self.take(ledger, catalog, end, None)?;
         let is_beyond = is_beyond(ledger, self)?;
-        let taken = self.taken;
         self.move_to(position, end);
-        if is_beyond && ledger.is_writer() {
+        if is_beyond {
             ledger.reach(self.epoch.id, position)?;
             self.check_file(ledger)?;
             self.horizon = end;
-        } else if is_beyond {
-            let reached = EntryKey::end_of(&ledger.epoch(self.epoch.id)?.reached);
-            self.taken = taken.max(reached);
         }
         Ok(())
     }
@@ -409,16 +425,13 @@ impl Place {
         if self.generation == ledger.generation {
             return Ok(());
         }
-        self.epoch = ledger.epoch(self.epoch.id)?.clone();
+        self.epoch = ledger.epoch(ledger.current_id(self.epoch.id))?.clone();
         self.next.clear();
         self.horizon = EntryKey::FIRST;
         self.given = EntryKey::FIRST;
-        // What this process may not write is in no store.
-        if self.taken == self.at {
-            let loaded = ledger.load(self.epoch.id, self.at)?;
-            *catalog = loaded.catalog;
-            self.age = loaded.age;
-        }
+        let loaded = ledger.load(self.epoch.id, self.at)?;
+        *catalog = loaded.catalog;
+        self.age = loaded.age;
         self.generation = ledger.generation;
         Ok(())
     }

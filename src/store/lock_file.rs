@@ -15,11 +15,11 @@ pub(super) struct LockFile {
 }
 
 impl LockFile {
-    /// Takes the lock of a source of a store at `store`.
+    /// Takes the lock of a source of a store at `store`, or gives who holds it.
     ///
     /// # Errors
-    /// Another holds it, or the folder cannot be written: an [`ErrorKind::Config`](crate::ErrorKind::Config).
-    pub(super) fn take(store: &Path, source: &str) -> Result<Self> {
+    /// The folder cannot be written: an [`ErrorKind::Config`](crate::ErrorKind::Config).
+    pub(super) fn take(store: &Path, source: &str) -> Result<std::result::Result<Self, String>> {
         let path = path_of(store, source);
         let opened =
             OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
@@ -36,7 +36,9 @@ impl LockFile {
                 let mut holder = String::new();
                 // Who it is matters less than that it is somebody.
                 let _ = (&mut file).take(MAX_HOLDER).read_to_string(&mut holder);
-                return Err(refused(source, holder.trim()));
+                let holder = holder.trim();
+                let holder = if holder.is_empty() { "another process" } else { holder };
+                return Ok(Err(holder.to_owned()));
             }
             Err(TryLockError::Error(error)) => {
                 return Err(Error::io(format!("{}: cannot lock", path.display()), error));
@@ -48,7 +50,7 @@ impl LockFile {
             .and_then(|()| file.rewind())
             .and_then(|()| file.write_all(text.as_bytes()));
         written.map_err(|error| Error::io(format!("{}: cannot write", path.display()), error))?;
-        Ok(Self { file, process: std::process::id() })
+        Ok(Ok(Self { file, process: std::process::id() }))
     }
 }
 
@@ -70,7 +72,6 @@ pub(super) fn holder() -> String {
 }
 
 pub(super) fn refused(source: &str, holder: &str) -> Error {
-    let holder = if holder.is_empty() { "another process" } else { holder };
     Error::config(format!(
         "the table history (source {source:?}) is written by {holder}: one process writes a source, all others can read \
          what it covers; stop that one, or give this one a source of its own"
@@ -125,13 +126,12 @@ mod tests {
     fn one_holder_a_source() {
         let folder = tempfile::tempdir().unwrap();
         let store = folder.path().join("history.db");
-        let lock = LockFile::take(&store, "shop").unwrap();
-        let other = LockFile::take(&store, "a/b é").unwrap();
-        let error = LockFile::take(&store, "shop").unwrap_err();
-        assert_eq!(error.kind(), crate::ErrorKind::Config);
-        assert!(error.message().contains(&format!("process {}", std::process::id())), "{error}");
+        let lock = LockFile::take(&store, "shop").unwrap().unwrap();
+        let other = LockFile::take(&store, "a/b é").unwrap().unwrap();
+        let holder = LockFile::take(&store, "shop").unwrap().unwrap_err();
+        assert!(holder.contains(&format!("process {}", std::process::id())), "{holder}");
         drop(lock);
-        LockFile::take(&store, "shop").unwrap();
+        LockFile::take(&store, "shop").unwrap().unwrap();
         drop(other);
     }
 }

@@ -3,6 +3,7 @@
 //! It may be the server whose log is read: what the store writes there is no DDL once its tables are made, and of how far the
 //! log was read it says less often then, for that would be in the log again.
 
+use super::lock_file::refused;
 use super::server_lock;
 use super::server_sql as sql;
 use crate::error::{Error, ErrorKind, Result};
@@ -101,7 +102,11 @@ impl ServerStore {
         self.piece = (packet / 4).clamp(256, MAX_PIECE);
         self.has_tables = check_version(connection)?;
         for held in &mut self.locks {
-            server_lock::take(connection, &self.database, &held.source, before)?;
+            let how = (before, server_lock::PATIENCE);
+            if let Some(holder) = server_lock::take(connection, &self.database, &held.source, how)?
+            {
+                return Err(refused(&held.source, &holder));
+            }
             let now = epochs(connection, &held.source)?;
             let is_known = now == held.epochs || held.or.as_ref() == Some(&now);
             if !is_known {
@@ -149,6 +154,30 @@ impl ServerStore {
         if self.has_tables { self.ask(work) } else { Ok(T::default()) }
     }
 
+    /// Takes the lock of a source within so many seconds, or gives who holds it.
+    fn take_lock(&mut self, source: &str, patience: u32) -> Result<Option<String>> {
+        if self.locks.iter().any(|held| held.source == source) {
+            return Ok(None);
+        }
+        self.create()?;
+        let database = self.database.clone();
+        let taken = self.ask(|connection| {
+            let holder = server_lock::take(connection, &database, source, (None, patience))
+                .map_err(cannot_write)?;
+            match holder {
+                Some(holder) => Ok(Err(holder)),
+                None => Ok(Ok(epochs(connection, source)?)),
+            }
+        })?;
+        Ok(match taken {
+            Ok(epochs) => {
+                self.locks.push(Held { source: source.to_owned(), epochs, or: None });
+                None
+            }
+            Err(holder) => Some(holder),
+        })
+    }
+
     fn create(&mut self) -> Result<()> {
         if self.has_tables {
             return Ok(());
@@ -187,17 +216,14 @@ impl Store for ServerStore {
     }
 
     fn lock(&mut self, source: &str) -> Result<()> {
-        if self.locks.iter().any(|held| held.source == source) {
-            return Ok(());
+        match self.take_lock(source, server_lock::PATIENCE)? {
+            None => Ok(()),
+            Some(holder) => Err(refused(source, &holder)),
         }
-        self.create()?;
-        let database = self.database.clone();
-        let epochs = self.ask(|connection| {
-            server_lock::take(connection, &database, source, None).map_err(cannot_write)?;
-            epochs(connection, source)
-        })?;
-        self.locks.push(Held { source: source.to_owned(), epochs, or: None });
-        Ok(())
+    }
+
+    fn try_lock(&mut self, source: &str) -> Result<Option<String>> {
+        self.take_lock(source, 0)
     }
 
     fn epochs(&mut self, source: &str) -> Result<Vec<EpochRow>> {

@@ -2,25 +2,23 @@
 //!
 //! <https://dev.mysql.com/doc/refman/9.7/en/locking-functions.html>
 
-use super::lock_file::{holder, refused};
+use super::lock_file::holder;
 use super::server_sql::text;
 use crate::error::{Error, Result};
 use crate::net::Connection;
 use crate::position::to_hex;
 use ring::digest;
 
-/// Takes the lock. `before` is the number of a connection of ours that had it, and that the server may not have missed yet.
-///
-/// # Errors
-/// Another holds it: an [`ErrorKind::Config`](crate::ErrorKind::Config) that names it.
+/// Takes the lock, or gives who holds it. `before` is the number of a connection of ours that had it, and that the server may
+/// not have missed yet; `patience` the seconds to wait.
 pub(super) fn take(
     connection: &mut Connection,
     database: &str,
     source: &str,
-    before: Option<u32>,
-) -> Result<()> {
+    (before, patience): (Option<u32>, u32),
+) -> Result<Option<String>> {
     let name = name(database, source);
-    if !get(connection, &name, if before.is_some() { 0 } else { PATIENCE })? {
+    if !get(connection, &name, if before.is_some() { 0 } else { patience })? {
         let user = connection.query_value(&format!("SELECT IS_USED_LOCK('{name}')"))?;
         let user: Option<u32> = user.and_then(|id| id.parse().ok());
         let is_ours = before.is_some() && user == before;
@@ -32,8 +30,9 @@ pub(super) fn take(
             let sql =
                 format!("SELECT holder FROM binarrow_writers WHERE source = {}", text(source));
             let holder = connection.query_value(&sql).ok().flatten().unwrap_or_default();
+            let holder = if holder.is_empty() { "another process".to_owned() } else { holder };
             let connection = user.map(|id| format!(", connection {id} of the store's server"));
-            return Err(refused(source, &format!("{holder}{}", connection.unwrap_or_default())));
+            return Ok(Some(format!("{holder}{}", connection.unwrap_or_default())));
         }
     }
     let holder = text(&holder());
@@ -41,7 +40,8 @@ pub(super) fn take(
         "REPLACE INTO binarrow_writers (source, holder) VALUES ({}, {holder})",
         text(source)
     );
-    connection.query(&sql).map(drop)
+    connection.query(&sql)?;
+    Ok(None)
 }
 
 fn get(connection: &mut Connection, name: &str, seconds: u32) -> Result<bool> {
@@ -60,4 +60,4 @@ fn name(database: &str, source: &str) -> String {
 }
 
 /// Seconds in which a server notices that the connection of a process that ended is gone.
-const PATIENCE: u32 = 1;
+pub(super) const PATIENCE: u32 = 1;

@@ -5,7 +5,7 @@
 //!
 //! <https://www.sqlite.org/wal.html>, <https://www.sqlite.org/pragma.html#pragma_synchronous>
 
-use super::lock_file::LockFile;
+use super::lock_file::{self, LockFile};
 use crate::error::{Error, ErrorKind, Result};
 use crate::history::{EntryKey, EntryKind, EntryRange, EntryRow, EpochRow, Store, StoreWrite};
 use rusqlite::{Connection, ErrorCode, OpenFlags, Row, Transaction, TransactionBehavior, params};
@@ -163,17 +163,27 @@ impl Store for SqliteStore {
     }
 
     fn lock(&mut self, source: &str) -> Result<()> {
-        if self.locks.iter().any(|(held, _)| held == source) {
-            return Ok(());
+        match self.try_lock(source)? {
+            None => Ok(()),
+            Some(holder) => Err(lock_file::refused(source, &holder)),
         }
-        let lock = LockFile::take(&self.path, source)?;
+    }
+
+    fn try_lock(&mut self, source: &str) -> Result<Option<String>> {
+        if self.locks.iter().any(|(held, _)| held == source) {
+            return Ok(None);
+        }
+        let lock = match LockFile::take(&self.path, source)? {
+            Ok(lock) => lock,
+            Err(holder) => return Ok(Some(holder)),
+        };
         self.create()?;
         let is_read_only = self.read(|connection| connection.is_readonly("main"))?;
         if is_read_only {
             return Err(self.config("can only be read here"));
         }
         self.locks.push((source.to_owned(), lock));
-        Ok(())
+        Ok(None)
     }
 
     fn epochs(&mut self, source: &str) -> Result<Vec<EpochRow>> {

@@ -53,19 +53,30 @@ impl Cutter {
                 false => Ok(()),
             };
         };
-        if !history.is_empty()? {
+        if !history.claim(&self.stopping)? {
             return Ok(());
         }
+        let begun = self.begin_claimed(&history, start, &taken);
+        let published = history.publish();
+        begun.and(published)
+    }
+
+    fn begin_claimed(
+        &mut self,
+        history: &Arc<SchemaHistory>,
+        start: &Position,
+        taken: &Baseline,
+    ) -> Result<()> {
         let start = Position { prepared: Vec::new(), ..start.clone() };
         if start.compare(&taken.position) != Some(Ordering::Less) {
-            return history.baseline(taken.given(), &taken.position, taken.timestamp);
+            return history.begin_with(taken.given(), &taken.position, taken.timestamp);
         }
         let begun = Instant::now();
         log::info!(target: LOG, "the log from {start} to {} is followed first", taken.position);
         let noted = Arc::new(Mutex::new(Vec::new()));
         self.follow(TableHistory::Noted(Arc::clone(&noted)), &start, &taken.position)?;
         let statements = std::mem::take(&mut *noted.lock().unwrap_or_else(PoisonError::into_inner));
-        let unknown = begin(&history, &start, &taken, &statements)?;
+        let unknown = begin(history, &start, taken, &statements)?;
         log::info!(
             target: LOG,
             "the table history begins at {start}: {} statements up to {} change tables, {} tables are unknown at first \
@@ -100,7 +111,7 @@ fn begin(
 ) -> Result<Vec<String>> {
     let Some(first) = statements.first() else {
         // As it is now, it was at the start.
-        history.baseline(taken.given(), start, taken.timestamp)?;
+        history.begin_with(taken.given(), start, taken.timestamp)?;
         history.view_at(start)?.reach(&taken.position)?;
         return Ok(Vec::new());
     };
@@ -109,10 +120,10 @@ fn begin(
     history.begin(&before, start, first.timestamp.min(taken.timestamp))?;
     let mut view = history.view_at(start)?;
     for ddl in statements {
-        view.apply(ddl)?;
+        view.follow(ddl)?;
     }
     view.reach(&taken.position)?;
-    history.baseline(taken.given(), &taken.position, taken.timestamp)?;
+    history.begin_with(taken.given(), &taken.position, taken.timestamp)?;
     Ok(unknown)
 }
 

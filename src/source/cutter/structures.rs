@@ -168,7 +168,7 @@ impl Structures {
                 noted.lock().unwrap_or_else(PoisonError::into_inner).push(ddl);
                 continue;
             }
-            self.view.apply(&ddl)?;
+            self.view.follow(&ddl)?;
             let from = if rows_before == 0 { start } else { offset };
             self.catalogs.changes.push((from, Arc::clone(self.view.catalog())));
         }

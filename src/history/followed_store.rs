@@ -1,0 +1,233 @@
+//! A store, and what this process followed of the log for itself while another process is the store's writer.
+//!
+//! One process writes a source. Any number of others read the same log at their own pace, and may be ahead of what the writer
+//! stored. What they follow is kept in memory, as rows of the same form: reads give both as one. A process that becomes the
+//! writer later stores its rows with the next step.
+
+use super::memory_store::MemoryStore;
+use super::store::{EntryKey, EntryRange, EntryRow, EpochRow, Store, StoreWrite};
+use crate::error::{Error, Result};
+use crate::position::Position;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// A store with one source's rows of this process over it.
+pub(super) struct FollowedStore {
+    base: Box<dyn Store>,
+    /// Rows of this process, which are not in the store.
+    own: MemoryStore,
+    /// How far each epoch of the store reached when it was read last: rows of `own` are beyond it.
+    seen: BTreeMap<u64, EntryKey>,
+    is_writer: bool,
+}
+
+impl FollowedStore {
+    pub(super) fn new(base: Box<dyn Store>) -> Self {
+        Self { base, own: MemoryStore::default(), seen: BTreeMap::new(), is_writer: false }
+    }
+
+    /// See [`Store::place`].
+    pub(super) fn place(&self) -> String {
+        self.base.place()
+    }
+
+    /// See [`Store::lock`].
+    pub(super) fn lock(&mut self, source: &str) -> Result<()> {
+        self.base.lock(source)
+    }
+
+    /// See [`Store::try_lock`].
+    pub(super) fn try_lock(&mut self, source: &str) -> Result<Option<String>> {
+        self.base.try_lock(source)
+    }
+
+    /// See [`Store::flush_interval`].
+    pub(super) fn flush_interval(&self, server: Option<&str>) -> Duration {
+        self.base.flush_interval(server)
+    }
+
+    /// The number of an epoch that begins now. One that is not stored yet must not get the number of one that the writer
+    /// begins.
+    pub(super) fn next_id(&self, last: Option<u64>) -> u64 {
+        let next = last.map_or(1, |last| last + 1);
+        if self.is_writer { next } else { next.max(FIRST_OWN) }
+    }
+
+    /// The epochs of the source, each as far as this process knows it.
+    ///
+    /// # Errors
+    /// The writer stored another log than the one that was followed here: an [`ErrorKind::Schema`](crate::ErrorKind::Schema).
+    pub(super) fn epochs(&mut self, source: &str) -> Result<Vec<EpochRow>> {
+        let mut rows = self.base.epochs(source)?;
+        if self.is_writer {
+            return Ok(rows);
+        }
+        let stored: BTreeMap<u64, EntryKey> =
+            rows.iter().map(|row| Ok((row.id, end_of(&row.reached)?))).collect::<Result<_>>()?;
+        for own in self.own.epochs(source)? {
+            match rows.iter_mut().find(|row| row.id == own.id) {
+                Some(row) if self.is_ahead(source, row, &own)? => {
+                    row.reached = own.reached;
+                    row.reached_begun = own.reached_begun;
+                    row.server = row.server.take().or(own.server);
+                }
+                None if own.id >= FIRST_OWN => rows.push(own),
+                // The store is as far, or the epoch was pruned.
+                _ => self.own.write(source, &[StoreWrite::RemoveEpoch(own.id)])?,
+            }
+        }
+        self.seen = stored;
+        Ok(rows)
+    }
+
+    /// Whether an epoch was followed here further than the store has it. Removes the rows that the store has by now.
+    fn is_ahead(&mut self, source: &str, row: &EpochRow, own: &EpochRow) -> Result<bool> {
+        let stored = end_of(&row.reached)?;
+        if self.seen.get(&row.id).is_some_and(|seen| stored < *seen) {
+            return Err(Error::schema(
+                "another process cut the table history back while this one followed it: open it again",
+            ));
+        }
+        let range = EntryRange { epoch: row.id, after: None, until: stored };
+        for met in self.own.changes(source, range, usize::MAX)? {
+            if !self.is_stored(source, &met)? {
+                return Err(Error::schema(format!(
+                    "the log is not the one that the table history (source {source:?}) is written from by another process: this \
+                     process met a statement at {} that is not in the history; give each log a source of its own (source=)",
+                    Position::from_json(&met.position)?
+                )));
+            }
+        }
+        self.own.write(source, &[StoreWrite::RemoveEntries(range, None)])?;
+        Ok(stored < end_of(&own.reached)?)
+    }
+
+    fn is_stored(&mut self, source: &str, met: &EntryRow) -> Result<bool> {
+        let at = |ordinal| EntryKey { ordinal, ..met.key };
+        let range = EntryRange { epoch: met.epoch, after: at(0).previous(), until: at(u32::MAX) };
+        let is_same = |row: &EntryRow| {
+            row.kind == met.kind
+                && row.database == met.database
+                && row.details == met.details
+                && row.body == met.body
+        };
+        Ok(self.base.changes(source, range, usize::MAX)?.iter().any(is_same))
+    }
+
+    fn has_rows(&self, source: &str) -> bool {
+        !self.is_writer && self.own.has_epochs(source)
+    }
+
+    /// See [`Store::changes`].
+    pub(super) fn changes(
+        &mut self,
+        source: &str,
+        range: EntryRange,
+        limit: usize,
+    ) -> Result<Vec<EntryRow>> {
+        let mut rows = self.base.changes(source, range, limit)?;
+        if self.has_rows(source) {
+            let own = self.own.changes(source, self.beyond(range), limit)?;
+            rows.retain(|row| own.iter().all(|other| other.key != row.key));
+            rows.extend(own);
+            rows.sort_by_key(|row| row.key);
+            rows.truncate(limit);
+        }
+        Ok(rows)
+    }
+
+    /// The part of a range that the store did not have when it was read last.
+    fn beyond(&self, range: EntryRange) -> EntryRange {
+        let after = range.after.max(self.seen.get(&range.epoch).copied());
+        EntryRange { after, ..range }
+    }
+
+    /// See [`Store::last_entry`].
+    pub(super) fn last_entry(
+        &mut self,
+        source: &str,
+        epoch: u64,
+        until: EntryKey,
+        only_whole: bool,
+    ) -> Result<Option<EntryRow>> {
+        let stored = self.base.last_entry(source, epoch, until, only_whole)?;
+        if !self.has_rows(source) {
+            return Ok(stored);
+        }
+        let own = self.own.last_entry(source, epoch, until, only_whole)?;
+        Ok([stored, own].into_iter().flatten().max_by_key(|row| row.key))
+    }
+
+    /// See [`Store::last_by_time`].
+    pub(super) fn last_by_time(
+        &mut self,
+        source: &str,
+        timestamp: i64,
+    ) -> Result<Option<EntryRow>> {
+        let stored = self.base.last_by_time(source, timestamp)?;
+        if !self.has_rows(source) {
+            return Ok(stored);
+        }
+        let own = self.own.last_by_time(source, timestamp)?;
+        Ok([stored, own].into_iter().flatten().max_by_key(|row| (row.epoch, row.key)))
+    }
+
+    /// Writes to the store, or where another process is its writer, to the rows of this process.
+    pub(super) fn write(&mut self, source: &str, writes: &[StoreWrite]) -> Result<()> {
+        if self.is_writer {
+            self.base.write(source, writes)
+        } else {
+            self.own.write(source, writes)
+        }
+    }
+
+    /// The lock is held: stores the rows of this process in one write. Gives the epochs that got another number, from and to.
+    ///
+    /// # Errors
+    /// As [`Self::epochs`]; and those of the store.
+    pub(super) fn become_writer(&mut self, source: &str) -> Result<Vec<(u64, u64)>> {
+        // It compares them with what the last writer stored, and drops what is stored.
+        self.epochs(source)?;
+        let stored = self.base.epochs(source)?;
+        let mut last = stored.last().map(|row| row.id);
+        let (mut writes, mut renumbered) = (Vec::new(), Vec::new());
+        for own in self.own.epochs(source)? {
+            let epoch = match stored.iter().find(|row| row.id == own.id) {
+                Some(row) => EpochRow {
+                    reached: own.reached,
+                    reached_begun: own.reached_begun,
+                    server: row.server.clone().or(own.server),
+                    ..row.clone()
+                },
+                None => {
+                    let id = last.map_or(1, |last| last + 1);
+                    last = Some(id);
+                    renumbered.push((own.id, id));
+                    EpochRow { id, ..own.clone() }
+                }
+            };
+            for entry in self.own.entries(source, own.id) {
+                let mut entry = EntryRow { epoch: epoch.id, ..entry.clone() };
+                entry.checksum = entry.sum();
+                writes.push(StoreWrite::Entry(entry));
+            }
+            writes.push(StoreWrite::Epoch(epoch));
+        }
+        if !writes.is_empty() {
+            self.base.write(source, &writes)?;
+        }
+        self.own = MemoryStore::default();
+        self.is_writer = true;
+        Ok(renumbered)
+    }
+}
+
+fn end_of(position: &str) -> Result<EntryKey> {
+    let position = Position::from_json(position).map_err(|error| {
+        Error::malformed(format!("the history is damaged: {}", error.message()))
+    })?;
+    Ok(EntryKey::end_of(&position))
+}
+
+/// The first number of epochs that are not stored: no store has as many.
+const FIRST_OWN: u64 = 1 << 40;
