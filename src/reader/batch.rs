@@ -21,6 +21,8 @@ pub struct ChangeBatch {
     pub before: Progress,
     /// Where to resume: all rows before it have been handed out, this batch included.
     pub progress: Progress,
+    /// The latest commit of the transactions that it was decoded with, in microseconds since 1970 UTC.
+    pub committed: Option<i64>,
 }
 
 impl ChangeBatch {

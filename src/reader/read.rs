@@ -50,6 +50,8 @@ pub struct Reader {
     /// Rows handed out of the transaction that has begun, where its items are given.
     transaction_rows: Option<u64>,
     stats: Stats,
+    /// Rows and batches of `stats` that are of the segment which is being handed out.
+    handed_out: (u64, u64),
     warnings: Vec<String>,
     total_bytes: Option<u64>,
     ended: bool,
@@ -171,6 +173,7 @@ impl Reader {
             lag: None,
             transaction_rows: None,
             stats: Stats::default(),
+            handed_out: (0, 0),
             warnings: Vec::new(),
             total_bytes: None,
             ended: false,
@@ -206,9 +209,11 @@ impl Reader {
                 Ok(Ok(Output::Batch(mut batch, reach))) => {
                     let table = (Arc::clone(&batch.database), Arc::clone(&batch.table));
                     (batch.before, batch.progress) = self.tracker.deliver(table, reach);
+                    let count = batch.batch.num_rows() as u64;
                     if let Some(rows) = &mut self.transaction_rows {
-                        *rows += batch.batch.num_rows() as u64;
+                        *rows += count;
                     }
+                    self.count_batch(count, batch.committed);
                     return Ok(Poll::Batch(batch));
                 }
                 Ok(Ok(Output::Item(mut item))) => {
@@ -221,11 +226,12 @@ impl Reader {
                 }
                 Ok(Ok(Output::End { position, open, stats, warnings })) => {
                     self.tracker.end(position, open);
-                    if let Some((_, committed)) = stats.time_span {
-                        let now = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
-                        self.lag = Some(now.as_micros() as i64 - committed);
-                    }
+                    self.note_lag(stats.time_span.map(|(_, committed)| committed));
                     self.stats.add(&stats);
+                    // They were counted batch by batch.
+                    let (rows, batches) = std::mem::take(&mut self.handed_out);
+                    self.stats.rows = self.stats.rows.saturating_sub(rows);
+                    self.stats.batches = self.stats.batches.saturating_sub(batches);
                     self.warnings.extend(warnings);
                 }
                 Ok(Err(error)) => {
@@ -235,6 +241,21 @@ impl Reader {
                 Err(RecvTimeoutError::Timeout) => return Ok(Poll::Pending),
                 Err(RecvTimeoutError::Disconnected) => self.current = None,
             }
+        }
+    }
+
+    fn count_batch(&mut self, rows: u64, committed: Option<i64>) {
+        self.stats.rows += rows;
+        self.stats.batches += 1;
+        self.handed_out.0 += rows;
+        self.handed_out.1 += 1;
+        self.note_lag(committed);
+    }
+
+    fn note_lag(&mut self, committed: Option<i64>) {
+        if let Some(committed) = committed {
+            let now = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
+            self.lag = Some(now.as_micros() as i64 - committed);
         }
     }
 
@@ -280,7 +301,7 @@ impl Reader {
         self.lag
     }
 
-    /// Counts of the segments that were handed out whole.
+    /// Rows and batches that were handed out; all other counts are of the segments that were handed out completely.
     pub fn stats(&self) -> &Stats {
         &self.stats
     }

@@ -688,6 +688,7 @@ impl SegmentDecoder {
                 plan: Arc::clone(&plan),
                 before: Progress::at(Arc::clone(start)),
                 progress: Progress::at(Arc::clone(start)),
+                committed: self.stats.time_span.map(|(_, last)| last),
             };
             let upto = match goal {
                 Goal::Place { end, tables, count } if cut == rows => {
