@@ -58,7 +58,7 @@ impl FormatDescription {
         let header_len = reader.u8("common header length")?;
         if usize::from(header_len) != EventHeader::LEN {
             let value = u64::from(header_len);
-            return Err(DecodeError::Invalid { what: "common header length", value });
+            return Err(DecodeError::Unsupported { what: "common header length", value });
         }
 
         let is_mariadb = server_version.to_ascii_lowercase().contains("mariadb");

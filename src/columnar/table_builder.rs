@@ -140,6 +140,13 @@ impl TableBuilder {
             Err((row, error)) => {
                 self.sides.truncate(first_row);
                 self.envelope.truncate(first_row, self.present_width());
+                let error = match self.plan.given_by {
+                    Some(keyword) if error.kind() == ErrorKind::Malformed => error.advise(format_args!(
+                        "the probable cause is that the structure of the table given with {keyword} is not the one that it had \
+                         here"
+                    )),
+                    _ => error,
+                };
                 Err(error.context(format_args!(
                     "table {}, row {} of the event",
                     self.plan.table.full_name(),

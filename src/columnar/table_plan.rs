@@ -99,6 +99,8 @@ pub struct TablePlan {
     is_mariadb: bool,
     /// What contradicts the log, which stands by itself.
     pub(crate) doubt: Option<String>,
+    /// The keyword that gave the structure, where it does not come from the log alone.
+    pub(super) given_by: Option<&'static str>,
 }
 
 impl TablePlan {
@@ -124,7 +126,13 @@ impl TablePlan {
             None => (options.schemas.complete(log, map, format)?, None),
         };
         let remedy = |table: &TableSchema| remedy(format, options, &table.database, &table.table);
-        Self::make((table, doubt), format.is_mariadb, options, &remedy)
+        let given_by = match catalog {
+            Some(_) => Some("history="),
+            None => options.schemas.has(&table.database, &table.table).then_some("schemas="),
+        };
+        let mut plan = Self::make((table, doubt), format.is_mariadb, options, &remedy)?;
+        plan.given_by = given_by;
+        Ok(plan)
     }
 
     /// The plan for a table of which all is known that its log tells.
@@ -222,6 +230,7 @@ impl TablePlan {
                 && !envelope.wants_present(),
             envelope,
             types: options.types,
+            given_by: None,
             is_mariadb,
             doubt,
             table,

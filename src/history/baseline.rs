@@ -2,6 +2,7 @@
 
 use super::catalog::Catalog;
 use super::logged_ddl::DdlSession;
+use super::secrets::without_secrets;
 use crate::error::Result;
 
 /// The structures of tables at a place, as a script of CREATE statements.
@@ -27,7 +28,8 @@ pub enum Scope {
 impl Baseline {
     /// Of all tables.
     pub fn whole(script: impl Into<String>, session: DdlSession) -> Self {
-        Self { script: script.into(), session, scope: Scope::Whole }
+        let script = without_secrets(&script.into(), session.quote_mode()).into_owned();
+        Self { script, session, scope: Scope::Whole }
     }
 
     /// The tables that it holds.

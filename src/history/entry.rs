@@ -4,6 +4,7 @@ use super::baseline::{Baseline, Scope};
 use super::catalog::Catalog;
 use super::catalog_text::CatalogText;
 use super::logged_ddl::{DdlSession, LoggedDdl};
+use super::secrets::without_secrets;
 use super::store::{EntryKey, EntryKind, EntryRow};
 use super::stored_session::StoredSession;
 use crate::error::{Error, Result};
@@ -58,11 +59,13 @@ impl Entry {
                         Scope::Tables(names) => Some(names.clone()),
                     },
                 };
-                (String::new(), to_json(&stored)?, pack(baseline.script.as_bytes())?)
+                let script = without_secrets(&baseline.script, baseline.session.quote_mode());
+                (String::new(), to_json(&stored)?, pack(script.as_bytes())?)
             }
             EntryBody::Ddl(ddl) => {
                 let details = to_json(&StoredSession::from(&ddl.session))?;
-                (ddl.database.clone(), details, ddl.statement.clone().into_bytes())
+                let statement = without_secrets(&ddl.statement, ddl.session.quote_mode());
+                (ddl.database.clone(), details, statement.into_owned().into_bytes())
             }
             EntryBody::Checkpoint(text) => {
                 (String::new(), "{}".to_owned(), pack(text.to_json()?.as_bytes())?)
@@ -111,19 +114,21 @@ impl Entry {
                     (EntryKind::Tables, Some(names)) => Scope::Tables(names),
                     _ => return Err(Error::malformed("its scope is not that of its kind")),
                 };
-                EntryBody::Baseline(Baseline {
-                    script: text(unpack(&row.body)?)?,
-                    session: stored.session.into(),
-                    scope,
+                let session = DdlSession::from(stored.session);
+                // One that an older version stored.
+                let script = masked(text(unpack(&row.body)?)?, &session);
+                EntryBody::Baseline(Baseline { script, session, scope })
+            }
+            EntryKind::Ddl => {
+                let session = DdlSession::from(of_json::<StoredSession>(&row.details)?);
+                EntryBody::Ddl(LoggedDdl {
+                    position: position.clone(),
+                    timestamp: row.timestamp,
+                    database: row.database,
+                    statement: masked(text(row.body)?, &session),
+                    session,
                 })
             }
-            EntryKind::Ddl => EntryBody::Ddl(LoggedDdl {
-                position: position.clone(),
-                timestamp: row.timestamp,
-                database: row.database,
-                statement: text(row.body)?,
-                session: DdlSession::from(of_json::<StoredSession>(&row.details)?),
-            }),
             EntryKind::Checkpoint => {
                 EntryBody::Checkpoint(CatalogText::of_json(&text(unpack(&row.body)?)?)?)
             }
@@ -159,6 +164,10 @@ pub(super) fn to_json(value: &impl Serialize) -> Result<String> {
 pub(super) fn of_json<'t, T: Deserialize<'t>>(text: &'t str) -> Result<T> {
     // The message of serde may quote the text, which is a statement's at most: no cell's.
     serde_json::from_str(text).map_err(|error| Error::malformed(error.to_string()))
+}
+
+fn masked(text: String, session: &DdlSession) -> String {
+    without_secrets(&text, session.quote_mode()).into_owned()
 }
 
 fn text(bytes: Vec<u8>) -> Result<String> {

@@ -8,6 +8,7 @@ use super::ledger::{Ledger, PAGE, SnapshotAge};
 use super::logged_ddl::LoggedDdl;
 use super::part::HistoryPart;
 use super::schema_history::SchemaHistory;
+use super::secrets::without_secrets;
 use super::sql::statement::Ddl;
 use super::store::{EntryKey, EntryRange};
 use crate::error::{Error, Result};
@@ -545,7 +546,7 @@ fn is_same(stored: &LoggedDdl, met: &LoggedDdl) -> bool {
     let LoggedDdl { position, timestamp: _, database, statement, session } = stored;
     EntryKey::of(position, 0) == EntryKey::of(&met.position, 0)
         && *database == met.database
-        && *statement == met.statement
+        && *statement == without_secrets(&met.statement, met.session.quote_mode())
         && *session == met.session
 }
 

@@ -13,7 +13,7 @@ use crate::change::TableFilter;
 use crate::error::{Error, Result};
 use crate::history::{
     Baseline, Catalog, DdlSession, HistoryView, LoggedDdl, MemoryStore, SchemaHistory, Scope,
-    SqlServer, TableState,
+    SqlServer, TableState, without_secrets,
 };
 use crate::position::Position;
 use crate::store::{ServerStore, SqliteStore};
@@ -184,7 +184,7 @@ impl PyHistory {
             position: *position,
             timestamp: timestamp.unwrap_or_else(now),
             database,
-            statement: ddl,
+            statement: without_secrets(&ddl, session.quote_mode()).into_owned(),
             session,
         };
         let change = self.work(py, move |shared| {

@@ -9,7 +9,7 @@ use crate::binlog::{
 use crate::error::{Error, ErrorKind, Result};
 use crate::source::{
     FileEnd, InputFile, PayloadEvents, RawEvent, Window, check_magic, encrypted, event_body,
-    name_logs, starts_encryption, verify_crc, was_cut,
+    name_logs, no_format, starts_encryption, verify_crc, was_cut,
 };
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -354,9 +354,7 @@ impl OpenFile {
             self.format = Some(format);
         }
         let Some(format) = &self.format else {
-            return Err(located(Error::malformed(
-                "the file does not begin with a format description",
-            )));
+            return Err(located(no_format(header.event_type)));
         };
         if verify_checksum {
             // Were the format description's own let be, damage to it could switch off the others'.

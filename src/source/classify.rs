@@ -1,5 +1,6 @@
 //! An event of the log as far as cutting is concerned.
 
+use super::no_format;
 use crate::binlog::{
     CHECKSUM_LEN, ChecksumAlgorithm, EventHeader, EventType, FormatDescription, GtidEvent,
     Incident, MariadbGtidEvent, PartialRowData, Query, QueryKind, STMT_END, StatusVariable,
@@ -173,11 +174,7 @@ pub(crate) fn classify(
                 statement_end: statement_end.transpose()?,
             }
         }
-        E::START_V3 if !may_skip => {
-            return Err(Error::unsupported(
-                "the file is of binary log version 3 or older (MySQL 4)",
-            ));
-        }
+        E::START_V3 if !may_skip => return Err(no_format(E::START_V3)),
         event_type if is_known(event_type) || header.has(EventHeader::IGNORABLE) || may_skip => {
             GroupEvent::Other
         }

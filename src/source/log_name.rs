@@ -78,7 +78,7 @@ fn successor(file: &mut InputFile) -> Option<String> {
     let label = Arc::clone(&file.label);
     let mut window = Window::new(file.open().ok()?, label, 0, HEAD_BYTES);
     check_magic(&mut window).ok()?;
-    let (format, _) = read_format(&mut window).ok()?;
+    let (format, _) = read_format(&mut window, true).ok()?;
     let size = window.input().size().ok()??;
     let from = size.saturating_sub(TAIL_BYTES).max(FIRST_EVENT_AT);
     let mut tail = vec![0; usize::try_from(size.checked_sub(from)?).ok()?];

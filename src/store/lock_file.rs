@@ -3,6 +3,7 @@
 use crate::error::{Error, Result};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Read, Seek, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -21,8 +22,13 @@ impl LockFile {
     /// The folder cannot be written: an [`ErrorKind::Config`](crate::ErrorKind::Config).
     pub(super) fn take(store: &Path, source: &str) -> Result<std::result::Result<Self, String>> {
         let path = path_of(store, source);
-        let opened =
-            OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
+        let opened = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .open(&path);
         let mut file = opened.map_err(|error| match error.kind() {
             ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => Error::config(format!(
                 "{}: the history can only be read here: {error}",

@@ -9,6 +9,8 @@ use super::lock_file::{self, LockFile};
 use crate::error::{Error, ErrorKind, Result};
 use crate::history::{EntryKey, EntryKind, EntryRange, EntryRow, EpochRow, Store, StoreWrite};
 use rusqlite::{Connection, ErrorCode, OpenFlags, Row, Transaction, TransactionBehavior, params};
+use std::fs::OpenOptions;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -377,6 +379,8 @@ fn version(connection: &Connection) -> rusqlite::Result<Version> {
 
 /// Makes a database and its tables; another process may be at it too.
 fn make(path: &Path) -> rusqlite::Result<()> {
+    // Only its owner may read it, as a checkpoint. SQLite gives the files beside it the same mode; what fails here fails there.
+    let _ = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path);
     let mut connection = Connection::open(path)?;
     connection.busy_timeout(BUSY)?;
     let wal = || connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()));

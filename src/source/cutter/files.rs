@@ -63,7 +63,7 @@ impl Cutter {
         let chunk = self.chunk();
         let mut window = Window::new(input, Arc::clone(&label), 0, chunk);
         check_magic(&mut window)?;
-        let (format, begun) = read_format(&mut window)?;
+        let (format, begun) = read_format(&mut window, self.options.verify_checksum)?;
         if resumes && !moved {
             self.position.check_begun(begun)?;
         }
@@ -229,7 +229,10 @@ impl std::fmt::Display for Successor {
 }
 
 /// Reads the format description, which must be the first event, and when the file was begun, in seconds since 1970 UTC.
-pub(in crate::source) fn read_format(window: &mut Window) -> Result<(FormatDescription, u32)> {
+pub(in crate::source) fn read_format(
+    window: &mut Window,
+    verify_checksum: bool,
+) -> Result<(FormatDescription, u32)> {
     let offset = window.offset();
     let RawEvent::Whole { header, at, len } = window.peek()? else {
         return Err(Error::malformed("the file ends before its format description")
@@ -237,17 +240,26 @@ pub(in crate::source) fn read_format(window: &mut Window) -> Result<(FormatDescr
     };
     let located = |error: Error| error.at_event(offset, header.event_type.name());
     if header.event_type != EventType::FORMAT_DESCRIPTION {
-        let message = "the file does not begin with a format description";
-        return Err(located(Error::malformed(message)));
+        return Err(located(no_format(header.event_type)));
     }
     let event = window.event(at, len);
     let format = FormatDescription::decode(event).map_err(|error| located(error.into()))?;
     // Were its own checksum let be, damage to it could switch off the others'.
-    if format.has_checksum {
+    if verify_checksum && format.has_checksum {
         check_crc(event, ChecksumAlgorithm::Crc32).map_err(located)?;
     }
     window.advance(len);
     Ok((format, header.timestamp))
+}
+
+/// The error for a file whose first event is another one than its format description.
+pub(crate) fn no_format(first: EventType) -> Error {
+    match first {
+        EventType::START_V3 => {
+            Error::unsupported("the file is of binary log version 3 or older (MySQL 4)")
+        }
+        _ => Error::malformed("the file does not begin with a format description"),
+    }
 }
 
 /// The file that a position names, by its name or by the last part of a path.

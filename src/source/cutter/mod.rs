@@ -15,6 +15,7 @@ mod pieces;
 mod prepared_before;
 mod structures;
 
+pub(crate) use files::no_format;
 pub use options::{CutterOptions, Start, Stop};
 pub use structures::TableHistory;
 

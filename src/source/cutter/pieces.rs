@@ -163,7 +163,7 @@ impl Cutter {
         };
         let mut window = Window::new(input, Arc::clone(&label), 0, self.chunk());
         window.magic()?;
-        let (format, _) = read_format(&mut window)?;
+        let (format, _) = read_format(&mut window, self.options.verify_checksum)?;
         let context = Arc::new(FileContext { name, label, format });
         Ok(Some((index, OpenFile { window, context, closed: false })))
     }

@@ -5,7 +5,7 @@ use super::Cutter;
 use crate::binlog::{EventHeader, Query};
 use crate::change::{Group, Outcome};
 use crate::error::Result;
-use crate::history::{Catalog, DdlSession, HistoryView, LoggedDdl, SchemaHistory};
+use crate::history::{Catalog, DdlSession, HistoryView, LoggedDdl, SchemaHistory, without_secrets};
 use crate::position::{Position, PreparedRange, Xid};
 use crate::source::segment::{FileContext, Span};
 use crate::wire::Inflater;
@@ -117,12 +117,13 @@ impl Structures {
     ) -> Result<()> {
         let mut inflater = Inflater::default();
         let query = Query::decode(body)?.inflate(header.event_type, &mut inflater)?;
+        let session = DdlSession::of(&query, &context.format);
         let ddl = LoggedDdl {
             position: Position::default(),
             timestamp: i64::from(header.timestamp) * 1_000_000,
             database: String::from_utf8_lossy(query.database).into_owned(),
-            statement: query.text().into_owned(),
-            session: DdlSession::of(&query, &context.format),
+            statement: without_secrets(&query.text(), session.quote_mode()).into_owned(),
+            session,
         };
         if Catalog::concerns(&ddl) {
             self.met.push(MetDdl { offset, rows_before, ddl });
