@@ -273,7 +273,11 @@ class ChangeBatch:
 
 @final
 class SchemaChange:
-    """A statement that changed tables or a database. Frozen; its ``repr`` leaves the statement out."""
+    """A statement that changed tables or a database. Frozen; its ``repr`` leaves the statement out.
+
+    The statement is data, as the log has it: ``CONNECTION=`` of a FEDERATED table, for example, may hold a password.
+    A :class:`SchemaHistory` keeps it with ``'***'`` in that place.
+    """
 
     @property
     def kind(self) -> Literal["create", "alter", "drop", "rename", "truncate"]:
@@ -423,7 +427,8 @@ class BinlogReader(Generic[_T_co]):
         (datetime or None), ``largest_transactions`` (of those with changes that were handed out, a list of
         ``{"file", "offset", "bytes", "committed"}``, the largest first, ten at the most), ``seconds``, and ``tables``: a
         dict of ``database.table`` to ``{"inserts", "updates", "deletes", "bytes"}``: changes, and bytes of their rows
-        events. A name with a dot is in backticks there: ```a`.`b.c```. They cover what was handed out in whole segments.
+        events. A name with a dot is in backticks there: ```a`.`b.c```. ``rows`` and ``batches`` count each
+        batch as it is handed out, the others complete segments.
         """
     def table(
         self,

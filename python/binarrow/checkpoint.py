@@ -118,7 +118,7 @@ class FileCheckpoint:
             raise self._failed("be written", error) from error
 
     def __repr__(self) -> str:
-        return f"FileCheckpoint({self._shown!r})"
+        return f"FileCheckpoint({getattr(self, '_shown', '')!r})"
 
     def _position(self, data: bytes) -> Position:
         try:

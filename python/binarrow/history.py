@@ -59,7 +59,8 @@ class HistoryChange:
     database: str
     """The statement's default database; empty where it had none."""
     statement: str
-    """The statement; of a baseline, all its CREATE statements."""
+    """The statement; of a baseline, all its CREATE statements. Strings that may be passwords of
+    other servers (``CONNECTION=`` of a FEDERATED table, for example) are ``'***'``."""
     tables: tuple[str, ...]
     """``database.table`` of those that it changed; of a baseline none, but where it is of some
     tables only."""
@@ -109,7 +110,8 @@ class SchemaHistory:
         Args:
             url: Where it is kept. ``sqlite:///history.db`` or the path of a file: an SQLite
                 database, made where there is none (``sqlite:////var/lib/history.db`` is
-                absolute). ``mysql://user@host:3306/database``, or ``mariadb://``: tables in a
+                absolute); a new one can be read by its owner only.
+                ``mysql://user@host:3306/database``, or ``mariadb://``: tables in a
                 database of a server, made where there are none. ``memory:``: nowhere.
             source: Whose tables they are: one store holds histories of many logs, and each has
                 a name. ``"default"``, if not given here and not as ``?source=`` in the URL.
@@ -402,7 +404,10 @@ class SchemaHistory:
         self.close()
 
     def __repr__(self) -> str:
-        return f"<SchemaHistory {self._native.source!r} in {self._native.place}>"
+        native = getattr(self, "_native", None)
+        if native is None:
+            return "<SchemaHistory, not opened>"
+        return f"<SchemaHistory {native.source!r} in {native.place}>"
 
 
 def _without_source(text: str, source: str | None) -> tuple[str, str, str]:

@@ -8,6 +8,7 @@ keywords of pyarrow's file system (``S3FileSystem``: ``endpoint_override``, ...)
 from __future__ import annotations
 
 import fnmatch
+import inspect
 import json
 import os
 import re
@@ -303,6 +304,40 @@ def _region(bucket: str) -> dict[str, str]:
     return {"region": resolve_s3_region(bucket)}
 
 
+def _check_options(uri: str, system: type, options: Options) -> None:
+    """Refuses keys that nothing reads: file systems of fsspec take any key and ignore most."""
+    known = set(_FSSPEC_OPTIONS)
+    for part in uri.split("::"):
+        known.add(part.partition("://")[0])  # of a chain, the options of each link
+    for each in system.__mro__:
+        if "__init__" in vars(each):
+            known |= set(inspect.signature(vars(each)["__init__"]).parameters)
+    if "http" in getattr(system, "protocol", ()):
+        known |= _HTTP_OPTIONS
+    if unknown := sorted(map(str, (options or {}).keys() - known)):
+        raise ConfigError(
+            f"{shown_uri(uri)}: storage_options has keys that {system.__name__} does not know:"
+            f" {', '.join(unknown)}"
+        )
+
+
+_FSSPEC_OPTIONS = frozenset(
+    {
+        *("use_listings_cache", "listings_expiry_time", "max_paths", "skip_instance_cache"),
+        *("asynchronous", "loop", "batch_size", "auto_mkdir"),
+    }
+)
+"""What all file systems of fsspec take."""
+
+_HTTP_OPTIONS = frozenset(
+    {
+        *("allow_redirects", "auth", "cookies", "headers", "max_redirects", "params", "proxy"),
+        *("proxy_auth", "proxy_headers", "raise_for_status", "ssl", "timeout", "trust_env"),
+    }
+)
+"""What the HTTP file system hands on with each request."""
+
+
 def _fsspec_place(uri: str, options: Options) -> _FsspecPlace:
     try:
         from fsspec.core import url_to_fs
@@ -317,6 +352,7 @@ def _fsspec_place(uri: str, options: Options) -> _FsspecPlace:
     except (ImportError, ValueError, TypeError) as error:
         # It says what to install, or that it knows no such scheme.
         raise ConfigError(f"{shown_uri(uri)}: {error}") from None
+    _check_options(uri, type(system), options)
     system.invalidate_cache()  # new files come all the time
     parts = uri.split("::")
     first = next(place for place, part in enumerate(parts) if "://" in part)

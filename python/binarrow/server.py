@@ -8,7 +8,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, get_args, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Literal,
+    NamedTuple,
+    Self,
+    Unpack,
+    get_args,
+    overload,
+)
 
 from binarrow._native import (
     ChangeBatch,
@@ -25,6 +34,7 @@ from binarrow.connect import Password, Target, target
 from binarrow.preflight import checks
 from binarrow.privileges import Use
 from binarrow.stream import Change, Stream
+from binarrow.stream_keywords import ShapingKeywords
 
 if TYPE_CHECKING:
     from binarrow._native import History, Item
@@ -299,7 +309,7 @@ class Server:
         reconnect: float | None = 3600.0,
         max_latency: float = 0.5,
         include: None = None,
-        **keywords: Any,
+        **keywords: Unpack[ShapingKeywords],
     ) -> Stream[ChangeBatch]: ...
 
     @overload
@@ -314,7 +324,7 @@ class Server:
         reconnect: float | None = 3600.0,
         max_latency: float = 0.5,
         include: Item | Sequence[Item] | None,
-        **keywords: Any,
+        **keywords: Unpack[ShapingKeywords],
     ) -> Stream[Change]: ...
 
     def stream(
@@ -328,7 +338,7 @@ class Server:
         reconnect: float | None = 3600.0,
         max_latency: float = 0.5,
         include: Item | Sequence[Item] | None = None,
-        **keywords: Any,
+        **keywords: Unpack[ShapingKeywords],
     ) -> Stream[Any]:
         """Changes as they are committed, in commit order, on a connection of its own.
 
@@ -400,7 +410,7 @@ class Server:
         server_id: int | None = None,
         heartbeat: float = 10.0,
         reconnect: float | None = 300.0,
-        **keywords: Any,
+        **keywords: Unpack[ShapingKeywords],
     ) -> Stream[Any]:
         """All that the log has from one position to another, on a connection of its own.
 
@@ -609,7 +619,10 @@ class Server:
         self.close()
 
     def __repr__(self) -> str:
-        return f"<Server {self.flavor} {self.version} at {self._native.endpoint}>"
+        native = getattr(self, "_native", None)  # a traceback may show one whose login failed
+        if native is None:
+            return "<Server, not connected>"
+        return f"<Server {native.flavor} {native.version} at {native.endpoint}>"
 
 
 def connection_spec(target: Target) -> ConnectionSpec:

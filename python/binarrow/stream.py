@@ -153,6 +153,8 @@ class Stream(Generic[T_co]):
             self._reader.close()
 
     def __repr__(self) -> str:
+        if getattr(self, "_reader", None) is None:
+            return "<Stream, not made>"
         state = "closed" if self.closed else f"position {self.position}"
         return f"<Stream, {state}>"
 

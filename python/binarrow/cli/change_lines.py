@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from binarrow.cli.output import on_one_line
+from binarrow.cli.output import json_text, on_one_line
 from binarrow.cli.writer import cell_as_json
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def json_line(table: str, change: Change, now: int) -> str:
         "before": change.before,
         "after": change.after,
     }
-    return json.dumps(record, ensure_ascii=False, default=cell_as_json)
+    return json_text(record, cell_as_json)
 
 
 def text_line(

@@ -9,7 +9,7 @@ import typer
 
 from binarrow.cli.arguments import Format, FormatOption
 from binarrow.cli.failure import reports_failure, translated
-from binarrow.cli.output import print_json, print_table
+from binarrow.cli.output import on_one_line, print_json, print_table
 from binarrow.cli.server_options import (
     AskPassword,
     OptionFile,
@@ -71,7 +71,7 @@ def command(
         for check in checks:
             print_json(asdict(check))
     else:
-        print(title)
+        print(on_one_line(title))
         rows = [[one.grade, one.name, one.value, translated(one.advice)] for one in checks]
         print_table(["grade", "what", "is", "what to change"], rows)
     if any(check.grade == "error" for check in checks):

@@ -10,6 +10,7 @@ from typing import ParamSpec
 import typer
 
 from binarrow import BinarrowError, ConfigError, InputError, UnmatchedPatternWarning
+from binarrow.cli.output import printable
 
 P = ParamSpec("P")
 
@@ -76,7 +77,7 @@ OPTIONS = {
 
 def _failed(error: Exception, code: int) -> typer.Exit:
     for message in (str(error), *getattr(error, "__notes__", ())):
-        print(f"binarrow: {translated(message)}", file=sys.stderr)
+        print(f"binarrow: {printable(translated(message))}", file=sys.stderr)
     return typer.Exit(code)
 
 
@@ -88,4 +89,4 @@ def translated(message: str) -> str:
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
-    print(f"binarrow: warning: {translated(str(message))}", file=sys.stderr)
+    print(f"binarrow: warning: {printable(translated(str(message)))}", file=sys.stderr)

@@ -13,7 +13,7 @@ import typer
 import binarrow
 from binarrow.cli.arguments import Files, Format, FormatOption, Tables, sources, where
 from binarrow.cli.failure import reports_failure, unmatched_patterns_are_errors
-from binarrow.cli.output import Screen, on_one_line, print_json
+from binarrow.cli.output import Screen, on_one_line, print_json, printable
 
 EXAMPLES = """\
 Examples:
@@ -112,7 +112,7 @@ def _print_lines(events: Iterable[binarrow.Event], *, hexdump: bool) -> None:
             line = screen.styled(line[:TIME_WIDTH], "dim") + line[TIME_WIDTH:]
         write(f"{line}\n")
         if event.table_metadata is not None:
-            write(event.table_metadata)
+            write(printable(event.table_metadata))
         if hexdump:
             for begin in range(0, max(event.size, 1), HEXDUMP_BYTES):
                 write(event.hexdump(begin, HEXDUMP_BYTES))
@@ -124,7 +124,8 @@ TIME_WIDTH = 19
 def _line(event: binarrow.Event) -> str:
     name = f"  {event.type_name}" if event.compressed else event.type_name
     return (
-        f"{_time(event.timestamp):19}  {event.file:16} {event.offset:12} {event.size:10}  {name:24}"
+        f"{_time(event.timestamp):19}  {on_one_line(event.file):16} {event.offset:12}"
+        f" {event.size:10}  {name:24}"
         f" {on_one_line(event.info)}"
     ).rstrip()
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from datetime import datetime
 from typing import Any, TypeAlias
 
 from binarrow import Heartbeat, SchemaChange, SkippedStatement, Transaction, Truncate
 from binarrow.cli.change_lines import lag
-from binarrow.cli.output import on_one_line
+from binarrow.cli.output import json_text, on_one_line
 
 Item: TypeAlias = SchemaChange | Truncate | SkippedStatement | Transaction | Heartbeat
 
@@ -21,7 +20,7 @@ def json_item(item: Item, now: int) -> str:
         record["committed"] = committed.isoformat(timespec="microseconds")
         record["lag_us"] = now - _micros(committed)
     record["position"] = str(item.position)
-    return json.dumps(record, ensure_ascii=False)
+    return json_text(record)
 
 
 def text_item(item: Item, now: int, *, in_seconds: bool) -> str:

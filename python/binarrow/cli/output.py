@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 
 def print_json(record: dict[str, Any]) -> None:
     """One object on one line."""
-    print(json.dumps(record, ensure_ascii=False))
+    print(json_text(record))
+
+
+def json_text(record: dict[str, Any], default: Callable[[Any], object] | None = None) -> str:
+    """JSON in which nothing can command a terminal: it has escapes for U+0000 to U+001F itself."""
+    return json.dumps(record, ensure_ascii=False, default=default).translate(_CONTROLS)
+
+
+_CONTROLS = {code: f"\\u{code:04x}" for code in range(0x7F, 0xA0)}
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
@@ -24,12 +32,15 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> Non
     if not console.is_terminal:
         console.width = 10_000
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for place, name in enumerate(columns):
+    for place, name in enumerate(map(printable, columns)):
         is_number = bool(rows) and all(isinstance(row[place], int) for row in rows)
         table.add_column(name, justify="right" if is_number else "left", no_wrap=is_number)
     for row in rows:
         table.add_row(
-            *(grouped(cell) if isinstance(cell, int) else escape(str(cell)) for cell in row)
+            *(
+                grouped(cell) if isinstance(cell, int) else escape(printable(str(cell)))
+                for cell in row
+            )
         )
     console.print(table)
 
@@ -66,10 +77,16 @@ class Screen:
 
 def on_one_line(text: str) -> str:
     """The text without line breaks and without what could command a terminal."""
-    text = " ".join(text.split())
+    return printable(" ".join(text.split()))
+
+
+def printable(text: str) -> str:
+    """The text without what could command a terminal; its lines stay."""
     if text.isprintable():
         return text
-    return "".join(each if each.isprintable() else f"\\x{ord(each):02x}" for each in text)
+    return "".join(
+        each if each.isprintable() or each == "\n" else f"\\x{ord(each):02x}" for each in text
+    )
 
 
 def grouped(number: int) -> str:

@@ -20,7 +20,7 @@ from binarrow.cli.history.arguments import (
     names,
     opened,
 )
-from binarrow.cli.output import print_json, print_table
+from binarrow.cli.output import print_json, print_table, printable
 from binarrow.history import HistoryChange, Place
 from binarrow.table_diff import differences
 from binarrow.table_schema import TableSchema
@@ -106,7 +106,7 @@ def _compare(
         if is_json:
             print_json({"table": table, "unknown": str(error)})
         else:
-            print(f"{table}: {error}")
+            print(printable(f"{table}: {error}"))
         return
     found = differences(before, after, own)
     if is_json:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import asdict
 from typing import Annotated
 
@@ -18,7 +19,7 @@ from binarrow.cli.history.arguments import (
     names,
     opened,
 )
-from binarrow.cli.output import on_one_line, print_json, print_table
+from binarrow.cli.output import on_one_line, print_json, print_table, printable
 
 EXAMPLES = """\
 Examples:
@@ -56,7 +57,8 @@ def command(
     if found is None:
         raise SchemaError(f"there was no table {table} there")
     if sql:
-        print(found.to_sql())
+        text = found.to_sql()
+        print(printable(text) if sys.stdout.isatty() else text)
     elif json or format is Format.json:
         print_json(asdict(found))
     else:

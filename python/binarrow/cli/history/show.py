@@ -18,7 +18,7 @@ from binarrow.cli.history.arguments import (
     as_row,
     opened,
 )
-from binarrow.cli.output import byte_count, grouped, print_json, print_table
+from binarrow.cli.output import byte_count, grouped, on_one_line, print_json, print_table
 
 EXAMPLES = """\
 Examples:
@@ -72,7 +72,7 @@ def command(
             for change in held:
                 print_json(as_record(change))
         return
-    print(f"source      {name}")
+    print(f"source      {on_one_line(name)}")
     if not covered:
         print("covered     nothing yet: take a baseline, or read a server's log with it")
         return

@@ -1,0 +1,47 @@
+"""The keywords that ``Server.stream`` and ``Server.range`` hand on to ``read_binlog``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Literal, TypedDict
+
+if TYPE_CHECKING:
+    from binarrow._native import History, Schemas, TypeOptions
+
+
+class ShapingKeywords(TypedDict, total=False):
+    """Which rows are given, and what they look like; see :func:`binarrow.read_binlog`."""
+
+    tables: str | Sequence[str] | None
+    exclude_tables: str | Sequence[str] | None
+    ghost_tables: Literal["skip", "keep"]
+    columns: Mapping[str, str | Sequence[str]] | None
+    operations: str | Sequence[str] | None
+    mask: Mapping[str, Literal["sha256", "null"]] | None
+    mask_salt: str | bytes | None
+    layout: Literal["flat", "nested"]
+    old_value: bool
+    split_key_updates: bool
+    partial_images: Literal["null", "error"]
+    envelope: str | Sequence[str] | None
+    envelope_prefix: str
+    types: Literal["native", "spark"] | TypeOptions | None
+    column_names: Literal["log", "positional"]
+    schemas: Schemas | None
+    history: History | None
+    batch_rows: int | None
+    batch_bytes: int | None
+    batch_end: Literal["transaction"] | None
+    segment_bytes: int | None
+    threads: int | None
+    uncommitted: Literal["skip", "emit"]
+    skip_events: Sequence[int] | None
+    gaps: Literal["error", "allow"]
+    verify_checksum: bool
+
+
+NOT_SHAPING = frozenset({"source", "start", "stop", "include", "storage_options"})
+"""The other parameters of :func:`binarrow.read_binlog`: of files, or of a stream itself."""
+
+
+__all__ = ["NOT_SHAPING", "ShapingKeywords"]
