@@ -33,7 +33,7 @@ def test_a_wrong_structure_is_named_as_the_cause(mariadb_11_8: Server) -> None:
 
     def read(precision: int) -> list[dict[str, object]]:
         columns = f"id INT NOT NULL, at DATETIME({precision}) NOT NULL, note VARCHAR(9) NOT NULL"
-        schemas = {"given.t": f"CREATE TABLE t ({columns})"}
+        schemas = {"given.t": f"CREATE TABLE t ({columns}) DEFAULT CHARSET=utf8mb4"}
         with binarrow.read_binlog(str(path), tables="given.t", schemas=schemas, envelope=[]) as one:
             return [row for batch in one for row in batch.to_pyarrow().to_pylist()]
 
@@ -46,14 +46,14 @@ def test_a_wrong_structure_is_named_as_the_cause(mariadb_11_8: Server) -> None:
 
 def test_the_lag_is_known_with_the_first_batch(mysql: Server) -> None:
     session = mysql.connect()
-    session.execute("CREATE DATABASE lag", "CREATE TABLE lag.t (id INT PRIMARY KEY)")
+    session.execute("CREATE DATABASE late", "CREATE TABLE late.t (id INT PRIMARY KEY)")
     with binarrow.connect(socket=str(mysql.socket), user="root") as connection:
         start = connection.position()
-        session.execute(f"INSERT INTO lag.t VALUES {', '.join(f'({n})' for n in range(20))}")
-        with connection.stream(start, tables="lag.t", batch_rows=5) as stream:
+        session.execute(f"INSERT INTO late.t VALUES {', '.join(f'({n})' for n in range(20))}")
+        with connection.stream(start, tables="late.t", batch_rows=5) as stream:
             batch = next(stream)
             stats = stream.stats()
             assert stats["rows"] == batch.num_rows == 5
             assert 0 <= stats["lag_seconds"] < 60
-    session.execute("DROP DATABASE lag")
+    session.execute("DROP DATABASE late")
     session.close()
