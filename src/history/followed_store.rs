@@ -63,7 +63,7 @@ impl FollowedStore {
             return Ok(rows);
         }
         let stored: BTreeMap<u64, EntryKey> =
-            rows.iter().map(|row| Ok((row.id, end_of(&row.reached)?))).collect::<Result<_>>()?;
+            rows.iter().map(|row| Ok((row.id, end_of(row)?))).collect::<Result<_>>()?;
         for own in self.own.epochs(source)? {
             match rows.iter_mut().find(|row| row.id == own.id) {
                 Some(row) if self.is_ahead(source, row, &own)? => {
@@ -82,7 +82,7 @@ impl FollowedStore {
 
     /// Whether an epoch was followed here further than the store has it. Removes the rows that the store has by now.
     fn is_ahead(&mut self, source: &str, row: &EpochRow, own: &EpochRow) -> Result<bool> {
-        let stored = end_of(&row.reached)?;
+        let stored = end_of(row)?;
         if self.seen.get(&row.id).is_some_and(|seen| stored < *seen) {
             return Err(Error::schema(
                 "another process cut the table history back while this one followed it: open it again",
@@ -99,7 +99,7 @@ impl FollowedStore {
             }
         }
         self.own.write(source, &[StoreWrite::RemoveEntries(range, None)])?;
-        Ok(stored < end_of(&own.reached)?)
+        Ok(stored < end_of(own)?)
     }
 
     fn is_stored(&mut self, source: &str, met: &EntryRow) -> Result<bool> {
@@ -222,11 +222,11 @@ impl FollowedStore {
     }
 }
 
-fn end_of(position: &str) -> Result<EntryKey> {
-    let position = Position::from_json(position).map_err(|error| {
-        Error::malformed(format!("the history is damaged: {}", error.message()))
+fn end_of(row: &EpochRow) -> Result<EntryKey> {
+    let reached = Position::from_json(&row.reached).map_err(|error| {
+        Error::malformed(format!("the history's epoch {} is damaged: {}", row.id, error.message()))
     })?;
-    Ok(EntryKey::end_of(&position))
+    Ok(EntryKey::end_of(&reached))
 }
 
 /// The first number of epochs that are not stored: no store has as many.
