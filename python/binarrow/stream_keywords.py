@@ -38,6 +38,7 @@ class ShapingKeywords(TypedDict, total=False):
     skip_events: Sequence[int] | None
     gaps: Literal["error", "allow"]
     verify_checksum: bool
+    statements: Literal["error", "skip"]
 
 
 NOT_SHAPING = frozenset({"source", "start", "stop", "include", "storage_options"})

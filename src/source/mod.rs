@@ -33,8 +33,8 @@ pub use block_input::BlockInput;
 pub(crate) use classify::{
     body as event_body, check_crc as verify_crc, encrypted, starts_encryption,
 };
-pub use cutter::{Cutter, CutterOptions, Start, Stop, TableHistory};
 pub(crate) use cutter::no_format;
+pub use cutter::{Cutter, CutterOptions, Start, Stop, TableHistory};
 pub use delivered::{Delivered, Left, Turn};
 pub(crate) use delivered::{add, only};
 pub use drain::{Drain, Drained, drain};
