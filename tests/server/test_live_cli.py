@@ -104,7 +104,9 @@ def test_check(told: Server) -> None:
     lines = checked.stdout.splitlines()
     assert lines[0].startswith(f"{name} {told.query('SELECT VERSION()')[0][0].split('-')[0]}")
     assert re.search(r"^ ok +binlog_format +ROW +$", checked.stdout, re.M)
-    assert re.search(r"^ warning +sync_binlog +0 +SET GLOBAL sync_binlog = 1", checked.stdout, re.M)
+    assert re.search(
+        r"^ warning +sync_binlog +0 +SET (PERSIST|GLOBAL) sync_binlog = 1", checked.stdout, re.M
+    )
     metadata = re.search(r"^ (\w+) +binlog_row_metadata +(.*)$", checked.stdout, re.M)
     assert metadata is not None
     assert metadata[1] == ("warning" if told.is_old else "ok")
