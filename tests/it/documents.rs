@@ -124,10 +124,11 @@ fn limits_cut_and_put_together() {
         options.decode.limits = limits;
         let found = batches(options);
         let most = limits.rows.max(1);
-        assert!(found.iter().all(|batch| (1..=most).contains(&batch.num_rows())));
+        // (both halves of an update stay together)
+        assert!(found.iter().all(|batch| (1..=most + 1).contains(&batch.num_rows())));
         if limits.rows == 1000 && limits.bytes > 2000 {
             // Those of four tables, although segments hold few rows of each.
-            let full = found.iter().filter(|batch| batch.num_rows() == most).count();
+            let full = found.iter().filter(|batch| batch.num_rows() >= most).count();
             assert_eq!(full, found.len() - 1);
         }
         assert_eq!(rows(&found), all);

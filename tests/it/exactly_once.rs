@@ -111,7 +111,7 @@ fn by_gtid_too() {
             }
         }
     }
-    assert!(seen > 50, "{seen}");
+    assert!(seen > 20, "{seen}");
 }
 
 /// The same transactions as another server logs them: in another order, its rows events split elsewhere.
