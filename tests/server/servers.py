@@ -224,6 +224,7 @@ class Session:
     """One connection to a server, in autocommit mode unless a transaction is begun."""
 
     def __init__(self, server: Server, **keywords: Any) -> None:
+        self._server = server
         settings: dict[str, Any] = {
             "unix_socket": str(server.socket),
             "user": "root",
@@ -252,6 +253,23 @@ class Session:
         with self._connection.cursor() as cursor:
             cursor.execute(sql)
             return list(cursor.fetchall())
+
+    def close_and_wait(self) -> None:
+        """Ends the session, and waits until the server has ended it too."""
+        [(number,)] = self.query("SELECT CONNECTION_ID()")
+        self.close()
+        other = Session(self._server)
+        while not other.is_gone(number):
+            time.sleep(0.002)
+        other.close()
+
+    def is_gone(self, connection: int) -> bool:
+        """Whether the server has no such connection."""
+        sql = f"SELECT COUNT(*) FROM information_schema.processlist WHERE id = {connection}"
+        try:
+            return self.query(sql) == [(0,)]
+        except pymysql.err.MySQLError:
+            return False  # a statement that runs now has characters that do not fit into this table
 
     def close(self) -> None:
         if self._connection.open:

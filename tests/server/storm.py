@@ -23,7 +23,6 @@ from decimal import Decimal
 import pymysql
 import values
 from cells import Cell
-from live import until
 from servers import Server, Session
 from table import Column, Table, quote
 
@@ -409,11 +408,8 @@ class Storm:
             one.session.execute(statement)
             one.session.close()
             return
-        [(connection,)] = one.session.query("SELECT CONNECTION_ID()")
-        one.session.close()
         # A server that still ends that session may log the decision of another and not carry it out (MySQL 5.7, MariaDB).
-        threads = "SELECT COUNT(*) FROM information_schema.processlist WHERE id = "
-        until(lambda: other.query(f"{threads}{connection}") == [(0,)])
+        one.session.close_and_wait()
         try:
             other.execute(statement)
         except pymysql.err.MySQLError as error:

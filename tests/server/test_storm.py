@@ -59,9 +59,6 @@ ROUND = 20.0
 CAUGHT_UP = 180.0
 """Seconds within which the last consumer reads all that is left."""
 
-EXACT = False
-"""Whether a batch's position is exactly after it, so that nothing comes twice."""
-
 FORK = multiprocessing.get_context("forkserver")
 
 Row = tuple[Any, ...]
@@ -238,7 +235,7 @@ def read(changes: Iterable[Kept]) -> Read:
     for one in changes:
         if one.kind != "rows":
             item = (one.kind, one.name, one.version, one.text)
-            found.again += item in items
+            # The position of one within a transaction is before it, so it may come again.
             items[item] = None
             continue
         batch = changes_of(one)
@@ -392,8 +389,7 @@ def play_round(server: Server, seed: str, seconds: float, folder: Path, tally: T
     server.flush_binlog()
     files = [str(one) for one in server.binlog_files()[:-1] if one.name >= start.file]
     stream = read(all_kept(path))
-    if EXACT:
-        assert not stream.again
+    assert not stream.again
     for threads in (1, 4):
         given = {**keywords, "threads": threads, "start": start}
         if "json" in given:

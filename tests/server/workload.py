@@ -452,13 +452,8 @@ class Workload:
 
         While it is going, MySQL 5.7 and MariaDB may log another's decision and not carry it out.
         """
-        [(connection,)] = session.query("SELECT CONNECTION_ID()")
-        session.close()
-        other = self.server.connect()
-        threads = "SELECT COUNT(*) FROM information_schema.processlist WHERE id ="
-        while other.query(f"{threads} {connection}") != [(0,)]:
-            time.sleep(0.002)
-        return other
+        session.close_and_wait()
+        return self.server.connect()
 
     def release(self, one: Prepared, *, committed: bool) -> None:
         """Gives back the rows that a transaction had locked, those it deleted too: see below."""
