@@ -460,8 +460,8 @@ class BinlogReader(Generic[_T_co]):
                 TABLESPACE, RENAME of another table to this one's name, ALTER IGNORE, DROP and ADD of one column name in one
                 statement, CONVERT TO CHARACTER SET where characters may be lost, DROP SYSTEM VERSIONING, and every ALTER
                 TABLE clause that is not known to keep the rows. New columns and new types of columns are not:
-                ``on_schema_change`` decides about those. The tables that gh-ost and
-                pt-online-schema-change put in the place of others have their rows.
+                ``on_schema_change`` decides about those. A table that gh-ost or
+                pt-online-schema-change puts in the place of another has the same rows: see ``online_schema_change``.
 
         Raises:
             ConfigError: Something was read already, ``include`` asks for more than rows, or ``truncates="emit"`` has no
@@ -612,7 +612,7 @@ def read_binlog(
     tables: str | Sequence[str] | None = None,
     exclude_tables: str | Sequence[str] | None = None,
     include: None = None,
-    ghost_tables: Literal["skip", "keep"] = "skip",
+    online_schema_change: Literal["evidence", "trust"] = "evidence",
     columns: Mapping[str, str | Sequence[str]] | None = None,
     operations: str | Sequence[str] | None = None,
     mask: Mapping[str, Literal["sha256", "null"]] | None = None,
@@ -659,10 +659,13 @@ def read_binlog(
             :class:`Truncate`. ``"skipped_statement"``: statements that ``statements="skip"`` passes over, as
             :class:`SkippedStatement`. ``"transaction"``: where every transaction begins and ends, of whatever tables, as :class:`Transaction`.
             ``"heartbeat"``: a live stream's heartbeats, as :class:`Heartbeat`.
-        ghost_tables: ``"skip"`` leaves out the tables that gh-ost (``_orders_gho``, ``_ghc``, ``_del``) and
-            pt-online-schema-change (``_orders_new``, ``_old``) make beside the one that they change, with a warning for each
-            that had rows, and makes one :class:`SchemaChange` of the swap at the end. A table that ``tables`` names without wildcards is
-            not left out. ``"keep"`` takes them for tables like all others.
+        online_schema_change: What proves that gh-ost or pt-online-schema-change swaps a table and its copy, so that the
+            table has the same rows afterwards and the swap is one :class:`SchemaChange` of it with its ``tool``.
+            ``"evidence"``: marks that only the tool leaves in the log, which are gh-ost's comment in the swap itself, and the
+            three triggers of pt-online-schema-change, created since the reading started. Without them the swap is a rename
+            like any other, and the tool's tables are tables like all others. ``"trust"``: the names of the
+            tables. Rows of tables with these names (``_orders_gho``, ``_ghc``, ``_del``, ``_new``, ``_old``) are then left
+            out, with a warning for each, unless ``tables`` names them without wildcards. A swap back is never trusted.
         columns: The columns to keep, by ``database.table`` glob: ``{"shop.orders": ["id", "total"]}``. Others are
             passed over undecoded and are in no schema; the table's order stays. Where several globs match a table each
             adds its columns; tables that none matches keep all. A column that the table lacks is a
@@ -774,7 +777,7 @@ def read_binlog(
     tables: str | Sequence[str] | None = None,
     exclude_tables: str | Sequence[str] | None = None,
     include: Item | Sequence[Item] | None,
-    ghost_tables: Literal["skip", "keep"] = "skip",
+    online_schema_change: Literal["evidence", "trust"] = "evidence",
     columns: Mapping[str, str | Sequence[str]] | None = None,
     operations: str | Sequence[str] | None = None,
     mask: Mapping[str, Literal["sha256", "null"]] | None = None,

@@ -1,7 +1,7 @@
 //! Tables that online schema-change tools make for a while beside the table that they change.
 //!
 //! Such a tool copies a table into one of the new structure, keeps that up to date, and at the end swaps the two by a rename.
-//! Rows of the copy are none that anybody changed, so they are left out unless asked for. The tables are known by their names:
+//! Here are the names that the tools use. A name alone proves nothing: see [`OnlineChanges`](super::OnlineChanges).
 //! <https://github.com/github/gh-ost>,
 //! <https://docs.percona.com/percona-toolkit/pt-online-schema-change.html>
 
@@ -14,20 +14,31 @@ pub enum OnlineTool {
     PtOnlineSchemaChange,
 }
 
+/// What a tool uses a table for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ToolTable {
+    /// It has the new structure, and takes the place of the table at the end.
+    Copy,
+    /// The table as it was, after the swap.
+    Old,
+    /// The tool's own log.
+    Log,
+}
+
 impl OnlineTool {
-    /// The tool that makes tables of such names, if one does.
-    pub fn of_table(table: &str) -> Option<Self> {
+    /// The tool that uses such a name, and what for.
+    pub fn of_table(table: &str) -> Option<(Self, ToolTable)> {
         let rest = table.strip_prefix('_')?;
         let is_of = |suffix: &str| rest.strip_suffix(suffix).is_some_and(|base| !base.is_empty());
-        if GH_OST.iter().any(|suffix| is_of(suffix)) {
-            return Some(Self::GhOst);
+        if let Some((_, use_)) = GH_OST.iter().find(|(suffix, _)| is_of(suffix)) {
+            return Some((Self::GhOst, *use_));
         }
         let underscores = table.bytes().take_while(|byte| *byte == b'_').count();
-        let is_pt = underscores <= MAX_UNDERSCORES
-            && PT_ONLINE_SCHEMA_CHANGE.iter().any(|suffix| {
-                table.strip_suffix(suffix).is_some_and(|base| base.len() > underscores)
-            });
-        is_pt.then_some(Self::PtOnlineSchemaChange)
+        let is_of =
+            |suffix: &str| table.strip_suffix(suffix).is_some_and(|base| base.len() > underscores);
+        let found = PT_ONLINE_SCHEMA_CHANGE.iter().find(|(suffix, _)| is_of(suffix));
+        let (_, use_) = found.filter(|_| underscores <= MAX_UNDERSCORES)?;
+        Some((Self::PtOnlineSchemaChange, *use_))
     }
 
     /// The tool's name.
@@ -39,11 +50,11 @@ impl OnlineTool {
     }
 }
 
-/// The table in the making, the tool's own log, the table as it was.
-const GH_OST: [&str; 3] = ["_gho", "_ghc", "_del"];
+const GH_OST: [(&str, ToolTable); 3] =
+    [("_gho", ToolTable::Copy), ("_ghc", ToolTable::Log), ("_del", ToolTable::Old)];
 
-/// The table in the making, the table as it was.
-const PT_ONLINE_SCHEMA_CHANGE: [&str; 2] = ["_new", "_old"];
+const PT_ONLINE_SCHEMA_CHANGE: [(&str, ToolTable); 2] =
+    [("_new", ToolTable::Copy), ("_old", ToolTable::Old)];
 
 /// Where `_orders_new` is taken, the tool tries more underscores, up to ten.
 const MAX_UNDERSCORES: usize = 10;
@@ -74,7 +85,7 @@ mod tests {
             ("_orders_new_2", None),
             ("", None),
         ] {
-            assert_eq!(OnlineTool::of_table(table), tool, "{table}");
+            assert_eq!(OnlineTool::of_table(table).map(|(tool, _)| tool), tool, "{table}");
         }
     }
 }

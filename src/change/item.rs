@@ -51,6 +51,8 @@ pub struct Emptied {
     pub by: &'static str,
     /// Whether it has no rows now; else some are gone, others have come, or values are other ones.
     pub is_whole: bool,
+    /// The tool that uses such names for a swap, where nothing proves that it has made this one.
+    pub resembles: Option<OnlineTool>,
 }
 
 /// A statement that may change rows, logged as text: the log does not contain what it changed.
@@ -127,57 +129,71 @@ impl Include {
         self.schema_changes || self.truncates || self.emptied
     }
 
-    /// The items that a statement makes. A table of an online schema-change tool is none of those that it changes.
-    pub fn items_of(&self, ddl: Ddl, statement: &str) -> Vec<Item> {
+    /// The items that a statement makes. `tools` has for each of its renames the online schema-change tool that makes it.
+    pub fn items_of(&self, ddl: Ddl, statement: &str, tools: &[Option<OnlineTool>]) -> Vec<Item> {
         let mut items = Vec::new();
         if self.emptied {
-            items.extend(self.emptied_by(&ddl).into_iter().map(Item::Emptied));
+            items.extend(self.emptied_by(&ddl, tools).into_iter().map(Item::Emptied));
         }
         if ddl.kind == DdlKind::Truncate && self.truncates {
             let is_wanted = |name: &&TableName| self.tables.accepts(&name.database, &name.table);
             items.extend(ddl.tables.iter().filter(is_wanted).cloned().map(Item::Truncate));
         } else if self.schema_changes {
-            items.extend(self.schema_change(ddl, statement).map(Item::SchemaChange));
+            items.extend(self.schema_change(ddl, statement, tools).map(Item::SchemaChange));
         }
         items
     }
 
     /// The tables whose rows are other ones after a statement. One that an online schema-change tool puts in the place of
     /// another has its rows.
-    fn emptied_by(&self, ddl: &Ddl) -> Vec<Emptied> {
+    fn emptied_by(&self, ddl: &Ddl, tools: &[Option<OnlineTool>]) -> Vec<Emptied> {
         let (by, is_whole) = match ddl.rows {
             RowsGone::All(by) => (by, true),
             RowsGone::Some(by) | RowsGone::UnlessStrict(by) => (by, false),
             RowsGone::None => ("", false),
         };
         let mut emptied = Vec::new();
-        let mut add = |name: &TableName, by, is_whole| {
+        let mut add = |name: &TableName, by, is_whole, resembles| {
             if self.tables.accepts(&name.database, &name.table) {
-                let table = Some(name.table.clone());
-                emptied.push(Emptied { database: name.database.clone(), table, by, is_whole });
+                let (database, table) = (name.database.clone(), Some(name.table.clone()));
+                emptied.push(Emptied { database, table, by, is_whole, resembles });
             }
         };
         if !by.is_empty() {
-            ddl.tables.iter().for_each(|name| add(name, by, is_whole));
+            ddl.tables.iter().for_each(|name| add(name, by, is_whole, None));
         }
-        let is_of_tool = |name: &TableName| {
-            !self.tables.accepts(&name.database, &name.table)
-                && OnlineTool::of_table(&name.table).is_some()
-        };
-        for (from, to) in &ddl.renames {
-            if is_of_tool(from) || is_of_tool(to) {
-                continue;
+        let is_renamed_to = |name: &TableName| ddl.renames.iter().any(|(_, to)| to == name);
+        let is_renamed = |name: &TableName| ddl.renames.iter().any(|(from, _)| from == name);
+        for ((from, to), tool) in ddl.renames.iter().zip(tools) {
+            let of_tool = |name: &TableName| OnlineTool::of_table(&name.table);
+            // Of a tool's swap the table itself has its rows; the tool's own tables are tables like all others.
+            let is_kept = |name| tool.is_some() && of_tool(name).is_none();
+            let resembles =
+                of_tool(from).or(of_tool(to)).map(|(tool, _)| tool).filter(|_| tool.is_none());
+            if !is_kept(from) && !is_renamed_to(from) {
+                add(from, "a RENAME to another name", true, resembles);
             }
-            add(from, "a RENAME to another name", true);
-            add(to, "a RENAME of another table to its name", false);
+            if !is_kept(to) {
+                let by = match is_renamed(to) {
+                    true => "a RENAME that puts another table in its place",
+                    false => "a RENAME of another table to its name",
+                };
+                add(to, by, false, resembles);
+            }
         }
         if !by.is_empty() && ddl.tables.is_empty() && self.tables.accepts_database(&ddl.database) {
-            emptied.push(Emptied { database: ddl.database.clone(), table: None, by, is_whole });
+            let (database, table, resembles) = (ddl.database.clone(), None, None);
+            emptied.push(Emptied { database, table, by, is_whole, resembles });
         }
         emptied
     }
 
-    fn schema_change(&self, ddl: Ddl, statement: &str) -> Option<SchemaChange> {
+    fn schema_change(
+        &self,
+        ddl: Ddl,
+        statement: &str,
+        tools: &[Option<OnlineTool>],
+    ) -> Option<SchemaChange> {
         let Ddl { mut kind, mut database, mut tables, renames, rows: _ } = ddl;
         if tables.is_empty() {
             let statement = statement.to_owned();
@@ -189,24 +205,32 @@ impl Include {
                 tool: None,
             });
         }
-        let tool_of = |name: &TableName| {
-            self.tables.skips_as_ghost(&name.database, &name.table)?;
-            OnlineTool::of_table(&name.table)
+        let tool = tools.iter().copied().find_map(|tool| tool);
+        // The tool's own tables, unless the caller reads them like all others.
+        let is_of_tool = |name: &TableName| {
+            let is_in_swap = || {
+                let mut swaps = renames.iter().zip(tools).filter(|(_, tool)| tool.is_some());
+                swaps.any(|((from, to), _)| from == name || to == name)
+            };
+            OnlineTool::of_table(&name.table).is_some()
+                && !self.tables.accepts(&name.database, &name.table)
+                && (self.tables.skips_as_ghost(&name.database, &name.table).is_some()
+                    || is_in_swap())
         };
         // A table takes the place of another: that one has a new structure.
         let swapped: Vec<_> = renames
             .iter()
-            .filter(|(from, to)| tool_of(from).is_some() && tool_of(to).is_none())
-            .map(|(_, to)| to.clone())
+            .zip(tools)
+            .filter(|((from, to), tool)| tool.is_some() && is_of_tool(from) && !is_of_tool(to))
+            .map(|((_, to), _)| to.clone())
             .collect();
-        let is_left = |(from, to): &(TableName, TableName)| {
-            tool_of(from).is_none() && !(tool_of(to).is_some() && swapped.contains(from))
+        let is_left = |((from, to), tool): (&(TableName, TableName), &Option<OnlineTool>)| {
+            tool.is_none() || !is_of_tool(from) && !(is_of_tool(to) && swapped.contains(from))
         };
-        let tool = renames.iter().flat_map(|(from, to)| [from, to]).find_map(tool_of);
-        if !swapped.is_empty() && !renames.iter().any(is_left) {
-            (kind, tables) = (DdlKind::Alter, swapped);
+        if !swapped.is_empty() && !renames.iter().zip(tools).any(is_left) {
+            (kind, tables) = (DdlKind::Alter, swapped.clone());
         }
-        tables.retain(|name| tool_of(name).is_none());
+        tables.retain(|name| !is_of_tool(name));
         database.clone_from(&tables.first()?.database);
         let is_wanted = tables.iter().any(|name| self.tables.accepts(&name.database, &name.table));
         let statement = statement.to_owned();
@@ -217,17 +241,23 @@ impl Include {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::change::GhostTables;
+    use crate::change::OnlineChanges;
+    use crate::change::OnlineSchemaChange::{self, Evidence, Trust};
     use crate::history::QuoteMode;
 
-    fn include(tables: &[&str], ghosts: GhostTables) -> Include {
-        let tables = TableFilter::try_new(tables, &[]).unwrap().with_ghosts(ghosts);
+    fn include(tables: &[&str], online: OnlineSchemaChange) -> Include {
+        let tables = TableFilter::try_new(tables, &[]).unwrap().with_online(online);
         Include { schema_changes: true, tables, ..Include::default() }
     }
 
-    fn shown(include: &Include, sql: &str) -> String {
+    fn items(include: &Include, sql: &str) -> Vec<Item> {
         let ddl = Ddl::parse(sql, "shop", QuoteMode::default()).unwrap().unwrap();
-        let shown = include.items_of(ddl, sql).into_iter().map(|item| match item {
+        let tools = OnlineChanges::default().tools_of(&ddl, sql, include.tables.online());
+        include.items_of(ddl, sql, &tools)
+    }
+
+    fn shown(include: &Include, sql: &str) -> String {
+        let shown = items(include, sql).into_iter().map(|item| match item {
             Item::SchemaChange(change) => {
                 assert_eq!(change.statement, sql);
                 let tables: Vec<_> = change
@@ -246,7 +276,7 @@ mod tests {
 
     #[test]
     fn online_schema_changes() {
-        let skip = include(&[], GhostTables::Skip);
+        let skip = include(&[], Trust);
         for (sql, expected) in [
             ("create /* gh-ost */ table `shop`.`_t_ghc` (id bigint)", ""),
             ("create /* gh-ost */ table `shop`.`_t_gho` like `shop`.`t`", ""),
@@ -281,9 +311,17 @@ mod tests {
             assert_eq!(shown(&skip, sql), expected, "{sql}");
         }
         let swap = "RENAME TABLE t TO _t_del, _t_gho TO t";
-        let keep = include(&[], GhostTables::Keep);
-        assert_eq!(shown(&keep, swap), "Rename shop shop.t,shop._t_del,shop._t_gho ");
-        let named = include(&["shop.t", "shop._t_gho"], GhostTables::Skip);
+        let all = include(&[], Evidence);
+        assert_eq!(shown(&all, swap), "Rename shop shop.t,shop._t_del,shop._t_gho ");
+        let proved = "rename /* gh-ost */ table t to _t_del, _t_gho to t";
+        assert_eq!(shown(&all, proved), "Rename shop shop.t,shop._t_del,shop._t_gho gh-ost");
+        assert_eq!(shown(&all, "DROP TABLE _t_del"), "Drop shop shop._t_del ");
+        let one = include(&["shop.t"], Evidence);
+        assert_eq!(shown(&one, swap), "Rename shop shop.t,shop._t_del,shop._t_gho ");
+        assert_eq!(shown(&one, proved), "Alter shop shop.t gh-ost");
+        let back = "RENAME TABLE t TO _t_gho, _t_del TO t";
+        assert_eq!(shown(&skip, back), "Rename shop shop.t ");
+        let named = include(&["shop.t", "shop._t_gho"], Trust);
         assert_eq!(
             shown(&named, "create table _t_gho like t"),
             "Create shop shop._t_gho ",
@@ -299,21 +337,21 @@ mod tests {
             ..Include::default()
         };
         let shown = |sql: &str| {
-            let ddl = Ddl::parse(sql, "shop", QuoteMode::default()).unwrap().unwrap();
-            let shown = include.items_of(ddl, sql).into_iter().map(|item| match item {
-                Item::Emptied(Emptied { by, is_whole, table, .. }) => {
-                    format!(
-                        "{}{by}{}",
-                        if is_whole { "" } else { "part " },
-                        table.map_or(" of all", |_| "")
-                    )
+            let shown = items(&include, sql).into_iter().map(|item| match item {
+                Item::Emptied(Emptied { by, is_whole, table, resembles, .. }) => {
+                    let part = if is_whole { "" } else { "part " };
+                    let resembles =
+                        resembles.map_or(String::new(), |tool| format!(" ({})", tool.name()));
+                    format!("{part}{by}{}{resembles}", table.map_or(" of all", |_| ""))
                 }
                 other => panic!("{other:?}"),
             });
             shown.collect::<Vec<_>>().join(", ")
         };
         let renamed = ["a RENAME to another name", "part a RENAME of another table to its name"];
-        let both = renamed.join(", ");
+        let swapped = "part a RENAME that puts another table in its place";
+        let (gh_ost, pt) =
+            (format!("{swapped} (gh-ost)"), format!("{swapped} (pt-online-schema-change)"));
         for (sql, expected) in [
             ("TRUNCATE t", "TRUNCATE"),
             ("TRUNCATE TABLE `shop`.`t`", "TRUNCATE"),
@@ -343,9 +381,12 @@ mod tests {
             ("RENAME TABLE t TO u", renamed[0]),
             ("RENAME TABLE u TO t", renamed[1]),
             ("ALTER TABLE u RENAME TO t", renamed[1]),
-            ("RENAME TABLE t TO old, new TO t", both.as_str()),
-            ("RENAME TABLE t TO _t_del, _t_gho TO t", ""),
-            ("RENAME TABLE `shop`.`t` TO `shop`.`_t_old`, `shop`.`_t_new` TO `shop`.`t`", ""),
+            ("RENAME TABLE t TO old, new TO t", swapped),
+            ("RENAME TABLE t TO tmp, u TO t, tmp TO u", swapped),
+            ("rename /* gh-ost */ table t to _t_del, _t_gho to t", ""),
+            ("RENAME TABLE t TO _t_del, _t_gho TO t", &gh_ost),
+            ("RENAME TABLE t TO _t_gho, _t_del TO t", &gh_ost),
+            ("RENAME TABLE `shop`.`t` TO `shop`.`_t_old`, `shop`.`_t_new` TO `shop`.`t`", &pt),
         ] {
             if let Ok(None) = Ddl::parse(sql, "shop", QuoteMode::default()) {
                 assert_eq!(expected, "", "{sql}");
@@ -357,7 +398,7 @@ mod tests {
 
     #[test]
     fn only_of_wanted_tables() {
-        let one = include(&["shop.t"], GhostTables::Skip);
+        let one = include(&["shop.t"], Trust);
         for (sql, expected) in [
             ("ALTER TABLE u ADD a INT", ""),
             ("DROP TABLE u, t", "Drop shop shop.u,shop.t "),

@@ -7,19 +7,21 @@
 mod ghost_table;
 mod group;
 mod item;
+mod online_changes;
 mod operations;
 mod savepoints;
 mod table_filter;
 mod update_rule;
 
-pub use ghost_table::OnlineTool;
+pub use ghost_table::{OnlineTool, ToolTable};
 pub use group::{
     Group, GroupEvent, GroupGtid, GroupTracker, Outcome, Transaction, Undone, Verdict,
 };
 pub use item::{
     Emptied, Include, Item, MarkKind, SchemaChange, SkippedStatement, TransactionMark, XaState,
 };
+pub use online_changes::{OnlineChanges, OnlineSchemaChange};
 pub use operations::Operations;
-pub use table_filter::{GhostTables, TableFilter};
+pub use table_filter::TableFilter;
 pub(crate) use table_filter::{TablePattern, matches_glob};
 pub use update_rule::{NewRow, OldRow, UpdateRule, UpdatedRows};

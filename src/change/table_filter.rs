@@ -1,6 +1,6 @@
 //! Which tables are wanted: `database.table` patterns with `*` and `?`.
 
-use super::OnlineTool;
+use super::{OnlineSchemaChange, OnlineTool};
 use crate::error::Error;
 use crate::history::TableName;
 
@@ -9,17 +9,7 @@ use crate::history::TableName;
 pub struct TableFilter {
     include: Vec<TablePattern>,
     exclude: Vec<TablePattern>,
-    ghosts: GhostTables,
-}
-
-/// What happens to tables of online schema-change tools.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum GhostTables {
-    /// They are tables like all others.
-    #[default]
-    Keep,
-    /// They are left out, unless a pattern without wildcards names them.
-    Skip,
+    online: OnlineSchemaChange,
 }
 
 /// `database.table`, with `*` and `?` as wildcards.
@@ -39,14 +29,20 @@ impl TableFilter {
         Ok(Self {
             include: parse(include)?,
             exclude: parse(exclude)?,
-            ghosts: GhostTables::default(),
+            online: OnlineSchemaChange::default(),
         })
     }
 
-    /// The same patterns, with tables of online schema-change tools taken or left out.
+    /// The same patterns. With [`OnlineSchemaChange::Trust`] tables whose names online schema-change tools use are left out,
+    /// unless a pattern without wildcards names them.
     #[must_use]
-    pub fn with_ghosts(self, ghosts: GhostTables) -> Self {
-        Self { ghosts, ..self }
+    pub fn with_online(self, online: OnlineSchemaChange) -> Self {
+        Self { online, ..self }
+    }
+
+    /// How swaps of tables are taken.
+    pub fn online(&self) -> OnlineSchemaChange {
+        self.online
     }
 
     /// The same without these tables, but for those that a pattern names without wildcards.
@@ -69,7 +65,7 @@ impl TableFilter {
             database: database.into(),
             table: table.into(),
         };
-        Self { include: vec![pattern], exclude: Vec::new(), ghosts: GhostTables::default() }
+        Self { include: vec![pattern], exclude: Vec::new(), online: OnlineSchemaChange::default() }
     }
 
     /// Whether rows of the table are wanted.
@@ -90,10 +86,10 @@ impl TableFilter {
 
     /// The tool that a table is of, where it is left out for that alone.
     pub fn skips_as_ghost(&self, database: &str, table: &str) -> Option<OnlineTool> {
-        if self.ghosts == GhostTables::Keep {
+        if self.online == OnlineSchemaChange::Evidence {
             return None;
         }
-        let tool = OnlineTool::of_table(table)?;
+        let (tool, _) = OnlineTool::of_table(table)?;
         let is_named = self
             .include
             .iter()
@@ -242,7 +238,7 @@ mod tests {
     fn tables_of_tools() {
         let filter = TableFilter::try_new(&["shop.*", "shop._a_gho"], &["shop.b*"]).unwrap();
         assert!(filter.accepts("shop", "_t_gho"));
-        let filter = filter.with_ghosts(GhostTables::Skip);
+        let filter = filter.with_online(OnlineSchemaChange::Trust);
         assert!(filter.accepts("shop", "t") && filter.accepts("shop", "_a_gho"));
         assert!(!filter.accepts("shop", "_t_gho"));
         assert_eq!(filter.ghost_left_out("shop", "_t_gho"), Some(OnlineTool::GhOst));

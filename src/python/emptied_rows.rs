@@ -102,15 +102,24 @@ impl Truncates {
                 "table {name} gets other rows by {by}, after {place}, and the log does not contain them"
             ),
         };
+        let if_tool = match emptied.resembles {
+            Some(tool) => format!(
+                ". The table names are those of {tool}, but nothing in the log since the start of the reading proves that \
+                 it made this change. If it did, the rows are the same as before: read on with \
+                 online_schema_change='trust'",
+                tool = tool.name()
+            ),
+            None => String::new(),
+        };
         match (self, emptied.is_whole) {
             (Self::Emit, true) => Ok(Verdict::Row),
             (Self::Skip, true) => Ok(Verdict::Nothing),
-            (Self::Skip, false) => Ok(Verdict::Warning(what)),
+            (Self::Skip, false) => Ok(Verdict::Warning(format!("{what}{if_tool}"))),
             (Self::Error, true) => Err(Error::schema(format!(
-                "{what}, and no row of the log says so: truncates='emit' gives a row of the type 'truncate' there, 'skip' none"
+                "{what}, and no row of the log says so: truncates='emit' gives a row of the type 'truncate' there, 'skip' none{if_tool}"
             ))),
             (Self::Error | Self::Emit, false) => Err(Error::schema(format!(
-                "{what}: copy the table again and continue from a position after it, or pass over it with truncates='skip'"
+                "{what}: copy the table again and continue from a position after it, or pass over it with truncates='skip'{if_tool}"
             ))),
         }
     }

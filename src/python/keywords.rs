@@ -6,7 +6,7 @@ use super::position::PyPosition;
 use super::schemas::SchemasKeyword;
 use super::type_options::TypesKeyword;
 use crate::binlog::EventType;
-use crate::change::{GhostTables, Include, Operations, TableFilter, UpdateRule};
+use crate::change::{Include, OnlineSchemaChange, Operations, TableFilter, UpdateRule};
 use crate::columnar::{
     ColumnNames, Envelope, EnvelopeColumn, Layout, Mask, Masks, PartialImages, PlanOptions,
     Profile, Selection, TypeOptions,
@@ -156,7 +156,7 @@ pub(super) struct Keywords {
     pub(super) tables: Option<Patterns>,
     pub(super) exclude_tables: Option<Patterns>,
     pub(super) include: Option<Patterns>,
-    pub(super) ghost_tables: String,
+    pub(super) online_schema_change: String,
     pub(super) columns: Option<ColumnsKeyword>,
     pub(super) operations: Option<Patterns>,
     pub(super) mask: Option<MaskKeyword>,
@@ -216,12 +216,13 @@ impl Keywords {
             "error" => PartialImages::Error,
             _ => PartialImages::Null,
         };
-        let ghosts = match word("ghost_tables", &self.ghost_tables, ["skip", "keep"])? {
-            "keep" => GhostTables::Keep,
-            _ => GhostTables::Skip,
+        let words = ["evidence", "trust"];
+        let online = match word("online_schema_change", &self.online_schema_change, words)? {
+            "trust" => OnlineSchemaChange::Trust,
+            _ => OnlineSchemaChange::Evidence,
         };
         let mut tables =
-            TableFilter::try_new(&include.unwrap_or_default(), &exclude)?.with_ghosts(ghosts);
+            TableFilter::try_new(&include.unwrap_or_default(), &exclude)?.with_online(online);
         if let Some(history) = &self.history {
             tables = tables.without(history.0.own_tables());
         }

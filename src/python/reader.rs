@@ -36,7 +36,7 @@ use std::time::{Duration, Instant};
 /// Read binary log files, or what a server logs, into Arrow record batches.
 #[pyfunction]
 #[pyo3(signature = (
-    source, *, tables=None, exclude_tables=None, include=None, ghost_tables="skip", columns=None, operations=None,
+    source, *, tables=None, exclude_tables=None, include=None, online_schema_change="evidence", columns=None, operations=None,
     mask=None, mask_salt=None, start=None, stop=None, layout="flat", old_value=true, split_key_updates=true,
     partial_images="null", envelope=None,
     envelope_prefix="_", types=None, column_names="log", schemas=None, history=None, batch_rows=None, batch_bytes=None,
@@ -50,7 +50,7 @@ pub(super) fn read_binlog(
     tables: Option<Patterns>,
     exclude_tables: Option<Patterns>,
     include: Option<Patterns>,
-    ghost_tables: &str,
+    online_schema_change: &str,
     columns: Option<ColumnsKeyword>,
     operations: Option<Patterns>,
     mask: Option<MaskKeyword>,
@@ -83,7 +83,7 @@ pub(super) fn read_binlog(
         tables,
         exclude_tables,
         include,
-        ghost_tables: ghost_tables.to_owned(),
+        online_schema_change: online_schema_change.to_owned(),
         columns,
         operations,
         mask,
@@ -352,7 +352,8 @@ impl PyBinlogReader {
         }
         let source = source.take();
         let mut options = (**options).clone();
-        options.decode.tables = TableFilter::exactly(database, table);
+        let online = options.decode.tables.online();
+        options.decode.tables = TableFilter::exactly(database, table).with_online(online);
         if on_change != OnSchemaChange::Error {
             options.decode.plan.columns.allow_missing();
         }

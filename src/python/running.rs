@@ -145,8 +145,8 @@ impl Running {
         for (table, tool) in &self.reader.stats().ghost_tables {
             if self.warned.insert(table.clone()) {
                 warnings.push(format!(
-                    "rows of {table} are left out: by its name it is a table of {tool}, a copy in the making; \
-                     ghost_tables='keep', or the table's own name in tables=, takes them"
+                    "rows of {table} are left out: with online_schema_change='trust' a table of this name belongs to {tool}. Leave \
+                     the keyword out, or name the table in tables=, to read them"
                 ));
             }
         }

@@ -1,4 +1,4 @@
-"""`include=` and `ghost_tables=`: what may be asked for, and the items of a recorded log."""
+"""`include=` and `online_schema_change=`: what may be asked for, and the items of a recorded log."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ def test_a_word_that_is_none_of_them(shop):
     for wrong in ("rows", ["schema_change", "ddl"], ["schema_change", ""]):
         with pytest.raises(ConfigError, match=r"include must be one of .*heartbeat"):
             binarrow.read_binlog(shop.glob, include=wrong)
-    with pytest.raises(ConfigError, match="ghost_tables must be one of"):
-        binarrow.read_binlog(shop.glob, ghost_tables="none")
+    with pytest.raises(ConfigError, match="online_schema_change must be one of"):
+        binarrow.read_binlog(shop.glob, online_schema_change="none")
 
 
 def test_table_gives_rows_alone(shop):

@@ -121,7 +121,7 @@ def test_tools_that_put_a_copy_in_its_place(played):
         "INSERT INTO t VALUES (1)",
         "CREATE TABLE _t_gho LIKE t",
         "INSERT INTO _t_gho SELECT * FROM t",
-        "RENAME TABLE t TO _t_del, _t_gho TO t",
+        "rename /* gh-ost */ table t to _t_del, _t_gho to t",
         "DROP TABLE _t_del",
         "INSERT INTO t VALUES (2)",
     )

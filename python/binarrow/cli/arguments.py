@@ -127,12 +127,22 @@ HistoryPasswordFile: TypeAlias = Annotated[
         help="Of a history on a server: a file whose first line is the password there.",
     ),
 ]
-Ghosts: TypeAlias = Annotated[
-    bool,
+
+
+class OnlineSchemaChange(StrEnum):
+    """What proves that a tool swaps two tables: the keyword of `read_binlog`."""
+
+    evidence = "evidence"
+    trust = "trust"
+
+
+OnlineSchemaChangeOption: TypeAlias = Annotated[
+    OnlineSchemaChange,
     typer.Option(
-        "--ghost-tables",
-        help="Take the tables of gh-ost and pt-online-schema-change too, which are left out if not"
-        " named by --tables.",
+        "--online-schema-change",
+        help="Whether to trust the table names of gh-ost (_t_gho, _t_ghc, _t_del) and"
+        " pt-online-schema-change (_t_new, _t_old), and to leave these tables out if --tables does"
+        " not name them.",
     ),
 ]
 Statements: TypeAlias = Annotated[
@@ -197,11 +207,6 @@ def gaps(allowed: bool) -> Literal["error", "allow"]:
 def column_names(positional: bool) -> Literal["positional", "log"]:
     """Likewise."""
     return "positional" if positional else "log"
-
-
-def ghost_tables(taken: bool) -> Literal["keep", "skip"]:
-    """Likewise."""
-    return "keep" if taken else "skip"
 
 
 def filters(

@@ -52,7 +52,7 @@ def reports_failure(command: Callable[P, None]) -> Callable[P, None]:
 
 # What the library calls its keywords, and what they are on the command line.
 OPTIONS = {
-    "ghost_tables='keep'": "--ghost-tables",
+    "online_schema_change='trust'": "--online-schema-change trust",
     "column_names='positional'": "--positional",
     "with schemas=": "in a file, with --schemas",
     "stream(history=...)": "--history",

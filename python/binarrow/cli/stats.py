@@ -73,7 +73,6 @@ def command(
             envelope="change_type",
             statements=statements.value,
             gaps=gaps(allow_gaps),
-            ghost_tables="keep",  # what an online schema change writes counts as well
             **keywords,
         )
         with reader, progress_of(reader), unmatched_patterns_are_errors():

@@ -81,6 +81,11 @@ class BinarrowDataSource(DataSource):
                                      TABLE ... DROP PARTITION), without row events; ``emit`` gives
                                      a row where it empties the table, whose ``_change_type`` is
                                      ``truncate``, or of ``tables`` one whose ``_op`` is ``t``
+    onlineSchemaChange  evidence     ``trust`` takes a swap of tables by the names that gh-ost and
+                                     pt-online-schema-change use for theirs, and leaves rows of
+                                     these tables out. A task knows only its own part of the log:
+                                     it can prove a swap of gh-ost, seldom one of
+                                     pt-online-schema-change
     batchRows           16384        rows of a batch at most
     batchBytes          16m          bytes of a batch at most
     statements          error        ``skip`` passes over statements that were logged as text and

@@ -160,6 +160,7 @@ PARSERS: dict[str, Callable[[str], Any]] = {
     "uncommitted": _one_of("skip", "emit"),
     "truncates": _one_of("error", "emit", "skip"),
     "partialImages": _one_of("error", "null"),
+    "onlineSchemaChange": _one_of("evidence", "trust"),
     "schemaChangePolicy": _one_of("follow", "project", "fail"),
     # decoding
     "batchRows": _count,

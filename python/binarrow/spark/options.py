@@ -42,6 +42,7 @@ class ReadOptions(TypedDict, total=False):
     old_value: bool
     split_key_updates: bool
     partial_images: Literal["null", "error"]
+    online_schema_change: Literal["evidence", "trust"]
     uncommitted: Literal["skip", "emit"]
     statements: Literal["error", "skip"]
     skip_events: Sequence[int]

@@ -188,6 +188,7 @@ _READ_KEYWORDS = {
     "oldValue": "old_value",
     "splitKeyUpdates": "split_key_updates",
     "partialImages": "partial_images",
+    "onlineSchemaChange": "online_schema_change",
     "uncommitted": "uncommitted",
     "batchRows": "batch_rows",
     "batchBytes": "batch_bytes",

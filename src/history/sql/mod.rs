@@ -18,3 +18,4 @@ pub(in crate::history) mod row_changes;
 pub(in crate::history) mod script;
 pub(in crate::history) mod statement;
 pub(in crate::history) mod token;
+pub(in crate::history) mod trigger;

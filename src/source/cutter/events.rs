@@ -173,8 +173,8 @@ impl Cutter {
                 if group_event.is_other_statement() {
                     let rows_before = self.tracker.group().map_or(0, |group| group.rows_events);
                     let is_live = self.feed.is_some();
-                    let statements =
-                        Statements { include: &self.options.include, context: &context, is_live };
+                    let (include, online) = (&self.options.include, &mut self.online);
+                    let mut statements = Statements { include, online, context: &context, is_live };
                     let (event, place) = ((header, body), (offset, rows_before));
                     let out = (&mut self.met, &mut self.counts.warnings);
                     if group_event.is_skipped() {

@@ -3,7 +3,8 @@
 use super::{Cutter, Stop};
 use crate::binlog::{EventHeader, EventType, Query};
 use crate::change::{
-    Group, Include, Item, MarkKind, SkippedStatement, Transaction, TransactionMark, XaState,
+    Group, Include, Item, MarkKind, OnlineChanges, SkippedStatement, Transaction, TransactionMark,
+    XaState,
 };
 use crate::error::Result;
 use crate::history::{Ddl, DdlSession};
@@ -60,6 +61,8 @@ pub(super) fn placed(items: Vec<AtOffset>, spans: &[Span]) -> Vec<PlacedItem> {
 /// Looks at statements for items.
 pub(super) struct Statements<'c> {
     pub(super) include: &'c Include,
+    /// What online schema-change tools have left in the log so far.
+    pub(super) online: &'c mut OnlineChanges,
     pub(super) context: &'c FileContext,
     /// Whether DDL is told of in the log of a live read.
     pub(super) is_live: bool,
@@ -69,7 +72,7 @@ impl Statements<'_> {
     /// Takes a Query event, and `place`: its offset, and how many rows events its group has before it. What is not understood
     /// becomes a warning.
     pub(super) fn meet(
-        &self,
+        &mut self,
         event: (&EventHeader, &[u8]),
         (offset, rows_before): (u64, u32),
         (met, warnings): (&mut Vec<Met>, &mut Vec<String>),
@@ -119,7 +122,7 @@ impl Statements<'_> {
         }
     }
 
-    fn items(&self, (header, body): (&EventHeader, &[u8]), offset: u64) -> Result<Vec<Item>> {
+    fn items(&mut self, (header, body): (&EventHeader, &[u8]), offset: u64) -> Result<Vec<Item>> {
         let mut inflater = Inflater::default();
         let query = Query::decode(body)?.inflate(header.event_type, &mut inflater)?;
         let session = DdlSession::of(&query, &self.context.format);
@@ -127,13 +130,16 @@ impl Statements<'_> {
         let text = query.text();
         let database = String::from_utf8_lossy(query.database);
         let Some(mut ddl) = Ddl::parse(&text, &database, mode)? else {
+            self.online.meet(&text, &database, mode, None);
             return Ok(Vec::new());
         };
         ddl.rows = ddl.rows.under(session.is_strict());
         if self.is_live {
             log::info!(target: LOG, "{ddl} at {}:{offset}", self.context.name);
         }
-        Ok(self.include.items_of(ddl, &text))
+        let tools = self.online.tools_of(&ddl, &text, self.include.tables.online());
+        self.online.meet(&text, &database, mode, Some(&ddl));
+        Ok(self.include.items_of(ddl, &text, &tools))
     }
 }
 

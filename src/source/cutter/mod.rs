@@ -30,7 +30,7 @@ use super::segment::{FileContext, GtidPlaces, PlacedItem, Segment, Span};
 use super::window::Window;
 use crate::baseline::Baseline;
 use crate::binlog::FIRST_EVENT_AT;
-use crate::change::{GroupGtid, GroupTracker, Transaction};
+use crate::change::{GroupGtid, GroupTracker, OnlineChanges, Transaction};
 use crate::error::{Error, Result};
 use crate::position::{Ahead, GtidState, Position, PreparedRange, Xid};
 pub(super) use files::read_format;
@@ -65,6 +65,8 @@ pub struct Cutter {
     items: Vec<AtOffset>,
     /// Items of the group that is open.
     met: Vec<Met>,
+    /// What online schema-change tools have left in the log so far.
+    online: OnlineChanges,
     /// From where on the file at hand was read whole.
     whole_from: u64,
     /// What a history says, where one is given.
@@ -217,6 +219,7 @@ impl Cutter {
             spans: Vec::new(),
             items: Vec::new(),
             met: Vec::new(),
+            online: OnlineChanges::default(),
             whole_from: FIRST_EVENT_AT,
             structures: None,
             first_baseline: None,

@@ -26,8 +26,8 @@ impl Cutter {
         // Those that were met before come again.
         self.forget_met_ddl();
         let mut unread = None;
-        let statements =
-            Statements { include: &self.options.include, context: &context, is_live: false };
+        let (include, online) = (&self.options.include, &mut self.online);
+        let mut statements = Statements { include, online, context: &context, is_live: false };
         let found = look_ahead(
             open.window.input(),
             start,

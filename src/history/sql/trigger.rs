@@ -1,0 +1,168 @@
+//! CREATE TRIGGER and DROP TRIGGER: the table of a trigger, and the tables that its body names.
+//!
+//! <https://dev.mysql.com/doc/refman/9.7/en/create-trigger.html>, <https://mariadb.com/kb/en/create-trigger/>
+
+use super::cursor::Cursor;
+use super::statement::{TableName, skip_set_statement};
+use super::token::{QuoteMode, Result, Token};
+
+/// The statement that activates a trigger.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TriggerEvent {
+    /// INSERT, and the rows of LOAD DATA and REPLACE.
+    Insert,
+    /// UPDATE.
+    Update,
+    /// DELETE, and the rows that REPLACE deletes.
+    Delete,
+}
+
+/// A statement about a trigger. The database of a name is that of the session where the statement gives none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TriggerStatement {
+    /// CREATE TRIGGER.
+    Create {
+        /// The trigger, with its database.
+        name: TableName,
+        /// What activates it.
+        event: TriggerEvent,
+        /// The table that it belongs to.
+        table: TableName,
+        /// The names in the body that are written with a database, both parts in quotes.
+        names: Vec<TableName>,
+    },
+    /// DROP TRIGGER.
+    Drop {
+        /// The trigger, with its database.
+        name: TableName,
+    },
+}
+
+impl TriggerStatement {
+    /// Parses a statement that ran in `database`; `None` where it is none about a trigger, or not understood.
+    pub fn parse(sql: &str, database: &str, mode: QuoteMode) -> Option<Self> {
+        let mut cursor = Cursor::with_mode(sql, mode).ok()?;
+        parse(&mut cursor, database).ok().flatten()
+    }
+}
+
+fn parse(cursor: &mut Cursor<'_>, database: &str) -> Result<Option<TriggerStatement>> {
+    if !skip_set_statement(cursor)? {
+        return Ok(None);
+    }
+    if cursor.accept_all(&["DROP", "TRIGGER"])? {
+        cursor.accept_all(&["IF", "EXISTS"])?;
+        return Ok(Some(TriggerStatement::Drop { name: name(cursor, database)? }));
+    }
+    if !cursor.accept("CREATE")? || !skip_definer(cursor)? {
+        return Ok(None);
+    }
+    cursor.accept_all(&["IF", "NOT", "EXISTS"])?;
+    let trigger = name(cursor, database)?;
+    if !cursor.accept_any(&["BEFORE", "AFTER"])? {
+        return Ok(None);
+    }
+    let event = if cursor.accept("INSERT")? {
+        TriggerEvent::Insert
+    } else if cursor.accept("UPDATE")? {
+        TriggerEvent::Update
+    } else if cursor.accept("DELETE")? {
+        TriggerEvent::Delete
+    } else {
+        return Ok(None);
+    };
+    cursor.expect("ON")?;
+    let table = name(cursor, database)?;
+    let names = names_in(cursor)?;
+    Ok(Some(TriggerStatement::Create { name: trigger, event, table, names }))
+}
+
+/// Steps over `OR REPLACE DEFINER=user@host TRIGGER`; gives whether the statement is about a trigger.
+fn skip_definer(cursor: &mut Cursor<'_>) -> Result<bool> {
+    cursor.accept_all(&["OR", "REPLACE"])?;
+    if cursor.accept("TRIGGER")? {
+        return Ok(true);
+    }
+    if !cursor.accept("DEFINER")? {
+        return Ok(false);
+    }
+    for _ in 0..MAX_DEFINER {
+        if cursor.accept("TRIGGER")? {
+            return Ok(true);
+        }
+        cursor.bump()?;
+    }
+    Ok(false)
+}
+
+/// The qualified names of the rest, where both parts are in quotes.
+fn names_in(cursor: &mut Cursor<'_>) -> Result<Vec<TableName>> {
+    let mut names: Vec<TableName> = Vec::new();
+    while *cursor.peek() != Token::End {
+        let Token::Quoted(database) = cursor.bump()? else { continue };
+        if !cursor.accept_sign('.')? {
+            continue;
+        }
+        let Token::Quoted(table) = cursor.peek() else { continue };
+        let name = TableName { database: database.into_owned(), table: table.clone().into_owned() };
+        if !names.contains(&name) && names.len() < MAX_NAMES {
+            names.push(name);
+        }
+    }
+    Ok(names)
+}
+
+fn name(cursor: &mut Cursor<'_>, database: &str) -> Result<TableName> {
+    let (own, table) = cursor.qualified_name()?;
+    Ok(TableName { database: own.unwrap_or_else(|| database.to_owned()), table })
+}
+
+/// Tokens of a definer, at most: `` = `user` @ `host` ``, or `CURRENT_USER()`.
+const MAX_DEFINER: usize = 8;
+
+/// A body may be long; a tool's names one table.
+const MAX_NAMES: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::{TriggerEvent, TriggerStatement};
+    use crate::history::QuoteMode;
+
+    #[test]
+    fn statements() {
+        let shown = |sql| match TriggerStatement::parse(sql, "shop", QuoteMode::default())? {
+            TriggerStatement::Drop { name } => Some(format!("drop {name}")),
+            TriggerStatement::Create { name, event, table, names } => {
+                let names: Vec<_> = names.iter().map(ToString::to_string).collect();
+                Some(format!("{name} {event:?} {table}: {}", names.join(" ")))
+            }
+        };
+        for (sql, expected) in [
+            ("DROP TRIGGER IF EXISTS `crm`.`x`", Some("drop crm.x")),
+            ("drop trigger x", Some("drop shop.x")),
+            ("DROP TABLE x", None),
+            (
+                "CREATE DEFINER=`root`@`localhost` TRIGGER `shop`.`x` AFTER DELETE ON `shop`.`t` FOR EACH ROW \
+                 BEGIN DECLARE CONTINUE HANDLER FOR 1146 begin end; DELETE IGNORE FROM `shop`.`_t_new` WHERE \
+                 `shop`.`_t_new`.`id` <=> OLD.`id`; END",
+                Some("shop.x Delete shop.t: shop._t_new"),
+            ),
+            (
+                "CREATE TRIGGER x BEFORE INSERT ON t FOR EACH ROW SET @a = 1",
+                Some("shop.x Insert shop.t: "),
+            ),
+            (
+                "CREATE OR REPLACE DEFINER = CURRENT_USER() TRIGGER x AFTER UPDATE ON t FOR EACH ROW BEGIN END",
+                Some("shop.x Update shop.t: "),
+            ),
+            ("CREATE DEFINER=`a`@`b` VIEW v AS SELECT 1", None),
+            ("CREATE TABLE t (a INT)", None),
+            ("CREATE TRIGGER", None),
+            ("CREATE TRIGGER x AFTER INSERT ON t FOR EACH ROW SELECT 'not ended", None),
+            ("", None),
+        ] {
+            assert_eq!(shown(sql).as_deref(), expected, "{sql}");
+        }
+        assert_ne!(TriggerEvent::Insert, TriggerEvent::Update);
+    }
+}
