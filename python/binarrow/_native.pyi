@@ -423,8 +423,8 @@ class BinlogReader(Generic[_T_co]):
         ``bytes_read``, ``bytes_total`` (None where unknown), ``transactions`` (with changes that were handed out),
         ``rows_events``, ``changes`` (an update is one), ``rows`` (of the batches: an update is two; one where the
         layout is nested and the key does not change), ``batches``, ``dropped_rows_events``, ``statements_skipped``, ``zero_dates`` (by column),
-        ``first_commit`` and ``last_commit``
-        (datetime or None), ``largest_transactions`` (of those with changes that were handed out, a list of
+        ``unlogged_changes`` (by parent table: rows events that may have changed rows of other tables by foreign keys),
+        ``first_commit`` and ``last_commit`` (datetime or None), ``largest_transactions`` (of those with changes that were handed out, a list of
         ``{"file", "offset", "bytes", "committed"}``, the largest first, ten at the most), ``seconds``, and ``tables``: a
         dict of ``database.table`` to ``{"inserts", "updates", "deletes", "bytes"}``: changes, and bytes of their rows
         events. A name with a dot is in backticks there: ```a`.`b.c```. ``rows`` and ``batches`` count each
@@ -615,6 +615,7 @@ def read_binlog(
     online_schema_change: Literal["evidence", "trust"] = "evidence",
     columns: Mapping[str, str | Sequence[str]] | None = None,
     operations: str | Sequence[str] | None = None,
+    unlogged_changes: Literal["error", "warn", "ignore"] | None = None,
     mask: Mapping[str, Literal["sha256", "null"]] | None = None,
     mask_salt: str | bytes | None = None,
     start: Position | str | datetime | None = None,
@@ -673,6 +674,14 @@ def read_binlog(
             each column of the table.
         operations: Which of ``"insert"``, ``"update"`` and ``"delete"``, by what the source did: an update that changes
             the key is an update, whatever it comes as. Rows of others are skipped undecoded. None for all.
+        unlogged_changes: Before MySQL 9.6, later with ``innodb_native_foreign_keys=ON``, and in MariaDB, the log has no rows that a foreign key's CASCADE, SET NULL or SET DEFAULT
+            changes in a child table. This is what happens where the log shows that a parent's rows were deleted or got
+            other keys, so that such rows of a table of ``tables`` can have changed: ``"error"``, an
+            :class:`UnsupportedEventError`; ``"warn"``, a warning for each parent, and a count in ``stats()``; ``"ignore"``.
+            None is ``"error"`` for a mirror (``truncates="error"`` or ``"emit"`` of :meth:`BinlogReader.table`) where an action
+            is known to change its table, and ``"warn"`` elsewhere and where the actions are not known. They are known from
+            ``history`` or ``schemas``; a mirror of a live server asks the server. MariaDB's statements show which tables their
+            actions can change. Parents that ``tables`` leaves out are looked at too.
         mask: What becomes of values that must not leave, by ``database.table.column`` glob, whatever the case:
             ``{"shop.customers.email": "sha256"}``. ``"null"`` makes them NULL. ``"sha256"`` makes them text of 64 hexadecimal
             digits; NULL stays NULL, and equal values stay equal, across tables, types and servers too::
@@ -780,6 +789,7 @@ def read_binlog(
     online_schema_change: Literal["evidence", "trust"] = "evidence",
     columns: Mapping[str, str | Sequence[str]] | None = None,
     operations: str | Sequence[str] | None = None,
+    unlogged_changes: Literal["error", "warn", "ignore"] | None = None,
     mask: Mapping[str, Literal["sha256", "null"]] | None = None,
     mask_salt: str | bytes | None = None,
     start: Position | str | datetime | None = None,

@@ -14,6 +14,7 @@
 //!
 //! <https://dev.mysql.com/doc/refman/en/show-create-table.html>, <https://mariadb.com/kb/en/show-create-table/>
 
+mod foreign_keys;
 mod structures;
 mod table_now;
 mod touched;
@@ -23,6 +24,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::history::{Baseline as Given, DdlSession, Schemas, SqlServer, TableName};
 use crate::net::{Flavor, Server};
 use crate::position::Position;
+pub use foreign_keys::foreign_keys;
 use structures::Structures;
 pub use table_now::TableNow;
 use touched::Touched;

@@ -238,7 +238,7 @@ fn cell(row: &TextRow, index: usize) -> Option<&str> {
     row.get(index)?.as_deref()
 }
 
-fn odd() -> Error {
+pub(super) fn odd() -> Error {
     Error::malformed("the server lists its tables in another form than was asked for")
 }
 

@@ -225,7 +225,7 @@ impl Include {
             .map(|((_, to), _)| to.clone())
             .collect();
         let is_left = |((from, to), tool): (&(TableName, TableName), &Option<OnlineTool>)| {
-            tool.is_none() || !is_of_tool(from) && !(is_of_tool(to) && swapped.contains(from))
+            tool.is_none() || !(is_of_tool(from) || is_of_tool(to) && swapped.contains(from))
         };
         if !swapped.is_empty() && !renames.iter().zip(tools).any(is_left) {
             (kind, tables) = (DdlKind::Alter, swapped.clone());

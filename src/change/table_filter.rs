@@ -68,6 +68,16 @@ impl TableFilter {
         Self { include: vec![pattern], exclude: Vec::new(), online: OnlineSchemaChange::default() }
     }
 
+    /// The tables, if all patterns to take are names without wildcards.
+    pub fn exact_tables(&self) -> Option<Vec<TableName>> {
+        let name = |pattern: &TablePattern| {
+            let (database, table) = (pattern.database.clone(), pattern.table.clone());
+            pattern.is_exact().then_some(TableName { database, table })
+        };
+        let names = self.include.iter().map(name).collect::<Option<Vec<_>>>()?;
+        (!names.is_empty()).then_some(names)
+    }
+
     /// Whether rows of the table are wanted.
     pub fn accepts(&self, database: &str, table: &str) -> bool {
         self.matches(database, table) && self.skips_as_ghost(database, table).is_none()

@@ -28,7 +28,7 @@ pub use envelope::{Envelope, EnvelopeColumn, Stamp};
 pub use layout::Layout;
 pub use mask::{Mask, Masks};
 pub use selection::Selection;
-pub use table_builder::TableBuilder;
+pub use table_builder::{RowCells, TableBuilder};
 pub use table_plan::{ColumnNames, PartialImages, PlanOptions, TablePlan};
 pub use type_options::{
     Enumeration, Geometry, InvalidText, Json, Profile, Time, TypeOptions, ZeroDates,

@@ -3,6 +3,7 @@
 mod count;
 mod image;
 mod partial_update;
+mod row_cells;
 mod row_columns;
 mod sides;
 mod updates;
@@ -17,6 +18,7 @@ use crate::wire::{Bitmap, Reader};
 use arrow_array::RecordBatch;
 use image::Image;
 use partial_update::PartialUpdate;
+pub use row_cells::RowCells;
 use sides::Sides;
 use std::sync::Arc;
 use updates::KeyPlaces;

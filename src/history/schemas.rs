@@ -42,6 +42,14 @@ impl Schemas {
         self.tables.contains_key(&(database.to_owned(), table.to_owned()))
     }
 
+    /// The structures that can be used: database, table, structure.
+    pub(super) fn tables(&self) -> impl Iterator<Item = (&str, &str, &CreateTable)> {
+        self.tables.iter().filter_map(|((database, table), given)| match given {
+            Given::Table(create) => Some((database.as_str(), table.as_str(), &**create)),
+            Given::Refused(_) => None,
+        })
+    }
+
     /// Takes one table's CREATE TABLE statement. Its name in the log is `database`.`table`, whatever the statement calls it.
     ///
     /// # Errors

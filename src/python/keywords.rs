@@ -12,13 +12,15 @@ use crate::columnar::{
     Profile, Selection, TypeOptions,
 };
 use crate::error::Error;
+use crate::history::ForeignKeys;
 use crate::position::Position;
 use crate::protocol::Secret;
-use crate::reader::{BatchLimits, DecodeOptions, ReadOptions};
+use crate::reader::{BatchLimits, DecodeOptions, Reaction, ReadOptions, UnloggedChanges};
 use crate::source::{CutterOptions, Start, Stop, TableHistory};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDateTime, PyMapping, PyString, PyTzInfoAccess};
+use std::sync::Arc;
 
 /// One pattern or word, or several.
 pub(super) struct Patterns(Vec<String>);
@@ -159,6 +161,7 @@ pub(super) struct Keywords {
     pub(super) online_schema_change: String,
     pub(super) columns: Option<ColumnsKeyword>,
     pub(super) operations: Option<Patterns>,
+    pub(super) unlogged_changes: Option<String>,
     pub(super) mask: Option<MaskKeyword>,
     pub(super) mask_salt: Option<SaltKeyword>,
     pub(super) start: Option<Place>,
@@ -225,6 +228,19 @@ impl Keywords {
             TableFilter::try_new(&include.unwrap_or_default(), &exclude)?.with_online(online);
         if let Some(history) = &self.history {
             tables = tables.without(history.0.own_tables());
+        }
+        let mut unlogged = UnloggedChanges::default();
+        if let Some(given) = &self.unlogged_changes {
+            unlogged.asked =
+                Some(match word("unlogged_changes", given, ["error", "warn", "ignore"])? {
+                    "error" => Reaction::Error,
+                    "warn" => Reaction::Warn,
+                    _ => Reaction::Ignore,
+                });
+        }
+        if !plan.schemas.is_empty() {
+            let keys = ForeignKeys::of_schemas(&plan.schemas);
+            drop(unlogged.foreign_keys.set(Arc::new(keys)));
         }
         for (database, table, column) in plan.schemas.doubtful_members() {
             if tables.accepts(database, table) {
@@ -296,6 +312,7 @@ impl Keywords {
                     split_key_updates: self.split_key_updates,
                 },
                 verify_checksum: self.verify_checksum,
+                unlogged,
                 emit_uncommitted,
             },
             threads: match self.threads {

@@ -132,8 +132,15 @@ impl PyLiveLog {
         let Dumping { mut dump, reconnect } = self.dumping.clone();
         dump.ends |= until.is_some_and(|until| until < SystemTime::now());
         let connector = self.spec.connector(py);
-        let options =
-            LiveOptions { connector, dump, reconnect, until, heartbeats: false, goal: None };
+        let options = LiveOptions {
+            connector,
+            dump,
+            reconnect,
+            until,
+            heartbeats: false,
+            goal: None,
+            foreign_keys: None,
+        };
         Ok(LiveSource { server, start, options, control: Arc::default() })
     }
 }

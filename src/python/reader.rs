@@ -37,7 +37,7 @@ use std::time::{Duration, Instant};
 #[pyfunction]
 #[pyo3(signature = (
     source, *, tables=None, exclude_tables=None, include=None, online_schema_change="evidence", columns=None, operations=None,
-    mask=None, mask_salt=None, start=None, stop=None, layout="flat", old_value=true, split_key_updates=true,
+    unlogged_changes=None, mask=None, mask_salt=None, start=None, stop=None, layout="flat", old_value=true, split_key_updates=true,
     partial_images="null", envelope=None,
     envelope_prefix="_", types=None, column_names="log", schemas=None, history=None, batch_rows=None, batch_bytes=None,
     batch_end=None, segment_bytes=None, threads=None, uncommitted="skip", statements="error", skip_events=None,
@@ -53,6 +53,7 @@ pub(super) fn read_binlog(
     online_schema_change: &str,
     columns: Option<ColumnsKeyword>,
     operations: Option<Patterns>,
+    unlogged_changes: Option<String>,
     mask: Option<MaskKeyword>,
     mask_salt: Option<SaltKeyword>,
     start: Option<Place>,
@@ -86,6 +87,7 @@ pub(super) fn read_binlog(
         online_schema_change: online_schema_change.to_owned(),
         columns,
         operations,
+        unlogged_changes,
         mask,
         mask_salt,
         start,
@@ -354,6 +356,7 @@ impl PyBinlogReader {
         let mut options = (**options).clone();
         let online = options.decode.tables.online();
         options.decode.tables = TableFilter::exactly(database, table).with_online(online);
+        options.decode.unlogged.is_mirror = truncates != Truncates::Skip;
         if on_change != OnSchemaChange::Error {
             options.decode.plan.columns.allow_missing();
         }
@@ -380,6 +383,7 @@ impl PyBinlogReader {
             return Err(Error::config(message).into());
         }
         let mut options = (**options).clone();
+        options.decode.unlogged.is_mirror = truncates != Truncates::Skip;
         let documents = Documents::of(&mut options.decode)?;
         let source = source.take();
         *state = State::Closed(None);

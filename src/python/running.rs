@@ -150,6 +150,11 @@ impl Running {
                 ));
             }
         }
+        for (parent, count) in &self.reader.stats().unlogged {
+            if self.warned.insert(format!("unlogged {parent}")) {
+                warnings.push(count.message.clone());
+            }
+        }
         for (table, doubt) in &self.reader.stats().doubts {
             if self.warned.insert(format!("history {table}")) {
                 warnings

@@ -86,6 +86,7 @@ fn pass<T: Send + 'static>(
         until: None,
         heartbeats: false,
         goal: None,
+        foreign_keys: None,
     };
     let control = spec.passes().begin();
     let own = Arc::clone(&control);

@@ -63,6 +63,11 @@ impl Summary {
         dict.set_item("dropped_rows_events", stats.dropped_rows_events)?;
         dict.set_item("statements_skipped", stats.statements_skipped)?;
         dict.set_item("zero_dates", stats.zero_dates.clone())?;
+        let unlogged = PyDict::new(py);
+        for (parent, count) in &stats.unlogged {
+            unlogged.set_item(parent, count.events)?;
+        }
+        dict.set_item("unlogged_changes", unlogged)?;
         dict.set_item("seconds", self.seconds)?;
         let time = |micros: i64| datetime(py, micros);
         let (first, last) = stats.time_span.unzip();

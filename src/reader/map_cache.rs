@@ -1,11 +1,13 @@
 //! Table maps, recognised by their bytes: the same bytes are not parsed twice.
 
+use super::options::DecodeOptions;
 use super::stats::GhostTable;
+use super::unlogged::Parent;
 use crate::binlog::{FormatDescription, TableMap};
 use crate::change::TableFilter;
 use crate::columnar::{PlanOptions, TablePlan};
 use crate::error::Result;
-use crate::history::{Catalog, TableState};
+use crate::history::{Catalog, ForeignKeys, TableState};
 use crate::schema::full_name;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,6 +22,8 @@ pub(super) struct KnownMap {
     ghost: Option<GhostTable>,
     /// The plan for its rows, made at the first of them.
     plan: Option<Planned>,
+    /// What its deletes and updates can change in other tables, and under which catalog that was looked up.
+    parent: Option<(u64, Arc<Parent>)>,
 }
 
 /// A plan, and what it was made by.
@@ -43,6 +47,8 @@ pub(super) struct MapCache {
     /// The structures of tables in force, where a history is given, and how many came before.
     catalog: Option<Arc<Catalog>>,
     catalogs: u64,
+    /// The foreign keys of the catalog, and which catalog that is.
+    foreign_keys: Option<(u64, Arc<ForeignKeys>)>,
     /// Server version of the file that the maps came from: what the bytes mean depends on it.
     server_version: String,
 }
@@ -76,16 +82,16 @@ impl MapCache {
         }
     }
 
-    /// A Table_map event.
+    /// A Table_map event. Gives the number of the map.
     pub(super) fn define(
         &mut self,
         body: &[u8],
         id_width: usize,
         tables: &TableFilter,
-    ) -> Result<()> {
+    ) -> Result<Option<usize>> {
         let Some((id, content)) = body.split_at_checked(id_width) else {
             TableMap::decode(body, id_width)?;
-            return Ok(());
+            return Ok(None);
         };
         let id = id.iter().rev().fold(0, |id, byte| id << 8 | u64::from(*byte));
         let before = self.in_force.get(&id).map(|(index, _)| *index);
@@ -97,7 +103,7 @@ impl MapCache {
         };
         self.in_force.insert(id, (index, self.transaction));
         self.last = Some((id, index));
-        Ok(())
+        Ok(Some(index))
     }
 
     /// Which table map a rows event names; `None` where it is not in force.
@@ -164,6 +170,44 @@ impl MapCache {
         Ok(Some(plan))
     }
 
+    /// The foreign keys that are known: of the catalog in force, of `schemas=`, or of the server.
+    pub(super) fn foreign_keys(&mut self, options: &DecodeOptions) -> Option<Arc<ForeignKeys>> {
+        let Some(catalog) = &self.catalog else {
+            return options.unlogged.foreign_keys.get().cloned();
+        };
+        let catalogs = self.catalogs;
+        let held = self.foreign_keys.take().filter(|(of, _)| *of == catalogs);
+        let keys = match held {
+            Some((_, keys)) => keys,
+            None => Arc::new(ForeignKeys::of_catalog(catalog)),
+        };
+        self.foreign_keys = Some((catalogs, Arc::clone(&keys)));
+        Some(keys)
+    }
+
+    /// What the table of map `index` is as a parent of others.
+    pub(super) fn parent(
+        &mut self,
+        index: usize,
+        format: &FormatDescription,
+        options: &DecodeOptions,
+    ) -> Result<Option<Arc<Parent>>> {
+        let catalogs = self.catalogs;
+        let Some(map) = self.known.get(index) else { return Ok(None) };
+        if let Some((_, parent)) = map.parent.as_ref().filter(|(of, _)| *of == catalogs) {
+            return Ok(Some(Arc::clone(parent)));
+        }
+        // Most tables are no parents, and the keys of a catalog take time to collect.
+        let may_be_parent = Parent::may_be(TableMap::decode(&map.content, 0)?.flags, format);
+        let keys = if may_be_parent { self.foreign_keys(options) } else { None };
+        let Some(map) = self.known.get_mut(index) else { return Ok(None) };
+        let table = TableMap::decode(&map.content, 0)?;
+        let catalog = self.catalog.as_deref();
+        let parent = Arc::new(Parent::of(&table, format, options, catalog, keys.as_deref())?);
+        map.parent = Some((catalogs, Arc::clone(&parent)));
+        Ok(Some(parent))
+    }
+
     fn learn(
         &mut self,
         body: &[u8],
@@ -178,7 +222,8 @@ impl MapCache {
         let tool = tables.ghost_left_out(&database, &table);
         let ghost = tool.map(|tool| (full_name(&database, &table), tool.name()));
         let index = self.known.len();
-        self.known.push(KnownMap { content: content.into(), wanted, ghost, plan: None });
+        let content_of = content.into();
+        self.known.push(KnownMap { content: content_of, wanted, ghost, plan: None, parent: None });
         self.by_content.insert(content.into(), index);
         Ok(index)
     }

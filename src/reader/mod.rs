@@ -26,6 +26,7 @@ mod statement;
 mod statement_in_force;
 mod stats;
 mod table_metadata;
+mod unlogged;
 
 pub use batch::ChangeBatch;
 pub use event_info::EventInfo;
@@ -37,6 +38,7 @@ pub use progress::{Progress, Reach, TableKey, Tracker, Upto};
 pub use read::{Poll, Reader};
 pub use segment_decoder::{Output, SegmentDecoder};
 pub use stats::{GhostTable, Stats, TableStats};
+pub use unlogged::{Reaction, UnloggedChanges, UnloggedCount, UnloggedCounts};
 
 use crate::binlog::{EventType, FormatDescription, TableMap};
 use crate::change::TableFilter;

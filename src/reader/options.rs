@@ -1,5 +1,6 @@
 //! What a reader can be told.
 
+use super::unlogged::UnloggedChanges;
 use crate::change::{Operations, TableFilter, UpdateRule};
 use crate::columnar::{EnvelopeColumn, PlanOptions};
 use crate::source::CutterOptions;
@@ -19,6 +20,8 @@ pub struct DecodeOptions {
     pub update_rule: UpdateRule,
     /// Whether CRC32s of rows events are checked.
     pub verify_checksum: bool,
+    /// What happens where actions of foreign keys change rows, which no event contains.
+    pub unlogged: UnloggedChanges,
     /// Whether what was rolled back inside a compressed transaction is given too.
     pub emit_uncommitted: bool,
 }
@@ -47,6 +50,7 @@ impl Default for DecodeOptions {
             limits: BatchLimits::default(),
             update_rule: UpdateRule::default(),
             verify_checksum: true,
+            unlogged: UnloggedChanges::default(),
             emit_uncommitted: false,
         }
     }

@@ -6,13 +6,14 @@ use super::options::ReadOptions;
 use super::progress::{Progress, Tracker};
 use super::segment_decoder::{Output, SegmentDecoder};
 use super::stats::Stats;
+use super::unlogged::Reaction;
 use crate::change::{Item, MarkKind};
 use crate::error::{Error, ErrorKind, Result};
 use crate::net::Server;
 use crate::position::Position;
 use crate::source::{
-    Cutter, InputFile, LiveControl, LiveFeed, LiveOptions, LiveStart, LogItem, MAX_SPARE_BYTES,
-    Segment, Start,
+    Cutter, ForeignKeyQuestion, InputFile, LiveControl, LiveFeed, LiveOptions, LiveStart, LogItem,
+    MAX_SPARE_BYTES, Segment, Start,
 };
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use std::sync::Arc;
@@ -103,6 +104,14 @@ impl Reader {
         }
         live.heartbeats = options.cut.include.heartbeats;
         live.goal.clone_from(&options.cut.goal);
+        let unlogged = &options.decode.unlogged;
+        let is_known = options.cut.history.is_some() || unlogged.foreign_keys.get().is_some();
+        if unlogged.known() == Reaction::Error && !is_known {
+            live.foreign_keys = Some(ForeignKeyQuestion {
+                tables: options.decode.tables.clone(),
+                answer: Arc::clone(&unlogged.foreign_keys),
+            });
+        }
         let cut = options.cut.clone();
         // The server may be waited for: that is no work for the caller's thread.
         let mut reader = Self::start(options, Some(Arc::clone(&control)), move || {

@@ -9,6 +9,7 @@ use super::progress::{Progress, Reach, TableKey, Upto};
 use super::slot::Slot;
 use super::statement_in_force::StatementInForce;
 use super::stats::Stats;
+use super::unlogged::{ParentRows, StatementTables, Watch};
 use crate::binlog::{
     ChecksumAlgorithm, DUMMY_TABLE_ID, EventHeader, EventType, FormatDescription, PartialRowData,
     RowsEvent, TransactionPayload, table_id_and_flags,
@@ -80,6 +81,8 @@ pub struct SegmentDecoder {
     passed: PassedOver,
     /// The GTIDs of the segment's transactions.
     gtids: Option<Arc<GtidPlaces>>,
+    /// Of MariaDB's log: the tables of the statement.
+    statement_tables: StatementTables,
     /// Where a GTID is asked for: that of the span at hand.
     gtid: Option<String>,
     spent: Option<Vec<u8>>,
@@ -160,6 +163,7 @@ impl SegmentDecoder {
             is_open: false,
             passed: PassedOver::default(),
             gtids: None,
+            statement_tables: StatementTables::default(),
             spent: None,
         }
     }
@@ -287,6 +291,7 @@ impl SegmentDecoder {
         self.is_open = !context.span.ends_transaction;
         self.maps.begin_transaction();
         self.fragments.clear();
+        self.statement_tables.clear();
         if let Some(more) = &context.span.more {
             self.begin_details(context.span.commit_version, more, format)?;
         }
@@ -326,7 +331,10 @@ impl SegmentDecoder {
         }
         let id_width = format.table_id_width(EventType::TABLE_MAP);
         for map in &more.table_maps {
-            self.maps.define(&map.0, id_width, &self.options.tables)?;
+            let index = self.maps.define(&map.body, id_width, &self.options.tables)?;
+            if let Some(index) = index.filter(|_| format.is_mariadb) {
+                self.statement_tables.carry(index, map.rows, map.is_repeated);
+            }
         }
         Ok(())
     }
@@ -349,7 +357,11 @@ impl SegmentDecoder {
             // The cutter has checked this one's checksum.
             EventType::TABLE_MAP => {
                 let id_width = format.table_id_width(header.event_type);
-                self.maps.define(event_body(event, checksum)?, id_width, &self.options.tables)?;
+                let body = event_body(event, checksum)?;
+                let index = self.maps.define(body, id_width, &self.options.tables)?;
+                if let Some(index) = index.filter(|_| format.is_mariadb) {
+                    self.statement_tables.add(index);
+                }
                 Ok(Flow::GoOn)
             }
             EventType::TRANSACTION_PAYLOAD => {
@@ -411,6 +423,7 @@ impl SegmentDecoder {
         let (table_id, flags) = table_id_and_flags(body, id_width)?;
         self.statement.on_rows(flags);
         if table_id == DUMMY_TABLE_ID {
+            self.statement_tables.clear();
             return Ok(Flow::GoOn);
         }
         let Some(map) = self.maps.find(table_id) else {
@@ -418,6 +431,19 @@ impl SegmentDecoder {
                 "rows for table id {table_id}, which no Table_map event of the transaction describes"
             )));
         };
+        if let Some(kind) = header.event_type.rows_kind()
+            && !self.options.unlogged.is_ignored()
+        {
+            let event_type = header.event_type;
+            let mut watch = Watch {
+                options: &self.options,
+                maps: &mut self.maps,
+                statement: &mut self.statement_tables,
+                counts: &mut self.stats.unlogged,
+                format,
+            };
+            watch.on_rows(&ParentRows { event_type, kind, flags, body, map })?;
+        }
         if !self.maps.is_wanted(map) {
             self.stats.ghost_tables.extend(self.maps.take_ghost(map));
             return Ok(Flow::GoOn);

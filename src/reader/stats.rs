@@ -1,5 +1,6 @@
 //! What a reader has read.
 
+use super::unlogged::UnloggedCounts;
 use crate::source::LargeTransaction;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -29,6 +30,8 @@ pub struct Stats {
     pub zero_dates: BTreeMap<String, u64>,
     /// Tables of online schema-change tools whose rows were left out.
     pub ghost_tables: BTreeSet<GhostTable>,
+    /// Rows events that may have changed rows of other tables by foreign keys, which no event contains, by parent.
+    pub unlogged: UnloggedCounts,
     /// Tables (`database.table`) of which a history says something else than the log, which stands, and what.
     pub doubts: BTreeMap<String, String>,
     /// The patterns of masks that matched a column of a table with changes.
@@ -111,6 +114,12 @@ impl Stats {
             *self.zero_dates.entry(column.clone()).or_default() += count;
         }
         self.ghost_tables.extend(other.ghost_tables.iter().cloned());
+        for (parent, count) in &other.unlogged {
+            match self.unlogged.get_mut(parent) {
+                Some(sum) => sum.events += count.events,
+                None => drop(self.unlogged.insert(parent.clone(), count.clone())),
+            }
+        }
         self.masks_met.extend(other.masks_met.iter().cloned());
         for (table, doubt) in &other.doubts {
             self.doubts.entry(table.clone()).or_insert_with(|| doubt.clone());

@@ -43,14 +43,16 @@ pub(crate) use file_end::{FileEnd, was_cut};
 pub use file_list::{InputFile, InputSource, StoredFile};
 pub use input::{BytesInput, FileInput, ForwardInput, Input, SpooledInput};
 pub use listing::{Listed, Listing, expand, keep_logs};
-pub use live::{Connector, LiveControl, LiveFeed, LiveOptions, LiveStart, file_start};
+pub use live::{
+    Connector, ForeignKeyQuestion, LiveControl, LiveFeed, LiveOptions, LiveStart, file_start,
+};
 pub(crate) use log_name::name_logs;
 pub(crate) use magic::check_magic;
 pub(crate) use payload::{Payload, PayloadEvents};
 pub(crate) use segment::start_of;
 pub use segment::{
     CarriedMap, CarriedStatement, FileContext, GtidPlaces, LargeTransaction, LogItem, PlacedItem,
-    Segment, Span, SpanDetails,
+    RowsSeen, Segment, Span, SpanDetails,
 };
 pub use split::{FileOf, OpenXa, PreparedPart, Split, add_history, link_splits, scan_splits};
 pub use uri::{base_name, is_uri, shown};

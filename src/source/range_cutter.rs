@@ -2,9 +2,11 @@
 
 use super::classify::{body, ends_statement};
 use super::delivered::Delivered;
-use super::segment::{CarriedMap, CarriedStatement, FileContext, Span, SpanDetails};
+use super::segment::{CarriedMap, CarriedStatement, FileContext, RowsSeen, Span, SpanDetails};
 use super::window::{RawEvent, Window};
-use crate::binlog::{EventType, PartialRowData, Query, RowsQuery, STMT_END, table_id_and_flags};
+use crate::binlog::{
+    EventHeader, EventType, PartialRowData, Query, RowsQuery, STMT_END, table_id_and_flags,
+};
 use crate::change::{Group, GroupGtid, Transaction};
 use crate::error::{Error, Result};
 use crate::limits::MAX_EVENT_SIZE;
@@ -176,23 +178,36 @@ impl RangeCutter {
             let fragment = PartialRowData::decode(body).map_err(|error| located(error.into()))?;
             if fragment.seq == 1 {
                 self.fragments_end = ends_statement(&fragment, format).map_err(located)?;
+                // `ends_statement` has read as much of the event.
+                if let Ok(rows) = EventHeader::decode(fragment.chunk)
+                    && let Some(body) = fragment.chunk.get(EventHeader::LEN..)
+                    && let id_width = format.table_id_width(rows.event_type)
+                    && let Ok((id, _)) = table_id_and_flags(body, id_width)
+                {
+                    note_rows(&mut self.maps, id, rows.event_type);
+                }
             }
             self.in_fragments = !fragment.is_last();
             self.rows_events += u32::from(fragment.is_last());
             if fragment.is_last() && self.fragments_end {
+                self.maps.clear();
                 self.statement.sql = None;
             }
         } else if header.event_type == EventType::TABLE_MAP {
             let body = body(self.window.event(at, len), format.checksum).map_err(located)?;
             let (id, _) = table_id_and_flags(body, format.table_id_width(header.event_type))
                 .map_err(|error| located(error.into()))?;
+            let before = self.maps.len();
             self.maps.retain(|(other, _)| *other != id);
-            self.maps.push((id, CarriedMap(body.into())));
+            let is_repeated = self.maps.len() < before;
+            let (body, rows) = (body.into(), RowsSeen::default());
+            self.maps.push((id, CarriedMap { body, rows, is_repeated }));
         } else if header.event_type.is_rows() {
             let body = body(self.window.event(at, len), format.checksum).map_err(located)?;
-            let (_, flags) = table_id_and_flags(body, format.table_id_width(header.event_type))
+            let (id, flags) = table_id_and_flags(body, format.table_id_width(header.event_type))
                 .map_err(|error| located(error.into()))?;
             self.rows_events += 1;
+            note_rows(&mut self.maps, id, header.event_type);
             if flags & STMT_END != 0 {
                 self.maps.clear();
                 self.statement.sql = None;
@@ -214,6 +229,14 @@ impl RangeCutter {
         }
         self.window.advance(len);
         Ok(())
+    }
+}
+
+/// A rows event of the statement's table `id`.
+fn note_rows(maps: &mut [(u64, CarriedMap)], id: u64, event_type: EventType) {
+    let map = maps.iter_mut().find(|(other, _)| *other == id);
+    if let (Some(kind), Some((_, map))) = (event_type.rows_kind(), map) {
+        map.rows.add(kind);
     }
 }
 

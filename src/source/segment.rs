@@ -1,7 +1,7 @@
 //! A segment: bytes of whole events and the context to decode them alone.
 
 use super::delivered::{Delivered, Turn};
-use crate::binlog::FormatDescription;
+use crate::binlog::{FormatDescription, RowsKind};
 use crate::change::{GroupGtid, Item, Transaction};
 use crate::charset::Charset;
 use crate::history::Catalog;
@@ -20,9 +20,45 @@ pub struct FileContext {
     pub format: FormatDescription,
 }
 
-/// A Table_map event's body that is in force where a span starts in the middle of a transaction.
+/// A Table_map event that is in force where a span starts in the middle of a transaction.
 #[derive(Debug, Clone)]
-pub struct CarriedMap(pub Arc<[u8]>);
+pub struct CarriedMap {
+    /// Its body.
+    pub body: Arc<[u8]>,
+    /// The rows events that the statement has had of the table.
+    pub rows: RowsSeen,
+    /// Whether the statement has mapped the table before.
+    pub is_repeated: bool,
+}
+
+/// The kinds of rows events that a statement has of a table.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RowsSeen(u8);
+
+impl RowsSeen {
+    /// One more rows event.
+    pub fn add(&mut self, kind: RowsKind) {
+        self.0 |= bit(kind);
+    }
+
+    /// Whether it has none.
+    pub fn is_none(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Whether it has some of this kind.
+    pub fn has(self, kind: RowsKind) -> bool {
+        self.0 & bit(kind) != 0
+    }
+}
+
+const fn bit(kind: RowsKind) -> u8 {
+    match kind {
+        RowsKind::Write => 1,
+        RowsKind::Update => 2,
+        RowsKind::Delete => 4,
+    }
+}
 
 /// What is known of the statement that rows come from, where a span starts in the middle of a transaction. Kept only where
 /// it is asked for.

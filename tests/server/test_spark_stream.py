@@ -428,6 +428,45 @@ def test_rows_that_are_logged_in_part(session: SparkSession, mysql: Server, tmp_
     assert defaults == ["false", "false", "true"]
 
 
+def test_a_swap_of_tables(session: SparkSession, mysql: Server, tmp_path: Path) -> None:
+    """A reload through the names that pt-online-schema-change uses."""
+    mysql.execute("CREATE TABLE live.swap (id INT PRIMARY KEY)")
+    query = Query(session, mysql, tmp_path, table="live.swap", startingOffsets=here(mysql))
+    mysql.execute(
+        "INSERT INTO live.swap VALUES (1)",
+        "CREATE TABLE live._swap_new LIKE live.swap",
+        "RENAME TABLE live.swap TO live._swap_old, live._swap_new TO live.swap",
+        "INSERT INTO live.swap VALUES (2)",
+    )
+    said = query.fails()
+    assert "other rows by a RENAME" in said, said
+    assert re.search(r"online_?schema_?change='?=?'?trust", said, re.IGNORECASE), said
+    query.options["onlineSchemaChange"] = "trust"
+    query.run()
+    assert [row["id"] for row in query.rows()] == [1, 2]
+
+
+def test_rows_that_foreign_keys_change(session: SparkSession, tmp_path: Path) -> None:
+    with live.server("mysql", "--innodb-native-foreign-keys=ON") as server:
+        server.execute(
+            "GRANT SELECT ON live.* TO live@'%'",
+            "CREATE TABLE live.top (id INT PRIMARY KEY)",
+            "CREATE TABLE live.below (id INT PRIMARY KEY, top INT,"
+            " FOREIGN KEY (top) REFERENCES live.top (id) ON DELETE CASCADE)",
+        )
+        query = Query(session, server, tmp_path, table="live.below", startingOffsets=here(server))
+        server.execute(
+            "INSERT INTO live.top VALUES (1)",
+            "INSERT INTO live.below VALUES (1, 1)",
+            "DELETE FROM live.top",
+        )
+        said = query.fails()
+        assert "a foreign key of live.below has ON DELETE CASCADE" in said, said
+        query.options["unloggedChanges"] = "ignore"
+        query.run()
+        assert [row["id"] for row in query.rows()] == [1]
+
+
 def test_a_log_without_names_needs_a_history(session: SparkSession, tmp_path: Path) -> None:
     """Of a server with MINIMAL metadata a history knows the columns, as they were at each row."""
     from pyspark.errors import AnalysisException

@@ -152,6 +152,24 @@ Statements: TypeAlias = Annotated[
         " or MIXED): error, or skip, which passes over it."
     ),
 ]
+
+
+class UnloggedChanges(StrEnum):
+    """What happens where foreign keys change rows without an event: the keyword of the reader."""
+
+    error = "error"
+    warn = "warn"
+    ignore = "ignore"
+
+
+UnloggedChangesOption: TypeAlias = Annotated[
+    UnloggedChanges,
+    typer.Option(
+        "--unlogged-changes",
+        help="What happens where a foreign key can have changed rows that the log does not contain"
+        " (CASCADE, SET NULL, SET DEFAULT; before MySQL 9.6, and in MariaDB).",
+    ),
+]
 AllowGaps: TypeAlias = Annotated[
     bool, typer.Option("--allow-gaps", help="Take files that do not follow each other.")
 ]

@@ -53,6 +53,7 @@ def reports_failure(command: Callable[P, None]) -> Callable[P, None]:
 # What the library calls its keywords, and what they are on the command line.
 OPTIONS = {
     "online_schema_change='trust'": "--online-schema-change trust",
+    "unlogged_changes='warn'": "--unlogged-changes warn",
     "column_names='positional'": "--positional",
     "with schemas=": "in a file, with --schemas",
     "stream(history=...)": "--history",

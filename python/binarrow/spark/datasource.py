@@ -86,6 +86,10 @@ class BinarrowDataSource(DataSource):
                                      these tables out. A task knows only its own part of the log:
                                      it can prove a swap of gh-ost, seldom one of
                                      pt-online-schema-change
+    unloggedChanges     warn         before MySQL 9.6, and in MariaDB, no event has the rows that a
+                                     foreign key's CASCADE, SET NULL or SET DEFAULT changes:
+                                     ``error`` (of streams the default where the server or a history
+                                     has such a foreign key for the table), ``warn``, ``ignore``
     batchRows           16384        rows of a batch at most
     batchBytes          16m          bytes of a batch at most
     statements          error        ``skip`` passes over statements that were logged as text and

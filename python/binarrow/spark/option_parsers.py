@@ -161,6 +161,7 @@ PARSERS: dict[str, Callable[[str], Any]] = {
     "truncates": _one_of("error", "emit", "skip"),
     "partialImages": _one_of("error", "null"),
     "onlineSchemaChange": _one_of("evidence", "trust"),
+    "unloggedChanges": _one_of("error", "warn", "ignore"),
     "schemaChangePolicy": _one_of("follow", "project", "fail"),
     # decoding
     "batchRows": _count,

@@ -46,12 +46,14 @@ impl TablePlan {
         places: &mut Vec<Place>,
     ) -> CellResult {
         let (row_len, all) = (rows.left(), self.cell_sizes.len());
-        place_cells(rows, before, row_len, self, all, |_| false, places)?;
+        place_cells(rows, before, row_len, &self.cell_sizes, all, |_| false, places)?;
         match event.kind {
             RowsKind::Update if event.has_value_options => {
                 place_patched_cells(rows, after, row_len, self, places)
             }
-            RowsKind::Update => place_cells(rows, after, row_len, self, all, |_| false, places),
+            RowsKind::Update => {
+                place_cells(rows, after, row_len, &self.cell_sizes, all, |_| false, places)
+            }
             RowsKind::Write | RowsKind::Delete => Ok(()),
         }
     }

@@ -1,7 +1,7 @@
 //! Row images: which columns they hold, and where their cells stand.
 
 use super::CellResult;
-use crate::columnar::table_plan::TablePlan;
+use crate::columnar::builder::CellSize;
 use crate::wire::{Bitmap, Reader};
 use std::ops::Range;
 
@@ -63,7 +63,7 @@ pub(super) fn place_cells(
     rows: &mut Reader<'_>,
     image: &Image<'_>,
     row_len: usize,
-    plan: &TablePlan,
+    sizes: &[CellSize],
     end: usize,
     is_wanted: impl Fn(usize) -> bool,
     places: &mut Vec<Place>,
@@ -71,7 +71,7 @@ pub(super) fn place_cells(
     places.clear();
     let nulls = null_bits(rows, image)?;
     let mut bit = 0;
-    for (index, size) in plan.cell_sizes.iter().enumerate().take(end) {
+    for (index, size) in sizes.iter().enumerate().take(end) {
         let mut place = Place::Absent;
         if image.present.get(index) {
             place = Place::Null;

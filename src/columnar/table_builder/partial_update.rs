@@ -58,7 +58,7 @@ impl TableBuilder {
         let row = rows.as_slice();
         let (plan, rule) = (&*self.plan, self.rule);
         let all = plan.is_key.len();
-        place_cells(rows, before, row.len(), plan, all, |_| true, &mut partial.before)?;
+        place_cells(rows, before, row.len(), &plan.cell_sizes, all, |_| true, &mut partial.before)?;
         place_patched_cells(rows, after, row.len(), plan, &mut partial.after)?;
         partial.present.clear();
         partial.present.extend_from_slice(after.present.0);

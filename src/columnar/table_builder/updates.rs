@@ -91,10 +91,10 @@ impl TableBuilder {
             columns.append_placed_image(rows, before, row.len(), &plan.is_key, &mut keys.before)?;
         } else {
             let all = plan.is_key.len();
-            place_cells(rows, before, row.len(), plan, all, is_key, &mut keys.before)?;
+            place_cells(rows, before, row.len(), &plan.cell_sizes, all, is_key, &mut keys.before)?;
         }
         let (mut ahead, end) = (*rows, plan.key_end);
-        place_cells(&mut ahead, after, row.len(), plan, end, is_key, &mut keys.after)?;
+        place_cells(&mut ahead, after, row.len(), &plan.cell_sizes, end, is_key, &mut keys.after)?;
 
         let updated = self.rule.update(keys.differ(row), before.is_full && after.is_full);
         if updated.old == Some(OldRow::DeleteByKey) {

@@ -18,6 +18,11 @@ pub struct TableDefinition {
 }
 
 impl TableDefinition {
+    /// What its CREATE TABLE says.
+    pub(in crate::history) fn create(&self) -> &CreateTable {
+        &self.create
+    }
+
     /// What a server makes of a CREATE TABLE.
     pub(super) fn of(mut create: CreateTable, settings: &Settings<'_>) -> Result<Self> {
         create.database = None;

@@ -103,8 +103,8 @@ fn names_in(cursor: &mut Cursor<'_>) -> Result<Vec<TableName>> {
         if !cursor.accept_sign('.')? {
             continue;
         }
-        let Token::Quoted(table) = cursor.peek() else { continue };
-        let name = TableName { database: database.into_owned(), table: table.clone().into_owned() };
+        let Token::Quoted(table) = cursor.bump()? else { continue };
+        let name = TableName { database: database.into_owned(), table: table.into_owned() };
         if !names.contains(&name) && names.len() < MAX_NAMES {
             names.push(name);
         }

@@ -27,4 +27,4 @@ pub use feed::LiveFeed;
 pub use file_start::file_start;
 pub use start::LiveStart;
 pub(super) use stream::LOG;
-pub use stream::{Connector, LiveOptions};
+pub use stream::{Connector, ForeignKeyQuestion, LiveOptions};

@@ -32,6 +32,9 @@ pub(super) fn begin(
     mut server: Server,
     start: &LiveStart,
 ) -> Result<(NextFile, Begin)> {
+    if let Some(question) = &stream.options.foreign_keys {
+        question.ask(&mut server)?;
+    }
     let Found { dump, position, passed } = find(stream, &mut server, start)?;
     let id = server.identity().id.clone();
     let is_other = position.server.as_ref().is_some_and(|before| *before != id);

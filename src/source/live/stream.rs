@@ -4,13 +4,16 @@ use super::connecting::{Trouble, stopped};
 use super::control::LiveControl;
 use super::file::resolve;
 use super::goal::Short;
+use crate::baseline::foreign_keys;
 use crate::binlog::{EventHeader, EventType, FIRST_EVENT_AT};
+use crate::change::TableFilter;
 use crate::error::{Error, ErrorKind, Result};
+use crate::history::ForeignKeys;
 use crate::net::{
     ConnectOptions, Dump, DumpOptions, DumpStart, Endpoint, Flavor, Identity, Server,
 };
 use crate::position::{Position, compare_files};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime};
 
 /// What gives a connection's options, asked anew each time: passwords may be tokens that expire.
@@ -31,6 +34,38 @@ pub struct LiveOptions {
     pub heartbeats: bool,
     /// What must be reached: a log that ends before it is asked again for as long as a lost connection is tried to be made anew.
     pub goal: Option<Box<Position>>,
+    /// The foreign keys that are asked for before the log is.
+    pub foreign_keys: Option<ForeignKeyQuestion>,
+}
+
+/// A question about the foreign keys of the tables that are read, and its answer.
+#[derive(Debug, Clone)]
+pub struct ForeignKeyQuestion {
+    /// The tables.
+    pub tables: TableFilter,
+    /// What the server answers first; empty if it refuses, or logs all rows that foreign keys change.
+    pub answer: Arc<OnceLock<Arc<ForeignKeys>>>,
+}
+
+impl ForeignKeyQuestion {
+    /// Asks, unless that has been done.
+    pub(super) fn ask(&self, server: &mut Server) -> Result<()> {
+        if self.answer.get().is_some() {
+            return Ok(());
+        }
+        match foreign_keys(server, &self.tables) {
+            Ok(Some(keys)) => {
+                let _ = self.answer.set(Arc::new(keys));
+                Ok(())
+            }
+            Ok(None) => Ok(()),
+            Err(error) if error.server_code().is_some() => {
+                log::info!(target: LOG, "the server does not list its foreign keys: {}", error.message());
+                Ok(())
+            }
+            Err(error) => Err(error),
+        }
+    }
 }
 
 /// What comes next.
@@ -130,6 +165,7 @@ impl Stream {
             until: None,
             heartbeats: false,
             goal: None,
+            foreign_keys: None,
             ..self.options.clone()
         };
         let mut second =

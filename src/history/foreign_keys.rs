@@ -1,0 +1,356 @@
+//! Foreign keys whose actions change rows of a child table when a parent's row is deleted or gets another key.
+//!
+//! Before MySQL 9.6, and in MariaDB, the storage engine carries these actions out, and the binary log has no event of the
+//! rows that they change. In: CREATE TABLE statements (of `schemas=`, of a catalog, of a server). Out: for a parent, which
+//! tables its deletes and updates can change. Called by `reader` and `source::live`.
+//!
+//! <https://dev.mysql.com/doc/refman/9.7/en/create-table-foreign-keys.html>, <https://mariadb.com/kb/en/foreign-keys/>
+
+use super::catalog::{Catalog, TableState};
+use super::schemas::Schemas;
+use super::sql::create_table::CreateTable;
+use super::sql::cursor::Cursor;
+use super::sql::key::{KeyColumn, KeyKind, is_same_name};
+use super::sql::statement::TableName;
+use super::sql::token::Result;
+use std::collections::BTreeSet;
+
+/// The foreign keys of some tables.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ForeignKeys {
+    keys: Vec<ForeignKey>,
+    /// The tables whose foreign keys are known, all of them.
+    described: BTreeSet<(String, String)>,
+}
+
+/// A foreign key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ForeignKey {
+    /// The table that has it.
+    pub child: TableName,
+    /// Its columns there.
+    pub columns: Vec<String>,
+    /// The table that it refers to.
+    pub parent: TableName,
+    /// The columns there.
+    pub parent_columns: Vec<String>,
+    /// What happens to rows of the child when their parent is deleted.
+    pub on_delete: ReferentialAction,
+    /// What happens to them when their parent's key changes.
+    pub on_update: ReferentialAction,
+}
+
+/// What a server does to rows of a child.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ReferentialAction {
+    /// RESTRICT or NO ACTION: the statement fails.
+    #[default]
+    Restrict,
+    /// CASCADE: the rows are deleted, or get the new key.
+    Cascade,
+    /// SET NULL.
+    SetNull,
+    /// SET DEFAULT.
+    SetDefault,
+}
+
+/// What deletes and updates of a parent can change in tables that are read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Actions {
+    /// The table and the action of a DELETE, if there is one.
+    pub delete: Option<ChildAction>,
+    /// Of an UPDATE, for each key of the parent: its columns.
+    pub update: Vec<(Vec<String>, ChildAction)>,
+}
+
+/// A table whose rows change, and the action that changes them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChildAction {
+    /// The table.
+    pub child: TableName,
+    /// `ON DELETE CASCADE`, for example.
+    pub action: String,
+}
+
+impl ReferentialAction {
+    /// From its name, as information_schema has it.
+    pub fn parse(name: &str) -> Self {
+        match name.to_ascii_uppercase().as_str() {
+            "CASCADE" => Self::Cascade,
+            "SET NULL" => Self::SetNull,
+            "SET DEFAULT" => Self::SetDefault,
+            _ => Self::Restrict,
+        }
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Restrict => "RESTRICT",
+            Self::Cascade => "CASCADE",
+            Self::SetNull => "SET NULL",
+            Self::SetDefault => "SET DEFAULT",
+        }
+    }
+}
+
+impl ForeignKeys {
+    /// Those of all tables that a catalog knows.
+    pub fn of_catalog(catalog: &Catalog) -> Self {
+        let mut keys = Self::default();
+        for (database, table, state) in catalog.tables() {
+            if let TableState::Known(definition) = state {
+                keys.add_table(database, table, definition.create());
+            }
+        }
+        keys
+    }
+
+    /// Those of all tables whose structure was given.
+    pub fn of_schemas(schemas: &Schemas) -> Self {
+        let mut keys = Self::default();
+        for (database, table, create) in schemas.tables() {
+            keys.add_table(database, table, create);
+        }
+        keys
+    }
+
+    /// Whether the foreign keys of a table are known.
+    pub fn describes(&self, database: &str, table: &str) -> bool {
+        self.described.contains(&(database.to_lowercase(), table.to_lowercase()))
+    }
+
+    /// The foreign keys of a table are all known from here on.
+    fn describe(&mut self, table: &TableName) {
+        self.described.insert((table.database.to_lowercase(), table.table.to_lowercase()));
+    }
+
+    /// Adds those of a table, as SHOW CREATE TABLE prints it; gives the tables that they refer to.
+    pub fn add_statement(&mut self, table: &TableName, statement: &str) -> Vec<TableName> {
+        let mut given = Schemas::default();
+        if given.add_table(&table.database, &table.table, statement).is_err() {
+            return Vec::new();
+        }
+        let before = self.keys.len();
+        for (database, table, create) in given.tables() {
+            self.add_table(database, table, create);
+        }
+        self.keys.iter().skip(before).map(|key| key.parent.clone()).collect()
+    }
+
+    /// Adds a foreign key.
+    pub fn add(&mut self, key: ForeignKey) {
+        self.keys.push(key);
+    }
+
+    /// What rows of a parent that are deleted or updated change in tables that `is_read` accepts, also by way of other
+    /// tables. `None` if no foreign key that is known refers to the parent.
+    pub fn actions_of(
+        &self,
+        parent: &TableName,
+        is_read: &dyn Fn(&TableName) -> bool,
+    ) -> Option<Actions> {
+        let mut actions = Actions::default();
+        let mut is_parent = false;
+        for key in self.keys.iter().filter(|key| is_same_table(&key.parent, parent)) {
+            is_parent = true;
+            if actions.delete.is_none() {
+                actions.delete = self.effect(key, true, is_read, &mut Vec::new());
+            }
+            if let Some(action) = self.effect(key, false, is_read, &mut Vec::new()) {
+                actions.update.push((key.parent_columns.clone(), action));
+            }
+        }
+        is_parent.then_some(actions)
+    }
+
+    /// The first table that is read, of those that a foreign key's action changes.
+    fn effect<'k>(
+        &'k self,
+        key: &'k ForeignKey,
+        is_delete: bool,
+        is_read: &dyn Fn(&TableName) -> bool,
+        seen: &mut Vec<(&'k ForeignKey, bool)>,
+    ) -> Option<ChildAction> {
+        let (event, action) = match is_delete {
+            true => ("DELETE", key.on_delete),
+            false => ("UPDATE", key.on_update),
+        };
+        let is_seen = seen.iter().any(|(k, delete)| std::ptr::eq(*k, key) && *delete == is_delete);
+        if action == ReferentialAction::Restrict || is_seen {
+            return None;
+        }
+        seen.push((key, is_delete));
+        if is_read(&key.child) {
+            let action = format!("ON {event} {}", action.name());
+            return Some(ChildAction { child: key.child.clone(), action });
+        }
+        let is_delete = is_delete && action == ReferentialAction::Cascade;
+        let is_next = |next: &&ForeignKey| {
+            let is_touched = |name: &String| key.columns.iter().any(|own| is_same_name(own, name));
+            is_same_table(&next.parent, &key.child)
+                && (is_delete || next.parent_columns.iter().any(is_touched))
+        };
+        let mut next = self.keys.iter().filter(is_next);
+        next.find_map(|next| self.effect(next, is_delete, is_read, seen))
+    }
+
+    fn add_table(&mut self, database: &str, table: &str, create: &CreateTable) {
+        let child = TableName { database: database.to_owned(), table: table.to_owned() };
+        let before = self.keys.len();
+        let keys = create.keys.iter().filter(|key| key.kind == KeyKind::Foreign);
+        let inline = keys.map(|key| {
+            let columns = key.parts.iter().filter_map(|part| match part {
+                KeyColumn::Column { name, .. } => Some(name.clone()),
+                _ => None,
+            });
+            (columns.collect(), key.references.as_str())
+        });
+        let constraints = create.constraints.iter().filter(|one| !one.columns.is_empty());
+        let settled = constraints.map(|one| (one.columns.clone(), one.text.as_str()));
+        for (columns, text) in inline.chain(settled) {
+            match ForeignKey::parse(&child, columns, text) {
+                // A statement that no server has settled holds it in both places.
+                Ok(key) if self.keys.iter().skip(before).any(|other| *other == key) => {}
+                Ok(key) => self.keys.push(key),
+                // Not all of its keys are known.
+                Err(_) => return,
+            }
+        }
+        self.describe(&child);
+    }
+}
+
+impl ForeignKey {
+    /// From `REFERENCES table (columns) ON DELETE action ON UPDATE action`.
+    fn parse(child: &TableName, columns: Vec<String>, text: &str) -> Result<Self> {
+        let mut cursor = Cursor::new(text)?;
+        cursor.expect("REFERENCES")?;
+        let (database, table) = cursor.qualified_name()?;
+        let database = database.unwrap_or_else(|| child.database.clone());
+        let mut parent_columns = Vec::new();
+        if cursor.accept_sign('(')? {
+            loop {
+                parent_columns.push(cursor.name()?);
+                cursor.accept_parens()?;
+                cursor.accept_any(&["ASC", "DESC"])?;
+                if !cursor.accept_sign(',')? {
+                    break;
+                }
+            }
+            cursor.expect_sign(')')?;
+        }
+        if cursor.accept("MATCH")? {
+            cursor.name()?;
+        }
+        let mut key = Self {
+            child: child.clone(),
+            columns,
+            parent: TableName { database, table },
+            parent_columns,
+            on_delete: ReferentialAction::Restrict,
+            on_update: ReferentialAction::Restrict,
+        };
+        while cursor.accept("ON")? {
+            let is_delete = cursor.accept("DELETE")?;
+            if !is_delete {
+                cursor.expect("UPDATE")?;
+            }
+            let action = if cursor.accept("CASCADE")? {
+                ReferentialAction::Cascade
+            } else if cursor.accept_all(&["SET", "NULL"])? {
+                ReferentialAction::SetNull
+            } else if cursor.accept_all(&["SET", "DEFAULT"])? {
+                ReferentialAction::SetDefault
+            } else if cursor.accept_all(&["NO", "ACTION"])? {
+                ReferentialAction::Restrict
+            } else {
+                cursor.expect("RESTRICT")?;
+                ReferentialAction::Restrict
+            };
+            match is_delete {
+                true => key.on_delete = action,
+                false => key.on_update = action,
+            }
+        }
+        Ok(key)
+    }
+}
+
+/// The case of names is ignored: it differs between what a statement says and what a server with `lower_case_table_names`
+/// logs.
+fn is_same_table(one: &TableName, other: &TableName) -> bool {
+    is_same_name(&one.database, &other.database) && is_same_name(&one.table, &other.table)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn keys(sql: &str) -> ForeignKeys {
+        let mut schemas = Schemas::default();
+        schemas.add_text(format!("USE shop; {sql}")).unwrap();
+        ForeignKeys::of_schemas(&schemas)
+    }
+
+    fn name(text: &str) -> TableName {
+        let (database, table) = text.split_once('.').unwrap();
+        TableName { database: database.into(), table: table.into() }
+    }
+
+    fn shown(keys: &ForeignKeys, parent: &str, read: &[&str]) -> String {
+        let is_read = |table: &TableName| read.contains(&&*table.to_string());
+        match keys.actions_of(&name(parent), &is_read) {
+            None => "unknown".into(),
+            Some(Actions { delete, update }) => {
+                let delete = delete.map(|one| format!("{} {}", one.child, one.action));
+                let update = update.iter().map(|(columns, one)| {
+                    format!("{} {} of {}", one.child, one.action, columns.join(","))
+                });
+                delete.into_iter().chain(update).collect::<Vec<_>>().join("; ")
+            }
+        }
+    }
+
+    #[test]
+    fn actions() {
+        let keys = keys(
+            "CREATE TABLE p (id INT PRIMARY KEY, u INT, UNIQUE (u));
+             CREATE TABLE c (id INT PRIMARY KEY, p INT, CONSTRAINT x FOREIGN KEY (p) REFERENCES `p` (`id`) ON DELETE CASCADE);
+             CREATE TABLE n (p INT, FOREIGN KEY (p) REFERENCES p (u) ON UPDATE CASCADE ON DELETE SET NULL);
+             CREATE TABLE r (p INT, FOREIGN KEY (p) REFERENCES p (id) ON DELETE RESTRICT ON UPDATE NO ACTION);
+             CREATE TABLE g (c INT, FOREIGN KEY (c) REFERENCES shop.c (id) ON DELETE SET DEFAULT ON UPDATE CASCADE);
+             CREATE TABLE o (o INT, FOREIGN KEY (o) REFERENCES crm.o (id) MATCH FULL ON DELETE CASCADE);
+             CREATE TABLE s (id INT PRIMARY KEY, s INT, FOREIGN KEY (s) REFERENCES s (id) ON DELETE CASCADE ON UPDATE CASCADE)",
+        );
+        for (parent, read, expected) in [
+            ("shop.p", vec!["shop.c"], "shop.c ON DELETE CASCADE"),
+            ("shop.P", vec!["shop.n"], "shop.n ON DELETE SET NULL; shop.n ON UPDATE CASCADE of u"),
+            ("shop.p", vec!["shop.r"], ""),
+            ("shop.p", vec!["shop.p"], ""),
+            // By way of c, which is not read; an update of p's key changes no key of c that g refers to.
+            ("shop.p", vec!["shop.g"], "shop.g ON DELETE SET DEFAULT"),
+            (
+                "shop.c",
+                vec!["shop.g"],
+                "shop.g ON DELETE SET DEFAULT; shop.g ON UPDATE CASCADE of id",
+            ),
+            ("shop.g", vec!["shop.g"], "unknown"),
+            ("crm.o", vec!["shop.o"], "shop.o ON DELETE CASCADE"),
+            ("shop.s", vec!["shop.s"], "shop.s ON DELETE CASCADE; shop.s ON UPDATE CASCADE of id"),
+            ("shop.s", vec![], ""),
+        ] {
+            assert_eq!(shown(&keys, parent, &read), expected, "{parent} {read:?}");
+        }
+        assert!(keys.describes("shop", "c") && !keys.describes("shop", "x"));
+    }
+
+    #[test]
+    fn a_circle_ends() {
+        let keys = keys(
+            "CREATE TABLE a (id INT PRIMARY KEY, b INT, FOREIGN KEY (b) REFERENCES b (id) ON DELETE CASCADE);
+             CREATE TABLE b (id INT PRIMARY KEY, a INT, FOREIGN KEY (a) REFERENCES a (id) ON DELETE CASCADE)",
+        );
+        assert_eq!(shown(&keys, "shop.a", &["shop.x"]), "");
+        assert_eq!(shown(&keys, "shop.a", &["shop.a"]), "shop.a ON DELETE CASCADE");
+    }
+}

@@ -1,0 +1,527 @@
+//! Rows that the actions of foreign keys change, and that no event contains: before MySQL 9.6, and in MariaDB.
+//!
+//! The log shows when it can have happened:
+//!
+//! * MySQL: rows of a table are deleted, or get another key, whose Table_map event has the flag that a foreign key refers to
+//!   it, and whose rows event has neither the flag of `foreign_key_checks=0` nor the one of MySQL 9.6 that such rows are logged.
+//!   The flag of the table is also set for RESTRICT, so the actions must come from elsewhere.
+//! * MariaDB: the statement maps each table that an action may change, and has no rows of it; a table that refers to itself
+//!   is mapped twice. For an update it does so whatever columns change. It does so too for tables that its triggers write
+//!   into, and for the second table of a multi-table statement.
+//!
+//! The actions come from a history, from `schemas=`, or from the server whose log is read.
+
+use super::map_cache::MapCache;
+use super::options::DecodeOptions;
+use crate::binlog::{EventType, FormatDescription, RowsEvent, RowsKind, STMT_END, TableMap};
+use crate::columnar::RowCells;
+use crate::error::{Error, Result};
+use crate::history::{Actions, Catalog, ChildAction, ForeignKeys, TableName};
+use crate::schema::full_name;
+use crate::source::RowsSeen;
+use crate::wire::Inflater;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+/// What happens where rows may have changed without an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reaction {
+    /// The reading ends with an error.
+    Error,
+    /// A warning, once for each parent.
+    Warn,
+    /// Nothing is looked for.
+    Ignore,
+}
+
+/// The keyword `unlogged_changes`, and what is known of foreign keys besides a history.
+#[derive(Debug, Clone, Default)]
+pub struct UnloggedChanges {
+    /// What the caller says.
+    pub asked: Option<Reaction>,
+    /// Whether the reader keeps a copy of a table: where the caller says nothing, a known action is an error.
+    pub is_mirror: bool,
+    /// Foreign keys from `schemas=`, or from the server once it is connected.
+    pub foreign_keys: Arc<OnceLock<Arc<ForeignKeys>>>,
+}
+
+impl UnloggedChanges {
+    /// Where it is known that an action changes rows of a table that is read.
+    pub fn known(&self) -> Reaction {
+        self.asked.unwrap_or(if self.is_mirror { Reaction::Error } else { Reaction::Warn })
+    }
+
+    /// Whether nothing is looked for.
+    pub(super) fn is_ignored(&self) -> bool {
+        self.asked == Some(Reaction::Ignore)
+    }
+
+    /// Where the actions are not known.
+    fn unknown(&self) -> Reaction {
+        self.asked.unwrap_or(Reaction::Warn)
+    }
+}
+
+/// How often rows of a parent were changed with possible effects that no event contains.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnloggedCount {
+    /// Rows events of the parent; in MariaDB statements.
+    pub events: u64,
+    /// What may have happened the first time.
+    pub message: String,
+}
+
+/// By parent (`database.table`).
+pub type UnloggedCounts = BTreeMap<String, UnloggedCount>;
+
+/// What is known of a table as a parent.
+#[derive(Debug)]
+pub(super) struct Parent {
+    name: TableName,
+    /// The actions on tables that are read; `None` where no foreign key is known that refers to it.
+    actions: Option<Actions>,
+    /// The names of its columns, where they are known.
+    columns: Vec<Option<Arc<str>>>,
+    /// The places of the columns of all its keys, where they are known: a foreign key refers to some of them.
+    key_columns: Option<Vec<usize>>,
+    cells: Option<RowCells>,
+    /// Whether the log says that it has triggers (MariaDB).
+    has_triggers: bool,
+    /// Whether its changes have no effect that is looked for, but for those that MariaDB's statement shows.
+    is_idle: bool,
+}
+
+/// MariaDB's statement: its tables, and what can have changed without an event.
+#[derive(Debug, Default)]
+pub(super) struct StatementTables {
+    tables: Vec<StatementTable>,
+    pending: Vec<Pending>,
+}
+
+#[derive(Debug)]
+struct StatementTable {
+    map: usize,
+    /// The rows events of the statement so far.
+    seen: RowsSeen,
+    /// Those of them in the pieces of the log before.
+    before: RowsSeen,
+    is_mapped_twice: bool,
+}
+
+/// A table that rows of another one can have changed, unless it has rows of its own by the statement's end.
+#[derive(Debug)]
+struct Pending {
+    child: usize,
+    parent: Arc<Parent>,
+    kind: RowsKind,
+    action: ChildAction,
+    is_known: bool,
+}
+
+/// A rows event, as far as it is looked at.
+pub(super) struct ParentRows<'e> {
+    pub(super) event_type: EventType,
+    pub(super) kind: RowsKind,
+    pub(super) flags: u16,
+    pub(super) body: &'e [u8],
+    pub(super) map: usize,
+}
+
+impl Parent {
+    /// Whether a table with these flags of its map can be one.
+    pub(super) fn may_be(flags: u16, format: &FormatDescription) -> bool {
+        format.is_mariadb || flags & REFERENCED != 0 || format.version < FLAGS_PARENTS
+    }
+
+    /// What is known of the table of a map.
+    pub(super) fn of(
+        map: &TableMap<'_>,
+        format: &FormatDescription,
+        options: &DecodeOptions,
+        catalog: Option<&Catalog>,
+        keys: Option<&ForeignKeys>,
+    ) -> Result<Self> {
+        let log = map.schema(format)?;
+        let name = TableName { database: log.database.to_string(), table: log.table.to_string() };
+        let is_read = |table: &TableName| options.tables.accepts(&table.database, &table.table);
+        let actions = keys.and_then(|keys| keys.actions_of(&name, &is_read));
+        let cells = RowCells::of(&log.columns, format.is_mariadb);
+        let width = log.columns.len();
+        // What the log leaves out. A structure that does not fit is an error where its rows are read.
+        let completed = match catalog {
+            Some(catalog) => catalog.schema(&name.database, &name.table).ok(),
+            None => options.plan.schemas.complete(log.clone(), map, format).ok(),
+        };
+        let table = completed.filter(|table| table.columns.len() == width).unwrap_or(log);
+        let is_referenced = map.flags & REFERENCED != 0;
+        let is_idle = match &actions {
+            Some(actions) => actions.delete.is_none() && actions.update.is_empty(),
+            None => format.is_mariadb || !is_referenced,
+        };
+        let parts = table.indexes.iter().flat_map(|index| &index.parts);
+        let key_columns: Vec<_> = parts.map(|part| part.column).collect();
+        Ok(Self {
+            name,
+            actions,
+            key_columns: Some(key_columns).filter(|columns| !columns.is_empty()),
+            columns: table.columns.into_iter().map(|column| column.name).collect(),
+            cells,
+            has_triggers: map.flags & HAS_TRIGGERS != 0,
+            is_idle,
+        })
+    }
+
+    /// The places of columns; `None` where the name of one is not known.
+    fn places(&self, names: &[String]) -> Option<Vec<usize>> {
+        let place = |name: &String| {
+            let is_called = |own: &Option<Arc<str>>| {
+                own.as_deref().is_some_and(|own| own.eq_ignore_ascii_case(name))
+            };
+            self.columns.iter().position(is_called)
+        };
+        names.iter().map(place).collect()
+    }
+}
+
+impl StatementTables {
+    pub(super) fn clear(&mut self) {
+        self.tables.clear();
+        self.pending.clear();
+    }
+
+    /// A Table_map event of the statement.
+    pub(super) fn add(&mut self, map: usize) {
+        match self.tables.iter_mut().find(|table| table.map == map) {
+            Some(table) => table.is_mapped_twice = true,
+            None => self.carry(map, RowsSeen::default(), false),
+        }
+    }
+
+    /// A table of the statement, with the rows that it had in the pieces of the log before.
+    pub(super) fn carry(&mut self, map: usize, before: RowsSeen, is_mapped_twice: bool) {
+        if self.tables.len() < MAX_TABLES {
+            self.tables.push(StatementTable { map, seen: before, before, is_mapped_twice });
+        }
+    }
+}
+
+/// Looks at rows events and statements.
+pub(super) struct Watch<'w> {
+    pub(super) options: &'w DecodeOptions,
+    pub(super) maps: &'w mut MapCache,
+    pub(super) statement: &'w mut StatementTables,
+    pub(super) counts: &'w mut UnloggedCounts,
+    pub(super) format: &'w FormatDescription,
+}
+
+impl Watch<'_> {
+    /// A rows event of any table.
+    pub(super) fn on_rows(&mut self, rows: &ParentRows<'_>) -> Result<()> {
+        let is_effective = rows.kind != RowsKind::Write && rows.flags & NO_FOREIGN_KEY_CHECKS == 0;
+        if !self.format.is_mariadb {
+            return match is_effective && rows.flags & LOGS_CHILDREN == 0 {
+                true => self.on_parent(rows),
+                false => Ok(()),
+            };
+        }
+        let statement = &mut *self.statement;
+        if let Some(table) = statement.tables.iter_mut().find(|table| table.map == rows.map) {
+            table.seen.add(rows.kind);
+        }
+        if is_effective {
+            self.on_mariadb_parent(rows.map, rows.kind, Some(rows))?;
+        }
+        match rows.flags & STMT_END {
+            0 => Ok(()),
+            _ => self.on_statement_end(rows.flags),
+        }
+    }
+
+    /// MySQL.
+    fn on_parent(&mut self, rows: &ParentRows<'_>) -> Result<()> {
+        let parent = self.maps.parent(rows.map, self.format, self.options)?;
+        let Some(parent) = parent.filter(|parent| !parent.is_idle) else { return Ok(()) };
+        let is_delete = rows.kind == RowsKind::Delete;
+        let Some(actions) = &parent.actions else {
+            let columns = parent.key_columns.clone();
+            return match is_delete || self.are_changed(&parent, Some(rows), columns) {
+                true => self.found(&parent, rows.kind, None, false),
+                false => Ok(()),
+            };
+        };
+        match self.action_of(&parent, actions, rows.kind, Some(rows)) {
+            Some(action) => self.found(&parent, rows.kind, Some(action), true),
+            None => Ok(()),
+        }
+    }
+
+    /// The action that a rows event of a parent has.
+    fn action_of<'a>(
+        &self,
+        parent: &Parent,
+        actions: &'a Actions,
+        kind: RowsKind,
+        rows: Option<&ParentRows<'_>>,
+    ) -> Option<&'a ChildAction> {
+        if kind == RowsKind::Delete {
+            return actions.delete.as_ref();
+        }
+        let mut updates = actions.update.iter();
+        let is_changed = |(columns, _): &&(Vec<String>, ChildAction)| {
+            self.are_changed(parent, rows, parent.places(columns))
+        };
+        updates.find(is_changed).map(|(_, action)| action)
+    }
+
+    /// Whether an update changes one of the columns; true where it cannot be found out.
+    fn are_changed(
+        &self,
+        parent: &Parent,
+        rows: Option<&ParentRows<'_>>,
+        columns: Option<Vec<usize>>,
+    ) -> bool {
+        let (Some(rows), Some(columns), Some(cells)) = (rows, columns, &parent.cells) else {
+            return true;
+        };
+        let id_width = self.format.table_id_width(rows.event_type);
+        let mut inflater = Inflater::default();
+        let Ok(event) = RowsEvent::decode(rows.body, rows.event_type, id_width) else {
+            return true;
+        };
+        match event.inflate(rows.event_type, &mut inflater) {
+            Ok(event) => cells.are_changed(&event, &columns),
+            Err(_) => true,
+        }
+    }
+
+    /// MariaDB: tables that the statement maps, and has had no rows of until now.
+    fn on_mariadb_parent(
+        &mut self,
+        map: usize,
+        kind: RowsKind,
+        rows: Option<&ParentRows<'_>>,
+    ) -> Result<()> {
+        for index in 0..self.statement.tables.len() {
+            let Some(table) = self.statement.tables.get(index) else { break };
+            let child = table.map;
+            let may_change = match child == map {
+                true => table.is_mapped_twice,
+                false => table.seen.is_none(),
+            };
+            if !may_change || !self.maps.is_wanted(child) || self.is_pending(child, map, kind)? {
+                continue;
+            }
+            if let Some(pending) = self.pending_of(child, map, kind, rows)? {
+                self.statement.pending.push(pending);
+            }
+        }
+        Ok(())
+    }
+
+    fn is_pending(&mut self, child: usize, map: usize, kind: RowsKind) -> Result<bool> {
+        if self.statement.pending.is_empty() {
+            return Ok(false);
+        }
+        let parent = self.maps.parent(map, self.format, self.options)?;
+        let name = parent.map(|parent| parent.name.clone());
+        Ok(self.statement.pending.iter().any(|pending| {
+            pending.child == child
+                && pending.kind == kind
+                && Some(&pending.parent.name) == name.as_ref()
+        }))
+    }
+
+    /// What rows of a parent can have changed in a table that the statement maps.
+    fn pending_of(
+        &mut self,
+        child: usize,
+        map: usize,
+        kind: RowsKind,
+        rows: Option<&ParentRows<'_>>,
+    ) -> Result<Option<Pending>> {
+        let Some(table) = self.maps.parent(child, self.format, self.options)? else {
+            return Ok(None);
+        };
+        let Some(parent) = self.maps.parent(map, self.format, self.options)? else {
+            return Ok(None);
+        };
+        let keys = self.maps.foreign_keys(self.options);
+        let is_child = |name: &TableName| *name == table.name;
+        let actions = keys.as_deref().and_then(|keys| keys.actions_of(&parent.name, &is_child));
+        let action =
+            actions.as_ref().and_then(|actions| self.action_of(&parent, actions, kind, rows));
+        let pending = |action, is_known| {
+            Ok(Some(Pending { child, parent: Arc::clone(&parent), kind, action, is_known }))
+        };
+        if let Some(action) = action {
+            return pending(action.clone(), true);
+        }
+        if keys.is_some_and(|keys| keys.describes(&table.name.database, &table.name.table)) {
+            // A trigger, a statement of several tables, or an update of other columns.
+            return Ok(None);
+        }
+        let columns = parent.key_columns.clone();
+        let (is_told, is_delete) = (columns.is_some(), kind == RowsKind::Delete);
+        if !is_delete && !self.are_changed(&parent, rows, columns) {
+            return Ok(None);
+        }
+        let action = ChildAction { child: table.name.clone(), action: String::new() };
+        pending(action, (is_delete || is_told) && !parent.has_triggers)
+    }
+
+    /// MariaDB: what the statement has no rows of by its end.
+    fn on_statement_end(&mut self, flags: u16) -> Result<()> {
+        let found = match flags & NO_FOREIGN_KEY_CHECKS {
+            0 => self.report_pending(),
+            _ => Ok(()),
+        };
+        self.statement.clear();
+        found
+    }
+
+    fn report_pending(&mut self) -> Result<()> {
+        // Of parents whose rows were in the pieces before.
+        for index in 0..self.statement.tables.len() {
+            let Some(StatementTable { map, before, .. }) = self.statement.tables.get(index) else {
+                break;
+            };
+            let (map, before) = (*map, *before);
+            for kind in [RowsKind::Delete, RowsKind::Update] {
+                if before.has(kind) {
+                    self.on_mariadb_parent(map, kind, None)?;
+                }
+            }
+        }
+        let mut found = std::mem::take(&mut self.statement.pending);
+        // One for each parent.
+        found.sort_by_key(|pending| !pending.is_known);
+        let mut parents: Vec<TableName> = Vec::new();
+        for Pending { child, parent, kind, action, is_known } in found {
+            if parents.contains(&parent.name) {
+                continue;
+            }
+            let mut tables = self.statement.tables.iter();
+            let is_open = tables.any(|table| {
+                table.map == child && (table.seen.is_none() || action.child == parent.name)
+            });
+            if is_open {
+                parents.push(parent.name.clone());
+                self.found(&parent, kind, Some(&action), is_known)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Rows may have changed that no event contains.
+    fn found(
+        &mut self,
+        parent: &Parent,
+        kind: RowsKind,
+        action: Option<&ChildAction>,
+        is_known: bool,
+    ) -> Result<()> {
+        let unlogged = &self.options.unlogged;
+        let reaction = if is_known { unlogged.known() } else { unlogged.unknown() };
+        let name = full_name(&parent.name.database, &parent.name.table);
+        let entry = self.counts.entry(name);
+        let finding = Finding { parent: &parent.name, kind, action, is_known };
+        match reaction {
+            Reaction::Ignore => Ok(()),
+            Reaction::Error => {
+                let message = format!("{finding}{}", finding.advice());
+                Err(Error::unsupported(message))
+            }
+            Reaction::Warn => {
+                let count = entry.or_insert_with(|| UnloggedCount {
+                    events: 0,
+                    message: format!("{finding}{}", finding.hint()),
+                });
+                count.events += 1;
+                Ok(())
+            }
+        }
+    }
+}
+
+/// What may have happened, in words.
+struct Finding<'f> {
+    parent: &'f TableName,
+    kind: RowsKind,
+    action: Option<&'f ChildAction>,
+    is_known: bool,
+}
+
+impl fmt::Display for Finding<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let parent = self.parent;
+        let done = match self.kind {
+            RowsKind::Delete => "deletes rows",
+            _ => "updates rows",
+        };
+        write!(f, "the log {done} of {parent}, ")?;
+        match self.action {
+            Some(ChildAction { child, action }) if !action.is_empty() => {
+                write!(
+                    f,
+                    "and a foreign key of {child} has {action}: no event contains the rows of {child} that this changes"
+                )
+            }
+            Some(ChildAction { child, .. }) if self.is_known => write!(
+                f,
+                "and the statement opens {child} without logging rows of it, as it does for the action of a foreign key: no \
+                 event contains the rows of {child} that this changes"
+            ),
+            Some(ChildAction { child, .. }) => write!(
+                f,
+                "and the statement opens {child} without logging rows of it. If this is for the action of a foreign key, and not \
+                 for a trigger, no event contains the rows of {child} that it changes"
+            ),
+            None => write!(
+                f,
+                "which a foreign key refers to. If its action is CASCADE, SET NULL or SET DEFAULT, rows of other tables change, \
+                 and no event contains them"
+            ),
+        }
+    }
+}
+
+impl Finding<'_> {
+    /// After an error.
+    fn advice(&self) -> String {
+        match self.action {
+            Some(ChildAction { child, .. }) => format!(
+                ". Copy {child} again and read on from after this transaction, or read over it with unlogged_changes='warn'"
+            ),
+            None => format!("{}, or read over it with unlogged_changes='warn'", self.hint()),
+        }
+    }
+
+    /// After a warning.
+    fn hint(&self) -> &'static str {
+        match (self.action, self.is_known) {
+            (Some(_), true) => {
+                ". MySQL 9.6 and later log such rows, unless innodb_native_foreign_keys=ON"
+            }
+            _ => ". Provide the structures of the tables with history= or schemas= to find out",
+        }
+    }
+}
+
+/// In the flags of a Table_map event, MySQL 5.6 and later: a foreign key refers to the table.
+const REFERENCED: u16 = 0x2;
+
+/// In the flags of a Table_map event, MariaDB: the table has triggers.
+const HAS_TRIGGERS: u16 = 0x4000;
+
+/// In the flags of a rows event: the session has `foreign_key_checks=0`.
+const NO_FOREIGN_KEY_CHECKS: u16 = 0x2;
+
+/// In the flags of a rows event, MySQL 9.6 and later: rows that actions of foreign keys change are logged.
+const LOGS_CHILDREN: u16 = 0x10;
+
+/// From here on the flags of a Table_map event say whether a foreign key refers to the table.
+const FLAGS_PARENTS: (u16, u16, u16) = (5, 6, 0);
+
+/// A statement maps as many tables at most: servers join 61, and cascades go through some more.
+const MAX_TABLES: usize = 1024;
