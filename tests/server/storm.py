@@ -572,7 +572,9 @@ class Storm:
         self.attempt(session, *statements)
 
     def _truncate(self, rng: random.Random, session: Session) -> None:
-        tables = [one for one in self._usable if one.name not in ("parent", "child")]
+        # MySQL 5.7 empties a table that a prepared transaction of a session that is gone has rows in.
+        left_out = ("parent", "child", "xa_left", "xa_right")
+        tables = [one for one in self._usable if one.name not in left_out]
         table = rng.choice(tables) if rng.random() < 0.2 else self._named("truncated")
         self.attempt(session, f"TRUNCATE TABLE {table.sql_name}")
 
