@@ -14,7 +14,8 @@ class ShapingKeywords(TypedDict, total=False):
 
     tables: str | Sequence[str] | None
     exclude_tables: str | Sequence[str] | None
-    ghost_tables: Literal["skip", "keep"]
+    online_schema_change: Literal["evidence", "trust"]
+    unlogged_changes: Literal["error", "warn", "ignore"] | None
     columns: Mapping[str, str | Sequence[str]] | None
     operations: str | Sequence[str] | None
     mask: Mapping[str, Literal["sha256", "null"]] | None
@@ -26,7 +27,7 @@ class ShapingKeywords(TypedDict, total=False):
     envelope: str | Sequence[str] | None
     envelope_prefix: str
     types: Literal["native", "spark"] | TypeOptions | None
-    column_names: Literal["log", "positional"]
+    column_names: Literal["log", "positional", "none"]
     schemas: Schemas | None
     history: History | None
     batch_rows: int | None
