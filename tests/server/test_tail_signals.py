@@ -179,8 +179,9 @@ def test_a_signal_at_any_moment(
 
 @pytest.mark.parametrize("live_server", ["mysql"], indirect=True)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("unbuffered", ["", "1"])
 def test_nobody_reads_the_output(
-    live_server: Server, tmp_path: Path, number: signal.Signals
+    live_server: Server, tmp_path: Path, number: signal.Signals, unbuffered: str
 ) -> None:
     """The pipe is full: what was printed completely is known all the same."""
     path = tmp_path / "position.json"
@@ -198,6 +199,7 @@ def test_nobody_reads_the_output(
             ],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
+            env=os.environ | {"PYTHONUNBUFFERED": unbuffered},
         )
         assert process.stdout is not None
         # A part of the large row is here: the rest does not fit into the pipe.

@@ -51,6 +51,11 @@ def main() -> None:
     # Whoever closes our output early (`| head`) ends us quietly, as it ends any Unix tool.
     if hasattr(signal, "SIGPIPE"):
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    # Under PYTHONUNBUFFERED, what is written only in part when a signal arrives would be lost.
+    if isinstance(sys.stdout, io.TextIOWrapper) and isinstance(sys.stdout.buffer, io.RawIOBase):
+        sys.stdout = open(  # noqa: SIM115 - it is open until the end
+            sys.stdout.fileno(), "w", buffering=1, encoding=sys.stdout.encoding, closefd=False
+        )
     # What the terminal's encoding has no character for is no reason to fail.
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
