@@ -190,7 +190,7 @@ mod tests {
         for text in [
             "CREATE TABLE t (a ENUM('x','password'), b INT DEFAULT '1' COMMENT 'key of \"b\"', KEY (a)) ENGINE='InnoDB' \
              COMMENT='a token: kept' DEFAULT CHARSET='utf8mb4' COLLATE='utf8mb4_bin' DATA DIRECTORY='/d' ENCRYPTION='Y'",
-            "CREATE TABLE password (connection VARCHAR(9) DEFAULT 'x', CHECK (connection = 'key'))",
+            "CREATE TABLE password (connection VARCHAR(9) DEFAULT 'x', CHECK (token = 'key'))",
             "ALTER TABLE t ADD COLUMN token INT COMMENT 'the password of the row'",
             "CREATE TABLE t (id INT)",
         ] {
