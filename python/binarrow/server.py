@@ -498,7 +498,9 @@ class Server:
         """The position of the first event of a file of the log, with the GTIDs before it.
 
         Raises:
-            PositionPurgedError: The server has no such file.
+            PositionPurgedError: The server no longer has the file.
+            ServerIdentityError: The file's number is above that of the newest file.
+            ConfigError: The file is not one of the server's log.
         """
         return self._spec.file_start(name, reconnect=reconnect)
 

@@ -93,6 +93,21 @@ def test_a_start_that_was_purged(server: Server, by: str) -> None:
         assert time.monotonic() - begin < LIMIT
 
 
+def test_a_start_in_a_file_that_never_existed(server: Server) -> None:
+    """Such a position was not purged: it is of another server, or mistyped."""
+    with reach(server) as connection:
+        newest = connection.binlogs()[-1].name
+        base, number = newest.rsplit(".", 1)
+        for file, error in [
+            (f"other-bin.{number}", binarrow.ConfigError),
+            (f"{base}.{int(number) + 5:06}", binarrow.ServerIdentityError),
+        ]:
+            with pytest.raises(error, match=rf"the server has no {re.escape(file)}.*{newest}"):
+                next(connection.stream(f"{file}:4", **COLUMNS))
+            with pytest.raises(error, match=re.escape(file)):
+                connection.file_start(file)
+
+
 @pytest.mark.parametrize("rows", [0, 60], ids=["shorter", "grown-past"])
 def test_reset_while_the_reader_is_away(server: Server, rows: int) -> None:
     """F9, also where the new log has grown past the old offset."""

@@ -15,7 +15,8 @@ use std::sync::Arc;
 /// The position of a file's first event. No more than the file's beginning is asked for.
 ///
 /// # Errors
-/// The server has no such file: an [`ErrorKind::PositionPurged`](crate::ErrorKind::PositionPurged).
+/// The server does not have the file: [`ErrorKind::PositionPurged`](crate::ErrorKind::PositionPurged) where it had it, else
+/// [`ErrorKind::Config`](crate::ErrorKind::Config) or [`ErrorKind::ServerIdentity`](crate::ErrorKind::ServerIdentity).
 pub fn file_start(
     file: &str,
     options: LiveOptions,
