@@ -61,7 +61,7 @@ def test_files_are_read_by_the_driver(spark: SparkSession, log: str, dump: Path)
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, "schemas="),
+        ({}, "with the option schemas"),
         ({"schemasFile": "/missing.sql"}, "missing"),
         ({"schemas": "CREATE TABLE b (x int)"}, "without this table"),
         ({"schemas": "CREATE TABLE a (id int)"}, "the log has 2 columns, the given structure 1"),
