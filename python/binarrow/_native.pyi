@@ -159,8 +159,8 @@ class TypeOptions:
 class Position:
     """Where to read next. Frozen, hashable, picklable.
 
-    A position is a place in the log at a transaction's end (its base: a file and a byte offset), and
-    what was delivered beyond that place: for some tables, how far. A reader that starts at the
+    A position consists of its base, which is a place at the end of a transaction (a file and a byte
+    offset), and of how far some tables were delivered beyond the base. A reader that starts at the
     position reads from the base and leaves out what was delivered, so no row is lost or repeated::
 
         reader = binarrow.read_binlog("binlog.000001")
@@ -200,12 +200,12 @@ class Position:
         """
     @property
     def base(self) -> Position:
-        """The place alone: a reader that starts there reads again what was delivered beyond it."""
+        """The position without ``ahead``: a reader that starts there reads again what was delivered beyond it."""
     @property
     def ahead(self) -> tuple[str, ...]:
-        """The tables (``database.table``) of which changes beyond the base were delivered, sorted."""
+        """The tables (``database.table``) that have changes delivered beyond the base, sorted."""
     def to_json(self) -> str:
-        """Returns the position as canonical JSON, to be stored. Equal positions are equal text."""
+        """Returns the position as canonical JSON, to be stored. Equal positions have equal texts."""
     @staticmethod
     def from_json(text: str) -> Position:
         """Returns the position that ``to_json`` stored, in this version or an earlier one.
@@ -228,9 +228,9 @@ class ChangeBatch:
     def num_rows(self) -> int: ...
     @property
     def position(self) -> Position:
-        """The position after this batch: a reader that starts there returns what comes after, and nothing twice.
+        """The position after this batch: a reader that starts there returns all later changes, each once.
 
-        It is made when it is asked for.
+        It is computed when the property is read.
         """
     @property
     def schema(self) -> pa.Schema: ...
@@ -275,8 +275,8 @@ class ChangeBatch:
 class SchemaChange:
     """A statement that changed tables or a database. Frozen; its ``repr`` leaves the statement out.
 
-    The statement is data, as the log has it: ``CONNECTION=`` of a FEDERATED table, for example, may hold a password.
-    A :class:`SchemaHistory` keeps it with ``'***'`` in that place.
+    The statement is the text in the log. It may contain a password, for example in ``CONNECTION=`` of a FEDERATED table.
+    A :class:`SchemaHistory` stores ``'***'`` instead of the password.
     """
 
     @property
@@ -328,20 +328,20 @@ class Truncate:
 
 @final
 class SkippedStatement:
-    """A statement that may have changed rows, and was logged as text. Frozen; its ``repr`` leaves the statement out.
+    """A statement that may have changed rows and was logged as text. Frozen; its ``repr`` omits the statement.
 
-    The log does not contain the rows that it changed, nor reliably the tables. Only with ``statements="skip"``.
+    The log does not contain the changed rows, and does not always name the tables. Only with ``statements="skip"``.
     """
 
     @property
     def database(self) -> str:
-        """The default database of its session; empty where it had none."""
+        """The default database of its session; empty if there was none."""
     @property
     def statement(self) -> str:
-        """Its text as the log has it. It holds values."""
+        """The text in the log. It contains values."""
     @property
     def position(self) -> Position:
-        """Where to resume after it; within a transaction, before the transaction."""
+        """The position at which to resume after it; inside a transaction, before the transaction."""
     @property
     def commit_version(self) -> int: ...
     @property
@@ -420,15 +420,15 @@ class BinlogReader(Generic[_T_co]):
     def stats(self) -> dict[str, Any]:
         """Counts so far.
 
-        ``bytes_read``, ``bytes_total`` (None where unknown), ``transactions`` (with changes that were handed out),
-        ``rows_events``, ``changes`` (an update is one), ``rows`` (of the batches: an update is two; one where the
-        layout is nested and the key does not change), ``batches``, ``dropped_rows_events``, ``statements_skipped``, ``zero_dates`` (by column),
-        ``unlogged_changes`` (by parent table: rows events that may have changed rows of other tables by foreign keys),
-        ``first_commit`` and ``last_commit`` (datetime or None), ``largest_transactions`` (of those with changes that were handed out, a list of
-        ``{"file", "offset", "bytes", "committed"}``, the largest first, ten at the most), ``seconds``, and ``tables``: a
-        dict of ``database.table`` to ``{"inserts", "updates", "deletes", "bytes"}``: changes, and bytes of their rows
-        events. A name with a dot is in backticks there: ```a`.`b.c```. ``rows`` and ``batches`` count each
-        batch as it is handed out, the others complete segments.
+        ``bytes_read``, ``bytes_total`` (None if unknown), ``transactions`` (those with returned changes),
+        ``rows_events``, ``changes`` (an update is one), ``rows`` (of the batches: an update is two, or one if the
+        layout is nested and the key does not change), ``batches``, ``dropped_rows_events``, ``statements_skipped``,
+        ``zero_dates`` (by column), ``unlogged_changes`` (by parent table: rows events that may have changed rows of other
+        tables by foreign keys), ``first_commit`` and ``last_commit`` (datetime or None), ``largest_transactions`` (those with
+        returned changes, a list of ``{"file", "offset", "bytes", "committed"}``, the largest first, at most ten),
+        ``seconds``, and ``tables``: a dict of ``database.table`` to ``{"inserts", "updates", "deletes", "bytes"}``: changes,
+        and bytes of their rows events. A name with a dot is in backticks there: ```a`.`b.c```. ``rows`` and ``batches``
+        count each batch when it is returned; the other counts include only complete segments.
         """
     def table(
         self,
@@ -450,18 +450,18 @@ class BinlogReader(Generic[_T_co]):
                 warning each, types are widened, and what would lose values is a :class:`SchemaError`. In the nested
                 layout the same is done inside ``before`` and ``after``. ``"evolve"`` is the same, but a batch that lacks
                 columns and has others beside the envelope's is an error: one may be a new name of another.
-            truncates: What a statement leads to that removes or changes rows which the table has, without a row event of it.
-                One that empties the table (TRUNCATE, DROP TABLE, DROP DATABASE, CREATE OR REPLACE TABLE, RENAME to another
-                name, ENGINE=BLACKHOLE, the restart of the server of a MEMORY table): ``"skip"``; ``"error"``, a
-                :class:`SchemaError`; or ``"emit"``, which wants ``schema``: a row with the ``_change_type`` ``truncate``
-                (in the nested layout the ``_op`` ``t``), its version and time, the ``_change_ordinal`` -1, for it stands
-                before all rows of its transaction, and NULL else. A statement that changes rows in another way is an error
-                with ``"error"`` and ``"emit"``, and a warning with ``"skip"``: DROP, TRUNCATE or EXCHANGE PARTITION, IMPORT
+            truncates: The reaction to a statement that removes or changes existing rows of the table without row events.
+                For a statement that empties the table (TRUNCATE, DROP TABLE, DROP DATABASE, CREATE OR REPLACE TABLE, RENAME to
+                another name, ENGINE=BLACKHOLE, the restart of the server for a MEMORY table): ``"skip"``; ``"error"``, a
+                :class:`SchemaError`; or ``"emit"``, which requires ``schema``: a row with the ``_change_type`` ``truncate``
+                (in the nested layout the ``_op`` ``t``), its version and time, the ``_change_ordinal`` -1, because it precedes
+                all rows of its transaction, and NULL in the other columns. A statement that changes rows in another way is an
+                error with ``"error"`` and ``"emit"``, and a warning with ``"skip"``: DROP, TRUNCATE or EXCHANGE PARTITION, IMPORT
                 TABLESPACE, RENAME of another table to this one's name, ALTER IGNORE, DROP and ADD of one column name in one
-                statement, CONVERT TO CHARACTER SET where characters may be lost, DROP SYSTEM VERSIONING, and every ALTER
-                TABLE clause that is not known to keep the rows. New columns and new types of columns are not:
-                ``on_schema_change`` decides about those. A table that gh-ost or
-                pt-online-schema-change puts in the place of another has the same rows: see ``online_schema_change``.
+                statement, CONVERT TO CHARACTER SET if characters may be lost, DROP SYSTEM VERSIONING, and every ALTER
+                TABLE clause that is not known to keep the rows. New columns and new types of columns are not among them:
+                see ``on_schema_change``. A table that replaces another in a swap by gh-ost or
+                pt-online-schema-change has the same rows: see ``online_schema_change``.
 
         Raises:
             ConfigError: Something was read already, ``include`` asks for more than rows, or ``truncates="emit"`` has no
@@ -600,7 +600,7 @@ class Split:
     def stop(self) -> int: ...
     @property
     def warnings(self) -> list[str]:
-        """What :func:`scan_splits` warned of: of a file without a Rotate or Stop event, in its last range."""
+        """The warnings of :func:`scan_splits` about a file without a Rotate or Stop event; in its last range."""
     def to_json(self) -> str: ...
     @staticmethod
     def from_json(text: str) -> Split: ...
@@ -649,22 +649,22 @@ def read_binlog(
     Args:
         source: A path, a glob, a folder, bytes, an open binary file, or several of them in log order. Paths, globs and
             folders may be URIs that pyarrow.fs or fsspec opens: ``s3://bucket/binlog.*``. There ``*`` and ``[...]`` make a
-            glob, and ``?`` begins a query. A glob or a folder takes files whose names end with a number. Or a dict of names
-            in the server's log and their files, in log order: ``{"binlog.000004": "txns.binlog"}``. A file whose own name has
-            no number takes the server's from the Rotate events, its own and that of the file before, where all files make
-            one run of a log; else it keeps its own name.
+            glob, and ``?`` begins a query. A glob or a folder matches files whose names end with a number. Or a dict of names
+            in the server's log to their files, in log order: ``{"binlog.000004": "txns.binlog"}``. If all files are
+            consecutive files of one log, a file whose own name has no number gets the server's name from its own Rotate
+            event or that of the file before it; otherwise it keeps its own name.
         tables: ``database.table`` globs; rows of other tables are skipped unread. None for all tables.
         exclude_tables: Likewise, of the tables to leave out.
         include: What to give besides batches of rows, in its place in the log; batches end there. ``"schema_change"``:
             statements that change tables of ``tables`` or their databases, as :class:`SchemaChange`. ``"truncate"``: tables that are emptied, as
-            :class:`Truncate`. ``"skipped_statement"``: statements that ``statements="skip"`` passes over, as
-            :class:`SkippedStatement`. ``"transaction"``: where every transaction begins and ends, of whatever tables, as :class:`Transaction`.
+            :class:`Truncate`. ``"skipped_statement"``: statements that ``statements="skip"`` skips, as
+            :class:`SkippedStatement`. ``"transaction"``: the begin and end of every transaction, whatever its tables, as :class:`Transaction`.
             ``"heartbeat"``: a live stream's heartbeats, as :class:`Heartbeat`.
-        online_schema_change: What proves that gh-ost or pt-online-schema-change swaps a table and its copy, so that the
+        online_schema_change: The proof that gh-ost or pt-online-schema-change swaps a table and its copy, so that the
             table has the same rows afterwards and the swap is one :class:`SchemaChange` of it with its ``tool``.
             ``"evidence"``: marks that only the tool leaves in the log, which are gh-ost's comment in the swap itself, and the
-            three triggers of pt-online-schema-change, created since the reading started. Without them the swap is a rename
-            like any other, and the tool's tables are tables like all others. ``"trust"``: the names of the
+            three triggers of pt-online-schema-change, created after the start of the read. Without them the swap is an
+            ordinary rename, and the tool's tables are ordinary tables. ``"trust"``: the names of the
             tables. Rows of tables with these names (``_orders_gho``, ``_ghc``, ``_del``, ``_new``, ``_old``) are then left
             out, with a warning for each, unless ``tables`` names them without wildcards. A swap back is never trusted.
         columns: The columns to keep, by ``database.table`` glob: ``{"shop.orders": ["id", "total"]}``. Others are
@@ -674,14 +674,15 @@ def read_binlog(
             each column of the table.
         operations: Which of ``"insert"``, ``"update"`` and ``"delete"``, by what the source did: an update that changes
             the key is an update, whatever it comes as. Rows of others are skipped undecoded. None for all.
-        unlogged_changes: Before MySQL 9.6, later with ``innodb_native_foreign_keys=ON``, and in MariaDB, the log has no rows that a foreign key's CASCADE, SET NULL or SET DEFAULT
-            changes in a child table. This is what happens where the log shows that a parent's rows were deleted or got
-            other keys, so that such rows of a table of ``tables`` can have changed: ``"error"``, an
-            :class:`UnsupportedEventError`; ``"warn"``, a warning for each parent, and a count in ``stats()``; ``"ignore"``.
-            None is ``"error"`` for a mirror (``truncates="error"`` or ``"emit"`` of :meth:`BinlogReader.table`) where an action
-            is known to change its table, and ``"warn"`` elsewhere and where the actions are not known. They are known from
-            ``history`` or ``schemas``; a mirror of a live server asks the server. MariaDB's statements show which tables their
-            actions can change. Parents that ``tables`` leaves out are looked at too.
+        unlogged_changes: The reaction if rows of a table of ``tables`` may have changed without an event. Before MySQL 9.6,
+            later with ``innodb_native_foreign_keys=ON``, and in MariaDB, the log does not contain the rows that a foreign
+            key's CASCADE, SET NULL or SET DEFAULT changes in a child table; it shows that rows of the parent were deleted or
+            got other keys. ``"error"``: an :class:`UnsupportedEventError`. ``"warn"``: a warning for each parent, and a count
+            in ``stats()``. ``"ignore"``: nothing. None is ``"error"`` for a mirror (``truncates="error"`` or ``"emit"`` of
+            :meth:`BinlogReader.table`) if an action is known to change its table; otherwise, also if the actions are not
+            known, it is ``"warn"``. The actions are known from ``history`` or ``schemas``; a mirror of a live server queries
+            them from the server. MariaDB's statements show which tables their actions can change. Parents that are not in
+            ``tables`` count too.
         mask: What becomes of values that must not leave, by ``database.table.column`` glob, whatever the case:
             ``{"shop.customers.email": "sha256"}``. ``"null"`` makes them NULL. ``"sha256"`` makes them text of 64 hexadecimal
             digits; NULL stays NULL, and equal values stay equal, across tables, types and servers too::
@@ -700,7 +701,7 @@ def read_binlog(
         mask_salt: The secret that ``"sha256"`` needs: who does not know it cannot find values by hashing guesses. It is in
             no ``repr``, log or message.
         start: Where to begin: a :class:`Position`, ``"file:offset"``, or a datetime with a zone.
-        stop: Where to end: transactions that end at or before it are read. Of a position its ``base`` counts.
+        stop: Where to end: transactions that end at or before it are read. Of a position, only its ``base`` is used.
         layout: ``"flat"`` gives each row as it was before or after a change a row of its own, the table's columns
             first, then the envelope. ``"nested"`` gives each change a row: ``_op`` (``c``, ``u``, ``d``), the structs
             ``before`` and ``after`` with the table's columns, null where there is none, then the envelope without
@@ -727,8 +728,8 @@ def read_binlog(
             a caller's schema: see :meth:`BinlogReader.table`).
         envelope_prefix: What the names of envelope columns begin with.
         types: ``"native"`` (as None), ``"spark"``, or a :class:`TypeOptions`.
-        column_names: ``"none"`` gives no columns of tables, only those of the envelope, and so reads every log, to count
-            changes for example. ``"positional"`` names columns ``@1``, ``@2``, ... where the log does not name them;
+        column_names: ``"none"`` returns no table columns, only those of the envelope. It reads every log, for example to
+            count changes. ``"positional"`` names columns ``@1``, ``@2``, ... where the log does not name them;
             ``"log"`` makes that a :class:`SchemaError`.
         schemas: Structures of tables, for what the log leaves out: names, signs, members, keys, types that it
             shows as bytes (MariaDB's UUID, INET4, INET6, VECTOR), and the digits of times in MariaDB's old form
@@ -752,9 +753,9 @@ def read_binlog(
         uncommitted: ``"emit"`` gives the rows of transactions that never committed too.
         statements: What to do at a statement that was logged as text and may change rows, as under
             ``binlog_format=STATEMENT`` or ``MIXED``: the log does not contain the changed rows. ``"error"`` makes it an
-            :class:`UnsupportedEventError`. ``"skip"`` passes over it; ``stats()`` counts them in ``statements_skipped``, and
-            ``include="skipped_statement"`` returns each. A statement counts as one that may change rows unless it
-            is known that it does not: DDL, accounts, maintenance.
+            :class:`UnsupportedEventError`. ``"skip"`` skips it; ``stats()`` counts these statements in ``statements_skipped``, and
+            ``include="skipped_statement"`` returns each. Every statement may change rows unless it is known that it does
+            not: DDL, accounts, maintenance.
         skip_events: Codes of vendors' events that may be passed over.
         gaps: ``"allow"`` takes files that do not follow each other.
         verify_checksum: Check the CRC32 of every event.

@@ -13,17 +13,17 @@ class Check:
     """One setting of a server, graded."""
 
     name: str
-    """What was looked at: a variable, ``privileges``, or what they are for."""
+    """The setting: the name of a variable, ``privileges``, or ``privileges for`` a use."""
     grade: Grade
     """``error``: changes cannot be read, or are lost. ``warning``: something may be missed."""
     value: str
-    """What the server says."""
+    """The value that the server reports."""
     advice: str
-    """What it means and what to change; empty where nothing is to be done."""
+    """What the value means and what to change; empty if there is nothing to do."""
 
 
 def persistently(flavor: str, version: str, name: str, value: str) -> str:
-    """How to set a global variable so that it keeps its value when the server restarts."""
+    """Returns the advice to set a global variable so that it keeps its value after a restart."""
     digits = version.partition(".")[0]
     if flavor == "mysql" and digits.isdecimal() and int(digits) >= FIRST_WITH_PERSIST:
         return f"SET PERSIST {name} = {value}"
@@ -31,10 +31,10 @@ def persistently(flavor: str, version: str, name: str, value: str) -> str:
 
 
 def in_option_file(flavor: str, name: str, value: str) -> str:
-    """How to set a variable for the next start of the server."""
+    """Returns the advice to set a variable for the next start of the server."""
     section = "mariadb" if flavor == "mariadb" else "mysqld"
     return f"write {name} = {value} under [{section}] in the server's option file"
 
 
 FIRST_WITH_PERSIST = 8
-"""The first version of MySQL that stores what SET PERSIST sets."""
+"""The first version of MySQL that has SET PERSIST."""

@@ -59,7 +59,7 @@ class HistoryChange:
     database: str
     """The statement's default database; empty where it had none."""
     statement: str
-    """The statement; of a baseline, all its CREATE statements. Strings that may be passwords of
+    """The statement; for a baseline, all its CREATE statements. Strings that may be passwords of
     other servers (``CONNECTION=`` of a FEDERATED table, for example) are ``'***'``."""
     tables: tuple[str, ...]
     """``database.table`` of those that it changed; of a baseline none, but where it is of some
@@ -80,10 +80,10 @@ class SchemaHistory:
             history.baseline(server)
             print(history.find("shop", "orders").to_sql())
 
-    Threads may share it, and readers and streams get it as ``history=``. Any number of processes
-    may read with it at a time. The first that has something to write writes it. The others follow
-    the log for themselves, in memory, where they are ahead of what is stored; when the writer ends,
-    one of them takes its place.
+    Threads may share it; pass it to readers and streams as ``history=``. Any number of processes
+    may read with it at a time. The first one that has something to store is the writer. Each of the
+    others keeps the structures beyond the stored history in its own memory; when the writer ends,
+    one of them becomes the writer.
 
     It has a view of its own, which stands at the end of what the history covers at first:
     :meth:`find` without a position, :meth:`apply`, :meth:`snapshot` are of the view's place, and
@@ -110,7 +110,7 @@ class SchemaHistory:
         Args:
             url: Where it is kept. ``sqlite:///history.db`` or the path of a file: an SQLite
                 database, made where there is none (``sqlite:////var/lib/history.db`` is
-                absolute); a new one can be read by its owner only.
+                absolute); a new file can be read by its owner only.
                 ``mysql://user@host:3306/database``, or ``mariadb://``: tables in a
                 database of a server, made where there are none. ``memory:``: nowhere.
             source: Whose tables they are: one store holds histories of many logs, and each has

@@ -59,7 +59,7 @@ def checks(server: Server, use: Use | None = None, tables: Sequence[str] = ()) -
 
 
 Remedy = Callable[[str, str], str]
-"""How to set a variable for good."""
+"""Returns the advice to set a variable so that it keeps its value after a restart."""
 
 
 def _log(values: dict[str, str], flavor: str, remedy: Remedy) -> Iterator[Check]:
@@ -225,7 +225,7 @@ def _keeping(server: Server, values: dict[str, str], remedy: Remedy) -> Iterator
 
 
 def _position(server: Server) -> Iterator[Check]:
-    """Whether a copy of a table may begin at `Server.position()`."""
+    """Checks that a copy of a table may begin at `Server.position()`."""
     try:
         is_visible = server.position().visible_to_select
     except ServerError:

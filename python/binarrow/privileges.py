@@ -1,4 +1,4 @@
-"""Does the user have the privileges for what is planned? Part of :mod:`binarrow.preflight`."""
+"""Checks that the user has the privileges for a use. Part of :mod:`binarrow.preflight`."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from binarrow.server import Server
 
 Use = Literal["stream", "history", "spark"]
-"""What a server is checked for: ``stream()``, ``stream(history=...)``, queries of Spark."""
+"""The use that a server is checked for: ``stream()``, ``stream(history=...)``, queries of Spark."""
 
 ACCESS_DENIED = 1227
-"""The server's number for a privilege that is missing."""
+"""The server's error code for a missing privilege."""
 
 NO_SUCH_TABLE = {1049, 1146}
-"""The server's numbers for a database and a table that do not exist."""
+"""The server's error codes for a database and a table that do not exist."""
 
 ALL = "ALL PRIVILEGES"
 
@@ -30,7 +30,7 @@ NEEDS_SELECT: dict[Use, str] = {
 
 
 def privileges(server: Server, use: Use | None, tables: Sequence[str]) -> Iterator[Check]:
-    """The privileges for each use; those for `use` are errors if they are missing."""
+    """Checks the privileges for each use; a missing one that `use` needs is an error."""
     grants = _parsed(server.grants())
     missing = _missing_for_the_log(server, grants)
     if missing:
@@ -57,7 +57,7 @@ def _missing_for_the_log(server: Server, grants: Sequence[tuple[set[str], str]])
 
 
 def _may_ask(server: Server) -> bool:
-    """Whether the user may see where the log ends: the server knows, roles and all."""
+    """True if the user may see the end of the log. Asks the server, because it knows all roles."""
     try:
         server.binlogs()
     except ServerError as error:
@@ -100,7 +100,7 @@ def _may_see(server: Server, table: str) -> bool:
 
 
 def _parsed(grants: Sequence[str]) -> list[tuple[set[str], str]]:
-    """The privileges, and the place that they are for, of each line of SHOW GRANTS."""
+    """The privileges in each line of SHOW GRANTS, and the tables that they are granted on."""
     found = []
     for grant in grants:
         privileged, on, rest = grant.partition(" ON ")

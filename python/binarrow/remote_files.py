@@ -305,10 +305,10 @@ def _region(bucket: str) -> dict[str, str]:
 
 
 def _check_options(uri: str, system: type, options: Options) -> None:
-    """Refuses keys that nothing reads: file systems of fsspec take any key and ignore most."""
+    """Rejects unknown keys: file systems of fsspec accept any key and ignore most."""
     known = set(_FSSPEC_OPTIONS)
     for part in uri.split("::"):
-        known.add(part.partition("://")[0])  # of a chain, the options of each link
+        known.add(part.partition("://")[0])  # in a chain of URIs, each part has its own options
     for each in system.__mro__:
         if "__init__" in vars(each):
             known |= set(inspect.signature(vars(each)["__init__"]).parameters)
@@ -327,7 +327,7 @@ _FSSPEC_OPTIONS = frozenset(
         *("asynchronous", "loop", "batch_size", "auto_mkdir"),
     }
 )
-"""What all file systems of fsspec take."""
+"""Options that all file systems of fsspec accept."""
 
 _HTTP_OPTIONS = frozenset(
     {
@@ -335,7 +335,7 @@ _HTTP_OPTIONS = frozenset(
         *("proxy_auth", "proxy_headers", "raise_for_status", "ssl", "timeout", "trust_env"),
     }
 )
-"""What the HTTP file system hands on with each request."""
+"""Options that the HTTP file system passes to each request."""
 
 
 def _fsspec_place(uri: str, options: Options) -> _FsspecPlace:

@@ -217,7 +217,7 @@ SELECT COLUMN_NAME FROM information_schema.KEY_COLUMN_USAGE WHERE CONSTRAINT_NAM
 class Server:
     """A connection to a server, made by :func:`connect`. Use it in ``with``, or close it.
 
-    A process that is forked must connect again: questions on its parent's connection raise
+    A forked process must connect again: using its parent's connection raises
     :class:`ConfigError`.
     """
 
@@ -256,10 +256,10 @@ class Server:
         return self._native.is_local
 
     def position(self) -> Position:
-        """Returns the end of the log, as far as a SELECT that starts afterwards sees it.
+        """Returns the end of the part of the log that a SELECT that starts afterwards sees.
 
         A table can be copied with SELECT and its later changes read with ``stream(position)``: no
-        change is lost. A change may come a second time, if it was committed between the position
+        change is lost. A change may be returned by both, if it was committed between the position
         and the SELECT.
 
             position = server.position()
@@ -279,11 +279,11 @@ class Server:
           the server started;
         * MariaDB, if an XA transaction was committed since the server started.
 
-        In these cases begin at an earlier place, such as ``file_start(position.file)``: MySQL
+        In these cases start at an earlier position, such as ``file_start(position.file)``: MySQL
         commits the transactions of a file, except for XA, before it starts the next one.
 
-        Needs REPLICATION CLIENT; on a MySQL server with GTIDs that is being written to REPLICATION
-        SLAVE, too, or the position is a GTID set alone.
+        Needs REPLICATION CLIENT. On a MySQL server with GTIDs, while others write to it, it also
+        needs REPLICATION SLAVE; otherwise the position is a GTID set alone.
 
         Returns:
             The position. ``visible_to_select`` is True or False.
@@ -460,9 +460,9 @@ class Server:
     ) -> Position:
         """Where a part of the log ends: it is gone through without decoding a row.
 
-        A position that is a GTID set alone has a place in the log, too: the end of the longest
+        A position that is a GTID set alone has a file and an offset too: the end of the longest
         prefix of the log whose transactions are all in the set. ``drain(position, stop=position)``
-        returns it, with its file and offset.
+        returns it.
 
         Args:
             start: Where an earlier read ended, or :meth:`file_start`.
@@ -575,8 +575,8 @@ class Server:
         Args:
             use: What the server is checked for: ``"stream"`` (streams without a history),
                 ``"history"`` (streams with one) or ``"spark"``. A privilege that this needs is an
-                ``error`` if it is missing. By default all are looked at, and what only some uses
-                need is a ``warning``.
+                ``error`` if it is missing. By default all privileges are checked, and a missing one
+                that only some uses need is a ``warning``.
             tables: Tables, ``database.table``, whose structure the user must be allowed to see.
 
         Raises:
@@ -621,7 +621,7 @@ class Server:
         self.close()
 
     def __repr__(self) -> str:
-        native = getattr(self, "_native", None)  # a traceback may show one whose login failed
+        native = getattr(self, "_native", None)  # None in a traceback after a failed login
         if native is None:
             return "<Server, not connected>"
         return f"<Server {native.flavor} {native.version} at {native.endpoint}>"

@@ -210,9 +210,9 @@ class _Keeper:
             self.flush()
 
     def flush(self) -> None:
-        """Saves what is done, if that is not saved yet; a forked child saves nothing."""
+        """Saves the position after the processed batches, if it changed; not in a forked child."""
         if os.getpid() != self._process:
-            return  # the checkpoint follows what the parent process does
+            return  # the checkpoint belongs to the parent process
         with self._lock:
             done = self._done
             if done is not None and done != self._saved:

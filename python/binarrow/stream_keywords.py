@@ -1,4 +1,4 @@
-"""The keywords that ``Server.stream`` and ``Server.range`` hand on to ``read_binlog``."""
+"""The keywords that ``Server.stream`` and ``Server.range`` pass on to ``read_binlog``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class ShapingKeywords(TypedDict, total=False):
-    """Which rows are given, and what they look like; see :func:`binarrow.read_binlog`."""
+    """The keywords that select rows and set their form; see :func:`binarrow.read_binlog`."""
 
     tables: str | Sequence[str] | None
     exclude_tables: str | Sequence[str] | None
@@ -43,7 +43,7 @@ class ShapingKeywords(TypedDict, total=False):
 
 
 NOT_SHAPING = frozenset({"source", "start", "stop", "include", "storage_options"})
-"""The other parameters of :func:`binarrow.read_binlog`: of files, or of a stream itself."""
+"""The other parameters of :func:`binarrow.read_binlog`: for files, or for the stream itself."""
 
 
 __all__ = ["NOT_SHAPING", "ShapingKeywords"]

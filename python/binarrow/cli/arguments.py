@@ -31,7 +31,7 @@ class Types(StrEnum):
 
 
 class StatementsWord(StrEnum):
-    """What to do at a statement that was logged as text and may change rows."""
+    """The reaction to a statement that was logged as text and may change rows."""
 
     error = "error"
     skip = "skip"
@@ -41,8 +41,8 @@ Files: TypeAlias = Annotated[
     list[str],
     typer.Argument(
         metavar="FILE",
-        help="Binlog files in log order, a glob, or a folder. NAME=FILE gives the name that a file"
-        " has in the server's log.",
+        help="Binlog files in log order, a glob, or a folder. NAME=FILE sets the name of a file"
+        " in the server's log.",
         show_default=False,
     ),
 ]
@@ -130,7 +130,7 @@ HistoryPasswordFile: TypeAlias = Annotated[
 
 
 class OnlineSchemaChange(StrEnum):
-    """What proves that a tool swaps two tables: the keyword of `read_binlog`."""
+    """The proof that a tool swaps two tables: the keyword of `read_binlog`."""
 
     evidence = "evidence"
     trust = "trust"
@@ -140,22 +140,22 @@ OnlineSchemaChangeOption: TypeAlias = Annotated[
     OnlineSchemaChange,
     typer.Option(
         "--online-schema-change",
-        help="Whether to trust the table names of gh-ost (_t_gho, _t_ghc, _t_del) and"
-        " pt-online-schema-change (_t_new, _t_old), and to leave these tables out if --tables does"
-        " not name them.",
+        help="trust: table names of gh-ost (_t_gho, _t_ghc, _t_del) and pt-online-schema-change"
+        " (_t_new, _t_old) prove that the tool made a swap, and these tables are left out if"
+        " --tables does not name them. evidence: only marks of the tool in the log prove it.",
     ),
 ]
 Statements: TypeAlias = Annotated[
     StatementsWord,
     typer.Option(
-        help="At a statement that was logged as text and may change rows (binlog_format STATEMENT"
-        " or MIXED): error, or skip, which passes over it."
+        help="Statements that were logged as text and may change rows (binlog_format STATEMENT"
+        " or MIXED): error, or skip them."
     ),
 ]
 
 
 class UnloggedChanges(StrEnum):
-    """What happens where foreign keys change rows without an event: the keyword of the reader."""
+    """The reaction to rows that foreign keys may change without an event: the reader's keyword."""
 
     error = "error"
     warn = "warn"
@@ -166,8 +166,8 @@ UnloggedChangesOption: TypeAlias = Annotated[
     UnloggedChanges,
     typer.Option(
         "--unlogged-changes",
-        help="What happens where a foreign key can have changed rows that the log does not contain"
-        " (CASCADE, SET NULL, SET DEFAULT; before MySQL 9.6, and in MariaDB).",
+        help="If a foreign key may have changed rows that the log does not contain (CASCADE,"
+        " SET NULL, SET DEFAULT; before MySQL 9.6, and in MariaDB): error, warn or ignore.",
     ),
 ]
 AllowGaps: TypeAlias = Annotated[
@@ -176,7 +176,7 @@ AllowGaps: TypeAlias = Annotated[
 
 
 def sources(files: list[str]) -> list[str | BinaryIO] | dict[str, str | BinaryIO]:
-    """The files as `binarrow.inspect` takes them: ``-`` is standard input."""
+    """Returns the files as `binarrow.inspect` accepts them: ``-`` is standard input."""
     found = named(files)
     if isinstance(found, dict):
         return {name: sys.stdin.buffer if path == "-" else path for name, path in found.items()}
@@ -184,9 +184,9 @@ def sources(files: list[str]) -> list[str | BinaryIO] | dict[str, str | BinaryIO
 
 
 def named(files: list[str]) -> list[str] | dict[str, str]:
-    """Returns the files as `binarrow.read_binlog` takes them.
+    """Returns the files as `binarrow.read_binlog` accepts them.
 
-    ``binlog.000004=txns.binlog`` is the file ``txns.binlog``, which the server calls
+    ``binlog.000004=txns.binlog`` is the file ``txns.binlog``, whose name in the server's log is
     ``binlog.000004``.
 
     Raises:

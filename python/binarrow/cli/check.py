@@ -42,11 +42,11 @@ def command(
     tls_ca: TlsCa = None,
     use: Annotated[
         Use | None,
-        typer.Option("--for", help="The use that it is checked for."),
+        typer.Option("--for", help="The use to check the server for."),
     ] = None,
     tables: Annotated[
         list[str] | None,
-        typer.Option("--tables", help="database.table, whose structure is needed; repeatable."),
+        typer.Option("--tables", help="database.table whose structure is needed; repeatable."),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Short for --format json.")] = False,
     format: FormatOption = Format.table,  # noqa: A002 - the option's name

@@ -105,7 +105,7 @@ def command(
     """Write the changes of each table to FOLDER/DB.TABLE/part-00000 and so on.
 
     The folders appear when everything is written, and not at all when something fails.
-    In the name of a folder the characters % . / of a database or table are %25, %2E, %2F.
+    In folder names, the characters % . / of a database or table are escaped as %25, %2E, %2F.
 
     A table whose structure changes in the log goes on in a new part.
     """

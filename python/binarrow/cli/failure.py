@@ -21,7 +21,7 @@ INTERRUPTED = 130
 
 @contextmanager
 def unmatched_patterns_are_errors() -> Iterator[None]:
-    """Turns the warning of a pattern that nothing matches into an error of the command."""
+    """Turns the warning about a pattern that nothing matches into an error of the command."""
     with warnings.catch_warnings():
         warnings.simplefilter("error", UnmatchedPatternWarning)
         try:

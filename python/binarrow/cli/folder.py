@@ -81,7 +81,7 @@ class ExportFolder:
         """Adds a batch to its table.
 
         Raises:
-            ConfigError: The table's folder exists and may not be replaced, or there can be none.
+            ConfigError: The table's folder exists and may not be replaced, or cannot be created.
         """
         names = (change.database, change.table)
         table = self._tables.get(names)

@@ -7,7 +7,7 @@ from urllib.parse import unquote
 from binarrow import ConfigError
 
 MOST_BYTES = 255
-"""Of a file's name, on Linux."""
+"""The maximum length of a file's name on Linux."""
 
 
 def folder_name(database: str, table: str) -> str:

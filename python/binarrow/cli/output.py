@@ -14,7 +14,7 @@ def print_json(record: dict[str, Any]) -> None:
 
 
 def json_text(record: dict[str, Any], default: Callable[[Any], object] | None = None) -> str:
-    """JSON in which nothing can command a terminal: it has escapes for U+0000 to U+001F itself."""
+    """Returns JSON without control characters; JSON itself escapes U+0000 to U+001F."""
     return json.dumps(record, ensure_ascii=False, default=default).translate(_CONTROLS)
 
 
@@ -81,7 +81,7 @@ def on_one_line(text: str) -> str:
 
 
 def printable(text: str) -> str:
-    """The text without what could command a terminal; its lines stay."""
+    """Returns the text with its control characters escaped, except for line breaks."""
     if text.isprintable():
         return text
     return "".join(

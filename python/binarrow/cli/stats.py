@@ -56,11 +56,11 @@ def command(
 ) -> None:
     """Count changes by table, and show the largest transactions and the time span.
 
-    An update is one change and two rows. Logs need not name columns: no value is decoded.
+    An update is one change and two rows. Logs without column names work: no value is decoded.
     --tables limits all counts, and the list of the largest transactions.
 
-    --schemas and --history are for tables with times in the old form of MariaDB 5.3, whose log
-    does not contain how long they are.
+    --schemas and --history are only needed for tables with times in the old form of MariaDB 5.3,
+    because the log does not contain the length of such values.
     """
     with followed(history, history_source, history_password_file) as keywords:
         reader = binarrow.read_binlog(

@@ -74,10 +74,10 @@ Examples:
   binarrow tail --option-file ~/.my.cnf --history shop.db"""
 
 PATIENCE = 0.25
-"""Seconds of silence after which it looks for a signal, and whether anyone reads the output."""
+"""Seconds without changes after which it checks for a signal and for a reader of the output."""
 
 PRINTING = 1.0
-"""Seconds that a batch may take to be printed after a signal, where nobody reads the output."""
+"""Seconds that printing a batch may take after a signal if nobody reads the output."""
 
 NOBODY_READS = 128 + signal.SIGPIPE
 
@@ -165,7 +165,7 @@ def command(
     The lag is by the clocks of both machines. MariaDB and MySQL 5 log whole
     seconds only.
 
-    At the end, and after Ctrl-C, stderr has the position to continue from.
+    At the end, and after Ctrl-C, the position to continue from is printed to stderr.
     """
     signal.signal(signal.SIGTERM, _terminate)
     logging.basicConfig(format="binarrow: %(message)s")  # that a connection was lost, for example
@@ -202,7 +202,7 @@ def command(
         )
         is_json = json or format is Format.json
         printer = _JsonPrinter() if is_json else _TextPrinter(server)
-        import pyarrow as pa  # before the first change: it takes a while
+        import pyarrow as pa  # slow, so before the first change
 
         del pa
         with _Signals() as signals:
@@ -225,7 +225,7 @@ def _follow(stream: Stream[Any], printer: _JsonPrinter | _TextPrinter, signals: 
 
     All changes before the position on stderr are on stdout, each complete.
     """
-    position = None  # of what was printed, once reading has started
+    position = None  # after the printed changes; None before the first read
     watched = select.poll()
     watched.register(sys.stdout.fileno(), 0)
     try:
@@ -261,15 +261,15 @@ def _follow(stream: Stream[Any], printer: _JsonPrinter | _TextPrinter, signals: 
 
 
 class _PrintingEndedError(Exception):
-    """A signal came, and nobody reads what is printed."""
+    """A signal arrived while nobody reads the output."""
 
 
 class _Signals:
     """Notes Ctrl-C and SIGTERM instead of raising them, so that no change and no position is lost.
 
-    They are looked at between changes: a batch that is being printed is printed completely, the
-    position is printed, the checkpoint is saved. Where nobody reads the output, printing ends after
-    a while, or with the second signal.
+    They are handled between changes: a batch that is being printed is printed completely, the
+    position is printed, the checkpoint is saved. If nobody reads the output, printing ends after
+    PRINTING seconds or at the second signal.
     """
 
     def __init__(self) -> None:
@@ -280,7 +280,7 @@ class _Signals:
     def __enter__(self) -> Self:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM):
             before = signal.getsignal(number)
-            if before is not signal.SIG_IGN:  # as `nohup` and `&` of a shell set it
+            if before is not signal.SIG_IGN:  # set by `nohup` and by `&` of a shell
                 self._before[number] = before
                 signal.signal(number, self._note)
         return self
@@ -306,7 +306,7 @@ class _Signals:
 
 
 def _drop_output() -> None:
-    """Drops what is not printed yet: the interpreter would wait for a reader at its end."""
+    """Drops output that is not printed yet: at exit, the interpreter would wait for a reader."""
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, sys.stdout.fileno())
     os.close(null)

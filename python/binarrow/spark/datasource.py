@@ -76,23 +76,24 @@ class BinarrowDataSource(DataSource):
                                      not in ``envelope``: nothing would tell what is left out from
                                      NULL
     uncommitted         skip         ``emit`` gives rows of rolled back transactions too
-    truncates           skip         ``error`` (of streams the default) where a statement removes or
-                                     changes rows that the table has (TRUNCATE, DROP TABLE, ALTER
-                                     TABLE ... DROP PARTITION), without row events; ``emit`` gives
-                                     a row where it empties the table, whose ``_change_type`` is
-                                     ``truncate``, or of ``tables`` one whose ``_op`` is ``t``
-    onlineSchemaChange  evidence     ``trust`` takes a swap of tables by the names that gh-ost and
-                                     pt-online-schema-change use for theirs, and leaves rows of
-                                     these tables out. A task knows only its own part of the log:
-                                     it can prove a swap of gh-ost, seldom one of
+    truncates           skip         statements that remove or change existing rows (TRUNCATE, DROP
+                                     TABLE, ALTER TABLE ... DROP PARTITION) without row events:
+                                     ``error`` (the default of streams) fails; ``emit`` returns, for
+                                     one that empties the table, a row whose ``_change_type`` is
+                                     ``truncate`` (with ``tables``, whose ``_op`` is ``t``)
+    onlineSchemaChange  evidence     ``trust`` recognizes a swap of gh-ost or
+                                     pt-online-schema-change by the names of the tables, and leaves
+                                     out rows of the tools' tables. A task knows only its own part
+                                     of the log: it can prove a swap of gh-ost, seldom one of
                                      pt-online-schema-change
-    unloggedChanges     warn         before MySQL 9.6, and in MariaDB, no event has the rows that a
-                                     foreign key's CASCADE, SET NULL or SET DEFAULT changes:
-                                     ``error`` (of streams the default where the server or a history
-                                     has such a foreign key for the table), ``warn``, ``ignore``
+    unloggedChanges     warn         before MySQL 9.6, and in MariaDB, the log does not contain the
+                                     rows that a foreign key's CASCADE, SET NULL or SET DEFAULT
+                                     changes: ``error`` (the default of streams if the server or a
+                                     history has such a foreign key for the table), ``warn``,
+                                     ``ignore``
     batchRows           16384        rows of a batch at most
     batchBytes          16m          bytes of a batch at most
-    statements          error        ``skip`` passes over statements that were logged as text and
+    statements          error        ``skip`` skips statements that were logged as text and
                                      may change rows (``binlog_format`` STATEMENT or MIXED): the log
                                      does not contain the rows
     skipEvents          -            codes of vendors' events to pass over

@@ -1,4 +1,4 @@
-"""Messages of the library with the names that things have in Spark: options, not keywords."""
+"""Translates messages of the library for Spark: they name options, not keywords."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ OPTION_OF = {
     "tables": "tables",
     "truncates": "truncates",
 }
-"""The option of each keyword."""
+"""The option for each keyword."""
 
 POLICIES = {"conform": "project", "error": "fail", "evolve": "follow"}
 """Values of ``on_schema_change`` and of ``schemaChangePolicy``."""
@@ -48,11 +48,11 @@ KEYWORD = re.compile(
 )
 
 HINT = re.compile(r" \(in Spark \w+=\w+\)")
-"""What messages say for the users of `decoder()`, who write keywords."""
+"""A hint in messages for users of `decoder()`, which has keywords."""
 
 
 def in_spark(message: str) -> str:
-    """The message with the options of the format ``binarrow``."""
+    """Returns the message with the options of the format ``binarrow`` instead of keywords."""
     message = HINT.sub("", message)
     for call, command in COMMANDS.items():
         message = message.replace(call, command)
@@ -61,7 +61,7 @@ def in_spark(message: str) -> str:
 
 @contextmanager
 def naming_options() -> Iterator[None]:
-    """Errors that come out of the block name options."""
+    """Makes errors that are raised in the block name options."""
     try:
         yield
     except BinarrowError as error:

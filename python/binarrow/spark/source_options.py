@@ -199,4 +199,4 @@ _READ_KEYWORDS = {
 }
 
 OPTION_OF = {key: name for name, key in (_READ_KEYWORDS | _TYPE_KEYWORDS).items()}
-"""The option of each keyword that a read takes."""
+"""The option for each keyword of a read."""

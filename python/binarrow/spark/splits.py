@@ -120,7 +120,7 @@ def _scan_in_tasks(
     rows = sorted(scans.collect(), key=lambda row: (row.place, row.number))
     found = [Split.from_json(row.split) for row in rows]
     for message in (message for split in found for message in split.warnings):
-        warnings.warn(message, BinarrowWarning, stacklevel=3)  # those of tasks are not seen here
+        warnings.warn(message, BinarrowWarning, stacklevel=3)  # those of tasks are not shown
     return found
 
 

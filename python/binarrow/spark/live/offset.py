@@ -19,11 +19,11 @@ Offset = dict[str, Any]
 MARKS = ("initial", "from", "resumed")
 
 SHOWN = 5
-"""Tables that an error names."""
+"""The maximum number of tables that an error names."""
 
 
 def offset_of(position: Position) -> Offset:
-    """The offset of a position's base. Equal positions are equal text: Spark compares that."""
+    """Returns the offset of a position's base. Equal positions have equal texts for Spark."""
     stored: Offset = json.loads(position.base.to_json())
     return stored
 
@@ -44,7 +44,7 @@ def position_from_text(text: str) -> Position:
     A file and an offset alone will do.
 
     Raises:
-        ValueError: It is neither, or tables are ahead of it.
+        ValueError: It is neither, or it has tables in ``ahead``.
     """
     stored = json.loads(text)
     if not isinstance(stored, dict):
@@ -55,10 +55,10 @@ def position_from_text(text: str) -> Position:
 
 
 def same_for_all(position: Position) -> Position:
-    """The position, if no table is ahead of it: Spark reads all tables from one place.
+    """Returns the position if its `ahead` is empty: Spark reads all tables from one place.
 
     Raises:
-        ConfigError: Changes of some tables beyond it were delivered.
+        ConfigError: Some tables were delivered beyond its base.
     """
     if not position.ahead:
         return position

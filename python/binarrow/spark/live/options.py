@@ -151,4 +151,4 @@ _TLS_KEYWORDS = {
 }
 
 OPTION_OF = {key: name for name, key in (_PLACE_KEYWORDS | _TLS_KEYWORDS).items()}
-"""The option of each keyword that a connection takes."""
+"""The option for each keyword of a connection."""

@@ -196,9 +196,9 @@ class ServerLog:
         self._head = self._resolved = None
 
     def _in_file(self, position: Position) -> Position:
-        """The position with its file and offset, also where it is a GTID set alone.
+        """Returns the position with its file and offset, also if it is a GTID set alone.
 
-        The last answer is kept: while a commit waits for a replica, the set stays the same.
+        Caches the last result: while a commit waits for a replica, the set does not change.
         """
         if position.file or position.server not in (None, self.server):
             return position
