@@ -197,7 +197,7 @@ def _keeping(server: Server, values: dict[str, str], remedy: Remedy) -> Iterator
             "sync_binlog",
             "warning",
             sync,
-            f"{remedy('sync_binlog', '1')}: otherwise a crash may take back what was read already",
+            f"{remedy('sync_binlog', '1')}: otherwise a crash may undo changes that were already read",
         )
     name = "log_replica_updates" if "log_replica_updates" in values else "log_slave_updates"
     updates = values.get(name, "ON")
@@ -208,7 +208,7 @@ def _keeping(server: Server, values: dict[str, str], remedy: Remedy) -> Iterator
             "log_replica_updates",
             "warning",
             updates,
-            "if this is a replica, its log lacks what comes from its source:"
+            "if this is a replica, its log does not contain the changes from its source:"
             f" {in_option_file(server.flavor, name, 'ON')}, and restart it",
         )
     try:
@@ -231,10 +231,10 @@ def _position(server: Server) -> Iterator[Check]:
     except ServerError:
         return  # `log_bin` or `privileges` says why
     if is_visible:
-        yield Check("position()", "ok", "a SELECT after it sees all that is before it", "")
+        yield Check("position()", "ok", "a SELECT after it sees all transactions before it", "")
         return
     lacks = (
-        "a copy of a table by SELECT, continued with the changes after position(), can lack some:"
+        "a copy of a table by SELECT that is continued from position() may lack changes:"
     )
     earlier = "continue from an earlier position, such as file_start(position.file)"
     if server.flavor == "mariadb":

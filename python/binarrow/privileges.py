@@ -24,8 +24,8 @@ NO_SUCH_TABLE = {1049, 1146}
 ALL = "ALL PRIVILEGES"
 
 NEEDS_SELECT: dict[Use, str] = {
-    "history": "a history reads the structures of all tables with it",
-    "spark": "Spark's queries read the structure of their table with it",
+    "history": "a history needs it to read the structures of all tables",
+    "spark": "Spark's queries need it to read the structure of their table",
 }
 
 
@@ -41,7 +41,7 @@ def privileges(server: Server, use: Use | None, tables: Sequence[str]) -> Iterat
             f"GRANT {', '.join(missing)} ON *.* TO the user",
         )
     else:
-        yield Check("privileges", "ok", "may read the log, and ask where it ends", "")
+        yield Check("privileges", "ok", "may read the log and its end position", "")
     for other, why in NEEDS_SELECT.items():
         if use in (None, other):
             yield _select(server, grants, (other, why), is_needed=use == other, tables=tables)

@@ -144,8 +144,8 @@ impl TableBuilder {
                 self.envelope.truncate(first_row, self.present_width());
                 let error = match self.plan.given_by {
                     Some(keyword) if error.kind() == ErrorKind::Malformed => error.advise(format_args!(
-                        "the probable cause is that the structure of the table given with {keyword} is not the one that it had \
-                         here"
+                        "the probable cause is that the structure of the table given with {keyword} differs from its structure \
+                         at this position"
                     )),
                     _ => error,
                 };
@@ -175,7 +175,7 @@ impl TableBuilder {
         cuts
     }
 
-    /// Of the changes of a row's event, how many stand before that of the row.
+    /// The number of changes before that of a row in the row's event.
     pub fn changes_before(&self, row: usize) -> u64 {
         self.envelope.row_in_event(row)
     }

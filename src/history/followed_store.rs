@@ -93,7 +93,7 @@ impl FollowedStore {
             if !self.is_stored(source, &met)? {
                 return Err(Error::schema(format!(
                     "the log is not the one that the table history (source {source:?}) is written from by another process: this \
-                     process met a statement at {} that is not in the history; give each log a source of its own (source=)",
+                     process read a statement at {} that is not in the history; use a different source= for each log",
                     Position::from_json(&met.position)?
                 )));
             }

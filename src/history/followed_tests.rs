@@ -146,7 +146,7 @@ fn another_log_is_noticed() {
     writer.view_at(&at(100)).unwrap().apply(&ddl(200, "c")).unwrap();
     let error = follower.covered().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Schema);
-    assert!(error.message().contains("met a statement at binlog.000001:200"), "{error}");
+    assert!(error.message().contains("read a statement at binlog.000001:200"), "{error}");
 }
 
 #[test]

@@ -161,7 +161,7 @@ impl Ledger {
         if self.refused.replace(Instant::now()).is_none() {
             let source = &self.source;
             log::info!(
-                "the table history (source {source:?}) {why}: this process follows the log for itself"
+                "the table history (source {source:?}) {why}: this process follows the log in its own memory"
             );
         }
     }

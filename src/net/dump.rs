@@ -133,7 +133,7 @@ impl Dump {
         self.connection.payload().get(self.before..).unwrap_or_default()
     }
 
-    /// Whether the next packet is here completely: [`Self::advance`] does not wait then. False for a packet in several pieces.
+    /// True if the next packet has arrived completely, so that [`Self::advance`] does not wait. False for a packet in several pieces.
     pub fn is_ready(&mut self) -> bool {
         self.connection.is_ready()
     }
@@ -167,10 +167,10 @@ impl Dump {
     }
 }
 
-/// An id that no other replica is likely to have: not 0, and below 2³⁰, which leaves room for a second dump's.
+/// An id that no other replica is likely to have: not 0, and below 2³⁰, so that a second dump's id fits too.
 pub fn random_id() -> Result<u32> {
     let mut bytes = [0; 4];
-    let failed = |_| Error::new(ErrorKind::Internal, "the system gives no random numbers");
+    let failed = |_| Error::new(ErrorKind::Internal, "the system provides no random numbers");
     SystemRandom::new().fill(&mut bytes).map_err(failed)?;
     Ok(u32::from_le_bytes(bytes) >> 2 | 1 << 28)
 }

@@ -123,7 +123,7 @@ impl Packets {
             .map_err(|error| Error::lost("cannot write to the server", error))
     }
 
-    /// Whether the next packet is here completely. Takes in what can be had without waiting. False for a packet in several
+    /// True if the next packet has arrived completely. Reads what has arrived, without waiting. False for a packet in several
     /// pieces, which may be large: it is read piece by piece.
     pub(super) fn is_ready(&mut self) -> bool {
         loop {
@@ -139,7 +139,7 @@ impl Packets {
             if self.failed.is_some() || !(has_frame || self.transport.is_ready()) {
                 return false;
             }
-            // An error is reported where the packet is waited for.
+            // An error is reported when the packet is read.
             self.failed =
                 if has_frame { self.unpack_frame().err() } else { self.read_some(1).err() };
         }
@@ -219,7 +219,7 @@ impl Packets {
         Ok(())
     }
 
-    /// Adds what the next frame holds to the plain bytes.
+    /// Appends the content of the next frame to the plain bytes.
     fn unpack_frame(&mut self) -> Result<()> {
         if let Some(error) = self.failed.take() {
             return Err(error);
@@ -234,7 +234,7 @@ impl Packets {
             )));
         }
         if header.len == 0 {
-            return Err(Error::malformed("the server sent a compressed packet of nothing"));
+            return Err(Error::malformed("the server sent an empty compressed packet"));
         }
         self.frame_id = self.frame_id.wrapping_add(1);
         self.fill_raw(header.len)?;

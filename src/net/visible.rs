@@ -160,7 +160,7 @@ impl Server {
             }
             Err(error) => return Err(error),
         };
-        let bad = |_| Error::malformed("performance_schema.log_status has another form");
+        let bad = |_| Error::malformed("performance_schema.log_status has an unexpected form");
         let status: LogStatus = serde_json::from_str(&local).map_err(bad)?;
         let executed = gtids(&status.gtid_executed)?;
         let end = (status.binary_log_file, status.binary_log_position);
@@ -274,8 +274,8 @@ fn stuck(gtids: &BTreeSet<String>, wait: Duration) -> Error {
     Error::new(
         ErrorKind::Server,
         format!(
-            "the transaction {first} has been committing for more than {} s, so no position of the log is known up to which all \
-             is visible. {CAUSE}",
+            "the transaction {first} has been committing for more than {} s, so no position is known before which all \
+             transactions are visible. {CAUSE}",
             wait.as_secs_f32()
         ),
     )
@@ -284,7 +284,7 @@ fn stuck(gtids: &BTreeSet<String>, wait: Duration) -> Error {
 const LOG_STATUS: &str = "SELECT LOCAL FROM performance_schema.log_status";
 
 const CAUSE: &str = "With semisynchronous replication a commit waits until a replica acknowledges it (Rpl_semi_sync_source_status, \
-                     rpl_semi_sync_source_timeout); on a replica, a large transaction may be applied. Try again when it has ended";
+                     rpl_semi_sync_source_timeout); a replica may be applying a large transaction. Try again when it has ended";
 
 /// How long commits are waited for where the GTIDs alone are an answer too.
 const SHORT_WAIT: Duration = Duration::from_secs(1);

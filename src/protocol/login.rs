@@ -118,7 +118,7 @@ pub enum LoginError {
     #[error("the server's RSA key cannot be used to send the password")]
     BadPublicKey,
     /// A nonce of our own cannot be made.
-    #[error("the system gives no random numbers")]
+    #[error("the system provides no random numbers")]
     NoRandomNumbers,
     /// The server asks on and on.
     #[error("the server asks for more than {MAX_ROUNDS} packets during the login")]

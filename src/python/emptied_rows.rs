@@ -104,8 +104,8 @@ impl Truncates {
         };
         let if_tool = match emptied.resembles {
             Some(tool) => format!(
-                ". The table names are those of {tool}, but nothing in the log since the start of the reading proves that \
-                 it made this change. If it did, the rows are the same as before: read on with \
+                ". The table names are those of {tool}, but nothing in the log since the start of the read proves that \
+                 it made this change. If it did, the rows are the same as before: continue with \
                  online_schema_change='trust'",
                 tool = tool.name()
             ),
@@ -116,10 +116,11 @@ impl Truncates {
             (Self::Skip, true) => Ok(Verdict::Nothing),
             (Self::Skip, false) => Ok(Verdict::Warning(format!("{what}{if_tool}"))),
             (Self::Error, true) => Err(Error::schema(format!(
-                "{what}, and no row of the log says so: truncates='emit' gives a row of the type 'truncate' there, 'skip' none{if_tool}"
+                "{what}, without row events in the log: truncates='emit' returns a row of the type 'truncate' instead, 'skip' \
+                 returns none{if_tool}"
             ))),
             (Self::Error | Self::Emit, false) => Err(Error::schema(format!(
-                "{what}: copy the table again and continue from a position after it, or pass over it with truncates='skip'{if_tool}"
+                "{what}: copy the table again and continue from a position after it, or skip it with truncates='skip'{if_tool}"
             ))),
         }
     }

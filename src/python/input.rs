@@ -55,7 +55,7 @@ fn inputs_with(
 pub(super) fn paths(source: &Bound<'_, PyAny>, storage: &Storage) -> PyResult<Vec<String>> {
     let mut paths = Vec::new();
     if source.cast::<PyMapping>().is_ok() {
-        let message = "names of files are for functions that read them: give a list of paths";
+        let message = "names of files can only be given to functions that read the files: pass a list of paths";
         return Err(PyTypeError::new_err(message));
     }
     for file in inputs(source, storage)? {
@@ -72,7 +72,7 @@ pub(super) fn paths(source: &Bound<'_, PyAny>, storage: &Storage) -> PyResult<Ve
     Ok(paths)
 }
 
-/// Adds one file under the name that the caller says it has in the server's log.
+/// Adds one file under the name in the server's log that the caller gives.
 fn add_named(
     name: &str,
     item: &Bound<'_, PyAny>,
@@ -84,7 +84,7 @@ fn add_named(
     add(item, storage, stream, files)?;
     if file_number(name).is_none() || base_name(name) != name {
         let message =
-            format!("{name:?} is not the name of a file in a server's log: write binlog.000001");
+            format!("{name:?} is not a name in a server's log: use a name such as binlog.000001");
         return Err(Error::config(message).into());
     }
     match files.pop() {

@@ -211,7 +211,7 @@ impl Keywords {
         )?;
         plan.layout = layout(&self.layout)?;
         if plan.column_names == ColumnNames::None && plan.layout != Layout::Flat {
-            let message = "column_names='none' gives no rows before and after: leave out layout=";
+            let message = "column_names='none' returns no row images: leave out layout=";
             return Err(Error::config(message).into());
         }
         plan.partial_images = match word("partial_images", &self.partial_images, ["null", "error"])?
@@ -379,8 +379,8 @@ pub(super) fn plan_options(
         && (columns.is_some() || masks.is_any() || envelope_columns.is_empty())
     {
         return Err(Error::config(
-            "column_names='none' gives the columns of the envelope only: leave out columns= and mask=, and ask for one column \
-             of the envelope or more",
+            "column_names='none' returns columns of the envelope only: leave out columns= and mask=, and request at least one \
+             column of the envelope",
         ));
     }
     Ok(PlanOptions {
@@ -422,7 +422,7 @@ fn items(
     }
     if include.skipped_statements && !skips_statements {
         return Err(Error::config(
-            "include names skipped_statement, and statements='error' skips none: set statements='skip'",
+            "include='skipped_statement' needs statements='skip': statements='error' skips no statements",
         ));
     }
     Ok(include)
@@ -436,7 +436,7 @@ pub(super) fn skip_events(codes: Option<Vec<u8>>) -> Result<Vec<u8>, Error> {
     match statements.iter().find(|statement| codes.contains(&statement.0)) {
         None => Ok(codes),
         Some(statement) => Err(Error::config(format!(
-            "skip_events has the code {} ({}), which is known: set statements='skip' to pass over statements that may \
+            "skip_events contains the code {} ({}) of statements: set statements='skip' to skip statements that may \
              change rows",
             statement.0,
             statement.name()

@@ -347,7 +347,7 @@ impl PyBinlogReader {
             let plan = &options.decode.plan;
             if plan.column_names == ColumnNames::None {
                 let message =
-                    "column_names='none' gives no columns of the table: leave it out, or schema=";
+                    "column_names='none' returns no columns of the table: leave out it or schema=";
                 return Err(Error::config(message).into());
             }
             plan.layout.check_wanted(schema, &plan.envelope.prefix)?;
@@ -379,7 +379,7 @@ impl PyBinlogReader {
             return Err(Error::config(message).into());
         }
         if options.decode.plan.column_names == ColumnNames::None {
-            let message = "column_names='none' gives no values for nested_json(): leave it out";
+            let message = "column_names='none' returns no values for nested_json(): leave it out";
             return Err(Error::config(message).into());
         }
         let mut options = (**options).clone();

@@ -145,8 +145,8 @@ impl Running {
         for (table, tool) in &self.reader.stats().ghost_tables {
             if self.warned.insert(table.clone()) {
                 warnings.push(format!(
-                    "rows of {table} are left out: with online_schema_change='trust' a table of this name belongs to {tool}. Leave \
-                     the keyword out, or name the table in tables=, to read them"
+                    "rows of {table} are left out: with online_schema_change='trust' a table of this name belongs to {tool}. To read \
+                     them, omit the keyword, or name the table in tables="
                 ));
             }
         }
@@ -172,7 +172,7 @@ impl Running {
         for (table, why) in &self.reader.stats().uncounted {
             if self.warned.insert(format!("uncounted {table}")) {
                 warnings.push(format!(
-                    "changes of {table} are not counted, because the log does not contain how long its cells are: {why}"
+                    "changes of {table} are not counted, because the log does not contain the length of its cells: {why}"
                 ));
             }
         }

@@ -49,7 +49,7 @@ fn nameless(name: &str, (tells, is_mariadb): (LogTells, bool), options: &PlanOpt
         _ => "SET PERSIST binlog_row_metadata = FULL",
     };
     Error::config(format!(
-        "table {name}: the server's log contains no column names: {set} (what is logged from then on has names), or {}",
+        "table {name}: the server's log contains no column names: {set} (events logged after that contain names), or {}",
         options.schemas.advice(database, table)
     ))
 }

@@ -491,9 +491,9 @@ impl Finding<'_> {
     fn advice(&self) -> String {
         match self.action {
             Some(ChildAction { child, .. }) => format!(
-                ". Copy {child} again and read on from after this transaction, or read over it with unlogged_changes='warn'"
+                ". Copy {child} again and continue after this transaction, or continue with unlogged_changes='warn'"
             ),
-            None => format!("{}, or read over it with unlogged_changes='warn'", self.hint()),
+            None => format!("{}, or continue with unlogged_changes='warn'", self.hint()),
         }
     }
 

@@ -243,7 +243,7 @@ fn is_servers_own(text: &str, query: &Query<'_>, format: &FormatDescription) -> 
 fn logged_as_text(what: &str) -> Error {
     Error::unsupported(format!(
         "{what} was logged as text, so the changed rows are not in the log: set binlog_format=ROW at the server, or \
-         pass over such statements with statements=skip"
+         skip such statements with statements=skip"
     ))
 }
 

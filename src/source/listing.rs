@@ -1,7 +1,7 @@
 //! Which of the files in a folder, or of those that match a glob, are binary logs, and their order.
 //!
-//! A log's name ends with its number. Servers keep other files beside their logs (`binlog.index`; MariaDB's `binlog.state` and
-//! `binlog.000001.idx`). What has no number is not read, and a warning names it unless it is one of those.
+//! A log's name ends with its number. Servers write other files next to their logs (`binlog.index`; MariaDB's `binlog.state` and
+//! `binlog.000001.idx`). A file without a number is not read, and a warning names it unless it is one of those.
 
 use super::uri::{base_name, shown};
 use crate::error::{Error, Result};
@@ -18,7 +18,7 @@ pub struct Listing<F> {
     pub warning: Option<String>,
 }
 
-/// What is listed.
+/// The kind of path that is listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Listed {
     /// All files of a folder.
@@ -27,7 +27,7 @@ pub enum Listed {
     Glob,
 }
 
-/// The files that a path of this system stands for: itself, the matches of a glob, the logs in a folder.
+/// The files that a local path denotes: the file itself, the matches of a glob, or the logs in a folder.
 pub fn expand(path: &str) -> Result<Listing<PathBuf>> {
     let plain = Path::new(path);
     let (listed, pattern) = if plain.is_dir() {
@@ -47,7 +47,7 @@ pub fn expand(path: &str) -> Result<Listing<PathBuf>> {
     Ok(Listing { logs: logs.into_iter().map(|(_, path)| path).collect(), warning })
 }
 
-/// The logs among `files`, which were found at `place` and have names or URIs, in log order. That there is none is an error.
+/// The logs among `files`, which were found at `place` and have names or URIs, in log order. An error if there is none.
 pub fn keep_logs<F>(
     place: &str,
     listed: Listed,
@@ -65,7 +65,7 @@ pub fn keep_logs<F>(
             (Listed::Glob, 0) => format!("no file matches {place:?}"),
             (Listed::Glob, _) => format!(
                 "no binary log matches {place:?}: the name of a log ends with a number (name.000001), that of {} does not; \
-                 give files of other names one by one, without wildcards",
+                 list files with other names one by one, without wildcards",
                 if count == 1 { "the file".to_owned() } else { format!("the {count} files") }
             ),
         };
@@ -90,22 +90,22 @@ fn warning(place: &str, names: &[String]) -> String {
     };
     format!(
         "{place}: not read, because a log's name ends with a number (name.000001): {shown}{more}; if one of them is a log, \
-         give the files one by one"
+         list the files one by one"
     )
 }
 
-/// Whether a file is read: one with a number, or such a file compressed, of which the reader says what to do.
+/// True if a file is read: one with a number, or such a file compressed, for which the reader returns an error with advice.
 fn is_log(name: &str) -> bool {
     let unpacked = name.rsplit_once('.').filter(|(_, suffix)| PACKED.contains(suffix));
     file_number(unpacked.map_or(name, |(stem, _)| stem)).is_some() && !is_aria_log(name)
 }
 
-/// Whether a file is MariaDB's log of the storage engine Aria, which is numbered too. Its name cannot be changed.
+/// True for MariaDB's log of the storage engine Aria, which has a number too. Its name cannot be changed.
 fn is_aria_log(name: &str) -> bool {
     name.strip_prefix("aria_log.").is_some_and(|number| number.len() == 8)
 }
 
-/// Whether a file that is not read is one that is found beside logs. A folder may hold anything; a glob was meant for logs.
+/// True if servers write such a file next to logs. A folder may contain other files too; a glob is meant for logs.
 fn is_expected(name: &str, listed: Listed) -> bool {
     if is_aria_log(name) {
         return true;
@@ -117,7 +117,7 @@ fn is_expected(name: &str, listed: Listed) -> bool {
     }
 }
 
-/// Log order: by the number at the end of the name where both have one of the same base, else by name.
+/// Log order: by the number at the end of the name if both have the same base, otherwise by name.
 fn in_log_order(a: &str, b: &str) -> Ordering {
     let by_number = compare_files(base_name(a), base_name(b));
     by_number.filter(|order| *order != Ordering::Equal).unwrap_or_else(|| a.cmp(b))
@@ -126,10 +126,10 @@ fn in_log_order(a: &str, b: &str) -> Ordering {
 /// Suffixes of compressed files.
 const PACKED: [&str; 6] = ["gz", "zst", "xz", "bz2", "lz4", "zip"];
 
-/// Suffixes of what servers write beside their logs, in the place of a number.
+/// Suffixes of files that servers write next to their logs, in the place of a number.
 const BESIDE_LOGS: [&str; 4] = ["index", "state", "index_crash_safe", "~rec~"];
 
-/// Names in a warning.
+/// The maximum number of names in a warning.
 const MOST_SHOWN: usize = 5;
 
 #[cfg(test)]

@@ -186,8 +186,8 @@ def test_names_that_the_caller_gives(shop, copies):
     assert {place.split(":")[0] for place in positions} == set(other)
     assert {row["_commit_version"] >> 40 for _, row in rows} == {41, 42}
     for wrong, message in [
-        ({"log": copies[0]}, "not the name of a file"),
-        ({"a/log.000001": copies[0]}, "not the name of a file"),
+        ({"log": copies[0]}, "is not a name in a server's log"),
+        ({"a/log.000001": copies[0]}, "is not a name in a server's log"),
         ({"log.000001": shop.glob}, "give that file"),
     ]:
         with pytest.raises(binarrow.ConfigError, match=message):
@@ -204,7 +204,7 @@ def test_a_history_says_what_to_do_where_the_name_is_not_known(shop, tmp_path, c
         warnings.simplefilter("ignore")
         history.baseline("CREATE DATABASE shop", f"{shop.files[0].name}:4")
         read(copies[0], history=history)
-        with pytest.raises(binarrow.BinarrowError, match="name in the server's log") as caught:
+        with pytest.raises(binarrow.BinarrowError, match="has in the server's log") as caught:
             read(str(active), history=history)
         assert "{'binlog.000001': 'active'}" in str(caught.value)
         rows, _ = read({shop.files[1].name: str(active)}, history=history)

@@ -248,7 +248,7 @@ FRAMES: dict[str, tuple[str, str, Script]] = {
         lambda peer: peer.frame(zstd(b"")[:9], FULL),
     ),
     "zstd-none": ("zstd", "cannot be decompressed", lambda peer: peer.frame(bytes(100), 200)),
-    "nothing": ("zlib", "of nothing", lambda peer: peer.frame(b"", 0)),
+    "nothing": ("zlib", "empty compressed", lambda peer: peer.frame(b"", 0)),
     "gap": ("zlib", "7 came where 1", lambda peer: peer.frame(packet(b"\x01", 1), 0, 7)),
     "repeated": (
         "zlib",

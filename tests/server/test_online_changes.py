@@ -93,7 +93,7 @@ SWAPS = {
 pytestmark = pytest.mark.filterwarnings("ignore:.*not in the wanted schema")
 
 WARNED = "are left out: with online_schema_change='trust'"
-ADVICE = r"read on with online_schema_change='trust'$"
+ADVICE = r"continue with online_schema_change='trust'$"
 THREADS = ({"threads": 1}, {"threads": 4, "segment_bytes": 200})
 
 

@@ -161,7 +161,7 @@ def test_a_mirror_that_knows_the_foreign_keys(played: Played, case: str) -> None
             assert (
                 f"of fk.{CASES[case].parent}, and a foreign key of fk.{table} has ON " in met[table]
             )
-            assert "read over it with unlogged_changes='warn'" in met[table]
+            assert "continue with unlogged_changes='warn'" in met[table]
 
 
 @pytest.mark.parametrize("case", ["delete", "update-of-a-key", "update-of-no-key", "of-itself"])
@@ -340,4 +340,4 @@ def test_on_the_command_line(mysql_5_7: Server, tmp_path: Path) -> None:
     arguments = [*command, "--to", str(tmp_path / "refused"), "--unlogged-changes", "error"]
     refused = CliRunner().invoke(app, arguments)
     assert refused.exit_code == 1
-    assert "read over it with --unlogged-changes warn" in refused.stderr
+    assert "continue with --unlogged-changes warn" in refused.stderr

@@ -23,7 +23,7 @@ def folder_name(database: str, table: str) -> str:
     if len(name.encode()) > MOST_BYTES or name == ".":
         raise ConfigError(
             f"the table {table!r} of the database {database!r} cannot be exported: its folder would"
-            f" be named {name!r}, and file systems take 1 to {MOST_BYTES} bytes; leave it out with"
+            f" be named {name!r}, and file systems allow 1 to {MOST_BYTES} bytes; leave it out with"
             " --tables"
         )
     return name

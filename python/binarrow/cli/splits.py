@@ -28,7 +28,7 @@ def command(
     """Print the ranges into which files are cut at transaction ends, one a Spark task."""
     size = parse_byte_size(target_bytes)
     if isinstance(named(files), dict):
-        raise binarrow.ConfigError("ranges are made of files alone: leave out NAME= before them")
+        raise binarrow.ConfigError("ranges contain files only: leave out NAME= before them")
     found = [
         split
         for place, path in enumerate(binarrow.expand_source(files), start=1)

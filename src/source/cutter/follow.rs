@@ -19,13 +19,13 @@ impl Cutter {
         self.structures_from(offset).map_err(|error| self.with_name_advice(error))
     }
 
-    /// Adds what to do where the name of the file is none of a server's log, so that no history can know it.
+    /// Adds advice if the file does not have a server's name, so that no history can contain it.
     fn with_name_advice(&self, error: Error) -> Error {
         match self.files.get(self.current).filter(|file| !file.numbered) {
             Some(file) if matches!(error.kind(), ErrorKind::Schema | ErrorKind::Config) => {
                 error.advise(format_args!(
-                    "a history needs the name in the server's log of the file {name:?}, which the files do not contain: give \
-                     it, read_binlog({{'binlog.000001': '{name}'}}), or the file before it too",
+                    "a history needs the name that the file {name:?} has in the server's log, and the files do not contain it: \
+                     pass it, read_binlog({{'binlog.000001': '{name}'}}), or add the file before it",
                     name = file.given
                 ))
             }

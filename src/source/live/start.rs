@@ -135,7 +135,7 @@ fn at_position(server: &mut Server, mut position: Position) -> Result<Found> {
             return Err(foreign(
                 server,
                 position.server.as_deref(),
-                "and no GTIDs tell what was read beyond it: with gtid_mode=ON at both they would",
+                "and no GTIDs identify what was read beyond it: this needs gtid_mode=ON at both",
             ));
         }
     };

@@ -65,9 +65,9 @@ def same_for_all(position: Position) -> Position:
     more = ", ..." if len(position.ahead) > SHOWN else ""
     tables = ", ".join(position.ahead[:SHOWN]) + more
     raise ConfigError(
-        f"the position {position} says that changes after it were delivered ({tables}), and Spark"
-        " reads all tables from one place: use a position without `ahead`, such as that of a"
-        " transaction's end, or the `base` of this one, from which those changes are read again"
+        f"some tables were delivered beyond the base of the position {position} ({tables}), and"
+        " Spark reads all tables from one place: use a position without `ahead`, such as one at the"
+        " end of a transaction, or the `base` of this one, from which those changes are read again"
     )
 
 

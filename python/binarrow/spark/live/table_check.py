@@ -46,7 +46,7 @@ def check_names(server: Server, options: SourceOptions) -> None:
     raise ConfigError(
         f"binlog_row_metadata is {metadata} on this server, so its log contains no column names."
         f" Either {persistently(server.flavor, server.version, 'binlog_row_metadata', 'FULL')}"
-        " (what was logged before stays without names), or set"
+        " (events logged before that remain without names), or set"
         ' the option history, for example "sqlite:////var/lib/binarrow/history.db", which'
         " follows the tables from now on"
     )

@@ -280,7 +280,7 @@ _PROBLEMS = {
         "{keys} rows get another key in updates whose images do not hold the whole row: what they"
         " leave out stands under the old key only. Log whole images"
         " (SET PERSIST binlog_row_image = FULL; MySQL 5.7 and MariaDB: SET GLOBAL, and the option"
-        " file), and make the mirror anew from after these changes"
+        " file), and create the mirror again from a position after these changes"
     ),
     "gone": (
         "{keys} rows are changed after they were deleted: the changes are not complete or not in"
