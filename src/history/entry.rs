@@ -115,7 +115,7 @@ impl Entry {
                     _ => return Err(Error::malformed("its scope is not that of its kind")),
                 };
                 let session = DdlSession::from(stored.session);
-                // One that an older version stored.
+                // An entry that an older version stored.
                 let script = masked(text(unpack(&row.body)?)?, &session);
                 EntryBody::Baseline(Baseline { script, session, scope })
             }

@@ -1,8 +1,8 @@
-//! A store, and what this process followed of the log for itself while another process is the store's writer.
+//! A store, and the structures that this process follows in its own memory while another process is the store's writer.
 //!
 //! One process writes a source. Any number of others read the same log at their own pace, and may be ahead of what the writer
-//! stored. What they follow is kept in memory, as rows of the same form: reads give both as one. A process that becomes the
-//! writer later stores its rows with the next step.
+//! stored. They keep the additional rows in memory, in the same form, and reads return both together. A process that becomes
+//! the writer later stores its rows with the next step.
 
 use super::memory_store::MemoryStore;
 use super::store::{EntryKey, EntryRange, EntryRow, EpochRow, Store, StoreWrite};
@@ -11,12 +11,12 @@ use crate::position::Position;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// A store with one source's rows of this process over it.
+/// A store, and the rows of one source that this process keeps in memory.
 pub(super) struct FollowedStore {
     base: Box<dyn Store>,
-    /// Rows of this process, which are not in the store.
+    /// Rows of this process that are not in the store.
     own: MemoryStore,
-    /// How far each epoch of the store reached when it was read last: rows of `own` are beyond it.
+    /// The end of each epoch of the store at its last read: rows of `own` are beyond it.
     seen: BTreeMap<u64, EntryKey>,
     is_writer: bool,
 }
@@ -46,17 +46,17 @@ impl FollowedStore {
         self.base.flush_interval(server)
     }
 
-    /// The number of an epoch that begins now. One that is not stored yet must not get the number of one that the writer
-    /// begins.
+    /// The number of a new epoch. An epoch that is not stored yet must not get the number of an epoch that the writer
+    /// creates.
     pub(super) fn next_id(&self, last: Option<u64>) -> u64 {
         let next = last.map_or(1, |last| last + 1);
         if self.is_writer { next } else { next.max(FIRST_OWN) }
     }
 
-    /// The epochs of the source, each as far as this process knows it.
+    /// The epochs of the source, each up to the end that this process knows.
     ///
     /// # Errors
-    /// The writer stored another log than the one that was followed here: an [`ErrorKind::Schema`](crate::ErrorKind::Schema).
+    /// The writer stored another log than this process follows: an [`ErrorKind::Schema`](crate::ErrorKind::Schema).
     pub(super) fn epochs(&mut self, source: &str) -> Result<Vec<EpochRow>> {
         let mut rows = self.base.epochs(source)?;
         if self.is_writer {
@@ -72,7 +72,7 @@ impl FollowedStore {
                     row.server = row.server.take().or(own.server);
                 }
                 None if own.id >= FIRST_OWN => rows.push(own),
-                // The store is as far, or the epoch was pruned.
+                // The store reaches as far, or the epoch was pruned.
                 _ => self.own.write(source, &[StoreWrite::RemoveEpoch(own.id)])?,
             }
         }
@@ -80,7 +80,7 @@ impl FollowedStore {
         Ok(rows)
     }
 
-    /// Whether an epoch was followed here further than the store has it. Removes the rows that the store has by now.
+    /// True if this process followed an epoch beyond the end in the store. Removes the rows that the store contains now.
     fn is_ahead(&mut self, source: &str, row: &EpochRow, own: &EpochRow) -> Result<bool> {
         let stored = end_of(row)?;
         if self.seen.get(&row.id).is_some_and(|seen| stored < *seen) {
@@ -136,7 +136,7 @@ impl FollowedStore {
         Ok(rows)
     }
 
-    /// The part of a range that the store did not have when it was read last.
+    /// The part of a range that the store did not contain at its last read.
     fn beyond(&self, range: EntryRange) -> EntryRange {
         let after = range.after.max(self.seen.get(&range.epoch).copied());
         EntryRange { after, ..range }
@@ -172,7 +172,7 @@ impl FollowedStore {
         Ok([stored, own].into_iter().flatten().max_by_key(|row| (row.epoch, row.key)))
     }
 
-    /// Writes to the store, or where another process is its writer, to the rows of this process.
+    /// Writes to the store, or, if another process is its writer, to the rows of this process.
     pub(super) fn write(&mut self, source: &str, writes: &[StoreWrite]) -> Result<()> {
         if self.is_writer {
             self.base.write(source, writes)
@@ -181,12 +181,13 @@ impl FollowedStore {
         }
     }
 
-    /// The lock is held: stores the rows of this process in one write. Gives the epochs that got another number, from and to.
+    /// Stores the rows of this process in one write; requires the lock. Returns the old and the new number of each epoch whose
+    /// number changed.
     ///
     /// # Errors
-    /// As [`Self::epochs`]; and those of the store.
+    /// Those of [`Self::epochs`] and of the store.
     pub(super) fn become_writer(&mut self, source: &str) -> Result<Vec<(u64, u64)>> {
-        // It compares them with what the last writer stored, and drops what is stored.
+        // It compares them with the rows of the last writer, and drops those that are stored.
         self.epochs(source)?;
         let stored = self.base.epochs(source)?;
         let mut last = stored.last().map(|row| row.id);
@@ -229,5 +230,5 @@ fn end_of(row: &EpochRow) -> Result<EntryKey> {
     Ok(EntryKey::end_of(&reached))
 }
 
-/// The first number of epochs that are not stored: no store has as many.
+/// The first number of epochs that are not stored: no store has so many epochs.
 const FIRST_OWN: u64 = 1 << 40;

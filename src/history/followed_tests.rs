@@ -1,4 +1,4 @@
-//! Two processes and one store: who is not the writer follows for itself.
+//! Two processes and one store: the one that is not the writer follows the log in its own memory.
 
 use super::*;
 use crate::error::{ErrorKind, Result};
@@ -88,7 +88,7 @@ fn tables(history: &SchemaHistory, offset: u64) -> String {
         .collect()
 }
 
-/// A writer and a follower that stand where the history begins.
+/// A writer and a follower at the beginning of the history.
 fn two(kept: &Kept) -> (Arc<SchemaHistory>, Arc<SchemaHistory>) {
     let writer = process(kept, 1);
     writer.baseline(baseline(), &at(100), 0).unwrap();
@@ -170,7 +170,7 @@ fn the_first_baseline_is_stored_in_one_write_and_an_own_one_gets_a_number_then()
     first.begin_with(baseline(), &at(100), 0).unwrap();
     let mut view = first.view_at(&at(100)).unwrap();
     view.follow(&ddl(200, "b")).unwrap();
-    // Nobody sees a part of it; who does not wait begins for itself.
+    // Nobody sees a part of it; a process that does not wait creates its own.
     assert!(process(&kept, 3).is_empty().unwrap());
     assert!(second.claim(&stopping).unwrap());
     second.begin_with(baseline(), &at(50), 0).unwrap();

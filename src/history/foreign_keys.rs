@@ -1,8 +1,8 @@
 //! Foreign keys whose actions change rows of a child table when a parent's row is deleted or gets another key.
 //!
-//! Before MySQL 9.6, and in MariaDB, the storage engine carries these actions out, and the binary log has no event of the
-//! rows that they change. In: CREATE TABLE statements (of `schemas=`, of a catalog, of a server). Out: for a parent, which
-//! tables its deletes and updates can change. Called by `reader` and `source::live`.
+//! Before MySQL 9.6, and in MariaDB, the storage engine carries these actions out, and the binary log has no events for the
+//! rows that they change. In: CREATE TABLE statements (of `schemas=`, of a catalog, of a server). Out: for a parent, the
+//! tables that its deletes and updates can change. Called by `reader` and `source::live`.
 //!
 //! <https://dev.mysql.com/doc/refman/9.7/en/create-table-foreign-keys.html>, <https://mariadb.com/kb/en/foreign-keys/>
 
@@ -19,7 +19,7 @@ use std::collections::BTreeSet;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ForeignKeys {
     keys: Vec<ForeignKey>,
-    /// The tables whose foreign keys are known, all of them.
+    /// The tables of which all foreign keys are known.
     described: BTreeSet<(String, String)>,
 }
 
@@ -28,19 +28,19 @@ pub struct ForeignKeys {
 pub struct ForeignKey {
     /// The table that has it.
     pub child: TableName,
-    /// Its columns there.
+    /// The columns of the child.
     pub columns: Vec<String>,
     /// The table that it refers to.
     pub parent: TableName,
-    /// The columns there.
+    /// The columns of the parent.
     pub parent_columns: Vec<String>,
-    /// What happens to rows of the child when their parent is deleted.
+    /// The action on rows of the child when their parent is deleted.
     pub on_delete: ReferentialAction,
-    /// What happens to them when their parent's key changes.
+    /// The action on rows of the child when their parent's key changes.
     pub on_update: ReferentialAction,
 }
 
-/// What a server does to rows of a child.
+/// The action of a foreign key on rows of the child.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ReferentialAction {
     /// RESTRICT or NO ACTION: the statement fails.
@@ -54,12 +54,12 @@ pub enum ReferentialAction {
     SetDefault,
 }
 
-/// What deletes and updates of a parent can change in tables that are read.
+/// The effects that deletes and updates of a parent can have on tables that are read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Actions {
     /// The table and the action of a DELETE, if there is one.
     pub delete: Option<ChildAction>,
-    /// Of an UPDATE, for each key of the parent: its columns.
+    /// The same for an UPDATE, for each key of the parent: the columns of the key.
     pub update: Vec<(Vec<String>, ChildAction)>,
 }
 
@@ -73,7 +73,7 @@ pub struct ChildAction {
 }
 
 impl ReferentialAction {
-    /// From its name, as information_schema has it.
+    /// From its name in information_schema.
     pub fn parse(name: &str) -> Self {
         match name.to_ascii_uppercase().as_str() {
             "CASCADE" => Self::Cascade,
@@ -94,7 +94,7 @@ impl ReferentialAction {
 }
 
 impl ForeignKeys {
-    /// Those of all tables that a catalog knows.
+    /// The foreign keys of all tables in a catalog.
     pub fn of_catalog(catalog: &Catalog) -> Self {
         let mut keys = Self::default();
         for (database, table, state) in catalog.tables() {
@@ -105,7 +105,7 @@ impl ForeignKeys {
         keys
     }
 
-    /// Those of all tables whose structure was given.
+    /// The foreign keys of all tables whose structure was given.
     pub fn of_schemas(schemas: &Schemas) -> Self {
         let mut keys = Self::default();
         for (database, table, create) in schemas.tables() {
@@ -114,17 +114,17 @@ impl ForeignKeys {
         keys
     }
 
-    /// Whether the foreign keys of a table are known.
+    /// True if the foreign keys of a table are known.
     pub fn describes(&self, database: &str, table: &str) -> bool {
         self.described.contains(&(database.to_lowercase(), table.to_lowercase()))
     }
 
-    /// The foreign keys of a table are all known from here on.
+    /// Marks all foreign keys of a table as known.
     fn describe(&mut self, table: &TableName) {
         self.described.insert((table.database.to_lowercase(), table.table.to_lowercase()));
     }
 
-    /// Adds those of a table, as SHOW CREATE TABLE prints it; gives the tables that they refer to.
+    /// Adds those of a table from the output of SHOW CREATE TABLE; returns the tables that they refer to.
     pub fn add_statement(&mut self, table: &TableName, statement: &str) -> Vec<TableName> {
         let mut given = Schemas::default();
         if given.add_table(&table.database, &table.table, statement).is_err() {
@@ -142,8 +142,8 @@ impl ForeignKeys {
         self.keys.push(key);
     }
 
-    /// What rows of a parent that are deleted or updated change in tables that `is_read` accepts, also by way of other
-    /// tables. `None` if no foreign key that is known refers to the parent.
+    /// The effects of deletes and updates of a parent on tables that `is_read` accepts, also through other tables. `None` if
+    /// no known foreign key refers to the parent.
     pub fn actions_of(
         &self,
         parent: &TableName,
@@ -163,7 +163,7 @@ impl ForeignKeys {
         is_parent.then_some(actions)
     }
 
-    /// The first table that is read, of those that a foreign key's action changes.
+    /// The first of the tables that a foreign key's action changes and that are read.
     fn effect<'k>(
         &'k self,
         key: &'k ForeignKey,
@@ -209,10 +209,10 @@ impl ForeignKeys {
         let settled = constraints.map(|one| (one.columns.clone(), one.text.as_str()));
         for (columns, text) in inline.chain(settled) {
             match ForeignKey::parse(&child, columns, text) {
-                // A statement that no server has settled holds it in both places.
+                // A statement that was not normalized by a server contains it in both places.
                 Ok(key) if self.keys.iter().skip(before).any(|other| *other == key) => {}
                 Ok(key) => self.keys.push(key),
-                // Not all of its keys are known.
+                // Some of its keys are not known.
                 Err(_) => return,
             }
         }
@@ -327,7 +327,7 @@ mod tests {
             ("shop.P", vec!["shop.n"], "shop.n ON DELETE SET NULL; shop.n ON UPDATE CASCADE of u"),
             ("shop.p", vec!["shop.r"], ""),
             ("shop.p", vec!["shop.p"], ""),
-            // By way of c, which is not read; an update of p's key changes no key of c that g refers to.
+            // Through c, which is not read; an update of p's key changes no key of c that g refers to.
             ("shop.p", vec!["shop.g"], "shop.g ON DELETE SET DEFAULT"),
             (
                 "shop.c",

@@ -18,11 +18,11 @@ pub(super) struct Ledger {
     pub(super) source: String,
     epochs: Vec<Epoch>,
     is_writer: bool,
-    /// When another process was found to be the writer.
+    /// The time at which another process was found to be the writer.
     refused: Option<Instant>,
-    /// Whether the first epoch is in the making: it is stored when it is complete.
+    /// True while the first epoch is being created: it is stored when it is complete.
     is_beginning: bool,
-    /// Epochs of this process that got another number when they were stored, from and to.
+    /// The old and the new number of each epoch of this process that got another number when it was stored.
     renumbered: Vec<(u64, u64)>,
     refreshed: Instant,
     /// Epochs that reach further than the store knows.
@@ -86,7 +86,7 @@ impl Ledger {
         self.is_writer
     }
 
-    /// The number that an epoch has now.
+    /// The current number of an epoch.
     pub(super) fn current_id(&self, id: u64) -> u64 {
         let found = self.renumbered.iter().find(|(from, _)| *from == id);
         found.map_or(id, |(_, to)| *to)
@@ -98,7 +98,7 @@ impl Ledger {
         if self.is_writer {
             return Ok(());
         }
-        // How far this process followed the log for itself.
+        // How far this process followed the log in its own memory.
         self.flush()?;
         let rows = self.store.epochs(&self.source)?;
         let epochs: Vec<Epoch> = rows.into_iter().map(Epoch::of_row).collect::<Result<_>>()?;
@@ -126,7 +126,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// The lock is held: stores what was followed before.
+    /// Stores what this process followed before; requires the lock.
     fn lead(&mut self) -> Result<()> {
         self.flush()?;
         let renumbered = self.store.become_writer(&self.source)?;
@@ -139,8 +139,8 @@ impl Ledger {
         Ok(())
     }
 
-    /// Becomes the writer where nobody else is. A process that is not follows the log for itself: what it writes is in memory
-    /// only. Not more often than once a second it asks again, and learns what the writer wrote.
+    /// Becomes the writer if there is no other. Otherwise this process follows the log in its own memory. At most once per
+    /// second it tries again, and reads what the writer wrote.
     pub(super) fn lead_or_follow(&mut self) -> Result<()> {
         let is_early = self.refused.is_some_and(|refused| refused.elapsed() < RETRY);
         if self.is_writer || self.is_beginning || is_early {
@@ -166,8 +166,8 @@ impl Ledger {
         }
     }
 
-    /// Whether this process is to begin the history, which is empty; `None` while another may be at it. What it begins is
-    /// stored by [`Self::publish`].
+    /// True if this process must create the history, which is empty; `None` while another process may be creating it.
+    /// [`Self::publish`] stores the new history.
     pub(super) fn claim(&mut self) -> Result<Option<bool>> {
         if self.is_beginning {
             return Ok(None);
@@ -179,18 +179,18 @@ impl Ledger {
         if !self.is_writer && self.store.try_lock(&self.source)?.is_some() {
             return Ok(None);
         }
-        // Another may have begun it and ended since.
+        // Another process may have created it and ended meanwhile.
         self.refresh()?;
         self.is_beginning = self.epochs.is_empty();
         Ok(Some(self.is_beginning))
     }
 
-    /// Begins without the lock, for this process only.
+    /// Creates the history without the lock, for this process only.
     pub(super) fn claim_own(&mut self) {
         self.is_beginning = true;
     }
 
-    /// What was begun is complete.
+    /// The new history is complete.
     pub(super) fn publish(&mut self) -> Result<()> {
         self.is_beginning = false;
         self.refused = None;

@@ -106,7 +106,7 @@ impl DdlSession {
         }
     }
 
-    /// Whether a value that does not fit is an error of the statement.
+    /// True if a value that does not fit is an error of the statement.
     pub fn is_strict(&self) -> bool {
         self.sql_mode & (STRICT_TRANS_TABLES | STRICT_ALL_TABLES) != 0
     }

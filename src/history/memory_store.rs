@@ -87,7 +87,7 @@ impl Store for MemoryStore {
 }
 
 impl MemoryStore {
-    /// Whether a source has any.
+    /// True if a source has entries.
     pub(super) fn has_epochs(&self, source: &str) -> bool {
         self.sources.get(source).is_some_and(|source| !source.epochs.is_empty())
     }

@@ -17,8 +17,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// What the tables of a source looked like at each place of its log: baselines, the statements since, checkpoints, kept in a
-/// [`Store`]. Threads share it. Of several processes one writes it, and each of the others follows for itself what the writer has
-/// not stored yet.
+/// [`Store`]. Threads share it. Of several processes one writes it, and each of the others follows in its own memory what the
+/// writer has not stored yet.
 ///
 /// A position is inside a covered range, or it is a [`ErrorKind::Schema`]: there is no guess.
 pub struct SchemaHistory {
@@ -106,7 +106,7 @@ impl SchemaHistory {
         self.begin_with(baseline, position, timestamp)
     }
 
-    /// The same where another process may be the writer: the structures are this process's own then.
+    /// The same if another process may be the writer: the structures are then kept in this process only.
     pub(crate) fn begin_with(
         &self,
         baseline: Baseline,
@@ -137,8 +137,8 @@ impl SchemaHistory {
         })
     }
 
-    /// Whether this process is to begin the history, which is empty. Waits while another process is beginning it; where that
-    /// takes long, this one begins it for itself. [`Self::publish`] ends what is begun.
+    /// True if this process must create the history, which is empty. Waits while another process is creating it; if that
+    /// takes too long, this process creates its own. [`Self::publish`] completes it.
     ///
     /// # Errors
     /// The store can only be read: an [`ErrorKind::Config`].
@@ -159,7 +159,7 @@ impl SchemaHistory {
         }
     }
 
-    /// What was begun after [`Self::claim`] is complete: it is stored in one write, where no other process is the writer.
+    /// Completes the history that [`Self::claim`] started: it is stored in one write if no other process is the writer.
     pub(crate) fn publish(&self) -> Result<()> {
         self.with(Ledger::publish)
     }
@@ -401,7 +401,7 @@ impl SchemaHistory {
 impl Drop for SchemaHistory {
     fn drop(&mut self) {
         if self.process != std::process::id() {
-            // A thread of the parent may have held the mutex at the fork: nobody releases it here.
+            // A thread of the parent may have held the mutex at the fork: nobody releases it in this process.
             let ledger = self.ledger.get_mut().unwrap_or_else(PoisonError::into_inner);
             std::mem::forget(ledger.take());
         } else if let Err(error) = self.close() {
@@ -416,10 +416,10 @@ impl std::fmt::Debug for SchemaHistory {
     }
 }
 
-/// How long another process may take to begin a history before this one begins it for itself: mostly it takes less than a
-/// second, and longer where much of the log is followed first.
+/// The time that another process may take to create a history before this one creates its own. Usually it takes less than a
+/// second, and longer if much of the log is followed first.
 const BEGINNING: Duration = Duration::from_secs(10);
-/// How often it looks whether the other is done.
+/// The interval at which it checks whether the other process has finished.
 const BEGINNING_CHECK: Duration = Duration::from_millis(20);
 
 /// What fits a key of every server's tables.

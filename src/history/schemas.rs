@@ -42,7 +42,7 @@ impl Schemas {
         self.tables.contains_key(&(database.to_owned(), table.to_owned()))
     }
 
-    /// The structures that can be used: database, table, structure.
+    /// The usable structures: database, table, structure.
     pub(super) fn tables(&self) -> impl Iterator<Item = (&str, &str, &CreateTable)> {
         self.tables.iter().filter_map(|((database, table), given)| match given {
             Given::Table(create) => Some((database.as_str(), table.as_str(), &**create)),

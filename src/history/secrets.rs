@@ -1,13 +1,13 @@
 //! Passwords in DDL: they are replaced before a statement is kept or shown.
 //!
 //! FEDERATED, CONNECT and SPIDER tables have the login of another server in their options. A string that is the value of a table
-//! option is kept only where the option is known to hold none.
+//! option is kept only if the option is known to contain no password.
 
 use super::sql::token::{Lexer, QuoteMode, Token};
 use std::borrow::Cow;
 
-/// A statement, or a script of statements, with `'***'` in the place of strings that may hold a password. What cannot be read as
-/// SQL is cut off there.
+/// Returns a statement, or a script of statements, with `'***'` in the place of strings that may contain a password. The text
+/// ends where it cannot be read as SQL.
 pub(crate) fn without_secrets(text: &str, mode: QuoteMode) -> Cow<'_, str> {
     let lower = text.to_ascii_lowercase();
     if !HINTS.iter().any(|hint| lower.contains(hint)) {
@@ -39,14 +39,14 @@ pub(crate) fn without_secrets(text: &str, mode: QuoteMode) -> Cow<'_, str> {
     Cow::Owned(masked)
 }
 
-/// What stands before a token.
+/// The context before a token.
 #[derive(Default)]
 struct State {
     /// The next string is secret.
     is_next: bool,
-    /// The last word that may be an option's name.
+    /// The last word that may be the name of an option.
     word: String,
-    /// It has a `=` after it.
+    /// True if a `=` follows it.
     has_sign: bool,
     /// After IDENTIFIED, in the same statement.
     is_account: bool,
@@ -54,7 +54,7 @@ struct State {
 }
 
 impl State {
-    /// Whether a token is a secret, and takes it in.
+    /// Returns true if a token is a secret, and updates the context.
     fn is_secret(&mut self, token: &Token<'_>, ansi_quotes: bool) -> bool {
         let text = match token {
             Token::Text(text) => Some(text.as_ref()),
@@ -69,7 +69,7 @@ impl State {
                 || self.has_sign && self.depth == 0 && !OPEN.contains(&self.word.as_str());
         }
         match token {
-            // Of a string's character set: the string follows.
+            // The character set of a string: the string follows.
             Token::Word(word) if word.starts_with('_') => {}
             Token::Word(word) => {
                 self.word = word.to_ascii_uppercase();
@@ -105,13 +105,13 @@ fn names_password(comment: &str) -> bool {
         && lower.contains(['"', '\'', '=', ':'])
 }
 
-/// A text with none of these has no password in it.
+/// A text without these words contains no password.
 const HINTS: [&str; 9] =
     ["connection", "password", "passwd", "pwd", "identified", "option", "secret", "token", "key"];
-/// Options whose values are secret wherever they stand.
+/// Options whose values are secret in any place.
 const SECRET: [&str; 4] = ["CONNECTION", "PASSWORD", "OPTION_LIST", "SECRET"];
 const AFTER_IDENTIFIED: [&str; 5] = ["BY", "AS", "USING", "PASSWORD", "WITH"];
-/// Options of tables and databases that hold no password. What is not among them is not kept.
+/// Options of tables and databases that contain no password. The values of all others are not kept.
 const OPEN: [&str; 14] = [
     "COMMENT",
     "ENGINE",

@@ -28,7 +28,7 @@ pub trait Store: Send {
     /// Another is: an [`ErrorKind::Config`](crate::ErrorKind::Config) that names its host, its process and since when.
     fn lock(&mut self, source: &str) -> Result<()>;
 
-    /// The same without waiting; where another is the writer, gives who it is.
+    /// The same without waiting; if another process is the writer, returns its description.
     ///
     /// # Errors
     /// The store can only be read: an [`ErrorKind::Config`](crate::ErrorKind::Config).

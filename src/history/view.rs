@@ -20,8 +20,8 @@ use std::sync::Arc;
 /// The tables where a reader is, which follow the statements that it meets.
 ///
 /// Inside what the history covers, the log must be the one that the history was made from: [`apply`](Self::apply) compares,
-/// and [`reach`](Self::reach) notices what was passed over. Beyond it, the view continues the history: in the store, or in the
-/// memory of this process where another one is the writer.
+/// and [`reach`](Self::reach) notices what was passed over. Beyond it, the view continues the history: in the store, or, if
+/// another process is the writer, in the memory of this process.
 #[derive(Debug, Clone)]
 pub struct HistoryView {
     catalog: Arc<Catalog>,
@@ -37,7 +37,7 @@ struct Place {
     position: Position,
     /// All that stands up to here is in force.
     at: EntryKey,
-    /// What the history has up to here has been met.
+    /// All entries of the history before this position have been read.
     taken: EntryKey,
     /// What the history has next.
     next: VecDeque<Entry>,
@@ -112,10 +112,10 @@ impl HistoryView {
         self.apply_as(ddl, Ledger::become_writer)
     }
 
-    /// The same for a reader of the log: where another process writes the history, this one follows the log for itself.
+    /// The same for a reader of the log: if another process writes the history, this one follows the log in its own memory.
     ///
     /// # Errors
-    /// As [`Self::apply`], but for another writer.
+    /// Those of [`Self::apply`], except the error for another writer.
     pub fn follow(&mut self, ddl: &LoggedDdl) -> Result<Followed> {
         self.apply_as(ddl, Ledger::lead_or_follow)
     }
@@ -238,7 +238,7 @@ impl Place {
                 break;
             }
             lead(ledger)?;
-            // What was stored meanwhile, by this process or another.
+            // Entries that were stored meanwhile, by this process or another.
             self.renew(ledger, catalog)?;
             self.horizon = EntryKey::FIRST;
         }

@@ -18,7 +18,7 @@ pub struct TableDefinition {
 }
 
 impl TableDefinition {
-    /// What its CREATE TABLE says.
+    /// The definition in its CREATE TABLE.
     pub(in crate::history) fn create(&self) -> &CreateTable {
         &self.create
     }

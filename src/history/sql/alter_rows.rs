@@ -1,33 +1,33 @@
-//! What an ALTER TABLE does to the rows that the table has. No row event of the log says it.
+//! The effect of an ALTER TABLE on the existing rows of the table. The log has no row events for it.
 //!
-//! What is not listed here as harmless is taken as a change of rows. "Followed" means that the rows after the statement show it, and
-//! that `on_schema_change` decides.
+//! A clause that is not listed here as harmless counts as a change of rows. "Followed" means that the rows after the statement
+//! show it, and that `on_schema_change` decides.
 //!
 //! | clause | rows that the table has |
 //! |---|---|
 //! | ADD COLUMN | followed: the column is new |
-//! | DROP, RENAME COLUMN, CHANGE of the name | followed; **other values** where a name goes and comes in one statement |
-//! | MODIFY, CHANGE | followed by the type; **other values** where the column is generated |
+//! | DROP, RENAME COLUMN, CHANGE of the name | followed; **other values** if one statement removes and adds the same name |
+//! | MODIFY, CHANGE | followed by the type; **other values** if the column is generated |
 //! | ALTER COLUMN (DEFAULT, VISIBLE) | stay |
 //! | ADD, DROP, RENAME, ALTER of keys, CHECK and foreign keys | stay, or the server refuses the statement |
-//! | ALTER IGNORE, whatever the clauses | **go or are converted** where they do not fit |
+//! | ALTER IGNORE, whatever the clauses | **removed or converted** if they do not fit |
 //! | CONVERT TO a character set that has all characters | stay |
-//! | CONVERT TO another one | stay under a strict `sql_mode`, or the server refuses it; else **other values** |
+//! | CONVERT TO another one | stay under a strict `sql_mode`, or the server refuses it; otherwise **other values** |
 //! | DEFAULT CHARACTER SET, COLLATE | stay: only the default changes |
-//! | ENGINE of those in `KEEPING_ENGINES` | stay |
-//! | ENGINE=BLACKHOLE | **all go** |
-//! | any other ENGINE | **other rows**: the engine's own |
+//! | an ENGINE in `KEEPING_ENGINES` | stay |
+//! | ENGINE=BLACKHOLE | **all removed** |
+//! | any other ENGINE | **other rows**: those of the engine |
 //! | UNION, CONNECTION, SEQUENCE | **other rows**: those of other tables, of another server |
 //! | options in `HARMLESS_OPTIONS` | stay |
-//! | options that are not known | **other rows**: an engine's own, such as CONNECT's FILE_NAME |
+//! | unknown options | **other rows**: options of an engine, such as CONNECT's FILE_NAME |
 //! | ORDER BY, FORCE, ENABLE and DISABLE KEYS, ALGORITHM, LOCK, WAIT, VALIDATION | stay |
 //! | ADD, COALESCE, REORGANIZE, REBUILD, ANALYZE, CHECK, OPTIMIZE PARTITION | stay, or the server refuses the statement |
-//! | PARTITION BY, REMOVE PARTITIONING | likewise |
-//! | DROP, TRUNCATE, EXCHANGE, REPAIR PARTITION | **go, or others come** |
-//! | CONVERT PARTITION, CONVERT TABLE (MariaDB) | **go, or others come** |
-//! | DISCARD, IMPORT TABLESPACE | **go, or others come** |
+//! | PARTITION BY, REMOVE PARTITIONING | stay, or the server refuses the statement |
+//! | DROP, TRUNCATE, EXCHANGE, REPAIR PARTITION | **removed or replaced** |
+//! | CONVERT PARTITION, CONVERT TABLE (MariaDB) | **removed or replaced** |
+//! | DISCARD, IMPORT TABLESPACE | **removed or replaced** |
 //! | ADD SYSTEM VERSIONING, ADD and DROP PERIOD | stay |
-//! | DROP SYSTEM VERSIONING (MariaDB) | **go**: those of the past |
+//! | DROP SYSTEM VERSIONING (MariaDB) | **removed**: historical rows |
 //! | RENAME TO | the table has another name: see [`Ddl::renames`](super::statement::Ddl) |
 //! | SECONDARY_LOAD, SECONDARY_UNLOAD | stay |
 
@@ -37,7 +37,7 @@ use super::cursor::Cursor;
 use super::statement::RowsGone;
 use crate::charset::Charset;
 
-/// Decides about the clauses after the table's name.
+/// Returns the effect of the clauses after the table's name.
 pub(super) fn rows_gone(mut cursor: Cursor<'_>, has_ignore: bool) -> RowsGone {
     let Ok(actions) = alter_table::actions(&mut cursor) else {
         return RowsGone::Some("an ALTER TABLE with a clause that is not known");
@@ -100,7 +100,7 @@ fn of_action(action: &Action) -> RowsGone {
     }
 }
 
-/// Whether a column gets a name that another column has before the statement: the log cannot tell the two apart.
+/// True if a column gets the name that another column had before the statement: the log cannot distinguish the two.
 fn has_one_name_twice(actions: &[Action]) -> bool {
     let (mut left, mut taken) = (Vec::new(), Vec::new());
     for action in actions {
@@ -133,7 +133,7 @@ fn has_all_characters(clause: &CharsetClause) -> bool {
     }
 }
 
-/// Engines that take the rows that a table has, and keep them.
+/// Engines that keep the existing rows of a table.
 const KEEPING_ENGINES: [&str; 12] = [
     "InnoDB",
     "MyISAM",

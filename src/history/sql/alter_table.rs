@@ -18,7 +18,7 @@ pub(in crate::history) enum Place {
 /// A table's name, with the database where the statement names it.
 pub(in crate::history) type Name = (Option<String>, String);
 
-/// One thing that an ALTER TABLE does to the structure, or to the rows. What changes none of both is no action.
+/// One change that an ALTER TABLE makes to the structure or to the rows. A clause that changes neither has no action.
 #[derive(Debug)]
 pub(in crate::history) enum Action {
     AddColumn {
@@ -87,7 +87,7 @@ pub(in crate::history) enum Action {
     PartitionToTable(Name),
     /// MariaDB's CONVERT TABLE t TO PARTITION p.
     TableToPartition(Name),
-    /// Nothing of the structure changes, but the table has other rows afterwards, or fewer.
+    /// The structure does not change, but the table has other or fewer rows afterwards.
     OtherRows(&'static str),
 }
 
@@ -219,7 +219,7 @@ fn begins_action(cursor: &Cursor<'_>) -> bool {
     words.iter().any(|word| cursor.is(word))
 }
 
-/// The clause that begins with a word, where rows go or others come by it.
+/// The clause that begins with a word, if it removes or replaces rows.
 fn other_rows(word: &str) -> Option<&'static str> {
     Some(match word {
         "REPAIR" => "REPAIR PARTITION",

@@ -2,9 +2,9 @@
 //!
 //! ```text
 //! text ─ token ─ cursor ─ create_table, column, data_type ─ CreateTable
-//!                       ├ statement ─ Ddl: which tables a statement changes, by its head
-//!                       │   └ alter_rows: what an ALTER TABLE does to rows
-//!                       └ row_changes: whether a statement is one that changes no rows
+//!                       ├ statement ─ Ddl: the tables that a statement changes, by its head
+//!                       │   └ alter_rows: the effect of an ALTER TABLE on rows
+//!                       └ row_changes: recognizes statements that change no rows
 //! ```
 
 mod alter_rows;

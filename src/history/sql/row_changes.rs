@@ -1,8 +1,8 @@
 //! Statements that change no rows, recognised by their first words.
 //!
-//! Under `binlog_format=ROW` a server logs as text only what changes no rows of tables: DDL, accounts, maintenance. Under
-//! STATEMENT and MIXED any statement may be text. No list of those that change rows is complete (`WITH ... DELETE`, `DO f()`,
-//! MariaDB's `ANALYZE UPDATE`), so the list here is of those that do not.
+//! Under `binlog_format=ROW` a server logs as text only statements that change no rows of tables: DDL, accounts, maintenance.
+//! Under STATEMENT and MIXED any statement may be text. No list of statements that change rows is complete
+//! (`WITH ... DELETE`, `DO f()`, MariaDB's `ANALYZE UPDATE`), so this module lists those that do not.
 //!
 //! <https://dev.mysql.com/doc/refman/9.7/en/sql-statements.html>, <https://mariadb.com/kb/en/sql-statements/>
 
@@ -12,14 +12,15 @@ use super::token::{QuoteMode, Result, Token};
 
 /// Returns true if the statement is recognised as one that cannot change rows of tables.
 ///
-/// What empties a table (TRUNCATE, DROP TABLE) or changes its structure is such a statement: see [`Ddl`](super::statement::Ddl).
+/// Among them are statements that empty a table (TRUNCATE, DROP TABLE) or change its structure: see
+/// [`Ddl`](super::statement::Ddl).
 pub fn changes_no_rows(sql: &str, mode: QuoteMode) -> bool {
     Cursor::with_mode(sql, mode).and_then(|cursor| statement(cursor)).unwrap_or(false)
 }
 
 /// Returns true for the text ``DELETE FROM `d`.`m` `` and nothing else, comments aside.
 ///
-/// At first use after a start, MySQL 5 logs this for a MEMORY table, which the start has emptied.
+/// MySQL 5 logs this at the first use of a MEMORY table after a restart, which has emptied the table.
 pub fn deletes_all_of_one_table(sql: &str, mode: QuoteMode) -> bool {
     let is_it = || -> Result<bool> {
         let mut cursor = Cursor::with_mode(sql, mode)?;
@@ -41,7 +42,7 @@ fn statement(mut cursor: Cursor<'_>) -> Result<bool> {
     }
     let word = match *cursor.peek() {
         Token::Word(word) => word.to_ascii_uppercase(),
-        // An event that has only a comment stands for one that was taken out.
+        // An event that contains only a comment replaces an event that was removed.
         Token::End => return Ok(true),
         _ => return Ok(false),
     };
@@ -115,7 +116,7 @@ fn host(cursor: &mut Cursor<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Whether an object comes next whose statements change no rows of tables.
+/// True if the next words name an object whose statements change no rows of tables.
 fn is_object(cursor: &Cursor<'_>) -> bool {
     is_any(cursor, &OBJECTS) || OBJECTS_OF_SEVERAL_WORDS.iter().any(|words| cursor.are(words))
 }
@@ -124,9 +125,9 @@ fn is_any(cursor: &Cursor<'_>, words: &[&str]) -> bool {
     words.iter().any(|word| cursor.is(word))
 }
 
-/// Whether the rest of a CREATE TABLE has no query that fills the table.
+/// True if the rest of a CREATE TABLE has no query that fills the table.
 ///
-/// The words that begin a query are reserved: without quotes they are no names, except after a point.
+/// The words that begin a query are reserved: without quotes they are not names, except after a point.
 fn has_no_query(cursor: &mut Cursor<'_>) -> Result<bool> {
     let (mut after_number, mut after_point) = (false, false);
     loop {
@@ -140,7 +141,7 @@ fn has_no_query(cursor: &mut Cursor<'_>) -> Result<bool> {
                 return Ok(false);
             }
         }
-        // `1.` is a number, and the word after it is no name.
+        // `1.` is a number, and the word after it is not a name.
         after_point = token == Token::Sign('.') && !after_number;
         after_number = matches!(token, Token::Number(_));
         if matches!(token, Token::End) {
@@ -149,7 +150,7 @@ fn has_no_query(cursor: &mut Cursor<'_>) -> Result<bool> {
     }
 }
 
-/// What may follow CREATE, ALTER and DROP. Not in it are TABLE, and objects that are not known.
+/// Words that may follow CREATE, ALTER and DROP, except TABLE and unknown objects.
 const OBJECTS: [&str; 16] = [
     "DATABASE",
     "SCHEMA",

@@ -57,9 +57,9 @@ pub enum RowsGone {
     None,
     /// All are gone.
     All(&'static str),
-    /// Some are gone, others have come, or values are other ones.
+    /// Some rows are removed, added, or have other values.
     Some(&'static str),
-    /// Values may be converted with loss, unless a strict `sql_mode` makes that an error.
+    /// Values may be converted with loss, unless a strict `sql_mode` makes this an error.
     UnlessStrict(&'static str),
 }
 
@@ -75,7 +75,7 @@ impl RowsGone {
         if rank(&other) > rank(&self) { other } else { self }
     }
 
-    /// What it comes to under a `sql_mode`.
+    /// The effect under a `sql_mode`.
     pub fn under(self, is_strict: bool) -> Self {
         match self {
             Self::UnlessStrict(_) if is_strict => Self::None,

@@ -332,7 +332,7 @@ fn bits(digits: &str, base: u32) -> Option<Vec<u8>> {
     )
 }
 
-/// Where a versioned comment ends that the server does not read: servers let comments stand in it.
+/// The end of a versioned comment that the server does not read. It may contain other comments.
 fn end_of_unread(inside: &str) -> Option<usize> {
     let mut at = 0;
     loop {

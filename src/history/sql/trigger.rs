@@ -17,18 +17,18 @@ pub enum TriggerEvent {
     Delete,
 }
 
-/// A statement about a trigger. The database of a name is that of the session where the statement gives none.
+/// A statement about a trigger. A name without a database is in the session's database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TriggerStatement {
     /// CREATE TRIGGER.
     Create {
         /// The trigger, with its database.
         name: TableName,
-        /// What activates it.
+        /// The statement that activates it.
         event: TriggerEvent,
         /// The table that it belongs to.
         table: TableName,
-        /// The names in the body that are written with a database, both parts in quotes.
+        /// The names in the body that have a database, with both parts in quotes.
         names: Vec<TableName>,
     },
     /// DROP TRIGGER.
@@ -39,7 +39,7 @@ pub enum TriggerStatement {
 }
 
 impl TriggerStatement {
-    /// Parses a statement that ran in `database`; `None` where it is none about a trigger, or not understood.
+    /// Parses a statement that ran in `database`; `None` if it is not about a trigger, or is not understood.
     pub fn parse(sql: &str, database: &str, mode: QuoteMode) -> Option<Self> {
         let mut cursor = Cursor::with_mode(sql, mode).ok()?;
         parse(&mut cursor, database).ok().flatten()
@@ -77,7 +77,7 @@ fn parse(cursor: &mut Cursor<'_>, database: &str) -> Result<Option<TriggerStatem
     Ok(Some(TriggerStatement::Create { name: trigger, event, table, names }))
 }
 
-/// Steps over `OR REPLACE DEFINER=user@host TRIGGER`; gives whether the statement is about a trigger.
+/// Skips `OR REPLACE DEFINER=user@host TRIGGER`; returns true if the statement is about a trigger.
 fn skip_definer(cursor: &mut Cursor<'_>) -> Result<bool> {
     cursor.accept_all(&["OR", "REPLACE"])?;
     if cursor.accept("TRIGGER")? {
@@ -95,7 +95,7 @@ fn skip_definer(cursor: &mut Cursor<'_>) -> Result<bool> {
     Ok(false)
 }
 
-/// The qualified names of the rest, where both parts are in quotes.
+/// The qualified names in the rest of the statement, if both parts are in quotes.
 fn names_in(cursor: &mut Cursor<'_>) -> Result<Vec<TableName>> {
     let mut names: Vec<TableName> = Vec::new();
     while *cursor.peek() != Token::End {
@@ -117,10 +117,10 @@ fn name(cursor: &mut Cursor<'_>, database: &str) -> Result<TableName> {
     Ok(TableName { database: own.unwrap_or_else(|| database.to_owned()), table })
 }
 
-/// Tokens of a definer, at most: `` = `user` @ `host` ``, or `CURRENT_USER()`.
+/// The maximum number of tokens of a definer: `` = `user` @ `host` ``, or `CURRENT_USER()`.
 const MAX_DEFINER: usize = 8;
 
-/// A body may be long; a tool's names one table.
+/// The maximum number of names. A body may be long, but the trigger of a tool names one table.
 const MAX_NAMES: usize = 64;
 
 #[cfg(test)]
