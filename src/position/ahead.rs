@@ -1,43 +1,43 @@
-//! What was delivered beyond a position's own place.
+//! The tables that were delivered beyond a position's base.
 
 use serde::{Deserialize, Serialize};
 
 use super::gtid_state::GtidState;
 use crate::error::Error;
 
-/// Tables of which more was delivered than the position's own place says, all of them up to one other place.
+/// Tables that were delivered beyond the position's base, all of them up to the same place.
 ///
 /// One such place per table is enough, because the rows of a table are always delivered in the order of the log.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Ahead {
     /// Database and name of the tables, in order.
     pub tables: Vec<(String, String)>,
-    /// Offset in the position's file: the changes of all transactions that start before it were delivered. `None` where only
-    /// the GTIDs are known to be valid, as at another server.
+    /// Offset in the position's file: the changes of all transactions that start before it were delivered. `None` if only the
+    /// GTIDs are valid, as at another server.
     pub offset: Option<u64>,
-    /// The same by GTID: the transactions after the position's own place; `None` where the log has no GTIDs.
+    /// The same by GTID: the delivered transactions after the position's base; `None` if the log has no GTIDs.
     pub gtid_set: Option<GtidState>,
-    /// How many changes of each of the tables were delivered from the transaction that starts at the offset.
+    /// The number of changes of each of the tables that were delivered from the transaction that starts at the offset.
     pub changes: u64,
-    /// The GTID of that transaction, where changes of it were delivered.
+    /// The GTID of that transaction, if changes of it were delivered.
     pub next_gtid: Option<GtidState>,
 }
 
 impl Ahead {
-    /// Whether `table` is among the tables.
+    /// True if `table` is among the tables.
     pub fn has(&self, database: &str, table: &str) -> bool {
         let place =
             |(own, name): &(String, String)| (own.as_str(), name.as_str()).cmp(&(database, table));
         self.tables.binary_search_by(place).is_ok()
     }
 
-    /// The same for a reader of another log of the same transactions: by GTID alone. `None` where GTIDs do not say it all.
+    /// The same for a reader of another log of the same transactions: by GTID alone. `None` if GTIDs do not suffice.
     pub fn by_gtid(&self) -> Option<Self> {
         let is_known = self.gtid_set.is_some() && (self.changes == 0 || self.next_gtid.is_some());
         is_known.then(|| Self { offset: None, ..self.clone() })
     }
 
-    /// Puts a list in order, so that equal positions are equal text.
+    /// Sorts a list, so that equal positions have equal texts.
     pub fn sort(list: &mut Vec<Self>) {
         for ahead in list.iter_mut() {
             ahead.tables.sort_unstable();
@@ -99,7 +99,7 @@ impl TryFrom<StoredAhead> for Ahead {
     }
 }
 
-/// What is zero is not stored.
+/// Zero is not stored.
 #[allow(clippy::trivially_copy_pass_by_ref)] // serde's form
 const fn is_zero(value: &u64) -> bool {
     *value == 0

@@ -11,7 +11,7 @@ use super::gtid_state::GtidState;
 use super::xid::{Xid, from_hex, to_hex};
 use crate::error::{Error, ErrorKind};
 
-/// The next thing to read: a place at a transaction's end, and what was delivered beyond it.
+/// The next place to read: a place at a transaction's end, and what was delivered beyond it.
 ///
 /// When its file was begun says more of the same place, and is not compared.
 #[derive(Debug, Clone, Default)]
@@ -34,11 +34,11 @@ pub struct Position {
     pub version_shift: u32,
     /// XA transactions before this position that are neither committed nor rolled back.
     pub prepared: Vec<PreparedRange>,
-    /// Of a position that a server was asked for: whether a SELECT that starts afterwards sees every transaction before it.
+    /// For a position that a server returned: true if a SELECT that starts afterwards sees every transaction before it.
     /// Neither stored nor compared.
     pub visible: Option<bool>,
-    /// Tables of which changes after this place were delivered: a reader starts at the place and leaves those out. Each table is
-    /// listed once, or twice where one of the two goes by GTID alone.
+    /// Tables that have changes delivered after this place: a reader starts at the place and leaves those out. Each table is
+    /// listed once, or twice if one of the two is by GTID alone.
     pub ahead: Vec<Ahead>,
 }
 
@@ -129,7 +129,7 @@ impl Position {
         })
     }
 
-    /// The place alone: what was delivered beyond it is read again from there.
+    /// The place without `ahead`: a reader that starts there reads again what was delivered beyond it.
     #[must_use]
     pub fn base(&self) -> Self {
         Self { ahead: Vec::new(), ..self.clone() }
@@ -153,7 +153,7 @@ impl Position {
         }
     }
 
-    /// The GTID set, where it alone says which position this is.
+    /// The GTID set, if the position is a GTID set alone.
     pub fn gtids_alone(&self) -> Option<&GtidState> {
         self.gtid_set.as_ref().filter(|_| self.file.is_empty())
     }
@@ -358,7 +358,7 @@ mod tests {
         assert_eq!(position.to_string(), full().to_string());
         assert_eq!(position.compare(&full()), Some(Ordering::Equal));
 
-        // The order of what is stored does not count.
+        // The order of the stored fields is ignored.
         let mut other = position.clone();
         other.ahead.reverse();
         other.ahead[1].tables.reverse();

@@ -1,4 +1,4 @@
-//! Rows events that are passed over undecoded because of their operation: counted only where a position needs it.
+//! Rows events that are skipped without decoding because of their operation. They are counted only if a position needs it.
 
 use super::map_cache::MapCache;
 use super::progress::TableKey;
@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Those of the transaction at hand, within its segment.
+/// The skipped events of the current transaction, within its segment.
 #[derive(Default)]
 pub(super) struct PassedOver(Vec<Passed>);
 
@@ -22,42 +22,42 @@ struct Passed {
     rows: Rows,
 }
 
-/// What is known of its rows.
+/// The known facts about its rows.
 #[derive(Clone)]
 enum Rows {
-    /// Where its body stands.
+    /// The place of its body.
     At(Range<usize>),
-    /// How many changes they are.
+    /// The number of changes.
     Count(u64),
 }
 
-/// What counting needs.
+/// The context for counting.
 pub(super) struct Counting<'c> {
     pub(super) maps: &'c mut MapCache,
     pub(super) inflater: &'c mut Inflater,
     pub(super) format: &'c FormatDescription,
     pub(super) options: &'c PlanOptions,
-    /// What places are of.
+    /// The buffer that the places refer to.
     pub(super) buffer: &'c [u8],
 }
 
 impl PassedOver {
-    /// Another transaction, or another part of the same.
+    /// Starts another transaction, or another part of the same one.
     pub(super) fn clear(&mut self) {
         self.0.clear();
     }
 
-    /// How many events so far.
+    /// The number of events so far.
     pub(super) fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// An event that stands in the buffer.
+    /// Adds an event that is in the buffer.
     pub(super) fn push_at(&mut self, map: usize, event_type: EventType, body: Range<usize>) {
         self.0.push(Passed { map, event_type, rows: Rows::At(body) });
     }
 
-    /// An event that is counted already.
+    /// Adds an event that is already counted.
     pub(super) fn push_counted(&mut self, map: usize, event_type: EventType, changes: u64) {
         self.0.push(Passed { map, event_type, rows: Rows::Count(changes) });
     }
@@ -79,7 +79,7 @@ impl PassedOver {
         Ok(changes)
     }
 
-    /// The changes of all tables. A table that cannot be decoded has none that matter: no row of it was given.
+    /// The changes of all tables. Those of a table that cannot be decoded are ignored: no row of it was returned.
     pub(super) fn count_all(&mut self, counting: &mut Counting<'_>) -> HashMap<TableKey, u64> {
         let mut all = HashMap::new();
         for passed in &mut self.0 {
@@ -113,7 +113,7 @@ impl Counting<'_> {
         self.maps.plan(map, self.format, self.options)
     }
 
-    /// How many changes the body of a rows event holds.
+    /// The number of changes in the body of a rows event.
     pub(super) fn changes(
         &mut self,
         plan: &TablePlan,

@@ -1,49 +1,49 @@
-//! How far delivery has come: a safe position, and what was delivered beyond it.
+//! The progress of delivery: a base position, and what was delivered beyond it.
 //!
-//! Decoders say of each batch up to where its table is delivered within its segment ([`Reach`]). The reader, which sees all
-//! batches in order, puts that together. A position is made of it only where somebody asks for one.
+//! Decoders report for each batch how far its table is delivered within its segment ([`Reach`]). The reader, which sees all
+//! batches in order, combines these reports. It builds a position only when a caller asks for one.
 
 use crate::position::{Ahead, GtidSet, GtidState, Position};
 use crate::source::{GtidPlaces, add, only};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-/// A table: its database and its name.
+/// The database and the name of a table.
 pub type TableKey = (Arc<str>, Arc<str>);
 
-/// Up to where a table is delivered by a batch of it.
+/// How far a batch of a table delivers it.
 #[derive(Debug, Clone)]
 pub struct Reach {
-    /// Where to resume before the batch, as far as that is a place for all tables.
+    /// The place at which all tables can resume before the batch.
     pub base: Arc<Position>,
     /// The GTIDs of the segment's transactions.
     pub gtids: Option<Arc<GtidPlaces>>,
-    /// Up to where beyond that.
+    /// How far the table is delivered beyond that place.
     pub upto: Upto,
 }
 
 /// A place within a segment, or its end.
 #[derive(Debug, Clone)]
 pub enum Upto {
-    /// All transactions that start before an offset, and so many changes of the one that starts there: those in this segment.
+    /// All transactions that start before an offset, and a number of changes of the one that starts there, in this segment.
     Within {
         /// The offset.
         start: u64,
-        /// Changes of the table.
+        /// The number of changes of the table.
         changes: u64,
     },
-    /// A place at a transaction's end, which the batches of these tables reach one after the other.
+    /// A place at the end of a transaction, which the batches of these tables reach one after the other.
     Place {
         /// The place.
         end: Arc<Position>,
         /// The tables, in the order of their batches.
         tables: Arc<[TableKey]>,
-        /// How many of them have reached it with this batch.
+        /// The number of them that have reached it with this batch.
         count: usize,
     },
 }
 
-/// Where to resume, cheap to copy.
+/// The place at which to resume, cheap to copy.
 #[derive(Debug, Clone)]
 pub struct Progress {
     base: Arc<Position>,
@@ -52,15 +52,15 @@ pub struct Progress {
     beyond: Option<Beyond>,
 }
 
-/// What was delivered beyond the base. It is shared from batch to batch.
+/// The tables that were delivered beyond the base. Batches share it.
 #[derive(Debug, Clone, Default)]
 struct Beyond {
     marks: Arc<Vec<Mark>>,
-    /// The tables that have reached an offset, where batch after batch does so, and how many have.
+    /// The tables whose batches reach one offset one after the other, and how many have reached it.
     closing: Option<(Arc<[TableKey]>, usize, u64)>,
 }
 
-/// How far one table is.
+/// How far one table is delivered.
 #[derive(Debug, Clone)]
 struct Mark {
     table: TableKey,
@@ -69,17 +69,17 @@ struct Mark {
 }
 
 impl Progress {
-    /// A place alone.
+    /// A place, with nothing delivered beyond it.
     pub fn at(base: Arc<Position>) -> Self {
         Self { base, gtids: None, beyond: None }
     }
 
-    /// The place from which a reader starts that resumes here.
+    /// The place from which a reader that resumes here reads.
     pub fn base(&self) -> &Arc<Position> {
         &self.base
     }
 
-    /// Whether nothing was delivered beyond that place since the read began.
+    /// True if nothing was delivered beyond that place since the start of the read.
     pub fn is_base(&self) -> bool {
         self.beyond.is_none()
     }
@@ -100,7 +100,7 @@ impl Progress {
                 places.entry(place).or_default().push((database.to_string(), name.to_string()));
             }
         }
-        // A table's new place is behind its old one. What GTIDs alone say is of another log.
+        // A table's new place is after its old one. Entries by GTID alone are from another log.
         for ahead in position.ahead.iter_mut().filter(|ahead| ahead.offset.is_some()) {
             ahead.tables.retain(|(database, table)| {
                 !tables.contains(&(database.as_str().into(), table.as_str().into()))
@@ -118,8 +118,8 @@ impl Progress {
         position
     }
 
-    /// The same with so many more changes of a table, of the transaction that starts at an offset. `None` where it is not known
-    /// how many were delivered before.
+    /// Adds a number of changes of a table, from the transaction that starts at an offset. `None` if the number that was
+    /// delivered before is not known.
     pub fn within(&self, table: &TableKey, start: u64, more: u64) -> Option<Self> {
         let (database, name) = table;
         let mut ahead = self.base.ahead.iter().filter(|ahead| ahead.has(database, name));
@@ -143,7 +143,7 @@ impl Progress {
         Some(Self { beyond, ..self.clone() })
     }
 
-    /// The transactions that start in a part of the file; `None` where one of them has no GTID.
+    /// The transactions that start in a part of the file; `None` if one of them has no GTID.
     fn gtids_between(&self, from: u64, to: u64) -> Option<GtidState> {
         let mut state = GtidState::Mysql(GtidSet::default());
         let gtids = self.gtids.as_ref()?;
@@ -159,11 +159,11 @@ impl Progress {
     }
 }
 
-/// Puts together what decoders say, in the order of delivery.
+/// Combines the reports of decoders, in the order of delivery.
 #[derive(Debug, Default)]
 pub struct Tracker {
     now: Option<Progress>,
-    /// Changes of the transaction at hand in its pieces before this one.
+    /// Changes of the current transaction in its pieces before this one.
     earlier: HashMap<TableKey, u64>,
 }
 
@@ -173,12 +173,12 @@ impl Tracker {
         self.now = position.map(Progress::at);
     }
 
-    /// Where to resume; `None` before anything is known.
+    /// The place at which to resume; `None` before anything is known.
     pub fn progress(&self) -> Option<&Progress> {
         self.now.as_ref()
     }
 
-    /// A batch of a table is handed out: where to resume before it, and after it.
+    /// Takes in a batch of a table that is returned. Returns the places at which to resume before and after it.
     pub fn deliver(&mut self, table: TableKey, reach: Reach) -> (Progress, Progress) {
         let Reach { base, gtids, upto } = reach;
         let mut now = self.moved_to(base);
@@ -210,14 +210,14 @@ impl Tracker {
         (before, now)
     }
 
-    /// An item is handed out, behind all rows before it.
+    /// An item is returned, after all rows before it.
     pub fn pass_item(&mut self, position: &Arc<Position>) -> Progress {
         let now = self.moved_to(Arc::clone(position));
         self.now = Some(now.clone());
         now
     }
 
-    /// A segment ends; `open`: the changes in it of a transaction that goes on in the next.
+    /// A segment ends; `open`: the changes in it of a transaction that continues in the next segment.
     pub fn end(&mut self, position: Arc<Position>, open: Option<Vec<(TableKey, u64)>>) {
         self.now = Some(self.moved_to(position));
         match open {
@@ -230,7 +230,7 @@ impl Tracker {
         }
     }
 
-    /// The same beyond another base; what that includes is forgotten.
+    /// The same beyond another base; entries that the base includes are dropped.
     fn moved_to(&mut self, base: Arc<Position>) -> Progress {
         let Some(now) = self.now.take() else { return Progress::at(base) };
         if Arc::ptr_eq(&now.base, &base) {

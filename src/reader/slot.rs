@@ -12,17 +12,17 @@ use std::sync::Arc;
 pub(super) struct Slot {
     pub(super) builder: TableBuilder,
     pub(super) counts: TableStats,
-    /// The transaction that rows came from last.
+    /// The transaction of the last rows.
     version: Option<i64>,
-    /// Its changes of this table in this segment, given or not.
+    /// The number of its changes of this table in this segment, returned or not.
     changes: u64,
     /// The same before its last rows event.
     before_event: u64,
-    /// How many of the events passed over are counted.
+    /// The number of skipped events that are counted.
     passed: usize,
     /// The changes in them.
     passed_changes: u64,
-    /// Rows at the beginning of the batch that are left out: they were delivered before.
+    /// Number of rows at the beginning of the batch to leave out, because they were delivered before.
     pub(super) left_out: usize,
 }
 
@@ -45,7 +45,7 @@ impl Slot {
         (Arc::clone(&table.database), Arc::clone(&table.table))
     }
 
-    /// A rows event of a transaction was taken in.
+    /// Takes in a rows event of a transaction.
     pub(super) fn take_in(&mut self, version: i64, changes: u64) {
         if self.version != Some(version) {
             (self.version, self.changes) = (Some(version), 0);
@@ -55,12 +55,12 @@ impl Slot {
         self.changes += changes;
     }
 
-    /// What was given of it is that of another segment.
+    /// The changes counted so far belong to another segment.
     pub(super) fn forget(&mut self) {
         self.version = None;
     }
 
-    /// Whether rows came from a transaction last.
+    /// True if the last rows are from this transaction.
     pub(super) fn is_in(&self, version: Option<i64>) -> bool {
         version.is_some() && self.version == version
     }
@@ -70,17 +70,17 @@ impl Slot {
         self.changes
     }
 
-    /// The changes of the transaction so far, but for those in events that were passed over.
+    /// The changes of the transaction so far, except those in skipped events.
     pub(super) fn given(&self) -> u64 {
         self.changes - self.passed_changes
     }
 
-    /// The number of the next event passed over that is not counted.
+    /// The number of the next skipped event that is not counted.
     pub(super) fn passed(&self) -> usize {
         self.passed
     }
 
-    /// Events that were passed over, up to number `upto`, hold so many changes. All stand before the last rows event.
+    /// Adds the changes in skipped events up to number `upto`. All of these events are before the last rows event.
     pub(super) fn pass(&mut self, upto: usize, changes: u64) {
         self.passed = upto;
         self.passed_changes += changes;
@@ -88,12 +88,12 @@ impl Slot {
         self.changes += changes;
     }
 
-    /// The changes of the transaction before a row of the event that came last.
+    /// The changes of the transaction before a row of the last event.
     pub(super) fn changes_before(&self, row: usize) -> u64 {
         self.before_event + self.builder.changes_before(row)
     }
 
-    /// Rows of the only event so far are left out: those of its first changes.
+    /// Leaves out the rows of the first changes of the only event so far.
     pub(super) fn leave_out(&mut self, changes: u64, kind: RowsKind) {
         self.left_out = self.builder.row_of_change(changes);
         let count = match kind {

@@ -1,13 +1,13 @@
-//! Rows that the actions of foreign keys change, and that no event contains: before MySQL 9.6, and in MariaDB.
+//! Rows that the actions of foreign keys change and that no event contains, before MySQL 9.6 and in MariaDB.
 //!
-//! The log shows when it can have happened:
+//! The log shows when this may have happened:
 //!
 //! * MySQL: rows of a table are deleted, or get another key, whose Table_map event has the flag that a foreign key refers to
 //!   it, and whose rows event has neither the flag of `foreign_key_checks=0` nor the one of MySQL 9.6 that such rows are logged.
 //!   The flag of the table is also set for RESTRICT, so the actions must come from elsewhere.
 //! * MariaDB: the statement maps each table that an action may change, and has no rows of it; a table that refers to itself
-//!   is mapped twice. For an update it does so whatever columns change. It does so too for tables that its triggers write
-//!   into, and for the second table of a multi-table statement.
+//!   is mapped twice. An update maps these tables whatever columns change. A statement also maps the tables that its
+//!   triggers write into, and the second table of a multi-table statement.
 //!
 //! The actions come from a history, from `schemas=`, or from the server whose log is read.
 
@@ -24,75 +24,75 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-/// What happens where rows may have changed without an event.
+/// The reaction to rows that may have changed without an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reaction {
-    /// The reading ends with an error.
+    /// The read ends with an error.
     Error,
     /// A warning, once for each parent.
     Warn,
-    /// Nothing is looked for.
+    /// The check is off.
     Ignore,
 }
 
-/// The keyword `unlogged_changes`, and what is known of foreign keys besides a history.
+/// The keyword `unlogged_changes`, and the foreign keys that are known from sources other than a history.
 #[derive(Debug, Clone, Default)]
 pub struct UnloggedChanges {
-    /// What the caller says.
+    /// The caller's choice.
     pub asked: Option<Reaction>,
-    /// Whether the reader keeps a copy of a table: where the caller says nothing, a known action is an error.
+    /// True if the reader keeps a mirror of a table: a known action is then an error by default.
     pub is_mirror: bool,
     /// Foreign keys from `schemas=`, or from the server once it is connected.
     pub foreign_keys: Arc<OnceLock<Arc<ForeignKeys>>>,
 }
 
 impl UnloggedChanges {
-    /// Where it is known that an action changes rows of a table that is read.
+    /// The reaction if an action is known to change rows of a table that is read.
     pub fn known(&self) -> Reaction {
         self.asked.unwrap_or(if self.is_mirror { Reaction::Error } else { Reaction::Warn })
     }
 
-    /// Whether nothing is looked for.
+    /// True if the check is off.
     pub(super) fn is_ignored(&self) -> bool {
         self.asked == Some(Reaction::Ignore)
     }
 
-    /// Where the actions are not known.
+    /// The reaction if the actions are not known.
     fn unknown(&self) -> Reaction {
         self.asked.unwrap_or(Reaction::Warn)
     }
 }
 
-/// How often rows of a parent were changed with possible effects that no event contains.
+/// The number of changes to a parent with possible effects that no event contains.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnloggedCount {
-    /// Rows events of the parent; in MariaDB statements.
+    /// Rows events of the parent, or statements in MariaDB.
     pub events: u64,
-    /// What may have happened the first time.
+    /// The message for the first one.
     pub message: String,
 }
 
-/// By parent (`database.table`).
+/// Counts by parent (`database.table`).
 pub type UnloggedCounts = BTreeMap<String, UnloggedCount>;
 
-/// What is known of a table as a parent.
+/// The known facts about a table as a parent.
 #[derive(Debug)]
 pub(super) struct Parent {
     name: TableName,
-    /// The actions on tables that are read; `None` where no foreign key is known that refers to it.
+    /// The actions on tables that are read; `None` if no known foreign key refers to it.
     actions: Option<Actions>,
-    /// The names of its columns, where they are known.
+    /// The names of its columns, if they are known.
     columns: Vec<Option<Arc<str>>>,
-    /// The places of the columns of all its keys, where they are known: a foreign key refers to some of them.
+    /// The indexes of the columns of all its keys, if they are known: a foreign key refers to some of them.
     key_columns: Option<Vec<usize>>,
     cells: Option<RowCells>,
-    /// Whether the log says that it has triggers (MariaDB).
+    /// True if the log says that it has triggers (MariaDB).
     has_triggers: bool,
-    /// Whether its changes have no effect that is looked for, but for those that MariaDB's statement shows.
+    /// True if its changes have no effects to check for, except those that MariaDB's statement shows.
     is_idle: bool,
 }
 
-/// MariaDB's statement: its tables, and what can have changed without an event.
+/// A statement of MariaDB: its tables, and the tables that may have changed without an event.
 #[derive(Debug, Default)]
 pub(super) struct StatementTables {
     tables: Vec<StatementTable>,
@@ -104,12 +104,12 @@ struct StatementTable {
     map: usize,
     /// The rows events of the statement so far.
     seen: RowsSeen,
-    /// Those of them in the pieces of the log before.
+    /// The number of them in the previous pieces of the log.
     before: RowsSeen,
     is_mapped_twice: bool,
 }
 
-/// A table that rows of another one can have changed, unless it has rows of its own by the statement's end.
+/// A table that changes of another one may affect, unless the statement logs rows of it by its end.
 #[derive(Debug)]
 struct Pending {
     child: usize,
@@ -119,7 +119,7 @@ struct Pending {
     is_known: bool,
 }
 
-/// A rows event, as far as it is looked at.
+/// The parts of a rows event that are checked.
 pub(super) struct ParentRows<'e> {
     pub(super) event_type: EventType,
     pub(super) kind: RowsKind,
@@ -129,12 +129,12 @@ pub(super) struct ParentRows<'e> {
 }
 
 impl Parent {
-    /// Whether a table with these flags of its map can be one.
+    /// True if a table with these flags in its map can be a parent.
     pub(super) fn may_be(flags: u16, format: &FormatDescription) -> bool {
         format.is_mariadb || flags & REFERENCED != 0 || format.version < FLAGS_PARENTS
     }
 
-    /// What is known of the table of a map.
+    /// The known facts about the table of a map.
     pub(super) fn of(
         map: &TableMap<'_>,
         format: &FormatDescription,
@@ -148,7 +148,7 @@ impl Parent {
         let actions = keys.and_then(|keys| keys.actions_of(&name, &is_read));
         let cells = RowCells::of(&log.columns, format.is_mariadb);
         let width = log.columns.len();
-        // What the log leaves out. A structure that does not fit is an error where its rows are read.
+        // Names that the log leaves out. A structure that does not fit is an error when its rows are read.
         let completed = match catalog {
             Some(catalog) => catalog.schema(&name.database, &name.table).ok(),
             None => options.plan.schemas.complete(log.clone(), map, format).ok(),
@@ -172,7 +172,7 @@ impl Parent {
         })
     }
 
-    /// The places of columns; `None` where the name of one is not known.
+    /// The indexes of columns; `None` if one of the names is not known.
     fn places(&self, names: &[String]) -> Option<Vec<usize>> {
         let place = |name: &String| {
             let is_called = |own: &Option<Arc<str>>| {
@@ -190,7 +190,7 @@ impl StatementTables {
         self.pending.clear();
     }
 
-    /// A Table_map event of the statement.
+    /// Takes in a Table_map event of the statement.
     pub(super) fn add(&mut self, map: usize) {
         match self.tables.iter_mut().find(|table| table.map == map) {
             Some(table) => table.is_mapped_twice = true,
@@ -198,7 +198,7 @@ impl StatementTables {
         }
     }
 
-    /// A table of the statement, with the rows that it had in the pieces of the log before.
+    /// Takes in a table of the statement, with its rows in the previous pieces of the log.
     pub(super) fn carry(&mut self, map: usize, before: RowsSeen, is_mapped_twice: bool) {
         if self.tables.len() < MAX_TABLES {
             self.tables.push(StatementTable { map, seen: before, before, is_mapped_twice });
@@ -206,7 +206,7 @@ impl StatementTables {
     }
 }
 
-/// Looks at rows events and statements.
+/// Checks rows events and statements.
 pub(super) struct Watch<'w> {
     pub(super) options: &'w DecodeOptions,
     pub(super) maps: &'w mut MapCache,
@@ -216,7 +216,7 @@ pub(super) struct Watch<'w> {
 }
 
 impl Watch<'_> {
-    /// A rows event of any table.
+    /// Checks a rows event of any table.
     pub(super) fn on_rows(&mut self, rows: &ParentRows<'_>) -> Result<()> {
         let is_effective = rows.kind != RowsKind::Write && rows.flags & NO_FOREIGN_KEY_CHECKS == 0;
         if !self.format.is_mariadb {
@@ -256,7 +256,7 @@ impl Watch<'_> {
         }
     }
 
-    /// The action that a rows event of a parent has.
+    /// The action that a rows event of a parent causes.
     fn action_of<'a>(
         &self,
         parent: &Parent,
@@ -274,7 +274,7 @@ impl Watch<'_> {
         updates.find(is_changed).map(|(_, action)| action)
     }
 
-    /// Whether an update changes one of the columns; true where it cannot be found out.
+    /// True if an update changes one of the columns, or if this is not known.
     fn are_changed(
         &self,
         parent: &Parent,
@@ -295,7 +295,7 @@ impl Watch<'_> {
         }
     }
 
-    /// MariaDB: tables that the statement maps, and has had no rows of until now.
+    /// MariaDB: tables that the statement maps and of which it has no rows yet.
     fn on_mariadb_parent(
         &mut self,
         map: usize,
@@ -332,7 +332,7 @@ impl Watch<'_> {
         }))
     }
 
-    /// What rows of a parent can have changed in a table that the statement maps.
+    /// The effect that rows of a parent may have on a table that the statement maps.
     fn pending_of(
         &mut self,
         child: usize,
@@ -370,7 +370,7 @@ impl Watch<'_> {
         pending(action, (is_delete || is_told) && !parent.has_triggers)
     }
 
-    /// MariaDB: what the statement has no rows of by its end.
+    /// MariaDB: tables that the statement has no rows of by its end.
     fn on_statement_end(&mut self, flags: u16) -> Result<()> {
         let found = match flags & NO_FOREIGN_KEY_CHECKS {
             0 => self.report_pending(),
@@ -381,7 +381,7 @@ impl Watch<'_> {
     }
 
     fn report_pending(&mut self) -> Result<()> {
-        // Of parents whose rows were in the pieces before.
+        // Parents whose rows were in the previous pieces.
         for index in 0..self.statement.tables.len() {
             let Some(StatementTable { map, before, .. }) = self.statement.tables.get(index) else {
                 break;
@@ -413,7 +413,7 @@ impl Watch<'_> {
         Ok(())
     }
 
-    /// Rows may have changed that no event contains.
+    /// Reports that rows may have changed without an event.
     fn found(
         &mut self,
         parent: &Parent,
@@ -444,7 +444,7 @@ impl Watch<'_> {
     }
 }
 
-/// What may have happened, in words.
+/// The text that describes a possible change.
 struct Finding<'f> {
     parent: &'f TableName,
     kind: RowsKind,
@@ -487,7 +487,7 @@ impl fmt::Display for Finding<'_> {
 }
 
 impl Finding<'_> {
-    /// After an error.
+    /// The advice in an error.
     fn advice(&self) -> String {
         match self.action {
             Some(ChildAction { child, .. }) => format!(
@@ -497,7 +497,7 @@ impl Finding<'_> {
         }
     }
 
-    /// After a warning.
+    /// The hint in a warning.
     fn hint(&self) -> &'static str {
         match (self.action, self.is_known) {
             (Some(_), true) => {
@@ -520,8 +520,8 @@ const NO_FOREIGN_KEY_CHECKS: u16 = 0x2;
 /// In the flags of a rows event, MySQL 9.6 and later: rows that actions of foreign keys change are logged.
 const LOGS_CHILDREN: u16 = 0x10;
 
-/// From here on the flags of a Table_map event say whether a foreign key refers to the table.
+/// The first version whose Table_map events have a flag for tables that foreign keys refer to.
 const FLAGS_PARENTS: (u16, u16, u16) = (5, 6, 0);
 
-/// A statement maps as many tables at most: servers join 61, and cascades go through some more.
+/// The maximum number of tables that a statement maps: servers join 61, and cascades reach some more.
 const MAX_TABLES: usize = 1024;

@@ -1,43 +1,43 @@
-//! What a resumed read leaves out of a transaction, because the position that it started at says that it was delivered.
+//! The changes of a transaction that a resumed read leaves out, because they were delivered before its start position.
 
 use crate::change::GroupGtid;
 use crate::position::{Ahead, GtidSet, GtidState, MariadbGtidPosition};
 use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-/// What was delivered of one transaction. The pieces of a large one share it.
+/// The changes of one transaction that were delivered. The pieces of a large transaction share it.
 #[derive(Debug)]
 pub struct Delivered {
-    /// What was delivered beyond the position.
+    /// The tables that were delivered beyond the position.
     ahead: Arc<Vec<Ahead>>,
-    /// Which of that covers all of the transaction.
+    /// The entries of `ahead` that cover all of the transaction.
     all_of: Vec<usize>,
     pieces: Mutex<Pieces>,
     changed: Condvar,
 }
 
-/// What the pieces of a transaction share.
+/// State that the pieces of a transaction share.
 #[derive(Debug, Default)]
 struct Pieces {
     /// Changes that are still to be left out, by database and table.
     left: HashMap<(String, String), u64>,
-    /// How many pieces are decoded.
+    /// The number of decoded pieces.
     done: u64,
 }
 
-/// What of a table's changes is left out.
+/// The changes of a table that are left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Left {
-    /// No more of them.
+    /// No more changes.
     Nothing,
-    /// So many, more than none.
+    /// This number of changes, at least one.
     Changes(u64),
-    /// All of the transaction.
+    /// All changes of the transaction.
     All,
 }
 
 impl Delivered {
-    /// What was delivered of the transaction that starts at `start`; `None` where that is nothing.
+    /// The delivered changes of the transaction that starts at `start`; `None` if there are none.
     pub(super) fn of(
         ahead: &Arc<Vec<Ahead>>,
         start: u64,
@@ -72,7 +72,7 @@ impl Delivered {
         })
     }
 
-    /// What of a table's next changes is left out.
+    /// The number of a table's next changes to leave out.
     pub fn left(&self, database: &str, table: &str) -> Left {
         let all_of = self.all_of.iter().filter_map(|index| self.ahead.get(*index));
         if all_of.into_iter().any(|ahead| ahead.has(database, table)) {
@@ -84,7 +84,7 @@ impl Delivered {
         }
     }
 
-    /// Leaves out so many of a table's changes.
+    /// Leaves out this number of a table's changes.
     pub fn leave_out(&self, database: &str, table: &str, changes: u64) {
         let key = (database.to_owned(), table.to_owned());
         let mut pieces = self.lock();
@@ -100,14 +100,14 @@ impl Delivered {
     }
 
     fn lock(&self) -> MutexGuard<'_, Pieces> {
-        // Numbers are right after each step.
+        // The numbers are correct after each step.
         self.pieces.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// The turn of one piece of a transaction: changes to leave out are counted from piece to piece, whatever the threads.
 ///
-/// A piece waits for those before it, which wait for none behind them: whoever drops a piece undecoded passes the turn on too.
+/// A piece waits for the pieces before it, and never for later ones. A piece that is dropped undecoded passes the turn on too.
 #[derive(Debug)]
 pub struct Turn {
     delivered: Arc<Delivered>,
@@ -119,7 +119,7 @@ impl Turn {
         Self { delivered, number }
     }
 
-    /// Waits until all pieces before are decoded, or no more is to be left out.
+    /// Waits until all earlier pieces are decoded, or until no more changes must be left out.
     pub fn wait(&self) {
         let mut pieces = self.delivered.lock();
         while pieces.done < self.number && !pieces.left.is_empty() {
@@ -135,8 +135,8 @@ impl Drop for Turn {
     }
 }
 
-/// Takes the transaction out of what is known by MariaDB's GTIDs alone, where it is the last of its domain there or the one that
-/// was delivered in part: what comes after it is new, whatever its number.
+/// Removes the transaction from entries by MariaDB's GTIDs alone, if it is the last of its domain there or the one that was
+/// delivered in part: later transactions are new, whatever their numbers.
 pub(super) fn pass(ahead: &mut Vec<Ahead>, gtid: &GroupGtid) {
     let GroupGtid::Mariadb(mariadb) = gtid else { return };
     for each in ahead.iter_mut().filter(|each| each.offset.is_none()) {
@@ -157,7 +157,7 @@ pub(super) fn pass(ahead: &mut Vec<Ahead>, gtid: &GroupGtid) {
     ahead.retain(|each| !is_passed(each));
 }
 
-/// Whether a place says no more than the log up to `offset`, and the GTIDs that were read there.
+/// True if an entry covers no more than the log up to `offset` and the GTIDs that were read there.
 pub(super) fn is_passed(ahead: &Ahead, offset: u64, read: Option<&GtidState>) -> bool {
     match (ahead.offset, &ahead.gtid_set) {
         (Some(place), _) => offset > place || (offset == place && ahead.changes == 0),
@@ -172,7 +172,7 @@ pub(super) fn is_passed(ahead: &Ahead, offset: u64, read: Option<&GtidState>) ->
 /// The state that names one transaction.
 pub(crate) fn only(gtid: &GroupGtid) -> GtidState {
     let mut state = GtidState::Mysql(GtidSet::default());
-    // A number that no server gives is refused where its event is decoded.
+    // The decoder of the event rejects a number that no server assigns.
     drop(add(&mut state, gtid));
     state
 }
@@ -180,7 +180,7 @@ pub(crate) fn only(gtid: &GroupGtid) -> GtidState {
 /// Adds a transaction.
 ///
 /// # Errors
-/// The number is one that no server gives.
+/// The number is one that no server assigns.
 pub(crate) fn add(state: &mut GtidState, gtid: &GroupGtid) -> crate::Result<()> {
     match (state, gtid) {
         (GtidState::Mysql(set), GroupGtid::Mysql(gtid)) => set.add(&gtid.tsid, gtid.gno)?,
