@@ -1,4 +1,4 @@
-//! The foreign keys that a server has now, for readers of its log.
+//! The current foreign keys of a server, for readers of its log.
 //!
 //! <https://dev.mysql.com/doc/refman/9.7/en/information-schema-referential-constraints-table.html>
 
@@ -9,8 +9,8 @@ use crate::history::{ForeignKey, ForeignKeys, ReferentialAction, TableName};
 use crate::net::{Flavor, Server};
 use std::collections::BTreeSet;
 
-/// Asks for the foreign keys of the tables that are read, and of the tables that these refer to. Those of tables that the
-/// account may not see are missing. `None` if the server logs all rows that they change.
+/// Queries the foreign keys of the tables that are read, and of the tables that these refer to. Foreign keys of tables that
+/// the account may not see are missing. `None` if the server logs all rows that foreign keys change.
 ///
 /// # Errors
 /// The connection is lost, or the server refuses the query.
@@ -20,7 +20,7 @@ pub fn foreign_keys(server: &mut Server, read: &TableFilter) -> Result<Option<Fo
     }
     let mut keys = ForeignKeys::default();
     let Some(mut left) = read.exact_tables() else {
-        // Servers list no foreign keys of tables that the account may only read: so none of them is known to have no others.
+        // Servers do not list foreign keys of tables that the account may only read, so the list of a table may be incomplete.
         add_keys(server, &mut keys)?;
         return Ok(Some(keys));
     };
@@ -36,7 +36,7 @@ pub fn foreign_keys(server: &mut Server, read: &TableFilter) -> Result<Option<Fo
     Ok(Some(keys))
 }
 
-/// Whether the server logs the rows that foreign keys change: MySQL 9.6 and later, unless InnoDB carries the actions out.
+/// True if the server logs the rows that foreign keys change: MySQL 9.6 and later, unless InnoDB carries the actions out.
 fn logs_all(server: &mut Server) -> Result<bool> {
     let identity = server.identity();
     if identity.flavor != Flavor::Mysql || identity.version < LOGS_ALL {
@@ -89,8 +89,8 @@ fn add_keys(server: &mut Server, keys: &mut ForeignKeys) -> Result<()> {
     Ok(())
 }
 
-/// From here on MySQL can log the rows that foreign keys change.
+/// The first version of MySQL that can log the rows that foreign keys change.
 const LOGS_ALL: (u16, u16, u16) = (9, 6, 0);
 
-/// Tables that are asked for one by one: with those that they refer to.
+/// The maximum number of tables that are queried one by one, including those that they refer to.
 const MAX_TABLES: usize = 1000;

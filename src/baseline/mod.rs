@@ -82,7 +82,7 @@ impl Baseline {
     ) -> Result<Self> {
         structures::prepare(server)?;
         let mut structures = Structures::new(server, &options.tables)?;
-        // All that changed tables before it is visible: MySQL logs CREATE TABLE a moment before others see the table.
+        // All DDL before it is visible: MySQL logs CREATE TABLE a moment before other sessions see the table.
         let mut place = server.position_in_file()?;
         let mut touched = Touched::Everything;
         for _ in 0..MAX_ROUNDS {

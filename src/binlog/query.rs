@@ -39,11 +39,11 @@ impl<'a> Query<'a> {
     ///
     /// <https://dev.mysql.com/doc/dev/mysql-server/latest/classmysql_1_1binlog_1_1event_1_1Execute__load__query__event.html>
     pub fn decode_load(body: &'a [u8]) -> Result<Self> {
-        // file id 4 | where its name begins and ends in the text 4, 4 | REPLACE or IGNORE 1
+        // file id 4 | start and end of the file name in the text 4, 4 | REPLACE or IGNORE 1
         Self::decode_with(body, 13)
     }
 
-    /// `more`: bytes of the post-header behind those of a Query event.
+    /// `more`: bytes of the post-header after those of a Query event.
     fn decode_with(body: &'a [u8], more: usize) -> Result<Self> {
         let mut reader = Reader::new(body);
         let thread_id = reader.u32("query thread id")?;

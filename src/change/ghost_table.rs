@@ -1,7 +1,7 @@
 //! Tables that online schema-change tools make for a while beside the table that they change.
 //!
 //! Such a tool copies a table into one of the new structure, keeps that up to date, and at the end swaps the two by a rename.
-//! Here are the names that the tools use. A name alone proves nothing: see [`OnlineChanges`](super::OnlineChanges).
+//! This module contains the names that the tools use. A name alone proves nothing: see [`OnlineChanges`](super::OnlineChanges).
 //! <https://github.com/github/gh-ost>,
 //! <https://docs.percona.com/percona-toolkit/pt-online-schema-change.html>
 
@@ -14,19 +14,19 @@ pub enum OnlineTool {
     PtOnlineSchemaChange,
 }
 
-/// What a tool uses a table for.
+/// The purpose of a tool's table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ToolTable {
-    /// It has the new structure, and takes the place of the table at the end.
+    /// It has the new structure, and replaces the table at the end.
     Copy,
-    /// The table as it was, after the swap.
+    /// The original table, after the swap.
     Old,
     /// The tool's own log.
     Log,
 }
 
 impl OnlineTool {
-    /// The tool that uses such a name, and what for.
+    /// The tool that uses such a name, and the purpose of the table.
     pub fn of_table(table: &str) -> Option<(Self, ToolTable)> {
         let rest = table.strip_prefix('_')?;
         let is_of = |suffix: &str| rest.strip_suffix(suffix).is_some_and(|base| !base.is_empty());

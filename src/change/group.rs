@@ -62,7 +62,7 @@ pub enum GroupEvent {
     },
     /// A statement, and the connection that ran it.
     Query(QueryKind, u32),
-    /// A statement logged as text that may change rows, and the connection that ran it: it is passed over.
+    /// A statement logged as text that may change rows and is skipped, and the connection that ran it.
     Skipped(u32),
     /// A Xid event, the commit, with its number.
     Xid(u64),
@@ -105,7 +105,7 @@ impl GroupEvent {
             )
     }
 
-    /// Whether it is a statement that is passed over although it may change rows.
+    /// True for a statement that is skipped although it may change rows.
     pub fn is_skipped(&self) -> bool {
         matches!(self, Self::Skipped(_))
     }
@@ -179,7 +179,7 @@ pub struct Group {
     pub gtid: Option<GroupGtid>,
     /// Rows events so far.
     pub rows_events: u32,
-    /// Statements so far that were logged as text, may change rows and are passed over.
+    /// The number of skipped statements so far: logged as text, they may change rows.
     pub statements_skipped: u64,
     /// Whether it holds a Transaction_payload event.
     pub has_payload: bool,

@@ -13,7 +13,7 @@ pub enum Item {
     Truncate(TableName),
     /// Rows of a table are gone, or others have come, without row events.
     Emptied(Emptied),
-    /// A statement that may change rows was logged as text, and is passed over.
+    /// A statement that may change rows, was logged as text, and is skipped.
     SkippedStatement(SkippedStatement),
     /// A transaction begins, ends, or waits.
     Transaction(TransactionMark),
@@ -30,7 +30,7 @@ pub struct Include {
     pub truncates: bool,
     /// Tables whose rows go or come without row events.
     pub emptied: bool,
-    /// Statements that are passed over although they may change rows.
+    /// Statements that are skipped although they may change rows.
     pub skipped_statements: bool,
     /// Where transactions begin and end.
     pub transactions: bool,
@@ -49,16 +49,16 @@ pub struct Emptied {
     pub table: Option<String>,
     /// The statement, by its first words.
     pub by: &'static str,
-    /// Whether it has no rows now; else some are gone, others have come, or values are other ones.
+    /// True if the table has no rows now; otherwise some rows are removed, added, or have other values.
     pub is_whole: bool,
-    /// The tool that uses such names for a swap, where nothing proves that it has made this one.
+    /// The tool that uses such names for a swap, if nothing proves that it made this one.
     pub resembles: Option<OnlineTool>,
 }
 
-/// A statement that may change rows, logged as text: the log does not contain what it changed.
+/// A statement that may change rows, logged as text: the log does not contain the changed rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkippedStatement {
-    /// The session's database; empty where it had none.
+    /// The session's database; empty if there was none.
     pub database: String,
     /// Its text.
     pub statement: String,
@@ -129,7 +129,7 @@ impl Include {
         self.schema_changes || self.truncates || self.emptied
     }
 
-    /// The items that a statement makes. `tools` has for each of its renames the online schema-change tool that makes it.
+    /// The items of a statement. `tools` contains, for each of its renames, the online schema-change tool that made it.
     pub fn items_of(&self, ddl: Ddl, statement: &str, tools: &[Option<OnlineTool>]) -> Vec<Item> {
         let mut items = Vec::new();
         if self.emptied {
@@ -166,7 +166,7 @@ impl Include {
         let is_renamed = |name: &TableName| ddl.renames.iter().any(|(from, _)| from == name);
         for ((from, to), tool) in ddl.renames.iter().zip(tools) {
             let of_tool = |name: &TableName| OnlineTool::of_table(&name.table);
-            // Of a tool's swap the table itself has its rows; the tool's own tables are tables like all others.
+            // In a tool's swap the table keeps its rows; the tool's own tables are treated like all others.
             let is_kept = |name| tool.is_some() && of_tool(name).is_none();
             let resembles =
                 of_tool(from).or(of_tool(to)).map(|(tool, _)| tool).filter(|_| tool.is_none());
@@ -206,7 +206,7 @@ impl Include {
             });
         }
         let tool = tools.iter().copied().find_map(|tool| tool);
-        // The tool's own tables, unless the caller reads them like all others.
+        // The tool's own tables, unless the caller reads them.
         let is_of_tool = |name: &TableName| {
             let is_in_swap = || {
                 let mut swaps = renames.iter().zip(tools).filter(|(_, tool)| tool.is_some());

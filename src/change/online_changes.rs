@@ -1,26 +1,26 @@
-//! Online schema changes: which swaps of two tables are known to be made by a tool.
+//! Online schema changes: recognizes swaps of two tables that a tool made.
 //!
 //! The swap puts a copy in the place of a table, by a rename. If a tool has kept the copy up to date, the table has the same
 //! rows after the swap as before. An ordinary reload swaps tables by the same names (`_orders_new`, `_orders_old`), and the
-//! table has other rows afterwards. So a name proves nothing. These marks of the tools in the log do:
+//! table has other rows afterwards. So a name proves nothing. These marks of the tools in the log are proof:
 //!
 //! * gh-ost writes its comment into the swap itself: `rename /* gh-ost */ table ...`.
 //! * pt-online-schema-change creates three triggers on the table before it copies the first row, `pt_osc_..._ins`, `_upd` and
-//!   `_del`, which write into the copy. They count from where the reading has seen them to where one of them, the copy or the
-//!   table is dropped or renamed.
+//!   `_del`, which write into the copy. They are proof from the event at which the read finds them until one of them, the copy
+//!   or the table is dropped or renamed.
 //!
 //! In: statements of the log, in its order. Out: the tool of each rename. Called by `source::cutter`.
 
 use super::{OnlineTool, ToolTable};
 use crate::history::{Ddl, DdlKind, QuoteMode, TableName, TriggerEvent, TriggerStatement};
 
-/// What proves that a tool swaps two tables.
+/// The proof that a tool swaps two tables.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum OnlineSchemaChange {
-    /// Marks in the log that only a tool leaves.
+    /// Marks in the log that only a tool writes.
     #[default]
     Evidence,
-    /// The names of the tables: the caller knows that no others use them.
+    /// The names of the tables: the caller knows that only the tools use them.
     Trust,
 }
 
@@ -40,7 +40,7 @@ struct Trigger {
 }
 
 impl OnlineChanges {
-    /// Takes in a statement that has been asked about, for those that follow. `ddl` is what it does to tables.
+    /// Takes in a statement after its renames were checked. `ddl` contains its changes of tables.
     pub fn meet(&mut self, sql: &str, database: &str, mode: QuoteMode, ddl: Option<&Ddl>) {
         if let Some(ddl) = ddl {
             let is_over = |name: &TableName| match ddl.tables.is_empty() {
@@ -73,8 +73,8 @@ impl OnlineChanges {
         }
     }
 
-    /// For each rename of a statement, the tool that makes it. Never that of a swap back: the old table has not been kept
-    /// up to date.
+    /// For each rename of a statement, the tool that made it. `None` for a swap back: the old table was not kept up to
+    /// date.
     pub fn tools_of(
         &self,
         ddl: &Ddl,
@@ -107,7 +107,7 @@ impl OnlineChanges {
         ddl.renames.iter().map(tool_of).collect()
     }
 
-    /// Whether triggers write every change of the table into the copy.
+    /// True if triggers write every change of the table into the copy.
     fn is_kept_up_to_date(&self, table: &TableName, copy: &TableName) -> bool {
         [TriggerEvent::Insert, TriggerEvent::Update, TriggerEvent::Delete].iter().all(|event| {
             self.triggers.iter().any(|trigger| {
@@ -117,7 +117,7 @@ impl OnlineChanges {
     }
 }
 
-/// What a tool would use a table of this name for.
+/// The tool that uses such a table name, and the purpose of the table.
 fn use_of(name: &TableName) -> Option<(OnlineTool, ToolTable)> {
     OnlineTool::of_table(&name.table)
 }
@@ -135,10 +135,10 @@ const GH_OST_COMMENT: &str = "/* gh-ost */ ";
 
 const PT_COPY: (OnlineTool, ToolTable) = (OnlineTool::PtOnlineSchemaChange, ToolTable::Copy);
 
-/// What the names of its triggers begin with.
+/// The prefix of its triggers' names.
 const PT_TRIGGER: &str = "pt_osc_";
 
-/// Three for each table that is being changed: more are none of the tool's.
+/// Three for each table that is being changed. More than this do not come from the tool.
 const MAX_TRIGGERS: usize = 3 * 1000;
 
 #[cfg(test)]

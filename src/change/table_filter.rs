@@ -33,14 +33,14 @@ impl TableFilter {
         })
     }
 
-    /// The same patterns. With [`OnlineSchemaChange::Trust`] tables whose names online schema-change tools use are left out,
+    /// The same patterns. With [`OnlineSchemaChange::Trust`], tables with names of online schema-change tools are left out
     /// unless a pattern without wildcards names them.
     #[must_use]
     pub fn with_online(self, online: OnlineSchemaChange) -> Self {
         Self { online, ..self }
     }
 
-    /// How swaps of tables are taken.
+    /// How swaps of tables are recognized.
     pub fn online(&self) -> OnlineSchemaChange {
         self.online
     }
@@ -68,7 +68,7 @@ impl TableFilter {
         Self { include: vec![pattern], exclude: Vec::new(), online: OnlineSchemaChange::default() }
     }
 
-    /// The tables, if all patterns to take are names without wildcards.
+    /// The tables, if all patterns to include are names without wildcards.
     pub fn exact_tables(&self) -> Option<Vec<TableName>> {
         let name = |pattern: &TablePattern| {
             let (database, table) = (pattern.database.clone(), pattern.table.clone());
@@ -118,7 +118,7 @@ impl TableFilter {
         self.skips_as_ghost(database, table).filter(|_| self.matches(database, table))
     }
 
-    /// The patterns to take, each with whether it matches the table.
+    /// The patterns to include, each with true if it matches the table.
     pub fn matching(&self, database: &str, table: &str) -> impl Iterator<Item = (&str, bool)> {
         self.include
             .iter()

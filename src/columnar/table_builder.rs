@@ -158,8 +158,8 @@ impl TableBuilder {
         }
     }
 
-    /// Where to cut the rows from `first` on, so that a piece has at most `limit` rows: not between the two halves of an update,
-    /// even where that makes a piece of two with a limit of one. The last is where they end.
+    /// The ends of pieces of at most `limit` rows from row `first` on: never between the two halves of an update,
+    /// even if that makes a piece of two with a limit of one. The last one is the end of the rows.
     pub fn cuts(&self, first: usize, limit: usize) -> Vec<usize> {
         let (limit, rows) = (limit.max(1), self.rows());
         let mut cuts = Vec::with_capacity(rows.saturating_sub(first).div_ceil(limit));
@@ -180,7 +180,7 @@ impl TableBuilder {
         self.envelope.row_in_event(row)
     }
 
-    /// The first row of a change of the only event so far: the changes before it are left out.
+    /// The first row of a change in the only event so far: the changes before it are left out.
     pub fn row_of_change(&self, change: u64) -> usize {
         let rows = 0..self.rows();
         rows.into_iter().find(|row| self.changes_before(*row) >= change).unwrap_or(self.rows())

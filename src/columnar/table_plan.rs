@@ -24,7 +24,7 @@ pub enum ColumnNames {
     Log,
     /// The log; `@1`, `@2`, … where it has none.
     Positional,
-    /// Nowhere: batches have no column of the table, and rows are only counted.
+    /// None: batches have no columns of the table, and rows are only counted.
     None,
 }
 
@@ -99,7 +99,7 @@ pub struct TablePlan {
     is_mariadb: bool,
     /// What contradicts the log, which stands by itself.
     pub(crate) doubt: Option<String>,
-    /// The keyword that gave the structure, where it does not come from the log alone.
+    /// The keyword that provided the structure, if it does not come from the log alone.
     pub(super) given_by: Option<&'static str>,
 }
 

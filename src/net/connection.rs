@@ -17,7 +17,7 @@ pub struct Connection {
     packets: Packets,
     greeting: Greeting,
     options: ConnectOptions,
-    /// The process that opened it. A child of a fork has the same socket and must not use it.
+    /// The process that opened it. A forked child has the same socket and must not use it.
     process: u32,
 }
 
@@ -121,7 +121,7 @@ impl Connection {
         self.packets.payload()
     }
 
-    /// Whether the next packet is here completely: see [`Packets::is_ready`].
+    /// True if the next packet has arrived completely: see [`Packets::is_ready`].
     pub(super) fn is_ready(&mut self) -> bool {
         self.packets.is_ready()
     }

@@ -12,7 +12,7 @@
 //! | `packets.rs` | packets, compressed or not |
 //! | `connection.rs`, `options.rs` | the login; queries |
 //! | `server.rs` | which server it is, and where its log stands |
-//! | `visible.rs` | a position of its log beside which a SELECT may be run |
+//! | `visible.rs` | a position of its log such that a later SELECT sees all transactions before it |
 //! | `dump.rs` | the events of its log |
 
 mod connection;

@@ -97,7 +97,7 @@ impl Server {
         end_of_log(&self.log_status()?)
     }
 
-    /// The same, and the GTID set that the server shows beside it, which may be of an earlier place.
+    /// The same, and the GTID set that the server shows with it, which may be of an earlier place.
     pub(super) fn end_and_gtids(&mut self) -> Result<((String, u64), GtidSet)> {
         let row = self.log_status()?;
         Ok((end_of_log(&row)?, gtids(cell(&row, 4).unwrap_or_default())?))

@@ -196,7 +196,7 @@ pub struct SocketHandle {
 }
 
 impl SocketHandle {
-    /// Cuts the connection in both directions. A process that was forked leaves its parent's connection open.
+    /// Closes the connection in both directions. A forked process leaves its parent's connection open.
     pub fn shutdown(&self) {
         if self.process != std::process::id() {
             return;

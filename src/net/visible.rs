@@ -1,15 +1,15 @@
 //! A position of a server's log such that a SELECT that starts afterwards sees every transaction before it.
 //!
-//! MySQL moves the end of its log when transactions are written to it, and commits them in the storage engine afterwards. Whoever
-//! reads the end of the log first and the tables then does not see the transactions in between, and a stream from there does
-//! not have them either.
+//! MySQL moves the end of its log when transactions are written to it, and commits them in the storage engine afterwards. A
+//! client that reads the end of the log and then the tables does not see the transactions in between, and a stream from there
+//! does not contain them either.
 //!
 //! | server | position |
 //! |---|---|
-//! | MariaDB | that of a consistent snapshot, if nobody has used XA: `binlog_snapshot_file`, `binlog_snapshot_position` |
-//! | MySQL with GTIDs, nothing being committed | the end of the log |
-//! | MySQL with GTIDs | the end of the log, once what was being committed then is committed; or GTIDs alone: `gtid_executed` |
-//! | MySQL 8 and later without GTIDs | `performance_schema.log_status`, if it is granted and nobody has used XA |
+//! | MariaDB | that of a consistent snapshot, if XA was not used: `binlog_snapshot_file`, `binlog_snapshot_position` |
+//! | MySQL with GTIDs, without current commits | the end of the log |
+//! | MySQL with GTIDs | the end of the log, after the commits of that moment have finished; or GTIDs alone: `gtid_executed` |
+//! | MySQL 8 and later without GTIDs | `performance_schema.log_status`, if it is granted and XA was not used |
 //! | other MySQL | the end of the log, marked as not visible |
 //!
 //! <https://dev.mysql.com/doc/refman/en/performance-schema-log-status-table.html>,
@@ -25,12 +25,12 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 impl Server {
-    /// The end of the log, as far as a SELECT that starts afterwards sees it. Its file and offset and its GTID set are of the same
-    /// place, or the file is empty. [`Position::visible`] is false where the server can guarantee nothing.
+    /// The end of the part of the log that a SELECT that starts afterwards sees. Its file and offset and its GTID set are of the
+    /// same place, or the file is empty. [`Position::visible`] is false if the server cannot guarantee this.
     pub fn position(&mut self) -> Result<Position> {
         match self.position_within(SHORT_WAIT)? {
             Found::At(position) => Ok(position),
-            // Transactions that are being committed need not be waited for: they are in no GTID set yet.
+            // No need to wait for transactions that are being committed: they are in no GTID set yet.
             Found::Waiting(_) => self.gtids_alone(),
         }
     }
@@ -64,7 +64,7 @@ impl Server {
         }
     }
 
-    /// Of MariaDB: where a snapshot of the tables is, which is let go again.
+    /// MariaDB: the position of a snapshot of the tables, which is released again.
     fn of_snapshot(&mut self) -> Result<Position> {
         let connection = self.connection();
         connection.query("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")?;
@@ -90,8 +90,8 @@ impl Server {
         Ok(Position { visible: Some(self.has_no_xa()?), ..position })
     }
 
-    /// Of MySQL with GTIDs. A transaction has its GTID in `gtid_owned` from before it is written to the log until other sessions
-    /// see it, and in `gtid_executed` from then on.
+    /// MySQL with GTIDs. The GTID of a transaction is in `gtid_owned` from before it is written to the log until other sessions
+    /// see it, and in `gtid_executed` afterwards.
     fn of_gtids(&mut self, wait: Duration) -> Result<Found> {
         let end = self.end_of_log()?;
         let first = self.owned()?;
@@ -127,7 +127,7 @@ impl Server {
         }
     }
 
-    /// Of MySQL without GTIDs.
+    /// MySQL without GTIDs.
     fn without_gtids(&mut self) -> Result<Position> {
         let Some(position) = self.of_log_status()? else {
             let (end, executed) = self.end_and_gtids()?;
@@ -137,14 +137,14 @@ impl Server {
         Ok(Position { visible: Some(self.has_no_xa()?), ..position })
     }
 
-    /// Whether no XA transaction was committed since the server started. Snapshots and the log status are of one place for
+    /// True if no XA transaction was committed since the server started. Snapshots and the log status are consistent for
     /// ordinary commits only: XA COMMIT is in the log before the storage engine commits, and neither waits for it.
     fn has_no_xa(&mut self) -> Result<bool> {
         let commits = self.connection().query("SHOW GLOBAL STATUS LIKE 'Com_xa_commit'")?;
         Ok(commits.first().and_then(|row| cell(row, 1)) == Some("0"))
     }
 
-    /// What `performance_schema.log_status` says; `None` where the server has no such table, or the account may not read it.
+    /// The position in `performance_schema.log_status`; `None` if the server has no such table, or the account may not read it.
     fn of_log_status(&mut self) -> Result<Option<Position>> {
         if self.identity().version < (8, 0, 0) {
             return Ok(None);
@@ -167,7 +167,7 @@ impl Server {
         Ok(Some(self.visible(end, Some(GtidState::Mysql(executed)))))
     }
 
-    /// Always right, and without a place in a file.
+    /// Always visible, and without a place in a file.
     fn gtids_alone(&mut self) -> Result<Position> {
         let executed = self.gtid_executed()?;
         Ok(self.visible((String::new(), 0), Some(GtidState::Mysql(executed))))
@@ -217,7 +217,7 @@ impl Server {
                 _ => None,
             };
             if let Some(gtid) = gtid {
-                // The first transaction that begins there or later: its other events follow this one.
+                // The first transaction that begins at that place or later: its other events follow this one.
                 if is_last_file && u64::from(header.log_pos) > to.1 {
                     break;
                 }
@@ -233,7 +233,7 @@ impl Server {
     }
 }
 
-/// What was found in the time that was given.
+/// The result within the time limit.
 enum Found {
     At(Position),
     /// These transactions are still being committed.
@@ -264,7 +264,7 @@ fn owned_gtids(text: &str) -> BTreeSet<String> {
     found
 }
 
-/// Whether the body of a Rotate event, with or without a checksum after it, names a file, or one with a longer number.
+/// True if the body of a Rotate event, with or without a checksum, names a file, or one with a longer number.
 fn names(rotate: &[u8], file: &str) -> bool {
     rotate.get(size_of::<u64>()..).is_some_and(|name| name.starts_with(file.as_bytes()))
 }
@@ -286,13 +286,13 @@ const LOG_STATUS: &str = "SELECT LOCAL FROM performance_schema.log_status";
 const CAUSE: &str = "With semisynchronous replication a commit waits until a replica acknowledges it (Rpl_semi_sync_source_status, \
                      rpl_semi_sync_source_timeout); a replica may be applying a large transaction. Try again when it has ended";
 
-/// How long commits are waited for where the GTIDs alone are an answer too.
+/// The maximum wait for commits if the GTIDs alone are an answer too.
 const SHORT_WAIT: Duration = Duration::from_secs(1);
 
 const FIRST_PAUSE: Duration = Duration::from_micros(200);
 const LONGEST_PAUSE: Duration = Duration::from_millis(20);
 
-/// How often the server says that it lives.
+/// The interval of the server's heartbeats.
 const HEARTBEAT: Duration = Duration::from_secs(10);
 
 #[cfg(test)]

@@ -313,7 +313,7 @@ pub(super) fn abandonable<T: Send + 'static>(
 /// How often a wait looks for Ctrl-C.
 const SIGNAL_CHECK: std::time::Duration = std::time::Duration::from_millis(50);
 
-/// Warns the caller of a pattern that nothing matches.
+/// Warns the caller about a pattern that nothing matches.
 pub(super) fn warn_unmatched(py: Python<'_>, message: &str) -> PyResult<()> {
     let message = std::ffi::CString::new(message.replace('\0', " "))?;
     PyErr::warn(py, classes(py)?.unmatched.bind(py), &message, 2)

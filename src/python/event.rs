@@ -81,7 +81,7 @@ pub(super) struct PyEventReader(Mutex<Events>);
 
 struct Events {
     list: EventList,
-    /// What was found when a warning was raised as an exception, for the next call.
+    /// Events that were found when a warning was raised as an exception, for the next call.
     kept: Option<Next>,
 }
 
@@ -94,7 +94,7 @@ impl PyEventReader {
     }
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<PyEvent>> {
-        // A thread that panicked with it has left nothing half done that matters here.
+        // A thread that panicked while it held the lock leaves no inconsistent state here.
         let events = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (next, warnings, unmatched) = interruptible(py, |go_on| {
             let mut events = events();

@@ -1,4 +1,4 @@
-//! What is not a row, as Python sees it: `SchemaChange`, `Truncate`, `SkippedStatement`, `Transaction`, `Heartbeat`.
+//! The Python classes of items, which are not rows: `SchemaChange`, `Truncate`, `SkippedStatement`, `Transaction`, `Heartbeat`.
 
 use super::change_batch::PyChangeBatch;
 use super::position::PyPosition;
@@ -172,7 +172,7 @@ impl PyTruncate {
     }
 }
 
-/// A statement that may change rows was logged as text, and is passed over.
+/// A statement that may change rows, was logged as text, and is skipped.
 #[pyclass(name = "SkippedStatement", module = "binarrow", frozen, eq)]
 #[derive(PartialEq, Eq)]
 pub(super) struct PySkippedStatement {
@@ -211,7 +211,7 @@ impl PySkippedStatement {
         self.at.hash()
     }
 
-    /// Without the statement: it holds values.
+    /// Omits the statement, because it contains values.
     fn __repr__(&self) -> String {
         format!("<SkippedStatement, position {}>", self.at.position.0)
     }

@@ -54,13 +54,13 @@ impl PyPosition {
         self.0.visible
     }
 
-    /// The place alone, without what was delivered beyond it.
+    /// The position without `ahead`.
     #[getter]
     fn base(&self) -> Self {
         Self(self.0.base())
     }
 
-    /// The tables of which more was delivered.
+    /// The tables that were delivered beyond the base.
     #[getter]
     fn ahead<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let tables = self.0.ahead.iter().flat_map(|ahead| &ahead.tables);

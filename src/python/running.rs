@@ -131,7 +131,7 @@ impl Running {
         self.reader.position().map(PyPosition)
     }
 
-    /// The position, before it is put together.
+    /// The progress, from which the position is built when it is needed.
     pub(super) fn progress(&self) -> Option<Progress> {
         self.reader.progress().cloned()
     }

@@ -143,7 +143,7 @@ impl PyServer {
                 return Err(interrupt);
             }
         };
-        // A refused question leaves the connection as it was, and so does one that was not sent after a fork.
+        // A query that the server refuses does not affect the connection, and neither does one that was not sent after a fork.
         let stays = |kind| matches!(kind, ErrorKind::Server | ErrorKind::Config);
         if answer.as_ref().err().is_none_or(|error| stays(error.kind())) {
             *self.slot() = Some(server);

@@ -17,16 +17,16 @@ pub struct ChangeBatch {
     pub batch: RecordBatch,
     /// What it was made by: the structure of the table, and more.
     pub plan: Arc<TablePlan>,
-    /// Where to resume before it.
+    /// The position at which to resume before it.
     pub before: Progress,
     /// Where to resume: all rows before it have been handed out, this batch included.
     pub progress: Progress,
-    /// The latest commit of the transactions that it was decoded with, in microseconds since 1970 UTC.
+    /// The latest commit among the transactions that were decoded together with it, in microseconds since 1970 UTC.
     pub committed: Option<i64>,
 }
 
 impl ChangeBatch {
-    /// Where to resume, this batch included: nothing that was handed out comes again.
+    /// The position at which to resume after this batch: nothing that was returned is returned again.
     pub fn position(&self) -> Position {
         self.progress.position()
     }

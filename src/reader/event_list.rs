@@ -85,7 +85,7 @@ impl EventList {
         self.next_event_while(&mut || true)
     }
 
-    /// Patterns of tables that no table among the events has matched; nothing before the end.
+    /// Patterns of tables that no table among the events has matched; empty before the end.
     pub fn take_unmatched(&mut self) -> Vec<String> {
         if self.ended { std::mem::take(&mut self.unmatched) } else { Vec::new() }
     }
@@ -197,7 +197,7 @@ struct OpenFile {
     tables: HashMap<u64, TableName>,
     /// What is left of the Transaction_payload event at hand, and that event's offset.
     payload: Option<(PayloadEvents, u64)>,
-    /// Whether its Rotate or Stop event was seen.
+    /// True if its Rotate or Stop event was read.
     closed: bool,
     /// The warning for its end.
     warning: Option<String>,
@@ -302,7 +302,7 @@ impl OpenFile {
                 verify_crc(self.window.event(at, len), checksum).is_ok()
             }
             Ok(RawEvent::End) => {
-                // Its last event stands before, unless the server still writes to it.
+                // Its last event was read before, unless the server still writes to it.
                 self.closed = self.format.as_ref().is_some_and(|format| !format.in_use);
                 self.window.input().size().ok().flatten().is_none_or(|size| size >= offset)
             }

@@ -22,7 +22,7 @@ pub(super) struct KnownMap {
     ghost: Option<GhostTable>,
     /// The plan for its rows, made at the first of them.
     plan: Option<Planned>,
-    /// What its deletes and updates can change in other tables, and under which catalog that was looked up.
+    /// The effects of its deletes and updates on other tables, and the catalog in which these were looked up.
     parent: Option<(u64, Arc<Parent>)>,
 }
 
@@ -47,7 +47,7 @@ pub(super) struct MapCache {
     /// The structures of tables in force, where a history is given, and how many came before.
     catalog: Option<Arc<Catalog>>,
     catalogs: u64,
-    /// The foreign keys of the catalog, and which catalog that is.
+    /// The foreign keys of the catalog, and the catalog.
     foreign_keys: Option<(u64, Arc<ForeignKeys>)>,
     /// Server version of the file that the maps came from: what the bytes mean depends on it.
     server_version: String,
@@ -82,7 +82,7 @@ impl MapCache {
         }
     }
 
-    /// A Table_map event. Gives the number of the map.
+    /// Takes in a Table_map event. Returns the number of the map.
     pub(super) fn define(
         &mut self,
         body: &[u8],
@@ -126,7 +126,7 @@ impl MapCache {
         self.known.get_mut(index).and_then(|map| map.ghost.take())
     }
 
-    /// Whether structures of tables are known from a history.
+    /// True if structures of tables are known from a history.
     pub(super) fn has_catalog(&self) -> bool {
         self.catalog.is_some()
     }
@@ -170,7 +170,7 @@ impl MapCache {
         Ok(Some(plan))
     }
 
-    /// The foreign keys that are known: of the catalog in force, of `schemas=`, or of the server.
+    /// The known foreign keys: of the current catalog, of `schemas=`, or of the server.
     pub(super) fn foreign_keys(&mut self, options: &DecodeOptions) -> Option<Arc<ForeignKeys>> {
         let Some(catalog) = &self.catalog else {
             return options.unlogged.foreign_keys.get().cloned();
@@ -185,7 +185,7 @@ impl MapCache {
         Some(keys)
     }
 
-    /// What the table of map `index` is as a parent of others.
+    /// The table of map `index` as a parent of others.
     pub(super) fn parent(
         &mut self,
         index: usize,
@@ -197,7 +197,7 @@ impl MapCache {
         if let Some((_, parent)) = map.parent.as_ref().filter(|(of, _)| *of == catalogs) {
             return Ok(Some(Arc::clone(parent)));
         }
-        // Most tables are no parents, and the keys of a catalog take time to collect.
+        // Most tables are not parents, and collecting the keys of a catalog takes time.
         let may_be_parent = Parent::may_be(TableMap::decode(&map.content, 0)?.flags, format);
         let keys = if may_be_parent { self.foreign_keys(options) } else { None };
         let Some(map) = self.known.get_mut(index) else { return Ok(None) };

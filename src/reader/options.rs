@@ -20,7 +20,7 @@ pub struct DecodeOptions {
     pub update_rule: UpdateRule,
     /// Whether CRC32s of rows events are checked.
     pub verify_checksum: bool,
-    /// What happens where actions of foreign keys change rows, which no event contains.
+    /// The reaction to rows that actions of foreign keys change, and that no event contains.
     pub unlogged: UnloggedChanges,
     /// Whether what was rolled back inside a compressed transaction is given too.
     pub emit_uncommitted: bool,

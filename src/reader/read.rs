@@ -51,7 +51,7 @@ pub struct Reader {
     /// Rows handed out of the transaction that has begun, where its items are given.
     transaction_rows: Option<u64>,
     stats: Stats,
-    /// Rows and batches of `stats` that are of the segment which is being handed out.
+    /// Rows and batches in `stats` from the segment that is being returned.
     handed_out: (u64, u64),
     warnings: Vec<String>,
     total_bytes: Option<u64>,
@@ -290,12 +290,12 @@ impl Reader {
         }
     }
 
-    /// Where to resume: nothing that was handed out comes again. `None` before anything was read.
+    /// The position at which to resume: nothing that was returned is returned again. `None` before anything was read.
     pub fn position(&self) -> Option<Position> {
         self.progress().map(Progress::position)
     }
 
-    /// The same, before a position is made of it.
+    /// The same, from which a position can be built.
     pub fn progress(&self) -> Option<&Progress> {
         self.tracker.progress()
     }
@@ -310,7 +310,7 @@ impl Reader {
         self.lag
     }
 
-    /// Rows and batches that were handed out; all other counts are of the segments that were handed out completely.
+    /// Rows and batches that were returned; all other counts are of the segments that were returned completely.
     pub fn stats(&self) -> &Stats {
         &self.stats
     }
@@ -338,7 +338,7 @@ impl Reader {
     fn end(&mut self) {
         self.ended = true;
         if self.process != std::process::id() {
-            // After a fork there are no such threads in this process, and locks that they held are never released.
+            // After a fork this process does not have these threads, and the locks that they held are never released.
             self.threads.drain(..).for_each(std::mem::forget);
             std::mem::forget(self.current.take());
             std::mem::forget(std::mem::replace(&mut self.segments, crossbeam_channel::never()));

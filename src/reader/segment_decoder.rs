@@ -31,7 +31,7 @@ use std::sync::Arc;
 /// What decoding gives, in order.
 #[derive(Debug)]
 pub enum Output {
-    /// Rows of one table, and up to where the table is delivered by them.
+    /// Rows of one table, and how far they deliver the table.
     Batch(ChangeBatch, Reach),
     /// Something that is not a row.
     Item(LogItem),
@@ -39,7 +39,7 @@ pub enum Output {
     End {
         /// Where to resume.
         position: Arc<Position>,
-        /// The changes in it, by table, of a transaction that goes on in the next segment.
+        /// The changes in it, by table, of a transaction that continues in the next segment.
         open: Option<Vec<(TableKey, u64)>>,
         /// What was in it.
         stats: Box<Stats>,
@@ -71,17 +71,17 @@ pub struct SegmentDecoder {
     inflater: Inflater,
     fragments: Fragments,
     statement: StatementInForce,
-    /// The transaction at hand; `None` before the segment's first.
+    /// The current transaction; `None` before the segment's first.
     version: Option<i64>,
-    /// The file that it stands in.
+    /// The file that contains it.
     file: Option<Arc<FileContext>>,
-    /// Whether it goes on behind its last span.
+    /// True if it continues after its last span.
     is_open: bool,
-    /// Its rows events that were passed over because of their operation.
+    /// Its rows events that were skipped because of their operation.
     passed: PassedOver,
     /// The GTIDs of the segment's transactions.
     gtids: Option<Arc<GtidPlaces>>,
-    /// Of MariaDB's log: the tables of the statement.
+    /// In MariaDB's log: the tables of the statement.
     statement_tables: StatementTables,
     /// Where a GTID is asked for: that of the span at hand.
     gtid: Option<String>,
@@ -101,27 +101,27 @@ struct SpanContext<'s> {
     start: &'s Arc<Position>,
     /// Where it is asked for, what is known of its transaction; of a compressed one with what only its inside tells.
     transaction: Option<Transaction>,
-    /// What the places of events are of, where they can be looked at again.
+    /// The buffer that the places of events refer to, if the events can be read again.
     buffer: Option<&'s [u8]>,
 }
 
-/// Where a rows event stands.
+/// The place of a rows event.
 #[derive(Clone, Copy)]
 struct EventPlace {
     /// Its offset in the file.
     offset: u64,
     /// Its number in the transaction.
     number: u32,
-    /// Where its body begins in the context's buffer, if it stands there.
+    /// The start of its body in the context's buffer, if it is there.
     body_at: Option<usize>,
 }
 
-/// Up to where a batch reaches.
+/// The end of a batch.
 #[derive(Clone, Copy)]
 enum Goal<'p> {
-    /// Into the transaction at hand.
+    /// Inside the current transaction.
     Within,
-    /// To a place, as one of several tables.
+    /// At a place that several tables reach.
     Place { end: &'p Arc<Position>, tables: &'p Arc<[TableKey]>, count: usize },
 }
 
@@ -130,7 +130,7 @@ impl<'s> SpanContext<'s> {
         self.span.more.as_ref().and_then(|more| more.delivered.as_deref())
     }
 
-    /// What of a table's next changes is left out, where the read was resumed.
+    /// The number of a table's next changes to leave out, if the read was resumed.
     fn left(&self, plan: &TablePlan) -> Left {
         let table = &plan.table;
         self.delivered()
@@ -191,7 +191,7 @@ impl SegmentDecoder {
         let flushed = match &result {
             Ok(Flow::GoOn) => self.flush_active(&start, Some(&segment.end), &segment.bytes, emit),
             Ok(Flow::Unwanted) => Ok(false),
-            // Rows of the events before the broken one are whole.
+            // Rows of the events before the broken one are complete.
             Err(_) => self.flush_active(&start, None, &segment.bytes, emit),
         };
         let goes_on = self.is_open && matches!((&result, &flushed), (Ok(_), Ok(true)));
@@ -467,7 +467,7 @@ impl SegmentDecoder {
         }
         let Some(index) = self.slot(plan, context, emit)? else { return Ok(Flow::Unwanted) };
         if left != Left::Nothing && self.active.contains(&index) {
-            // What is left out is at the beginning of a batch.
+            // The rows to leave out are at the beginning of a batch.
             self.active.retain(|active| *active != index);
             if !self.flush(index, context.start, context.buffer(), Goal::Within, emit)? {
                 return Ok(Flow::Unwanted);
@@ -529,7 +529,7 @@ impl SegmentDecoder {
         }
     }
 
-    /// Whether an error is that the log does not tell how long cells are, and only counts are wanted.
+    /// True if the error says that the log does not contain the length of cells, and only counts are needed.
     fn counts_without(&self, error: &Error) -> bool {
         let options = &self.options.plan;
         options.column_names == ColumnNames::None
@@ -538,7 +538,7 @@ impl SegmentDecoder {
             && !self.maps.has_catalog()
     }
 
-    /// The rows of an event whose cells have an unknown length: how many they are is not known.
+    /// The rows of an event whose cells have an unknown length: their number is not known.
     fn leave_uncounted(&mut self, map: usize, body: &[u8], error: &Error) -> Result<Flow> {
         if let Some((database, table)) = self.maps.table(map)? {
             let name = full_name(&database, &table);
@@ -550,7 +550,7 @@ impl SegmentDecoder {
         Ok(Flow::GoOn)
     }
 
-    /// A rows event of a table that is wanted, but not of an operation that is.
+    /// A rows event of a table that is read, but of an operation that is not.
     fn pass_over(
         &mut self,
         context: &SpanContext<'_>,
@@ -581,7 +581,7 @@ impl SegmentDecoder {
         Ok(())
     }
 
-    /// The changes of the transaction at hand, by table, in a segment that it goes on behind.
+    /// The changes of the current transaction, by table, in a segment after which it continues.
     fn open_changes(&mut self, segment: &Segment) -> Vec<(TableKey, u64)> {
         let Some(span) = segment.spans.last() else { return Vec::new() };
         let mut all = self.passed.count_all(&mut Counting {
@@ -637,7 +637,7 @@ impl SegmentDecoder {
         Ok(Some(index))
     }
 
-    /// All batches under construction go out: up to `end` where it is given and stands behind the last transaction.
+    /// Returns all batches under construction: up to `end` if it is given and is after the last transaction.
     fn flush_active(
         &mut self,
         start: &Arc<Position>,
@@ -646,7 +646,7 @@ impl SegmentDecoder {
         emit: &mut Emit<'_>,
     ) -> Result<bool> {
         let active = std::mem::take(&mut self.active);
-        // An item may stand behind the rows of its own transaction.
+        // An item may be after the rows of its own transaction.
         let last = self.version.map_or(0, start_of);
         let is_behind = |end: &&Arc<Position>| !self.is_open && last < end.offset;
         let end = end.filter(is_behind).filter(|_| !active.is_empty());
@@ -664,7 +664,7 @@ impl SegmentDecoder {
         Ok(true)
     }
 
-    /// One batch goes out, in pieces by the row limit. `buffer` holds the events of the transaction at hand.
+    /// Returns one batch, in pieces by the row limit. `buffer` contains the events of the current transaction.
     fn flush(
         &mut self,
         index: usize,
@@ -689,7 +689,7 @@ impl SegmentDecoder {
         let mut from = std::mem::take(&mut slot.left_out);
         let cuts = slot.builder.cuts(from, self.options.limits.rows);
         let rows = slot.builder.rows();
-        // What is cut off before the end is of the last event.
+        // Pieces that end before the end of the rows end inside the last event.
         let changes: Vec<u64> = cuts.iter().map(|cut| slot.changes_before(*cut)).collect();
         let is_in = slot.is_in(self.version);
         let all_changes = if is_in { slot.changes() } else { 0 };
@@ -732,7 +732,7 @@ impl SegmentDecoder {
         Ok(true)
     }
 
-    /// Counts the events of a slot's table that were passed over in the transaction at hand.
+    /// Counts the skipped events of a slot's table in the current transaction.
     fn count_passed(&mut self, index: usize, buffer: &[u8]) -> Result<()> {
         let upto = self.passed.len();
         let Some(slot) = self.tables.get_mut(index) else { return Ok(()) };
@@ -810,7 +810,7 @@ impl SegmentDecoder {
             }
             Ok(matches!(flow, Flow::GoOn))
         });
-        // What was passed over cannot be looked at any more.
+        // Skipped events cannot be read any more.
         if result.is_err() {
             for index in self.active.clone() {
                 self.count_passed(index, context.buffer())?;
@@ -826,7 +826,7 @@ impl SegmentDecoder {
     }
 }
 
-/// Adds a span's transaction to the largest, where it is one of them.
+/// Adds a span's transaction to the largest ones, if it is one of them.
 fn note_large(span: &Span, largest: &mut Vec<LargeTransaction>) {
     let bytes = span.extent.end - span.extent.start;
     if largest.len() == LargeTransaction::KEPT

@@ -10,19 +10,19 @@ use std::sync::Arc;
 pub struct Stats {
     /// Bytes of input, those passed over included.
     pub bytes_read: u64,
-    /// Transactions with changes that were handed out.
+    /// Transactions with changes that were returned.
     pub transactions: u64,
     /// The `_commit_version` of the first and the last of them.
     pub versions: Option<(i64, i64)>,
     /// Rows events decoded.
     pub rows_events: u64,
-    /// Rows handed out: an update is two; where the layout is nested one, unless it changes the key.
+    /// Rows that were returned: an update is two; in the nested layout one, unless it changes the key.
     pub rows: u64,
     /// Batches handed out.
     pub batches: u64,
     /// Rows events left out, for their transaction never happened.
     pub dropped_rows_events: u64,
-    /// Statements passed over that were logged as text and may have changed rows.
+    /// Skipped statements that were logged as text and may have changed rows.
     pub statements_skipped: u64,
     /// Rows events decoded whose statement was asked for (`_query`), and is not in the log.
     pub unstated_rows_events: u64,
@@ -63,14 +63,14 @@ pub struct TableStats {
 }
 
 impl TableStats {
-    /// How many changes they are.
+    /// The number of changes.
     pub const fn changes(&self) -> u64 {
         self.inserts + self.updates + self.deletes
     }
 }
 
 impl Stats {
-    /// Changes handed out: an update is one.
+    /// Changes that were returned: an update is one.
     pub fn changes(&self) -> u64 {
         self.tables.values().map(TableStats::changes).sum()
     }
@@ -90,14 +90,14 @@ impl Stats {
         }
     }
 
-    /// Adds what the next part of the input gave.
+    /// Adds the counts of the next part of the input.
     pub fn add(&mut self, other: &Self) {
         self.bytes_read += other.bytes_read;
         self.transactions += other.transactions;
         if let (Some((_, last)), Some((first, _))) = (self.versions, other.versions)
             && last == first
         {
-            // Both have pieces of it.
+            // Both contain pieces of it.
             self.transactions -= 1;
         }
         self.versions = match (self.versions, other.versions) {

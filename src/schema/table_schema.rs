@@ -98,8 +98,8 @@ impl TableSchema {
     }
 }
 
-/// A table as messages and counts name it: `database.table`; in backticks where one of the names contains a dot or a
-/// backtick, so that two tables never have one text.
+/// The name of a table in messages and counts: `database.table`; in backticks if one of the names contains a dot or a
+/// backtick, so that two tables never have the same text.
 pub fn full_name(database: &str, table: &str) -> String {
     if [database, table].iter().any(|name| name.contains(['.', '`'])) {
         let quoted = |name: &str| format!("`{}`", name.replace('`', "``"));

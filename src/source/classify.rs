@@ -28,20 +28,20 @@ pub(crate) enum Classified {
     MariadbGtidList,
 }
 
-/// What may be passed over although it cannot be decoded.
+/// Events that may be skipped although they cannot be decoded.
 #[derive(Debug)]
 pub(crate) struct Skips {
-    /// By event code.
+    /// Events with these codes.
     pub(crate) events: [bool; 256],
     /// Statements logged as text that may change rows.
     pub(crate) statements: bool,
 }
 
 impl Skips {
-    /// Nothing is passed over.
+    /// Nothing is skipped.
     pub(crate) const NONE: Self = Self { events: [false; 256], statements: false };
 
-    /// Everything is passed over.
+    /// Everything is skipped.
     pub(crate) const ALL: Self = Self { events: [true; 256], statements: true };
 
     pub(crate) fn new(events: &[u8], statements: bool) -> Self {
@@ -214,7 +214,7 @@ pub(super) fn ends_statement(
     Ok(flags & STMT_END != 0)
 }
 
-/// Whether a Query event is of a transaction's beginning or end, or of a statement that cannot change rows.
+/// True if a Query event begins or ends a transaction, or contains a statement that cannot change rows.
 fn is_recognised(query: &Query<'_>, kind: &QueryKind, format: &FormatDescription) -> bool {
     if !matches!(kind, QueryKind::Other | QueryKind::CreateTableStartTransaction) {
         return true;
@@ -225,8 +225,8 @@ fn is_recognised(query: &Query<'_>, kind: &QueryKind, format: &FormatDescription
         || deletes_all_of_one_table(&text, mode) && is_servers_own(&text, query, format)
 }
 
-/// Whether a whole-table DELETE is the server's own, for a MEMORY table that its start has emptied. A user's names the databases
-/// that it changes; MariaDB's never does, which logs a TRUNCATE from 10.5 on.
+/// True if the server itself logged a DELETE of a complete table, for a MEMORY table that its restart has emptied. The event of a
+/// user's DELETE contains the databases that it changes; MariaDB's events do not, but it logs a TRUNCATE from 10.5 on.
 fn is_servers_own(text: &str, query: &Query<'_>, format: &FormatDescription) -> bool {
     let mut variables = query.status_variables(format.is_mariadb);
     let names_databases = variables
@@ -239,7 +239,7 @@ fn is_servers_own(text: &str, query: &Query<'_>, format: &FormatDescription) -> 
     }
 }
 
-/// The error for changes of rows that the log has no rows events of.
+/// The error for changes of rows without rows events in the log.
 fn logged_as_text(what: &str) -> Error {
     Error::unsupported(format!(
         "{what} was logged as text, so the changed rows are not in the log: set binlog_format=ROW at the server, or \

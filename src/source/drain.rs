@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// What is gone through.
 #[derive(Debug)]
 pub struct Drain {
-    /// Where it begins. A position of GTIDs alone begins at its place in the log.
+    /// The start position. One of GTIDs alone starts at its place in the log.
     pub start: Position,
     /// What it does not go beyond; by default where the log ends now. On a server that it is not of its GTID set counts.
     pub stop: Option<Position>,
@@ -43,7 +43,7 @@ pub fn drain(what: Drain, live: LiveOptions, control: &Arc<LiveControl>) -> Resu
     pass(Drain { start, ..what }, live, control)
 }
 
-/// The place of a GTID set in a server's log, where a position is of GTIDs alone: the end of the longest prefix of the log whose
+/// The place in a server's log of a position that is a GTID set alone: the end of the longest prefix of the log whose
 /// transactions are all in the set. A set may have later transactions too: MySQL commits out of order under
 /// `binlog_order_commits=0`.
 fn resolved(
@@ -55,11 +55,11 @@ fn resolved(
     let start = LiveStart::Position(Box::new(position.clone()));
     let (feed, begin) = LiveFeed::start(None, &start, live.clone(), Arc::clone(control))?;
     drop(feed);
-    // At another server it goes on by GTID.
+    // At another server it continues by GTID.
     if position.server.is_some() && position.server != begin.position.server {
         return Ok(position);
     }
-    // The server begins with the last file that has no transaction of the set before it.
+    // The server starts with the last file before which all transactions are in the set.
     let first = file_start(&begin.position.file, live.clone(), control)?;
     let start = Position { version_shift: position.version_shift, ..first };
     let what = Drain {

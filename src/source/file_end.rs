@@ -1,4 +1,4 @@
-//! The end of a file that no Rotate or Stop event closes: what is said of it.
+//! The warning for a file that ends without a Rotate or Stop event.
 
 use crate::error::Error;
 
@@ -34,7 +34,7 @@ impl FileEnd {
     }
 }
 
-/// The error for a file that ends in the middle of `what`, though no server writes to it any more.
+/// The error for a file that ends in the middle of `what` although no server writes to it any more.
 pub(crate) fn was_cut(what: &str, offset: u64) -> Error {
     Error::malformed(format!(
         "the file ends in the middle of {what}, though the server closed it: it was cut"

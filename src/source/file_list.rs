@@ -1,4 +1,4 @@
-//! The files to read: their names, and where their bytes are.
+//! The files to read: their names, and the places of their bytes.
 
 use super::input::{BytesInput, FileInput, Input};
 use super::uri::{base_name, shown};
@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 /// One input: its name, its number, where its bytes are.
 pub struct InputFile {
-    /// The name in positions and batches: that in the server's log, where it is known, else the path's last part.
+    /// The name in positions and batches: the one in the server's log if it is known, otherwise the path's last part.
     pub name: Arc<str>,
     /// The path's last part.
     pub given: Arc<str>,
@@ -22,7 +22,7 @@ pub struct InputFile {
     pub number: u64,
     /// Whether the number stands in the name, so that gaps show.
     pub numbered: bool,
-    /// Whether somebody said the name, and it stays.
+    /// True if the caller set the name, so that it does not change.
     pub is_named: bool,
     /// Where the bytes are.
     pub source: InputSource,
@@ -76,7 +76,7 @@ impl InputFile {
         }
     }
 
-    /// The same under the name that it has in the server's log, or that it has elsewhere in a read.
+    /// The same file with its name in the server's log, or with its name elsewhere in a read.
     #[must_use]
     pub fn named(mut self, name: &str) -> Self {
         self.take_name(name);
@@ -92,7 +92,7 @@ impl InputFile {
         self.name = name.into();
     }
 
-    /// Whether a position's file is this one: by its name in the log, or by its own.
+    /// True if a position's file is this one, by its name in the log or by its own.
     pub(crate) fn is_called(&self, name: &str) -> bool {
         *self.name == *name || *self.given == *name
     }

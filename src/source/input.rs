@@ -19,8 +19,8 @@ pub trait Input: Send {
         Ok(None)
     }
 
-    /// Reads like [`Self::read_at`], but fails with [`io::ErrorKind::WouldBlock`] where that would wait for bytes that are yet
-    /// to be written.
+    /// Reads like [`Self::read_at`], but fails with [`io::ErrorKind::WouldBlock`] if that would wait for bytes that are not
+    /// written yet.
     fn read_ready(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
         self.read_at(offset, buffer)
     }

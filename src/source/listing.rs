@@ -1,4 +1,4 @@
-//! Which of the files in a folder, or of those that match a glob, are binary logs, and their order.
+//! Finds the binary logs among the files in a folder or the matches of a glob, and their order.
 //!
 //! A log's name ends with its number. Servers write other files next to their logs (`binlog.index`; MariaDB's `binlog.state` and
 //! `binlog.000001.idx`). A file without a number is not read, and a warning names it unless it is one of those.

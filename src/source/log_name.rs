@@ -1,9 +1,10 @@
 //! The names of files in their server's log.
 //!
-//! Positions, versions and histories name a file as its server does: `binlog.000004`. A file of such a name has it. One of
-//! another name (`txns.binlog`, bytes in memory) takes the server's: the Rotate event at the end of the file before names it,
-//! and its own Rotate event names the file after it, whose number is one higher; or the caller gives the name. Where that does
-//! not make one run of a log of all files, those of other names keep their own, and count by their place in the list.
+//! Positions, versions and histories use the server's name of a file: `binlog.000004`. A file with such a name keeps it. A file
+//! with another name (`txns.binlog`, bytes in memory) gets the server's name: the Rotate event at the end of the previous file
+//! contains it, and its own Rotate event contains the name of the next file, whose number is one higher; or the caller gives
+//! the name. If the files are then not consecutive files of one log, those with other names keep their own, and are numbered by
+//! their place in the list.
 
 use super::classify::{body, check_crc};
 use super::cutter::read_format;
@@ -15,16 +16,16 @@ use crate::limits::MAX_FILE_NAME_BYTES;
 use crate::position::file_number;
 use std::sync::Arc;
 
-/// What tells a file's name in the log.
+/// The sources of a file's name in the log.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct NameEvidence {
-    /// Its own name, where that has a number, or the name that the caller gave.
+    /// Its own name, if it has a number, or the name that the caller gave.
     pub(super) own: Option<String>,
-    /// The file that follows, as the Rotate event at its end says.
+    /// The name of the next file in the Rotate event at its end.
     pub(super) successor: Option<String>,
 }
 
-/// Gives files that have no number in their name the names that they have in the log, where the files tell it.
+/// Gives files without a number in their names the names that they have in the log, if the files contain these.
 pub(crate) fn name_logs(files: &mut [InputFile]) {
     let is_undecided = |file: &InputFile| !file.numbered && !file.is_named;
     if !files.iter().any(is_undecided) || files.iter().any(|file| file.is_named && !file.numbered) {
@@ -43,7 +44,7 @@ pub(crate) fn name_logs(files: &mut [InputFile]) {
     }
 }
 
-/// The names of files that make one run of a log; `None` where they do not, or where that is not known.
+/// The names of files that are consecutive files of one log; `None` if they are not, or if this is not known.
 pub(super) fn names(files: &[NameEvidence]) -> Option<Vec<String>> {
     let mut names: Vec<String> = Vec::with_capacity(files.len());
     let mut named_before = None;
@@ -69,8 +70,8 @@ pub(super) fn neighbour(name: &str, number: impl Fn(u64) -> Option<u64>) -> Opti
     Some(format!("{base}.{number:06}"))
 }
 
-/// What the Rotate event at the end of a file says. An input that can be read once only is not looked at; what cannot be read is
-/// for the reader to report.
+/// The content of the Rotate event at the end of a file. An input that can be read only once is not read; errors are left to
+/// the reader to report.
 fn successor(file: &mut InputFile) -> Option<String> {
     if matches!(file.source, InputSource::Open(_)) {
         return None;

@@ -18,7 +18,7 @@ pub(super) struct FoundEnd {
     pub(super) group: Option<Group>,
 }
 
-/// Takes a statement of the group: header, body, offset, how many rows events stand before it, and whether it is passed over.
+/// Takes a statement of the group: header, body, offset, the number of rows events before it, and true if it is skipped.
 pub(super) type OnStatement<'f> = dyn FnMut((&EventHeader, &[u8]), (u64, u32), bool) + 'f;
 
 /// Walks from the group's first event at `start` to its end. Bodies of rows events are not read.

@@ -46,7 +46,7 @@ impl<'a> Payload<'a> {
         Ok(Self::Memory(buffer))
     }
 
-    /// The unpacked events, where they are in memory.
+    /// The unpacked events, if they are in memory.
     pub(crate) fn memory(&self) -> Option<&[u8]> {
         match self {
             Self::Memory(bytes) => Some(bytes),

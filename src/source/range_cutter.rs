@@ -19,7 +19,7 @@ pub(super) struct Committed {
     pub(super) transaction: Transaction,
     pub(super) gtid: Option<GroupGtid>,
     pub(super) was_prepared: bool,
-    /// What of it is left out, where the read was resumed.
+    /// The part of it that is left out, if the read was resumed.
     pub(super) delivered: Option<Arc<Delivered>>,
     /// From its first event to the end of the last.
     pub(super) extent: Range<u64>,
@@ -178,7 +178,7 @@ impl RangeCutter {
             let fragment = PartialRowData::decode(body).map_err(|error| located(error.into()))?;
             if fragment.seq == 1 {
                 self.fragments_end = ends_statement(&fragment, format).map_err(located)?;
-                // `ends_statement` has read as much of the event.
+                // `ends_statement` has read this much of the event.
                 if let Ok(rows) = EventHeader::decode(fragment.chunk)
                     && let Some(body) = fragment.chunk.get(EventHeader::LEN..)
                     && let id_width = format.table_id_width(rows.event_type)

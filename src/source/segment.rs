@@ -20,33 +20,33 @@ pub struct FileContext {
     pub format: FormatDescription,
 }
 
-/// A Table_map event that is in force where a span starts in the middle of a transaction.
+/// A Table_map event that is in force at a span that starts in the middle of a transaction.
 #[derive(Debug, Clone)]
 pub struct CarriedMap {
     /// Its body.
     pub body: Arc<[u8]>,
-    /// The rows events that the statement has had of the table.
+    /// The rows events of the table in the statement so far.
     pub rows: RowsSeen,
-    /// Whether the statement has mapped the table before.
+    /// True if the statement has mapped the table before.
     pub is_repeated: bool,
 }
 
-/// The kinds of rows events that a statement has of a table.
+/// The kinds of rows events of a table in a statement.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RowsSeen(u8);
 
 impl RowsSeen {
-    /// One more rows event.
+    /// Adds a rows event.
     pub fn add(&mut self, kind: RowsKind) {
         self.0 |= bit(kind);
     }
 
-    /// Whether it has none.
+    /// True if there are none.
     pub fn is_none(self) -> bool {
         self.0 == 0
     }
 
-    /// Whether it has some of this kind.
+    /// True if there are some of this kind.
     pub fn has(self, kind: RowsKind) -> bool {
         self.0 & bit(kind) != 0
     }
@@ -106,7 +106,7 @@ pub struct SpanDetails {
     pub table_maps: Vec<CarriedMap>,
     /// The statement in force at its start.
     pub statement: CarriedStatement,
-    /// What of it is left out, where the read was resumed.
+    /// The part of it that is left out, if the read was resumed.
     pub delivered: Option<Arc<Delivered>>,
 }
 
@@ -175,7 +175,7 @@ impl LargeTransaction {
             return;
         }
         let place = largest.partition_point(|other| *other > self);
-        // Each piece of a transaction is a reason to add it.
+        // Every piece of a transaction adds it.
         if largest.get(place) != Some(&self) {
             largest.insert(place, self);
         }
@@ -202,14 +202,14 @@ pub struct Segment {
     pub input_bytes: u64,
     /// Rows events that are left out: of transactions that never happened.
     pub dropped_rows_events: u64,
-    /// Statements that are passed over: logged as text, they may change rows.
+    /// Statements that are skipped: logged as text, they may change rows.
     pub statements_skipped: u64,
     /// What the reader should be told.
     pub warnings: Vec<String>,
     /// The earliest and latest commit in it, in microseconds since 1970 UTC.
     pub time_span: Option<(i64, i64)>,
-    /// The GTIDs of its transactions, and of those without rows; `None` where the log has none.
+    /// The GTIDs of its transactions, and of those without rows; `None` if the log has none.
     pub gtids: Option<Arc<GtidPlaces>>,
-    /// Where it is a piece of a transaction that a resumed read leaves out a part of.
+    /// Set for a piece of a transaction of which a resumed read leaves out a part.
     pub turn: Option<Turn>,
 }

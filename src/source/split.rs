@@ -171,7 +171,7 @@ pub fn scan_splits(
     // Ranges end where segments do: small ones meet the target closely.
     let target = usize::try_from(target_bytes / 8).unwrap_or(usize::MAX).max(1);
     let segment_bytes = defaults.segment_bytes.min(target);
-    // No row is given here: who reads the ranges is told of statements that are not understood.
+    // No row is returned here: readers of the ranges report statements that are not understood.
     let options =
         CutterOptions { segment_bytes, verify_checksum: false, skip_statements: true, ..defaults };
     let mut cutter = Cutter::try_new(vec![file], options)?;
@@ -230,7 +230,7 @@ pub fn scan_splits(
     Ok(splits)
 }
 
-/// Gives the files of `splits` the names that they have when they are read together: each was scanned alone.
+/// Gives the files of `splits` the names that they have if they are read together: each was scanned alone.
 fn name_files(splits: &mut [Split]) -> Result<()> {
     let mut files: Vec<&mut [Split]> = splits.chunk_by_mut(|a, b| a.path == b.path).collect();
     let own: Vec<_> = files

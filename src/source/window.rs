@@ -115,11 +115,11 @@ impl Window {
 
     /// Looks at the next event without passing it.
     pub(crate) fn peek(&mut self) -> Result<RawEvent> {
-        // One that waits always has an answer.
+        // A call that may wait always has a result.
         Ok(self.look(true)?.unwrap_or(RawEvent::Cut))
     }
 
-    /// Looks at the next event without passing it and without waiting for it: `None` where it is yet to be written.
+    /// Looks at the next event without consuming it and without waiting for it: `None` if it is not written yet.
     pub(crate) fn peek_ready(&mut self) -> Result<Option<RawEvent>> {
         self.look(false)
     }
@@ -202,8 +202,8 @@ impl Window {
         }
     }
 
-    /// Reads until `len` bytes are at the next place, or the input ends; returns how many are. `None` where it would have to
-    /// wait for more and may not.
+    /// Reads until `len` bytes are available at the next place, or the input ends; returns the number of available bytes.
+    /// `None` if it would have to wait for more and may not.
     fn ensure(&mut self, len: usize, waits: bool) -> Result<Option<usize>> {
         let wanted = self.next + len;
         while self.filled < wanted {

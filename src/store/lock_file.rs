@@ -11,12 +11,12 @@ use std::time::{SystemTime, UNIX_EPOCH};
 #[derive(Debug)]
 pub(super) struct LockFile {
     file: File,
-    /// The process that holds it. A child of a fork has the same open file.
+    /// The process that holds it. A forked child has the same open file.
     process: u32,
 }
 
 impl LockFile {
-    /// Takes the lock of a source of a store at `store`, or gives who holds it.
+    /// Takes the lock of a source of a store at `store`, or returns its holder.
     ///
     /// # Errors
     /// The folder cannot be written: an [`ErrorKind::Config`](crate::ErrorKind::Config).
@@ -62,7 +62,7 @@ impl LockFile {
 
 impl Drop for LockFile {
     fn drop(&mut self) {
-        // Without this, a child of a fork would keep the lock; in the child it would take the lock away from its parent.
+        // Without this, a forked child would keep the lock; in the child, this would release the parent's lock.
         if self.process == std::process::id() {
             let _ = self.file.unlock();
         }

@@ -154,7 +154,7 @@ impl ServerStore {
         if self.has_tables { self.ask(work) } else { Ok(T::default()) }
     }
 
-    /// Takes the lock of a source within so many seconds, or gives who holds it.
+    /// Takes the lock of a source within a number of seconds, or returns its holder.
     fn take_lock(&mut self, source: &str, patience: u32) -> Result<Option<String>> {
         if self.locks.iter().any(|held| held.source == source) {
             return Ok(None);

@@ -9,8 +9,8 @@ use crate::net::Connection;
 use crate::position::to_hex;
 use ring::digest;
 
-/// Takes the lock, or gives who holds it. `before` is the number of a connection of ours that had it, and that the server may
-/// not have missed yet; `patience` the seconds to wait.
+/// Takes the lock, or returns its holder. `before` is the id of an earlier connection of this process that held it, and that the
+/// server may not have closed yet; `patience` is the number of seconds to wait.
 pub(super) fn take(
     connection: &mut Connection,
     database: &str,

@@ -379,7 +379,7 @@ fn version(connection: &Connection) -> rusqlite::Result<Version> {
 
 /// Makes a database and its tables; another process may be at it too.
 fn make(path: &Path) -> rusqlite::Result<()> {
-    // Only its owner may read it, as a checkpoint. SQLite gives the files beside it the same mode; what fails here fails there.
+    // Only its owner may read it, like a checkpoint. SQLite gives its other files the same mode; a failure here fails there too.
     let _ = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path);
     let mut connection = Connection::open(path)?;
     connection.busy_timeout(BUSY)?;

@@ -1,4 +1,4 @@
-//! How many changes a rows event holds: its rows are passed over, not decoded.
+//! Counts the changes in a rows event without decoding its rows.
 
 use super::CellResult;
 use super::image::{Image, Place, place_cells};
@@ -9,10 +9,10 @@ use crate::error::{Error, Result};
 use crate::wire::Reader;
 
 impl TablePlan {
-    /// How many changes of the table an event holds.
+    /// The number of changes of the table in an event.
     ///
     /// # Errors
-    /// Its rows are not those of the table, or are cut.
+    /// Its rows do not fit the table, or are truncated.
     pub fn count_changes(&self, event: &RowsEvent<'_>) -> Result<u64> {
         let width = self.table.columns.len();
         if event.width != width {

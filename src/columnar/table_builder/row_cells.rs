@@ -1,4 +1,4 @@
-//! Whether an update changes some of a table's columns: a look at the row images, without decoding them.
+//! Checks if an update changes some of a table's columns: compares the row images without decoding them.
 
 use super::image::{Image, Place, differs, place_cells};
 use crate::binlog::RowsEvent;
@@ -11,7 +11,7 @@ use crate::wire::Reader;
 pub struct RowCells(Vec<CellSize>);
 
 impl RowCells {
-    /// Those of a table; `None` where the size of a column's cells is not known.
+    /// The sizes for a table; `None` if the size of a column's cells is not known.
     pub fn of(columns: &[Column], is_mariadb: bool) -> Option<Self> {
         columns
             .iter()
@@ -20,10 +20,10 @@ impl RowCells {
             .map(Self)
     }
 
-    /// Whether a row of an Update_rows event has another value in one of the columns afterwards. True where that cannot be
-    /// found out.
+    /// True if a row of an Update_rows event has another value in one of the columns afterwards, or if this is not
+    /// known.
     pub fn are_changed(&self, event: &RowsEvent<'_>, columns: &[usize]) -> bool {
-        // Documents in part have another size.
+        // Partial documents have another size.
         event.has_value_options || self.differ(event, columns).unwrap_or(true)
     }
 

@@ -46,7 +46,7 @@ pub struct Documents {
     envelope_bytes: usize,
     /// What is not used up, and the next row of it.
     source: Option<(ChangeBatch, usize)>,
-    /// Whether every change of a table is one of its batches.
+    /// True if every change of a table is one of its batches.
     has_all_operations: bool,
 }
 
@@ -134,7 +134,7 @@ impl Documents {
         self.source.is_some()
     }
 
-    /// Where to resume, where rows of the batch that was taken in are left; `None` where that cannot be told.
+    /// The position at which to resume if rows of the last batch are left; `None` if it is not known.
     pub fn place(&self) -> Option<Progress> {
         let (change, row) = self.source.as_ref()?;
         if *row == 0 {
@@ -267,7 +267,7 @@ fn numbers(change: &ChangeBatch, column: EnvelopeColumn) -> Option<&[i64]> {
     Some(column.values())
 }
 
-/// Whether a row and the one before it are of one change.
+/// True if a row and the one before it belong to one change.
 fn is_second_half(ordinals: &[i64], row: usize) -> bool {
     let before = row.checked_sub(1).and_then(|row| ordinals.get(row));
     matches!((before, ordinals.get(row)), (Some(one), Some(next)) if next % 2 == 1 && *one == next - 1)

@@ -30,7 +30,7 @@ impl Cutter {
         let may_wait = !self.holds();
         let Some(open) = &mut self.open else { return Ok(None) };
         let next = if may_wait { Some(open.window.peek()?) } else { open.window.peek_ready()? };
-        // Nobody knows when more comes.
+        // It is not known when more arrives.
         let Some(next) = next else { return Ok(self.flush(self.position.offset)) };
         let (header, at, len) = match next {
             RawEvent::Whole { header, at, len } => (header, at, len),
@@ -49,7 +49,7 @@ impl Cutter {
             self.begin_structures(offset)?;
         }
         if !may_wait && self.is_decision_of_unknown(&header, at, len) {
-            // The log before it is gone through for that transaction first.
+            // The log before it is searched for that transaction first.
             return Ok(self.flush(self.position.offset));
         }
         self.pass(&header, at, len)
@@ -114,14 +114,14 @@ impl Cutter {
                 || self.position.file != self.segment_start.file)
     }
 
-    /// True if complete transactions are kept that must not wait for more of the log to be written.
+    /// True if there are complete transactions that must be returned before more of the log is written.
     fn holds(&self) -> bool {
         self.options.max_latency.is_some()
             && (!self.spans.is_empty() || !self.items.is_empty() || self.has_moved())
     }
 
-    /// True if the complete transactions that are kept go out although their segment is not full. Without more of the log they
-    /// go out at once: see [`Window::peek_ready`](crate::source::window::Window::peek_ready).
+    /// True if the complete transactions are returned although their segment is not full. Without more of the log they
+    /// are returned at once: see [`Window::peek_ready`](crate::source::window::Window::peek_ready).
     fn is_due(&mut self) -> bool {
         if self.options.cut_at_commit {
             return self.tracker.group().is_none();
@@ -131,7 +131,7 @@ impl Cutter {
         now.saturating_duration_since(*self.waiting_since.get_or_insert(now)) >= limit
     }
 
-    /// True for an XA COMMIT of a transaction that was not seen prepared.
+    /// True for an XA COMMIT of a transaction whose XA PREPARE was not read.
     fn is_decision_of_unknown(&self, header: &EventHeader, at: usize, len: usize) -> bool {
         let Some(open) = self.open.as_ref().filter(|_| header.event_type == EventType::QUERY)
         else {
@@ -144,7 +144,7 @@ impl Cutter {
             Ok(Classified::Group(GroupEvent::Query(QueryKind::XaCommit(xid), _))) => {
                 !self.position.prepared.iter().any(|prepared| prepared.xid == xid)
             }
-            // An error is reported when the event is passed.
+            // An error is reported when the event is read.
             _ => false,
         }
     }

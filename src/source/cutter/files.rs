@@ -92,7 +92,7 @@ impl Cutter {
             }
         } else {
             if !resumes {
-                // All that offsets say is of the file before.
+                // Offsets refer to the previous file.
                 self.position.ahead.retain(|ahead| ahead.offset.is_none());
                 self.ahead = None;
             }
@@ -139,7 +139,7 @@ impl Cutter {
         }
         let end = match &unfinished {
             _ if cut => FileEnd::InsideEvent,
-            // What is there of it is given, and may have been by now.
+            // Its available part is returned, or has been returned already.
             Some(_) if !self.options.emit_uncommitted => FileEnd::InsideTransaction,
             _ => FileEnd::AfterTransaction,
         };
@@ -185,7 +185,7 @@ impl Cutter {
         Ok(segment)
     }
 
-    /// The file behind the one at hand, which is closed. A name that is not of the log says nothing of the next.
+    /// The file after the current one, which is closed. Unknown if the current file does not have a name of the server's log.
     fn next_file(&self) -> Option<String> {
         file_number(&self.position.file)?;
         if let Some(Successor::Named(name)) = &self.expected_next {
@@ -252,7 +252,7 @@ pub(in crate::source) fn read_format(
     Ok((format, header.timestamp))
 }
 
-/// The error for a file whose first event is another one than its format description.
+/// The error for a file whose first event is not a format description.
 pub(crate) fn no_format(first: EventType) -> Error {
     match first {
         EventType::START_V3 => {
@@ -276,7 +276,7 @@ pub(super) fn file_index(files: &[InputFile], name: &str) -> Result<usize> {
     })
 }
 
-/// Finds the file that a position names, and has the position name files as positions of this read do.
+/// Finds the file of a position, and replaces its name in the position with the one that this read uses.
 pub(super) fn called_as_files(position: &mut Position, files: &[InputFile]) -> Result<usize> {
     let index = file_index(files, &position.file)?;
     if let Some(file) = files.get(index) {

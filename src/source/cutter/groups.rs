@@ -269,7 +269,7 @@ impl Cutter {
             }
     }
 
-    /// Whether a transaction is outside the GTID set that is to be read.
+    /// True if a transaction is outside the GTID set to read.
     fn is_gap(&self, gtid: Option<&GroupGtid>) -> bool {
         let Stop::Gtids(wanted) = &self.options.stop else { return false };
         gtid.is_some() && !contains(wanted, gtid) && !contains_in(self.passed.as_ref(), gtid)
@@ -299,11 +299,11 @@ impl Cutter {
             }
         }
         if before.is_empty() {
-            // As it is stored: nothing says whose it is.
+            // Unchanged, because its server is not known.
             before = GtidState::Mysql(GtidSet::default());
         }
         self.position.gtid_set = Some(before);
-        // Nothing stands between the start of the file and this event: a batch's position may be the start.
+        // There is nothing between the start of the file and this event: a batch's position may be the start.
         if self.segment_start.gtid_set.is_none() && self.spans.is_empty() && self.items.is_empty() {
             let gtid_set = self.position.gtid_set.clone();
             let start = Position { gtid_set, ..Position::clone(&self.segment_start) };
@@ -342,7 +342,7 @@ impl Cutter {
         Ok(())
     }
 
-    /// What was delivered of a group, where the position that the read started at says that some was.
+    /// The delivered part of a group, if the start position of the read contains one.
     pub(super) fn delivered_of(&mut self, group: &Group) -> Option<Arc<Delivered>> {
         if self.position.ahead.is_empty() {
             self.ahead = None;
@@ -352,7 +352,7 @@ impl Cutter {
         Delivered::of(ahead, group.transaction.start, group.gtid.as_ref())
     }
 
-    /// The position is behind a group.
+    /// Moves the position after a group.
     fn pass_delivered(&mut self, group: &Group) {
         let position = &mut self.position;
         if position.ahead.is_empty() {

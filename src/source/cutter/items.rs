@@ -61,7 +61,7 @@ pub(super) fn placed(items: Vec<AtOffset>, spans: &[Span]) -> Vec<PlacedItem> {
 /// Looks at statements for items.
 pub(super) struct Statements<'c> {
     pub(super) include: &'c Include,
-    /// What online schema-change tools have left in the log so far.
+    /// The marks of online schema-change tools in the log so far.
     pub(super) online: &'c mut OnlineChanges,
     pub(super) context: &'c FileContext,
     /// Whether DDL is told of in the log of a live read.
@@ -96,7 +96,7 @@ impl Statements<'_> {
         }
     }
 
-    /// Takes a statement that is passed over although it may change rows, as `meet` does others.
+    /// Takes in a statement that is skipped although it may change rows, as `meet` does for others.
     pub(super) fn pass_over(
         &self,
         (header, body): (&EventHeader, &[u8]),
@@ -113,7 +113,7 @@ impl Statements<'_> {
                 Query::decode(body).and_then(|query| query.inflate(event_type, &mut inflater))
             }
         };
-        // It was decoded before, where it was found to be one.
+        // It was decoded before, when it was classified.
         if let Ok(query) = query {
             let database = String::from_utf8_lossy(query.database).into_owned();
             let statement = query.text().into_owned();

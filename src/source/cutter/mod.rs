@@ -55,7 +55,7 @@ pub struct Cutter {
     feed: Option<Box<dyn FileFeed>>,
     /// When the first whole transaction of the segment at hand came.
     waiting_since: Option<Instant>,
-    /// Tells the time: tests have one of their own.
+    /// The clock: tests have one of their own.
     clock: Clock,
     open: Option<OpenFile>,
     tracker: GroupTracker,
@@ -65,7 +65,7 @@ pub struct Cutter {
     items: Vec<AtOffset>,
     /// Items of the group that is open.
     met: Vec<Met>,
-    /// What online schema-change tools have left in the log so far.
+    /// The marks of online schema-change tools in the log so far.
     online: OnlineChanges,
     /// From where on the file at hand was read whole.
     whole_from: u64,
@@ -85,11 +85,11 @@ pub struct Cutter {
     expected_next: Option<Successor>,
     /// By GTID, what was read already although it may stand in the log at hand: from another server's.
     passed: Option<GtidState>,
-    /// What was delivered beyond the position, to be shared; where that is known to be as in the position.
+    /// A shared copy of the position's `ahead`, if it is up to date.
     ahead: Option<Arc<Vec<Ahead>>>,
-    /// What of the group that ended last is left out.
+    /// The part of the last group that is left out.
     delivered: Option<Arc<Delivered>>,
-    /// The transactions since the segment at hand began.
+    /// The transactions since the start of the current segment.
     gtids: GtidPlaces,
     /// XA transactions decided here and prepared before the start.
     foreign: Vec<Xid>,
@@ -103,7 +103,7 @@ pub struct Cutter {
     earlier: Option<Earlier>,
     /// An XA transaction that is looked for, and whether its decision was met.
     sought: Option<(Xid, bool)>,
-    /// The warning for the file at hand, where it ended without a last event.
+    /// The warning for the current file, if it ended without a last event.
     unclosed: Option<String>,
     /// How much of the log was gone through.
     gone: Gone,
@@ -161,7 +161,7 @@ struct Range {
     gtids: Option<Arc<GtidPlaces>>,
     /// What of it is left out.
     delivered: Option<Arc<Delivered>>,
-    /// Pieces so far.
+    /// The number of pieces so far.
     pieces: u64,
 }
 
@@ -178,7 +178,7 @@ impl Cutter {
     /// A cutter for `files` in log order.
     pub fn try_new(mut files: Vec<InputFile>, mut options: CutterOptions) -> Result<Self> {
         name_logs(&mut files);
-        // Where no row is given, none is missed.
+        // A read that returns no rows misses none.
         let skips_statements = options.skip_statements || options.is_unread;
         let skips = Box::new(Skips::new(&options.skip_events, skips_statements));
         files.iter().try_for_each(check_number)?;

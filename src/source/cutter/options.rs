@@ -57,7 +57,7 @@ pub struct CutterOptions {
     pub tells_commits: bool,
     /// Event codes that may be passed over although they cannot be decoded.
     pub skip_events: Vec<u8>,
-    /// Whether statements are passed over that were logged as text and may change rows.
+    /// True if statements that were logged as text and may change rows are skipped.
     pub skip_statements: bool,
     /// What is given besides rows.
     pub include: Include,
@@ -67,8 +67,8 @@ pub struct CutterOptions {
     pub is_unread: bool,
     /// How many bytes of the log are gone through at most, up to a transaction's end; at least one transaction is.
     pub limit: Option<u64>,
-    /// Whether a read that stops at a GTID set ends before the first transaction that is not in it: there is the place of the set
-    /// in the log. Else it goes on without that one until it has all of the set.
+    /// True if a read that stops at a GTID set ends before the first transaction that is not in it: this is the place of the
+    /// set in the log. Otherwise it continues without that transaction until it has all of the set.
     pub stops_at_gap: bool,
     /// What a live read must reach, and where it ends: in place of `stop`, whichever server it goes on at.
     pub goal: Option<Box<Position>>,

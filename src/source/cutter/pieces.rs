@@ -121,7 +121,7 @@ impl Cutter {
             &context.format,
             &self.skips,
             self.options.verify_checksum,
-            &mut |_, _, _| {}, // none of an XA transaction changes tables
+            &mut |_, _, _| {}, // no statement of an XA transaction changes tables
         )?;
         let is_prepared = |group: &Group| {
             group.has_payload || matches!(found.outcome, Some(Outcome::Prepared(_)))

@@ -91,8 +91,8 @@ impl LiveFile {
         Ok(())
     }
 
-    /// Takes events from the stream until there is something to read, and more while they need not be waited for; returns how
-    /// many of their bytes are in `buffer`. What did not fit is in the spool. `None` where nothing is there and it may not wait.
+    /// Takes events from the stream until there is something to read, and more that have already arrived; returns the number of
+    /// their bytes in `buffer`. The bytes that did not fit are in the spool. `None` if there are none and it may not wait.
     fn receive(&mut self, buffer: &mut [u8], waits: bool) -> Result<Option<usize>> {
         let shared = Arc::clone(&self.shared);
         let mut shared = lock(&shared);
@@ -106,7 +106,7 @@ impl LiveFile {
             } else {
                 match stream.next_ready(&self.name, self.end) {
                     Some(received) => received,
-                    // What is here already is not held up.
+                    // Events that have arrived are not delayed.
                     None => return Ok(Some(filled).filter(|filled| *filled > 0)),
                 }
             };

@@ -34,21 +34,21 @@ pub struct LiveOptions {
     pub heartbeats: bool,
     /// What must be reached: a log that ends before it is asked again for as long as a lost connection is tried to be made anew.
     pub goal: Option<Box<Position>>,
-    /// The foreign keys that are asked for before the log is.
+    /// The query for the foreign keys, which precedes the request for the log.
     pub foreign_keys: Option<ForeignKeyQuestion>,
 }
 
-/// A question about the foreign keys of the tables that are read, and its answer.
+/// A query for the foreign keys of the tables that are read, and its result.
 #[derive(Debug, Clone)]
 pub struct ForeignKeyQuestion {
     /// The tables.
     pub tables: TableFilter,
-    /// What the server answers first; empty if it refuses, or logs all rows that foreign keys change.
+    /// The first answer of the server; empty if it refuses, or if it logs all rows that foreign keys change.
     pub answer: Arc<OnceLock<Arc<ForeignKeys>>>,
 }
 
 impl ForeignKeyQuestion {
-    /// Asks, unless that has been done.
+    /// Queries the foreign keys, unless this was done before.
     pub(super) fn ask(&self, server: &mut Server) -> Result<()> {
         if self.answer.get().is_some() {
             return Ok(());
@@ -106,7 +106,7 @@ pub(super) struct Stream {
     pub(super) elsewhere: Option<Server>,
     /// What is to be told next.
     failed: Option<Error>,
-    /// What ended the connection, before another one is made.
+    /// The error that ended the connection, before another one is made.
     lost: Option<Error>,
     /// Where the log ended before the goal.
     pub(super) short: Option<Short>,
@@ -246,7 +246,7 @@ impl Stream {
                 return Ok(received);
             }
             if let Some(error) = self.lost.take() {
-                // One that is lost as soon as it is made is no better than one that cannot be made.
+                // A connection that is lost immediately counts as one that cannot be made.
                 match self.trouble {
                     Some(_) => self.wait_out(error)?,
                     None => self.trouble = Some(Trouble::begin()),
@@ -259,8 +259,8 @@ impl Stream {
         }
     }
 
-    /// The next event if it is here already: nothing where it would have to be waited for, or where the connection is lost. What
-    /// fails otherwise is reported by [`Self::next_event`]: whoever has earlier events hands them over first.
+    /// The next event if it has arrived: `None` if that would need a wait, or if the connection is lost. Other errors are
+    /// reported by [`Self::next_event`], so that the caller can return earlier events first.
     pub(super) fn next_ready(&mut self, file: &str, offset: u64) -> Option<Received> {
         if self.failed.is_some() {
             return None;
@@ -279,7 +279,7 @@ impl Stream {
         self.failed = Some(error);
     }
 
-    /// The next event of this connection; `None` where it is lost, or where the event is not here yet and may not be waited for.
+    /// The next event of this connection; `None` if it is lost, or if the event has not arrived yet and it may not wait.
     fn next_here(&mut self, file: &str, offset: u64, may_wait: bool) -> Result<Option<Received>> {
         if let Some(error) = self.failed.take() {
             return Err(error);
