@@ -655,7 +655,7 @@ def read_binlog(
             event or that of the file before it; otherwise it keeps its own name.
         tables: ``database.table`` globs; rows of other tables are skipped unread. None for all tables.
         exclude_tables: Likewise, of the tables to leave out.
-        include: What to give besides batches of rows, in its place in the log; batches end there. ``"schema_change"``:
+        include: Items to return besides batches of rows, in log order; a batch ends before each item. ``"schema_change"``:
             statements that change tables of ``tables`` or their databases, as :class:`SchemaChange`. ``"truncate"``: tables that are emptied, as
             :class:`Truncate`. ``"skipped_statement"``: statements that ``statements="skip"`` skips, as
             :class:`SkippedStatement`. ``"transaction"``: the begin and end of every transaction, whatever its tables, as :class:`Transaction`.

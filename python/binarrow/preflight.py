@@ -197,7 +197,7 @@ def _keeping(server: Server, values: dict[str, str], remedy: Remedy) -> Iterator
             "sync_binlog",
             "warning",
             sync,
-            f"{remedy('sync_binlog', '1')}: otherwise a crash may undo changes that were already read",
+            f"{remedy('sync_binlog', '1')}: otherwise a crash may undo changes that were read",
         )
     name = "log_replica_updates" if "log_replica_updates" in values else "log_slave_updates"
     updates = values.get(name, "ON")
@@ -233,9 +233,7 @@ def _position(server: Server) -> Iterator[Check]:
     if is_visible:
         yield Check("position()", "ok", "a SELECT after it sees all transactions before it", "")
         return
-    lacks = (
-        "a copy of a table by SELECT that is continued from position() may lack changes:"
-    )
+    lacks = "a copy of a table by SELECT that is continued from position() may lack changes:"
     earlier = "continue from an earlier position, such as file_start(position.file)"
     if server.flavor == "mariadb":
         remedy = f"{lacks} XA transactions were committed since the server started; {earlier}"

@@ -1,5 +1,5 @@
-//! Whoever stores a batch and its position, stops, and resumes there gets every row exactly once: after any batch, however the
-//! first read and the second one cut, decode and limit their batches.
+//! A consumer that stores a batch and its position, stops, and resumes there gets every row exactly once: after any batch,
+//! however the first and the second read cut, decode and limit their batches.
 
 use crate::fixtures::{Fixture, recorded_as, shop};
 use crate::invariance::{all, assert_same, generated, statements, version_of};
@@ -16,10 +16,10 @@ use proptest::prelude::*;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// How a log is read: threads, bytes of a segment, rows of a batch.
+/// The settings of a read: threads, bytes of a segment, rows of a batch.
 type Way = (usize, usize, usize);
 
-/// Each of the three with each of the others; four in a row have them all.
+/// Each value of a setting with each value of the others; four in a row contain all values.
 const WAYS: [Way; 12] = [
     (1, 1500, 7),
     (2, 64 << 10, 1000),
@@ -39,7 +39,7 @@ fn by((threads, segment, rows): Way) -> ReadOptions {
     ReadOptions { threads, ..batches_of(rows, segments_of(segment)) }
 }
 
-/// A position as somebody finds it again who stored it.
+/// A position after it was stored and read again.
 fn stored(position: &Position) -> Position {
     let text = position.to_json().unwrap();
     let stored = Position::from_json(&text).unwrap();
@@ -51,7 +51,7 @@ fn resume(files: Vec<InputFile>, position: &Position, options: ReadOptions) -> O
     read(files, between(options, from(position), Stop::End)).ok()
 }
 
-/// Some of many, the first and the last among them.
+/// Some of many values, including the first and the last.
 fn sample<T>(all: &[T], most: usize) -> impl Iterator<Item = &T> {
     let step = all.len().div_ceil(most).max(1);
     all.iter().step_by(step).chain(all.last())
@@ -157,7 +157,7 @@ fn in_another_log() {
     assert!(kept.len() > 5);
 }
 
-/// What a consumer sees that runs once for each batch, from what it stored the run before.
+/// The rows that a consumer sees that runs once per batch, each time from the position that it stored before.
 #[test]
 fn one_batch_per_run() {
     let kept = generated();
@@ -209,7 +209,7 @@ fn only(words: &[&str], options: ReadOptions) -> ReadOptions {
 fn with_other_operations() {
     let kept = generated();
     operations_of(&kept.0, &[&["insert"], &["update", "delete"]]);
-    // Updates in it are those of documents, in part.
+    // Its updates are partial updates of documents.
     operations_of(&recorded_as("mysql-partial-json"), &[&["insert"]]);
     operations_of(&recorded_as("mariadb11-compressed"), &[&["update"]]);
 }
@@ -231,7 +231,7 @@ fn operations_of(fixture: &Fixture, words: &[&[&str]]) {
                 let case = format!("{words:?} {way:?} {position:?}");
                 assert_same(&resume(fixture.paths(), position, other).rows, &rest, &case);
             }
-            // Some first, then all: the rest of each table, from a place between the same two rows on.
+            // Some first, then all: the rest of each table, starting between the same two rows.
             let outcome = read(fixture.paths(), only(words, by(way))).ok();
             for (at, (end, position)) in sample(&outcome.batches, 3).enumerate() {
                 let case = format!("{words:?} first {way:?} {position:?}");
@@ -361,7 +361,7 @@ fn what_stands_before_a_broken_event() {
             let rest = good.rows.iter().filter(|row| !before.contains(&given(row)));
             let rest: Vec<Row> = rest.cloned().collect();
             let resumed = resume(events(insert(T, [7])), &stored(position), options()).rows;
-            // Its events are one byte longer behind the broken one.
+            // Its events after the broken one are one byte longer.
             let cells = |rows: &[Row]| -> Vec<_> {
                 let key = |row: &Row| (row.table.clone(), row.change.clone(), row.cells.clone());
                 let mut all: Vec<_> = rows.iter().map(key).collect();
@@ -420,7 +420,7 @@ proptest! {
 
 #[test]
 fn shop_in_pieces() {
-    // Its batches are large: what is left out of the first of them is more than one event.
+    // Its batches are large: more than one event is left out of the first one.
     let shop = shop();
     let outcome = read(shop.paths(), by((4, 8 << 20, 65_536))).ok();
     for (end, position) in sample(&outcome.batches, 3) {

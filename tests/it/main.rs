@@ -5,7 +5,7 @@
 //! | [`seed`] | the binlog of the project's first seed, byte by byte |
 //! | [`shop`], [`recorded`] | what real servers wrote gives what `SELECT` gave |
 //! | [`invariance`] | threads, segments, inputs, filters, resuming and splits change no row |
-//! | [`exactly_once`] | whoever stops after any batch and resumes gets every row once |
+//! | [`exactly_once`] | a consumer that stops after any batch and resumes gets every row once |
 //! | [`transactions`] | which rows happened, where reading begins and ends |
 //! | [`items`] | what is not a row, between the rows |
 //! | [`details`] | GTID, connection, number and statement of a commit, wherever they stand |
@@ -18,7 +18,7 @@
 //! | [`fuzz`] | the fuzz targets over their corpus, over what they found, over mutations |
 //! | [`partial_json`] | documents that the log holds only the changes of |
 //! | [`text`] | cells that are no text: an error with its row, or replaced |
-//! | [`quiet_log`] | what is complete does not wait for what may never come |
+//! | [`quiet_log`] | complete transactions do not wait for events that may never arrive |
 //! | [`memory`] | a transaction of 2 GiB, lengths that lie |
 //! | [`layers`] | `src/` imports downwards only |
 //!

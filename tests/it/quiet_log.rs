@@ -1,6 +1,6 @@
-//! What is complete does not wait for what may never come: a live log in every order of events, heartbeats and pauses.
+//! Complete transactions do not wait for events that may never arrive: a live log in every order of events, heartbeats and
 //!
-//! The feed plays a schedule and has a clock of its own, so that nothing here depends on the machine's speed.
+//! The feed plays a schedule and has its own clock, so that the tests do not depend on the machine's speed.
 
 use crate::log::{
     Event, Log, T, U, anonymous_gtid, begin, gtid, insert, query, table_map, transaction, update,
@@ -19,12 +19,12 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 const SCHEDULES: u64 = 1000;
-/// Segments of which no transaction is larger, so that none is looked through before it is read.
+/// The size of segments that is larger than every transaction, so that none is scanned before it is read.
 const LARGE: usize = 1 << 20;
 
 const FILE: &str = "binlog.000001";
 
-/// Numbers that look random, the same each time.
+/// Pseudo-random numbers, the same each time.
 struct Random(u64);
 
 impl Random {
@@ -40,12 +40,12 @@ impl Random {
     }
 }
 
-/// A log as it arrives, and what was made of it.
+/// A log as it arrives, and the result of reading it.
 struct Play {
     log: Log,
-    /// Where groups end.
+    /// The ends of groups.
     ends: Vec<u64>,
-    /// When bytes arrive, and up to which offset; none more is a heartbeat.
+    /// The times at which bytes arrive, and up to which offset; no new bytes are a heartbeat.
     arrivals: Vec<(Duration, u64)>,
     now: Duration,
     /// The time that a read takes.
@@ -53,13 +53,13 @@ struct Play {
     tells_heartbeats: bool,
     heard: bool,
     told: usize,
-    /// Whether what comes is looked through before it is read: no heartbeat is told then.
+    /// True if arriving events are scanned before they are read: heartbeats are not reported then.
     keeps: bool,
-    /// Up to where it was read.
+    /// The offset up to which it was read.
     read_to: u64,
-    /// Up to where the segments went that were handed out.
+    /// The end of the segments that were returned.
     handed: u64,
-    /// When a group's last byte was read.
+    /// The time at which a group's last byte was read.
     read: Vec<Option<Duration>>,
     faults: Vec<String>,
 }
@@ -106,7 +106,7 @@ impl Play {
         }
     }
 
-    /// Up to where bytes are there.
+    /// The offset up to which bytes have arrived.
     fn available(&self) -> u64 {
         let head = self.log.starts[1];
         self.arrivals
@@ -125,7 +125,7 @@ impl Play {
             }
             let to = self.available();
             if offset < to {
-                // An event at a time.
+                // One event at a time.
                 let starts = &self.log.starts;
                 let next = starts.iter().copied().find(|start| *start > offset).unwrap_or(to);
                 let count = buffer.len().min((to.min(next) - offset) as usize);
@@ -141,7 +141,7 @@ impl Play {
             }
             let come = self.arrivals.partition_point(|(at, _)| *at <= self.now);
             if self.tells_heartbeats && !self.keeps && self.told < come {
-                // A heartbeat comes between events.
+                // A heartbeat arrives between events.
                 let is_between = self.log.starts.contains(&offset) || offset == self.log.end();
                 let is_repeated = |index: usize| index > 0 && self.arrivals[index - 1].1 == offset;
                 self.heard = is_between && (self.told..come).any(is_repeated);
@@ -153,7 +153,7 @@ impl Play {
             if !waits {
                 return Err(io::ErrorKind::WouldBlock.into());
             }
-            // Whatever is complete must have been handed out before anybody waits.
+            // Complete groups must have been returned before anybody waits.
             let complete = self.ends.iter().copied().filter(|end| *end <= offset).max();
             if complete.is_some_and(|end| end > self.handed) {
                 let message =
@@ -168,7 +168,7 @@ impl Play {
     }
 }
 
-/// Groups of all kinds, and where they end.
+/// Groups of all kinds, and their ends.
 fn log(random: &mut Random) -> (Log, Vec<u64>) {
     let mut log = Log::mysql();
     let mut ends = Vec::new();
@@ -195,10 +195,10 @@ fn log(random: &mut Random) -> (Log, Vec<u64>) {
                 vec![gtid(number), xa(verb, &xid_of(one))]
             }
             5 => vec![anonymous_gtid(), query("DROP TABLE d.v")],
-            // One that was prepared before: the log before is searched for it.
+            // A transaction that was prepared before: the earlier log is searched for it.
             8 => vec![gtid(number), xa("COMMIT", "unknown")],
             6 => {
-                // Larger than small segments are.
+                // Larger than small segments.
                 let mut group = vec![gtid(number), begin()];
                 for part in 0..6 {
                     group.extend([table_map(T), insert(T, id..id + 20), table_map(U)]);
@@ -267,7 +267,7 @@ impl FileFeed for PlayedFeed {
     }
 
     fn files(&mut self) -> Result<Vec<(String, u64)>> {
-        // A second connection may take long: what is complete must have been handed out.
+        // A second connection may take long: complete groups must have been returned.
         let mut play = self.1.lock().unwrap();
         let before = play.ends.iter().copied().filter(|end| *end < play.read_to).max();
         if before.is_some_and(|end| end > play.handed) {
@@ -282,7 +282,7 @@ impl FileFeed for PlayedFeed {
     }
 }
 
-/// Plays a schedule to its end; gives what went wrong.
+/// Plays a schedule to its end; returns the failures.
 fn faults(seed: u64) -> Vec<String> {
     let mut random = Random(seed * 2_654_435_761 + 88_172_645_463_325_252);
     let play = Arc::new(Mutex::new(Play::new(&mut random)));
@@ -306,9 +306,9 @@ fn faults(seed: u64) -> Vec<String> {
     let mut cutter = Cutter::live(Box::new(feed), begin, options.clone()).unwrap();
     let (base, clock) = (Instant::now(), Arc::clone(&play));
     cutter.set_clock(Box::new(move || base + clock.lock().unwrap().now));
-    // Reads that may be between the last bytes of a transaction and its being handed out.
+    // Reads that may occur between reading the last bytes of a transaction and returning it.
     let reads = if options.segment_bytes == LARGE { 5 } else { 60 };
-    // What waits for a consumer that pauses is not late.
+    // Groups that wait for a paused consumer are not late.
     let has_pauses = random.below(2) == 0;
     loop {
         let segment = cutter.next_segment();

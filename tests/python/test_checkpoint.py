@@ -52,7 +52,7 @@ def kept(tmp_path):
 
 
 def stream(shop, checkpoint, tables="shop.orders", **keywords):
-    """A stream over files: what it makes of its checkpoint is the same."""
+    """A stream over files: it uses its checkpoint in the same way."""
     start = checkpoint.load() or Position(shop.files[0].name, 4)
     reader = binarrow.read_binlog(
         shop.glob, start=start, tables=tables, segment_bytes=2000, **keywords

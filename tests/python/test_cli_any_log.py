@@ -1,4 +1,4 @@
-"""Commands that need no column names work on every log; what they count has one name; patterns must match."""
+"""Commands that need no column names work on every log; their counts have one name; patterns must match."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def stats_of(*arguments: object) -> dict:
 
 
 def logs(repository: Path) -> list[Path]:
-    """Recorded logs of every kind, one file of names without columns among them."""
+    """Recorded logs of every kind, including one file without column names."""
     fixtures = repository / "tests" / "fixtures"
     return [*sorted(fixtures.glob("*/binlog.000001")), fixtures / "seed-001.binlog"]
 
@@ -82,7 +82,7 @@ def test_units_are_named_alike(shop):
     "keywords", [{}, {"threads": 1, "segment_bytes": 1}, {"segment_bytes": 500}]
 )
 def test_tables_limit_the_largest_transactions(shop, keywords):
-    """Each is one with changes of the tables, wherever segments and threads part it."""
+    """A transaction counts once if it changes the tables, however segments and threads divide it."""
     table = "shop.customers"
     versions = {
         (version >> 40, version & (1 << 40) - 1)

@@ -1,4 +1,4 @@
-"""A consumer that stores each batch with its position, and stops when it likes, gets every row exactly once."""
+"""A consumer that stores each batch with its position and stops at any time gets every row exactly once."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def keys(change: binarrow.ChangeBatch) -> list[tuple[str, int, int]]:
 
 
 def by_table(rows: list[tuple[str, int, int]]) -> dict[str, list[tuple[str, int, int]]]:
-    """A table's rows in the order in which they came."""
+    """A table's rows in the order in which they were returned."""
     tables: dict[str, list[tuple[str, int, int]]] = {}
     for row in rows:
         tables.setdefault(row[0], []).append(row)
@@ -107,7 +107,7 @@ def test_a_table_batch_by_batch(shop, whole, asks_for_schema):
                 assert len(table.schema) > 0
             except binarrow.SchemaError:
                 break
-            # A batch that was read for its schema alone was not handed out.
+            # A batch that was read only for its schema was not returned.
             assert table.position == start
         batch = next(table, None)
         if batch is None:
@@ -121,7 +121,7 @@ def test_a_table_batch_by_batch(shop, whole, asks_for_schema):
 
 @pytest.fixture(scope="module")
 def ahead(shop):
-    """A position that some tables are ahead of."""
+    """A position with some tables in `ahead`."""
     for change in binarrow.read_binlog(shop.glob, batch_rows=500):
         if change.position.ahead:
             return change.position

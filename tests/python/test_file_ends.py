@@ -30,7 +30,7 @@ def events(repository) -> tuple[bytes, list[binarrow.Event]]:
 
 @pytest.fixture(params=["inside an event", "inside a header", "inside a transaction", "after"])
 def cut(request, tmp_path, events) -> tuple[Path, int]:
-    """A copy that is in use, cut; and the offset that a warning has."""
+    """A truncated copy that is marked as in use; and the offset in the warning."""
     data, found = events
     last = max(n for n, event in enumerate(found) if event.type_name == "Xid")
     begins, rows = found[last - 3], found[last - 1]
@@ -50,7 +50,7 @@ def cut(request, tmp_path, events) -> tuple[Path, int]:
 
 
 def marked(data: bytes) -> bytes:
-    """With the flag by which a server says that it writes to the file; the checksum leaves it out."""
+    """Sets the flag that marks the file as in use; the checksum does not cover it."""
     return data[:FLAGS_AT] + bytes([data[FLAGS_AT] | IN_USE]) + data[FLAGS_AT + 1 :]
 
 

@@ -1,4 +1,4 @@
-"""What a newcomer meets first: files that others can read, odd names, old logs, wrong structures."""
+"""Problems of new users: files that others can read, odd names, old logs, wrong structures."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FEDERATED = f"CREATE TABLE c (id INT) ENGINE=FEDERATED CONNECTION='mysql://u:{SE
 
 
 def events(data: bytes):
-    """Where each event of a log begins, and its size."""
+    """The offset and the size of each event of a log."""
     at = 4
     while at < len(data):
         size = struct.unpack_from("<I", data, at + 9)[0]
@@ -58,7 +58,7 @@ def test_a_history_keeps_no_password_and_is_its_owners(tmp_path):
         assert "CONNECTION='***'" in shown[1]
         assert SECRET not in "".join(history.snapshot().values())
         place = "binlog.000001:200"
-        # The statement that comes again, with its password, is the same one.
+        # The same statement, read again with its password, is recognized.
         history.rollback("binlog.000001:4")
         assert history.apply(place, "shop", FEDERATED).tables == ("shop.c",)
         found = history.find("shop", "b", place)

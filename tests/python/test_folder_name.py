@@ -1,4 +1,4 @@
-"""Folders of exported tables: each name stands for one table."""
+"""Folders of exported tables: each name belongs to one table."""
 
 from __future__ import annotations
 

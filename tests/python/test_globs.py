@@ -1,4 +1,4 @@
-"""Which files a glob or a folder stands for: those that are numbered like a log."""
+"""Globs and folders match the files that are numbered like a log."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NAMES = ["binlog.000001", "binlog.000002", "binlog.999999", "binlog.1000000"]
 
 
 def write(folder: Path) -> None:
-    """What a MariaDB 11.8 server has beside its logs, and logs of many digits."""
+    """Files that a MariaDB 11.8 server has next to its logs, and logs with many digits."""
     for name in NAMES:
         (folder / name).write_bytes(b"\xfebin")
         (folder / f"{name}.idx").write_bytes(b"\xfe\xfe\x0b\x01")
@@ -28,7 +28,7 @@ def write(folder: Path) -> None:
 
 @pytest.fixture(params=["path", "file", "s3"])
 def place(request, tmp_path, objects):
-    """Where the files lie: a folder, how a name there is written, and what opens it."""
+    """The place of the files: a folder, the form of a name in it, and the function that opens it."""
     if request.param == "s3":
         folder = objects.folder / "logs" / "mariadb"
         folder.mkdir()

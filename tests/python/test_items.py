@@ -1,4 +1,4 @@
-"""`include=` and `online_schema_change=`: what may be asked for, and the items of a recorded log."""
+"""`include=` and `online_schema_change=`: their accepted values, and the items of a recorded log."""
 
 from __future__ import annotations
 

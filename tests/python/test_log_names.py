@@ -1,4 +1,4 @@
-"""Files of other names than the server's: one place has one name, in positions, messages, histories and ranges."""
+"""Files with names other than the server's: one place has one name in positions, messages, histories and ranges."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ENVELOPE = ["change_type", "commit_version", "change_ordinal", "binlog_file", "b
 
 @pytest.fixture
 def copies(shop, tmp_path) -> list[str]:
-    """The shop's log under names that say nothing."""
+    """The shop's log under arbitrary names."""
     names = [tmp_path / name for name in ("txns.binlog", "more")]
     for path, copy in zip(shop.files, names, strict=True):
         shutil.copy(path, copy)
@@ -136,7 +136,7 @@ def test_ranges_of_an_xa_transaction_over_two_files(repository, tmp_path):
 
 
 def test_the_last_file_is_named_by_the_one_before(shop, tmp_path, copies):
-    """As the file that a server writes to, it ends without a Rotate event."""
+    """It ends without a Rotate event, like the file that a server writes to."""
     last = [event.offset for event in binarrow.inspect(copies[1])][-1]
     active = tmp_path / "active"
     active.write_bytes(Path(copies[1]).read_bytes()[:last])

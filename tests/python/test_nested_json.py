@@ -83,7 +83,7 @@ def test_each_row_comes_once_batch_by_batch(shop: Shop, sizes: tuple[int, int]) 
             "segment_bytes": sizes[1],
         }
         with binarrow.read_binlog(shop.glob, start=start, **options).nested_json() as reader:
-            # The second batch too begins where another one ended, in the middle of what was read.
+            # The second batch also begins at the end of another one, in the middle of the rows.
             batches = [batch for _, batch in zip(range(7), reader, strict=False)]
             rows += rows_of(batches)
             start = reader.position

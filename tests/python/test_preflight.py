@@ -287,7 +287,7 @@ def test_what_is_advised_lasts(flavor, version, advice):
     settings = {**(GOOD if flavor == "mysql" else MARIADB), "sync_binlog": "0"}
     found = graded(flavor=flavor, version=version, settings=settings)
     assert found["sync_binlog"].advice.startswith(advice)
-    # Nothing is advised that a restart undoes.
+    # A restart undoes none of the suggested changes.
     for name in (set(GOOD) | set(MARIADB)) - {"expire_logs_days"}:
         values = ("0", "1") if {**MARIADB, **GOOD}[name].isdecimal() else WORSE
         for value in values:

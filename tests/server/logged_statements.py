@@ -13,14 +13,14 @@ Flavor = Literal["mysql", "mariadb"]
 
 @dataclass(frozen=True)
 class Statement:
-    """A statement, and the servers that know it: all, if `only` is empty. `since` is of MySQL."""
+    """A statement, and the servers that accept it: all, if `only` is empty. `since` is for MySQL."""
 
     sql: str
     only: Flavor | None = None
     since: tuple[int, int] = (0, 0)
 
     def is_for(self, flavor: str) -> bool:
-        """Whether the server of this name takes it."""
+        """True if the server with this name accepts it."""
         name, _, version = flavor.partition("-")
         numbers = tuple(int(part) for part in version.split(".")) if version else (9, 7)
         return self.only in (None, name) and (name == "mariadb" or numbers >= self.since)
@@ -86,7 +86,7 @@ CHANGES = [
         "CALL p()",
         "LOAD DATA LOCAL INFILE 'rows' INTO TABLE t",
     ),
-    # MySQL 5 with GTIDs does not take these.
+    # MySQL 5 with GTIDs does not accept these.
     *_since_8(
         "CREATE TABLE made SELECT 1 AS id",
         "CREATE TABLE made (id INT PRIMARY KEY) ENGINE=InnoDB REPLACE AS (SELECT id FROM t)",

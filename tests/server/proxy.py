@@ -36,7 +36,7 @@ class Link:
     reset: bool = False
     """Whether the end is a reset."""
     half: bool = False
-    """Whether only the way from the server ends."""
+    """True if only the direction from the server ends."""
 
 
 class Proxy:
@@ -55,7 +55,7 @@ class Proxy:
         self.connections = 0
         self.cuts = 0
         self.carried = 0
-        """Bytes that were handed on, either way."""
+        """Bytes that were forwarded, in both directions."""
         threading.Thread(target=self._accept, daemon=True).start()
 
     def lead_to(self, port: int) -> None:

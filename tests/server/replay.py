@@ -223,7 +223,7 @@ def truncations_in(files: Sequence[Path]) -> list[tuple[int, str]]:
 
 
 class Rows(Protocol):
-    """A batch, or what was kept of one."""
+    """A batch, or a stored batch."""
 
     @property
     def database(self) -> str: ...

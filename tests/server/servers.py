@@ -264,7 +264,7 @@ class Session:
         other.close()
 
     def is_gone(self, connection: int) -> bool:
-        """Whether the server has no such connection."""
+        """True if the server has no such connection."""
         sql = f"SELECT COUNT(*) FROM information_schema.processlist WHERE id = {connection}"
         try:
             return self.query(sql) == [(0,)]

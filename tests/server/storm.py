@@ -1,9 +1,9 @@
-"""Writers that do everything at once: what `test_storm.py` reads while it happens.
+"""Concurrent writers of all kinds, whose log `test_storm.py` reads at the same time.
 
 Several sessions change the same tables: transactions with savepoints, XA transactions that others decide, DDL, triggers,
-temporary tables, settings of the log that change on the way. A statement that is refused changes nothing and is counted. The
-server's own SELECT says afterwards what the tables hold, so nothing here knows what a row should be; only what DDL makes of
-existing rows is noted, for a replay has to do the same.
+temporary tables, settings of the log that change during the run. A statement that is refused changes nothing and is counted.
+The server's own SELECT provides the final rows of the tables, so this module does not compute any row. It only records the
+effects of DDL on existing rows, because a replay must apply them too.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ LONGEST_PAUSE = 0.02
 """Seconds between two transactions of a session."""
 
 LOST = (2006, 2013, 2055)
-"""The connection is gone: no refusal."""
+"""Error codes of a lost connection, which is not a refusal."""
 
 XAER_NOTA = 1397
 XA_RBROLLBACK = 1402
 
 CASCADES = ("mysql",)
-"""Servers that log what a foreign key's action does."""
+"""Servers that log the changes of a foreign key's action."""
 
 ODD = ("c", "größe ", "x`y", "KEY", "a.b", "名前", "select", "e,f", "(g)", "'q'", '"')
-"""What names begin with; a number follows, so that each is used once."""
+"""Prefixes of names; a number follows, so that each name is used once."""
 
 NUMBER = Column("n", "INT", values.integer(32))
 NOTE = Column("note", "VARCHAR(40) CHARACTER SET utf8mb4", values.text("utf8mb4", 40))
@@ -90,14 +90,14 @@ KINDS = (
 
 @dataclass
 class Known:
-    """What DDL has done, as a replay needs it. Names are used once, so none of it depends on the time."""
+    """The effects of DDL that a replay needs. Names are used once, so the effects do not depend on the time."""
 
     columns: dict[str, str] = field(default_factory=dict)
     """The first name of each column that was renamed."""
     tables: dict[str, str] = field(default_factory=dict)
-    """Likewise, of tables."""
+    """The first name of each table that was renamed."""
     defaults: dict[str, Cell] = field(default_factory=dict)
-    """What rows have in a column that was added, by its first name."""
+    """The value of existing rows in each added column, by the column's first name."""
 
 
 @dataclass
@@ -109,14 +109,14 @@ class Prepared:
 
 
 class Storm:
-    """The writers on one database, which is made for them."""
+    """The writers on one database, which is created for them."""
 
     def __init__(self, server: Server, database: str, seed: str, *, any_metadata: bool) -> None:
         self.server = server
         self.database = database
         self.seed = seed
         self.any_metadata = any_metadata
-        """Whether the log may leave out the names of columns."""
+        """True if the log may leave out the names of columns."""
         self.known = Known()
         self.refused: Counter[int] = Counter()
         self.transactions = 0
@@ -203,7 +203,7 @@ class Storm:
             thread.start()
 
     def finish(self) -> None:
-        """Ends the writers; the last row of all is one of `mark`."""
+        """Ends the writers; the very last row is a row of `mark`."""
         self._stopping.set()
         for thread in self._threads:
             thread.join()
@@ -215,7 +215,7 @@ class Storm:
             raise self.failures[0]
 
     def select_names(self) -> list[str]:
-        """The tables that there are now, as `database.table`."""
+        """The current tables, as `database.table`."""
         with self._session() as session:
             found = session.query(f"SHOW TABLES FROM {quote(self.database)}")
         return [f"{self.database}.{name}" for (name,) in found if name != "mark"]
@@ -248,7 +248,7 @@ class Storm:
             self.failures.append(error)
 
     def _one(self, rng: random.Random, session: Session) -> None:
-        """One transaction, or what stands for one."""
+        """Runs one transaction or a similar action."""
         actions: tuple[tuple[int, Callable[[random.Random, Session], None]], ...] = (
             (30, self._statement),
             (25, self._transaction),
@@ -271,7 +271,7 @@ class Storm:
         self.transactions += 1
 
     def attempt(self, session: Session, *statements: str) -> bool:
-        """Runs statements up to the first that is refused; whether none was."""
+        """Runs statements up to the first that is refused; returns True if none was."""
         try:
             session.execute(*statements)
         except (pymysql.err.MySQLError, UnicodeError) as error:
@@ -322,7 +322,7 @@ class Storm:
         self.attempt(session, f"{table.insert(rng, rng.randint(1, 5))} {update}")
 
     def _not_transactional(self, rng: random.Random, session: Session) -> None:
-        """One session at a time: what several write at once need not be in the log's order."""
+        """One session at a time: concurrent changes of several sessions need not be in the log's order."""
         with self._one_at_a_time:
             self.attempt(session, self._sql(rng, self._plain))
 
@@ -423,7 +423,7 @@ class Storm:
         return f"{rng.choice(ODD)}{next(self._numbers)}"
 
     def _ddl(self, rng: random.Random, session: Session) -> None:
-        """One at a time: what it does to rows is noted once it is done."""
+        """One at a time: its effect on rows is recorded after it has ended."""
         table = rng.choice(self.evolving)
         actions = (
             (self._add_column, 6),
@@ -508,7 +508,7 @@ class Storm:
             table.name = name
 
     def _swap_tables(self, rng: random.Random, session: Session, table: Table) -> None:
-        """As a table is reloaded: each gets the rows and columns of the other."""
+        """Swaps two tables like a reload: each gets the rows and columns of the other."""
         others = [one for one in self.evolving if one.next_id is not None and one is not table]
         if table.next_id is None:
             return
@@ -520,7 +520,7 @@ class Storm:
             table.name, other.name = other.name, table.name
 
     def _rebuild(self, rng: random.Random, session: Session, table: Table) -> None:
-        """DDL that leaves rows as they are."""
+        """DDL that does not change rows."""
         column = rng.choice(table.columns)
         index = quote(f"i{next(self._numbers)}")
         change = rng.choice(
@@ -539,7 +539,7 @@ class Storm:
         self._alter(session, table, change)
 
     def _create_and_drop(self, rng: random.Random, session: Session, _: Table) -> None:
-        """A table of a name that others had before it."""
+        """A table with a name that other tables had before."""
         name = quote(rng.choice(("comes and goes", "näxt")))
         kinds = rng.sample(KINDS, rng.randint(1, 4))
         columns = ", ".join(f"v{number} {kind.definition}" for number, kind in enumerate(kinds))

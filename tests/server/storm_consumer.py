@@ -31,7 +31,7 @@ NOT_CONNECTED = 3
 
 @dataclass(frozen=True)
 class Task:
-    """What one consumer does; it can be sent to another process."""
+    """The task of one consumer; it can be sent to another process."""
 
     store: str
     run: int
@@ -40,12 +40,12 @@ class Task:
     stream: dict[str, Any]
     history: str | None
     batches: int | None
-    """After how many changes it ends; None for not before it is killed, or the end."""
+    """The number of changes after which it ends; None to continue until it is killed or reaches the end."""
 
 
 @dataclass(frozen=True)
 class Kept:
-    """A change as it was kept: rows of one table, or an item."""
+    """A stored change: rows of one table, or an item."""
 
     run: int
     kind: str
@@ -67,7 +67,7 @@ class Kept:
 
 
 def kept(change: Any, run: int = 0) -> Kept:
-    """A change as it is kept."""
+    """Converts a change to its stored form."""
     match change:
         case ChangeBatch():
             rows = change.to_pyarrow()
@@ -87,7 +87,7 @@ def kept(change: Any, run: int = 0) -> Kept:
 
 
 def open_store(path: str) -> sqlite3.Connection:
-    """The store; what was committed is there even if this process is killed."""
+    """The store; committed data remains even if this process is killed."""
     store = sqlite3.connect(path, isolation_level=None, timeout=30)
     store.execute("PRAGMA journal_mode = WAL")
     store.execute("PRAGMA synchronous = OFF")
@@ -101,7 +101,7 @@ def position_of(store: sqlite3.Connection) -> Position:
 
 
 def keep(store: sqlite3.Connection, one: Kept, position: Position) -> None:
-    """A change and the position after it, both or none."""
+    """Stores a change and the position after it in one transaction."""
     store.execute("BEGIN")
     row = (one.run, one.kind, one.name, one.version, one.text, one.data)
     store.execute(
@@ -119,7 +119,7 @@ def all_kept(path: str) -> Iterator[Kept]:
 
 
 def consume(task: Task) -> None:
-    """Reads on from where the store is, and ends the process."""
+    """Continues from the stored position, and ends the process."""
     store = open_store(task.store)
     try:
         keywords = dict(task.stream)

@@ -1,4 +1,4 @@
-"""ALTER TABLE of rows that are there: what changes them is an error of truncates="error", for the log has no row of it.
+"""ALTER TABLE that changes existing rows is an error with truncates="error", because the log has no row events for it.
 
 Each clause runs on a table with rows. What the table holds before and after decides; a clause that keeps the rows must
 not be an error. On MySQL 9.7 and MariaDB 11.8; `BINARROW_ALL_SERVERS=1` takes all servers.
@@ -32,7 +32,7 @@ VERSIONED = "CREATE TABLE t (id INT PRIMARY KEY, v INT, s INT, w INT) WITH SYSTE
 IGNORE = "ALTER IGNORE TABLE t "
 ALTER = "ALTER TABLE t "
 
-# Statements that change rows, and what the error calls them.
+# Statements that change rows, and their descriptions in the error.
 CHANGES = [
     (PLAIN, ALTER + "ENGINE=BLACKHOLE", "ENGINE=BLACKHOLE"),
     (
@@ -94,7 +94,7 @@ def fill(session: Session, table: str) -> None:
 
 
 def contents(session: Session, columns: str) -> object:
-    """What the table holds in the columns of before."""
+    """The rows of the table, in the columns that it had before."""
     try:
         return session.query(f"SELECT {columns} FROM t ORDER BY id")
     except pymysql.err.Error as error:
@@ -102,7 +102,7 @@ def contents(session: Session, columns: str) -> object:
 
 
 def played(server: Server, session: Session, table: str, sql: str) -> tuple[str, bool] | None:
-    """A log that holds the statement, and whether rows changed; None where the server does not know it."""
+    """A log with the statement, and True if rows changed; None if the server does not accept it."""
     fill(session, table)
     columns = "id, v, s, w, g" if table is GENERATED else "id, v, s, w"
     before = contents(session, columns)

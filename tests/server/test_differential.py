@@ -155,7 +155,7 @@ def test_file_objects_give_what_paths_give(play: Play) -> None:
 
 
 def test_any_position_continues_with_the_rest(play: Play) -> None:
-    """All that was not handed over, and nothing else."""
+    """All rows that were not returned before, and nothing else."""
 
     def places(batch: binarrow.ChangeBatch) -> set[tuple[str, int, int]]:
         data = batch.to_pyarrow()

@@ -1,4 +1,4 @@
-"""A forked child has its parent's sockets and files: what it drops, closes or asks must not disturb the parent."""
+"""A forked child has its parent's sockets and files: dropping, closing or using them must not affect the parent."""
 
 from __future__ import annotations
 

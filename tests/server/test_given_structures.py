@@ -1,4 +1,4 @@
-"""Structures that were given and are wrong, where the log itself does not show it."""
+"""Structures that were given and are wrong, if the log itself does not show it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import binarrow
 
 
 def test_a_wrong_structure_is_named_as_the_cause(mariadb_11_8: Server) -> None:
-    """The log of old temporal types does not have their precision, which says how many bytes they take."""
+    """The log does not contain the precision of old temporal types, which determines their number of bytes."""
     session = mariadb_11_8.connect()
     session.execute(
         "SET GLOBAL mysql56_temporal_format = OFF",

@@ -1,4 +1,4 @@
-"""Many processes read one server with one history: one of them writes it, the others follow for themselves."""
+"""Many processes read one server with one history: one writes it, the others follow the log in their own memory."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def covered(url: str) -> tuple[binarrow.CoveredRange, ...]:
 
 
 class Shop:
-    """A table whose columns change all the time, and what a reader must give of it."""
+    """A table whose columns change all the time, and the rows that a reader must return."""
 
     def __init__(self, server: Server) -> None:
         self.server = server
@@ -177,7 +177,7 @@ class Process:
 def test_eight_processes_begin_one_history_at_once(
     server: Server, tmp_path: Path, store: str
 ) -> None:
-    """Tables change before the first baseline, and those that are read as soon as the history has begun."""
+    """Tables change before the first baseline; those that are read change as soon as the history exists."""
     url = url_of(store, server, tmp_path)
     shop = Shop(server)
     shop.alter()
@@ -205,7 +205,7 @@ def test_eight_processes_begin_one_history_at_once(
             assert json.loads(process.said()) == shop.rows, process.way
         for process in processes:
             process.end()
-    # What is stored is complete: nobody needs to have followed it.
+    # The stored history is complete without the rows of the followers.
     with SchemaHistory.open(url) as history, reach(server) as connection:
         assert history.find("many", "t", start) is not None
         with connection.stream(start, stop="end", history=history, tables="many.t") as stream:

@@ -234,7 +234,7 @@ def test_a_stream_goes_on_between_prepare_and_decision(logged: Logged) -> None:
 
 
 def test_each_position_resumes_with_the_rest(logged: Logged) -> None:
-    """Within a transaction its items come again, and its rows do not."""
+    """After a resume in a transaction, its items are returned again, and its rows are not."""
     changes = logged.read(segment_bytes=3000)
     begin, given = None, 0
     for index, change in enumerate(changes):

@@ -1,4 +1,4 @@
-"""A server's own folder, as the README's commands read it, and exports of tables with odd names."""
+"""The README's commands on a server's own folder, and exports of tables with odd names."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def quoted(*names: str) -> str:
 
 @pytest.mark.filterwarnings("ignore:.*marked as in use:binarrow.BinarrowWarning")
 def test_the_pattern_of_the_readme(server: Server) -> None:
-    """`binlog.*` in a server's folder: its logs, and nothing that it keeps beside them."""
+    """`binlog.*` in a server's folder: its logs, and none of the other files."""
     with database(server, "globbed", "CREATE TABLE t (id INT)", "INSERT INTO t VALUES (1)"):
         server.flush_binlog()
         server.execute("INSERT INTO t VALUES (2)")

@@ -40,7 +40,7 @@ pytestmark = pytest.mark.parametrize("server", FLAVORS, indirect=True)
 
 @pytest.fixture
 def session(server: Server, tmp_path) -> Iterator[Session]:
-    """A session in a database of the test's own, which logs to a new file."""
+    """A session in the test's own database, which logs to a new file."""
     server.execute(
         f"DROP DATABASE IF EXISTS {DATABASE}",
         f"CREATE DATABASE {DATABASE}",
@@ -68,7 +68,7 @@ def state(session: Session) -> list[object]:
 
 
 def place(session: Session) -> str:
-    """Where the log ends."""
+    """The end of the log."""
     for words in ("BINARY LOG STATUS", "MASTER STATUS"):
         try:
             row = session.query(f"SHOW {words}")[0]
@@ -86,12 +86,12 @@ def reader_of(server: Server, start: str, stop: str, **keywords):
 
 
 def forms(server: Server) -> tuple[str, ...]:
-    """The forms of comments that the server knows."""
+    """The forms of comments that the server supports."""
     return (*COMMENTS, *MARIADB_COMMENTS) if server.is_mariadb else COMMENTS
 
 
 def with_comments(server: Server, statements: list[Statement]) -> list[str]:
-    """Each statement that the server knows, with one form of comment after the other."""
+    """Each statement that the server accepts, with each form of comment in turn."""
     own = [each.sql for each in statements if each.is_for(server.flavor)]
     return [form.format(sql) for sql, form in zip(own, cycle(forms(server)), strict=False)]
 

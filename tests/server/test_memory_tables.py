@@ -1,4 +1,4 @@
-"""MEMORY tables, which a restart of their server empties: at first use the server logs a statement that says so.
+"""MEMORY tables, which a restart of their server empties: at the first use the server logs a statement for this.
 
 On the servers whose statement is a DELETE; `BINARROW_ALL_SERVERS=1` takes all servers.
 """
@@ -19,7 +19,7 @@ SCHEMAS = "USE kept; CREATE TABLE m (id INT) ENGINE=MEMORY; CREATE TABLE t (id I
 
 @pytest.fixture(scope="module", params=FLAVORS)
 def restarted(request: pytest.FixtureRequest) -> Iterator[Server]:
-    """A server of the test's own with rows in MEMORY tables, which is restarted."""
+    """The test's own server with rows in MEMORY tables, which is restarted."""
     with Server.start(request.param) as server:
         server.execute(
             "CREATE DATABASE kept",

@@ -1,6 +1,6 @@
-"""Online schema changes, their statements as gh-ost and pt-online-schema-change send them, with writes in between.
+"""Online schema changes with the statements of gh-ost and pt-online-schema-change, and writes in between.
 
-And what looks like one: an ordinary reload by a swap of tables with the same names, and a swap back.
+Also statements that resemble them: an ordinary reload by a swap of tables with the same names, and a swap back.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ class Log:
     def mirror(
         self, truncates: Literal["error", "emit", "skip"], **keywords: Any
     ) -> list[tuple[str, int]]:
-        """What a mirror of the table reads, up to the DROP DATABASE."""
+        """The rows that a mirror of the table reads, up to the DROP DATABASE."""
         schema = self.schema
         with binarrow.read_binlog(self.file, stop=self.dropped, **COLUMNS, **keywords) as log:
             table = log.table(
@@ -144,7 +144,7 @@ class Log:
         return self.positions()[-2]
 
     def positions(self) -> list[binarrow.Position]:
-        """The place after each statement."""
+        """The position after each statement."""
         with binarrow.read_binlog(
             self.file, include="schema_change", batch_end="transaction", **COLUMNS
         ) as reader:
@@ -262,7 +262,7 @@ def test_a_reload_by_the_names_of_a_tool(live_server: Server, tool: str) -> None
         assert renamed in joined(log.read(**how))
     with pytest.warns(binarrow.BinarrowWarning, match=f"other rows by a RENAME .*{ADVICE}"):
         assert log.mirror("skip") == [("insert", 1), ("insert", 3)]
-    # Rows of a table that only its name resembles a tool's are rows like all others.
+    # Rows of a table whose name alone resembles a tool's are returned like all others.
     assert tables_of(log.read(tables="online.*")) == {"t", copy}
     assert log.mirror("error", online_schema_change="trust") == [("insert", 1), ("insert", 3)]
 

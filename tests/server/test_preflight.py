@@ -141,7 +141,7 @@ def test_settings_that_need_a_new_start(flavor: str) -> None:
 
 @pytest.mark.parametrize("flavor", [*FLAVORS, "mysql-5.7"])
 def test_select_for_spark_and_histories(flavor: str) -> None:
-    """Where the structure of a table is needed, the check says no exactly where the server does."""
+    """For uses that need a table's structure, the check reports a missing privilege exactly if the server refuses."""
     with Server.start(flavor) as server:
         server.execute("CREATE DATABASE shop", "CREATE TABLE shop.t (id DECIMAL(9,0) PRIMARY KEY)")
         base = ("REPLICATION SLAVE", "REPLICATION CLIENT")
@@ -170,7 +170,7 @@ def test_select_for_spark_and_histories(flavor: str) -> None:
 
 
 def is_hidden(connection: binarrow.Server) -> bool:
-    """Whether what a query of Spark asks for the structure is refused."""
+    """True if the server refuses the queries of Spark for the structure."""
     try:
         connection.describe("shop.t")
         binarrow.infer_schema(connection, "shop.t", types="spark", column_names="positional")
@@ -183,7 +183,7 @@ REMEDY = re.compile(r"(?:SET PERSIST|write) (\w+) = (\w+)")
 
 
 def find(stored: object, name: str) -> object:
-    """What a key of that name has, at any depth."""
+    """The value of a key of that name, at any depth."""
     if not isinstance(stored, dict):
         return None
     return stored.get(name) or next(filter(None, (find(one, name) for one in stored.values())), 0)
@@ -209,7 +209,7 @@ def test_remedies_outlast_a_restart(flavor: str) -> None:
                 server.execute(found[0])
                 stored = json.loads((server.datadir / "mysqld-auto.cnf").read_text())
                 assert value in str(find(stored, name))
-        # In the place of the option file, and of the stored variables: the servers of tests read neither.
+        # Instead of the option file and the stored variables, because test servers read neither.
         server.options = (*server.options, *own)
         server.restart()
         assert {name: grade for name, grade in graded(server).items() if grade != "ok"} == {}

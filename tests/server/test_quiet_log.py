@@ -1,7 +1,7 @@
-"""The last rows of a log that nobody writes to any more are delivered: they never wait for the next event.
+"""The last rows of a quiet log are delivered: they never wait for the next event.
 
 A fake server sends a log up to some event and then nothing more, in pieces of random sizes, with heartbeats among the
-events, while the consumer polls or pauses. `BINARROW_SCHEDULES=1000` plays more of these schedules, `BINARROW_SEED` others.
+events, while the consumer polls or pauses. `BINARROW_SCHEDULES=1000` runs more of these schedules, `BINARROW_SEED` others.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ SEED = int(os.environ.get("BINARROW_SEED", "10"))
 
 ROTATE, FORMAT_DESCRIPTION, STOP = 4, 15, 3
 IN_USE = 17
-"""Where a format description has the flag of a file that is being written."""
+"""The offset of the in-use flag in a format description."""
 
 ITEMS = ["schema_change", "truncate", "transaction"]
 
@@ -53,7 +53,7 @@ Row = tuple[Any, ...]
 
 @dataclass
 class Log:
-    """The files of a server's log, as far as they are sent."""
+    """The sent part of the files of a server's log."""
 
     files: list[list[bytes]]
 
@@ -64,7 +64,7 @@ class Log:
         )
 
     def up_to(self, count: int) -> Log:
-        """The first `count` events; a file that is followed by another has all of its own."""
+        """The first `count` events; a file that is followed by another one is complete."""
         files, left = [], count
         for one in self.files:
             if left > 0:
@@ -75,7 +75,7 @@ class Log:
         return Log([[one for one in events if one[4] != STOP] for events in files])
 
     def sent(self, file: int, offset: int, rng: random.Random | None = None) -> list[bytes]:
-        """What a dump sends from a place on; with `rng` heartbeats are among it."""
+        """The packets of a dump from a place on; with `rng`, heartbeats are among them."""
         packets = []
         for number, events in enumerate(self.files[file - 1 :], file):
             begin = offset if number == file else 4
@@ -102,7 +102,7 @@ def end_of(one: bytes) -> int:
 
 
 def heartbeat(file: int, offset: int, rng: random.Random) -> bytes:
-    """Of either version, for a place of a file."""
+    """A heartbeat of either version, for a place in a file."""
     text = name(file).encode()
     if rng.random() < 0.5:
         return with_checksum(event(27, text, log_pos=offset, size=19 + len(text) + 4))
@@ -113,18 +113,18 @@ def heartbeat(file: int, offset: int, rng: random.Random) -> bytes:
 
 @dataclass
 class Schedule:
-    """What the server sends, and what is known of it."""
+    """The log that the server sends, and the state of sending it."""
 
     log: Log
     rng: random.Random
     sent: threading.Event = field(default_factory=threading.Event)
-    """Set when all of it was."""
+    """Set when all of it was sent."""
     part: bytes = b""
     """The beginning of one more event."""
 
 
 class QuietServer:
-    """Sends the log of the schedule that is set, then nothing more."""
+    """Sends the log of the current schedule, then nothing more."""
 
     def __init__(self, pack: Callable[[bytes], bytes] | None) -> None:
         self.pack = pack
@@ -162,7 +162,7 @@ class QuietServer:
 
 
 def read_rows(changes: Any, *, first: ChangeBatch | None = None) -> list[Row]:
-    """What is read, an entry for each row and for each item."""
+    """The rows and items that were read, one entry for each."""
     found: list[Row] = []
     for change in [*([first] if first is not None else []), *changes]:
         if isinstance(change, ChangeBatch):
@@ -177,7 +177,7 @@ def read_rows(changes: Any, *, first: ChangeBatch | None = None) -> list[Row]:
 
 
 def expected(log: Log, folder: Path, **keywords: Any) -> tuple[list[Row], Position | None]:
-    """What files give that a server is still writing, and where they end."""
+    """The rows of files that a server is still writing, and the end of the files."""
     for number, events in enumerate(log.files, 1):
         first = bytearray(events[0])
         first[IN_USE] |= number == len(log.files)
@@ -191,7 +191,7 @@ def expected(log: Log, folder: Path, **keywords: Any) -> tuple[list[Row], Positi
 @pytest.mark.filterwarnings("ignore::binarrow.BinarrowWarning")
 @pytest.mark.parametrize("compression", [None, "zlib", "zstd"])
 def test_schedules(compression: str | None, tmp_path: Path) -> None:
-    """In every order of the last event, heartbeats and pauses, the last rows and the last position come."""
+    """In every order of the last event, heartbeats and pauses, the last rows and the last position are returned."""
     rng = random.Random(f"{SEED}{compression}")
     packs = {None: None, "zlib": zlib.compress, "zstd": zstd}
     script = QuietServer(packs[compression])
@@ -237,7 +237,7 @@ def test_schedules(compression: str | None, tmp_path: Path) -> None:
 
 
 def is_at(position: Position | None, end: Position | None) -> bool:
-    """Whether everything before a place was handed over."""
+    """True if everything before a place was returned."""
     if end is None:
         return True
     if position is None:
@@ -256,7 +256,7 @@ def test_after_a_pause(live_server: Server) -> None:
     ):
         stream.start()
         for ends in (xa, plain, statement, rotated):
-            # More than the reader's queues take: it waits for the consumer.
+            # More than the reader's queues hold: it waits for the consumer.
             wanted = [next(live.NUMBERS) for _ in range(10 * threads + 2)]
             for number in wanted[:-2]:
                 xa(live_server, number)
@@ -274,7 +274,7 @@ def test_after_a_pause(live_server: Server) -> None:
 
 
 SOME_HEARTBEATS = 900
-"""Bytes on the wire: more than the last events, which may still be on their way."""
+"""Bytes on the wire: more than the last events, which may not have arrived yet."""
 
 
 def xa(server: Server, *numbers: int) -> None:

@@ -233,7 +233,7 @@ def test_what_may_be_a_new_name_is_an_error(
         r"the log has (extra, )?price.* there, .* and lacks day, which it wants", error
     )
     assert ".schema(...)" in error
-    # What is refused is not passed over, and what came before it does not come again.
+    # A change that is refused is not skipped, and earlier rows are not returned again.
     with pytest.raises(binarrow.ConfigError, match="closed"):
         next(table)
     reader = altered.read(layout=layout, start=table.position)

@@ -1,4 +1,4 @@
-"""The option `statements` of Spark's format: at a statement that was logged as text."""
+"""The option `statements` of Spark's format, for statements that were logged as text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`binarrow stats`, `inspect` and `splits` on logs as servers write them by default, and on what they cannot count."""
+"""`binarrow stats`, `inspect` and `splits` on logs with the servers' default settings, and on tables that they cannot count."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def run(*arguments: object):
 
 
 def test_default_metadata(server: Server) -> None:
-    """MINIMAL of MySQL, NO_LOG of MariaDB: no names of columns, no signs of numbers."""
+    """MINIMAL in MySQL, NO_LOG in MariaDB: no names of columns, no signedness of numbers."""
     default = "NO_LOG" if server.is_mariadb else "MINIMAL"
     table = "CREATE TABLE t (id INT UNSIGNED PRIMARY KEY, e ENUM('a', 'b'), d DECIMAL(9,2), x TEXT)"
     with database(server, NAME, table):
@@ -52,7 +52,7 @@ def test_default_metadata(server: Server) -> None:
 def test_rows_of_unknown_length(
     flavor: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
-    """Times in the form of MariaDB 5.3: the log does not contain how long they are. Other tables are counted."""
+    """Times in the form of MariaDB 5.3: the log does not contain their length. Other tables are counted."""
     server: Server = request.getfixturevalue(flavor)
     with database(server, NAME, "CREATE TABLE t (id INT)"):
         old = "CREATE TABLE `old` (id INT, at DATETIME(3), t TIME(2))"

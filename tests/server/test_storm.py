@@ -1,4 +1,4 @@
-"""A storm: everything at once, for as long as wanted, and not one cell may be wrong.
+"""A storm: concurrent changes of all kinds, for a given time, and not one cell may be wrong.
 
 Several sessions write (`storm.py`) while a consumer reads through a proxy that breaks connections in every way; the consumer
 is killed again and again, and stops after single batches. Afterwards what it kept must be what files give with one thread and
@@ -49,7 +49,7 @@ import binarrow
 from binarrow import Position, SchemaHistory, TypeOptions
 
 SECONDS = float(os.environ.get("BINARROW_STORM_SECONDS", "5"))
-"""For how long each server is in the storm."""
+"""Seconds of the storm on each server."""
 
 SEED = os.environ.get("BINARROW_SEED", "1")
 
@@ -72,7 +72,7 @@ def preloaded() -> None:
 
 @dataclass
 class Tally:
-    """What a server went through."""
+    """Statistics of a server's storm."""
 
     rounds: int = 0
     transactions: int = 0
@@ -93,7 +93,7 @@ class Tally:
 
 
 class Weather:
-    """The proxy's: how each connection fares, and what befalls all of them."""
+    """The faults of the proxy: those of each connection, and those of all connections."""
 
     def __init__(self, server: Server, rng: random.Random) -> None:
         self.rng = rng
@@ -133,7 +133,7 @@ class Weather:
             self.faults += 1
 
     def settle(self) -> None:
-        """No more faults from now on."""
+        """Ends the faults."""
         self.calm.set()
         self._thread.join()
         self.proxy.refusing = False
@@ -141,7 +141,7 @@ class Weather:
 
 
 class Consumers:
-    """One after the other, each going on where the one before it was killed or stopped."""
+    """Consumers one after the other; each continues where the one before it was killed or stopped."""
 
     def __init__(self, task: Task, rng: random.Random, flavor: str) -> None:
         self.task = task
@@ -173,7 +173,7 @@ class Consumers:
         return process
 
     def until(self, deadline: float) -> None:
-        """Killed, or stopped after few batches, until it is time."""
+        """Runs consumers that are killed, or stopped after few batches, until the time is over."""
         while time.monotonic() < deadline:
             batches = self.rng.choice((None, None, 1, 2, 30))
             process = self.start(batches=batches)
@@ -187,7 +187,7 @@ class Consumers:
                 self.check(process)
 
     def to_the_end(self) -> None:
-        """Until the last row of all was kept."""
+        """Runs a consumer until the very last row is stored."""
         deadline = time.monotonic() + CAUGHT_UP
         while not self.is_done():
             process = self.start()
@@ -228,14 +228,14 @@ class Read:
 
 
 def read(changes: Iterable[Kept]) -> Read:
-    """What was kept, without what came again: that must be what came before."""
+    """The stored changes without repeated ones, which must equal the first ones."""
     found = Read({}, [])
     places: dict[str, dict[tuple[int, int], tuple[tuple[str, ...], Any]]] = {}
     items: dict[tuple[str, str, int, str], None] = {}
     for one in changes:
         if one.kind != "rows":
             item = (one.kind, one.name, one.version, one.text)
-            # The position of one within a transaction is before it, so it may come again.
+            # The position of an item inside a transaction is before it, so it may be returned again.
             items[item] = None
             continue
         batch = changes_of(one)
@@ -255,7 +255,7 @@ def read(changes: Iterable[Kept]) -> Read:
 
 
 def assert_same(stream: Read, files: Read, what: str) -> None:
-    """Cell by cell."""
+    """Compares cell by cell."""
     assert stream.items == files.items, what
     assert list(stream.rows) == list(files.rows), what
     for table, rows in stream.rows.items():
@@ -425,7 +425,7 @@ def play_round(server: Server, seed: str, seconds: float, folder: Path, tally: T
 
 
 def begin(server: Server, history: str | None) -> Position:
-    """Where the log ends, and the structures there."""
+    """The end of the log, and the structures there."""
     server.flush_binlog()
     with binarrow.connect(socket=str(server.socket), user="root") as connection:
         if history is None:
@@ -436,7 +436,7 @@ def begin(server: Server, history: str | None) -> Position:
 
 
 def purged(server: Server) -> bool:
-    """Files that were compared are no longer needed; one that is being read stays for a moment."""
+    """Removes files that were compared; a file that is being read stays for a moment."""
     last = server.binlog_files()[-1].name
     server.execute(f"PURGE BINARY LOGS TO '{last}'")
     return True

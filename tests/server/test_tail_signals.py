@@ -18,7 +18,7 @@ from servers import Server
 import binarrow
 
 MOMENTS = int(os.environ.get("BINARROW_SIGNALS", "12"))
-"""At how many moments a signal comes; 10 000 are all."""
+"""The number of moments at which a signal is sent; 10 000 covers all."""
 
 DRIVER = """
 import json, logging, os, signal, sys
@@ -112,7 +112,7 @@ ROWS = 6
 
 @pytest.fixture(scope="module")
 def log(live_server: Server) -> Iterator[tuple[Server, str, list[int]]]:
-    """A server, where its log has rows, and the offset after each of them."""
+    """A server, the start of the rows in its log, and the offset after each of them."""
     live_server.flush_binlog()
     ends = []
     with live.reach(live_server) as connection:
@@ -168,7 +168,7 @@ def test_a_signal_at_any_moment(
                 assert errors.count("binarrow: continue from ") == 1, place
                 position = errors.split("continue from ")[1].split()[0]
                 offset = int(position.split(":")[1])
-                # Nothing that was not printed is before it, and it is near.
+                # Everything before it was printed, and it is not far back.
                 after = [*ends, sys.maxsize]
                 assert (ends[rows - 2] if rows > 1 else 0) <= offset < after[rows], place
                 saved = binarrow.FileCheckpoint(path).load()
@@ -183,7 +183,7 @@ def test_a_signal_at_any_moment(
 def test_nobody_reads_the_output(
     live_server: Server, tmp_path: Path, number: signal.Signals, unbuffered: str
 ) -> None:
-    """The pipe is full: what was printed completely is known all the same."""
+    """The pipe is full: the position still covers exactly the complete lines."""
     path = tmp_path / "position.json"
     with live.reach(live_server) as connection:
         start = connection.position()
@@ -202,7 +202,7 @@ def test_nobody_reads_the_output(
             env=os.environ | {"PYTHONUNBUFFERED": unbuffered},
         )
         assert process.stdout is not None
-        # A part of the large row is here: the rest does not fit into the pipe.
+        # A part of the large row has arrived: the rest does not fit into the pipe.
         while b"eHh4eHh4" not in process.stdout.read1(1 << 16):  # of x in base64
             pass
         process.send_signal(number)

@@ -1,6 +1,6 @@
 """Rows that foreign keys change: before MySQL 9.6, and in MariaDB, no event contains them.
 
-Each case plays one statement in a file of the log of its own, and says which tables it changes besides the one that it names.
+Each case runs one statement in its own log file, and lists the tables that it changes besides the one that it names.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ class Played:
                 self.rows = sum(batch.num_rows for batch in log)
 
     def mirror(self, case: str, table: str, **keywords: Any) -> int:
-        """How many rows a mirror of the table reads."""
+        """The number of rows that a mirror of the table reads."""
         keywords = {"truncates": "error", **COLUMNS, **keywords}
         truncates = keywords.pop("truncates")
         with binarrow.read_binlog(self.files[case], **keywords) as log:
@@ -140,7 +140,7 @@ def strict() -> Iterator[None]:
 
 
 def outcome(played: Played, case: str, table: str, **keywords: Any) -> str:
-    """What a mirror of the table meets."""
+    """The result of a mirror of the table: the error, the warning, or `read`."""
     try:
         played.mirror(case, table, **keywords)
     except UnsupportedEventError as error:
@@ -185,7 +185,7 @@ def test_without_their_actions(played: Played) -> None:
         assert outcome(played, "of-itself", "own").startswith("error: ")
         assert outcome(played, "delete", "strict") == "read"
         assert outcome(played, "restrict", "held") == "read"
-        # A table that a trigger would have written into looks the same, and so does one for an update of no key.
+        # A table that a trigger would have written into looks the same, and so does one after an update that changes no key.
         assert outcome(played, "trigger", "audit").startswith("warning: ")
         assert outcome(played, "update-of-no-key", "child").startswith("warning: ")
         assert outcome(played, "unchecked", "child") == "read"
@@ -265,7 +265,7 @@ LIVE = {"allow_public_key_retrieval": True}
 
 @pytest.fixture
 def native() -> Iterator[Server]:
-    """MySQL 9.7 with the foreign keys of before 9.6, whose actions are not logged."""
+    """MySQL 9.7 with foreign keys as before 9.6, whose actions are not logged."""
     with Server.start("mysql", ["--innodb-native-foreign-keys=ON"]) as server:
         yield server
 

@@ -1,6 +1,6 @@
 """`Server.position()`, then SELECT, then `stream(position)`: no committed change is lost, on busy servers.
 
-BINARROW_VISIBLE_READS=1000 reads so many positions for each server and each way to read one.
+BINARROW_VISIBLE_READS=1000 reads 1000 positions for each server and each way to read one.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from binarrow.spark.live.server_log import ServerLog
 READS = int(os.environ.get("BINARROW_VISIBLE_READS", "50"))
 
 STREAMED = 4
-"""So many of the positions are streamed from; the others are compared with the log."""
+"""The number of positions that are streamed from; the others are compared with the log."""
 
 GRANTS = (
     "GRANT BACKUP_ADMIN ON *.* TO live@'%'",
@@ -49,17 +49,17 @@ GTIDS = tuple(
 
 @dataclass(frozen=True)
 class Way:
-    """A way in which a server's position is found."""
+    """A way to find a server's position."""
 
     name: str
     statements: tuple[str, ...] = ()
-    """What it takes, after what the ways before took."""
+    """The statements that it needs, after those of the earlier ways."""
     xa: bool = True
     read: Callable[[binarrow.Server], binarrow.Position] = binarrow.Server.position
 
 
 def next_file(connection: binarrow.Server) -> binarrow.Position:
-    """The start of a file that is the last one."""
+    """The start of the last file."""
     return connection.file_start(connection.binlogs()[-1].name)
 
 
@@ -80,7 +80,7 @@ WAYS: dict[str, tuple[Way, ...]] = {
 
 @pytest.fixture(scope="module")
 def servers() -> Iterator[Callable[[str], Server]]:
-    """Servers that sync each commit, as production servers do: that is when a commit takes time."""
+    """Servers that sync each commit, as production servers do, so that a commit takes time."""
     started: dict[str, Server] = {}
 
     def get(flavor: str) -> Server:
@@ -145,7 +145,7 @@ def test_no_change_is_lost(flavor: str, servers: Callable[[str], Server]) -> Non
 
 
 def check_streams(server: Server, reads: list[Read]) -> None:
-    """The first change that a stream gives of each row follows what SELECT gave, or is one of before."""
+    """The first change of each row in the stream follows the row in the result of SELECT, or is an earlier one."""
     for read in reads:
         first: dict[int, int] = {}
         with live.reach(server) as connection:
@@ -193,7 +193,7 @@ def test_xa_and_snapshots(flavor: str) -> None:
 
 
 def position_of(server: Server) -> tuple[bool | None, str]:
-    """Whether the position is visible, and the grade that `check` gives."""
+    """Returns `visible_to_select` and the grade that `check` gives."""
     with live.reach(server) as connection:
         position = connection.position()
         [check] = [each for each in connection.check() if each.name == "position()"]
@@ -217,7 +217,7 @@ ACKNOWLEDGED = (
 
 @contextmanager
 def stuck(server: Server) -> Iterator[None]:
-    """A commit that waits: its transaction is in the log, and nobody sees it yet."""
+    """A commit that waits: its transaction is in the log, and no other session sees it yet."""
     session = server.connect()
     waiting = threading.Thread(
         target=session.execute, args=("INSERT INTO live.t VALUES (2, 'waits')",), daemon=True
@@ -257,14 +257,14 @@ def test_a_commit_that_waits_for_a_replica(tmp_path: Path) -> None:
             for start in (position, resolved, binarrow.Position.from_json(position.to_json())):
                 stream = connection.stream(start, stop="end", **live.COLUMNS)
                 assert live.ids(stream) == [2]
-            # Files take it too.
+            # Files accept it too.
             files = [str(path) for path in server.binlog_files()]
             assert live.ids(binarrow.read_binlog(files, start=position, **live.COLUMNS)) == [2]
             own = {"stop": position, "tables": "live.t", **live.COLUMNS}
             assert live.ids(binarrow.read_binlog(files, **own)) == [1]
             with pytest.raises(binarrow.ConfigError, match="not at a GTID set"):
                 binarrow.inspect(files[0], start=position)
-            # It also says where to stop.
+            # It also works as `stop`.
             stream = connection.stream("earliest", stop=position, tables="live.t", **live.COLUMNS)
             assert live.ids(stream) == [1]
             drained = connection.drain(connection.file_start(resolved.file), stop=position)
@@ -277,7 +277,7 @@ def test_a_commit_that_waits_for_a_replica(tmp_path: Path) -> None:
 
 
 def spark_log(server: Server) -> ServerLog:
-    """The log as the driver of a query sees it: its offsets need a file."""
+    """The log for the driver of a query: its offsets need a file."""
     given = {"host": "127.0.0.1", "port": server.port, "user": "live", "password": "l1ve"}
     keywords = {"allow_public_key_retrieval": True}
     return ServerLog(

@@ -448,7 +448,7 @@ class Workload:
         self.release(one, committed=committed)
 
     def after(self, session: Session) -> Session:
-        """Another session, once this one is gone from the server.
+        """Opens another session after this one has ended on the server.
 
         While it is going, MySQL 5.7 and MariaDB may log another's decision and not carry it out.
         """

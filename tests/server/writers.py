@@ -1,4 +1,4 @@
-"""Writers that keep a server busy, and what their log says afterwards: which value a row had at each place of it."""
+"""Writers that keep a server busy, and the value of each row at each place of their log."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ CREATE PROCEDURE live.spin(k INT)
     UPDATE live.counter SET v = v + 1 WHERE id = k;
   END WHILE
 """
-"""Counts a row up in transactions of one statement until somebody writes to `live.quiet`."""
+"""Increments a row in transactions of one statement until somebody writes to `live.quiet`."""
 
 ORDINARY = 3
-"""Rows 1 to 3 are counted by the procedure, row 4 by XA transactions."""
+"""The procedure increments rows 1 to 3, XA transactions increment row 4."""
 
 VERSION_BITS = 40
 
 
 @contextmanager
 def writing(server: Server, *, xa: bool = True) -> Iterator[None]:
-    """Three writers, and unless told otherwise a fourth of XA transactions, until the block ends."""
+    """Three writers, and by default a fourth one with XA transactions, until the block ends."""
     server.execute(
         "DROP TABLE IF EXISTS live.counter, live.quiet",
         "DROP PROCEDURE IF EXISTS live.spin",
@@ -87,7 +87,7 @@ Values = dict[int, int]
 
 @dataclass(frozen=True)
 class Read:
-    """A position, and what SELECT gave before and after it was read."""
+    """A position, and the results of SELECT before and after it was read."""
 
     before: Values
     position: binarrow.Position
@@ -101,7 +101,7 @@ def values(session: Any) -> Values:
 
 @dataclass(frozen=True)
 class Update:
-    """The value that a transaction gave a row, and where the transaction begins."""
+    """The value that a transaction gave a row, and the start of the transaction."""
 
     row: int
     value: int
@@ -111,7 +111,7 @@ class Update:
 
 
 def logged(server: Server, first: int, **keywords: Any) -> Log:
-    """All updates that are in the log from a file on, by its number."""
+    """All updates in the log from a file on, by the file's number."""
     files = [path for path in server.binlog_files() if int(path.suffix[1:]) >= first]
     reader = binarrow.read_binlog(
         [str(path) for path in files],
@@ -132,7 +132,7 @@ def logged(server: Server, first: int, **keywords: Any) -> Log:
 
 
 class Log:
-    """Updates in the order of the log, and how many of them are before a position."""
+    """Updates in the order of the log, and the number of them before a position."""
 
     def __init__(self, found: list[Update]) -> None:
         self.updates = found
@@ -145,14 +145,14 @@ class Log:
             row_values.append(each.value)
 
     def by_place(self, position: binarrow.Position) -> list[range] | None:
-        """What is before the file and offset; None where the position has none."""
+        """The updates before the file and offset; None if the position has none."""
         if not position.file:
             return None
         place = (int(position.file.rpartition(".")[2]), position.offset)
         return merged([range(bisect_left(self._places, place))])
 
     def by_gtids(self, position: binarrow.Position) -> list[range] | None:
-        """What is in the GTID set; None where there is none, or the log has no GTIDs."""
+        """The updates in the GTID set; None if there is none, or if the log has no GTIDs."""
         if not position.gtid_set or not self._numbers:
             return None
         numbers = self._numbers
@@ -176,7 +176,7 @@ class Log:
 
 
 def merged(parts: list[range]) -> list[range]:
-    """The same without empty ranges, and without two that touch."""
+    """The same without empty ranges, and with adjacent ranges joined."""
     found: list[range] = []
     for part in sorted((part for part in parts if part), key=lambda part: part.start):
         if found and found[-1].stop == part.start:
@@ -187,12 +187,12 @@ def merged(parts: list[range]) -> list[range]:
 
 
 def number_of(gtid: str) -> int:
-    """The number of a GTID, of either server."""
+    """The number of a GTID of MySQL or MariaDB."""
     return int(gtid.replace("-", ":").rpartition(":")[2])
 
 
 def intervals(gtid_set: str) -> list[tuple[int, int]]:
-    """The numbers in a set of one source, or up to the last of one domain."""
+    """The numbers in a set with one source, or those up to the last number of one domain."""
     if ":" not in gtid_set:
         return [(1, number_of(gtid_set))]
     found = []

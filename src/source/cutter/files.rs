@@ -185,7 +185,7 @@ impl Cutter {
         Ok(segment)
     }
 
-    /// The file after the current one, which is closed. Unknown if the current file does not have a name of the server's log.
+    /// The file after the current one, which is closed. `None` if the current file does not have a name of a server's log.
     fn next_file(&self) -> Option<String> {
         file_number(&self.position.file)?;
         if let Some(Successor::Named(name)) = &self.expected_next {

@@ -299,7 +299,7 @@ impl Cutter {
             }
         }
         if before.is_empty() {
-            // Unchanged, because its server is not known.
+            // The stored form of an empty set, because the kind of server is not known.
             before = GtidState::Mysql(GtidSet::default());
         }
         self.position.gtid_set = Some(before);
@@ -352,7 +352,7 @@ impl Cutter {
         Delivered::of(ahead, group.transaction.start, group.gtid.as_ref())
     }
 
-    /// Moves the position after a group.
+    /// Updates `ahead` after the position has moved past a group.
     fn pass_delivered(&mut self, group: &Group) {
         let position = &mut self.position;
         if position.ahead.is_empty() {
