@@ -157,7 +157,7 @@ class TypeOptions:
 
 @final
 class Position:
-    """Where to read next. Frozen, hashable, picklable.
+    """A place in the log at which a reader starts or resumes. Frozen, hashable, picklable.
 
     A position consists of its base, which is a place at the end of a transaction (a file and a byte
     offset), and of how far some tables were delivered beyond the base. A reader that starts at the

@@ -168,7 +168,7 @@ pub struct Tracker {
 }
 
 impl Tracker {
-    /// Where reading begins.
+    /// The place at which the read starts.
     pub fn begin(&mut self, position: Option<Arc<Position>>) {
         self.now = position.map(Progress::at);
     }

@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 
-/// Where a file ends.
+/// The place at which a file ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FileEnd {
     /// In the middle of an event.

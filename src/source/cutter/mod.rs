@@ -133,7 +133,7 @@ struct Due {
     items: Vec<AtOffset>,
     /// In force where it was prepared.
     catalogs: Option<Catalogs>,
-    /// What of it is left out.
+    /// The part of it that is left out.
     delivered: Option<Arc<Delivered>>,
 }
 
@@ -159,7 +159,7 @@ struct Range {
     catalogs: Option<Catalogs>,
     /// The GTIDs for all of its pieces.
     gtids: Option<Arc<GtidPlaces>>,
-    /// What of it is left out.
+    /// The part of it that is left out.
     delivered: Option<Arc<Delivered>>,
     /// The number of pieces so far.
     pieces: u64,
