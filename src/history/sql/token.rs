@@ -72,6 +72,8 @@ pub(in crate::history) struct Lexer<'t> {
     versioned: bool,
     /// After the point of `shop.2020`, digits begin a name.
     after_point: bool,
+    /// Where the token before this one ends, if it may be a name.
+    name_end: Option<usize>,
     /// A byte that lines are counted up to, and the line it is in: a count from the text's beginning each time would make
     /// long texts slow.
     counted: usize,
@@ -93,6 +95,7 @@ impl<'t> Lexer<'t> {
             at: 0,
             versioned: false,
             after_point: false,
+            name_end: None,
             counted: 0,
             line: 1,
             dumped: None,
@@ -106,6 +109,7 @@ impl<'t> Lexer<'t> {
         self.line = self.line(start);
         self.counted = start;
         let after_point = std::mem::take(&mut self.after_point);
+        let name_end = self.name_end.take();
         let Some(first) = self.rest().chars().next() else { return Ok((start, Token::End)) };
         let escapes = !self.mode.no_backslash_escapes;
         let token = match first {
@@ -120,12 +124,16 @@ impl<'t> Lexer<'t> {
             }
             _ if first.is_ascii_digit() && !after_point => self.number(),
             _ if is_word(first) => Token::Word(self.take_while(is_word)),
-            _ => {
-                self.at += first.len_utf8();
-                self.after_point = first == '.';
-                Token::Sign(first)
-            }
+            _ => match self.fraction(first != '.' || name_end == Some(start)) {
+                Some(number) => number,
+                None => {
+                    self.at += first.len_utf8();
+                    self.after_point = first == '.';
+                    Token::Sign(first)
+                }
+            },
         };
+        self.name_end = matches!(token, Token::Word(_) | Token::Quoted(_)).then_some(self.at);
         Ok((start, token))
     }
 
@@ -190,7 +198,7 @@ impl<'t> Lexer<'t> {
     fn skip_comment(&mut self, comment: &str) -> Result<()> {
         let code = comment.strip_prefix("/*!").or_else(|| comment.strip_prefix("/*M!"));
         if let Some(code) = code {
-            let digits = code.bytes().take(6).take_while(u8::is_ascii_digit).count();
+            let digits = version_digits(code, self.mode.server);
             let version = code.get(..digits).and_then(|digits| digits.parse().ok()).unwrap_or(0);
             let is_code = match self.mode.server {
                 _ if version == OWN => true,
@@ -219,46 +227,43 @@ impl<'t> Lexer<'t> {
         taken
     }
 
-    /// Digits, or a name that begins with some.
+    /// A number, or a name that begins with digits. A number ends where the servers end it: `1.5select` is `1.5` and `select`.
     fn number(&mut self) -> Token<'t> {
         let start = self.at;
-        let word = self.take_while(is_word);
-        if !word.bytes().all(|byte| byte.is_ascii_digit()) {
+        let digits = self.take_while(|c| c.is_ascii_digit());
+        if let Some(len) = exponent_len(self.rest()) {
+            self.at += len;
+        } else if self.rest().starts_with(is_word) {
+            self.take_while(is_word);
+            let word = self.text.get(start..self.at).unwrap_or(digits);
             let bits = |prefix: &str, base| {
                 word.strip_prefix(prefix).filter(|d| !d.is_empty()).and_then(|d| bits(d, base))
             };
-            if let Some(bytes) = bits("0x", 16).or_else(|| bits("0b", 2)) {
-                return Token::Bytes(bytes);
-            }
-            return match word.strip_suffix(['e', 'E']) {
-                Some(digits) if digits.bytes().all(|b| b.is_ascii_digit()) => {
-                    self.exponent();
-                    Token::Number(self.text.get(start..self.at).unwrap_or(word))
-                }
-                _ => Token::Word(word),
+            return match bits("0x", 16).or_else(|| bits("0b", 2)) {
+                Some(bytes) => Token::Bytes(bytes),
+                None => Token::Word(word),
             };
-        }
-        let rest = self.rest();
-        if let Some(fraction) = rest.strip_prefix('.')
-            && !fraction
-                .starts_with(|c: char| is_word(c) && !c.is_ascii_digit() && !"eE".contains(c))
-        {
+        } else if self.rest().starts_with('.') {
             self.at += 1;
-            self.take_while(is_word);
-            let taken = self.text.get(start..self.at).unwrap_or_default();
-            if taken.ends_with(['e', 'E']) {
-                self.exponent();
-            }
+            self.take_while(|c| c.is_ascii_digit());
+            self.at += exponent_len(self.rest()).unwrap_or(0);
         }
-        Token::Number(self.text.get(start..self.at).unwrap_or(word))
+        Token::Number(self.text.get(start..self.at).unwrap_or(digits))
     }
 
-    /// `+3` of `1.5e+3`.
-    fn exponent(&mut self) {
-        if self.rest().starts_with(['+', '-']) {
-            self.at += 1;
-            self.take_while(is_word);
+    /// The number `.5`, unless the point stands between two parts of a name.
+    fn fraction(&mut self, name_before: bool) -> Option<Token<'t>> {
+        let start = self.at;
+        let rest = self.rest();
+        let is_number =
+            rest.get(1..).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+        if name_before || !is_number {
+            return None;
         }
+        self.at += 1;
+        self.take_while(|c| c.is_ascii_digit());
+        self.at += exponent_len(self.rest()).unwrap_or(0);
+        self.text.get(start..self.at).map(Token::Number)
     }
 
     /// What stands between two `quote`s; a doubled one stands for itself, and so, in strings, does one after a backslash.
@@ -330,6 +335,26 @@ fn bits(digits: &str, base: u32) -> Option<Vec<u8>> {
             .map(|byte| byte.iter().fold(0, |b, d| b << shift | d))
             .collect(),
     )
+}
+
+/// How many digits after `/*!` are a version. Five or six; MySQL before 8.0 reads five, and the next one is code.
+fn version_digits(code: &str, server: Option<SqlServer>) -> usize {
+    let most = match server {
+        Some(SqlServer { is_mariadb: false, version: (major, ..) }) if major < 8 => 5,
+        _ => 6,
+    };
+    match code.bytes().take(most).take_while(u8::is_ascii_digit).count() {
+        0..5 => 0,
+        digits => digits,
+    }
+}
+
+/// How long the exponent is that the text begins with, as in `e-3`.
+fn exponent_len(text: &str) -> Option<usize> {
+    let after = text.strip_prefix(['e', 'E'])?;
+    let unsigned = after.strip_prefix(['+', '-']).unwrap_or(after);
+    let digits = unsigned.bytes().take_while(u8::is_ascii_digit).count();
+    (digits > 0).then(|| text.len() - unsigned.len() + digits)
 }
 
 /// The end of a versioned comment that the server does not read. It may contain other comments.
@@ -408,12 +433,29 @@ mod tests {
         );
         assert_eq!(
             tokens("shop.2020 1a 1e5"),
-            [Word("shop"), Sign('.'), Word("2020"), Word("1a"), Word("1e5")]
+            [Word("shop"), Sign('.'), Word("2020"), Word("1a"), Number("1e5")]
         );
         assert_eq!(
             tokens("1.5e-3,2e+4)"),
             [Number("1.5e-3"), Sign(','), Number("2e+4"), Sign(')')]
         );
+    }
+
+    #[test]
+    fn a_number_ends_before_a_word() {
+        for (text, number) in [
+            ("=1.5select", "1.5"),
+            ("=1e3select", "1e3"),
+            ("=1.e3select", "1.e3"),
+            ("=.5select", ".5"),
+            ("=1.select", "1."),
+            ("=1e+3select", "1e+3"),
+            ("=.5e1select", ".5e1"),
+        ] {
+            assert_eq!(tokens(text), [Sign('='), Number(number), Word("select")], "{text}");
+        }
+        assert_eq!(tokens("`a`.5b"), [Quoted("a".into()), Sign('.'), Word("5b")]);
+        assert_eq!(tokens("1e"), [Word("1e")]);
     }
 
     #[test]
@@ -447,6 +489,20 @@ mod tests {
         assert_eq!(read(false, (5, 7, 29)), "abgh");
         assert_eq!(read(true, (11, 8, 9)), "abdegh");
         assert_eq!(read(true, (10, 5, 29)), "abdgh");
+    }
+
+    #[test]
+    fn old_servers_read_versions_of_five_digits() {
+        let read = |version, text| {
+            let server = Some(SqlServer { is_mariadb: false, version });
+            let mut lexer = Lexer::with_mode(text, QuoteMode { server, ..QuoteMode::default() });
+            (lexer.next_token().unwrap().1, lexer.next_token().unwrap().1)
+        };
+        let text = "/*!500001 select*/";
+        assert_eq!(read((5, 7, 29), text), (Number("1"), Word("select")));
+        assert_eq!(read((9, 7, 4), text), (End, End));
+        assert_eq!(read((9, 7, 4), "/*!080000 select*/"), (Word("select"), End));
+        assert_eq!(read((9, 7, 4), "/*!50 select*/"), (Number("50"), Word("select")));
     }
 
     #[test]
