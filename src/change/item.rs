@@ -164,7 +164,9 @@ impl Include {
         }
         let is_renamed_to = |name: &TableName| ddl.renames.iter().any(|(_, to)| to == name);
         let is_renamed = |name: &TableName| ddl.renames.iter().any(|(from, _)| from == name);
-        for ((from, to), tool) in ddl.renames.iter().zip(tools) {
+        // A rename to the own name changes nothing.
+        let renames = ddl.renames.iter().zip(tools).filter(|((from, to), _)| from != to);
+        for ((from, to), tool) in renames {
             let of_tool = |name: &TableName| OnlineTool::of_table(&name.table);
             // In a tool's swap the table keeps its rows; the tool's own tables are treated like all others.
             let is_kept = |name| tool.is_some() && of_tool(name).is_none();
@@ -379,6 +381,8 @@ mod tests {
             ("ALTER TABLE t IMPORT PARTITION p TABLESPACE", "part IMPORT TABLESPACE"),
             ("ALTER TABLE t REORGANIZE PARTITION p INTO (PARTITION q VALUES LESS THAN (5))", ""),
             ("RENAME TABLE t TO u", renamed[0]),
+            ("ALTER TABLE t RENAME TO t", ""),
+            ("ALTER TABLE t RENAME TO shop.t", ""),
             ("RENAME TABLE u TO t", renamed[1]),
             ("ALTER TABLE u RENAME TO t", renamed[1]),
             ("RENAME TABLE t TO old, new TO t", swapped),
