@@ -79,6 +79,17 @@ impl PassedOver {
         Ok(changes)
     }
 
+    /// Counts the events while the buffer is there. Those of a table that cannot be decoded count as none.
+    pub(super) fn freeze(&mut self, counting: &mut Counting<'_>) {
+        for passed in &mut self.0 {
+            let changes = match counting.plan(passed.map) {
+                Ok(Some(plan)) => passed.count(&plan, counting).unwrap_or(0),
+                Ok(None) | Err(_) => 0,
+            };
+            passed.rows = Rows::Count(changes);
+        }
+    }
+
     /// The changes of all tables. Those of a table that cannot be decoded are ignored: no row of it was returned.
     pub(super) fn count_all(&mut self, counting: &mut Counting<'_>) -> HashMap<TableKey, u64> {
         let mut all = HashMap::new();

@@ -810,13 +810,19 @@ impl SegmentDecoder {
             }
             Ok(matches!(flow, Flow::GoOn))
         });
-        // Skipped events cannot be read any more.
+        // Skipped events cannot be read after this, and an item may end a batch before the transaction's end.
         if result.is_err() {
             for index in self.active.clone() {
                 self.count_passed(index, context.buffer())?;
             }
         }
-        self.passed.clear();
+        self.passed.freeze(&mut Counting {
+            maps: &mut self.maps,
+            inflater: &mut self.inflater,
+            format,
+            options: &self.options.plan,
+            buffer: context.buffer(),
+        });
         result?;
         *rows_event = number;
         if buffer.capacity() <= MAX_KEPT_BUFFER {
