@@ -701,7 +701,8 @@ def read_binlog(
         mask_salt: The secret that ``"sha256"`` needs: who does not know it cannot find values by hashing guesses. It is in
             no ``repr``, log or message.
         start: Where to begin: a :class:`Position`, ``"file:offset"``, or a datetime with a zone.
-        stop: Where to end: transactions that end at or before it are read. Of a position, only its ``base`` is used.
+        stop: Where to end: transactions that end at or before it are read. Of a position, only its ``base`` is used. With a
+            GTID set the read ends before the first transaction that is not in the set.
         layout: ``"flat"`` gives each row as it was before or after a change a row of its own, the table's columns
             first, then the envelope. ``"nested"`` gives each change a row: ``_op`` (``c``, ``u``, ``d``), the structs
             ``before`` and ``after`` with the table's columns, null where there is none, then the envelope without

@@ -353,8 +353,8 @@ class Server:
             start: ``"latest"`` (from now on), ``"earliest"`` (all that the server still has), a
                 position of an earlier read, ``"file:offset"``, a GTID set of what was read already,
                 or a datetime: from the first transaction committed then.
-            stop: Where to end: ``"end"`` (where the log ends now), a position, a GTID set or a
-                datetime. By default never.
+            stop: Where to end: ``"end"`` (where the log ends now), a position, a datetime, or a
+                GTID set: before the first transaction that is not in it. By default never.
             checkpoint: A :class:`FileCheckpoint`, or another that loads and saves a position: the
                 stream begins at the position that it holds, at ``start`` only where it holds none,
                 and saves its own as it goes on. A batch counts as done when the next one is asked

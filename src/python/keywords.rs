@@ -297,6 +297,8 @@ impl Keywords {
             Some(Place::Gtids(gtids)) => Stop::Gtids(gtids),
             Some(Place::Time(time)) => Stop::Time(time),
         };
+        // What is not in the set would be lost to a read that resumes at the end of this one.
+        cut.stops_at_gap = matches!(cut.stop, Stop::Gtids(_));
         Ok(ReadOptions {
             cut,
             decode: DecodeOptions {

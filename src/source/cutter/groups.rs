@@ -34,7 +34,7 @@ impl Cutter {
             self.finished = true;
             return Ok(());
         }
-        if self.options.stops_at_gap && self.is_gap(group.gtid.as_ref()) {
+        if self.options.stops_at_gap && self.is_gap(group)? {
             self.finished = true;
             return Ok(());
         }
@@ -269,10 +269,31 @@ impl Cutter {
             }
     }
 
-    /// True if a transaction is outside the GTID set to read.
-    fn is_gap(&self, gtid: Option<&GroupGtid>) -> bool {
-        let Stop::Gtids(wanted) = &self.options.stop else { return false };
-        gtid.is_some() && !contains(wanted, gtid) && !contains_in(self.passed.as_ref(), gtid)
+    /// True if a transaction is outside the GTID set that is to be read.
+    ///
+    /// # Errors
+    /// The transaction has no GTID.
+    fn is_gap(&mut self, group: &Group) -> Result<bool> {
+        let Stop::Gtids(wanted) = &self.options.stop else { return Ok(false) };
+        let gtid = group.gtid.as_ref();
+        let is_done = matches!(&self.options.start, Start::Gtids(done) if contains(done, gtid))
+            || contains_in(self.passed.as_ref(), gtid);
+        if is_done || contains(wanted, gtid) {
+            return Ok(false);
+        }
+        let place = format!("{}:{}", self.position.file, group.transaction.start);
+        if gtid.is_none() {
+            return Err(Error::config(format!(
+                "the stop is a GTID set, and the transaction at {place} has no GTID: give the stop as file:offset, or as a Position"
+            )));
+        }
+        if !self.position.gtid_set.as_ref().is_some_and(|read| read.covers(wanted)) {
+            self.warn(format!(
+                "the read ends before the stop is complete: the transaction at {place} is not in the GTID set {wanted}. \
+                 Transactions of the set that are logged after it are not read"
+            ));
+        }
+        Ok(true)
     }
 
     /// MariaDB's numbers need not rise: what comes behind the last of a domain that was read is new, whatever its number.

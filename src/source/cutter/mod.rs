@@ -202,6 +202,8 @@ impl Cutter {
         if options.is_unread {
             position.ahead.clear();
         }
+        // After a read by GTID, transactions after the offset may have been read already.
+        let passed = position.gtid_set.clone().filter(|_| position.by_gtid);
         if let Stop::Position(stop) = &mut options.stop {
             called_as_files(stop, &files)?;
         }
@@ -229,7 +231,7 @@ impl Cutter {
             due: None,
             failure: None,
             expected_next: None,
-            passed: None,
+            passed,
             ahead: None,
             delivered: None,
             gtids: Vec::new(),
@@ -256,6 +258,8 @@ impl Cutter {
         }
         if let Some(goal) = &options.goal {
             options.stop = Stop::at(goal, position.server.as_deref())?;
+        } else if let Stop::Position(stop) = &options.stop {
+            options.stop = Stop::at(stop, position.server.as_deref())?;
         }
         if matches!(options.stop, Stop::Gtids(_))
             && position.gtid_set.is_none()

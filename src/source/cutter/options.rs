@@ -26,7 +26,7 @@ pub enum Stop {
     End,
     /// After the last transaction that ends at or before a position.
     Position(Box<Position>),
-    /// Transactions outside a GTID set are left out.
+    /// Where a GTID set is complete; see [`CutterOptions::stops_at_gap`].
     Gtids(GtidState),
     /// Before the first transaction committed after a time, in microseconds since 1970 UTC.
     Time(i64),
