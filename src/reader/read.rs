@@ -235,7 +235,10 @@ impl Reader {
                 }
                 Ok(Ok(Output::End { position, open, stats, warnings })) => {
                     self.tracker.end(position, open);
-                    self.note_lag(stats.time_span.map(|(_, committed)| committed));
+                    // Its batches have set the lag, if there were any.
+                    if self.handed_out.1 == 0 {
+                        self.note_lag(stats.time_span.map(|(_, committed)| committed));
+                    }
                     self.stats.add(&stats);
                     // They were counted batch by batch.
                     let (rows, batches) = std::mem::take(&mut self.handed_out);
