@@ -110,10 +110,14 @@ fn attributes(cursor: &mut Cursor<'_>) -> Result<()> {
 /// The host of an account: in quotes, or as `10.0.0.1`.
 fn host(cursor: &mut Cursor<'_>) -> Result<()> {
     cursor.bump()?;
-    while cursor.accept_sign('.')? {
+    loop {
+        // The lexer reads `10.0.0.1` as the numbers `10.0`, `.0` and `.1`.
+        let is_number = matches!(cursor.peek(), Token::Number(number) if number.starts_with('.'));
+        if !is_number && !cursor.accept_sign('.')? {
+            return Ok(());
+        }
         cursor.bump()?;
     }
-    Ok(())
 }
 
 /// True if the next words name an object whose statements change no rows of tables.
