@@ -66,7 +66,7 @@ def test_other_names_that_match_are_named(place):
 def test_no_numbered_file_is_an_error_that_says_so(place):
     folder, name, options = place
     (folder / "txns.binlog").write_bytes(b"\xfebin")
-    with pytest.raises(binarrow.MissingInputError, match="that of the file does not; give files"):
+    with pytest.raises(binarrow.MissingInputError, match="that of the file does not; list files"):
         binarrow.expand_source(f"{name}/*.binlog", storage_options=options)
     with pytest.raises(binarrow.MissingInputError, match="no file matches"):
         binarrow.expand_source(f"{name}/x*", storage_options=options)
