@@ -192,7 +192,7 @@ def test_without_the_privilege(server: Server) -> None:
     make_user(server, "me", PLUGINS[server.flavor][0], PASSWORD)
     server.execute("REVOKE REPLICATION CLIENT ON *.* FROM me@'%'")
     with reach(server) as connection:
-        error = assert_refused(binarrow.ServerError, "GRANT", connection.position)
+        error = assert_refused(binarrow.ServerError, "GRANT", connection.binlogs)
         assert error.code == 1227
         # the connection is as good as before
         assert connection.variables("server_id")["server_id"] == str(connection.server_id)
