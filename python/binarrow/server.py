@@ -282,8 +282,9 @@ class Server:
         In these cases start at an earlier position, such as ``file_start(position.file)``: MySQL
         commits the transactions of a file, except for XA, before it starts the next one.
 
-        Needs REPLICATION CLIENT. On a MySQL server with GTIDs, while others write to it, it also
-        needs REPLICATION SLAVE; otherwise the position is a GTID set alone.
+        MySQL requires REPLICATION CLIENT, MariaDB no privilege. On a MySQL server with GTIDs, while
+        others write to it, it also needs REPLICATION SLAVE; otherwise the position is a GTID set
+        alone.
 
         Returns:
             The position. ``visible_to_select`` is True or False.
