@@ -700,9 +700,12 @@ def read_binlog(
             no end. The statement of a :class:`SchemaChange` comes as it is, with the defaults and comments in it.
         mask_salt: The secret that ``"sha256"`` needs: who does not know it cannot find values by hashing guesses. It is in
             no ``repr``, log or message.
-        start: Where to begin: a :class:`Position`, ``"file:offset"``, or a datetime with a zone.
+        start: Where to begin: a :class:`Position`, ``"file:offset"``, a GTID set that has already been read, or a datetime with
+            a zone. With a GTID set all transactions are read that are not in the set. If the first file begins after such a
+            transaction, older files are missing, which is an error.
         stop: Where to end: transactions that end at or before it are read. Of a position, only its ``base`` is used. With a
-            GTID set the read ends before the first transaction that is not in the set.
+            GTID set the read ends before the first transaction that is not in the set. If the files end before the set is
+            complete, newer files are missing, which is an error after the last row.
         layout: ``"flat"`` gives each row as it was before or after a change a row of its own, the table's columns
             first, then the envelope. ``"nested"`` gives each change a row: ``_op`` (``c``, ``u``, ``d``), the structs
             ``before`` and ``after`` with the table's columns, null where there is none, then the envelope without
@@ -758,7 +761,8 @@ def read_binlog(
             ``include="skipped_statement"`` returns each. Every statement may change rows unless it is known that it does
             not: DDL, accounts, maintenance.
         skip_events: Codes of vendors' events that may be passed over.
-        gaps: ``"allow"`` takes files that do not follow each other.
+        gaps: ``"allow"`` reads files that do not follow each other. If older or newer files are missing between the files and
+            a GTID set in ``start`` or ``stop``, it warns.
         verify_checksum: Check the CRC32 of every event.
         storage_options: For URIs, what their file system takes: keywords of pyarrow's (of ``S3FileSystem``:
             ``endpoint_override``, ``access_key``, ...), or of fsspec's. None where the environment says it all.

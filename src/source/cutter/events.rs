@@ -232,11 +232,11 @@ impl Cutter {
             Classified::Stop => open.closed = true,
             Classified::PreviousGtids => {
                 let set = PreviousGtids::decode(body)?.gtid_set;
-                self.begins_after(GtidState::Mysql(set));
+                self.begins_after(GtidState::Mysql(set))?;
             }
             Classified::MariadbGtidList => {
                 let position = MariadbGtidList::decode(body)?.position();
-                self.begins_after(GtidState::Mariadb(position));
+                self.begins_after(GtidState::Mariadb(position))?;
             }
         }
         if self.tracker.group().is_none() {

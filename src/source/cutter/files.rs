@@ -164,6 +164,9 @@ impl Cutter {
                 }
             }
         }
+        if is_last && let Err(error) = self.check_stop() {
+            self.failure = Some(error);
+        }
         let segment = self.flush_all();
         if closed && let Some(next) = self.next_file() {
             self.reach_file(&next)?;

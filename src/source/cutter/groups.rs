@@ -34,6 +34,7 @@ impl Cutter {
             self.finished = true;
             return Ok(());
         }
+        self.check_comparable(group)?;
         if self.options.stops_at_gap && self.is_gap(group)? {
             self.finished = true;
             return Ok(());
@@ -58,7 +59,7 @@ impl Cutter {
         }
         self.take_given(group.transaction.start)?;
         let resume = self.has_met_ddl().then(|| self.position.clone());
-        self.executed(group)?;
+        self.executed(group, was_read)?;
         self.position.offset = end;
         self.pass_delivered(group);
         if let Some(resume) = resume
@@ -258,8 +259,7 @@ impl Cutter {
     pub(super) fn is_wanted_of(&self, gtid: Option<&GroupGtid>, commit_timestamp: i64) -> bool {
         let after_start = match &self.options.start {
             Start::Time(start) => commit_timestamp >= *start,
-            Start::Gtids(done) => !contains(done, gtid),
-            Start::Earliest | Start::Position(_) => true,
+            Start::Earliest | Start::Gtids(_) | Start::Position(_) => true,
         };
         after_start
             && !contains_in(self.passed.as_ref(), gtid)
@@ -276,8 +276,7 @@ impl Cutter {
     fn is_gap(&mut self, group: &Group) -> Result<bool> {
         let Stop::Gtids(wanted) = &self.options.stop else { return Ok(false) };
         let gtid = group.gtid.as_ref();
-        let is_done = matches!(&self.options.start, Start::Gtids(done) if contains(done, gtid))
-            || contains_in(self.passed.as_ref(), gtid);
+        let is_done = contains_in(self.passed.as_ref(), gtid);
         if is_done || contains(wanted, gtid) {
             return Ok(false);
         }
@@ -307,7 +306,11 @@ impl Cutter {
     }
 
     /// The GTIDs before the file at hand, as it says itself.
-    pub(super) fn begins_after(&mut self, mut before: GtidState) {
+    ///
+    /// # Errors
+    /// Transactions between a GTID set to start after and this file are missing.
+    pub(super) fn begins_after(&mut self, mut before: GtidState) -> Result<()> {
+        self.check_start(&before)?;
         let covers =
             |read: &Option<GtidState>| read.as_ref().is_none_or(|read| before.covers(read));
         if self.position.by_gtid {
@@ -331,6 +334,7 @@ impl Cutter {
             self.segment_start = Arc::new(start);
         }
         self.finished |= self.has_read_all();
+        Ok(())
     }
 
     /// Whether a live read has all of the GTID set that it stops at. Of files a later one may hold more of it.
@@ -390,7 +394,7 @@ impl Cutter {
         }
     }
 
-    pub(super) fn executed(&mut self, group: &Group) -> Result<()> {
+    fn executed(&mut self, group: &Group, was_read: bool) -> Result<()> {
         if self.position.gtid_set.is_some() && !self.options.is_unread {
             self.gtids.push((group.transaction.start, group.gtid.clone()));
         }
@@ -398,6 +402,9 @@ impl Cutter {
             (Some(GtidState::Mysql(set)), Some(GroupGtid::Mysql(gtid))) => {
                 set.add(&gtid.tsid, gtid.gno)?;
             }
+            // A transaction that was read before is not after the position.
+            (Some(GtidState::Mariadb(position)), Some(GroupGtid::Mariadb(gtid)))
+                if was_read && position.contains(*gtid) => {}
             (Some(GtidState::Mariadb(position)), Some(GroupGtid::Mariadb(gtid))) => {
                 position.update(*gtid);
             }

@@ -8,6 +8,7 @@ mod files;
 mod first_baseline;
 mod follow;
 mod groups;
+mod gtid_range;
 mod items;
 mod limit;
 mod options;
@@ -198,6 +199,9 @@ impl Cutter {
         if let Start::Position(start) = &mut options.start {
             current = called_as_files(start, &files)?;
             position = Position { visible: None, ..(**start).clone() };
+        }
+        if let Start::Gtids(done) = &options.start {
+            (position.gtid_set, position.by_gtid) = (Some(done.clone()), true);
         }
         if options.is_unread {
             position.ahead.clear();
