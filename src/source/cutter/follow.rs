@@ -37,8 +37,10 @@ impl Cutter {
         let Some(history) = self.options.history.clone() else { return Ok(()) };
         let start = Position { offset, prepared: Vec::new(), ..self.position.clone() };
         let (view, by_gtid) = match &history {
+            // Of files that are read from a GTID set it is the view of the first file's start.
             TableHistory::View(view) | TableHistory::Part(view, _) => {
-                ((**view).clone(), start.by_gtid)
+                let by_gtid = start.by_gtid && !matches!(self.options.start, Start::Gtids(_));
+                ((**view).clone(), by_gtid)
             }
             TableHistory::Shared(history) => {
                 self.begin_history(&start)?;
