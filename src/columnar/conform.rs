@@ -5,10 +5,11 @@
 
 use super::envelope::Envelope;
 use super::present::{PresentMap, as_binary, present_maps};
+use super::widen::widen;
 use crate::error::Error;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, RecordBatch, StructArray, new_null_array};
-use arrow_schema::{DataType, Field, Fields, SchemaRef, TimeUnit};
+use arrow_schema::{ArrowError, DataType, Field, Fields, SchemaRef};
 use std::sync::Arc;
 
 /// What a batch whose schema is not the wanted one leads to.
@@ -171,9 +172,9 @@ impl Conform {
         }
         for (place, map) in self.present.iter().flat_map(|(_, maps)| maps) {
             let Some(column) = columns.get_mut(*place) else { continue };
-            let binary = cast(column, &DataType::Binary)?;
-            let Some(bits) = as_binary(&binary) else { continue };
-            *column = cast(&map.apply(bits), &column.data_type().clone())?;
+            let Some(bits) = as_binary(column) else { continue };
+            let moved = widen(&map.apply(&bits), column.data_type()).map_err(of_present)?;
+            *column = moved.unwrap_or_else(|| Arc::clone(column));
         }
         Ok(())
     }
@@ -225,11 +226,8 @@ fn find<'f>(fields: &'f Fields, name: &str) -> Option<&'f Field> {
     found.map(AsRef::as_ref)
 }
 
-fn cast(column: &ArrayRef, to: &DataType) -> Result<ArrayRef, Error> {
-    if column.data_type() == to {
-        return Ok(Arc::clone(column));
-    }
-    arrow_cast::cast(column, to).map_err(|error| Error::schema(error.to_string()))
+fn of_present(error: ArrowError) -> Error {
+    Error::schema(format!("the column of the bits for present columns: {error}"))
 }
 
 /// Names and types in order; metadata may differ.
@@ -250,8 +248,8 @@ fn same_type(one: &DataType, other: &DataType) -> bool {
 
 /// The column as the field wants it. `gaps` gets the columns inside of it that find no place.
 fn fitted(column: &ArrayRef, field: &Field, gaps: &mut Gaps) -> Result<ArrayRef, Error> {
-    let DataType::Struct(wanted) = field.data_type() else { return widen(column, field) };
-    let Some(found) = column.as_struct_opt() else { return widen(column, field) };
+    let DataType::Struct(wanted) = field.data_type() else { return widened(column, field) };
+    let Some(found) = column.as_struct_opt() else { return widened(column, field) };
     let mut columns = Vec::with_capacity(wanted.len());
     let sources = sources_of(wanted, found.fields(), gaps);
     for (field, source) in wanted.iter().zip(sources) {
@@ -266,60 +264,16 @@ fn fitted(column: &ArrayRef, field: &Field, gaps: &mut Gaps) -> Result<ArrayRef,
         .map_err(|error| Error::schema(format!("column {}: {error}", field.name())))
 }
 
-fn widen(column: &ArrayRef, field: &Field) -> Result<ArrayRef, Error> {
+fn widened(column: &ArrayRef, field: &Field) -> Result<ArrayRef, Error> {
     let (from, to) = (column.data_type(), field.data_type());
-    if from == to {
-        return Ok(Arc::clone(column));
-    }
-    let equal = from.equals_datatype(to);
-    if !equal && !is_widening(from, to) {
-        return Err(Error::schema(format!(
+    let widened = widen(column, to)
+        .map_err(|error| Error::schema(format!("column {}: {error}", field.name())))?;
+    widened.ok_or_else(|| {
+        Error::schema(format!(
             "column {} is {from} in the log and cannot become {to} without loss: the wanted schema needs a type that holds both",
             field.name()
-        )));
-    }
-    arrow_cast::cast(column, to)
-        .map_err(|error| Error::schema(format!("column {}: {error}", field.name())))
-}
-
-/// Whether every value of `from` has an equal one in `to`.
-fn is_widening(from: &DataType, to: &DataType) -> bool {
-    use DataType::*;
-    let bits = |data_type: &DataType| match data_type {
-        Int8 | UInt8 => 8,
-        Int16 | UInt16 => 16,
-        Int32 | UInt32 => 32,
-        Int64 | UInt64 => 64,
-        _ => 0,
-    };
-    match (from, to) {
-        (Int8 | Int16 | Int32 | Int64, Int16 | Int32 | Int64)
-        | (UInt8 | UInt16 | UInt32 | UInt64, UInt16 | UInt32 | UInt64)
-        | (UInt8 | UInt16 | UInt32, Int16 | Int32 | Int64) => bits(to) > bits(from),
-        (
-            Int8 | Int16 | Int32 | Int64 | UInt8 | UInt16 | UInt32 | UInt64,
-            Decimal128(p, s) | Decimal256(p, s),
-        ) => {
-            let digits = match bits(from) {
-                8 => 3,
-                16 => 5,
-                32 => 10,
-                _ => 20,
-            };
-            i16::from(*p) - i16::from(*s) >= digits
-        }
-        (Float32, Float64) => true,
-        (Int8 | Int16 | UInt8 | UInt16, Float32 | Float64) | (Int32 | UInt32, Float64) => true,
-        (Decimal128(p, s), Decimal128(q, t) | Decimal256(q, t))
-        | (Decimal256(p, s), Decimal256(q, t)) => {
-            t >= s && i16::from(*q) - i16::from(*t) >= i16::from(*p) - i16::from(*s)
-        }
-        (Dictionary(_, value), Utf8 | LargeUtf8) => **value == Utf8,
-        (Utf8, LargeUtf8 | Utf8View) | (Binary, LargeBinary | BinaryView) => true,
-        // BIT(1) that has become a BIT(n), DATE that has become a DATETIME: the server converts them so.
-        (Boolean, UInt64 | Int64) | (Date32, Timestamp(TimeUnit::Microsecond, None)) => true,
-        _ => false,
-    }
+        ))
+    })
 }
 
 /// What a batch has otherwise than it should, in a line.
@@ -363,7 +317,7 @@ mod tests {
     use crate::error::ErrorKind;
     use arrow_array::types::{Int32Type, Int64Type};
     use arrow_array::{BooleanArray, Date32Array, Int32Array, Int64Array};
-    use arrow_schema::Schema;
+    use arrow_schema::{Schema, TimeUnit};
 
     fn batch(columns: &[(&str, ArrayRef)]) -> RecordBatch {
         RecordBatch::try_from_iter_with_nullable(

@@ -20,6 +20,7 @@ mod selection;
 mod table_builder;
 mod table_plan;
 mod type_options;
+mod widen;
 
 pub(crate) use builder::{VarBytes, VariantColumn};
 pub use commit_details::CommitDetails;
@@ -33,3 +34,5 @@ pub use table_plan::{ColumnNames, PartialImages, PlanOptions, TablePlan};
 pub use type_options::{
     Enumeration, Geometry, InvalidText, Json, Profile, Time, TypeOptions, ZeroDates,
 };
+#[cfg(feature = "python")]
+pub(crate) use widen::widen;

@@ -88,9 +88,14 @@ pub(super) fn present_maps(
     maps
 }
 
-/// The column as binary, which the bits come in.
-pub(super) fn as_binary(column: &ArrayRef) -> Option<&BinaryArray> {
-    column.as_binary_opt::<i32>()
+/// The bits of a column with one of the binary types.
+pub(super) fn as_binary(column: &ArrayRef) -> Option<BinaryArray> {
+    match column.data_type() {
+        DataType::Binary => column.as_binary_opt::<i32>().cloned(),
+        DataType::LargeBinary => column.as_binary_opt::<i64>().map(BinaryArray::from_iter),
+        DataType::BinaryView => column.as_binary_view_opt().map(BinaryArray::from_iter),
+        _ => None,
+    }
 }
 
 /// Which column of the table a field is, from 1.

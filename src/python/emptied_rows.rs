@@ -2,13 +2,13 @@
 
 use super::keywords::word;
 use crate::change::Emptied;
-use crate::columnar::{Envelope, EnvelopeColumn, Layout};
+use crate::columnar::{Envelope, EnvelopeColumn, Layout, widen};
 use crate::error::Error;
 use crate::source::LogItem;
 use arrow_array::{
     ArrayRef, Int64Array, RecordBatch, StringArray, TimestampMicrosecondArray, new_null_array,
 };
-use arrow_schema::{Schema, SchemaRef};
+use arrow_schema::{ArrowError, Schema, SchemaRef};
 use std::sync::Arc;
 
 /// What is asked for.
@@ -156,7 +156,13 @@ fn row(
     ];
     let cells = schema.fields().iter().map(|field| {
         match told.iter().find(|(name, _)| name == field.name()) {
-            Some((_, cell)) => arrow_cast::cast(cell, field.data_type()),
+            Some((_, cell)) => widen(cell, field.data_type())?.ok_or_else(|| {
+                ArrowError::CastError(format!(
+                    "{} cannot become {}",
+                    field.name(),
+                    field.data_type()
+                ))
+            }),
             None => Ok(new_null_array(field.data_type(), 1)),
         }
     });
