@@ -46,12 +46,22 @@ help: ## Show this list
 # ------------------------------------------------------------------------------------- commands
 
 .PHONY: demo
-demo: need-cargo need-java .venv/.release .venv/.spark ## Decode the shop's binlog with Spark, show and write the changes
+demo: need-cargo need-java .venv/.develop .venv/.spark ## Decode the shop's binlog with Spark, show and write the changes
 	@$(BIN)/python examples/demo.py
 
 .PHONY: test
 test: need-cargo need-java .venv/.develop .venv/.spark servers ## Run all tests: lint, stubs, Rust, Python, Spark, live servers
 	@$(MAKE) --no-print-directory lint stubs test-rust test-python test-lakes
+
+.PHONY: check
+check: need-cargo .venv/.develop ## Check what needs neither servers nor Java: format, style, Rust tests, Python tests
+	cargo fmt --check
+	cargo clippy --quiet --all-targets --features python -- -D warnings
+	$(BIN)/ruff check --quiet
+	$(BIN)/ruff format --check --quiet
+	$(BIN)/mypy
+	cargo test --quiet
+	$(BIN)/pytest --quiet -n $(WORKERS) --dist loadgroup tests/python
 
 .PHONY: lint
 lint: need-cargo .venv/.dev ## Check format and style of Rust and Python
