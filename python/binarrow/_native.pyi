@@ -457,10 +457,15 @@ class BinlogReader(Generic[_T_co]):
                 (in the nested layout the ``_op`` ``t``), its version and time, the ``_change_ordinal`` -1, because it precedes
                 all rows of its transaction, and NULL in the other columns. A statement that changes rows in another way is an
                 error with ``"error"`` and ``"emit"``, and a warning with ``"skip"``: DROP, TRUNCATE or EXCHANGE PARTITION, IMPORT
-                TABLESPACE, RENAME of another table to this one's name, ALTER IGNORE, DROP and ADD of one column name in one
-                statement, CONVERT TO CHARACTER SET if characters may be lost, DROP SYSTEM VERSIONING, and every ALTER
-                TABLE clause that is not known to keep the rows. New columns and new types of columns are not among them:
-                see ``on_schema_change``. A table that replaces another in a swap by gh-ost or
+                TABLESPACE, RENAME of another table to this one's name, ALTER IGNORE, DROP and ADD of one column name,
+                CONVERT TO CHARACTER SET if characters may be lost, DROP SYSTEM VERSIONING, and every ALTER
+                TABLE clause that is not known to keep the rows. So is MODIFY or CHANGE of a column in ``schema``, and ADD PRIMARY KEY,
+                unless the column's types before and after are known to keep every value: INT to BIGINT does, DATETIME(6) to
+                DATETIME does not. The type before comes from ``history``, or from the last rows of the table in this read; if it is
+                not known, the values count as changed. Without ``history``, generated columns and AUTO_INCREMENT
+                columns are not known: values of columns that are generated from a column with a new type are not noticed, and
+                a definition with AUTO_INCREMENT counts as a change. New columns are not among them: see
+                ``on_schema_change``. A table that replaces another in a swap by gh-ost or
                 pt-online-schema-change has the same rows: see ``online_schema_change``.
 
         Raises:

@@ -1,7 +1,7 @@
 //! What stands in the log besides rows: statements that change tables, transactions, heartbeats.
 
 use super::{GroupGtid, OnlineTool, TableFilter};
-use crate::history::{Ddl, DdlKind, RowsGone, TableName};
+use crate::history::{AlteredColumn, Ddl, DdlKind, RowsGone, TableName};
 use crate::position::Xid;
 
 /// Something that is not a row.
@@ -53,6 +53,9 @@ pub struct Emptied {
     pub is_whole: bool,
     /// The tool that uses such names for a swap, if nothing proves that it made this one.
     pub resembles: Option<OnlineTool>,
+    /// The columns with other values, if it is not the rows that change. The structure of the table before the statement may
+    /// show that the values stay.
+    pub columns: Vec<AlteredColumn>,
 }
 
 /// A statement that may change rows, logged as text: the log does not contain the changed rows.
@@ -156,7 +159,8 @@ impl Include {
         let mut add = |name: &TableName, by, is_whole, resembles| {
             if self.tables.accepts(&name.database, &name.table) {
                 let (database, table) = (name.database.clone(), Some(name.table.clone()));
-                emptied.push(Emptied { database, table, by, is_whole, resembles });
+                let columns = Vec::new();
+                emptied.push(Emptied { database, table, by, is_whole, resembles, columns });
             }
         };
         if !by.is_empty() {
@@ -185,8 +189,18 @@ impl Include {
         }
         if !by.is_empty() && ddl.tables.is_empty() && self.tables.accepts_database(&ddl.database) {
             let (database, table, resembles) = (ddl.database.clone(), None, None);
-            emptied.push(Emptied { database, table, by, is_whole, resembles });
+            let columns = Vec::new();
+            emptied.push(Emptied { database, table, by, is_whole, resembles, columns });
         }
+        let altered = ddl.altered.iter().filter(|_| by.is_empty());
+        emptied.extend(altered.map(|(name, columns)| Emptied {
+            database: name.database.clone(),
+            table: Some(name.table.clone()),
+            by: "ALTER TABLE",
+            is_whole: false,
+            resembles: None,
+            columns: columns.clone(),
+        }));
         emptied
     }
 
@@ -196,7 +210,7 @@ impl Include {
         statement: &str,
         tools: &[Option<OnlineTool>],
     ) -> Option<SchemaChange> {
-        let Ddl { mut kind, mut database, mut tables, renames, rows: _ } = ddl;
+        let Ddl { mut kind, mut database, mut tables, renames, .. } = ddl;
         if tables.is_empty() {
             let statement = statement.to_owned();
             return self.tables.accepts_database(&database).then_some(SchemaChange {

@@ -4,15 +4,18 @@
 //! In: events as views, statements. Out: verdicts, items. No bytes of rows are looked at. Called by `source` (to cut), by
 //! `columnar` and by `reader`.
 
+mod altered_tables;
 mod ghost_table;
 mod group;
 mod item;
+mod left_columns;
 mod online_changes;
 mod operations;
 mod savepoints;
 mod table_filter;
 mod update_rule;
 
+pub use altered_tables::{AlterContext, AlteredTables};
 pub use ghost_table::{OnlineTool, ToolTable};
 pub use group::{
     Group, GroupEvent, GroupGtid, GroupTracker, Outcome, Transaction, Undone, Verdict,

@@ -111,6 +111,13 @@ impl DdlSession {
         self.sql_mode & (STRICT_TRANS_TABLES | STRICT_ALL_TABLES) != 0
     }
 
+    /// The same without a strict `sql_mode`, as for INSERT IGNORE.
+    #[must_use]
+    pub fn lenient(&self) -> Self {
+        let sql_mode = self.sql_mode & !(STRICT_TRANS_TABLES | STRICT_ALL_TABLES);
+        Self { sql_mode, ..self.clone() }
+    }
+
     /// How quotes are read.
     pub fn quote_mode(&self) -> QuoteMode {
         QuoteMode {

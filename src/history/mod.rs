@@ -46,7 +46,7 @@ mod history_tests;
 mod tests;
 
 pub use baseline::{Baseline, Scope};
-pub use catalog::{Catalog, Followed, TableDefinition, TableState};
+pub use catalog::{AlteredColumn, Catalog, Followed, TableDefinition, TableState, altered_columns};
 pub use catalog_text::CatalogText;
 pub use entry::{Entry, EntryBody};
 pub use epoch::Epoch;
@@ -58,6 +58,7 @@ pub use resolve::SqlServer;
 pub use schema_history::SchemaHistory;
 pub use schemas::Schemas;
 pub(crate) use secrets::without_secrets;
+pub use sql::alter_rows::MovedColumn;
 pub use sql::create_table::CreateTable;
 pub use sql::row_changes::{changes_no_rows, deletes_all_of_one_table};
 pub use sql::statement::{Ddl, DdlKind, RowsGone, TableName};

@@ -4,11 +4,12 @@ use super::keywords::word;
 use crate::change::Emptied;
 use crate::columnar::{Envelope, EnvelopeColumn, Layout, widen};
 use crate::error::Error;
+use crate::reader::KnownTables;
 use crate::source::LogItem;
 use arrow_array::{
     ArrayRef, Int64Array, RecordBatch, StringArray, TimestampMicrosecondArray, new_null_array,
 };
-use arrow_schema::{ArrowError, Schema, SchemaRef};
+use arrow_schema::{ArrowError, DataType, Field, Fields, Schema, SchemaRef};
 use std::sync::Arc;
 
 /// What is asked for.
@@ -78,9 +79,12 @@ impl Truncates {
         self,
         (name, emptied): (&str, &Emptied),
         item: &LogItem,
+        known: &KnownTables,
         (schema, layout, prefix): (Option<&SchemaRef>, Layout, &str),
     ) -> Result<Outcome, Error> {
-        Ok(match (self.judge(name, emptied, item)?, schema) {
+        let is_read =
+            |column: &str| schema.is_none_or(|schema| has_column(schema.fields(), column));
+        Ok(match (self.judge(name, emptied, item, (known, &is_read))?, schema) {
             (Verdict::Row, Some(schema)) => Outcome::Row(row(item, schema, layout, prefix)?),
             // `check` has seen to it that there is a schema.
             (Verdict::Row, None) | (Verdict::Nothing, _) => Outcome::Nothing,
@@ -88,15 +92,24 @@ impl Truncates {
         })
     }
 
-    /// What an item leads to.
+    /// What an item leads to. `is_read`: true for the name of a column that is wanted.
     pub(super) fn judge(
         self,
         name: &str,
         emptied: &Emptied,
         item: &LogItem,
+        (known, is_read): (&KnownTables, &dyn Fn(&str) -> bool),
     ) -> Result<Verdict, Error> {
         let (by, place) = (emptied.by, &item.before);
+        let columns = known.changes(emptied, is_read);
+        if columns.is_none() && !emptied.columns.is_empty() {
+            return Ok(Verdict::Nothing);
+        }
         let what = match emptied.is_whole {
+            _ if columns.is_some() => format!(
+                "the rows of table {name} may get other values by {by}, after {place}, and the log does not contain them: {}",
+                columns.unwrap_or_default()
+            ),
             true => format!("table {name} is emptied by {by}, after {place}"),
             false => format!(
                 "table {name} gets other rows by {by}, after {place}, and the log does not contain them"
@@ -120,10 +133,19 @@ impl Truncates {
                  returns none{if_tool}"
             ))),
             (Self::Error | Self::Emit, false) => Err(Error::schema(format!(
-                "{what}: copy the table again and continue from a position after it, or skip it with truncates='skip'{if_tool}"
+                "{what}. Copy the table again and continue from a position after it, or skip the statement with truncates='skip'{if_tool}"
             ))),
         }
     }
+}
+
+/// True if a schema has a column of the table: in the nested layout inside of `before` and `after`.
+fn has_column(fields: &Fields, name: &str) -> bool {
+    let is_called = |field: &Field| field.name().to_lowercase() == name.to_lowercase();
+    fields.iter().any(|field| match field.data_type() {
+        DataType::Struct(inner) => is_called(field) || has_column(inner, name),
+        _ => is_called(field),
+    })
 }
 
 /// Which column tells what a row is.

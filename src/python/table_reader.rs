@@ -10,7 +10,7 @@ use crate::change::{Include, Item};
 use crate::columnar::{Conform, Layout, OnSchemaChange};
 use crate::error::Error;
 use crate::export::Documents;
-use crate::reader::{ChangeBatch, Poll, Progress, ReadOptions};
+use crate::reader::{ChangeBatch, KnownTables, Poll, Progress, ReadOptions};
 use crate::source::LogItem;
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_pyarrow::ToPyArrow;
@@ -47,6 +47,8 @@ struct State {
     ready: Option<Pulled>,
     /// Where the rows become documents: those so far.
     documents: Option<Pending>,
+    /// The structures of the batches so far.
+    known: KnownTables,
     /// Whether the end, or an error, has been met.
     consumed: bool,
 }
@@ -99,6 +101,7 @@ impl PyTableReader {
             refused_at: None,
             ready: None,
             documents: Some(pending),
+            known: KnownTables::default(),
             consumed: false,
         };
         Ok(Self { shared: Arc::new(Shared(Mutex::new(state))) })
@@ -132,6 +135,7 @@ impl PyTableReader {
             refused_at: None,
             ready: None,
             documents: None,
+            known: KnownTables::default(),
             consumed: false,
         };
         Ok(Self { shared: Arc::new(Shared(Mutex::new(state))) })
@@ -260,18 +264,23 @@ impl Shared {
             };
             let polled = self.step(py, longest);
             let mut state = self.state(py);
-            let truncates = state.truncates;
-            let Some(pending) = &mut state.documents else { return Ok(None) };
+            let State { truncates, documents, known, .. } = &mut *state;
+            let Some(pending) = documents else { return Ok(None) };
             match polled {
-                Ok((Poll::Batch(change), _)) => pending.take_in(change),
-                Ok((Poll::Item(item), before)) => match pending.meet(&item, before, truncates) {
-                    Ok(None) => {}
-                    Ok(Some(message)) => {
-                        drop(state);
-                        warn(py, &message)?;
+                Ok((Poll::Batch(change), _)) => {
+                    known.see(&change);
+                    pending.take_in(change);
+                }
+                Ok((Poll::Item(item), before)) => {
+                    match pending.meet(&item, before, *truncates, known) {
+                        Ok(None) => {}
+                        Ok(Some(message)) => {
+                            drop(state);
+                            warn(py, &message)?;
+                        }
+                        Err(error) => pending.failure = Some(error.into()),
                     }
-                    Err(error) => pending.failure = Some(error.into()),
-                },
+                }
                 Ok((Poll::End, _)) => return pending.take_rest(),
                 Ok(_) if longest.is_zero() => return pending.take_rest(),
                 Ok(_) => {}
@@ -285,7 +294,10 @@ impl Shared {
         loop {
             let (polled, before) = self.step(py, SIGNAL_CHECK)?;
             match polled {
-                Poll::Batch(change) => return Ok(Some((change.batch, before))),
+                Poll::Batch(change) => {
+                    self.state(py).known.see(&change);
+                    return Ok(Some((change.batch, before)));
+                }
                 Poll::End => return Ok(None),
                 Poll::Item(item) => {
                     let met = self.state(py).emptied(&item);
@@ -340,6 +352,7 @@ impl Pending {
         item: &LogItem,
         before: Option<Progress>,
         truncates: Truncates,
+        known: &KnownTables,
     ) -> Result<Option<String>, Error> {
         // Nothing else is included.
         let Item::Emptied(emptied) = &item.item else { return Ok(None) };
@@ -347,7 +360,7 @@ impl Pending {
             Some(table) => format!("{}.{table}", emptied.database),
             None => format!("{}.*", emptied.database),
         };
-        match truncates.judge(&name, emptied, item)? {
+        match truncates.judge(&name, emptied, item, (known, &|_| true))? {
             Verdict::Nothing => Ok(None),
             Verdict::Warning(message) => Ok(Some(message)),
             Verdict::Row => {
@@ -417,7 +430,7 @@ impl State {
         let Item::Emptied(emptied) = &item.item else { return Ok(Outcome::Nothing) };
         let schema = self.conform.as_ref().map(Conform::schema);
         let wanted = (schema, self.layout, self.prefix.as_str());
-        Ok(self.truncates.meet((&self.name, emptied), item, wanted)?)
+        Ok(self.truncates.meet((&self.name, emptied), item, &self.known, wanted)?)
     }
 
     fn summary(&self) -> Option<Summary> {

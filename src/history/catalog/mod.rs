@@ -8,6 +8,7 @@
 //! ```
 
 mod alter;
+mod altered_columns;
 mod apply;
 mod complete;
 mod definition;
@@ -20,6 +21,7 @@ mod random_tests;
 #[cfg(test)]
 mod tests;
 
+pub use altered_columns::{AlteredColumn, altered_columns};
 pub use definition::TableDefinition;
 
 use super::resolve::SqlServer;

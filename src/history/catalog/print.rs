@@ -55,6 +55,9 @@ impl TableDefinition {
 impl ColumnDefinition {
     fn to_sql(&self, is_mariadb: bool) -> String {
         let mut sql = format!("{} {}", quoted_name(&self.name), self.type_sql());
+        if let Some((precision, scale)) = self.digits {
+            let _ = write!(sql, "({precision},{scale})");
+        }
         if self.zerofill {
             sql.push_str(" unsigned zerofill");
         } else if self.unsigned {

@@ -7,11 +7,14 @@
 //! |---|---|
 //! | ADD COLUMN | followed: the column is new |
 //! | DROP, RENAME COLUMN, CHANGE of the name | followed; **other values** if one statement removes and adds the same name |
-//! | MODIFY, CHANGE | followed by the type; **other values** if the column is generated |
+//! | ADD, RENAME, CHANGE to a name that another column had in an earlier statement | **other values**: see `LeftColumns` |
+//! | MODIFY, CHANGE, ADD PRIMARY KEY | stay if the types before and after are listed in `catalog::altered_columns` |
+//! | MODIFY, CHANGE of a generated column | **other values** |
 //! | ALTER COLUMN (DEFAULT, VISIBLE) | stay |
 //! | ADD, DROP, RENAME, ALTER of keys, CHECK and foreign keys | stay, or the server refuses the statement |
 //! | ALTER IGNORE, whatever the clauses | **removed or converted** if they do not fit |
 //! | CONVERT TO a character set that has all characters | stay |
+//! | CONVERT TO binary | **other values**: text becomes bytes |
 //! | CONVERT TO another one | stay under a strict `sql_mode`, or the server refuses it; otherwise **other values** |
 //! | DEFAULT CHARACTER SET, COLLATE | stay: only the default changes |
 //! | an ENGINE in `KEEPING_ENGINES` | stay |
@@ -37,19 +40,35 @@ use super::cursor::Cursor;
 use super::statement::RowsGone;
 use crate::charset::Charset;
 
-/// Returns the effect of the clauses after the table's name.
-pub(super) fn rows_gone(mut cursor: Cursor<'_>, has_ignore: bool) -> RowsGone {
-    let Ok(actions) = alter_table::actions(&mut cursor) else {
-        return RowsGone::Some("an ALTER TABLE with a clause that is not known");
-    };
+/// A column that is added, removed or renamed; names are in lower case.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MovedColumn {
+    /// Its name before; `None` if it is added.
+    pub from: Option<String>,
+    /// Its name afterwards; `None` if it is removed.
+    pub to: Option<String>,
+}
+
+/// Returns the effect of the clauses after the table's name, and the columns that get other names.
+pub(super) fn effect(mut cursor: Cursor<'_>, has_ignore: bool) -> (RowsGone, Vec<MovedColumn>) {
+    match alter_table::actions(&mut cursor) {
+        Ok(actions) => {
+            let moved = moved(&actions);
+            (rows_gone(&actions, &moved, has_ignore), moved)
+        }
+        Err(_) => (RowsGone::Some("an ALTER TABLE with a clause that is not known"), Vec::new()),
+    }
+}
+
+fn rows_gone(actions: &[Action], moved: &[MovedColumn], has_ignore: bool) -> RowsGone {
     let mut gone = match has_ignore {
         true => RowsGone::Some("ALTER IGNORE TABLE"),
         false => RowsGone::None,
     };
-    for action in &actions {
+    for action in actions {
         gone = gone.or(of_action(action));
     }
-    match has_one_name_twice(&actions) {
+    match has_one_name_twice(moved) {
         true => gone.or(RowsGone::Some("a column that takes the name of another one")),
         false => gone,
     }
@@ -68,6 +87,9 @@ fn of_action(action: &Action) -> RowsGone {
                 true => RowsGone::None,
                 false => RowsGone::Some("an ENGINE that is not known to keep the rows"),
             }
+        }
+        Action::Convert(CharsetClause { charset: Some(Charset::Binary), .. }) => {
+            RowsGone::Some("CONVERT TO CHARACTER SET binary")
         }
         Action::Convert(clause) if !has_all_characters(clause) => {
             RowsGone::UnlessStrict("CONVERT TO CHARACTER SET")
@@ -100,9 +122,9 @@ fn of_action(action: &Action) -> RowsGone {
     }
 }
 
-/// True if a column gets the name that another column had before the statement: the log cannot distinguish the two.
-fn has_one_name_twice(actions: &[Action]) -> bool {
-    let (mut left, mut taken) = (Vec::new(), Vec::new());
+/// The columns that are added, removed or renamed.
+fn moved(actions: &[Action]) -> Vec<MovedColumn> {
+    let mut moved = Vec::new();
     for action in actions {
         let (from, to) = match action {
             Action::AddColumn { column, .. } => (None, Some(&*column.name)),
@@ -113,12 +135,20 @@ fn has_one_name_twice(actions: &[Action]) -> bool {
         };
         let (from, to) = (from.map(str::to_lowercase), to.map(str::to_lowercase));
         if from != to {
-            left.extend(from);
-            taken.extend(to);
+            moved.push(MovedColumn { from, to });
         }
     }
+    moved
+}
+
+/// True if a column gets the name that another column had before the statement: the log cannot distinguish the two.
+fn has_one_name_twice(moved: &[MovedColumn]) -> bool {
+    let mut left: Vec<_> = moved.iter().filter_map(|column| column.from.as_ref()).collect();
     left.sort_unstable();
-    taken.iter().any(|name| left.binary_search(name).is_ok())
+    moved
+        .iter()
+        .filter_map(|column| column.to.as_ref())
+        .any(|name| left.binary_search(&name).is_ok())
 }
 
 fn has_all_characters(clause: &CharsetClause) -> bool {

@@ -33,6 +33,8 @@ pub(in crate::history) struct ColumnDefinition {
     pub(in crate::history) name: Arc<str>,
     pub(in crate::history) data_type: DataType,
     pub(in crate::history) charset: CharsetClause,
+    /// M and D of FLOAT(M,D), DOUBLE(M,D), REAL(M,D).
+    pub(in crate::history) digits: Option<(u64, u64)>,
     pub(in crate::history) unsigned: bool,
     pub(in crate::history) zerofill: bool,
     pub(in crate::history) not_null: bool,
@@ -93,6 +95,7 @@ impl ColumnDefinition {
             name: name.into(),
             data_type: parsed.data_type,
             charset: parsed.charset,
+            digits: parsed.digits,
             unsigned: parsed.is_serial,
             zerofill: false,
             not_null: parsed.is_serial,

@@ -58,6 +58,8 @@ impl DataType {
 pub(in crate::history) struct ParsedType {
     pub(in crate::history) data_type: DataType,
     pub(in crate::history) charset: CharsetClause,
+    /// M and D of FLOAT(M,D), DOUBLE(M,D), REAL(M,D): values are rounded to D digits.
+    pub(in crate::history) digits: Option<(u64, u64)>,
     /// Whether it is SERIAL: BIGINT UNSIGNED NOT NULL AUTO_INCREMENT UNIQUE.
     pub(in crate::history) is_serial: bool,
 }
@@ -72,6 +74,7 @@ pub(in crate::history) fn data_type(cursor: &mut Cursor<'_>) -> Result<ParsedTyp
     let binary = || CharsetClause { charset: Some(Charset::Binary), ..CharsetClause::default() };
     let national = || CharsetClause { charset: Some(Charset::Utf8mb3), ..CharsetClause::default() };
     let mut is_serial = false;
+    let mut rounds_to = None;
     let integer = |cursor: &mut Cursor<'_>, column_type| {
         Ok(match cursor.number_in_parens()? {
             Some(width) if column_type != T::Year => DataType::Integer { column_type, width },
@@ -91,15 +94,18 @@ pub(in crate::history) fn data_type(cursor: &mut Cursor<'_>) -> Result<ParsedTyp
         }
         "FLOAT" | "FLOAT4" => match digits(cursor)? {
             Some((25.., None)) => Plain(T::Double),
-            _ => Plain(T::Float),
+            size => {
+                rounds_to = with_scale(size);
+                Plain(T::Float)
+            }
         },
         "REAL" => {
-            digits(cursor)?;
+            rounds_to = with_scale(digits(cursor)?);
             DataType::Real
         }
         "DOUBLE" | "FLOAT8" => {
             cursor.accept("PRECISION")?;
-            digits(cursor)?;
+            rounds_to = with_scale(digits(cursor)?);
             Plain(T::Double)
         }
         "DECIMAL" | "NUMERIC" | "DEC" | "FIXED" => decimal(cursor)?,
@@ -185,7 +191,12 @@ pub(in crate::history) fn data_type(cursor: &mut Cursor<'_>) -> Result<ParsedTyp
         "INET6" => DataType::Inet6,
         _ => return Err(unknown),
     };
-    Ok(ParsedType { data_type, charset, is_serial })
+    Ok(ParsedType { data_type, charset, digits: rounds_to, is_serial })
+}
+
+/// M and D, if both are there.
+fn with_scale(size: Option<(u64, Option<u64>)>) -> Option<(u64, u64)> {
+    size.and_then(|(precision, scale)| Some((precision, scale?)))
 }
 
 /// `(m)` or `(m,d)`, if it is there.

@@ -7,7 +7,7 @@
 //!                       └ row_changes: recognizes statements that change no rows
 //! ```
 
-mod alter_rows;
+pub(in crate::history) mod alter_rows;
 pub(in crate::history) mod alter_table;
 pub(in crate::history) mod column;
 pub(in crate::history) mod create_table;

@@ -3,7 +3,8 @@
 //! <https://dev.mysql.com/doc/refman/9.7/en/sql-data-definition-statements.html>,
 //! <https://mariadb.com/kb/en/data-definition/>
 
-use super::alter_rows::rows_gone;
+use super::super::catalog::AlteredColumn;
+use super::alter_rows::{MovedColumn, effect};
 use super::cursor::Cursor;
 use super::row_changes::deletes_all_of_one_table;
 use super::token::{QuoteMode, Result, Token};
@@ -47,6 +48,11 @@ pub struct Ddl {
     pub renames: Vec<(TableName, TableName)>,
     /// What becomes of their rows; the log has no row events of it.
     pub rows: RowsGone,
+    /// The columns of an ALTER TABLE that are added, removed or renamed.
+    pub moved: Vec<MovedColumn>,
+    /// The columns whose existing values change, or may change, by table. The structures before decide: see
+    /// [`altered_columns`](crate::history::altered_columns).
+    pub altered: Vec<(TableName, Vec<AlteredColumn>)>,
 }
 
 /// What a statement does to the rows of its tables, and which statement that is.
@@ -99,7 +105,15 @@ impl Ddl {
     }
 
     fn of_database(kind: DdlKind, database: String) -> Self {
-        Self { kind, database, tables: Vec::new(), renames: Vec::new(), rows: RowsGone::None }
+        Self {
+            kind,
+            database,
+            tables: Vec::new(),
+            renames: Vec::new(),
+            rows: RowsGone::None,
+            moved: Vec::new(),
+            altered: Vec::new(),
+        }
     }
 
     fn of_tables(kind: DdlKind, tables: impl IntoIterator<Item = TableName>) -> Self {
@@ -291,7 +305,7 @@ impl Head<'_> {
         cursor.accept_all(&["IF", "EXISTS"])?;
         let table = self.table()?;
         let mut ddl = Ddl::of_tables(DdlKind::Alter, [table.clone()]);
-        ddl.rows = rows_gone(self.cursor.clone(), has_ignore);
+        (ddl.rows, ddl.moved) = effect(self.cursor.clone(), has_ignore);
         let mut others = 0;
         // What the head says stands, whatever the rest is.
         let renamed = self.actions(&mut ddl, &mut others).ok().flatten();

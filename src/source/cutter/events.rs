@@ -173,8 +173,18 @@ impl Cutter {
                 if group_event.is_other_statement() {
                     let rows_before = self.tracker.group().map_or(0, |group| group.rows_events);
                     let is_live = self.feed.is_some();
-                    let (include, online) = (&self.options.include, &mut self.online);
-                    let mut statements = Statements { include, online, context: &context, is_live };
+                    let mut statements = Statements {
+                        include: &self.options.include,
+                        online: &mut self.online,
+                        altered: &mut self.altered,
+                        catalog: self.structures.as_ref().map(|structures| &**structures.catalog()),
+                        takes_effect: !self
+                            .tracker
+                            .group()
+                            .is_some_and(|group| group.without_effect),
+                        context: &context,
+                        is_live,
+                    };
                     let (event, place) = ((header, body), (offset, rows_before));
                     let out = (&mut self.met, &mut self.counts.warnings);
                     if group_event.is_skipped() {

@@ -3,11 +3,11 @@
 use super::{Cutter, Stop};
 use crate::binlog::{EventHeader, EventType, Query};
 use crate::change::{
-    Group, Include, Item, MarkKind, OnlineChanges, SkippedStatement, Transaction, TransactionMark,
-    XaState,
+    AlterContext, AlteredTables, Group, Include, Item, MarkKind, OnlineChanges, SkippedStatement,
+    Transaction, TransactionMark, XaState,
 };
 use crate::error::Result;
-use crate::history::{Ddl, DdlSession};
+use crate::history::{Catalog, Ddl, DdlSession};
 use crate::position::{Position, Xid};
 use crate::source::live::LOG;
 use crate::source::segment::{FileContext, LogItem, PlacedItem, Span};
@@ -63,6 +63,12 @@ pub(super) struct Statements<'c> {
     pub(super) include: &'c Include,
     /// The marks of online schema-change tools in the log so far.
     pub(super) online: &'c mut OnlineChanges,
+    /// The statements so far that may change values of columns.
+    pub(super) altered: &'c mut AlteredTables,
+    /// The structures before the statement, where a history is given.
+    pub(super) catalog: Option<&'c Catalog>,
+    /// False for the first of the two events of MariaDB's ALTER TABLE, and for one that is undone.
+    pub(super) takes_effect: bool,
     pub(super) context: &'c FileContext,
     /// Whether DDL is told of in the log of a live read.
     pub(super) is_live: bool,
@@ -138,6 +144,12 @@ impl Statements<'_> {
             log::info!(target: LOG, "{ddl} at {}:{offset}", self.context.name);
         }
         let tools = self.online.tools_of(&ddl, &text, self.include.tables.online());
+        if self.include.emptied && self.takes_effect {
+            let place = (&self.context.name, offset);
+            let context =
+                AlterContext { place, catalog: self.catalog, tables: &self.include.tables };
+            ddl.altered = self.altered.meet(&ddl, (&text, &database), &session, (&tools, &context));
+        }
         self.online.meet(&text, &database, mode, Some(&ddl));
         Ok(self.include.items_of(ddl, &text, &tools))
     }

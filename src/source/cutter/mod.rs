@@ -31,7 +31,7 @@ use super::segment::{FileContext, GtidPlaces, PlacedItem, Segment, Span};
 use super::window::Window;
 use crate::baseline::Baseline;
 use crate::binlog::FIRST_EVENT_AT;
-use crate::change::{GroupGtid, GroupTracker, OnlineChanges, Transaction};
+use crate::change::{AlteredTables, GroupGtid, GroupTracker, OnlineChanges, Transaction};
 use crate::error::{Error, Result};
 use crate::position::{Ahead, GtidState, Position, PreparedRange, Xid};
 pub(super) use files::read_format;
@@ -68,6 +68,8 @@ pub struct Cutter {
     met: Vec<Met>,
     /// The marks of online schema-change tools in the log so far.
     online: OnlineChanges,
+    /// The statements so far that may change values of columns.
+    altered: AlteredTables,
     /// From where on the file at hand was read whole.
     whole_from: u64,
     /// What a history says, where one is given.
@@ -226,6 +228,7 @@ impl Cutter {
             items: Vec::new(),
             met: Vec::new(),
             online: OnlineChanges::default(),
+            altered: AlteredTables::default(),
             whole_from: FIRST_EVENT_AT,
             structures: None,
             first_baseline: None,

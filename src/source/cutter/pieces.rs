@@ -26,8 +26,16 @@ impl Cutter {
         // Those that were met before come again.
         self.forget_met_ddl();
         let mut unread = None;
-        let (include, online) = (&self.options.include, &mut self.online);
-        let mut statements = Statements { include, online, context: &context, is_live: false };
+        let catalog = self.structures.as_ref().map(|structures| Arc::clone(structures.catalog()));
+        let mut statements = Statements {
+            include: &self.options.include,
+            online: &mut self.online,
+            altered: &mut self.altered,
+            catalog: catalog.as_deref(),
+            takes_effect: !self.tracker.group().is_some_and(|group| group.without_effect),
+            context: &context,
+            is_live: false,
+        };
         let found = look_ahead(
             open.window.input(),
             start,

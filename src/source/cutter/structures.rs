@@ -131,6 +131,11 @@ impl Structures {
         Ok(())
     }
 
+    /// The tables before the open group.
+    pub(super) fn catalog(&self) -> &Arc<Catalog> {
+        self.view.catalog()
+    }
+
     /// The catalog at another place.
     pub(super) fn catalog_at(&self, position: &Position) -> Result<Arc<Catalog>> {
         match &self.history {
