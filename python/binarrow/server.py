@@ -466,8 +466,11 @@ class Server:
         returns it.
 
         Args:
-            start: Where an earlier read ended, or :meth:`file_start`.
-            stop: What it does not go beyond; by default where the log ends now.
+            start: Where an earlier read ended, :meth:`file_start`, ``"file:offset"`` or a GTID set.
+                Transactions of a GTID set are passed over wherever they are in the log, and the
+                position that is returned contains them.
+            stop: What it does not go beyond, in one of these forms; by default where the log ends
+                now.
             max_bytes: How many bytes of the log it does not go beyond, unless the first transaction
                 is larger.
             history: Structures of tables, which are followed on the way: a :class:`SchemaHistory`.

@@ -99,8 +99,10 @@ fn pass<T: Send + 'static>(
 }
 
 fn position(place: Place, keyword: &str) -> Result<Position, Error> {
-    match place_of(place) {
-        Some(position) => Ok(position),
-        None => Err(Error::config(format!("{keyword}: a Position or 'file:offset' is needed"))),
+    match place {
+        Place::Gtids(gtids) => Ok(Position { gtid_set: Some(gtids), ..Position::default() }),
+        place => place_of(place).ok_or_else(|| {
+            Error::config(format!("{keyword}: a Position, 'file:offset' or a GTID set is needed"))
+        }),
     }
 }

@@ -39,7 +39,15 @@ pub struct Drained {
 /// # Errors
 /// As of any live read; and those of a history that does not fit the log.
 pub fn drain(what: Drain, live: LiveOptions, control: &Arc<LiveControl>) -> Result<Drained> {
-    let start = resolved(what.start.clone(), &live, control)?;
+    let mut start = resolved(what.start.clone(), &live, control)?;
+    // The place of a set is asked for with the set as both. A read after the set leaves out the rest of it as well.
+    let is_place = what.stop.as_ref() == Some(&what.start);
+    if let (false, Some(done), Some(read)) = (is_place, what.start.gtids_alone(), &start.gtid_set)
+        && !start.file.is_empty()
+        && !read.covers(done)
+    {
+        (start.gtid_set, start.by_gtid) = (Some(done.clone()), true);
+    }
     pass(Drain { start, ..what }, live, control)
 }
 

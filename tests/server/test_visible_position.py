@@ -20,6 +20,7 @@ from writers import Read, logged, values, writing
 
 import binarrow
 from binarrow.connect import target
+from binarrow.spark.live.place import Gtids
 from binarrow.spark.live.server_log import ServerLog
 
 READS = int(os.environ.get("BINARROW_VISIBLE_READS", "50"))
@@ -249,7 +250,9 @@ def test_a_commit_that_waits_for_a_replica(tmp_path: Path) -> None:
             latest = connection.stream("latest", stop="end", **live.COLUMNS)
             assert live.ids(latest) == [2]
             log = spark_log(server)
-            assert log.head() == log.resolve("latest") == log.resolve(position) == resolved
+            assert (
+                log.head() == log.resolve_end("latest") == log.resolve_start(position) == resolved
+            )
             log.close()
         with live.reach(server) as connection:
             assert resolved.file == connection.binlogs()[-1].name
@@ -311,6 +314,7 @@ def test_the_place_of_a_set_with_a_hole(flavor: str) -> None:
         source, _, numbers = places[-1].gtid_set.partition(":")
         last = int(numbers.rpartition("-")[2])
         stored = {**json.loads(start.to_json()), "file": "", "offset": 0}
+        log = spark_log(server)
         for hole in (1, 2, 3, 4):
             missing = last - 4 + hole
             rest = f":{missing + 1}-{last}" if missing < last else ""
@@ -324,3 +328,19 @@ def test_the_place_of_a_set_with_a_hole(flavor: str) -> None:
             assert live.ids(connection.stream(position, stop="end", **live.COLUMNS)) == [hole]
             after = connection.stream(found, stop="end", tables="live.t", **live.COLUMNS)
             assert live.ids(after) == list(range(hole, 5))
+            assert connection.drain(position.gtid_set, stop=position.gtid_set) == found
+            # A query starts after the set: all other transactions are read, and none of the set.
+            head = places[-1]
+            for place in (position, Gtids(position.gtid_set or "")):
+                first = log.resolve_start(place)
+                with connection.range(first, head, tables="live.t", **live.COLUMNS) as stream:
+                    assert live.ids(stream) == [hole]
+                assert log.resolve_end(place) == found
+            # So does the part after a drain from it.
+            ids, here = [], binarrow.Position.from_json(position.to_json())
+            while here.gtid_set != head.gtid_set:
+                end = connection.drain(here, max_bytes=0)
+                with connection.range(here, end, tables="live.t", **live.COLUMNS) as stream:
+                    ids += live.ids(stream)
+                here = end
+            assert ids == [hole]

@@ -126,7 +126,7 @@ class BinarrowDataSource(DataSource):
     startingOffsets      latest;          ``earliest``, ``latest``, ``file:offset``, the JSON of an
                          earliest for     offset (as a progress prints it) or of a ``Position``
                          batches          without ``ahead`` (its ``base``),
-                                          ``gtid:SET`` (read already), or a time with its zone,
+                                          ``gtid:SET``, or a time with its zone,
                                           ``2026-11-22T06:00:00Z``: what was committed from then
                                           on. Only a query without a checkpoint looks at it
     startingTimestamp    -                instead: such a time, or milliseconds since 1970 UTC
@@ -141,6 +141,11 @@ class BinarrowDataSource(DataSource):
     failOnDataLoss       true             ``false`` goes on at the oldest file, with a warning,
                                           where the log was purged or reset
     ===================  ===============  ========================================================
+
+    A GTID set, ``gtid:SET`` or a ``Position`` of a GTID set alone, contains the transactions that
+    have been read. As a start, all other transactions are read, those too that are logged between
+    transactions of the set. As an end, it is the place before the first transaction of the log
+    that is not in the set.
 
     Without ``maxBytesPerTrigger`` and ``maxRowsPerTrigger`` a batch is ``numPartitions`` files of
     the log, or what there is of them. A batch holds whole transactions, and is the same when it

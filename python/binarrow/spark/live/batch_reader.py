@@ -30,8 +30,8 @@ class LiveBatchReader(DataSourceReader):
     def partitions(self) -> Sequence[InputPartition]:
         """The ranges: one a file, or as many as ``numPartitions`` says."""
         try:
-            stop = self._planner.place(self._live.ending())
-            start = self._planner.place(self._live.starting("earliest"))
+            stop = self._planner.end(self._live.ending())
+            start = self._planner.start(self._live.starting("earliest"))
             return self._planner.partitions(start, stop)
         finally:
             self._planner.close()

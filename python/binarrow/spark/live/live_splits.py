@@ -97,7 +97,7 @@ def live_rows(
     try:
         follower.begin(log)
         # The end first: what is logged meanwhile is behind it.
-        last, first = log.resolve(stop), log.resolve(start)
+        last, first = log.resolve_end(stop), log.resolve_start(start)
         log.check(first)
         follower.follow(log, first, last)
         count = ONE_A_FILE if num_partitions is None else num_partitions

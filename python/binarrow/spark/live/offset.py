@@ -76,6 +76,16 @@ def changed(position: Position, **fields: Any) -> Position:
     return Position.from_json(json.dumps({**offset_of(position), **fields}))
 
 
+def of_gtids(text: str) -> Position:
+    """Returns the position that is a GTID set alone.
+
+    Raises:
+        ConfigError: It is not a GTID set.
+    """
+    stored = json.loads(Position("binlog.000001", 4).to_json())
+    return Position.from_json(json.dumps({**stored, "file": "", "offset": 0, "gtid_set": text}))
+
+
 def reads_by_gtid(position: Position) -> bool:
     """Whether what follows can be asked for by GTID only, on the same server too."""
     return bool(offset_of(position).get("by_gtid"))

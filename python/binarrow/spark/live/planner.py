@@ -59,10 +59,15 @@ class Planner:
         self._history = HistoryFollower(options)
         self._is_prepared = False
 
-    def place(self, place: Place) -> Position:
-        """The position of a place that an option names."""
+    def start(self, place: Place) -> Position:
+        """The position at which to start for a place that an option names."""
         self._prepare()
-        return self.log.identified(self.log.resolve(place))
+        return self.log.identified(self.log.resolve_start(place))
+
+    def end(self, place: Place) -> Position:
+        """The position at which to end for a place that an option names."""
+        self._prepare()
+        return self.log.identified(self.log.resolve_end(place))
 
     def next_offset(self, start: Offset, head: Position, limit: Any) -> Offset:
         """Where the batch that begins at `start` ends.

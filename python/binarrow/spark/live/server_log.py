@@ -23,7 +23,7 @@ from binarrow import (
 )
 from binarrow.connect import Target
 from binarrow.server import Binlog, Server
-from binarrow.spark.live.offset import changed, reads_by_gtid
+from binarrow.spark.live.offset import changed, of_gtids, reads_by_gtid
 from binarrow.spark.live.patience import patiently
 from binarrow.spark.live.place import Gtids, Place
 from binarrow.spark.live.plan import NO_LIMIT
@@ -161,15 +161,33 @@ class ServerLog:
             begun = self.file_start(position.file).begun
         return changed(position, begun=begun)
 
-    def resolve(self, place: Place) -> Position:
-        """The position of a place that an option names."""
+    def resolve_start(self, place: Place) -> Position:
+        """Returns the position at which to start for a place that an option names.
+
+        A GTID set, as text or as a Position of a GTID set alone, contains what was read already:
+        all other transactions are read, and none of the set.
+        """
+        found = self.resolve_end(place)
+        gtids = self._gtids_alone(place)
+        if gtids is None or reads_by_gtid(found) or found.gtid_set == gtids:
+            return found
+        # Transactions of the set are logged after the place too.
+        return changed(found, by_gtid=True, gtid_set=gtids)
+
+    def resolve_end(self, place: Place) -> Position:
+        """Returns the position at which to end for a place that an option names.
+
+        The place of a GTID set is before the first transaction that is not in it.
+        """
         if place == "latest":
             return self.head()
         if place == "earliest":
             return self.file_start(self.files()[0].name)
+        gtids = self._gtids_alone(place)
+        if gtids is not None:
+            is_mysql = ":" in gtids or not gtids
+            return self._in_file(of_gtids(gtids)) if is_mysql else self._first(Gtids(gtids))
         if isinstance(place, Position):
-            if not place.file:
-                return self._in_file(place)
             return changed(place, server=self.server) if place.server is None else place
         return self._first(place)
 
@@ -194,6 +212,14 @@ class ServerLog:
             self._connection.close()
         self._connection = None
         self._head = self._resolved = None
+
+    def _gtids_alone(self, place: Place) -> str | None:
+        """The GTID set that is the whole place, on this server; None for other places."""
+        if isinstance(place, Gtids):
+            return of_gtids(place.text).gtid_set
+        if not isinstance(place, Position) or place.file:
+            return None
+        return place.gtid_set if place.server in (None, self.server) else None
 
     def _in_file(self, position: Position) -> Position:
         """Returns the position with its file and offset, also if it is a GTID set alone.

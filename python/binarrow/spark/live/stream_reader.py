@@ -46,7 +46,7 @@ class LiveStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def initialOffset(self) -> Offset:  # noqa: N802
         """Where a query begins that has no checkpoint: Spark asks twice, and must hear the same."""
         if self._initial is None:
-            self._initial = initial(self._planner.place(self._live.starting("latest")))
+            self._initial = initial(self._planner.start(self._live.starting("latest")))
         return self._initial
 
     def getDefaultReadLimit(self) -> Any:  # noqa: N802
