@@ -1,8 +1,11 @@
 //! The tables that were delivered beyond a position's base.
 
+use std::collections::HashSet;
+
 use serde::{Deserialize, Serialize};
 
 use super::gtid_state::GtidState;
+use super::position::Position;
 use crate::error::Error;
 
 /// Tables that were delivered beyond the position's base, all of them up to the same place.
@@ -35,6 +38,83 @@ impl Ahead {
     pub fn by_gtid(&self) -> Option<Self> {
         let is_known = self.gtid_set.is_some() && (self.changes == 0 || self.next_gtid.is_some());
         is_known.then(|| Self { offset: None, ..self.clone() })
+    }
+
+    /// Checks what was stored beyond a position.
+    ///
+    /// # Errors
+    /// It cannot be beyond `base`: the text was edited, or is damaged.
+    pub(super) fn check(list: &[Self], base: &Position) -> Result<(), Error> {
+        let mut tables = HashSet::new();
+        for ahead in list {
+            ahead.check_alone(base).map_err(|why| {
+                Error::config(format!("not a stored position: an entry of `ahead` {why}"))
+            })?;
+            let is_by_offset = ahead.offset.is_some();
+            if let Some((database, table)) =
+                ahead.tables.iter().find(|table| !tables.insert((*table, is_by_offset)))
+            {
+                return Err(Error::config(format!(
+                    "not a stored position: `ahead` contains {database}.{table} twice"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_alone(&self, base: &Position) -> Result<(), &'static str> {
+        let count = |set: &GtidState| match set {
+            GtidState::Mysql(set) => set.len(),
+            GtidState::Mariadb(position) => position.iter().count() as u64,
+        };
+        let is_mysql = |set: &GtidState| matches!(set, GtidState::Mysql(_));
+        let sets = || self.gtid_set.iter().chain(&self.next_gtid).filter(|set| !set.is_empty());
+        let read = base.gtid_set.as_ref();
+        if self.tables.is_empty() {
+            return Err("has no tables");
+        }
+        if self.tables.iter().any(|(database, table)| database.is_empty() || table.is_empty()) {
+            return Err("has a table without a name");
+        }
+        if self.offset.is_none() && self.by_gtid().is_none() {
+            return Err("has neither an offset nor the GTIDs in its place");
+        }
+        // Readers ignore an entry without changes that the position has reached.
+        if self.changes > 0 && self.offset.is_some_and(|offset| offset < base.offset) {
+            return Err("is not after the position");
+        }
+        if self.offset.is_some() && base.file.is_empty() {
+            return Err("has an offset, and the position has no file");
+        }
+        if self.next_gtid.as_ref().is_some_and(|next| self.changes == 0 || count(next) != 1) {
+            return Err("has a `next_gtid` that is not the transaction of its `changes`");
+        }
+        if read.is_none() && sets().next().is_some() {
+            return Err("has GTIDs, and the position has none");
+        }
+        if let Some(read) = read.filter(|read| !read.is_empty())
+            && sets().any(|set| is_mysql(set) != is_mysql(read))
+        {
+            return Err("has GTIDs of another kind of server than the position");
+        }
+        if let (Some(read), Some(next)) = (read, &self.next_gtid)
+            && self.offset.is_some()
+            && is_mysql(next)
+            && (read.shares(next) || self.gtid_set.as_ref().is_some_and(|set| set.shares(next)))
+        {
+            return Err("has a `next_gtid` that was delivered already");
+        }
+        // The position may have passed some of them since, but not all.
+        if let (Some(read), Some(set)) = (read, &self.gtid_set)
+            && self.changes == 0
+            && self.offset > Some(base.offset)
+            && !base.by_gtid
+            && !set.is_empty()
+            && read.covers(set)
+        {
+            return Err("has GTIDs that are not after the position");
+        }
+        Ok(())
     }
 
     /// Sorts a list, so that equal positions have equal texts.
@@ -83,19 +163,13 @@ impl TryFrom<StoredAhead> for Ahead {
 
     fn try_from(stored: StoredAhead) -> Result<Self, Error> {
         let parse = |text: Option<String>| text.map(|text| text.parse::<GtidState>()).transpose();
-        let ahead = Self {
+        Ok(Self {
             tables: stored.tables,
             offset: stored.offset,
             gtid_set: parse(stored.gtid_set)?,
             changes: stored.changes,
             next_gtid: parse(stored.next_gtid)?,
-        };
-        match ahead.offset.is_some() || ahead.by_gtid().is_some() {
-            true => Ok(ahead),
-            false => {
-                Err(Error::config("not a stored position: `ahead` has neither an offset nor GTIDs"))
-            }
-        }
+        })
     }
 }
 

@@ -114,8 +114,7 @@ impl Position {
         let prepared = stored.prepared.into_iter().map(TryInto::try_into);
         let ahead = stored.ahead.into_iter().map(TryInto::try_into);
         let mut ahead = ahead.collect::<Result<Vec<_>, Error>>()?;
-        Ahead::sort(&mut ahead);
-        Ok(Self {
+        let base = Self {
             server: stored.server,
             file: stored.file,
             offset: stored.offset,
@@ -125,8 +124,11 @@ impl Position {
             version_shift: stored.version_shift,
             prepared: prepared.collect::<Result<_, Error>>()?,
             visible: None,
-            ahead,
-        })
+            ahead: Vec::new(),
+        };
+        Ahead::check(&ahead, &base)?;
+        Ahead::sort(&mut ahead);
+        Ok(Self { ahead, ..base })
     }
 
     /// The place without `ahead`: a reader that starts there reads again what was delivered beyond it.
@@ -347,6 +349,7 @@ mod tests {
 
     #[test]
     fn what_was_delivered_beyond() {
+        let full = || Position { offset: 800, ..full() };
         let position = Position { ahead: ahead(), ..full() };
         let text = position.to_json().unwrap();
         assert!(text.starts_with(
@@ -377,6 +380,26 @@ mod tests {
             ("\"offset\":900,", "\"offset\":900,\"more\":1,"),
             (r#""gtid_set":"55778904-0299-11f1-b1b8-4ef0c4956feb:6-7","offset":900,"#, ""),
             (r#"["shop","c"]"#, r#"["shop"]"#),
+            (r#"["shop","c"]"#, r#"["shop",""]"#),
+            (r#"["shop","c"]"#, r#"["shop","a.b"]"#),
+            (r#",["shop","c"]"#, r#",["shop","orders"]"#),
+            (r#"[["shop","orders"]]"#, "[]"),
+            ("\"offset\":900,", "\"offset\":900.5,"),
+            ("\"offset\":900,", "\"offset\":\"900\","),
+            ("\"offset\":800,", "\"offset\":951,"),
+            ("\"changes\":3,", "\"changes\":-3,"),
+            ("\"changes\":3,", ""),
+            ("6feb:6-7", "6feb:2-3"),
+            ("6feb:6-7", "6feb:0-7"),
+            ("55778904-0299-11f1-b1b8-4ef0c4956feb:6-7", "0-1-7"),
+            ("6feb:9", "6feb:9-10"),
+            ("6feb:9", "6feb:8"),
+            ("6feb:9", "6feb:1"),
+            ("\"file\":\"binlog.000042\"", "\"file\":\"\""),
+            (
+                r#""gtid_set":"55778904-0299-11f1-b1b8-4ef0c4956feb:1-5:tag_a:1""#,
+                "\"gtid_set\":null",
+            ),
         ] {
             let bad = text.replacen(from, to, 1);
             assert_ne!(bad, text);

@@ -312,6 +312,12 @@ impl SegmentDecoder {
             }
             at += event.len();
         }
+        if context.span.ends_transaction
+            && !self.options.emit_uncommitted
+            && let Some(delivered) = context.delivered()
+        {
+            delivered.check_end()?;
+        }
         Ok(Flow::GoOn)
     }
 

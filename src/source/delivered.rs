@@ -1,8 +1,10 @@
 //! The changes of a transaction that a resumed read leaves out, because they were delivered before its start position.
 
 use crate::change::GroupGtid;
+use crate::error::{Error, Result};
 use crate::position::{Ahead, GtidSet, GtidState, MariadbGtidPosition};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 /// The changes of one transaction that were delivered. The pieces of a large transaction share it.
@@ -21,6 +23,8 @@ pub struct Delivered {
 struct Pieces {
     /// Changes that are still to be left out, by database and table.
     left: HashMap<(String, String), u64>,
+    /// Tables of which a change was left out.
+    met: HashSet<(String, String)>,
     /// The number of decoded pieces.
     done: u64,
 }
@@ -67,7 +71,7 @@ impl Delivered {
         }
         let is_any = !all_of.is_empty() || !left.is_empty();
         is_any.then(|| {
-            let pieces = Mutex::new(Pieces { left, done: 0 });
+            let pieces = Mutex::new(Pieces { left, ..Pieces::default() });
             Arc::new(Self { ahead: Arc::clone(ahead), all_of, pieces, changed: Condvar::new() })
         })
     }
@@ -92,10 +96,26 @@ impl Delivered {
             *left = left.saturating_sub(changes);
             if *left == 0 {
                 pieces.left.remove(&key);
+            } else {
+                pieces.met.insert(key);
             }
         }
         if pieces.left.is_empty() {
             self.changed.notify_all();
+        }
+    }
+
+    /// Checks at the end of the transaction that it contains the changes that were delivered.
+    ///
+    /// # Errors
+    /// A table has fewer: the position is damaged.
+    pub fn check_end(&self) -> Result<()> {
+        let pieces = self.lock();
+        match pieces.met.iter().find(|table| pieces.left.contains_key(*table)) {
+            None => Ok(()),
+            Some((database, table)) => Err(damaged(format_args!(
+                "more changes of {database}.{table} than the transaction contains"
+            ))),
         }
     }
 
@@ -133,6 +153,44 @@ impl Drop for Turn {
         self.delivered.lock().done += 1;
         self.delivered.changed.notify_all();
     }
+}
+
+/// Checks that what was delivered beyond a position fits the transaction at `extent`.
+///
+/// # Errors
+/// It does not: the position is damaged, or of another log.
+pub(super) fn check(ahead: &[Ahead], extent: Range<u64>, gtid: Option<&GroupGtid>) -> Result<()> {
+    for each in ahead {
+        let Some(offset) = each.offset else { continue };
+        let is_within = extent.start < offset && offset < extent.end;
+        if is_within || each.changes > 0 && extent.start > offset {
+            return Err(damaged(format_args!(
+                "up to offset {offset}, where no transaction of the log starts or ends"
+            )));
+        }
+        // MariaDB's numbers need not rise.
+        let Some(gtid @ GroupGtid::Mysql(_)) = gtid else { continue };
+        let is_before = extent.start < offset;
+        let is_other = match &each.gtid_set {
+            Some(set @ GtidState::Mysql(_)) => contains(Some(set), Some(gtid)) != is_before,
+            _ => false,
+        };
+        let is_next = extent.start == offset && each.changes > 0;
+        if is_other || is_next && each.next_gtid.as_ref().is_some_and(|next| *next != only(gtid)) {
+            return Err(damaged(format_args!(
+                "up to offset {offset}, and the GTIDs there are others in the log"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// The error for a position whose `ahead` does not fit the log.
+pub(super) fn damaged(what: std::fmt::Arguments<'_>) -> Error {
+    Error::config(format!(
+        "the position is damaged, or is of another log: by its `ahead`, tables were delivered {what}. Start at the position's \
+         `base`, from which those changes are returned again"
+    ))
 }
 
 /// Removes the transaction from entries by MariaDB's GTIDs alone, if it is the last of its domain there or the one that was

@@ -6,6 +6,7 @@ use crate::binlog::{ChecksumAlgorithm, EventType, FIRST_EVENT_AT, FormatDescript
 use crate::error::{Error, ErrorKind, Result};
 use crate::position::{Position, file_number};
 use crate::source::classify::check_crc;
+use crate::source::delivered::damaged;
 use crate::source::file_end::{FileEnd, was_cut};
 use crate::source::file_list::InputFile;
 use crate::source::magic::check_magic;
@@ -166,6 +167,18 @@ impl Cutter {
         }
         if is_last && let Err(error) = self.check_stop() {
             self.failure = Some(error);
+        }
+        // Rows of an uncommitted transaction may have been delivered.
+        let beyond = self.position.ahead.iter().filter_map(|ahead| ahead.offset).max();
+        if let Some(beyond) = beyond.filter(|beyond| *beyond > offset)
+            && (closed || !is_last)
+            && !is_left
+            && !self.options.emit_uncommitted
+        {
+            self.failure = Some(damaged(format_args!(
+                "up to offset {beyond} of {}, which ends at {offset}",
+                self.position.file
+            )));
         }
         let segment = self.flush_all();
         if closed && let Some(next) = self.next_file() {

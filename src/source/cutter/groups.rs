@@ -47,6 +47,7 @@ impl Cutter {
             return Ok(());
         }
         let wanted = self.is_wanted(group) && !self.options.is_unread;
+        delivered::check(&self.position.ahead, group.transaction.start..end, group.gtid.as_ref())?;
         self.delivered = self.delivered_of(group);
         let was_read = contains_in(self.passed.as_ref(), group.gtid.as_ref());
         self.meets_last_passed(group);
