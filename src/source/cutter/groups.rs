@@ -100,39 +100,47 @@ impl Cutter {
                 self.prepare(xid.clone(), group.transaction.start, end, again);
                 wanted.then(|| Ending::alone(MarkKind::Prepare, XaState::Prepared, xid))
             }
-            Outcome::XaCommitted(xid) => match (self.prepared_of(&xid, group, wanted), &before) {
-                (Err(error), before) => {
-                    if let Some(before) = before {
-                        self.position = before.clone();
+            Outcome::XaCommitted(xid) => {
+                match (self.prepared_of(&xid, group, wanted), &before) {
+                    (Err(error), before) => {
+                        if let Some(before) = before {
+                            self.position = before.clone();
+                        }
+                        return Err(error);
                     }
-                    return Err(error);
-                }
-                (Ok(Ok((prepared, catalogs))), Some(before)) if wanted => {
-                    self.due = Some(Due {
-                        transaction: group.transaction,
-                        gtid: group.gtid.clone(),
-                        prepared,
-                        before: before.clone(),
-                        items: Vec::new(),
-                        catalogs,
-                        delivered: self.delivered.take(),
-                    });
-                    Some(Ending::of(MarkKind::End, Some((XaState::Committed, xid))))
-                }
-                (Ok(Ok(_)), _) => None,
-                (Ok(Err(why)), _) => {
-                    self.foreign.push(xid);
-                    if self.options.is_unread {
-                        return Ok(());
+                    (Ok(Ok((prepared, catalogs))), Some(before)) if wanted => {
+                        self.due = Some(Due {
+                            transaction: group.transaction,
+                            gtid: group.gtid.clone(),
+                            prepared,
+                            before: before.clone(),
+                            items: Vec::new(),
+                            catalogs,
+                            delivered: self.delivered.take(),
+                        });
+                        Some(Ending::of(MarkKind::End, Some((XaState::Committed, xid))))
                     }
-                    self.warn(format!(
-                        "XA COMMIT at {}:{}: the transaction was prepared before the start of the input, \
-                         so its rows are not given{why}",
-                        self.position.file, group.transaction.start
-                    ));
-                    None
+                    (Ok(Ok(_)), _) => None,
+                    (Ok(Err(why)), _) => {
+                        let message = format!(
+                        "XA COMMIT at {}:{}: the rows of the XA transaction {xid} are missing, because it was prepared before \
+                         the start of the input{}",
+                        self.position.file,
+                        group.transaction.start,
+                        match self.feed {
+                            Some(_) => why,
+                            None => ", in an older file that is not given or before the start position".to_owned(),
+                        }
+                    );
+                        self.foreign.push(xid);
+                        if self.options.is_unread {
+                            return Ok(());
+                        }
+                        self.warn(message);
+                        None
+                    }
                 }
-            },
+            }
             Outcome::XaRolledBack(xid) => {
                 self.forget_prepared(&xid);
                 if !emits && self.decide(&xid).is_none() {

@@ -160,7 +160,13 @@ impl Cutter {
                 (self.current, Arc::clone(&name), name, input)
             }
             None => {
-                let index = file_index(&self.files, &prepared.file)?;
+                let index = file_index(&self.files, &prepared.file).map_err(|error| {
+                    Error::config(format!(
+                        "the rows of the XA transaction {} are in an older file that is not given: it was prepared at {}:{} and is \
+                         committed here. Add that file: {error}",
+                        prepared.xid, prepared.file, prepared.start
+                    ))
+                })?;
                 if self.open.is_some() && index == self.current {
                     return Ok(None);
                 }
