@@ -1,7 +1,7 @@
 //! Passwords in DDL: they are replaced before a statement is kept or shown.
 //!
-//! FEDERATED, CONNECT and SPIDER tables have the login of another server in their options. A string that is the value of a table
-//! option is kept only if the option is known to contain no password.
+//! FEDERATED, CONNECT and SPIDER tables have the login of another server in their options, and other engines define options of
+//! their own. The value of a table option, quoted or not, is kept only if the option is known to contain no password.
 
 use super::sql::token::{Lexer, QuoteMode, Token};
 use std::borrow::Cow;
@@ -10,13 +10,14 @@ use std::borrow::Cow;
 /// ends where it cannot be read as SQL.
 pub(crate) fn without_secrets(text: &str, mode: QuoteMode) -> Cow<'_, str> {
     let lower = text.to_ascii_lowercase();
-    if !HINTS.iter().any(|hint| lower.contains(hint)) {
+    let has_hint = HINTS.iter().any(|hint| lower.contains(hint));
+    if !has_hint && !text.contains('=') {
         return Cow::Borrowed(text);
     }
     let mut lexer = Lexer::with_mode(text, mode);
     let mut masked = String::new();
     let mut copied = 0;
-    let mut state = State::default();
+    let mut state = State { has_hint, ..State::default() };
     loop {
         let Ok((at, token)) = lexer.next_token() else {
             masked.push_str(text.get(copied..lexer.at().max(copied)).unwrap_or_default());
@@ -39,21 +40,65 @@ pub(crate) fn without_secrets(text: &str, mode: QuoteMode) -> Cow<'_, str> {
     Cow::Owned(masked)
 }
 
+/// The kind of a statement, by its first words.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Head {
+    /// Before the first word.
+    #[default]
+    Start,
+    /// After CREATE or ALTER.
+    Verb,
+    /// A statement with options of a table, a database, a server or a tablespace.
+    Options,
+    /// Any other statement, or the query of CREATE TABLE.
+    Other,
+}
+
+impl Head {
+    fn after(self, word: &str) -> Self {
+        match (self, word) {
+            (Self::Start, "CREATE" | "ALTER") => Self::Verb,
+            (
+                Self::Verb,
+                "OR" | "REPLACE" | "TEMPORARY" | "IGNORE" | "ONLINE" | "OFFLINE" | "UNDO",
+            ) => Self::Verb,
+            (Self::Verb, "TABLE" | "DATABASE" | "SCHEMA" | "SERVER" | "TABLESPACE") => {
+                Self::Options
+            }
+            (Self::Options, "SELECT" | "VALUES") | (Self::Start | Self::Verb | Self::Other, _) => {
+                Self::Other
+            }
+            (Self::Options, _) => Self::Options,
+        }
+    }
+}
+
 /// The context before a token.
 #[derive(Default)]
 struct State {
+    /// True if the text contains one of [`HINTS`].
+    has_hint: bool,
+    /// The kind of the statement, as far as it is known.
+    head: Head,
     /// The next string is secret.
     is_next: bool,
     /// The last word that may be the name of an option.
     word: String,
     /// True if a `=` follows it.
     has_sign: bool,
+    /// True after a string: what follows is no value, but for another string.
+    has_value: bool,
     /// After IDENTIFIED, in the same statement.
     is_account: bool,
     depth: u32,
 }
 
 impl State {
+    /// True before the value of an option that may contain a password.
+    fn is_unknown_value(&self) -> bool {
+        self.has_sign && self.depth == 0 && !OPEN.contains(&self.word.as_str())
+    }
+
     /// Returns true if a token is a secret, and updates the context.
     fn is_secret(&mut self, token: &Token<'_>, ansi_quotes: bool) -> bool {
         let text = match token {
@@ -62,28 +107,48 @@ impl State {
             Token::Bytes(_) => Some(""),
             _ => None,
         };
+        let had_value = std::mem::replace(&mut self.has_value, text.is_some());
         if let Some(text) = text {
             let is_comment = self.word == "COMMENT";
+            let is_option = self.has_hint || self.head == Head::Options;
             return self.is_next
                 || is_comment && names_password(text)
-                || self.has_sign && self.depth == 0 && !OPEN.contains(&self.word.as_str());
+                || is_option && self.is_unknown_value();
         }
         match token {
+            Token::Word(value) | Token::Number(value)
+                if self.head == Head::Options
+                    && self.is_unknown_value()
+                    && !had_value
+                    && !value.starts_with('_')
+                    && !NUMERIC.contains(&self.word.as_str())
+                    && !SWITCHES.contains(&value.to_ascii_uppercase().as_str()) =>
+            {
+                self.has_sign = false;
+                self.word.clear();
+                return true;
+            }
             // The character set of a string: the string follows.
             Token::Word(word) if word.starts_with('_') => {}
             Token::Word(word) => {
                 self.word = word.to_ascii_uppercase();
                 self.has_sign = false;
+                self.head = self.head.after(&self.word);
                 self.is_account |= self.word == "IDENTIFIED";
                 self.is_next = SECRET.contains(&self.word.as_str())
                     || self.is_account && AFTER_IDENTIFIED.contains(&self.word.as_str());
+            }
+            // MariaDB prints the options of engines in backticks.
+            Token::Quoted(name) => {
+                self.word = name.to_ascii_uppercase();
+                (self.is_next, self.has_sign) = (false, false);
             }
             Token::Sign('=') => self.has_sign = true,
             Token::Sign(sign) => {
                 match sign {
                     '(' => self.depth += 1,
                     ')' => self.depth = self.depth.saturating_sub(1),
-                    ';' => *self = Self::default(),
+                    ';' => *self = Self { has_hint: self.has_hint, ..Self::default() },
                     _ => {}
                 }
                 (self.is_next, self.has_sign) = (false, false);
@@ -128,6 +193,51 @@ const OPEN: [&str; 14] = [
     "DEFAULT",
     "UNION",
 ];
+/// Options whose values are numbers or words of the grammar, quoted by nobody.
+const NUMERIC: [&str; 40] = [
+    "AUTO_INCREMENT",
+    "AUTOEXTEND_SIZE",
+    "AVG_ROW_LENGTH",
+    "CHECKSUM",
+    "TABLE_CHECKSUM",
+    "DELAY_KEY_WRITE",
+    "MIN_ROWS",
+    "MAX_ROWS",
+    "PACK_KEYS",
+    "KEY_BLOCK_SIZE",
+    "INSERT_METHOD",
+    "STATS_AUTO_RECALC",
+    "STATS_PERSISTENT",
+    "STATS_SAMPLE_PAGES",
+    "TRANSACTIONAL",
+    "PAGE_CHECKSUM",
+    "PAGE_COMPRESSED",
+    "PAGE_COMPRESSION_LEVEL",
+    "ENCRYPTED",
+    "ENCRYPTION_KEY_ID",
+    "SEQUENCE",
+    "IETF_QUOTES",
+    "ALGORITHM",
+    "LOCK",
+    "STORAGE",
+    "NODEGROUP",
+    "ONLY",
+    "REF_SYSTEM_ID",
+    "COLUMN_FORMAT",
+    "FILE_BLOCK_SIZE",
+    "INITIAL_SIZE",
+    "EXTENT_SIZE",
+    "MAX_SIZE",
+    "UNDO_BUFFER_SIZE",
+    "REDO_BUFFER_SIZE",
+    "WAIT",
+    "RAID_TYPE",
+    "RAID_CHUNKS",
+    "RAID_CHUNKSIZE",
+    "PORT",
+];
+/// Values that are words of the grammar.
+const SWITCHES: [&str; 8] = ["DEFAULT", "ON", "OFF", "YES", "NO", "NULL", "TRUE", "FALSE"];
 const MASK: &str = "'***'";
 const CUT: &str = " /* the rest cannot be read, and is not kept */";
 
@@ -173,6 +283,14 @@ mod tests {
                 "CREATE SERVER s FOREIGN DATA WRAPPER mysql OPTIONS (USER 'u', PASSWORD 'secret')",
                 "CREATE SERVER s FOREIGN DATA WRAPPER mysql OPTIONS (USER 'u', PASSWORD '***')",
             ),
+            (
+                "CREATE TABLE t (id INT) ENGINE=X ACCESS=secret AUTH 'x' credential=\"secret\", pin=1234 MAX_ROWS=9",
+                "CREATE TABLE t (id INT) ENGINE=X ACCESS='***' AUTH 'x' credential='***', pin='***' MAX_ROWS=9",
+            ),
+            (
+                "CREATE OR REPLACE TEMPORARY TABLE t (id INT) `auth`=secret `cred`='secret' `PAGE_COMPRESSED`=1",
+                "CREATE OR REPLACE TEMPORARY TABLE t (id INT) `auth`='***' `cred`='***' `PAGE_COMPRESSED`=1",
+            ),
             ("CREATE USER u IDENTIFIED BY 'secret'", "CREATE USER u IDENTIFIED BY '***'"),
             (
                 "CREATE USER u IDENTIFIED BY PASSWORD 'secret'",
@@ -193,6 +311,13 @@ mod tests {
             "CREATE TABLE password (connection VARCHAR(9) DEFAULT 'x', CHECK (token = 'key'))",
             "ALTER TABLE t ADD COLUMN token INT COMMENT 'the password of the row'",
             "CREATE TABLE t (id INT)",
+            "CREATE TABLE t (id INT) ENGINE=InnoDB AUTO_INCREMENT=5 ROW_FORMAT=COMPRESSED KEY_BLOCK_SIZE=8 STATS_PERSISTENT=DEFAULT",
+            "ALTER TABLE t ADD COLUMN token INT DEFAULT 5, ALGORITHM=INPLACE, LOCK=NONE",
+            "ALTER DATABASE d READ ONLY = 1",
+            "CREATE TABLE t SELECT a FROM u WHERE b = c AND d = 'e'",
+            "CREATE VIEW v AS SELECT a FROM u WHERE b = c AND d = 'e'",
+            "CREATE TRIGGER x BEFORE INSERT ON t FOR EACH ROW SET NEW.a = 'b'",
+            "SET @@sql_mode = 'ANSI'",
         ] {
             assert_eq!(masked(text), text);
         }
