@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import base64
 import csv
+import fcntl
 import hmac
 import json
 import os
 import pty
+import select
 import signal
 import subprocess
 import sys
+import termios
 import time
 from pathlib import Path
 
@@ -249,7 +252,7 @@ def test_ctrl_c_ends_with_130_and_no_traceback(shop, tmp_path):
     writer = os.open(waiting, os.O_RDWR)
     try:
         os.write(writer, shop.files[0].read_bytes()[:60_000])
-        time.sleep(1.5)
+        wait_for(lambda: unread(writer) == 0)
         process.send_signal(signal.SIGINT)
         _, stderr = process.communicate(timeout=10)
     finally:
@@ -257,6 +260,18 @@ def test_ctrl_c_ends_with_130_and_no_traceback(shop, tmp_path):
         os.close(writer)
     assert process.returncode == 130
     assert stderr == b""
+
+
+def unread(pipe: int) -> int:
+    """The number of bytes in a pipe."""
+    return int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder)
+
+
+def wait_for(happened) -> None:
+    deadline = time.monotonic() + 30
+    while not happened():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.01)
 
 
 class SlowReader:
@@ -276,10 +291,12 @@ def test_progress_on_a_terminal_only(monkeypatch):
     controller, terminal = pty.openpty()
     with os.fdopen(terminal, "w") as stderr:
         monkeypatch.setattr(sys, "stderr", stderr)
+        shown = ""
         with progress_of(SlowReader()):
-            time.sleep(0.9)
+            while "MB/s" not in shown:
+                assert select.select([controller], [], [], 30)[0]
+                shown += os.read(controller, 100_000).decode()
     monkeypatch.undo()
-    shown = os.read(controller, 100_000).decode()
     os.close(controller)
     assert "/10.0 MB" in shown
     assert "MB/s" in shown

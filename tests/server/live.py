@@ -136,6 +136,16 @@ def until(happened: Callable[[], Any], seconds: float = WAIT) -> Any:
     return found
 
 
+def later_second(started: Server, seconds: int = 1) -> None:
+    """Waits until the server's clock shows a later second: logs have nothing finer, or files of MariaDB."""
+
+    def now() -> int:
+        return int(started.query("SELECT UNIX_TIMESTAMP()")[0][0])
+
+    begin = now()
+    until(lambda: now() >= begin + seconds)
+
+
 def dumps(started: Server) -> list[int]:
     """The server's threads that send its log."""
     return [

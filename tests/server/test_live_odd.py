@@ -127,8 +127,11 @@ def test_a_token_that_is_out_of_reach_for_a_while() -> None:
     """As the server may be; what else goes wrong in the function ends the stream."""
     out_of_reach = False
 
+    refused: list[None] = []
+
     def token() -> str:
         if out_of_reach:
+            refused.append(None)
             raise TimeoutError
         return str(live.USER["password"])
 
@@ -140,8 +143,10 @@ def test_a_token_that_is_out_of_reach_for_a_while() -> None:
         collector = live.Collector(connection.stream("latest", **QUICK))
         out_of_reach = True
         proxy.cut()
-        time.sleep(0.3)
+        live.until(lambda: refused)
         live.insert(server, 1)
+        count = len(refused)
+        live.until(lambda: len(refused) > count)
         assert not collector.batches
         out_of_reach = False
         live.until(lambda: live.ids(collector.batches) == [1])
@@ -174,11 +179,11 @@ def test_a_file_that_seems_older_than_it_is(flavor: str) -> None:
     """A format description has the time when the statement began that rotated the log."""
     with live.server(flavor) as server, live.reach(server) as connection:
         live.insert(server, 1)
-        time.sleep(1.1)
+        live.later_second(server)
         begin = datetime.now(UTC).replace(microsecond=0)
         live.insert(server, 2)
         server.execute("SET TIMESTAMP=1000000000", "FLUSH BINARY LOGS", "SET TIMESTAMP=DEFAULT")
-        time.sleep(1.1)
+        live.later_second(server)
         live.insert(server, 3)
         server.execute("FLUSH BINARY LOGS")
         stream = connection.stream(begin, stop="end", **QUICK)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import itertools
 import logging
-import time
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from live import COLUMNS, NUMBERS, following, ids, insert, mark, reach, until
+from live import COLUMNS, NUMBERS, following, ids, insert, later_second, mark, reach, until
 from proxy import Proxy
 from servers import Server
 
@@ -49,7 +48,7 @@ def test_the_lag_of_what_lay_there(server: Server) -> None:
     with reach(server) as connection:
         start = connection.position()
         insert(server, next(NUMBERS))
-        time.sleep(2.1)
+        later_second(server, 3)
         stream = connection.stream(start, stop="end", tables="live.t", **COLUMNS)
         assert len(ids(stream)) == 1
         assert 1 < stream.stats()["lag_seconds"] < 8
