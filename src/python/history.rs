@@ -105,6 +105,7 @@ impl PyHistory {
         let taken = take_baseline(py, spec, filter.clone())?;
         let position = taken.position.clone();
         self.work(py, move |shared| {
+            shared.check_matched(&filter, &taken.given())?;
             shared.begin(
                 taken.given(),
                 &taken.position,
@@ -147,6 +148,7 @@ impl PyHistory {
                      prints has, in UTF-8",
                 ));
             }
+            shared.check_matched(&filter, &baseline)?;
             shared.begin(baseline, &position, now(), (!is_whole).then_some(&filter))
         })?;
         Ok(PyPosition(at))
@@ -360,6 +362,19 @@ impl Shared {
                 })?;
                 self.history.catalog_at(&end)
             }
+        }
+    }
+
+    /// Checks that each pattern matches a table, in a baseline or in the history.
+    fn check_matched(&self, filter: &TableFilter, baseline: &Baseline) -> Result<()> {
+        let (own, before) = (baseline.catalog()?, self.catalog(None).unwrap_or_default());
+        let tables = own.tables().chain(before.tables());
+        let names: Vec<_> = tables.map(|(database, table, _)| (database, table)).collect();
+        match filter.unmatched(names.iter().copied()).first() {
+            None => Ok(()),
+            Some(pattern) => Err(Error::config(format!(
+                "no table matches {pattern:?}, neither in the baseline nor in the history: check the pattern in tables="
+            ))),
         }
     }
 

@@ -4,7 +4,7 @@
 //! `binlog.000001.idx`). A file without a number is not read, and a warning names it unless it is one of those.
 
 use super::uri::{base_name, shown};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::position::{compare_files, file_number};
 use std::cmp::Ordering;
 use std::path::{Path, PathBuf};
@@ -69,7 +69,8 @@ pub fn keep_logs<F>(
                 if count == 1 { "the file".to_owned() } else { format!("the {count} files") }
             ),
         };
-        return Err(Error::io(message, std::io::Error::from(std::io::ErrorKind::NotFound)));
+        let missing = std::io::Error::from(std::io::ErrorKind::NotFound);
+        return Err(Error::new(ErrorKind::Io, message).with_source(missing));
     }
     logs.sort_by(|(a, _), (b, _)| in_log_order(a, b));
     let unexpected = others.iter().map(|(name, _)| base_name(name));

@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from binarrow.cli.arguments import Format, FormatOption
-from binarrow.cli.failure import reports_failure, translated
+from binarrow.cli.failure import reports_failure
+from binarrow.cli.messages import in_cli
 from binarrow.cli.output import on_one_line, print_json, print_table
 from binarrow.cli.server_options import (
     AskPassword,
@@ -72,7 +73,7 @@ def command(
             print_json(asdict(check))
     else:
         print(on_one_line(title))
-        rows = [[one.grade, one.name, one.value, translated(one.advice)] for one in checks]
+        rows = [[one.grade, one.name, one.value, in_cli(one.advice)] for one in checks]
         print_table(["grade", "what", "is", "what to change"], rows)
     if any(check.grade == "error" for check in checks):
         raise typer.Exit(LOSES_CHANGES)

@@ -135,7 +135,7 @@ def command(
             reader,
             ExportFolder(to, file_format, overwrite=overwrite, source_name=source_name) as folder,
         ):
-            with progress_of(reader), unmatched_patterns_are_errors():
+            with progress_of(reader), unmatched_patterns_are_errors(in_part=bool(start or stop)):
                 for change in reader:
                     folder.write(change)
             written = folder.publish()

@@ -10,6 +10,7 @@ from typing import ParamSpec
 import typer
 
 from binarrow import BinarrowError, ConfigError, InputError, UnmatchedPatternWarning
+from binarrow.cli.messages import in_cli
 from binarrow.cli.output import printable
 
 P = ParamSpec("P")
@@ -20,10 +21,15 @@ INTERRUPTED = 130
 
 
 @contextmanager
-def unmatched_patterns_are_errors() -> Iterator[None]:
-    """Turns the warning about a pattern that nothing matches into an error of the command."""
+def unmatched_patterns_are_errors(*, in_part: bool) -> Iterator[None]:
+    """Turns the warning about a pattern that nothing matches into an error of the command.
+
+    A command that reads a part of the log, with --start or --stop, only warns about a table: it
+    may have changes in another part. A pattern of --mask must match all the same.
+    """
+    errors = "mask:" if in_part else ""
     with warnings.catch_warnings():
-        warnings.simplefilter("error", UnmatchedPatternWarning)
+        warnings.filterwarnings("error", errors, UnmatchedPatternWarning)
         try:
             yield
         except UnmatchedPatternWarning as warning:
@@ -50,44 +56,11 @@ def reports_failure(command: Callable[P, None]) -> Callable[P, None]:
     return run
 
 
-# What the library calls its keywords, and what they are on the command line.
-OPTIONS = {
-    "online_schema_change='trust'": "--online-schema-change trust",
-    "unlogged_changes='warn'": "--unlogged-changes warn",
-    "column_names='positional'": "--positional",
-    "with schemas=": "in a file, with --schemas",
-    "stream(history=...)": "--history",
-    "with history=": "with --history",
-    "history=": "--history",
-    "history.baseline(text, position)": "binarrow history baseline HISTORY FILE.sql --position",
-    "(history.baseline)": "(binarrow history baseline)",
-    "history.baseline(server)": "binarrow history baseline HISTORY URL",
-    "history.baseline": "binarrow history baseline",
-    "exclude_tables=": "tables=",
-    "schemas=": "--schemas",
-    "tls='": "--tls '",
-    "tls=": "--tls",
-    "tls_ca=": "--tls-ca",
-    "tls_cert=, tls_key=": "in the URL: ?tls_cert=…&tls_key=…",
-    "allow_public_key_retrieval=True": "?allow_public_key_retrieval=1 in the URL",
-    "give each its own with server_id=": "give each its own with --server-id",
-    "start=": "--start",
-    "tables=": "--tables",
-}
-
-
 def _failed(error: Exception, code: int) -> typer.Exit:
     for message in (str(error), *getattr(error, "__notes__", ())):
-        print(f"binarrow: {printable(translated(message))}", file=sys.stderr)
+        print(f"binarrow: {printable(in_cli(message))}", file=sys.stderr)
     return typer.Exit(code)
 
 
-def translated(message: str) -> str:
-    """What the library says, with the names that things have on the command line."""
-    for keyword, option in OPTIONS.items():
-        message = message.replace(keyword, option)
-    return message
-
-
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
-    print(f"binarrow: warning: {printable(translated(str(message)))}", file=sys.stderr)
+    print(f"binarrow: warning: {printable(in_cli(str(message)))}", file=sys.stderr)

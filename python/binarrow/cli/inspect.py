@@ -93,7 +93,7 @@ def command(
         table_metadata=table_metadata,
         data=hexdump,
     )
-    with unmatched_patterns_are_errors():
+    with unmatched_patterns_are_errors(in_part=bool(start or stop)):
         if format is Format.json:
             for event in events:
                 print_json(_record(event))

@@ -75,7 +75,11 @@ def command(
             gaps=gaps(allow_gaps),
             **keywords,
         )
-        with reader, progress_of(reader), unmatched_patterns_are_errors():
+        with (
+            reader,
+            progress_of(reader),
+            unmatched_patterns_are_errors(in_part=bool(start or stop)),
+        ):
             for _ in reader:
                 pass
         stats = reader.stats()
