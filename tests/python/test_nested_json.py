@@ -94,6 +94,29 @@ def test_each_row_comes_once_batch_by_batch(shop: Shop, sizes: tuple[int, int]) 
     assert sorted(map(repr, rows)) == sorted(map(repr, whole))
 
 
+@pytest.mark.parametrize("batches_per_run", [1, 2])
+@pytest.mark.parametrize("sizes", [(70, 64 << 10), (70, 8 << 20)])
+@pytest.mark.parametrize("operations", [["insert"], ["update", "delete"]])
+def test_some_operations_batch_by_batch(
+    shop: Shop, operations: list[str], sizes: tuple[int, int], batches_per_run: int
+) -> None:
+    """Rows may be returned again, but none is lost, and the read ends."""
+    own: dict[str, Any] = {"types": "spark", "operations": operations}
+    whole = set(rows_of(binarrow.read_binlog(shop.glob, **own).nested_json()))
+    own |= {"batch_rows": sizes[0], "segment_bytes": sizes[1]}
+    start, rows, runs = None, set(), 0
+    while True:
+        with binarrow.read_binlog(shop.glob, start=start, **own).nested_json() as reader:
+            batches = [batch for _, batch in zip(range(batches_per_run), reader, strict=False)]
+            rows |= set(rows_of(batches))
+            start = reader.position
+        if not batches:
+            break
+        runs += 1
+        assert runs <= len(whole), "the same rows are returned again and again"
+    assert rows == whole
+
+
 def rows_of(batches: Any) -> Any:
     for batch in batches:
         columns = [batch.column(name).to_pylist() for name, _ in ORDER]
