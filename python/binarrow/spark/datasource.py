@@ -77,7 +77,8 @@ class BinarrowDataSource(DataSource):
                                      NULL
     uncommitted         skip         ``emit`` gives rows of rolled back transactions too
     truncates           skip         statements that remove or change existing rows (TRUNCATE, DROP
-                                     TABLE, ALTER TABLE ... DROP PARTITION) without row events:
+                                     TABLE, ALTER TABLE ... DROP PARTITION, a type that may change
+                                     values) without row events:
                                      ``error`` (the default of streams) fails; ``emit`` returns, for
                                      one that empties the table, a row whose ``_change_type`` is
                                      ``truncate`` (with ``tables``, whose ``_op`` is ``t``)
