@@ -36,6 +36,7 @@ pub(crate) fn format_description(is_mariadb: bool) -> FormatDescription {
         binlog_version: 4,
         server_version: "9.7.0".into(),
         created: 0,
+        server_id: 1,
         checksum: binarrow::binlog::ChecksumAlgorithm::Off,
         has_checksum: true,
         is_mariadb,

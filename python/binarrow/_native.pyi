@@ -466,7 +466,10 @@ class BinlogReader(Generic[_T_co]):
                 columns are not known: values of columns that are generated from a column with a new type are not noticed, and
                 a definition with AUTO_INCREMENT counts as a change. New columns are not among them: see
                 ``on_schema_change``. A table that replaces another in a swap by gh-ost or
-                pt-online-schema-change has the same rows: see ``online_schema_change``.
+                pt-online-schema-change has the same rows: see ``online_schema_change``. REPAIR TABLE and REPAIR PARTITION,
+                which may remove damaged rows, are a warning for each table. A statement that may concern another table is
+                an error with ``"error"`` and ``"emit"`` too: one that writes the name in other letter case (see
+                ``lower_case_table_names``), or one that uses a temporary table which may have the same name.
 
         Raises:
             ConfigError: Something was read already, ``include`` asks for more than rows, or ``truncates="emit"`` has no
@@ -618,6 +621,7 @@ def read_binlog(
     exclude_tables: str | Sequence[str] | None = None,
     include: None = None,
     online_schema_change: Literal["evidence", "trust"] = "evidence",
+    lower_case_table_names: Literal[0, 1, 2] | None = None,
     columns: Mapping[str, str | Sequence[str]] | None = None,
     operations: str | Sequence[str] | None = None,
     unlogged_changes: Literal["error", "warn", "ignore"] | None = None,
@@ -679,6 +683,13 @@ def read_binlog(
             each column of the table.
         operations: Which of ``"insert"``, ``"update"`` and ``"delete"``, by what the source did: an update that changes
             the key is an update, whatever it comes as. Rows of others are skipped undecoded. None for all.
+        lower_case_table_names: The value of the variable on the server that wrote the files, 0 to 2. With 1 and 2, ``Orders``
+            and ``orders`` are one table: row events have its name in lower case, and statements (``TRUNCATE Orders``) have
+            it as it was typed. The log does not contain the value; a live read gets it from the server, and a
+            ``history`` from its baseline. None: not known. A table of rows with capital letters in its name then shows
+            that names differ by case. Without that, a statement that names a table of ``tables`` in other letter
+            case is returned with a warning by ``include``, and a :class:`SchemaError` (a warning with ``"skip"``) by
+            ``truncates``.
         unlogged_changes: The reaction if rows of a table of ``tables`` may have changed without an event. Before MySQL 9.6,
             later with ``innodb_native_foreign_keys=ON``, and in MariaDB, the log does not contain the rows that a foreign
             key's CASCADE, SET NULL or SET DEFAULT changes in a child table; it shows that rows of the parent were deleted or
@@ -687,7 +698,8 @@ def read_binlog(
             :meth:`BinlogReader.table`) if an action is known to change its table; otherwise, also if the actions are not
             known, it is ``"warn"``. The actions are known from ``history`` or ``schemas``; a mirror of a live server queries
             them from the server. MariaDB's statements show which tables their actions can change. Parents that are not in
-            ``tables`` count too.
+            ``tables`` count too. The same applies to a MERGE table, whose changes are those of the tables of its UNION under
+            another name: they are known if ``history`` or ``schemas`` contains it.
         mask: What becomes of values that must not leave, by ``database.table.column`` glob, whatever the case:
             ``{"shop.customers.email": "sha256"}``. ``"null"`` makes them NULL. ``"sha256"`` makes them text of 64 hexadecimal
             digits; NULL stays NULL, and equal values stay equal, across tables, types and servers too::
@@ -798,6 +810,7 @@ def read_binlog(
     exclude_tables: str | Sequence[str] | None = None,
     include: Item | Sequence[Item] | None,
     online_schema_change: Literal["evidence", "trust"] = "evidence",
+    lower_case_table_names: Literal[0, 1, 2] | None = None,
     columns: Mapping[str, str | Sequence[str]] | None = None,
     operations: str | Sequence[str] | None = None,
     unlogged_changes: Literal["error", "warn", "ignore"] | None = None,

@@ -42,7 +42,9 @@ class ShapingKeywords(TypedDict, total=False):
     statements: Literal["error", "skip"]
 
 
-NOT_SHAPING = frozenset({"source", "start", "stop", "include", "storage_options"})
+NOT_SHAPING = frozenset(
+    {"source", "start", "stop", "include", "storage_options", "lower_case_table_names"}
+)
 """The other parameters of :func:`binarrow.read_binlog`: for files, or for the stream itself."""
 
 

@@ -24,6 +24,8 @@ pub struct FormatDescription {
     pub timestamp: u32,
     /// When the file was made by a server start; 0 where that is not so.
     pub created: u32,
+    /// `server_id` of the server.
+    pub server_id: u32,
     /// What stands at the end of every later event of the file.
     pub checksum: ChecksumAlgorithm,
     /// Whether this event ends in a CRC32: it does even where no other event of the file has one, but for old servers.
@@ -90,6 +92,7 @@ impl FormatDescription {
             server_version,
             timestamp: header.timestamp,
             created,
+            server_id: header.server_id,
             checksum,
             has_checksum,
             is_mariadb,

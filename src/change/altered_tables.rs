@@ -5,6 +5,7 @@ use super::{OnlineTool, TableFilter, ToolTable};
 use crate::history::{
     AlteredColumn, Catalog, Ddl, DdlKind, DdlSession, TableName, altered_columns,
 };
+use crate::schema::NameCase;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -16,6 +17,16 @@ pub struct AlterContext<'c> {
     pub catalog: Option<&'c Catalog>,
     /// The tables that are read.
     pub tables: &'c TableFilter,
+    /// The meaning of letter case in names of tables.
+    pub name_case: NameCase,
+}
+
+impl AlterContext<'_> {
+    /// True if the table is read, or may be, because it is read under a name in other letter case.
+    fn may_be_read(&self, name: &TableName) -> bool {
+        let is_read = |name: &TableName| self.tables.accepts(&name.database, &name.table);
+        is_read(name) || self.name_case == NameCase::Unknown && is_read(&name.folded())
+    }
 }
 
 /// The columns that one statement changes, by table.
@@ -50,7 +61,7 @@ impl AlteredTables {
         let mut altered = self.of_copies(ddl, sql, session, (tools, context));
         let mut columns = self.left.meet(ddl, context.tables);
         if let (DdlKind::Alter, Some(table)) = (ddl.kind, ddl.tables.first())
-            && context.tables.accepts(&table.database, &table.table)
+            && context.may_be_read(table)
         {
             columns.extend(altered_columns(context.catalog, table, sql, session));
             if !columns.is_empty() {

@@ -3,6 +3,7 @@
 use super::{GroupGtid, OnlineTool, TableFilter};
 use crate::history::{AlteredColumn, Ddl, DdlKind, RowsGone, TableName};
 use crate::position::Xid;
+use crate::schema::{NameCase, folded};
 
 /// Something that is not a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,6 +57,21 @@ pub struct Emptied {
     /// The columns with other values, if it is not the rows that change. The structure of the table before the statement may
     /// show that the values stay.
     pub columns: Vec<AlteredColumn>,
+    /// The reason why it may be another table, or keep all rows.
+    pub doubt: Option<Doubt>,
+    /// The meaning of letter case in the name.
+    pub name_case: NameCase,
+}
+
+/// The reason why a statement may not concern the rows of a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Doubt {
+    /// The table is read under a name in other letter case: it is the same table if `lower_case_table_names` is 1 or 2.
+    LetterCase,
+    /// The statement uses a temporary table, and this may be its name.
+    Temporary,
+    /// The statement removes only rows that are damaged.
+    Repair,
 }
 
 /// A statement that may change rows, logged as text: the log does not contain the changed rows.
@@ -133,23 +149,76 @@ impl Include {
     }
 
     /// The items of a statement. `tools` contains, for each of its renames, the online schema-change tool that made it.
-    pub fn items_of(&self, ddl: Ddl, statement: &str, tools: &[Option<OnlineTool>]) -> Vec<Item> {
+    pub fn items_of(
+        &self,
+        ddl: Ddl,
+        statement: &str,
+        tools: &[Option<OnlineTool>],
+        name_case: NameCase,
+    ) -> Vec<Item> {
         let mut items = Vec::new();
         if self.emptied {
-            items.extend(self.emptied_by(&ddl, tools).into_iter().map(Item::Emptied));
+            let emptied = self.emptied_by(&ddl, tools, name_case);
+            items.extend(emptied.into_iter().map(Item::Emptied));
         }
         if ddl.kind == DdlKind::Truncate && self.truncates {
-            let is_wanted = |name: &&TableName| self.tables.accepts(&name.database, &name.table);
+            let is_wanted = |name: &&TableName| self.wants(name, name_case) != Wanted::No;
             items.extend(ddl.tables.iter().filter(is_wanted).cloned().map(Item::Truncate));
         } else if self.schema_changes {
-            items.extend(self.schema_change(ddl, statement, tools).map(Item::SchemaChange));
+            let change = self.schema_change(ddl, statement, tools, name_case);
+            items.extend(change.map(Item::SchemaChange));
         }
         items
     }
 
+    /// The damaged rows that a REPAIR TABLE may remove.
+    pub fn repaired(&self, tables: Vec<TableName>, name_case: NameCase) -> Vec<Item> {
+        let is_wanted = |name: &TableName| self.wants(name, name_case) != Wanted::No;
+        let item = |TableName { database, table }| {
+            Item::Emptied(Emptied {
+                database,
+                table: Some(table),
+                by: "REPAIR TABLE",
+                is_whole: false,
+                resembles: None,
+                columns: Vec::new(),
+                doubt: Some(Doubt::Repair),
+                name_case,
+            })
+        };
+        match self.emptied {
+            true => tables.into_iter().filter(is_wanted).map(item).collect(),
+            false => Vec::new(),
+        }
+    }
+
+    /// The tables of a statement that are wanted under names in other letter case, if this may be the same.
+    pub fn in_other_case<'d>(
+        &self,
+        ddl: &'d Ddl,
+        name_case: NameCase,
+    ) -> impl Iterator<Item = &'d TableName> {
+        ddl.tables.iter().filter(move |name| self.wants(name, name_case) == Wanted::InOtherCase)
+    }
+
+    fn wants(&self, name: &TableName, name_case: NameCase) -> Wanted {
+        let is_wanted = |name: &TableName| self.tables.accepts(&name.database, &name.table);
+        Wanted::of(name, name_case, &is_wanted, TableName::folded)
+    }
+
+    fn wants_database(&self, name: &String, name_case: NameCase) -> Wanted {
+        let is_wanted = |name: &String| self.tables.accepts_database(name);
+        Wanted::of(name, name_case, &is_wanted, |name| folded(name))
+    }
+
     /// The tables whose rows are other ones after a statement. One that an online schema-change tool puts in the place of
     /// another has its rows.
-    fn emptied_by(&self, ddl: &Ddl, tools: &[Option<OnlineTool>]) -> Vec<Emptied> {
+    fn emptied_by(
+        &self,
+        ddl: &Ddl,
+        tools: &[Option<OnlineTool>],
+        name_case: NameCase,
+    ) -> Vec<Emptied> {
         let (by, is_whole) = match ddl.rows {
             RowsGone::All(by) => (by, true),
             RowsGone::Some(by) | RowsGone::UnlessStrict(by) => (by, false),
@@ -157,10 +226,20 @@ impl Include {
         };
         let mut emptied = Vec::new();
         let mut add = |name: &TableName, by, is_whole, resembles| {
-            if self.tables.accepts(&name.database, &name.table) {
+            let wanted = self.wants(name, name_case);
+            if wanted != Wanted::No {
                 let (database, table) = (name.database.clone(), Some(name.table.clone()));
-                let columns = Vec::new();
-                emptied.push(Emptied { database, table, by, is_whole, resembles, columns });
+                let doubt = wanted.doubt().or(REPAIRS.contains(&by).then_some(Doubt::Repair));
+                emptied.push(Emptied {
+                    database,
+                    table,
+                    by,
+                    is_whole,
+                    resembles,
+                    columns: Vec::new(),
+                    doubt,
+                    name_case,
+                });
             }
         };
         if !by.is_empty() {
@@ -187,10 +266,22 @@ impl Include {
                 add(to, by, false, resembles);
             }
         }
-        if !by.is_empty() && ddl.tables.is_empty() && self.tables.accepts_database(&ddl.database) {
-            let (database, table, resembles) = (ddl.database.clone(), None, None);
-            let columns = Vec::new();
-            emptied.push(Emptied { database, table, by, is_whole, resembles, columns });
+        if !by.is_empty() && ddl.tables.is_empty() {
+            let wanted = self.wants_database(&ddl.database, name_case);
+            if wanted != Wanted::No {
+                let (database, table, resembles) = (ddl.database.clone(), None, None);
+                let doubt = wanted.doubt();
+                emptied.push(Emptied {
+                    database,
+                    table,
+                    by,
+                    is_whole,
+                    resembles,
+                    columns: Vec::new(),
+                    doubt,
+                    name_case,
+                });
+            }
         }
         let altered = ddl.altered.iter().filter(|_| by.is_empty());
         emptied.extend(altered.map(|(name, columns)| Emptied {
@@ -200,6 +291,8 @@ impl Include {
             is_whole: false,
             resembles: None,
             columns: columns.clone(),
+            doubt: self.wants(name, name_case).doubt(),
+            name_case,
         }));
         emptied
     }
@@ -209,11 +302,13 @@ impl Include {
         ddl: Ddl,
         statement: &str,
         tools: &[Option<OnlineTool>],
+        name_case: NameCase,
     ) -> Option<SchemaChange> {
         let Ddl { mut kind, mut database, mut tables, renames, .. } = ddl;
         if tables.is_empty() {
             let statement = statement.to_owned();
-            return self.tables.accepts_database(&database).then_some(SchemaChange {
+            let is_wanted = self.wants_database(&database, name_case) != Wanted::No;
+            return is_wanted.then_some(SchemaChange {
                 kind,
                 database,
                 tables,
@@ -248,11 +343,45 @@ impl Include {
         }
         tables.retain(|name| !is_of_tool(name));
         database.clone_from(&tables.first()?.database);
-        let is_wanted = tables.iter().any(|name| self.tables.accepts(&name.database, &name.table));
+        let is_wanted = tables.iter().any(|name| self.wants(name, name_case) != Wanted::No);
         let statement = statement.to_owned();
         is_wanted.then_some(SchemaChange { kind, database, tables, statement, tool })
     }
 }
+
+/// True if a table or a database is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wanted {
+    No,
+    Yes,
+    /// It is wanted under a name in other letter case, and it is not known whether this is the same name.
+    InOtherCase,
+}
+
+impl Wanted {
+    fn of<N: PartialEq>(
+        name: &N,
+        name_case: NameCase,
+        is_wanted: &dyn Fn(&N) -> bool,
+        folded: impl Fn(&N) -> N,
+    ) -> Self {
+        if is_wanted(name) {
+            return Self::Yes;
+        }
+        let other = folded(name);
+        match name_case == NameCase::Unknown && other != *name && is_wanted(&other) {
+            true => Self::InOtherCase,
+            false => Self::No,
+        }
+    }
+
+    fn doubt(self) -> Option<Doubt> {
+        (self == Self::InOtherCase).then_some(Doubt::LetterCase)
+    }
+}
+
+/// Statements that remove damaged rows.
+const REPAIRS: [&str; 2] = ["REPAIR TABLE", "REPAIR PARTITION"];
 
 #[cfg(test)]
 mod tests {
@@ -269,7 +398,7 @@ mod tests {
     fn items(include: &Include, sql: &str) -> Vec<Item> {
         let ddl = Ddl::parse(sql, "shop", QuoteMode::default()).unwrap().unwrap();
         let tools = OnlineChanges::default().tools_of(&ddl, sql, include.tables.online());
-        include.items_of(ddl, sql, &tools)
+        include.items_of(ddl, sql, &tools, NameCase::Exact)
     }
 
     fn shown(include: &Include, sql: &str) -> String {

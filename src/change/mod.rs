@@ -21,7 +21,8 @@ pub use group::{
     Group, GroupEvent, GroupGtid, GroupTracker, Outcome, Transaction, Undone, Verdict,
 };
 pub use item::{
-    Emptied, Include, Item, MarkKind, SchemaChange, SkippedStatement, TransactionMark, XaState,
+    Doubt, Emptied, Include, Item, MarkKind, SchemaChange, SkippedStatement, TransactionMark,
+    XaState,
 };
 pub use online_changes::{OnlineChanges, OnlineSchemaChange};
 pub use operations::Operations;

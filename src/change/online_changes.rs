@@ -40,8 +40,16 @@ struct Trigger {
 }
 
 impl OnlineChanges {
-    /// Takes in a statement after its renames were checked. `ddl` contains its changes of tables.
-    pub fn meet(&mut self, sql: &str, database: &str, mode: QuoteMode, ddl: Option<&Ddl>) {
+    /// Takes in a statement after its renames were checked. `ddl` contains its changes of tables; with `folds` its names, and
+    /// those of triggers, are in lower case.
+    pub fn meet(
+        &mut self,
+        sql: &str,
+        database: &str,
+        mode: QuoteMode,
+        folds: bool,
+        ddl: Option<&Ddl>,
+    ) {
         if let Some(ddl) = ddl {
             let is_over = |name: &TableName| match ddl.tables.is_empty() {
                 true => ddl.kind == DdlKind::Drop && ddl.database == name.database,
@@ -56,7 +64,9 @@ impl OnlineChanges {
         if !sql.contains(PT_TRIGGER) {
             return;
         }
-        match TriggerStatement::parse(sql, database, mode) {
+        let statement = TriggerStatement::parse(sql, database, mode);
+        let statement = if folds { statement.map(TriggerStatement::folded) } else { statement };
+        match statement {
             Some(TriggerStatement::Drop { name }) => {
                 self.triggers.retain(|trigger| trigger.name != name);
             }
@@ -162,7 +172,7 @@ mod tests {
         for sql in statements {
             let ddl = Ddl::parse(sql, "shop", QuoteMode::default()).unwrap();
             tools = ddl.as_ref().map_or(Vec::new(), |ddl| changes.tools_of(ddl, sql, online));
-            changes.meet(sql, "shop", QuoteMode::default(), ddl.as_ref());
+            changes.meet(sql, "shop", QuoteMode::default(), false, ddl.as_ref());
         }
         tools.iter().map(|tool| tool.map(OnlineTool::name)).collect()
     }

@@ -3,6 +3,7 @@
 use super::{OnlineSchemaChange, OnlineTool};
 use crate::error::Error;
 use crate::history::TableName;
+use crate::schema::folded;
 
 /// Patterns of tables to take, and of tables to leave out among them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -10,6 +11,7 @@ pub struct TableFilter {
     include: Vec<TablePattern>,
     exclude: Vec<TablePattern>,
     online: OnlineSchemaChange,
+    is_folded: bool,
 }
 
 /// `database.table`, with `*` and `?` as wildcards.
@@ -30,7 +32,33 @@ impl TableFilter {
             include: parse(include)?,
             exclude: parse(exclude)?,
             online: OnlineSchemaChange::default(),
+            is_folded: false,
         })
+    }
+
+    /// The same patterns in lower case, for a server whose names of tables are in lower case.
+    #[must_use]
+    pub fn folded(mut self) -> Self {
+        for pattern in self.include.iter_mut().chain(&mut self.exclude) {
+            (pattern.database, pattern.table) = (folded(&pattern.database), folded(&pattern.table));
+        }
+        Self { is_folded: true, ..self }
+    }
+
+    /// The first pattern that matches no name in lower case.
+    pub fn not_folded(&self) -> Option<&str> {
+        let is_plain = |pattern: &&TablePattern| {
+            folded(&pattern.database) == pattern.database && folded(&pattern.table) == pattern.table
+        };
+        let mut patterns = self.include.iter().chain(&self.exclude);
+        patterns.find(|pattern| !is_plain(pattern)).map(TablePattern::text)
+    }
+
+    /// This filter for one table, by its name as it is.
+    #[must_use]
+    pub fn of_table(&self, database: &str, table: &str) -> Self {
+        let one = Self::exactly(database, table).with_online(self.online);
+        if self.is_folded { one.folded() } else { one }
     }
 
     /// The same patterns. With [`OnlineSchemaChange::Trust`], tables with names of online schema-change tools are left out
@@ -65,7 +93,7 @@ impl TableFilter {
             database: database.into(),
             table: table.into(),
         };
-        Self { include: vec![pattern], exclude: Vec::new(), online: OnlineSchemaChange::default() }
+        Self { include: vec![pattern], ..Self::default() }
     }
 
     /// The tables, if all patterns to include are names without wildcards.
@@ -230,6 +258,19 @@ mod tests {
         assert!(!filter.accepts("hr", "pay"));
         assert_eq!(filter.unmatched([("shop", "orders")].into_iter()), ["hr.people"]);
         assert!(TableFilter::try_new(&["orders"], &[]).is_err());
+    }
+
+    #[test]
+    fn patterns_in_lower_case() {
+        let filter = TableFilter::try_new(&["Shop.Orders*", "HR.*"], &["SHOP.Orders_?"]).unwrap();
+        assert!(!filter.accepts("shop", "orders"));
+        assert_eq!(filter.not_folded(), Some("Shop.Orders*"));
+        let filter = filter.folded();
+        assert_eq!(filter.not_folded(), None);
+        assert!(filter.accepts("shop", "orders") && filter.accepts("hr", "pay"));
+        assert!(!filter.accepts("shop", "orders_1"));
+        assert_eq!(filter.unmatched([("hr", "pay")].into_iter()), ["Shop.Orders*"]);
+        assert!(filter.of_table("Shop", "T").accepts("shop", "t"));
     }
 
     #[test]

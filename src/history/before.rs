@@ -4,6 +4,7 @@ use super::catalog::Catalog;
 use super::logged_ddl::LoggedDdl;
 use super::sql::cursor::Cursor;
 use super::sql::statement::{Ddl, DdlKind, TableName};
+use crate::schema::folded;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -58,7 +59,7 @@ struct Past {
 
 impl Past {
     fn take(&mut self, ddl: &LoggedDdl, folds: bool) {
-        let fold = |name: &str| if folds { name.to_lowercase() } else { name.to_owned() };
+        let fold = |name: &str| if folds { folded(name) } else { name.to_owned() };
         let key = |name: &TableName| (fold(&name.database), fold(&name.table));
         let parsed = match Ddl::parse(&ddl.statement, &ddl.database, ddl.session.quote_mode()) {
             Ok(Some(parsed)) => parsed,

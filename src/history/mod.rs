@@ -62,6 +62,7 @@ pub use sql::alter_rows::MovedColumn;
 pub use sql::create_table::CreateTable;
 pub use sql::row_changes::{changes_no_rows, deletes_all_of_one_table};
 pub use sql::statement::{Ddl, DdlKind, RowsGone, TableName};
+pub use sql::temporary::{TemporaryStatement, repaired_tables};
 pub use sql::token::QuoteMode;
 pub use sql::trigger::{TriggerEvent, TriggerStatement};
 pub use store::{EntryKey, EntryKind, EntryRange, EntryRow, EpochRow, Store, StoreWrite};

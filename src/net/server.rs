@@ -9,6 +9,7 @@ use super::socket::SocketHandle;
 use crate::error::{Error, ErrorKind, Result};
 use crate::position::{GtidSet, GtidState};
 use crate::protocol::TextRow;
+use crate::schema::NameCase;
 use std::str::FromStr;
 
 /// Whose server it is.
@@ -31,6 +32,8 @@ pub struct Identity {
     pub server_id: u32,
     /// `server_uuid`, else MariaDB's `server_uid`, else the server id.
     pub id: String,
+    /// The meaning of letter case in names of tables.
+    pub name_case: NameCase,
 }
 
 /// A file of the server's log.
@@ -178,14 +181,20 @@ fn identify(connection: &mut Connection) -> Result<Identity> {
     let mut part = || parts.next().flatten().unwrap_or_default();
     let version = (part(), part(), part());
     let server_id = connection.query_value("SELECT @@global.server_id")?.unwrap_or_default();
-    let rows = connection
-        .query("SHOW GLOBAL VARIABLES WHERE Variable_name IN ('server_uuid', 'server_uid')")?;
-    let id = rows.first().and_then(|row| cell(row, 1)).filter(|id| !id.is_empty());
-    let id = id.unwrap_or(&server_id).to_owned();
+    let rows = connection.query(
+        "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('server_uuid', 'server_uid', 'lower_case_table_names')",
+    )?;
+    let value = |name| {
+        let row = rows.iter().find(|row| cell(row, 0) == Some(name))?;
+        cell(row, 1).filter(|value| !value.is_empty())
+    };
+    let id = value("server_uuid").or(value("server_uid")).unwrap_or(&server_id).to_owned();
+    let case = value("lower_case_table_names").and_then(|case| case.parse().ok());
+    let name_case = case.map_or(NameCase::Unknown, NameCase::of);
     let server_id = server_id
         .parse()
         .map_err(|_| Error::malformed("the server's server_id is no number of 32 bits"))?;
-    Ok(Identity { flavor, version, server_id, id })
+    Ok(Identity { flavor, version, server_id, id, name_case })
 }
 
 /// File and offset of SHOW BINARY LOG STATUS.

@@ -1,10 +1,11 @@
 //! What a table reader does where a statement empties its table: no row of the log tells.
 
 use super::keywords::word;
-use crate::change::Emptied;
+use crate::change::{Doubt, Emptied};
 use crate::columnar::{Envelope, EnvelopeColumn, Layout, widen};
 use crate::error::Error;
 use crate::reader::KnownTables;
+use crate::schema::full_name;
 use crate::source::LogItem;
 use arrow_array::{
     ArrayRef, Int64Array, RecordBatch, StringArray, TimestampMicrosecondArray, new_null_array,
@@ -115,6 +116,9 @@ impl Truncates {
                 "table {name} gets other rows by {by}, after {place}, and the log does not contain them"
             ),
         };
+        if let Some(doubt) = emptied.doubt {
+            return self.judge_doubt(&what, emptied, doubt);
+        }
         let if_tool = match emptied.resembles {
             Some(tool) => format!(
                 ". The table names are those of {tool}, but nothing in the log since the start of the read proves that \
@@ -146,6 +150,47 @@ fn has_column(fields: &Fields, name: &str) -> bool {
         DataType::Struct(inner) => is_called(field) || has_column(inner, name),
         _ => is_called(field),
     })
+}
+
+impl Truncates {
+    /// The result of an item that may concern another table, or no rows.
+    fn judge_doubt(self, what: &str, emptied: &Emptied, doubt: Doubt) -> Result<Verdict, Error> {
+        let (reason, advice) = match doubt {
+            Doubt::Repair => {
+                return Ok(Verdict::Warning(format!(
+                    "{what}, if some of its rows are damaged: REPAIR removes those. Compare the table with the copy"
+                )));
+            }
+            Doubt::LetterCase => (
+                format!(
+                    "The statement names {}, in other letter case than the rows of the table that is read. This is the same \
+                     table if lower_case_table_names is 1 or 2 on the server",
+                    written(emptied)
+                ),
+                "set lower_case_table_names to its value on the server",
+            ),
+            Doubt::Temporary => (
+                "The statement uses a temporary table, which was created before the start of the read and may have this name"
+                    .to_owned(),
+                "start before the CREATE TEMPORARY TABLE, or find out which table it is; if it is this one, copy it again and \
+                 continue from a position after the statement",
+            ),
+        };
+        match self {
+            Self::Skip => Ok(Verdict::Warning(format!("{what}, or another table is. {reason}"))),
+            Self::Error | Self::Emit => Err(Error::schema(format!(
+                "{what}, or another table is. {reason}: {advice}, or skip it with truncates='skip'"
+            ))),
+        }
+    }
+}
+
+/// The name in the statement.
+fn written(emptied: &Emptied) -> String {
+    match &emptied.table {
+        Some(table) => full_name(&emptied.database, table),
+        None => format!("the database {}", emptied.database),
+    }
 }
 
 /// Which column tells what a row is.

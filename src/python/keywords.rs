@@ -16,6 +16,7 @@ use crate::history::ForeignKeys;
 use crate::position::Position;
 use crate::protocol::Secret;
 use crate::reader::{BatchLimits, DecodeOptions, Reaction, ReadOptions, UnloggedChanges};
+use crate::schema::NameCase;
 use crate::source::{CutterOptions, Start, Stop, TableHistory};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -159,6 +160,7 @@ pub(super) struct Keywords {
     pub(super) exclude_tables: Option<Patterns>,
     pub(super) include: Option<Patterns>,
     pub(super) online_schema_change: String,
+    pub(super) lower_case_table_names: Option<u8>,
     pub(super) columns: Option<ColumnsKeyword>,
     pub(super) operations: Option<Patterns>,
     pub(super) unlogged_changes: Option<String>,
@@ -229,6 +231,14 @@ impl Keywords {
         if let Some(history) = &self.history {
             tables = tables.without(history.0.own_tables());
         }
+        let name_case = match self.lower_case_table_names {
+            None => NameCase::Unknown,
+            Some(case @ 0..=2) => NameCase::of(case),
+            Some(case) => {
+                let message = format!("lower_case_table_names must be 0, 1 or 2, not {case}");
+                return Err(Error::config(message).into());
+            }
+        };
         let mut unlogged = UnloggedChanges::default();
         if let Some(given) = &self.unlogged_changes {
             unlogged.asked =
@@ -272,6 +282,7 @@ impl Keywords {
             verify_checksum: self.verify_checksum,
             skip_statements,
             skip_events: skip_events(self.skip_events)?,
+            name_case,
             include: items(self.include, tables.clone(), skip_statements)?,
             history: self.history.map(|history| TableHistory::Shared(history.0)),
             ..CutterOptions::default()
@@ -299,7 +310,7 @@ impl Keywords {
         };
         // What is not in the set would be lost to a read that resumes at the end of this one.
         cut.stops_at_gap = matches!(cut.stop, Stop::Gtids(_));
-        Ok(ReadOptions {
+        let mut options = ReadOptions {
             cut,
             decode: DecodeOptions {
                 tables,
@@ -322,7 +333,11 @@ impl Keywords {
                 None if in_spark_task(py)? => 1,
                 None => 0,
             },
-        })
+        };
+        if name_case == NameCase::Folded {
+            options.fold_names();
+        }
+        Ok(options)
     }
 }
 

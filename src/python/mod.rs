@@ -28,6 +28,7 @@ mod schemas;
 mod server;
 mod server_log;
 mod server_schema;
+mod spellings;
 mod split;
 mod storage;
 mod summary;

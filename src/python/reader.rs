@@ -18,11 +18,11 @@ use super::storage::Storage;
 use super::summary::Summary;
 use super::table_reader::PyTableReader;
 use super::type_options::TypesKeyword;
-use crate::change::TableFilter;
 use crate::columnar::{ColumnNames, OnSchemaChange};
 use crate::error::{Error, ErrorKind};
 use crate::export::Documents;
 use crate::reader::{DecodeOptions, Poll, ReadOptions};
+use crate::schema::NameCase;
 use crate::source::{InputFile, Start, Stop, TableHistory};
 use arrow_pyarrow::{FromPyArrow, ToPyArrow};
 use arrow_schema::Schema;
@@ -36,8 +36,8 @@ use std::time::{Duration, Instant};
 /// Read binary log files, or what a server logs, into Arrow record batches.
 #[pyfunction]
 #[pyo3(signature = (
-    source, *, tables=None, exclude_tables=None, include=None, online_schema_change="evidence", columns=None, operations=None,
-    unlogged_changes=None, mask=None, mask_salt=None, start=None, stop=None, layout="flat", old_value=true, split_key_updates=true,
+    source, *, tables=None, exclude_tables=None, include=None, online_schema_change="evidence",
+    lower_case_table_names=None, columns=None, operations=None, unlogged_changes=None, mask=None, mask_salt=None, start=None, stop=None, layout="flat", old_value=true, split_key_updates=true,
     partial_images="null", envelope=None,
     envelope_prefix="_", types=None, column_names="log", schemas=None, history=None, batch_rows=None, batch_bytes=None,
     batch_end=None, segment_bytes=None, threads=None, uncommitted="skip", statements="error", skip_events=None,
@@ -51,6 +51,7 @@ pub(super) fn read_binlog(
     exclude_tables: Option<Patterns>,
     include: Option<Patterns>,
     online_schema_change: &str,
+    lower_case_table_names: Option<u8>,
     columns: Option<ColumnsKeyword>,
     operations: Option<Patterns>,
     unlogged_changes: Option<String>,
@@ -85,6 +86,7 @@ pub(super) fn read_binlog(
         exclude_tables,
         include,
         online_schema_change: online_schema_change.to_owned(),
+        lower_case_table_names,
         columns,
         operations,
         unlogged_changes,
@@ -116,7 +118,11 @@ pub(super) fn read_binlog(
     let mut options = keywords.options(py)?;
     if let Ok(log) = source.cast::<PyLiveLog>() {
         log.get().adapt(&mut options.cut)?;
-        return Ok(PyBinlogReader::live(log.get().connect(py, &options.cut.stop)?, options));
+        let live = log.get().connect(py, &options.cut.stop)?;
+        if live.name_case() == NameCase::Folded {
+            options.fold_names();
+        }
+        return Ok(PyBinlogReader::live(live, options));
     }
     Ok(PyBinlogReader::new(inputs(source, &storage_options.unwrap_or_default())?, options))
 }
@@ -354,8 +360,7 @@ impl PyBinlogReader {
         }
         let source = source.take();
         let mut options = (**options).clone();
-        let online = options.decode.tables.online();
-        options.decode.tables = TableFilter::exactly(database, table).with_online(online);
+        options.decode.tables = options.decode.tables.of_table(database, table);
         options.decode.unlogged.is_mirror = truncates != Truncates::Skip;
         if on_change != OnSchemaChange::Error {
             options.decode.plan.columns.allow_missing();

@@ -8,6 +8,7 @@ use crate::columnar::{Masks, Selection};
 use crate::error::{Error, Result};
 use crate::net::Server;
 use crate::reader::{Poll, Progress, ReadOptions, Reader};
+use crate::schema::NameCase;
 use crate::source::{InputFile, LiveControl, LiveOptions, LiveStart};
 use pyo3::prelude::*;
 use std::collections::HashSet;
@@ -28,6 +29,13 @@ pub(super) struct LiveSource {
     pub(super) start: LiveStart,
     pub(super) options: LiveOptions,
     pub(super) control: Arc<LiveControl>,
+}
+
+impl LiveSource {
+    /// The meaning of letter case in names of tables, if the server is connected.
+    pub(super) fn name_case(&self) -> NameCase {
+        self.server.as_ref().map_or(NameCase::Unknown, |server| server.identity().name_case)
+    }
 }
 
 impl Source {

@@ -5,8 +5,9 @@ use super::emptied_rows::{Outcome, Truncates, Verdict};
 use super::errors::warn;
 use super::position::PyPosition;
 use super::running::{Running, SIGNAL_CHECK, Source, drop_detached};
+use super::spellings::Spellings;
 use super::summary::Summary;
-use crate::change::{Include, Item};
+use crate::change::{Doubt, Emptied, Include, Item};
 use crate::columnar::{Conform, Layout, OnSchemaChange};
 use crate::error::Error;
 use crate::export::Documents;
@@ -18,6 +19,7 @@ use arrow_schema::{ArrowError, Schema, SchemaRef};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyCapsule, PyDict, PyList, PyTuple};
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -49,12 +51,22 @@ struct State {
     documents: Option<Pending>,
     /// The structures of the batches so far.
     known: KnownTables,
+    /// True after the warning that a repair may have removed rows.
+    has_warned_of_repair: bool,
     /// Whether the end, or an error, has been met.
     consumed: bool,
 }
 
 /// A batch, and where the reader stood before it.
 type Pulled = (RecordBatch, Option<Progress>);
+
+/// The table that a statement empties, or the database.
+fn name_of(emptied: &Emptied) -> String {
+    match &emptied.table {
+        Some(table) => format!("{}.{table}", emptied.database),
+        None => format!("{}.*", emptied.database),
+    }
+}
 
 fn position_of(progress: Option<&Progress>) -> Option<PyPosition> {
     progress.map(|progress| PyPosition(progress.position()))
@@ -71,6 +83,10 @@ struct Pending {
     before_last: Option<Progress>,
     /// What came behind the rows that wait.
     failure: Option<PyErr>,
+    /// The names of tables, as long as it is not known whether they differ by case.
+    spellings: Spellings,
+    /// The tables of which a repair may have removed rows.
+    repaired: HashSet<String>,
 }
 
 impl PyTableReader {
@@ -86,8 +102,15 @@ impl PyTableReader {
         options.cut.include = Include { emptied: true, tables, ..Include::default() };
         let is_live = matches!(source, Source::Live(_));
         let running = Running::start_table(py, source, options)?;
-        let pending =
-            Pending { documents, is_live, before: None, before_last: None, failure: None };
+        let pending = Pending {
+            documents,
+            is_live,
+            before: None,
+            before_last: None,
+            failure: None,
+            spellings: Spellings::default(),
+            repaired: HashSet::new(),
+        };
         let state = State {
             running: Some(Box::new(running)),
             summary: None,
@@ -102,6 +125,7 @@ impl PyTableReader {
             ready: None,
             documents: Some(pending),
             known: KnownTables::default(),
+            has_warned_of_repair: false,
             consumed: false,
         };
         Ok(Self { shared: Arc::new(Shared(Mutex::new(state))) })
@@ -136,6 +160,7 @@ impl PyTableReader {
             ready: None,
             documents: None,
             known: KnownTables::default(),
+            has_warned_of_repair: false,
             consumed: false,
         };
         Ok(Self { shared: Arc::new(Shared(Mutex::new(state))) })
@@ -268,8 +293,15 @@ impl Shared {
             let Some(pending) = documents else { return Ok(None) };
             match polled {
                 Ok((Poll::Batch(change), _)) => {
-                    known.see(&change);
-                    pending.take_in(change);
+                    match pending.check_name(&change, *truncates, known) {
+                        Ok(messages) => {
+                            known.see(&change);
+                            pending.take_in(change);
+                            drop(state);
+                            messages.iter().try_for_each(|message| warn(py, message))?;
+                        }
+                        Err(error) => pending.failure = Some(error.into()),
+                    }
                 }
                 Ok((Poll::Item(item), before)) => {
                     match pending.meet(&item, before, *truncates, known) {
@@ -346,6 +378,25 @@ impl Pending {
         self.documents.take_in(change);
     }
 
+    /// Checks the name of a batch's table: statements before it may have emptied the table under a name in other letter case.
+    fn check_name(
+        &mut self,
+        change: &ChangeBatch,
+        truncates: Truncates,
+        known: &KnownTables,
+    ) -> Result<Vec<String>, Error> {
+        let mut messages = Vec::new();
+        for item in self.spellings.meet_rows(&change.database, &change.table) {
+            let Item::Emptied(emptied) = &item.item else { continue };
+            if let Verdict::Warning(message) =
+                truncates.judge(&name_of(emptied), emptied, &item, (known, &|_| true))?
+            {
+                messages.push(message);
+            }
+        }
+        Ok(messages)
+    }
+
     /// A statement that empties a table, behind the rows so far; gives what the caller is to be told.
     fn meet(
         &mut self,
@@ -354,12 +405,14 @@ impl Pending {
         truncates: Truncates,
         known: &KnownTables,
     ) -> Result<Option<String>, Error> {
+        let doubted = self.spellings.meet_item(item);
+        let item = doubted.as_ref().unwrap_or(item);
         // Nothing else is included.
         let Item::Emptied(emptied) = &item.item else { return Ok(None) };
-        let name = match &emptied.table {
-            Some(table) => format!("{}.{table}", emptied.database),
-            None => format!("{}.*", emptied.database),
-        };
+        let name = name_of(emptied);
+        if emptied.doubt == Some(Doubt::Repair) && !self.repaired.insert(name.clone()) {
+            return Ok(None);
+        }
         match truncates.judge(&name, emptied, item, (known, &|_| true))? {
             Verdict::Nothing => Ok(None),
             Verdict::Warning(message) => Ok(Some(message)),
@@ -425,9 +478,14 @@ impl State {
     }
 
     /// What a statement leads to that empties the table.
-    fn emptied(&self, item: &LogItem) -> PyResult<Outcome> {
+    fn emptied(&mut self, item: &LogItem) -> PyResult<Outcome> {
         // Nothing else is included.
         let Item::Emptied(emptied) = &item.item else { return Ok(Outcome::Nothing) };
+        if emptied.doubt == Some(Doubt::Repair)
+            && std::mem::replace(&mut self.has_warned_of_repair, true)
+        {
+            return Ok(Outcome::Nothing);
+        }
         let schema = self.conform.as_ref().map(Conform::schema);
         let wanted = (schema, self.layout, self.prefix.as_str());
         Ok(self.truncates.meet((&self.name, emptied), item, &self.known, wanted)?)

@@ -68,6 +68,13 @@ pub struct ReadOptions {
 }
 
 impl ReadOptions {
+    /// Names of tables are in lower case at the server: patterns are compared with them in lower case.
+    pub fn fold_names(&mut self) {
+        for tables in [&mut self.decode.tables, &mut self.cut.include.tables] {
+            *tables = std::mem::take(tables).folded();
+        }
+    }
+
     /// Has the cutter carry what decoding wants.
     pub fn carry_what_is_asked_for(&mut self) {
         let envelope = &self.decode.plan.envelope;

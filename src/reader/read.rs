@@ -11,6 +11,7 @@ use crate::change::{Item, MarkKind};
 use crate::error::{Error, ErrorKind, Result};
 use crate::net::Server;
 use crate::position::Position;
+use crate::schema::{NameCase, folded};
 use crate::source::{
     Cutter, ForeignKeyQuestion, InputFile, LiveControl, LiveFeed, LiveOptions, LiveStart, LogItem,
     MAX_SPARE_BYTES, Segment, Start,
@@ -113,9 +114,17 @@ impl Reader {
             });
         }
         let cut = options.cut.clone();
+        let not_folded = options.decode.tables.not_folded().map(str::to_owned);
         // The server may be waited for: that is no work for the caller's thread.
         let mut reader = Self::start(options, Some(Arc::clone(&control)), move || {
             let (feed, begin) = LiveFeed::start(server, &start, live, control)?;
+            if let Some(pattern) = not_folded.filter(|_| begin.name_case == NameCase::Folded) {
+                return Err(Error::config(format!(
+                    "the server has lower_case_table_names=1 or 2, so its log has the names of tables in lower case, and {pattern:?} \
+                     matches none: write {:?}",
+                    folded(&pattern)
+                )));
+            }
             let position = Arc::new(begin.position.clone());
             Ok((Cutter::live(Box::new(feed), begin, cut)?, Some(position)))
         })?;

@@ -7,10 +7,12 @@ mod column_type;
 mod complete;
 mod index;
 mod logged;
+mod name_case;
 mod table_schema;
 
 pub(crate) use column_type::quoted;
 pub use column_type::{ColumnType, GeometryType};
 pub use index::{HandleKey, Index, IndexKind, KeyPart};
 pub use logged::LogTells;
+pub use name_case::{NameCase, folded};
 pub use table_schema::{Column, Generated, TableSchema, full_name};

@@ -5,6 +5,7 @@ use super::input::Input;
 use crate::baseline::Baseline;
 use crate::error::Result;
 use crate::position::{GtidState, Position};
+use crate::schema::NameCase;
 
 /// A file that comes next.
 pub struct FedFile {
@@ -21,6 +22,8 @@ pub struct Begin {
     pub position: Position,
     /// By GTID, what was read already although it may come again.
     pub passed: Option<GtidState>,
+    /// The meaning of letter case in names of tables at the server.
+    pub name_case: NameCase,
 }
 
 /// Gives the cutter one file after the other.

@@ -302,7 +302,7 @@ fn faults(seed: u64) -> Vec<String> {
         ..CutterOptions::default()
     };
     let feed = PlayedFeed(Some(Arc::clone(&play)), Arc::clone(&play));
-    let begin = Begin { position: Position::in_file(FILE, 4), passed: None };
+    let begin = Begin { position: Position::in_file(FILE, 4), ..Begin::default() };
     let mut cutter = Cutter::live(Box::new(feed), begin, options.clone()).unwrap();
     let (base, clock) = (Instant::now(), Arc::clone(&play));
     cutter.set_clock(Box::new(move || base + clock.lock().unwrap().now));

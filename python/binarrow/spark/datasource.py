@@ -87,6 +87,8 @@ class BinarrowDataSource(DataSource):
                                      out rows of the tools' tables. A task knows only its own part
                                      of the log: it can prove a swap of gh-ost, seldom one of
                                      pt-online-schema-change
+    lowerCaseTableNames server's     the variable of the server that wrote the files. With 1 or 2,
+                                     ``TRUNCATE Orders`` empties the table ``orders``
     unloggedChanges     warn         before MySQL 9.6, and in MariaDB, the log does not contain the
                                      rows that a foreign key's CASCADE, SET NULL or SET DEFAULT
                                      changes: ``error`` (the default of streams if the server or a

@@ -92,6 +92,10 @@ def _one_of(*words: str) -> Callable[[str], str]:
     return parse
 
 
+def _name_case(value: str) -> int:
+    return int(_one_of("0", "1", "2")(value))
+
+
 PARSERS: dict[str, Callable[[str], Any]] = {
     # what to read
     "table": str,
@@ -161,6 +165,7 @@ PARSERS: dict[str, Callable[[str], Any]] = {
     "truncates": _one_of("error", "emit", "skip"),
     "partialImages": _one_of("error", "null"),
     "onlineSchemaChange": _one_of("evidence", "trust"),
+    "lowerCaseTableNames": _name_case,
     "unloggedChanges": _one_of("error", "warn", "ignore"),
     "schemaChangePolicy": _one_of("follow", "project", "fail"),
     # decoding

@@ -43,6 +43,7 @@ class ReadOptions(TypedDict, total=False):
     split_key_updates: bool
     partial_images: Literal["null", "error"]
     online_schema_change: Literal["evidence", "trust"]
+    lower_case_table_names: Literal[0, 1, 2]
     unlogged_changes: Literal["error", "warn", "ignore"]
     uncommitted: Literal["skip", "emit"]
     statements: Literal["error", "skip"]

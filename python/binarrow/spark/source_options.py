@@ -189,6 +189,7 @@ _READ_KEYWORDS = {
     "splitKeyUpdates": "split_key_updates",
     "partialImages": "partial_images",
     "onlineSchemaChange": "online_schema_change",
+    "lowerCaseTableNames": "lower_case_table_names",
     "unloggedChanges": "unlogged_changes",
     "uncommitted": "uncommitted",
     "batchRows": "batch_rows",

@@ -86,7 +86,7 @@ impl Applying<'_> {
         let or_replace = cursor.accept_all(&["OR", "REPLACE"])?;
         if cursor.is("TABLE") {
             *cursor = before;
-            return self.create_table();
+            return self.create_table(or_replace);
         }
         if cursor.accept("SEQUENCE")? {
             let if_not_exists = cursor.accept_all(&["IF", "NOT", "EXISTS"])?;
@@ -123,13 +123,16 @@ impl Applying<'_> {
         Ok(())
     }
 
-    fn create_table(&mut self) -> Result<()> {
+    fn create_table(&mut self, or_replace: bool) -> Result<()> {
         let mut head = CreateTable::parse_head(&mut self.cursor)?;
         let name = self.named((head.database.take(), std::mem::take(&mut head.table)));
         if head.if_not_exists && self.catalog.state(&name).is_some() {
             return Ok(());
         }
         head.table.clone_from(&name.table);
+        if or_replace {
+            self.lose_other_case(&name);
+        }
         let state = match self.definition(&name, head) {
             Ok(definition) => TableState::Known(Arc::new(definition)),
             Err(message) => {
@@ -317,6 +320,7 @@ impl Applying<'_> {
                 return;
             }
             None => {
+                self.lose_other_case(&name);
                 let _ = self.lose(name, "the history does not have the table");
                 return;
             }
@@ -410,6 +414,8 @@ impl Applying<'_> {
         if from == to {
             return;
         }
+        self.lose_other_case(&from);
+        self.lose_other_case(&to);
         let state = match self.catalog.take(&from) {
             Some(TableState::Known(mut definition)) => {
                 Arc::make_mut(&mut definition).rename(&to.table);
@@ -443,6 +449,26 @@ impl Applying<'_> {
         self.catalog.put(&name, TableState::Unknown(Arc::clone(&why)));
         self.followed.lost.push((name, why));
         Ok(())
+    }
+
+    /// A table that is not in the catalog may be one whose name differs by case: a catalog that is not from a server does not
+    /// contain `lower_case_table_names`.
+    fn lose_other_case(&mut self, name: &TableName) {
+        if self.catalog.lower_case_table_names() != 0 || self.catalog.state(name).is_some() {
+            return;
+        }
+        let folded = name.folded();
+        let is_other = |(database, table, _): &(&str, &str, _)| {
+            let other = TableName { database: (*database).into(), table: (*table).into() };
+            other == folded && other != *name
+        };
+        let found = self.catalog.tables().find(is_other).is_some();
+        if found {
+            let message = format!(
+                "it names the table {name}, which is the same table if lower_case_table_names is 1 or 2 on the server"
+            );
+            let _ = self.lose(folded, &message);
+        }
     }
 
     /// The structure of all tables that the statement names is not known from here on; where not even their names can be

@@ -28,7 +28,7 @@ use super::resolve::SqlServer;
 use super::sql::statement::TableName;
 use crate::charset::Collation;
 use crate::error::{Error, Result};
-use crate::schema::TableSchema;
+use crate::schema::{TableSchema, folded};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -117,6 +117,14 @@ impl Catalog {
         }
     }
 
+    /// True for a MERGE table; `None` if its structure is not known.
+    pub fn is_merge(&self, database: &str, table: &str) -> Option<bool> {
+        match self.find(database, table)? {
+            TableState::Known(definition) => Some(definition.create().is_merge()),
+            TableState::Unknown(_) => None,
+        }
+    }
+
     /// The structure of a table.
     ///
     /// # Errors
@@ -194,7 +202,7 @@ impl Catalog {
     fn folded(&self, name: &str) -> String {
         match self.lower_case_table_names {
             0 => name.to_owned(),
-            _ => name.to_lowercase(),
+            _ => folded(name),
         }
     }
 

@@ -116,6 +116,12 @@ impl CreateTable {
         self.by_name.get(&name.to_lowercase()).copied()
     }
 
+    /// True for a MERGE table, which has the rows of other tables.
+    pub(in crate::history) fn is_merge(&self) -> bool {
+        let engine = self.engine.as_deref().unwrap_or_default();
+        ["MERGE", "MRG_MYISAM"].iter().any(|own| own.eq_ignore_ascii_case(engine))
+    }
+
     /// Whether the engine has hash keys of its own, and so needs no hidden column for them.
     pub(in crate::history) fn has_hash_keys(&self) -> bool {
         let engine = self.engine.as_deref().unwrap_or_default();

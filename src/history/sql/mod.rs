@@ -17,5 +17,6 @@ pub(in crate::history) mod key;
 pub(in crate::history) mod row_changes;
 pub(in crate::history) mod script;
 pub(in crate::history) mod statement;
+pub(in crate::history) mod temporary;
 pub(in crate::history) mod token;
 pub(in crate::history) mod trigger;

@@ -9,6 +9,7 @@ use super::cursor::Cursor;
 use super::row_changes::deletes_all_of_one_table;
 use super::token::{QuoteMode, Result, Token};
 use crate::error::Error;
+use crate::schema::folded;
 use std::fmt;
 
 /// What a statement does.
@@ -33,6 +34,14 @@ pub struct TableName {
     pub database: String,
     /// The table.
     pub table: String,
+}
+
+impl TableName {
+    /// The name in lower case.
+    #[must_use]
+    pub fn folded(&self) -> Self {
+        Self { database: folded(&self.database), table: folded(&self.table) }
+    }
 }
 
 /// A statement that changes tables or databases.
@@ -102,6 +111,20 @@ impl Ddl {
         // What a server writes for the empty MEMORY table that it finds when it starts.
         let is_servers = deletes_all_of_one_table(sql, mode);
         Head { cursor, database }.statement(is_servers).map_err(not_understood)
+    }
+
+    /// The statement with all names in lower case.
+    #[must_use]
+    pub fn folded(self) -> Self {
+        let mut tables: Vec<TableName> = Vec::new();
+        for name in self.tables.iter().map(TableName::folded) {
+            if !tables.contains(&name) {
+                tables.push(name);
+            }
+        }
+        let renames = self.renames.iter().map(|(from, to)| (from.folded(), to.folded()));
+        let (database, renames) = (folded(&self.database), renames.collect());
+        Self { database, tables, renames, ..self }
     }
 
     fn of_database(kind: DdlKind, database: String) -> Self {

@@ -44,6 +44,20 @@ impl TriggerStatement {
         let mut cursor = Cursor::with_mode(sql, mode).ok()?;
         parse(&mut cursor, database).ok().flatten()
     }
+
+    /// The statement with all names of tables in lower case, and of triggers, whose names have no case.
+    #[must_use]
+    pub fn folded(self) -> Self {
+        match self {
+            Self::Create { name, event, table, names } => Self::Create {
+                name: name.folded(),
+                event,
+                table: table.folded(),
+                names: names.iter().map(TableName::folded).collect(),
+            },
+            Self::Drop { name } => Self::Drop { name: name.folded() },
+        }
+    }
 }
 
 fn parse(cursor: &mut Cursor<'_>, database: &str) -> Result<Option<TriggerStatement>> {

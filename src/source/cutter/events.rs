@@ -2,6 +2,8 @@
 
 use super::files::{Successor, file_index};
 use super::items::{MAX_ITEMS, Statements};
+use super::structures::Structures;
+use super::temporary::Target;
 use super::{Cutter, Stop};
 use crate::binlog::{
     EventHeader, EventType, FormatDescription, MariadbGtidList, PreviousGtids, QueryKind, Rotate,
@@ -10,6 +12,7 @@ use crate::binlog::{
 use crate::change::{Group, GroupEvent, Outcome, Verdict};
 use crate::error::{Error, Result};
 use crate::position::{GtidState, Xid, compare_files};
+use crate::schema::NameCase;
 use crate::source::classify::{Classified, body, check_crc, classify};
 use crate::source::payload::{self, Payload};
 use crate::source::segment::{FileContext, Segment};
@@ -170,9 +173,21 @@ impl Cutter {
         }
         match classified {
             Classified::Group(group_event) => {
+                if matches!(group_event, GroupEvent::TableMap)
+                    && self.name_case == NameCase::Unknown
+                    && self.options.include.statements()
+                    && has_capitals(body, &context.format)
+                {
+                    self.name_case = NameCase::Exact;
+                }
                 if group_event.is_other_statement() {
                     let rows_before = self.tracker.group().map_or(0, |group| group.rows_events);
                     let is_live = self.feed.is_some();
+                    let name_case = name_case(self.name_case, self.structures.as_ref());
+                    let skips = self.options.skip_statements;
+                    let target =
+                        self.temporary.meet((header, body), &context.format, name_case, skips)?;
+                    let context = &context;
                     let mut statements = Statements {
                         include: &self.options.include,
                         online: &mut self.online,
@@ -182,17 +197,19 @@ impl Cutter {
                             .tracker
                             .group()
                             .is_some_and(|group| group.without_effect),
-                        context: &context,
+                        context,
                         is_live,
+                        name_case,
+                        target,
                     };
                     let (event, place) = ((header, body), (offset, rows_before));
                     let out = (&mut self.met, &mut self.counts.warnings);
                     if group_event.is_skipped() {
                         statements.pass_over(event, place, out);
-                    } else {
+                    } else if target != Target::Temporary {
                         statements.meet(event, place, out);
                         if let Some(structures) = &mut self.structures {
-                            structures.meet(event, place, &context)?;
+                            structures.meet(event, place, context)?;
                         }
                     }
                 }
@@ -272,6 +289,40 @@ impl Cutter {
             Err(_) => false,
         }
     }
+}
+
+impl Cutter {
+    /// Takes over the server's answer.
+    pub(super) fn take_name_case(&mut self, of_server: NameCase) {
+        if of_server != NameCase::Unknown {
+            self.name_case = of_server;
+        }
+    }
+}
+
+/// The meaning of letter case in names of tables. A history without a server's baseline does not contain it.
+pub(super) fn name_case(known: NameCase, structures: Option<&Structures>) -> NameCase {
+    match known {
+        NameCase::Unknown if structures.is_some_and(Structures::folds_names) => NameCase::Folded,
+        known => known,
+    }
+}
+
+/// True if the names in a Table_map event have capital letters. The log of a server whose `lower_case_table_names` is 1 or 2
+/// has none.
+fn has_capitals(body: &[u8], format: &FormatDescription) -> bool {
+    // table id | flags 2 | length 1, database, NUL | length 1, table, NUL
+    let after_flags = format.table_id_width(EventType::TABLE_MAP) + 2;
+    let mut rest = body.get(after_flags..).unwrap_or_default();
+    for _ in 0..2 {
+        let Some((len, after)) = rest.split_first() else { return false };
+        let Some(name) = after.get(..usize::from(*len)) else { return false };
+        if name.iter().any(u8::is_ascii_uppercase) {
+            return true;
+        }
+        rest = after.get(usize::from(*len) + 1..).unwrap_or_default();
+    }
+    false
 }
 
 /// Whether an event is none of those that tell of the file alone.

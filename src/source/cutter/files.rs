@@ -69,6 +69,10 @@ impl Cutter {
             self.position.check_begun(begun)?;
         }
         self.position.begun = Some(begun);
+        if format.created != 0 {
+            let is_read_from_its_start = !resumes || self.position.offset <= FIRST_EVENT_AT;
+            self.temporary.start_again(format.server_id, is_read_from_its_start);
+        }
         let context = Arc::new(FileContext { name, label, format });
         window.take_kept();
         self.counts.input_from = 0;

@@ -146,7 +146,7 @@ impl Cutter {
                     _ => error,
                 })?;
                 let position = Position { server: to.server.clone(), ..from.clone() };
-                Self::live(feed, Begin { position, passed: None }, options)?
+                Self::live(feed, Begin { position, ..Begin::default() }, options)?
             }
             None => {
                 let has = |name: &str| self.files.iter().any(|file| *file.name == *name);

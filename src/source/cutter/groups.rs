@@ -369,6 +369,7 @@ impl Cutter {
             (Some(passed), Some(more)) => passed.join(&more),
             (passed, more) => *passed = more.or(passed.take()),
         }
+        self.take_name_case(begin.name_case);
         self.expected_next = None;
         (self.began_at, self.earlier) = (None, None);
         (self.position, self.ahead) = (begin.position, None);

@@ -1,14 +1,16 @@
 //! What is not a row, in its place between the rows: statements, where transactions begin and end, heartbeats.
 
+use super::temporary::Target;
 use super::{Cutter, Stop};
 use crate::binlog::{EventHeader, EventType, Query};
 use crate::change::{
-    AlterContext, AlteredTables, Group, Include, Item, MarkKind, OnlineChanges, SkippedStatement,
-    Transaction, TransactionMark, XaState,
+    AlterContext, AlteredTables, Doubt, Group, Include, Item, MarkKind, OnlineChanges,
+    SkippedStatement, Transaction, TransactionMark, XaState,
 };
 use crate::error::Result;
-use crate::history::{Catalog, Ddl, DdlSession};
+use crate::history::{Catalog, Ddl, DdlSession, TableName, repaired_tables};
 use crate::position::{Position, Xid};
+use crate::schema::NameCase;
 use crate::source::live::LOG;
 use crate::source::segment::{FileContext, LogItem, PlacedItem, Span};
 use crate::wire::Inflater;
@@ -72,6 +74,10 @@ pub(super) struct Statements<'c> {
     pub(super) context: &'c FileContext,
     /// Whether DDL is told of in the log of a live read.
     pub(super) is_live: bool,
+    /// The meaning of letter case in names of tables.
+    pub(super) name_case: NameCase,
+    /// The tables that the statement concerns.
+    pub(super) target: Target,
 }
 
 impl Statements<'_> {
@@ -86,7 +92,7 @@ impl Statements<'_> {
         if !self.is_live && !self.include.statements() {
             return;
         }
-        match self.items(event, offset) {
+        match self.items(event, offset, warnings) {
             Ok(items) => {
                 met.extend(items.into_iter().map(|item| Met { offset, rows_before, item }));
             }
@@ -128,17 +134,30 @@ impl Statements<'_> {
         }
     }
 
-    fn items(&mut self, (header, body): (&EventHeader, &[u8]), offset: u64) -> Result<Vec<Item>> {
+    fn items(
+        &mut self,
+        (header, body): (&EventHeader, &[u8]),
+        offset: u64,
+        warnings: &mut Vec<String>,
+    ) -> Result<Vec<Item>> {
         let mut inflater = Inflater::default();
         let query = Query::decode(body)?.inflate(header.event_type, &mut inflater)?;
         let session = DdlSession::of(&query, &self.context.format);
         let mode = session.quote_mode();
         let text = query.text();
         let database = String::from_utf8_lossy(query.database);
+        let folds = self.name_case == NameCase::Folded;
         let Some(mut ddl) = Ddl::parse(&text, &database, mode)? else {
-            self.online.meet(&text, &database, mode, None);
-            return Ok(Vec::new());
+            self.online.meet(&text, &database, mode, folds, None);
+            let mut tables = repaired_tables(&text, &database, mode);
+            if folds {
+                tables = tables.iter().map(TableName::folded).collect();
+            }
+            return Ok(self.include.repaired(tables, self.name_case));
         };
+        if folds {
+            ddl = ddl.folded();
+        }
         ddl.rows = ddl.rows.under(session.is_strict());
         if self.is_live {
             log::info!(target: LOG, "{ddl} at {}:{offset}", self.context.name);
@@ -146,12 +165,50 @@ impl Statements<'_> {
         let tools = self.online.tools_of(&ddl, &text, self.include.tables.online());
         if self.include.emptied && self.takes_effect {
             let place = (&self.context.name, offset);
-            let context =
-                AlterContext { place, catalog: self.catalog, tables: &self.include.tables };
+            let context = AlterContext {
+                place,
+                catalog: self.catalog,
+                tables: &self.include.tables,
+                name_case: self.name_case,
+            };
             ddl.altered = self.altered.meet(&ddl, (&text, &database), &session, (&tools, &context));
         }
-        self.online.meet(&text, &database, mode, Some(&ddl));
-        Ok(self.include.items_of(ddl, &text, &tools))
+        self.online.meet(&text, &database, mode, folds, Some(&ddl));
+        if self.include.schema_changes || self.include.truncates {
+            self.warn_of_doubts(&ddl, offset, warnings);
+        }
+        let mut items = self.include.items_of(ddl, &text, &tools, self.name_case);
+        if self.target == Target::Unsure {
+            for item in &mut items {
+                if let Item::Emptied(emptied) = item {
+                    emptied.doubt.get_or_insert(Doubt::Temporary);
+                }
+            }
+        }
+        Ok(items)
+    }
+
+    /// The warnings of items that may concern other tables.
+    fn warn_of_doubts(&self, ddl: &Ddl, offset: u64, warnings: &mut Vec<String>) {
+        let file = &self.context.name;
+        for name in self.include.in_other_case(ddl, self.name_case) {
+            let message = format!(
+                "statements name the table {name} in other letter case than tables= does. They are returned, because on a server \
+                 with lower_case_table_names=1 or 2 this is the same table. Set lower_case_table_names to its value on the server"
+            );
+            if !warnings.contains(&message) {
+                warnings.push(message);
+            }
+        }
+        let is_wanted =
+            |name: &&TableName| self.include.tables.accepts(&name.database, &name.table);
+        if self.target == Target::Unsure
+            && let Some(name) = ddl.tables.iter().find(is_wanted)
+        {
+            warnings.push(format!(
+                "{file}:{offset}: the statement names {name} and uses a temporary table, which may have this name"
+            ));
+        }
     }
 }
 

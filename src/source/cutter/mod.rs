@@ -15,6 +15,7 @@ mod options;
 mod pieces;
 mod prepared_before;
 mod structures;
+mod temporary;
 
 pub(crate) use files::no_format;
 pub use options::{CutterOptions, Start, Stop};
@@ -34,6 +35,7 @@ use crate::binlog::FIRST_EVENT_AT;
 use crate::change::{AlteredTables, GroupGtid, GroupTracker, OnlineChanges, Transaction};
 use crate::error::{Error, Result};
 use crate::position::{Ahead, GtidState, Position, PreparedRange, Xid};
+use crate::schema::NameCase;
 pub(super) use files::read_format;
 use files::{Successor, called_as_files, check_number};
 use items::{AtOffset, Met};
@@ -44,6 +46,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 use structures::{Catalogs, Structures};
+use temporary::TemporaryTables;
 
 /// Cuts files into segments, in log order.
 pub struct Cutter {
@@ -70,6 +73,10 @@ pub struct Cutter {
     online: OnlineChanges,
     /// The statements so far that may change values of columns.
     altered: AlteredTables,
+    /// The temporary tables in the log so far.
+    temporary: TemporaryTables,
+    /// The meaning of letter case in names of tables, as far as the caller, the server or the log shows it.
+    name_case: NameCase,
     /// From where on the file at hand was read whole.
     whole_from: u64,
     /// What a history says, where one is given.
@@ -214,6 +221,7 @@ impl Cutter {
             called_as_files(stop, &files)?;
         }
         let segment_start = Arc::new(position.clone());
+        let name_case = options.name_case;
         Ok(Self {
             files,
             options,
@@ -229,6 +237,8 @@ impl Cutter {
             met: Vec::new(),
             online: OnlineChanges::default(),
             altered: AlteredTables::default(),
+            temporary: TemporaryTables::default(),
+            name_case,
             whole_from: FIRST_EVENT_AT,
             structures: None,
             first_baseline: None,
@@ -257,7 +267,7 @@ impl Cutter {
 
     /// A cutter for files as they come, the first of which `begin` names.
     pub fn live(feed: Box<dyn FileFeed>, begin: Begin, options: CutterOptions) -> Result<Self> {
-        let Begin { position, passed } = begin;
+        let Begin { position, passed, name_case } = begin;
         let mut position = Position { visible: None, ..position };
         let mut options = options;
         if options.is_unread {
@@ -284,6 +294,7 @@ impl Cutter {
         cutter.segment_start = Arc::new(position.clone());
         cutter.position = position.clone();
         cutter.passed = passed;
+        cutter.take_name_case(name_case);
         let is_by_file = !position.by_gtid && !position.file.is_empty();
         cutter.began_at = is_by_file.then(|| (position.file.clone(), position.offset));
         cutter.options = options;

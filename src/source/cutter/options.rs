@@ -4,6 +4,7 @@ use super::structures::TableHistory;
 use crate::change::Include;
 use crate::error::{Error, ErrorKind, Result};
 use crate::position::{GtidState, Position};
+use crate::schema::NameCase;
 use std::time::Duration;
 
 /// Where to begin.
@@ -59,6 +60,8 @@ pub struct CutterOptions {
     pub skip_events: Vec<u8>,
     /// True if statements that were logged as text and may change rows are skipped.
     pub skip_statements: bool,
+    /// The meaning of letter case in names of tables, if the caller knows it.
+    pub name_case: NameCase,
     /// What is given besides rows.
     pub include: Include,
     /// The structures of tables, to be followed from where the read begins.
@@ -89,6 +92,7 @@ impl Default for CutterOptions {
             tells_commits: false,
             skip_events: Vec::new(),
             skip_statements: false,
+            name_case: NameCase::Unknown,
             include: Include::default(),
             history: None,
             is_unread: false,

@@ -1,8 +1,10 @@
 //! Transactions that go out in pieces: those larger than a segment, and prepared ones that are committed now.
 
+use super::events::name_case;
 use super::files::{file_index, no_file, read_format};
 use super::items::{self, AtOffset, Statements};
 use super::structures::Catalogs;
+use super::temporary::Target;
 use super::{Cutter, Due, OpenFile, Range};
 use crate::change::{Group, GroupTracker, Outcome, Transaction};
 use crate::error::{Error, Result};
@@ -27,15 +29,9 @@ impl Cutter {
         self.forget_met_ddl();
         let mut unread = None;
         let catalog = self.structures.as_ref().map(|structures| Arc::clone(structures.catalog()));
-        let mut statements = Statements {
-            include: &self.options.include,
-            online: &mut self.online,
-            altered: &mut self.altered,
-            catalog: catalog.as_deref(),
-            takes_effect: !self.tracker.group().is_some_and(|group| group.without_effect),
-            context: &context,
-            is_live: false,
-        };
+        let takes_effect = !self.tracker.group().is_some_and(|group| group.without_effect);
+        let name_case = name_case(self.name_case, self.structures.as_ref());
+        let skips = self.options.skip_statements;
         let found = look_ahead(
             open.window.input(),
             start,
@@ -43,14 +39,36 @@ impl Cutter {
             &self.skips,
             self.options.verify_checksum,
             &mut |event, place, is_skipped| {
+                let target = match self.temporary.meet(event, &context.format, name_case, skips) {
+                    Ok(target) => target,
+                    Err(error) => {
+                        unread.get_or_insert(error.at_event(place.0, event.0.event_type.name()));
+                        return;
+                    }
+                };
+                let context = &context;
+                let mut statements = Statements {
+                    include: &self.options.include,
+                    online: &mut self.online,
+                    altered: &mut self.altered,
+                    catalog: catalog.as_deref(),
+                    takes_effect,
+                    context,
+                    is_live: false,
+                    name_case,
+                    target,
+                };
                 let out = (&mut met, &mut self.counts.warnings);
                 if is_skipped {
                     statements.pass_over(event, place, out);
                     return;
                 }
+                if target == Target::Temporary {
+                    return;
+                }
                 statements.meet(event, place, out);
                 if let Some(structures) = &mut self.structures
-                    && let Err(error) = structures.meet(event, place, &context)
+                    && let Err(error) = structures.meet(event, place, context)
                 {
                     unread.get_or_insert(error.at_event(place.0, event.0.event_type.name()));
                 }

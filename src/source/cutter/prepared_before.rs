@@ -127,7 +127,7 @@ impl Cutter {
             goal: None,
             ..self.options.clone()
         };
-        let mut scan = Self::live(feed, Begin { position: begin, passed: None }, options)?;
+        let mut scan = Self::live(feed, Begin { position: begin, ..Begin::default() }, options)?;
         scan.stop_when(&self.stopping);
         scan.sought = Some((xid.clone(), false));
         scan.follow_all()?;

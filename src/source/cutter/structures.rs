@@ -136,6 +136,11 @@ impl Structures {
         self.view.catalog()
     }
 
+    /// True if the catalog is of a server whose names of tables are in lower case.
+    pub(super) fn folds_names(&self) -> bool {
+        self.view.catalog().lower_case_table_names() != 0
+    }
+
     /// The catalog at another place.
     pub(super) fn catalog_at(&self, position: &Position) -> Result<Arc<Catalog>> {
         match &self.history {

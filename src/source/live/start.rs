@@ -37,6 +37,7 @@ pub(super) fn begin(
     }
     let Found { dump, position, passed } = find(stream, &mut server, start)?;
     let id = server.identity().id.clone();
+    let name_case = server.identity().name_case;
     let is_other = position.server.as_ref().is_some_and(|before| *before != id);
     stream.start_dump(server, &dump)?;
     let next = first_file(stream)?;
@@ -53,7 +54,7 @@ pub(super) fn begin(
         position.begun = None;
     }
     stream.set_by_gtid(position.by_gtid);
-    Ok((next, Begin { position, passed }))
+    Ok((next, Begin { position, passed, name_case }))
 }
 
 /// What to ask the server for, and what is known before of the position there.

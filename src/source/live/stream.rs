@@ -13,6 +13,7 @@ use crate::net::{
     ConnectOptions, Dump, DumpOptions, DumpStart, Endpoint, Flavor, Identity, Server,
 };
 use crate::position::{Position, compare_files};
+use crate::schema::NameCase;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -148,6 +149,7 @@ impl Stream {
             version: Default::default(),
             server_id: 0,
             id: String::new(),
+            name_case: NameCase::Unknown,
         };
         Self::new(identity, options, control, MAIN)
     }
