@@ -50,6 +50,14 @@ impl Schemas {
         })
     }
 
+    /// True for a MERGE table; `None` if its structure was not given.
+    pub fn is_merge(&self, database: &str, table: &str) -> Option<bool> {
+        match self.tables.get(&(database.to_owned(), table.to_owned()))? {
+            Given::Table(create) => Some(create.is_merge()),
+            Given::Refused(_) => None,
+        }
+    }
+
     /// Takes one table's CREATE TABLE statement. Its name in the log is `database`.`table`, whatever the statement calls it.
     ///
     /// # Errors

@@ -121,6 +121,15 @@ impl MapCache {
         self.known.get(index).is_some_and(|map| map.wanted)
     }
 
+    /// True if two tables have the same columns, as far as their maps contain them.
+    pub(super) fn have_same_columns(&self, one: usize, other: usize) -> bool {
+        let map = |index: usize| TableMap::decode(&self.known.get(index)?.content, 0).ok();
+        match (map(one), map(other)) {
+            (Some(one), Some(other)) => one.types == other.types && one.metadata == other.metadata,
+            _ => false,
+        }
+    }
+
     /// The table of map `index`, the first time, where it is left out as one of an online schema-change tool's.
     pub(super) fn take_ghost(&mut self, index: usize) -> Option<GhostTable> {
         self.known.get_mut(index).and_then(|map| map.ghost.take())

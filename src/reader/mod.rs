@@ -17,6 +17,7 @@ mod hexdump;
 mod in_flight;
 mod known_tables;
 mod map_cache;
+mod merge_tables;
 mod options;
 mod passed_over;
 mod progress;

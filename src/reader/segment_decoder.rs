@@ -81,7 +81,7 @@ pub struct SegmentDecoder {
     passed: PassedOver,
     /// The GTIDs of the segment's transactions.
     gtids: Option<Arc<GtidPlaces>>,
-    /// In MariaDB's log: the tables of the statement.
+    /// The tables of the statement.
     statement_tables: StatementTables,
     /// Where a GTID is asked for: that of the span at hand.
     gtid: Option<String>,
@@ -338,7 +338,7 @@ impl SegmentDecoder {
         let id_width = format.table_id_width(EventType::TABLE_MAP);
         for map in &more.table_maps {
             let index = self.maps.define(&map.body, id_width, &self.options.tables)?;
-            if let Some(index) = index.filter(|_| format.is_mariadb) {
+            if let Some(index) = index.filter(|_| !self.options.unlogged.is_ignored()) {
                 self.statement_tables.carry(index, map.rows, map.is_repeated);
             }
         }
@@ -365,7 +365,7 @@ impl SegmentDecoder {
                 let id_width = format.table_id_width(header.event_type);
                 let body = event_body(event, checksum)?;
                 let index = self.maps.define(body, id_width, &self.options.tables)?;
-                if let Some(index) = index.filter(|_| format.is_mariadb) {
+                if let Some(index) = index.filter(|_| !self.options.unlogged.is_ignored()) {
                     self.statement_tables.add(index);
                 }
                 Ok(Flow::GoOn)

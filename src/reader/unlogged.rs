@@ -58,7 +58,7 @@ impl UnloggedChanges {
     }
 
     /// The reaction if the actions are not known.
-    fn unknown(&self) -> Reaction {
+    pub(super) fn unknown(&self) -> Reaction {
         self.asked.unwrap_or(Reaction::Warn)
     }
 }
@@ -88,11 +88,13 @@ pub(super) struct Parent {
     cells: Option<RowCells>,
     /// True if the log says that it has triggers (MariaDB).
     has_triggers: bool,
+    /// True if it is a MERGE table; `None` if its engine is not known.
+    is_merge: Option<bool>,
     /// True if its changes have no effects to check for, except those that MariaDB's statement shows.
     is_idle: bool,
 }
 
-/// A statement of MariaDB: its tables, and the tables that may have changed without an event.
+/// A statement: its tables, and in MariaDB the tables that may have changed without an event.
 #[derive(Debug, Default)]
 pub(super) struct StatementTables {
     tables: Vec<StatementTable>,
@@ -144,6 +146,10 @@ impl Parent {
     ) -> Result<Self> {
         let log = map.schema(format)?;
         let name = TableName { database: log.database.to_string(), table: log.table.to_string() };
+        let is_merge = match catalog {
+            Some(catalog) => catalog.is_merge(&name.database, &name.table),
+            None => options.plan.schemas.is_merge(&name.database, &name.table),
+        };
         let is_read = |table: &TableName| options.tables.accepts(&table.database, &table.table);
         let actions = keys.and_then(|keys| keys.actions_of(&name, &is_read));
         let cells = RowCells::of(&log.columns, format.is_mariadb);
@@ -168,8 +174,17 @@ impl Parent {
             columns: table.columns.into_iter().map(|column| column.name).collect(),
             cells,
             has_triggers: map.flags & HAS_TRIGGERS != 0,
+            is_merge,
             is_idle,
         })
+    }
+
+    pub(super) fn name(&self) -> &TableName {
+        &self.name
+    }
+
+    pub(super) fn is_merge(&self) -> Option<bool> {
+        self.is_merge
     }
 
     /// The indexes of columns; `None` if one of the names is not known.
@@ -188,6 +203,20 @@ impl StatementTables {
     pub(super) fn clear(&mut self) {
         self.tables.clear();
         self.pending.clear();
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.tables.len()
+    }
+
+    /// The map of a table without rows events.
+    pub(super) fn rowless(&self, index: usize) -> Option<usize> {
+        self.tables.get(index).filter(|table| table.seen.is_none()).map(|table| table.map)
+    }
+
+    /// The map of a table with rows events.
+    pub(super) fn with_rows(&self, index: usize) -> Option<usize> {
+        self.tables.get(index).filter(|table| !table.seen.is_none()).map(|table| table.map)
     }
 
     /// Takes in a Table_map event of the statement.
@@ -219,15 +248,21 @@ impl Watch<'_> {
     /// Checks a rows event of any table.
     pub(super) fn on_rows(&mut self, rows: &ParentRows<'_>) -> Result<()> {
         let is_effective = rows.kind != RowsKind::Write && rows.flags & NO_FOREIGN_KEY_CHECKS == 0;
+        let statement = &mut *self.statement;
+        if let Some(table) = statement.tables.iter_mut().find(|table| table.map == rows.map) {
+            table.seen.add(rows.kind);
+        }
+        if rows.flags & STMT_END != 0 {
+            self.on_merge_tables()?;
+        }
         if !self.format.is_mariadb {
+            if rows.flags & STMT_END != 0 {
+                self.statement.clear();
+            }
             return match is_effective && rows.flags & LOGS_CHILDREN == 0 {
                 true => self.on_parent(rows),
                 false => Ok(()),
             };
-        }
-        let statement = &mut *self.statement;
-        if let Some(table) = statement.tables.iter_mut().find(|table| table.map == rows.map) {
-            table.seen.add(rows.kind);
         }
         if is_effective {
             self.on_mariadb_parent(rows.map, rows.kind, Some(rows))?;
