@@ -132,7 +132,7 @@ def test_a_read_that_starts_later(server: Server, session: Session) -> None:
 
 @on_each
 def test_a_routine_with_a_temporary_table(server: Server, session: Session) -> None:
-    """MySQL marks all later statements of the routine as if they used the temporary table."""
+    """Servers mark all later statements of the routine as if they used the temporary table."""
     session.execute(
         "CREATE PROCEDURE p() BEGIN CREATE TEMPORARY TABLE w (a INT); INSERT INTO w VALUES (1); TRUNCATE t;"
         " DROP TEMPORARY TABLE w; END"

@@ -3,8 +3,9 @@
 //! Under STATEMENT (MariaDB, MySQL 5: also MIXED) statements that change a temporary table are logged, with a name that a
 //! table may have too: `TRUNCATE t`. What the servers log:
 //!
-//! * A TRUNCATE, ALTER or CREATE INDEX of a temporary table has the flag [`EventHeader::THREAD_SPECIFIC`]. In MySQL, a
-//!   statement of a routine has it too if an earlier statement of the routine uses temporary tables, under ROW as well.
+//! * A TRUNCATE, ALTER or CREATE INDEX of a temporary table has the flag [`EventHeader::THREAD_SPECIFIC`]. A
+//!   statement of a routine has it too if an earlier statement of the routine uses temporary tables, under ROW as well, except
+//!   in newer versions of MariaDB.
 //! * DROP names temporary tables and others in statements of their own: `DROP TEMPORARY TABLE`. So does the end of a
 //!   connection. A restart of the server drops all, without a statement.
 //! * RENAME TABLE renames temporary tables in MariaDB only. It never has the flag, and is logged under ROW too, where the
@@ -110,8 +111,7 @@ impl TemporaryTables {
             return Ok(Target::Tables);
         };
         if !self.tables.contains(&named(name.clone())) {
-            let may_be_older = self.all_of != Some(header.server_id)
-                && (format.is_mariadb || self.are_logged || skips);
+            let may_be_older = self.all_of != Some(header.server_id) && (self.are_logged || skips);
             return Ok(if may_be_older { Target::Unsure } else { Target::Tables });
         }
         self.rename(ddl.renames, named);
