@@ -1,6 +1,6 @@
-//! The cutter alone, decoding on one thread, and reading files with one thread and with all.
+//! Cutting segments alone, decoding on one thread, and reading files with one thread and with all.
 //!
-//!     cargo bench --bench decode                  # all; `-- cutter`, `-- decode`, `-- read/oltp` for some
+//!     cargo bench --bench decode                  # all; `-- segments`, `-- decode`, `-- read/oltp` for some
 //!     cargo bench --bench decode -- documents     # rows as JSON text and VARIANT beside the flat layout
 //!
 //! The binlogs come from `benches/make_binlog.py --mb 16`. `BINARROW_BENCH` names another folder for them, as there.
@@ -10,7 +10,7 @@
 use binarrow::columnar::{Json, Layout, Profile, TypeOptions};
 use binarrow::export::Documents;
 use binarrow::reader::{BatchLimits, DecodeOptions, ReadOptions, Reader, SegmentDecoder};
-use binarrow::source::{Cutter, CutterOptions, InputFile, Segment};
+use binarrow::source::{InputFile, LogOptions, Segment, Segments};
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;
 use std::path::PathBuf;
@@ -36,9 +36,9 @@ impl Log {
     }
 
     fn segments(&self) -> Vec<Segment> {
-        let mut cutter = Cutter::try_new(self.input(), CutterOptions::default()).expect("a cutter");
+        let mut log = Segments::try_new(self.input(), LogOptions::default()).expect("a log");
         let mut segments = Vec::new();
-        while let Some(segment) = cutter.next_segment().expect("a segment") {
+        while let Some(segment) = log.next_segment().expect("a segment") {
             segments.push(segment);
         }
         segments
@@ -84,8 +84,8 @@ fn folder() -> PathBuf {
 }
 
 /// Headers and small events of files in memory, to segments.
-fn cutter(criterion: &mut Criterion) {
-    let mut group = criterion.benchmark_group("cutter");
+fn segments(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("segments");
     for log in logs() {
         group.throughput(log.throughput());
         group.bench_function(log.shape, |bencher| {
@@ -185,6 +185,6 @@ fn documents(criterion: &mut Criterion) {
 criterion_group! {
     name = benches;
     config = Criterion::default().sample_size(20);
-    targets = cutter, decode, read, documents
+    targets = segments, decode, read, documents
 }
 criterion_main!(benches);

@@ -1,8 +1,8 @@
 //! MySQL and MariaDB change data, straight into Arrow.
 //!
 //! ```text
-//! file ── event bytes ── source::Cutter ── segments ── workers (reader) ── in order ── ChangeBatch (Arrow)
-//!                        headers only                  pure decoding
+//! file ── events ── walk (source) ── segments ── workers (reader) ── in order ── ChangeBatch (Arrow)
+//!                   headers only                 pure decoding
 //! ```
 //!
 //! The layers, each using only those above it in this list:

@@ -1,4 +1,4 @@
-//! Targets that put their bytes into a binlog and read it: cutter, decoder, Arrow builders, and the list of events.
+//! Targets that put their bytes into a binlog and read it: segments, decoder, Arrow builders, and the list of events.
 //!
 //! All but [`file`] take records, which they make events of with sizes and positions that fit, so that the fuzzer need
 //! not find those out. The first byte sets options.
@@ -19,7 +19,7 @@ use binarrow::protocol::Secret;
 use binarrow::reader::{
     ChangeBatch, EventList, EventListOptions, Output, ReadOptions, SegmentDecoder,
 };
-use binarrow::source::{Cutter, InputFile, InputSource};
+use binarrow::source::{InputFile, InputSource, Segments};
 use binarrow::{ErrorKind, Result};
 use flate2::write::ZlibEncoder;
 use std::io::Write;
@@ -300,9 +300,9 @@ fn each_change(
     options: &ReadOptions,
     each: &mut dyn FnMut(ChangeBatch),
 ) -> Result<()> {
-    let mut cutter = Cutter::try_new(files, options.cut.clone())?;
+    let mut log = Segments::try_new(files, options.cut.clone())?;
     let mut decoder = SegmentDecoder::new(Arc::new(options.decode.clone()));
-    while let Some(segment) = cutter.next_segment()? {
+    while let Some(segment) = log.next_segment()? {
         decoder.decode(segment, &mut |output| {
             if let Output::Batch(change, _) = output {
                 each(change);

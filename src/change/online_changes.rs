@@ -9,7 +9,7 @@
 //!   `_del`, which write into the copy. They are proof from the event at which the read finds them until one of them, the copy
 //!   or the table is dropped or renamed.
 //!
-//! In: statements of the log, in its order. Out: the tool of each rename. Called by `source::cutter`.
+//! In: statements of the log, in its order. Out: the tool of each rename. Called by `source::markers`.
 
 use super::{OnlineTool, ToolTable};
 use crate::history::{Ddl, DdlKind, QuoteMode, TableName, TriggerEvent, TriggerStatement};

@@ -17,7 +17,7 @@ use crate::position::Position;
 use crate::protocol::Secret;
 use crate::reader::{BatchLimits, DecodeOptions, Reaction, ReadOptions, UnloggedChanges};
 use crate::schema::NameCase;
-use crate::source::{CutterOptions, Start, Stop, TableHistory};
+use crate::source::{LogOptions, Start, Stop, TableHistory};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDateTime, PyMapping, PyString, PyTzInfoAccess};
@@ -275,7 +275,7 @@ impl Keywords {
             Profile::Native => BatchLimits::default(),
             Profile::Spark => BatchLimits { rows: 16_384, bytes: 16 << 20 },
         };
-        let mut cut = CutterOptions {
+        let mut cut = LogOptions {
             cut_at_commit,
             emit_uncommitted,
             allow_gaps,
@@ -285,7 +285,7 @@ impl Keywords {
             name_case,
             include: items(self.include, tables.clone(), skip_statements)?,
             history: self.history.map(|history| TableHistory::Shared(history.0)),
-            ..CutterOptions::default()
+            ..LogOptions::default()
         };
         if let Some(bytes) = self.segment_bytes {
             cut.segment_bytes = positive("segment_bytes", bytes)?;

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::history::{HistoryPart, HistoryView};
 use crate::net::{DumpOptions, random_id};
 use crate::position::Position;
-use crate::source::{CutterOptions, LiveOptions, LiveStart, Stop, TableHistory};
+use crate::source::{LiveOptions, LiveStart, LogOptions, Stop, TableHistory};
 use pyo3::prelude::*;
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -97,7 +97,7 @@ impl PyLiveLog {
     }
 
     /// What reading this log in particular asks for.
-    pub(super) fn adapt(&self, cut: &mut CutterOptions) -> Result<()> {
+    pub(super) fn adapt(&self, cut: &mut LogOptions) -> Result<()> {
         cut.max_latency = Some(self.max_latency);
         let Some(range) = &self.range else { return Ok(()) };
         if cut.stop != Stop::End {

@@ -7,7 +7,7 @@ use super::reader::PyBinlogReader;
 use super::storage::Storage;
 use crate::change::TableFilter;
 use crate::error::Error;
-use crate::source::{CutterOptions, Split, add_history, link_splits as link, scan_splits as scan};
+use crate::source::{LogOptions, Split, add_history, link_splits as link, scan_splits as scan};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
@@ -106,7 +106,7 @@ pub(super) fn link_splits(
         let tables = tables.map(Patterns::into_vec).unwrap_or_default();
         let tables = TableFilter::try_new(&tables, &[])?;
         let skip_events = known_codes(skip_events)?;
-        let options = CutterOptions { allow_gaps, skip_events, ..CutterOptions::default() };
+        let options = LogOptions { allow_gaps, skip_events, ..LogOptions::default() };
         let storage = storage_options.unwrap_or_default();
         splits = interruptible(py, |go_on| {
             let file = |path: &str, place| storage.input_file(path, place);

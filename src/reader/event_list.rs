@@ -3,20 +3,20 @@
 use super::event_info::{EventInfo, SeenEvent, TableName};
 use super::event_options::{EventListOptions, EventPlace};
 use crate::binlog::{
-    CHECKSUM_LEN, ChecksumAlgorithm, EventHeader, EventType, FormatDescription, TableMap,
-    TransactionPayload,
+    CHECKSUM_LEN, ChecksumAlgorithm, EventHeader, EventType, FIRST_EVENT_AT, FormatDescription,
+    TableMap, TransactionPayload,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::source::{
-    FileEnd, InputFile, PayloadEvents, RawEvent, Window, check_magic, encrypted, event_body,
-    name_logs, no_format, starts_encryption, verify_crc, was_cut,
+    FileEnd, FileEvents, InputFile, PayloadEvents, Peeked, encrypted, name_logs, starts_encryption,
+    verify_crc, was_cut,
 };
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 /// Events of files, those that the options ask for.
 pub struct EventList {
-    walk: Walk,
+    events: EventReader,
     options: EventListOptions,
     /// The time from which on events are wanted, until one of that time has come.
     waits_for: Option<i64>,
@@ -28,9 +28,9 @@ pub struct EventList {
 impl EventList {
     /// All events of `files` in log order.
     pub fn new(files: Vec<InputFile>, verify_checksum: bool) -> Self {
-        let walk = Walk::new(files.into(), None, verify_checksum);
+        let events = EventReader::new(files.into(), None, verify_checksum);
         Self {
-            walk,
+            events,
             options: EventListOptions::default(),
             waits_for: None,
             unmatched: Vec::new(),
@@ -72,11 +72,11 @@ impl EventList {
             Some(EventPlace::Time(time)) => waits_for = Some(time),
             None => {}
         }
-        let walk = Walk::new(files, start, options.verify_checksum);
+        let events = EventReader::new(files, start, options.verify_checksum);
         let none: [(&str, &str); 0] = [];
         let patterns = options.tables.iter().flat_map(|tables| tables.unmatched(none.into_iter()));
         let unmatched = patterns.map(ToOwned::to_owned).collect();
-        Ok(Self { walk, options, waits_for, unmatched, ended: false })
+        Ok(Self { events, options, waits_for, unmatched, ended: false })
     }
 
     /// The next event that is wanted; `None` at the end. A file that ends in the middle of an event ends the walk with an
@@ -92,7 +92,7 @@ impl EventList {
 
     /// Warnings since the last call: of files that end without a Rotate or Stop event.
     pub fn take_warnings(&mut self) -> Vec<String> {
-        std::mem::take(&mut self.walk.warnings)
+        std::mem::take(&mut self.events.warnings)
     }
 
     /// The same; `go_on` is asked now and then, and where it says no the walk ends with an error.
@@ -113,7 +113,7 @@ impl EventList {
                 *waits_for = None;
                 false
             };
-            let seen = self.walk.advance(|event| {
+            let seen = self.events.advance(|event| {
                 if options.ends_before(event) {
                     return Ok(Seen::Stop);
                 }
@@ -151,9 +151,9 @@ pub(super) fn find_table_map<T>(
     mut look: impl FnMut(&FormatDescription, &[u8]) -> Result<Option<T>>,
     go_on: &mut dyn FnMut() -> bool,
 ) -> Result<Option<T>> {
-    let mut walk = Walk::new(files.into(), None, true);
+    let mut events = EventReader::new(files.into(), None, true);
     for number in 1_u64.. {
-        let found = walk.advance(|event| match event.header.event_type {
+        let found = events.advance(|event| match event.header.event_type {
             EventType::TABLE_MAP => look(event.format, event.body),
             _ => Ok(None),
         })?;
@@ -179,8 +179,8 @@ enum Seen {
     Stop,
 }
 
-/// Walks files event by event.
-struct Walk {
+/// Reads files event by event.
+struct EventReader {
     files: VecDeque<InputFile>,
     open: Option<OpenFile>,
     /// Offset in the first file to begin at.
@@ -190,12 +190,9 @@ struct Walk {
 }
 
 struct OpenFile {
-    name: Arc<str>,
-    label: Arc<str>,
-    window: Window,
-    format: Option<FormatDescription>,
+    events: FileEvents,
     tables: HashMap<u64, TableName>,
-    /// What is left of the Transaction_payload event at hand, and that event's offset.
+    /// The rest of the Transaction_payload event that is being read, and that event's offset.
     payload: Option<(PayloadEvents, u64)>,
     /// True if its Rotate or Stop event was read.
     closed: bool,
@@ -203,7 +200,7 @@ struct OpenFile {
     warning: Option<String>,
 }
 
-impl Walk {
+impl EventReader {
     const fn new(files: VecDeque<InputFile>, start: Option<u64>, verify_checksum: bool) -> Self {
         Self { files, open: None, start, verify_checksum, warnings: Vec::new() }
     }
@@ -222,7 +219,7 @@ impl Walk {
                 Ok(None) => open.see(self.verify_checksum, &mut visit),
                 seen => seen,
             };
-            match seen.map_err(|error| error.in_file(&open.label))? {
+            match seen.map_err(|error| error.in_file(&open.events.context().label))? {
                 None => {
                     self.warnings.extend(open.warning.take());
                     self.open = None;
@@ -234,23 +231,17 @@ impl Walk {
 
     fn open_next(&mut self) -> Result<bool> {
         let Some(mut file) = self.files.pop_front() else { return Ok(false) };
-        let (name, label) = (Arc::clone(&file.name), Arc::clone(&file.label));
-        let mut window = Window::new(file.open()?, Arc::clone(&label), 0, CHUNK);
-        check_magic(&mut window).map_err(|error| error.in_file(&label))?;
-        let mut open = OpenFile {
-            name,
-            label,
-            window,
-            format: None,
-            tables: HashMap::new(),
-            payload: None,
-            closed: false,
-            warning: None,
-        };
-        if let Some(offset) = self.start.take().filter(|offset| *offset > open.window.offset()) {
-            open.see(false, &mut |_| Ok(()))
-                .and_then(|_| open.begin_at(offset, self.verify_checksum))
-                .map_err(|error| error.in_file(&open.label))?;
+        let names = (Arc::clone(&file.name), Arc::clone(&file.label));
+        let input = file.open()?;
+        let in_file = |error: Error| error.in_file(&file.label);
+        let (events, _) =
+            FileEvents::open(input, names, CHUNK, self.verify_checksum).map_err(in_file)?;
+        let (tables, payload) = (HashMap::new(), None);
+        let mut open = OpenFile { events, tables, payload, closed: false, warning: None };
+        match self.start.take().filter(|offset| *offset > FIRST_EVENT_AT) {
+            Some(offset) => open.begin_at(offset, self.verify_checksum).map_err(in_file)?,
+            // The format description is an event too.
+            None => open.events.jump(FIRST_EVENT_AT),
         }
         self.open = Some(open);
         Ok(true)
@@ -264,13 +255,11 @@ impl OpenFile {
         visit: &mut impl FnMut(&SeenEvent<'_>) -> Result<T>,
     ) -> Result<Option<T>> {
         let Some((events, offset)) = &mut self.payload else { return Ok(None) };
-        let (Some(format), tables, offset) = (&self.format, &mut self.tables, *offset) else {
-            return Ok(None);
-        };
+        let (context, tables, offset) = (self.events.context(), &mut self.tables, *offset);
+        let (file, format) = (&context.name, &context.format);
         let seen = events.next(|header, bytes| {
             let body = bytes.get(EventHeader::LEN..).unwrap_or_default();
             learn_table(tables, header, body, format);
-            let file = &self.name;
             visit(&SeenEvent {
                 file,
                 offset,
@@ -290,24 +279,19 @@ impl OpenFile {
         Ok(seen)
     }
 
-    /// Goes to the event at `offset`: in the middle of one it would look as if the file were damaged.
+    /// Continues at the event at `offset`. Within an event it would look as if the file were damaged.
     fn begin_at(&mut self, offset: u64, verify_checksum: bool) -> Result<()> {
-        self.window.jump(offset);
-        let checksum = match &self.format {
-            Some(format) if verify_checksum => format.checksum,
-            _ => ChecksumAlgorithm::Off,
-        };
-        let begins = match self.window.peek() {
-            Ok(RawEvent::Whole { at, len, .. }) => {
-                verify_crc(self.window.event(at, len), checksum).is_ok()
-            }
-            Ok(RawEvent::End) => {
+        self.events.jump(offset);
+        let begins = match self.events.peek(true) {
+            Ok(Peeked::Event(event)) => !verify_checksum || self.events.check_crc(&event).is_ok(),
+            Ok(Peeked::End) => {
                 // Its last event was read before, unless the server still writes to it.
-                self.closed = self.format.as_ref().is_some_and(|format| !format.in_use);
-                self.window.input().size().ok().flatten().is_none_or(|size| size >= offset)
+                self.closed = !self.events.context().format.in_use;
+                let size = self.events.window().input().size();
+                size.ok().flatten().is_none_or(|size| size >= offset)
             }
             Err(error) if error.kind() == ErrorKind::Io => return Err(error),
-            Ok(RawEvent::Cut) | Err(_) => false,
+            Ok(Peeked::Cut | Peeked::Pending) | Err(_) => false,
         };
         match begins {
             true => Ok(()),
@@ -323,62 +307,57 @@ impl OpenFile {
         verify_checksum: bool,
         visit: &mut impl FnMut(&SeenEvent<'_>) -> Result<T>,
     ) -> Result<Option<T>> {
-        let offset = self.window.offset();
-        let (header, at, len) = match (self.window.peek()?, &self.format) {
-            (RawEvent::Whole { header, at, len }, _) => (header, at, len),
-            (RawEvent::Cut, Some(format)) if !format.in_use => {
-                return Err(was_cut("an event", offset));
-            }
-            (end, Some(format)) => {
+        let offset = self.events.offset();
+        let event = match self.events.peek(true)? {
+            Peeked::Event(event) => event,
+            end => {
+                let in_use = self.events.context().format.in_use;
                 let end = match end {
-                    RawEvent::Cut => FileEnd::InsideEvent,
+                    Peeked::Cut if !in_use => return Err(was_cut("an event", offset)),
+                    Peeked::Cut => FileEnd::InsideEvent,
                     _ => FileEnd::AfterTransaction,
                 };
                 if !(self.closed && end == FileEnd::AfterTransaction) {
-                    self.warning = Some(end.warning(&self.label, offset, format.in_use));
+                    let label = &self.events.context().label;
+                    self.warning = Some(end.warning(label, offset, in_use));
                 }
                 return Ok(None);
             }
-            (_, None) => {
-                return Err(Error::malformed("the file ends before its format description")
-                    .at_event(offset, EventType::FORMAT_DESCRIPTION.name()));
-            }
         };
-        let located = |error: Error| error.at_event(offset, header.event_type.name());
-        if starts_encryption(&header) {
+        let header = &event.header;
+        let located = |error: Error| event.locate(error);
+        if starts_encryption(header) {
             return Err(located(encrypted()));
         }
-        let bytes = self.window.event(at, len);
-        if header.event_type == EventType::FORMAT_DESCRIPTION {
-            let format = FormatDescription::decode(bytes).map_err(|error| located(error.into()))?;
-            self.format = Some(format);
+        let is_format = header.event_type == EventType::FORMAT_DESCRIPTION;
+        if is_format {
+            self.events.set_format(&event).map_err(located)?;
         }
-        let Some(format) = &self.format else {
-            return Err(located(no_format(header.event_type)));
-        };
+        let bytes = self.events.bytes(&event);
+        let context = self.events.context();
+        let (file, format) = (&context.name, &context.format);
         if verify_checksum {
-            // Were the format description's own let be, damage to it could switch off the others'.
-            let checksum = match header.event_type {
-                EventType::FORMAT_DESCRIPTION if format.has_checksum => ChecksumAlgorithm::Crc32,
-                _ => format.checksum,
+            // Without this check, damage to the format description could switch off the checksums of the other events.
+            let checksum = match is_format && format.has_checksum {
+                true => ChecksumAlgorithm::Crc32,
+                false => format.checksum,
             };
             verify_crc(bytes, checksum).map_err(located)?;
         }
-        let body = match header.event_type {
-            // Its checksum stands there even where the others have none.
-            EventType::FORMAT_DESCRIPTION => bytes
+        let body = match is_format {
+            // Its checksum is there even if the others have none.
+            true => bytes
                 .get(EventHeader::LEN..bytes.len().saturating_sub(CHECKSUM_LEN))
                 .unwrap_or_default(),
-            _ => event_body(bytes, format.checksum).map_err(located)?,
+            false => self.events.body(&event).map_err(located)?,
         };
         self.closed |= match header.event_type {
             EventType::STOP => true,
             EventType::ROTATE => !header.has(EventHeader::ARTIFICIAL),
             _ => false,
         };
-        let (tables, file) = (&mut self.tables, &self.name);
-        learn_table(tables, &header, body, format);
-        let header = &header;
+        let tables = &mut self.tables;
+        learn_table(tables, header, body, format);
         let seen =
             SeenEvent { file, offset, header, bytes, body, format, tables, compressed: false };
         let seen = visit(&seen).map_err(located)?;
@@ -389,8 +368,10 @@ impl OpenFile {
                 .map_err(located)?;
             self.payload = Some((events, offset));
         }
-        self.window.advance(len);
-        self.window.take_if_large();
+        self.events.advance(&event);
+        if self.events.kept() >= CHUNK {
+            self.events.release();
+        }
         Ok(Some(seen))
     }
 }

@@ -1,4 +1,4 @@
-//! How much of the input stands between the cutter and the end of its decoding.
+//! How much of the input is between cutting it into segments and the end of its decoding.
 //!
 //! Segments are small, but for those of one large event: without a limit in bytes there would be one for each thread and
 //! more. Called by `read`.

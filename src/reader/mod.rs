@@ -4,7 +4,7 @@
 //! threads. Called by `python`, or by a Rust program directly.
 //!
 //! ```text
-//! Cutter ─ segments ─┬─ SegmentDecoder ─ channel ─┐
+//! Segments ─ segment ──┬─ SegmentDecoder ─ channel ─┐
 //!                    └─ SegmentDecoder ─ channel ─┴─ drained in log order ─ Reader::next
 //! ```
 
@@ -48,7 +48,7 @@ use crate::change::TableFilter;
 use crate::columnar::{PlanOptions, TablePlan};
 use crate::error::{Error, ErrorKind, Result};
 use crate::history::SchemaHistory;
-use crate::source::{CutterOptions, InputFile, TableHistory};
+use crate::source::{InputFile, LogOptions, TableHistory};
 use arrow_schema::SchemaRef;
 use std::sync::Arc;
 use std::time::Duration;
@@ -84,7 +84,7 @@ pub fn infer_schema_by(
     let history = Some(TableHistory::Shared(Arc::clone(history)));
     let tables = TableFilter::exactly(database, table);
     let options = ReadOptions {
-        cut: CutterOptions { history, skip_statements: true, ..CutterOptions::default() },
+        cut: LogOptions { history, skip_statements: true, ..LogOptions::default() },
         decode: DecodeOptions { tables, plan, ..DecodeOptions::default() },
         threads: 1,
     };

@@ -3,7 +3,7 @@
 use super::unlogged::UnloggedChanges;
 use crate::change::{Operations, TableFilter, UpdateRule};
 use crate::columnar::{EnvelopeColumn, PlanOptions};
-use crate::source::CutterOptions;
+use crate::source::LogOptions;
 
 /// How segments are decoded.
 #[derive(Debug, Clone)]
@@ -60,7 +60,7 @@ impl Default for DecodeOptions {
 #[derive(Debug, Clone, Default)]
 pub struct ReadOptions {
     /// How files are cut.
-    pub cut: CutterOptions,
+    pub cut: LogOptions,
     /// How segments are decoded.
     pub decode: DecodeOptions,
     /// Decoding threads; 0 for one a core.
@@ -75,7 +75,7 @@ impl ReadOptions {
         }
     }
 
-    /// Has the cutter carry what decoding wants.
+    /// Lets segments carry what decoding needs.
     pub fn carry_what_is_asked_for(&mut self) {
         let envelope = &self.decode.plan.envelope;
         self.cut.carries_statements = envelope.has(EnvelopeColumn::Query);

@@ -13,8 +13,8 @@ use crate::net::Server;
 use crate::position::Position;
 use crate::schema::{NameCase, folded};
 use crate::source::{
-    Cutter, ForeignKeyQuestion, InputFile, LiveControl, LiveFeed, LiveOptions, LiveStart, LogItem,
-    MAX_SPARE_BYTES, Segment, Start,
+    ForeignKeyQuestion, InputFile, LiveControl, LiveFeed, LiveOptions, LiveStart, LogItem,
+    MAX_SPARE_BYTES, Segment, Segments, Start,
 };
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use std::sync::Arc;
@@ -75,14 +75,14 @@ impl Reader {
     /// Starts to read `files`, in log order.
     pub fn try_new(files: Vec<InputFile>, mut options: ReadOptions) -> Result<Self> {
         options.carry_what_is_asked_for();
-        let mut cutter = Cutter::try_new(files, options.cut.clone())?;
-        let total_bytes = cutter.total_bytes();
+        let log = Segments::try_new(files, options.cut.clone())?;
+        let total_bytes = log.total_bytes();
         // Where nothing has come since, it stays there.
         let position = match &options.cut.start {
             Start::Position(start) => Some(Arc::new(Position::clone(start))),
             _ => None,
         };
-        let mut reader = Self::start(options, None, move || Ok((cutter, None)))?;
+        let mut reader = Self::start(options, None, move || Ok((log, None)))?;
         reader.tracker.begin(position);
         reader.total_bytes = total_bytes;
         Ok(reader)
@@ -126,17 +126,17 @@ impl Reader {
                 )));
             }
             let position = Arc::new(begin.position.clone());
-            Ok((Cutter::live(Box::new(feed), begin, cut)?, Some(position)))
+            Ok((Segments::live(Box::new(feed), begin, cut)?, Some(position)))
         })?;
         reader.tracker.begin(position);
         Ok(reader)
     }
 
-    /// Starts the threads. What `make_cutter` gives beside the cutter is where it begins.
+    /// Starts the threads. `open` returns the segments of the log, and where they begin.
     fn start(
         options: ReadOptions,
         live: Option<Arc<LiveControl>>,
-        make_cutter: impl FnOnce() -> Result<(Cutter, Option<Arc<Position>>)> + Send + 'static,
+        open: impl FnOnce() -> Result<(Segments, Option<Arc<Position>>)> + Send + 'static,
     ) -> Result<Self> {
         let threads = match options.threads {
             0 => std::thread::available_parallelism().map_or(1, usize::from),
@@ -146,13 +146,13 @@ impl Reader {
         let mut handles = Vec::with_capacity(threads + 1);
         let decode = Arc::new(options.decode);
         let (segments_in, segments) = bounded(threads * SEGMENTS_AHEAD);
-        // Decoded segments' bytes go back to the cutter.
+        // The bytes of decoded segments are used again.
         let (spent_in, spent) = bounded::<Vec<u8>>(threads * SEGMENTS_AHEAD);
         if threads == 1 {
             let stopping = Arc::clone(&stopping);
             handles.push(spawn("binarrow-decode", move || {
                 let mut decoder = SegmentDecoder::new(decode);
-                cut(make_cutter, &segments_in, &spent, &stopping, |segment, output| {
+                cut(open, &segments_in, &spent, &stopping, |segment, output| {
                     run(&mut decoder, segment, output, &spent_in, &stopping);
                     true
                 });
@@ -172,7 +172,7 @@ impl Reader {
             }
             let stopping = Arc::clone(&stopping);
             handles.push(spawn("binarrow-cut", move || {
-                cut(make_cutter, &segments_in, &spent, &stopping, |segment, output| {
+                cut(open, &segments_in, &spent, &stopping, |segment, output| {
                     in_flight.enter(segment.bytes.len(), &stopping).is_some_and(|permit| {
                         jobs_in
                             .send(Job { segment, output: output.clone(), _permit: permit })
@@ -384,7 +384,7 @@ impl Drop for Reader {
 
 /// Cuts until the end, an error, or nobody wants more. `hand_over` gets each segment with its channel.
 fn cut(
-    make_cutter: impl FnOnce() -> Result<(Cutter, Option<Arc<Position>>)>,
+    open: impl FnOnce() -> Result<(Segments, Option<Arc<Position>>)>,
     segments: &Sender<Receiver<Message>>,
     spent: &Receiver<Vec<u8>>,
     stopping: &Arc<AtomicBool>,
@@ -396,20 +396,20 @@ fn cut(
         drop(output.send(message));
         drop(segments.send(receiver));
     };
-    let mut cutter = match guarded(make_cutter) {
-        Ok((cutter, begin)) => {
+    let mut log = match guarded(open) {
+        Ok((log, begin)) => {
             if let Some(position) = begin {
                 send(Ok(Output::begin(position)));
             }
-            cutter
+            log
         }
         Err(error) => return send(Err(error)),
     };
-    cutter.stop_when(stopping);
+    log.stop_when(stopping);
     while !stopping.load(Ordering::Relaxed) {
         let (output, receiver) = bounded(BATCHES_AHEAD);
-        spent.try_iter().for_each(|buffer| cutter.recycle(buffer));
-        match guarded(|| cutter.next_segment()) {
+        spent.try_iter().for_each(|buffer| log.recycle(buffer));
+        match guarded(|| log.next_segment()) {
             Ok(Some(segment)) => {
                 if segments.send(receiver).is_err() || !hand_over(segment, &output) {
                     return;
@@ -433,7 +433,7 @@ fn run(
     }
     let result = guarded(|| decoder.decode(segment, &mut |item| output.send(Ok(item)).is_ok()));
     if let Some(buffer) = decoder.take_spent().filter(|buffer| buffer.len() <= MAX_SPARE_BYTES) {
-        // Where the cutter has enough of them, or is gone, the buffer goes too.
+        // If there are enough of them, or nobody cuts any more, the buffer is dropped.
         drop(spent.try_send(buffer));
     }
     if let Err(error) = result {

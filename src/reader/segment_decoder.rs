@@ -360,7 +360,7 @@ impl SegmentDecoder {
             self.fragments.expect_none()?;
         }
         match header.event_type {
-            // The cutter has checked this one's checksum.
+            // This one's checksum was checked when it was read.
             EventType::TABLE_MAP => {
                 let id_width = format.table_id_width(header.event_type);
                 let body = event_body(event, checksum)?;

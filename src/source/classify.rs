@@ -1,6 +1,5 @@
-//! An event of the log as far as cutting is concerned.
+//! An event of the log as far as transactions are concerned.
 
-use super::no_format;
 use crate::binlog::{
     CHECKSUM_LEN, ChecksumAlgorithm, EventHeader, EventType, FormatDescription, GtidEvent,
     Incident, MariadbGtidEvent, PartialRowData, Query, QueryKind, STMT_END, StatusVariable,
@@ -11,7 +10,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::history::{DdlSession, changes_no_rows, deletes_all_of_one_table};
 use crate::wire::Inflater;
 
-/// What an event is to the cutter.
+/// What an event is to a walk.
 #[derive(Debug)]
 pub(crate) enum Classified {
     /// It belongs to a group, or may.
@@ -185,6 +184,16 @@ pub(crate) fn classify(
             )));
         }
     }))
+}
+
+/// The error for a file whose first event is not a format description.
+pub(crate) fn no_format(first: EventType) -> Error {
+    match first {
+        EventType::START_V3 => {
+            Error::unsupported("the file is of binary log version 3 or older (MySQL 4)")
+        }
+        _ => Error::malformed("the file does not begin with a format description"),
+    }
 }
 
 /// Whether what follows cannot be read. A server that sends its file decrypts it, and marks the event as one to ignore.

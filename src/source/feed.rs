@@ -26,7 +26,7 @@ pub struct Begin {
     pub name_case: NameCase,
 }
 
-/// Gives the cutter one file after the other.
+/// Provides one file after the other.
 pub trait FileFeed: Send {
     /// The file after the last one, for a reader that stands at `position`; `None` where the log ends.
     fn next_file(&mut self, position: &Position) -> Result<Option<FedFile>>;

@@ -7,9 +7,8 @@
 //! their place in the list.
 
 use super::classify::{body, check_crc};
-use super::cutter::read_format;
+use super::file_head::{check_magic, read_format};
 use super::file_list::{InputFile, InputSource};
-use super::magic::check_magic;
 use super::window::Window;
 use crate::binlog::{EventHeader, EventType, FIRST_EVENT_AT, Rotate};
 use crate::limits::MAX_FILE_NAME_BYTES;

@@ -4,40 +4,40 @@
 //! the small events that make context are looked at. Called by `reader`.
 //!
 //! ```text
-//! InputFile ─ Window (buffered bytes) ─ Cutter ── whole transactions ──> Segment
-//!                                         └ too large: look ahead for its end ─ RangeCutter ──> Segment, Segment, ...
+//! InputFile ─ Window (buffered bytes) ─ Walk ─ steps ─┬─ Segments ──> Segment, Segment, ...
+//!                                                      └─ scan, split ──> positions
 //! ```
 
 mod block_input;
 mod classify;
-mod cutter;
 mod delivered;
-mod drain;
 mod feed;
 mod file_end;
+mod file_head;
 mod file_list;
+mod follower;
 mod input;
 mod listing;
 mod live;
 mod log_name;
-mod lookahead;
-mod magic;
+mod markers;
+mod options;
 mod payload;
-mod range_cutter;
+mod scan;
 mod segment;
+mod segments;
 mod split;
+mod table_history;
 mod uri;
+mod walk;
 mod window;
 
 pub use block_input::BlockInput;
 pub(crate) use classify::{
     body as event_body, check_crc as verify_crc, encrypted, starts_encryption,
 };
-pub(crate) use cutter::no_format;
-pub use cutter::{Cutter, CutterOptions, Start, Stop, TableHistory};
 pub use delivered::{Delivered, Left, Turn};
 pub(crate) use delivered::{add, only};
-pub use drain::{Drain, Drained, drain};
 pub use feed::{Begin, FedFile, FileFeed};
 pub(crate) use file_end::{FileEnd, was_cut};
 pub use file_list::{InputFile, InputSource, StoredFile};
@@ -47,13 +47,17 @@ pub use live::{
     Connector, ForeignKeyQuestion, LiveControl, LiveFeed, LiveOptions, LiveStart, file_start,
 };
 pub(crate) use log_name::name_logs;
-pub(crate) use magic::check_magic;
+pub use options::{LogOptions, Start, Stop};
 pub(crate) use payload::{Payload, PayloadEvents};
+pub use scan::{Drain, Drained, drain};
 pub(crate) use segment::start_of;
 pub use segment::{
     CarriedMap, CarriedStatement, FileContext, GtidPlaces, LargeTransaction, LogItem, PlacedItem,
     RowsSeen, Segment, Span, SpanDetails,
 };
+pub use segments::Segments;
 pub use split::{FileOf, OpenXa, PreparedPart, Split, add_history, link_splits, scan_splits};
+pub use table_history::TableHistory;
 pub use uri::{base_name, is_uri, shown};
-pub(crate) use window::{MAX_SPARE_BYTES, RawEvent, Window};
+pub(crate) use walk::{FileEvents, Peeked};
+pub(crate) use window::MAX_SPARE_BYTES;

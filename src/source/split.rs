@@ -1,8 +1,11 @@
 //! Ranges of files between transaction ends, for tasks that decode them apart from each other.
 
-use super::cutter::{Cutter, CutterOptions, Start, Stop, TableHistory};
 use super::file_list::InputFile;
+use super::follower::{self, SchemaFollower};
 use super::log_name::{NameEvidence, names};
+use super::options::{LogOptions, Start, Stop};
+use super::table_history::TableHistory;
+use super::walk::{Step, Walk};
 use crate::change::TableFilter;
 use crate::error::{Error, ErrorKind, Result};
 use crate::history::{HistoryPart, HistoryView, SchemaHistory};
@@ -167,14 +170,10 @@ pub fn scan_splits(
     target_bytes: u64,
     go_on: &mut dyn FnMut() -> bool,
 ) -> Result<Vec<Split>> {
-    let defaults = CutterOptions::default();
-    // Ranges end where segments do: small ones meet the target closely.
-    let target = usize::try_from(target_bytes / 8).unwrap_or(usize::MAX).max(1);
-    let segment_bytes = defaults.segment_bytes.min(target);
     // No row is returned here: readers of the ranges report statements that are not understood.
     let options =
-        CutterOptions { segment_bytes, verify_checksum: false, skip_statements: true, ..defaults };
-    let mut cutter = Cutter::try_new(vec![file], options)?;
+        LogOptions { verify_checksum: false, skip_statements: true, ..LogOptions::default() };
+    let mut walk = Walk::over_files(vec![file], options)?;
     let mut splits: Vec<Split> = Vec::new();
     let mut start: Option<Position> = None;
     let mut foreign = Vec::new();
@@ -193,41 +192,62 @@ pub fn scan_splits(
             prepared: Vec::new(),
         })
     };
-    let mut end = None;
-    while let Some(segment) = cutter.next_segment()? {
-        if !go_on() {
-            return Err(Error::new(ErrorKind::Internal, "the scan was interrupted"));
+    let next_step = |walk: &mut Walk| walk.next(true).map_err(|error| walk.name_file(error));
+    let mut asked_at = 0;
+    while let Some(step) = next_step(&mut walk)? {
+        match step {
+            Step::FileBegins(_) => start = Some(walk.position().clone()),
+            Step::GtidsBefore => {
+                if let Some(start) = &mut start {
+                    start.gtid_set.clone_from(&walk.position().gtid_set);
+                }
+            }
+            Step::LoneStatement(statement) => walk.pass_statement(&statement),
+            Step::Transaction(verdicts) => {
+                let ended = walk.take_transaction()?;
+                walk.pass(&ended, verdicts)?;
+            }
+            _ => {}
         }
-        let first = start.get_or_insert_with(|| (*segment.start).clone());
-        // An XA COMMIT makes rows due that come after its own position.
-        let is_whole = segment.spans.last().is_none_or(|span| span.ends_transaction);
-        if is_whole && segment.end.offset >= first.offset.saturating_add(target_bytes) {
-            foreign.extend(cutter.take_foreign().iter().map(ToString::to_string));
-            splits.push(split(first, segment.end.offset, &mut foreign)?);
-            start = Some((*segment.end).clone());
+        let here = walk.position().offset;
+        if here.saturating_sub(asked_at) >= ASK_EVERY {
+            asked_at = here;
+            if !go_on() {
+                return Err(Error::new(ErrorKind::Internal, "the scan was interrupted"));
+            }
         }
-        end = Some((*segment.end).clone());
+        if let Some(first) = &start
+            && walk.transaction().is_none()
+            && here >= first.offset.saturating_add(target_bytes)
+        {
+            foreign.extend(walk.take_prepared_elsewhere().iter().map(ToString::to_string));
+            splits.push(split(first, here, &mut foreign)?);
+            start = Some(walk.position().clone());
+        }
     }
-    foreign.extend(cutter.take_foreign().iter().map(ToString::to_string));
-    if let (Some(first), Some(end)) = (start, end)
+    let end = walk.position().clone();
+    foreign.extend(walk.take_prepared_elsewhere().iter().map(ToString::to_string));
+    if let Some(first) = start
         && (end.offset > first.offset || splits.is_empty())
     {
         splits.push(split(&first, end.offset, &mut foreign)?);
     }
     if let Some(last) = splits.last_mut() {
-        last.successor = cutter.successor().map(ToOwned::to_owned);
-        last.warnings.extend(cutter.take_unclosed());
-        for range in cutter.prepared() {
-            let at =
-                Position { prepared: vec![range.clone()], ..Position::in_file(&*range.file, 4) };
-            last.open.push(OpenXa {
-                xid: range.xid.to_string(),
-                path: path.to_string(),
-                position: at.to_json()?,
-            });
-        }
+        last.successor = walk.files().successor().map(ToOwned::to_owned);
+        last.warnings.extend(walk.take_unclosed());
+        last.open = open_at_end(&walk, path)?;
     }
     Ok(splits)
+}
+
+/// The XA transactions that are prepared at the end of a file.
+fn open_at_end(walk: &Walk, path: &str) -> Result<Vec<OpenXa>> {
+    let open = |range: &PreparedRange| {
+        let at = Position { prepared: vec![range.clone()], ..Position::in_file(&*range.file, 4) };
+        let (xid, path, position) = (range.xid.to_string(), path.to_string(), at.to_json()?);
+        Ok(OpenXa { xid, path, position })
+    };
+    walk.position().prepared.iter().map(open).collect()
 }
 
 /// Gives the files of `splits` the names that they have if they are read together: each was scanned alone.
@@ -303,7 +323,7 @@ pub fn add_history(
     splits: &mut [Split],
     history: &Arc<SchemaHistory>,
     tables: &TableFilter,
-    options: &CutterOptions,
+    options: &LogOptions,
     file: &FileOf<'_>,
     go_on: &mut dyn FnMut() -> bool,
 ) -> Result<()> {
@@ -361,7 +381,7 @@ fn follow(
     splits: &[Split],
     start: Start,
     history: &Arc<SchemaHistory>,
-    (options, file): (&CutterOptions, &FileOf<'_>),
+    (options, file): (&LogOptions, &FileOf<'_>),
     go_on: &mut dyn FnMut() -> bool,
 ) -> Result<()> {
     let mut files: Vec<InputFile> = Vec::new();
@@ -373,13 +393,12 @@ fn follow(
         }
     }
     let history = Some(TableHistory::Shared(Arc::clone(history)));
-    let options = CutterOptions { start, history, is_unread: true, ..options.clone() };
-    let mut cutter = Cutter::try_new(files, options)?;
-    while let Some(segment) = cutter.next_segment()? {
-        if !go_on() {
-            return Err(Error::new(ErrorKind::Internal, "the scan was interrupted"));
-        }
-        cutter.recycle(segment.bytes);
-    }
-    Ok(())
+    // Without rows nothing is missed.
+    let options = LogOptions { start, history, skip_statements: true, ..options.clone() };
+    let mut walk = Walk::over_files(files, options)?;
+    let mut follower = SchemaFollower::new(&mut walk)?;
+    follower::follow(&mut walk, &mut follower, go_on)
 }
+
+/// Bytes of a file between two questions whether to continue.
+const ASK_EVERY: u64 = 1 << 20;

@@ -160,13 +160,6 @@ impl Window {
         }
     }
 
-    /// Forgets what is kept once it is a lot.
-    pub(crate) fn take_if_large(&mut self) {
-        if self.next >= self.chunk {
-            self.take_kept();
-        }
-    }
-
     /// The first `end` bytes, which are no longer kept here; `end` is not beyond the next event.
     pub(crate) fn take_until(&mut self, end: usize) -> Vec<u8> {
         let tail = self.bytes.get(end..self.filled).unwrap_or_default();

@@ -8,7 +8,7 @@ use crate::log::{
 use crate::rows::{DETAILS, decode, emitting, options};
 use binarrow::columnar::EnvelopeColumn;
 use binarrow::reader::ReadOptions;
-use binarrow::source::CutterOptions;
+use binarrow::source::LogOptions;
 
 fn asking() -> ReadOptions {
     let mut options = options();
@@ -23,7 +23,7 @@ type Details = (Option<String>, Option<String>, Option<String>, Option<String>);
 /// Each row's id with its GTID, connection, Xid and statement: the same in segments of any size.
 fn details(log: &Log, options: &ReadOptions) -> Vec<(String, Details)> {
     let of = |segment_bytes| {
-        let cut = CutterOptions { segment_bytes, ..options.cut.clone() };
+        let cut = LogOptions { segment_bytes, ..options.cut.clone() };
         let options = ReadOptions { cut, ..options.clone() };
         let mut rows = decode(log.clone().inputs(), &options).ok().rows;
         rows.sort();

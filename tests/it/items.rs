@@ -8,7 +8,7 @@ use crate::rows::{emitting, options};
 use binarrow::change::{Include, Item, MarkKind};
 use binarrow::position::Position;
 use binarrow::reader::{Poll, ReadOptions, Reader};
-use binarrow::source::{CutterOptions, Start, Stop};
+use binarrow::source::{LogOptions, Start, Stop};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -29,14 +29,14 @@ fn all() -> ReadOptions {
         heartbeats: true,
         ..Include::default()
     };
-    ReadOptions { cut: CutterOptions { include, ..CutterOptions::default() }, ..options() }
+    ReadOptions { cut: LogOptions { include, ..LogOptions::default() }, ..options() }
 }
 
 /// Reads the log in one segment, in many and on several threads: all must agree.
 fn run(log: &Log, options: &ReadOptions) -> Read {
     let whole = read(log, options.clone());
     for (segment_bytes, threads) in [(1, 1), (300, 1), (1, 3), (8 << 20, 3)] {
-        let cut = CutterOptions { segment_bytes, ..options.cut.clone() };
+        let cut = LogOptions { segment_bytes, ..options.cut.clone() };
         let again = read(log, ReadOptions { cut, threads, ..options.clone() });
         assert_eq!(again, whole, "segments of {segment_bytes}, {threads} threads");
     }
@@ -114,16 +114,16 @@ fn statements_of_logs_without_gtids() {
     assert_eq!(whole.lines, lines);
     for (index, line) in [(0, 1), (2, 3), (3, 4)] {
         let position = Box::new(Position::clone(&whole.positions[index]));
-        let cut = |start, stop| CutterOptions { start, stop, ..all().cut };
+        let cut = |start, stop| LogOptions { start, stop, ..all().cut };
         let from = cut(Start::Position(position.clone()), Stop::End);
         assert_eq!(read(&log, ReadOptions { cut: from, ..all() }).lines, lines[line..]);
         let up_to = cut(Start::Earliest, Stop::Position(position));
         assert_eq!(read(&log, ReadOptions { cut: up_to, ..all() }).lines, lines[..line]);
     }
     let late = i64::from(SECONDS + 5) * 1_000_000;
-    let from = CutterOptions { start: Start::Time(late), ..all().cut };
+    let from = LogOptions { start: Start::Time(late), ..all().cut };
     assert_eq!(read(&log, ReadOptions { cut: from, ..all() }).lines, lines[3..]);
-    let up_to = CutterOptions { stop: Stop::Time(late), ..all().cut };
+    let up_to = LogOptions { stop: Stop::Time(late), ..all().cut };
     assert_eq!(read(&log, ReadOptions { cut: up_to, ..all() }).lines, lines[..3]);
 }
 

@@ -10,7 +10,7 @@ use binarrow::baseline::Baseline;
 use binarrow::change::Include;
 use binarrow::position::Position;
 use binarrow::source::{
-    Begin, BytesInput, Cutter, CutterOptions, FedFile, FileFeed, Input, InputFile, InputSource,
+    Begin, BytesInput, FedFile, FileFeed, Input, InputFile, InputSource, LogOptions, Segments,
     Start, Stop,
 };
 use binarrow::{Error, Result};
@@ -288,7 +288,7 @@ fn faults(seed: u64) -> Vec<String> {
     let play = Arc::new(Mutex::new(Play::new(&mut random)));
     let limit = Duration::from_millis(random.pick(&[1, 100, 3_600_000]));
     let has_items = random.below(2) == 0;
-    let options = CutterOptions {
+    let options = LogOptions {
         start: Start::Earliest,
         stop: Stop::End,
         segment_bytes: random.pick(&[100, 1000, LARGE]),
@@ -299,19 +299,19 @@ fn faults(seed: u64) -> Vec<String> {
             schema_changes: has_items,
             ..Include::default()
         },
-        ..CutterOptions::default()
+        ..LogOptions::default()
     };
     let feed = PlayedFeed(Some(Arc::clone(&play)), Arc::clone(&play));
     let begin = Begin { position: Position::in_file(FILE, 4), ..Begin::default() };
-    let mut cutter = Cutter::live(Box::new(feed), begin, options.clone()).unwrap();
+    let mut segments = Segments::live(Box::new(feed), begin, options.clone()).unwrap();
     let (base, clock) = (Instant::now(), Arc::clone(&play));
-    cutter.set_clock(Box::new(move || base + clock.lock().unwrap().now));
+    segments.set_clock(Box::new(move || base + clock.lock().unwrap().now));
     // Reads that may occur between reading the last bytes of a transaction and returning it.
     let reads = if options.segment_bytes == LARGE { 5 } else { 60 };
     // Groups that wait for a paused consumer are not late.
     let has_pauses = random.below(2) == 0;
     loop {
-        let segment = cutter.next_segment();
+        let segment = segments.next_segment();
         let mut play = play.lock().unwrap();
         let Ok(segment) = segment else { break };
         let segment = segment.unwrap();

@@ -10,7 +10,7 @@ use binarrow::reader::{
     BatchLimits, ChangeBatch, DecodeOptions, Output, ReadOptions, Reader, SegmentDecoder, Stats,
     Tracker,
 };
-use binarrow::source::{Cutter, CutterOptions, InputFile, Split, Start, Stop, scan_splits};
+use binarrow::source::{InputFile, LogOptions, Segments, Split, Start, Stop, scan_splits};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -132,12 +132,12 @@ pub(crate) fn options() -> ReadOptions {
 /// The same with segments of another size.
 pub(crate) fn segments_of(bytes: usize) -> ReadOptions {
     let options = options();
-    ReadOptions { cut: CutterOptions { segment_bytes: bytes, ..options.cut }, ..options }
+    ReadOptions { cut: LogOptions { segment_bytes: bytes, ..options.cut }, ..options }
 }
 
 /// The same between two places.
 pub(crate) fn between(options: ReadOptions, start: Start, stop: Stop) -> ReadOptions {
-    ReadOptions { cut: CutterOptions { start, stop, ..options.cut }, ..options }
+    ReadOptions { cut: LogOptions { start, stop, ..options.cut }, ..options }
 }
 
 /// The same with batches of at most so many rows.
@@ -149,7 +149,7 @@ pub(crate) fn batches_of(rows: usize, options: ReadOptions) -> ReadOptions {
 /// All rows, those of transactions that did not commit too.
 pub(crate) fn emitting(options: ReadOptions) -> ReadOptions {
     ReadOptions {
-        cut: CutterOptions { emit_uncommitted: true, ..options.cut },
+        cut: LogOptions { emit_uncommitted: true, ..options.cut },
         decode: DecodeOptions { emit_uncommitted: true, ..options.decode },
         ..options
     }
@@ -210,12 +210,12 @@ pub(crate) fn decode(files: Vec<InputFile>, options: &ReadOptions) -> Outcome {
     let mut outcome = Outcome::default();
     let mut decoder = SegmentDecoder::new(Arc::new(options.decode.clone()));
     let mut tracker = Tracker::default();
-    let mut cutter = match Cutter::try_new(files, options.cut.clone()) {
-        Ok(cutter) => cutter,
+    let mut log = match Segments::try_new(files, options.cut.clone()) {
+        Ok(log) => log,
         Err(error) => return Outcome { error: Some(error), ..outcome },
     };
     loop {
-        let segment = match cutter.next_segment() {
+        let segment = match log.next_segment() {
             Ok(Some(segment)) => segment,
             Ok(None) => break,
             Err(error) => {

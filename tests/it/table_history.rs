@@ -15,7 +15,7 @@ use binarrow::history::{
 use binarrow::position::Position;
 use binarrow::reader::ReadOptions;
 use binarrow::source::{
-    CutterOptions, InputFile, Start, Stop, TableHistory, add_history, link_splits,
+    InputFile, LogOptions, Start, Stop, TableHistory, add_history, link_splits,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -56,14 +56,14 @@ fn options() -> ReadOptions {
     let history = Some(TableHistory::View(Box::new(view)));
     let mut options = crate::rows::options();
     options.decode.plan.column_names = ColumnNames::Log;
-    ReadOptions { cut: CutterOptions { history, ..options.cut }, ..options }
+    ReadOptions { cut: LogOptions { history, ..options.cut }, ..options }
 }
 
 /// Rows as `insert d.t a=1 b=2`, by segments of several sizes and by several threads: all must agree.
 fn run_with(log: &Log, options: &ReadOptions) -> (Vec<String>, Option<String>) {
     let mut whole = None;
     for (segment_bytes, threads) in [(8 << 20, 1), (1, 1), (300, 1), (1, 3), (8 << 20, 3)] {
-        let cut = CutterOptions { segment_bytes, ..options.cut.clone() };
+        let cut = LogOptions { segment_bytes, ..options.cut.clone() };
         let outcome = read(log.clone().inputs(), ReadOptions { cut, threads, ..options.clone() });
         let error = outcome.error.as_ref().map(ToString::to_string);
         let read = (lines(&outcome), error);
@@ -533,7 +533,7 @@ fn a_table_that_is_another_before_each_of_its_rows() {
     link_splits(&mut splits, false).unwrap();
     assert!(splits.len() > 4, "{}", splits.len());
     for history in [history_for(&fixture), history] {
-        let (tables, cut) = (TableFilter::default(), CutterOptions::default());
+        let (tables, cut) = (TableFilter::default(), LogOptions::default());
         add_history(&mut splits, &history, &tables, &cut, &local, &mut || true).unwrap();
         let mut rows = Vec::new();
         for split in &splits {

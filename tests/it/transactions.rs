@@ -10,7 +10,7 @@ use crate::rows::{Outcome, between, decode, emitting, from, options, read, segme
 use binarrow::ErrorKind;
 use binarrow::position::Position;
 use binarrow::reader::{ReadOptions, Reader};
-use binarrow::source::{CutterOptions, InputFile, Start, Stop};
+use binarrow::source::{InputFile, LogOptions, Start, Stop};
 
 /// Decodes the log in one segment and in as many as there can be; both must agree.
 pub(crate) fn run(log: &Log) -> Outcome {
@@ -24,7 +24,7 @@ pub(crate) fn run_with(log: &Log, options: ReadOptions) -> Outcome {
 fn run_all(files: impl Fn() -> Vec<InputFile>, options: &ReadOptions) -> Outcome {
     let whole = decode(files(), options);
     for segment in [1, 300] {
-        let cut = CutterOptions { segment_bytes: segment, ..options.cut.clone() };
+        let cut = LogOptions { segment_bytes: segment, ..options.cut.clone() };
         let outcome = decode(files(), &ReadOptions { cut, ..options.clone() });
         assert_eq!(outcome.changes(), whole.changes());
         let error = |outcome: &Outcome| outcome.error.as_ref().map(ToString::to_string);

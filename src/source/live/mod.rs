@@ -1,4 +1,4 @@
-//! A server's log while it is written: its files as they come, for the cutter to cut like any others.
+//! A server's log while it is written: its files as they come, to be read like any others.
 //!
 //! | file | does |
 //! |---|---|

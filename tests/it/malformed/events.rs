@@ -162,7 +162,7 @@ fn errors_keep_their_place_in_the_order() {
         log = log.with(good(id));
     }
     let log = log.with([stop()]);
-    // A rows event, which a worker finds broken, and a commit, which the cutter does.
+    // A rows event, which a worker finds broken, and a commit, which the walk does.
     for event in [4 + 5 * 249, 5 + 5 * 249] {
         let mut bytes = log.bytes.clone();
         let offset = log.starts[event];

@@ -1,15 +1,15 @@
 //! binarrow without its reading and cutting: segments that are in memory, decoded on one thread into record batches.
 
 use binarrow::reader::{DecodeOptions, Output, SegmentDecoder};
-use binarrow::source::{Cutter, CutterOptions, InputFile};
+use binarrow::source::{Segments, LogOptions, InputFile};
 use std::hint::black_box;
 use std::sync::Arc;
 
 fn main() {
     let files = vec![InputFile::at_path(binarrow_peers::file_argument(), 1)];
-    let mut cutter = Cutter::try_new(files, CutterOptions::default()).expect("a cutter");
+    let mut log = Segments::try_new(files, LogOptions::default()).expect("a log");
     let mut segments = Vec::new();
-    while let Some(segment) = cutter.next_segment().expect("a segment") {
+    while let Some(segment) = log.next_segment().expect("a segment") {
         segments.push(segment);
     }
     binarrow_peers::measure(|| {

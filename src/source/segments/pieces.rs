@@ -1,15 +1,17 @@
-//! Segments of one transaction that is known to have happened: too large for one segment, or prepared before.
+//! Cuts one transaction that is known to have happened between its events: one too large for one segment, or prepared before.
 
-use super::classify::{body, ends_statement};
-use super::delivered::Delivered;
-use super::segment::{CarriedMap, CarriedStatement, FileContext, RowsSeen, Span, SpanDetails};
-use super::window::{RawEvent, Window};
 use crate::binlog::{
     EventHeader, EventType, PartialRowData, Query, RowsQuery, STMT_END, table_id_and_flags,
 };
 use crate::change::{Group, GroupGtid, Transaction};
 use crate::error::{Error, Result};
 use crate::limits::MAX_EVENT_SIZE;
+use crate::source::classify::ends_statement;
+use crate::source::delivered::Delivered;
+use crate::source::segment::{
+    CarriedMap, CarriedStatement, FileContext, RowsSeen, Span, SpanDetails,
+};
+use crate::source::walk::{Event, FileEvents, Peeked};
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
@@ -45,9 +47,8 @@ pub(super) struct CutSize {
     pub(super) carries_statements: bool,
 }
 
-/// Cuts a transaction between events; the context goes from one segment to the next.
-pub(super) struct RangeCutter {
-    window: Window,
+/// Cuts a transaction between events. The context continues from one piece to the next.
+pub(super) struct Pieces {
     file: Arc<FileContext>,
     commit_version: i64,
     committed: Committed,
@@ -63,19 +64,17 @@ pub(super) struct RangeCutter {
     fragments_end: bool,
 }
 
-impl RangeCutter {
+impl Pieces {
     pub(super) fn new(
-        window: Window,
-        file: Arc<FileContext>,
+        events: &mut FileEvents,
         commit_version: i64,
         committed: Committed,
-        parts: impl Iterator<Item = (u64, u64, u32)>,
+        parts: Vec<(u64, u64, u32)>,
         size: CutSize,
     ) -> Self {
-        let parts: VecDeque<_> = parts.filter(|(start, end, _)| start < end).collect();
-        let mut cutter = Self {
-            window,
-            file,
+        let parts = parts.into_iter().filter(|(start, end, _)| start < end).collect();
+        let mut pieces = Self {
+            file: Arc::clone(events.context()),
             commit_version,
             committed,
             parts,
@@ -86,48 +85,33 @@ impl RangeCutter {
             in_fragments: false,
             fragments_end: false,
         };
-        cutter.enter_part();
-        cutter
+        pieces.enter_part(events);
+        pieces
     }
 
-    /// The window, to go on with after the last segment.
-    pub(super) fn into_window(self) -> Window {
-        self.window
-    }
-
-    /// Takes a buffer back, to be used again.
-    pub(super) fn recycle(&mut self, buffer: Vec<u8>) {
-        self.window.recycle(buffer);
-    }
-
-    /// Where the next run begins.
-    pub(super) fn offset(&self) -> u64 {
-        self.window.offset()
-    }
-
-    /// The file that the range stands in.
-    pub(super) fn context(&self) -> Arc<FileContext> {
-        Arc::clone(&self.file)
+    /// True if the transaction was prepared before, and its bytes were read then.
+    pub(super) fn was_prepared(&self) -> bool {
+        self.committed.was_prepared
     }
 
     /// The next run of events, or `None` after the last.
-    pub(super) fn next_span(&mut self) -> Result<Option<(Vec<u8>, Span)>> {
+    pub(super) fn next_span(&mut self, events: &mut FileEvents) -> Result<Option<(Vec<u8>, Span)>> {
         let Some((_, end, _)) = self.parts.front().copied() else { return Ok(None) };
-        let offset = self.window.offset();
+        let offset = events.offset();
         let rows_before = self.rows_events;
         let statement = self.statement.clone();
         let table_maps = self.maps.iter().map(|(_, map)| map.clone()).collect();
-        while self.window.offset() < end
-            && (self.window.kept() < self.size.bytes
-                || end - self.window.offset() <= COMMIT_BYTES
-                || (self.in_fragments && self.window.kept() < self.max_bytes()))
+        while events.offset() < end
+            && (events.kept() < self.size.bytes
+                || end - events.offset() <= COMMIT_BYTES
+                || (self.in_fragments && events.kept() < self.max_bytes()))
         {
-            self.pass_event().map_err(|error| error.in_file(&self.file.label))?;
+            self.pass_event(events).map_err(|error| error.in_file(&self.file.label))?;
         }
-        let bytes = self.window.take_kept();
-        if self.window.offset() >= end {
+        let bytes = events.window().take_kept();
+        if events.offset() >= end {
             self.parts.pop_front();
-            self.enter_part();
+            self.enter_part(events);
         }
         let more = SpanDetails {
             transaction: self.committed.transaction,
@@ -156,79 +140,83 @@ impl RangeCutter {
         self.size.bytes.saturating_add(2 * MAX_EVENT_SIZE as usize)
     }
 
-    fn enter_part(&mut self) {
+    fn enter_part(&mut self, events: &mut FileEvents) {
         if let Some((start, _, rows_before)) = self.parts.front().copied() {
-            self.window.jump(start);
+            events.jump(start);
             self.rows_events = rows_before;
             self.statement.sql = None;
         }
     }
 
-    fn pass_event(&mut self) -> Result<()> {
-        let offset = self.window.offset();
-        let RawEvent::Whole { header, at, len } = self.window.peek()? else {
+    fn pass_event(&mut self, events: &mut FileEvents) -> Result<()> {
+        let Peeked::Event(event) = events.peek(true)? else {
             return Err(Error::malformed("the file became shorter while it was read")
-                .at_event(offset, "transaction"));
+                .at_event(events.offset(), "transaction"));
         };
+        self.take_context(event, events).map_err(|error| event.locate(error))?;
+        events.advance(&event);
+        Ok(())
+    }
+
+    /// Takes what the events after this one need to know of it.
+    fn take_context(&mut self, event: Event, events: &FileEvents) -> Result<()> {
+        let event_type = event.header.event_type;
         let format = &self.file.format;
-        let located = |error: Error| error.at_event(offset, header.event_type.name());
         self.in_fragments = false;
-        if header.event_type == EventType::MARIADB_PARTIAL_ROW_DATA {
-            let body = body(self.window.event(at, len), format.checksum).map_err(located)?;
-            let fragment = PartialRowData::decode(body).map_err(|error| located(error.into()))?;
-            if fragment.seq == 1 {
-                self.fragments_end = ends_statement(&fragment, format).map_err(located)?;
-                // `ends_statement` has read this much of the event.
-                if let Ok(rows) = EventHeader::decode(fragment.chunk)
-                    && let Some(body) = fragment.chunk.get(EventHeader::LEN..)
-                    && let id_width = format.table_id_width(rows.event_type)
-                    && let Ok((id, _)) = table_id_and_flags(body, id_width)
-                {
-                    note_rows(&mut self.maps, id, rows.event_type);
-                }
-            }
-            self.in_fragments = !fragment.is_last();
-            self.rows_events += u32::from(fragment.is_last());
-            if fragment.is_last() && self.fragments_end {
-                self.maps.clear();
-                self.statement.sql = None;
-            }
-        } else if header.event_type == EventType::TABLE_MAP {
-            let body = body(self.window.event(at, len), format.checksum).map_err(located)?;
-            let (id, _) = table_id_and_flags(body, format.table_id_width(header.event_type))
-                .map_err(|error| located(error.into()))?;
+        if event_type == EventType::MARIADB_PARTIAL_ROW_DATA {
+            self.take_fragment(&PartialRowData::decode(events.body(&event)?)?)?;
+        } else if event_type == EventType::TABLE_MAP {
+            let body = events.body(&event)?;
+            let (id, _) = table_id_and_flags(body, format.table_id_width(event_type))?;
             let before = self.maps.len();
             self.maps.retain(|(other, _)| *other != id);
             let is_repeated = self.maps.len() < before;
             let (body, rows) = (body.into(), RowsSeen::default());
             self.maps.push((id, CarriedMap { body, rows, is_repeated }));
-        } else if header.event_type.is_rows() {
-            let body = body(self.window.event(at, len), format.checksum).map_err(located)?;
-            let (id, flags) = table_id_and_flags(body, format.table_id_width(header.event_type))
-                .map_err(|error| located(error.into()))?;
+        } else if event_type.is_rows() {
+            let body = events.body(&event)?;
+            let (id, flags) = table_id_and_flags(body, format.table_id_width(event_type))?;
             self.rows_events += 1;
-            note_rows(&mut self.maps, id, header.event_type);
+            note_rows(&mut self.maps, id, event_type);
             if flags & STMT_END != 0 {
-                self.maps.clear();
-                self.statement.sql = None;
+                self.end_statement();
             }
         } else if self.size.carries_statements {
-            let body = body(self.window.event(at, len), format.checksum).map_err(located)?;
-            match header.event_type {
-                EventType::QUERY => {
-                    let query = Query::decode(body).map_err(|error| located(error.into()))?;
-                    self.statement.client = self.statement.client.or(Some(query.client_charset()));
-                }
-                event_type => {
-                    let query = RowsQuery::of(event_type, body);
-                    if let Some(query) = query.map_err(|error| located(error.into()))? {
-                        self.statement.sql = Some(query.sql.into());
-                    }
-                }
+            let body = events.body(&event)?;
+            if event_type == EventType::QUERY {
+                let query = Query::decode(body)?;
+                self.statement.client = self.statement.client.or(Some(query.client_charset()));
+            } else if let Some(query) = RowsQuery::of(event_type, body)? {
+                self.statement.sql = Some(query.sql.into());
             }
         }
-        self.window.advance(len);
         Ok(())
+    }
+
+    fn take_fragment(&mut self, fragment: &PartialRowData<'_>) -> Result<()> {
+        let format = &self.file.format;
+        if fragment.seq == 1 {
+            self.fragments_end = ends_statement(fragment, format)?;
+            // `ends_statement` has read this much of the event.
+            if let Ok(rows) = EventHeader::decode(fragment.chunk)
+                && let Some(body) = fragment.chunk.get(EventHeader::LEN..)
+                && let id_width = format.table_id_width(rows.event_type)
+                && let Ok((id, _)) = table_id_and_flags(body, id_width)
+            {
+                note_rows(&mut self.maps, id, rows.event_type);
+            }
+        }
+        self.in_fragments = !fragment.is_last();
+        self.rows_events += u32::from(fragment.is_last());
+        if fragment.is_last() && self.fragments_end {
+            self.end_statement();
+        }
+        Ok(())
+    }
+
+    fn end_statement(&mut self) {
+        self.maps.clear();
+        self.statement.sql = None;
     }
 }
 

@@ -1,7 +1,10 @@
-//! A file's first bytes, which say what kind of file it is.
+//! The head of a file: its first bytes, which say what kind of file it is, and its format description.
 
-use super::window::Window;
-use crate::binlog::{ENCRYPTED_MAGIC, FIRST_EVENT_AT, MAGIC};
+use super::classify::{check_crc, no_format};
+use super::window::{RawEvent, Window};
+use crate::binlog::{
+    ChecksumAlgorithm, ENCRYPTED_MAGIC, EventType, FIRST_EVENT_AT, FormatDescription, MAGIC,
+};
 use crate::error::{Error, Result};
 
 /// Passes the magic bytes of a binary log; the window stands at the first event then.
@@ -25,6 +28,31 @@ pub(crate) fn check_magic(window: &mut Window) -> Result<()> {
         }),
     };
     Err(error.at_event(0, "file header"))
+}
+
+/// Reads the format description, which must be the first event, and the time at which the file was created, in seconds since
+/// 1970 UTC.
+pub(crate) fn read_format(
+    window: &mut Window,
+    verify_checksum: bool,
+) -> Result<(FormatDescription, u32)> {
+    let offset = window.offset();
+    let RawEvent::Whole { header, at, len } = window.peek()? else {
+        return Err(Error::malformed("the file ends before its format description")
+            .at_event(offset, EventType::FORMAT_DESCRIPTION.name()));
+    };
+    let located = |error: Error| error.at_event(offset, header.event_type.name());
+    if header.event_type != EventType::FORMAT_DESCRIPTION {
+        return Err(located(no_format(header.event_type)));
+    }
+    let event = window.event(at, len);
+    let format = FormatDescription::decode(event).map_err(|error| located(error.into()))?;
+    // Without this check, damage to the format description could switch off the checksums of the other events.
+    if verify_checksum && format.has_checksum {
+        check_crc(event, ChecksumAlgorithm::Crc32).map_err(located)?;
+    }
+    window.advance(len);
+    Ok((format, header.timestamp))
 }
 
 /// The program that packed a file, by the file's first bytes.

@@ -1,6 +1,6 @@
-//! Where to begin and end, and how to cut.
+//! How a log is read: where to begin and end, what is checked, how segments are cut.
 
-use super::structures::TableHistory;
+use super::table_history::TableHistory;
 use crate::change::Include;
 use crate::error::{Error, ErrorKind, Result};
 use crate::position::{GtidState, Position};
@@ -27,15 +27,15 @@ pub enum Stop {
     End,
     /// After the last transaction that ends at or before a position.
     Position(Box<Position>),
-    /// Where a GTID set is complete; see [`CutterOptions::stops_at_gap`].
+    /// Where a GTID set is complete; see [`LogOptions::stops_at_gap`].
     Gtids(GtidState),
     /// Before the first transaction committed after a time, in microseconds since 1970 UTC.
     Time(i64),
 }
 
-/// How to cut.
+/// How a log is read.
 #[derive(Debug, Clone)]
-pub struct CutterOptions {
+pub struct LogOptions {
     /// Where to begin.
     pub start: Start,
     /// Where to end.
@@ -66,8 +66,6 @@ pub struct CutterOptions {
     pub include: Include,
     /// The structures of tables, to be followed from where the read begins.
     pub history: Option<TableHistory>,
-    /// Whether no rows are given: the log is gone through for its statements alone.
-    pub is_unread: bool,
     /// How many bytes of the log are gone through at most, up to a transaction's end; at least one transaction is.
     pub limit: Option<u64>,
     /// True if a read that stops at a GTID set ends before the first transaction that is not in it: this is the place of the
@@ -77,7 +75,7 @@ pub struct CutterOptions {
     pub goal: Option<Box<Position>>,
 }
 
-impl Default for CutterOptions {
+impl Default for LogOptions {
     fn default() -> Self {
         Self {
             start: Start::Earliest,
@@ -95,10 +93,28 @@ impl Default for CutterOptions {
             name_case: NameCase::Unknown,
             include: Include::default(),
             history: None,
-            is_unread: false,
             limit: None,
             stops_at_gap: false,
             goal: None,
+        }
+    }
+}
+
+impl LogOptions {
+    /// The same log from `start` to `stop`, for its positions and statements: without rows, without markers, and not live.
+    pub(super) fn without_rows(&self, start: Start, stop: Stop) -> Self {
+        Self {
+            start,
+            stop,
+            cut_at_commit: false,
+            emit_uncommitted: false,
+            max_latency: None,
+            include: Include::default(),
+            history: None,
+            limit: None,
+            goal: None,
+            skip_statements: true,
+            ..self.clone()
         }
     }
 }

@@ -3,8 +3,12 @@
 //! In: a position, and how far to go. Out: the position of the last transaction's end there. Called by who plans reads of a log
 //! that others carry out.
 
-use super::cutter::{Cutter, CutterOptions, Stop, TableHistory};
+use super::feed::Begin;
+use super::follower::{SchemaFollower, follow};
 use super::live::{LiveControl, LiveFeed, LiveOptions, LiveStart, file_start};
+use super::options::{LogOptions, Stop};
+use super::table_history::TableHistory;
+use super::walk::Walk;
 use crate::error::Result;
 use crate::history::SchemaHistory;
 use crate::position::{GtidState, Position};
@@ -88,20 +92,20 @@ fn pass(what: Drain, live: LiveOptions, control: &Arc<LiveControl>) -> Result<Dr
     let of_gtids = |stop: &Position| {
         stop.gtids_alone().is_some() && (stop.server.is_none() || stop.server == server)
     };
-    let options = CutterOptions {
+    let options = LogOptions {
         stops_at_gap: stop.as_ref().is_some_and(of_gtids),
         stop: stop.map_or(Ok(Stop::End), |stop| Stop::at(&stop, server.as_deref()))?,
         history: history.map(TableHistory::Shared),
-        is_unread: true,
+        // Without rows nothing is missed.
+        skip_statements: true,
         limit: max_bytes,
         skip_events,
-        ..CutterOptions::default()
+        ..LogOptions::default()
     };
-    let mut cutter = Cutter::live(Box::new(feed), begin, options)?;
-    let mut warnings = Vec::new();
-    while let Some(segment) = cutter.next_segment()? {
-        warnings.extend(segment.warnings);
-        cutter.recycle(segment.bytes);
-    }
-    Ok(Drained { position: cutter.position().clone(), warnings })
+    let begin = Begin { position: Position { ahead: Vec::new(), ..begin.position }, ..begin };
+    let mut walk = Walk::live(Box::new(feed), begin, options)?;
+    let mut follower = SchemaFollower::new(&mut walk)?;
+    follow(&mut walk, &mut follower, &mut || true)?;
+    let warnings = walk.take_warnings();
+    Ok(Drained { position: walk.position().clone(), warnings })
 }

@@ -3,9 +3,9 @@
 //! Under STATEMENT (MariaDB, MySQL 5: also MIXED) statements that change a temporary table are logged, with a name that a
 //! table may have too: `TRUNCATE t`. What the servers log:
 //!
-//! * A TRUNCATE, ALTER or CREATE INDEX of a temporary table has the flag [`EventHeader::THREAD_SPECIFIC`]. A
-//!   statement of a routine has it too if an earlier statement of the routine uses temporary tables, under ROW as well, except
-//!   in newer versions of MariaDB.
+//! * A TRUNCATE, ALTER or CREATE INDEX of a temporary table has the flag
+//!   [`EventHeader::THREAD_SPECIFIC`](crate::binlog::EventHeader::THREAD_SPECIFIC). A statement of a routine has it too if an earlier
+//!   statement of the routine uses temporary tables, under ROW as well, except in newer versions of MariaDB.
 //! * DROP names temporary tables and others in statements of their own: `DROP TEMPORARY TABLE`. So does the end of a
 //!   connection. A restart of the server drops all, without a statement.
 //! * RENAME TABLE renames temporary tables in MariaDB only. It never has the flag, and is logged under ROW too, where the
@@ -15,23 +15,10 @@
 //! temporary table if the read has seen its CREATE. Without that, it is not known whether it does, unless the read contains the
 //! start of the server, or nothing shows that the log has statements of temporary tables.
 
-use crate::binlog::{EventHeader, EventType, FormatDescription, Query};
-use crate::error::Result;
-use crate::history::{Ddl, DdlKind, DdlSession, TableName, TemporaryStatement};
+use super::statement::{Statement, Target};
+use crate::history::{Ddl, DdlKind, TableName, TemporaryStatement};
 use crate::schema::NameCase;
-use crate::wire::Inflater;
 use std::collections::HashSet;
-
-/// The tables that a statement concerns.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Target {
-    /// Tables.
-    Tables,
-    /// Temporary tables.
-    Temporary,
-    /// Temporary tables or others.
-    Unsure,
-}
 
 /// The temporary tables that exist, of those that were created since the start of the read.
 #[derive(Debug, Default)]
@@ -58,30 +45,27 @@ impl TemporaryTables {
         self.all_of = is_read_from_its_start.then_some(server_id);
     }
 
-    /// Takes in a Query event; returns the tables that its statement concerns. `skips` is true if statements that may change
-    /// rows are skipped: then statements about temporary tables are to be expected.
-    pub(super) fn meet(
+    /// Takes in a statement; returns the tables that it concerns. `skips` is true if statements that may change rows are skipped: then
+    /// statements about temporary tables are to be expected.
+    pub(super) fn observe(
         &mut self,
-        (header, body): (&EventHeader, &[u8]),
-        format: &FormatDescription,
+        statement: &Statement,
+        is_mariadb: bool,
         name_case: NameCase,
         skips: bool,
-    ) -> Result<Target> {
-        let is_flagged = header.has(EventHeader::THREAD_SPECIFIC);
-        let is_load = header.event_type == EventType::EXECUTE_LOAD_QUERY;
-        if is_load || !is_flagged && (self.tables.is_empty() || !format.is_mariadb) {
-            return Ok(Target::Tables);
+    ) -> Target {
+        let is_flagged = statement.is_thread_specific;
+        if !is_flagged && (self.tables.is_empty() || !is_mariadb) {
+            return Target::Tables;
         }
-        let mut inflater = Inflater::default();
-        let query = Query::decode(body)?.inflate(header.event_type, &mut inflater)?;
-        let mode = DdlSession::of(&query, format).quote_mode();
-        let (text, database) = (query.text(), String::from_utf8_lossy(query.database));
+        let (text, database) = (&*statement.text, &*statement.database);
+        let mode = statement.session.quote_mode();
         let named = |name: TableName| Temporary {
-            server_id: header.server_id,
-            thread_id: query.thread_id,
+            server_id: statement.server_id,
+            thread_id: statement.thread_id,
             name: if name_case == NameCase::Folded { name.folded() } else { name },
         };
-        match TemporaryStatement::parse(&text, &database, mode) {
+        match TemporaryStatement::parse(text, database, mode) {
             Some(TemporaryStatement::Create(name)) => {
                 self.are_logged = true;
                 if self.tables.len() < MAX_TABLES {
@@ -89,33 +73,34 @@ impl TemporaryTables {
                 } else {
                     self.all_of = None;
                 }
-                return Ok(Target::Temporary);
+                return Target::Temporary;
             }
             Some(TemporaryStatement::Drop(names)) => {
                 for name in names {
                     self.tables.remove(&named(name));
                 }
-                return Ok(Target::Temporary);
+                return Target::Temporary;
             }
             Some(TemporaryStatement::Rename(renames)) => {
-                return Ok(match format.is_mariadb {
+                return match is_mariadb {
                     true => self.rename(renames, named),
                     false => Target::Tables,
-                });
+                };
             }
             None => {}
         }
-        let Ok(Some(ddl)) = Ddl::parse(&text, &database, mode) else { return Ok(Target::Tables) };
+        let Ok(Some(ddl)) = Ddl::parse(text, database, mode) else { return Target::Tables };
         let may_be = matches!(ddl.kind, DdlKind::Truncate | DdlKind::Alter | DdlKind::Rename);
         let Some(name) = ddl.tables.first().filter(|_| is_flagged && may_be) else {
-            return Ok(Target::Tables);
+            return Target::Tables;
         };
         if !self.tables.contains(&named(name.clone())) {
-            let may_be_older = self.all_of != Some(header.server_id) && (self.are_logged || skips);
-            return Ok(if may_be_older { Target::Unsure } else { Target::Tables });
+            let may_be_older =
+                self.all_of != Some(statement.server_id) && (self.are_logged || skips);
+            return if may_be_older { Target::Unsure } else { Target::Tables };
         }
         self.rename(ddl.renames, named);
-        Ok(Target::Temporary)
+        Target::Temporary
     }
 
     /// Renames temporary tables.

@@ -1,0 +1,81 @@
+//! Loops over the steps of a walk for the statements of a log alone.
+
+use super::SchemaFollower;
+use super::in_force::PendingDdl;
+use crate::change::{Outcome, Transaction};
+use crate::error::{Error, ErrorKind, Result};
+use crate::history::LoggedDdl;
+use crate::source::walk::{Step, Walk};
+
+/// Follows the statements of a log to the end of a walk. `go_on` is asked now and then; if it says no, the result is an error.
+pub(crate) fn follow(
+    walk: &mut Walk,
+    follower: &mut SchemaFollower,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<()> {
+    let followed = follow_steps(walk, follower, go_on).map_err(|error| walk.name_file(error));
+    // What was read before an error is right.
+    let reached = follower.reach(walk.position());
+    followed.and(reached)
+}
+
+fn follow_steps(
+    walk: &mut Walk,
+    follower: &mut SchemaFollower,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<()> {
+    let mut reached = (walk.files().index(), walk.position().offset);
+    while let Some(step) = walk.next(true)? {
+        let is_end = matches!(step, Step::Transaction(_) | Step::Gap(_) | Step::FileEnds(_));
+        follower.take(step, walk)?;
+        let here = (walk.files().index(), walk.position().offset);
+        let is_far = here.0 != reached.0 || here.1 >= reached.1.saturating_add(REACH_EVERY);
+        if is_end && is_far {
+            follower.reach(walk.position())?;
+            reached = here;
+            if !go_on() {
+                return Err(Error::new(ErrorKind::Internal, "the scan was interrupted"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The statements of a log that change tables, to the end of a walk that wants statements.
+pub(super) fn statements(walk: &mut Walk) -> Result<Vec<LoggedDdl>> {
+    let (mut pending, mut committed) = (PendingDdl::default(), Vec::new());
+    let mut take = |walk: &mut Walk| -> Result<()> {
+        while let Some(step) = walk.next(true)? {
+            match step {
+                Step::Statement(statement) if !statement.is_skipped => pending.observe(&statement),
+                Step::LoneStatement(statement) => {
+                    walk.pass_statement(&statement);
+                    if statement.is_after_stop {
+                        pending.clear();
+                    }
+                    let Transaction { start, commit_timestamp, .. } = statement.transaction;
+                    let ddl = pending.commit(start, commit_timestamp, walk.position());
+                    committed.extend(ddl.map(|(_, ddl)| ddl));
+                }
+                Step::Transaction(verdicts) => {
+                    let ended = walk.take_transaction()?;
+                    walk.pass(&ended, verdicts)?;
+                    let Transaction { start, commit_timestamp, .. } = ended.group.transaction;
+                    if ended.outcome != Outcome::Committed || ended.group.without_effect {
+                        pending.clear();
+                    }
+                    let ddl = pending.commit(start, commit_timestamp, walk.position());
+                    committed.extend(ddl.map(|(_, ddl)| ddl));
+                }
+                Step::FileEnds(_) => pending.clear(),
+                _ => {}
+            }
+        }
+        Ok(())
+    };
+    take(walk).map_err(|error| walk.name_file(error))?;
+    Ok(committed)
+}
+
+/// Bytes of the log after which a history stores how far it reaches.
+const REACH_EVERY: u64 = 8 << 20;

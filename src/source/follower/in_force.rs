@@ -1,0 +1,173 @@
+//! The structures of tables in force along the log.
+
+use crate::error::Result;
+use crate::history::{Catalog, HistoryView, LoggedDdl, without_secrets};
+use crate::position::{Position, Xid};
+use crate::source::segment::Span;
+use crate::source::table_history::TableHistory;
+use crate::source::walk::Statement;
+use std::sync::Arc;
+
+/// What a history says while the log is read.
+pub(super) struct InForce {
+    pub(super) history: TableHistory,
+    pub(super) view: HistoryView,
+    /// True if the place is known by GTID alone: statements of transactions that come although they were read are in force.
+    pub(super) by_gtid: bool,
+    /// True if the log is another one since the view moved last.
+    pub(super) is_elsewhere: bool,
+    /// The catalogs along the current segment.
+    pub(super) catalogs: Catalogs,
+    /// The catalog where the read began.
+    at_start: Arc<Catalog>,
+    /// The catalogs where XA transactions were prepared that are not decided yet.
+    pub(super) prepared: Vec<(Xid, Arc<Catalog>)>,
+}
+
+/// Statements of the open transaction that change tables: they are in force once it is committed.
+#[derive(Default)]
+pub(super) struct PendingDdl {
+    statements: Vec<PendingStatement>,
+}
+
+/// A statement that changes tables, and its place in its transaction.
+struct PendingStatement {
+    offset: u64,
+    /// Rows events of the transaction before it.
+    rows_before: u32,
+    ddl: LoggedDdl,
+}
+
+/// The catalogs in force along a run of spans.
+#[derive(Debug)]
+pub(crate) struct Catalogs {
+    /// At its start.
+    first: Arc<Catalog>,
+    /// From an offset on.
+    changes: Vec<(u64, Arc<Catalog>)>,
+}
+
+impl Catalogs {
+    pub(super) fn of(first: Arc<Catalog>) -> Self {
+        Self { first, changes: Vec::new() }
+    }
+
+    /// Those of the spans up to here. Later spans continue with the last one.
+    pub(super) fn placed(&mut self, spans: &[Span]) -> Vec<(usize, Arc<Catalog>)> {
+        let before = |offset: u64| spans.partition_point(|span| span.offset < offset);
+        let mut placed = vec![(0, Arc::clone(&self.first))];
+        if let Some((_, last)) = self.changes.last() {
+            self.first = Arc::clone(last);
+        }
+        placed.extend(self.changes.drain(..).map(|(offset, catalog)| (before(offset), catalog)));
+        placed
+    }
+
+    /// Those of a separate run, whose spans are not in the current segment.
+    pub(super) fn take(&mut self) -> Self {
+        let taken =
+            Self { first: Arc::clone(&self.first), changes: std::mem::take(&mut self.changes) };
+        if let Some((_, last)) = taken.changes.last() {
+            self.first = Arc::clone(last);
+        }
+        taken
+    }
+
+    /// Those up to an offset.
+    pub(crate) fn placed_up_to(&mut self, offset: u64) -> Vec<(usize, Arc<Catalog>)> {
+        let count = self.changes.partition_point(|(from, _)| *from <= offset);
+        if let Some((_, last)) = self.changes.drain(..count).next_back() {
+            self.first = last;
+        }
+        vec![(0, Arc::clone(&self.first))]
+    }
+}
+
+impl PendingDdl {
+    /// Takes a statement of the open transaction, or one without a transaction.
+    pub(super) fn observe(&mut self, statement: &Statement) {
+        let text = without_secrets(&statement.text, statement.session.quote_mode());
+        let ddl = LoggedDdl {
+            position: Position::default(),
+            timestamp: statement.timestamp,
+            database: statement.database.clone(),
+            statement: text.into_owned(),
+            session: statement.session.clone(),
+        };
+        if Catalog::concerns(&ddl) {
+            let (offset, rows_before) = (statement.offset, statement.rows_before);
+            self.statements.push(PendingStatement { offset, rows_before, ddl });
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.statements.is_empty()
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.statements.clear();
+    }
+
+    /// The offsets of statements that are between rows of the open transaction, each with the number of rows events before it.
+    pub(super) fn cuts(&self) -> impl Iterator<Item = (u64, u32)> {
+        let between = self.statements.iter().filter(|statement| statement.rows_before > 0);
+        between.map(|statement| (statement.offset, statement.rows_before))
+    }
+
+    /// The statements, which are committed: `start` is the start of their transaction, `position` is after it. Each comes with the
+    /// offset from which on it is in force.
+    pub(super) fn commit(
+        &mut self,
+        start: u64,
+        timestamp: i64,
+        position: &Position,
+    ) -> impl Iterator<Item = (u64, LoggedDdl)> {
+        let statements = std::mem::take(&mut self.statements).into_iter();
+        statements.map(move |PendingStatement { offset, rows_before, ddl }| {
+            let ddl = LoggedDdl { position: position.clone(), timestamp, ..ddl };
+            (if rows_before == 0 { start } else { offset }, ddl)
+        })
+    }
+}
+
+impl InForce {
+    pub(super) fn new(history: TableHistory, view: HistoryView, by_gtid: bool) -> Self {
+        let at_start = Arc::clone(view.catalog());
+        let catalogs = Catalogs::of(Arc::clone(&at_start));
+        let prepared = match &history {
+            TableHistory::Part(_, prepared) => prepared.clone(),
+            TableHistory::Shared(_) | TableHistory::View(_) => Vec::new(),
+        };
+        Self { history, view, by_gtid, is_elsewhere: false, catalogs, at_start, prepared }
+    }
+
+    /// True if the catalog is of a server whose names of tables are in lower case.
+    pub(super) fn folds_names(&self) -> bool {
+        self.view.catalog().lower_case_table_names() != 0
+    }
+
+    /// The catalog at another place.
+    pub(super) fn catalog_at(&self, position: &Position) -> Result<Arc<Catalog>> {
+        match &self.history {
+            TableHistory::Shared(history) => history.catalog_at(position),
+            TableHistory::View(_) | TableHistory::Part(..) => Ok(Arc::clone(&self.at_start)),
+        }
+    }
+
+    /// All before `position` was read: what the history contains for a place up to there is in force from there on.
+    pub(super) fn reach(&mut self, position: &Position) -> Result<()> {
+        let before = Arc::clone(self.view.catalog());
+        self.view.reach(position)?;
+        if !Arc::ptr_eq(&before, self.view.catalog()) {
+            self.catalogs.changes.push((position.offset, Arc::clone(self.view.catalog())));
+        }
+        Ok(())
+    }
+
+    /// A statement is in force from an offset on.
+    pub(super) fn follow(&mut self, from: u64, ddl: &LoggedDdl) -> Result<()> {
+        self.view.follow(ddl)?;
+        self.catalogs.changes.push((from, Arc::clone(self.view.catalog())));
+        Ok(())
+    }
+}

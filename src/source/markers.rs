@@ -1,0 +1,323 @@
+//! Markers: what is not a row, in its place between the rows. Statements, where transactions begin and end, heartbeats.
+
+use super::live::LOG;
+use super::segment::{LogItem, PlacedItem, Span};
+use super::walk::{LoneStatement, Statement, Target, Walk};
+use crate::change::{
+    AlterContext, AlteredTables, Doubt, Group, Include, Item, MarkKind, OnlineChanges,
+    SkippedStatement, Transaction, TransactionMark, XaState,
+};
+use crate::error::Result;
+use crate::history::{Catalog, Ddl, TableName, repaired_tables};
+use crate::position::{Position, Xid};
+use crate::schema::NameCase;
+use std::sync::Arc;
+
+/// A marker, and its place in the file of the spans around it.
+#[derive(Debug)]
+pub(super) struct MarkerAt {
+    pub(super) offset: u64,
+    item: LogItem,
+}
+
+/// A marker of the open transaction: where to resume after it is known at the transaction's end.
+#[derive(Debug)]
+pub(super) struct PendingMarker {
+    pub(super) offset: u64,
+    /// Rows events of the transaction before it.
+    pub(super) rows_before: u32,
+    item: Item,
+}
+
+/// How a transaction ends, as far as its markers are concerned.
+pub(super) struct Ending {
+    kind: MarkKind,
+    xa: Option<(XaState, Xid)>,
+    /// True if its rows, if any, are returned: between two markers, of which the first says that it begins.
+    begins: bool,
+}
+
+impl Ending {
+    pub(super) fn of(kind: MarkKind, xa: Option<(XaState, Xid)>) -> Self {
+        Self { kind, xa, begins: true }
+    }
+
+    /// A marker without rows.
+    pub(super) fn alone(kind: MarkKind, state: XaState, xid: Xid) -> Self {
+        Self { kind, xa: Some((state, xid)), begins: false }
+    }
+}
+
+/// The markers among the spans that they are between.
+pub(super) fn placed(markers: Vec<MarkerAt>, spans: &[Span]) -> Vec<PlacedItem> {
+    let place = |MarkerAt { offset, item }| {
+        let spans_before = spans.partition_point(|span| span.offset < offset);
+        PlacedItem { spans_before, item }
+    };
+    markers.into_iter().map(place).collect()
+}
+
+/// Makes markers of the steps of a walk.
+pub(super) struct Markers {
+    include: Include,
+    /// The marks of online schema-change tools in the log so far.
+    online: OnlineChanges,
+    /// The statements so far that may change values of columns.
+    altered: AlteredTables,
+    /// Those of the open transaction.
+    pending: Vec<PendingMarker>,
+}
+
+impl Markers {
+    /// The markers that a read includes.
+    pub(super) fn new(include: Include) -> Self {
+        Self {
+            include,
+            online: OnlineChanges::default(),
+            altered: AlteredTables::default(),
+            pending: Vec::new(),
+        }
+    }
+
+    /// Takes a statement of the open transaction, or one without a transaction; `catalog` is what was in force before. One that is not
+    /// understood becomes a warning.
+    pub(super) fn observe(
+        &mut self,
+        statement: &Statement,
+        catalog: Option<&Catalog>,
+        walk: &mut Walk,
+    ) {
+        let Some(file) = walk.context().map(|context| Arc::clone(&context.name)) else { return };
+        let (offset, rows_before) = (statement.offset, statement.rows_before);
+        if statement.is_skipped {
+            if self.include.skipped_statements {
+                let item = Item::SkippedStatement(SkippedStatement {
+                    database: statement.database.clone(),
+                    statement: statement.text.clone(),
+                });
+                self.pending.push(PendingMarker { offset, rows_before, item });
+            }
+            return;
+        }
+        let is_temporary = statement.target == Target::Temporary;
+        if is_temporary || !walk.is_live() && !self.include.statements() {
+            return;
+        }
+        match self.items_of(statement, &file, catalog, walk) {
+            Ok(items) => {
+                let pending = |item| PendingMarker { offset, rows_before, item };
+                self.pending.extend(items.into_iter().map(pending));
+            }
+            Err(error) if self.include.schema_changes || self.include.truncates => {
+                let message = error.message();
+                walk.warn_once(format!(
+                    "{file}:{offset}: {message}, and no SchemaChange stands for it"
+                ));
+            }
+            Err(_) => {}
+        }
+    }
+
+    fn items_of(
+        &mut self,
+        statement: &Statement,
+        file: &Arc<str>,
+        catalog: Option<&Catalog>,
+        walk: &mut Walk,
+    ) -> Result<Vec<Item>> {
+        let Statement { offset, database, text, session, .. } = statement;
+        let (mode, name_case) = (session.quote_mode(), walk.name_case());
+        let folds = name_case == NameCase::Folded;
+        let Some(mut ddl) = Ddl::parse(text, database, mode)? else {
+            self.online.meet(text, database, mode, folds, None);
+            let mut tables = repaired_tables(text, database, mode);
+            if folds {
+                tables = tables.iter().map(TableName::folded).collect();
+            }
+            return Ok(self.include.repaired(tables, name_case));
+        };
+        if folds {
+            ddl = ddl.folded();
+        }
+        ddl.rows = ddl.rows.under(session.is_strict());
+        if walk.is_live() {
+            log::info!(target: LOG, "{ddl} at {file}:{offset}");
+        }
+        let tools = self.online.tools_of(&ddl, text, self.include.tables.online());
+        // False for the first of the two events of MariaDB's ALTER TABLE, and for one that is undone.
+        let takes_effect = !walk.transaction().is_some_and(|group| group.without_effect);
+        if self.include.emptied && takes_effect {
+            let (place, tables) = ((file, *offset), &self.include.tables);
+            let context = AlterContext { place, catalog, tables, name_case };
+            ddl.altered = self.altered.meet(&ddl, (text, database), session, (&tools, &context));
+        }
+        self.online.meet(text, database, mode, folds, Some(&ddl));
+        if self.include.schema_changes || self.include.truncates {
+            self.warn_of_doubts(&ddl, statement, file, walk);
+        }
+        let mut items = self.include.items_of(ddl, text, &tools, name_case);
+        if statement.target == Target::Unsure {
+            for item in &mut items {
+                if let Item::Emptied(emptied) = item {
+                    emptied.doubt.get_or_insert(Doubt::Temporary);
+                }
+            }
+        }
+        Ok(items)
+    }
+
+    /// The warnings of markers that may concern other tables.
+    fn warn_of_doubts(&self, ddl: &Ddl, statement: &Statement, file: &str, walk: &mut Walk) {
+        for name in self.include.in_other_case(ddl, walk.name_case()) {
+            walk.warn_once(format!(
+                "statements name the table {name} in other letter case than tables= does. They are returned, because on a server \
+                 with lower_case_table_names=1 or 2 this is the same table. Set lower_case_table_names to its value on the server"
+            ));
+        }
+        let is_wanted =
+            |name: &&TableName| self.include.tables.accepts(&name.database, &name.table);
+        if statement.target == Target::Unsure
+            && let Some(name) = ddl.tables.iter().find(is_wanted)
+        {
+            walk.warn(format!(
+                "{file}:{}: the statement names {name} and uses a temporary table, which may have this name",
+                statement.offset
+            ));
+        }
+    }
+
+    /// The markers of the open transaction, which has ended.
+    pub(super) fn take_pending(&mut self) -> Vec<PendingMarker> {
+        std::mem::take(&mut self.pending)
+    }
+
+    /// The markers of a transaction that has ended; the position of the walk is after it, `before` is before it.
+    pub(super) fn of_transaction(
+        &self,
+        (group, end): (&Group, u64),
+        ending: &Ending,
+        pending: Vec<PendingMarker>,
+        (before, walk): (Position, &Walk),
+    ) -> Vec<MarkerAt> {
+        let start = group.transaction.start;
+        let place = Around::new(&group.transaction, before, walk);
+        let mark = |kind| {
+            Item::Transaction(TransactionMark {
+                kind,
+                gtid: group.gtid.clone(),
+                original_commit_timestamp: group.transaction.original_commit_timestamp,
+                rows: None,
+                xa: ending.xa.clone(),
+            })
+        };
+        let is_alone = group.is_statement() && ending.xa.is_none();
+        let has_marks = self.include.transactions && !is_alone;
+        let mut markers = Vec::with_capacity(pending.len() + 2);
+        if has_marks && ending.begins {
+            markers.push(place.within(start, mark(MarkKind::Begin)));
+        }
+        markers.extend(pending.into_iter().map(|PendingMarker { offset, rows_before, item }| {
+            match is_alone {
+                true => place.after(offset, item),
+                false if rows_before == 0 => place.within(start, item),
+                false => place.within(offset, item),
+            }
+        }));
+        if has_marks {
+            markers.push(place.after(end, mark(ending.kind)));
+        }
+        markers
+    }
+
+    /// True if a transaction with these markers has any.
+    pub(super) fn has_some(&self, pending: &[PendingMarker]) -> bool {
+        self.include.transactions || !pending.is_empty()
+    }
+
+    /// The markers of a transaction that the input ends in, whose rows are returned all the same.
+    pub(super) fn of_unfinished(&mut self, group: &Group, walk: &Walk) -> Vec<MarkerAt> {
+        let pending = self.take_pending();
+        if !self.has_some(&pending) {
+            return Vec::new();
+        }
+        let (ending, before) = (Ending::of(MarkKind::End, None), walk.position().clone());
+        let mut markers = self.of_transaction((group, u64::MAX), &ending, pending, (before, walk));
+        // It has no end.
+        markers.retain(|marker| marker.offset < u64::MAX);
+        markers
+    }
+
+    /// The markers of a statement without a transaction; the position of the walk is after it, `before` is before it.
+    pub(super) fn of_statement(
+        statement: &LoneStatement,
+        pending: Vec<PendingMarker>,
+        (before, walk): (Position, &Walk),
+    ) -> Vec<MarkerAt> {
+        let place = Around::new(&statement.transaction, before, walk);
+        pending.into_iter().map(|marker| place.after(marker.offset, marker.item)).collect()
+    }
+
+    /// The marker of a heartbeat, if heartbeats are included.
+    pub(super) fn of_heartbeat(&self, offset: u64, walk: &Walk) -> Option<MarkerAt> {
+        if !self.include.heartbeats || walk.transaction().is_some() {
+            return None;
+        }
+        let position = Arc::new(walk.position().clone());
+        let item = LogItem {
+            item: Item::Heartbeat,
+            commit_version: None,
+            commit_timestamp: None,
+            before: Arc::clone(&position),
+            position,
+        };
+        Some(MarkerAt { offset, item })
+    }
+}
+
+/// What the markers of one transaction have in common.
+struct Around {
+    commit_version: i64,
+    commit_timestamp: i64,
+    before: Arc<Position>,
+    after: Arc<Position>,
+}
+
+impl Around {
+    fn new(transaction: &Transaction, before: Position, walk: &Walk) -> Self {
+        Self {
+            commit_version: walk.commit_version(transaction.start),
+            commit_timestamp: transaction.commit_timestamp,
+            before: Arc::new(before),
+            after: Arc::new(walk.position().clone()),
+        }
+    }
+
+    /// A marker with more of its transaction after it.
+    fn within(&self, offset: u64, item: Item) -> MarkerAt {
+        self.at(offset, item, &self.before)
+    }
+
+    /// The last of its transaction.
+    fn after(&self, offset: u64, item: Item) -> MarkerAt {
+        self.at(offset, item, &self.after)
+    }
+
+    fn at(&self, offset: u64, item: Item, position: &Arc<Position>) -> MarkerAt {
+        let item = LogItem {
+            item,
+            commit_version: Some(self.commit_version),
+            commit_timestamp: Some(self.commit_timestamp),
+            before: Arc::clone(&self.before),
+            position: Arc::clone(position),
+        };
+        MarkerAt { offset, item }
+    }
+}
+
+impl MarkerAt {
+    /// The same around rows that are elsewhere: before or after all of them.
+    pub(super) fn around(self, rows_at: u64) -> Self {
+        let offset = if self.offset <= rows_at { 0 } else { u64::MAX };
+        Self { offset, ..self }
+    }
+}

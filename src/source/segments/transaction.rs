@@ -1,0 +1,293 @@
+//! The end of a transaction: its rows are kept, dropped, or wait for the decision about an XA transaction.
+
+use super::Segments;
+use crate::change::{Group, GroupGtid, MarkKind, Outcome, Transaction, XaState};
+use crate::error::Result;
+use crate::position::{Position, PreparedRange, Xid};
+use crate::source::delivered::Delivered;
+use crate::source::follower::Catalogs;
+use crate::source::markers::{Ending, MarkerAt, PendingMarker};
+use crate::source::segment::{CarriedStatement, Span, SpanDetails};
+use crate::source::walk::{Ended, Verdicts};
+use std::sync::Arc;
+
+/// An XA COMMIT whose rows come after the current segment.
+pub(super) struct PendingXaCommit {
+    pub(super) transaction: Transaction,
+    pub(super) gtid: Option<GroupGtid>,
+    /// Where its rows are.
+    pub(super) prepared: PreparedRange,
+    /// The position before it.
+    pub(super) before: Position,
+    pub(super) markers: Vec<MarkerAt>,
+    /// In force where it was prepared.
+    pub(super) catalogs: Option<Catalogs>,
+    /// The part of it that is left out.
+    pub(super) delivered: Option<Arc<Delivered>>,
+}
+
+/// The rows of an XA transaction that is committed.
+pub(super) enum PreparedRows {
+    /// Where they are, and what is in force there.
+    At(PreparedRange, Option<Catalogs>),
+    /// They are not known, with the reason if there is one.
+    Unknown(Option<String>),
+}
+
+impl Segments {
+    /// Takes the transaction that has ended, and passes it. Returns true if it was larger than a segment.
+    pub(super) fn end_transaction(&mut self, verdicts: Verdicts) -> Result<bool> {
+        let ended = self.walk.take_transaction()?;
+        let result = self.end_taken(&ended, verdicts);
+        self.follower.forget_pending();
+        result
+    }
+
+    fn end_taken(&mut self, ended: &Ended, verdicts: Verdicts) -> Result<bool> {
+        let Ended { group, outcome, end, .. } = ended;
+        let start = group.transaction.start;
+        let mut pending = self.markers.take_pending();
+        if group.without_effect {
+            pending.clear();
+        }
+        let delivered = self.delivered_of(start, group.gtid.as_ref());
+        let has_markers = self.markers.has_some(&pending);
+        let is_xa_commit = matches!(outcome, Outcome::XaCommitted(_));
+        let before = (has_markers || is_xa_commit || self.follower.has_pending())
+            .then(|| self.walk.position().clone());
+        self.follower.begin_transaction(ended, verdicts.was_read, &self.walk)?;
+        let emits = self.walk.options().emit_uncommitted;
+        let prepared = match outcome {
+            Outcome::XaCommitted(xid) if !emits => {
+                Some(self.prepared_rows(xid, start, verdicts.is_wanted)?)
+            }
+            _ => None,
+        };
+        if self.walk.position().gtid_set.is_some() {
+            self.draft.add_transaction(start, group.gtid.clone());
+        }
+        self.walk.pass(ended, verdicts)?;
+        self.follower.commit(ended, (verdicts.was_read, before.clone()), &mut self.walk)?;
+        if verdicts.is_wanted {
+            self.draft.skip_statements(group.statements_skipped);
+        }
+        let is_large = self.is_dropped(start);
+        let ending = match prepared {
+            Some(rows) => {
+                let before = before.clone().unwrap_or_default();
+                self.commit_prepared(ended, rows, (before, verdicts.is_wanted), delivered.clone())
+            }
+            None => self.end_rows(ended, verdicts.is_wanted, &pending, &delivered),
+        };
+        if let (true, Some(ending), Some(before)) = (has_markers, ending, before) {
+            let around = (before, &self.walk);
+            let markers = self.markers.of_transaction((group, *end), &ending, pending, around);
+            match &mut self.pending_xa_commit {
+                Some(commit) => {
+                    commit.markers = markers.into_iter().map(|one| one.around(start)).collect();
+                }
+                None => self.draft.markers.extend(markers),
+            }
+        }
+        if is_large && !self.draft.spans.is_empty() {
+            self.start_large((group, *end), delivered);
+        }
+        Ok(is_large)
+    }
+
+    /// Keeps or drops the rows of a transaction; returns what its markers say of its end, if it has any.
+    fn end_rows(
+        &mut self,
+        ended: &Ended,
+        is_wanted: bool,
+        pending: &[PendingMarker],
+        delivered: &Option<Arc<Delivered>>,
+    ) -> Option<Ending> {
+        let Ended { group, outcome, end, dropped_rows_events } = ended;
+        let emits = self.walk.options().emit_uncommitted;
+        if !emits {
+            self.draft.drop_rows_events(*dropped_rows_events);
+        }
+        match outcome.clone() {
+            Outcome::Committed if is_wanted => {
+                self.keep_rows(group, *end, pending, delivered);
+                let xa = group.xa.clone().map(|xid| (XaState::Committed, xid));
+                Some(Ending::of(MarkKind::End, xa))
+            }
+            Outcome::Committed => None,
+            Outcome::RolledBack if emits => {
+                self.keep_rows(group, *end, pending, delivered);
+                Some(Ending::of(MarkKind::Rollback, None))
+            }
+            Outcome::RolledBack => {
+                self.draft.drop_rows_events(u64::from(group.rows_events));
+                None
+            }
+            Outcome::Prepared(xid) if emits => {
+                self.keep_rows(group, *end, pending, delivered);
+                Some(Ending::of(MarkKind::Prepare, Some((XaState::Prepared, xid))))
+            }
+            Outcome::Prepared(xid) => {
+                self.follower.keep_for_prepared(&xid);
+                is_wanted.then(|| Ending::alone(MarkKind::Prepare, XaState::Prepared, xid))
+            }
+            Outcome::XaCommitted(xid) => {
+                is_wanted.then(|| Ending::of(MarkKind::End, Some((XaState::Committed, xid))))
+            }
+            Outcome::XaRolledBack(xid) => {
+                self.follower.forget_prepared(&xid);
+                is_wanted.then(|| Ending::alone(MarkKind::Rollback, XaState::RolledBack, xid))
+            }
+        }
+    }
+
+    /// An XA transaction is committed: its rows come after the current segment.
+    fn commit_prepared(
+        &mut self,
+        ended: &Ended,
+        rows: PreparedRows,
+        (before, is_wanted): (Position, bool),
+        delivered: Option<Arc<Delivered>>,
+    ) -> Option<Ending> {
+        let Ended { group, outcome: Outcome::XaCommitted(xid), .. } = ended else { return None };
+        match rows {
+            PreparedRows::At(prepared, catalogs) if is_wanted => {
+                self.pending_xa_commit = Some(PendingXaCommit {
+                    transaction: group.transaction,
+                    gtid: group.gtid.clone(),
+                    prepared,
+                    before,
+                    markers: Vec::new(),
+                    catalogs,
+                    delivered,
+                });
+                Some(Ending::of(MarkKind::End, Some((XaState::Committed, xid.clone()))))
+            }
+            PreparedRows::At(..) => None,
+            PreparedRows::Unknown(why) => {
+                let why = match why {
+                    Some(why) => format!(": {why}"),
+                    None if self.walk.is_live() => String::new(),
+                    None => ", in an older file that is not given or before the start position"
+                        .to_owned(),
+                };
+                let (file, start) = (&self.walk.position().file, group.transaction.start);
+                let message = format!(
+                    "XA COMMIT at {file}:{start}: the rows of the XA transaction {xid} are missing, because it was prepared before \
+                     the start of the input{why}"
+                );
+                self.walk.warn(message);
+                None
+            }
+        }
+    }
+
+    /// Finds the rows of a transaction that is committed at `offset` of the open file.
+    fn prepared_rows(&mut self, xid: &Xid, offset: u64, is_wanted: bool) -> Result<PreparedRows> {
+        let prepared = match self.walk.prepared(xid) {
+            Some(prepared) => prepared.clone(),
+            None if is_wanted && self.walk.is_live() => {
+                match self.xa_search.find(xid, offset, &mut self.walk)? {
+                    Ok(prepared) => prepared,
+                    Err(why) => return Ok(PreparedRows::Unknown(Some(why))),
+                }
+            }
+            None => return Ok(PreparedRows::Unknown(None)),
+        };
+        let here = self.walk.position();
+        let catalogs = match is_wanted {
+            true => self.follower.take_prepared(&prepared, here)?,
+            false => None,
+        };
+        Ok(PreparedRows::At(prepared, catalogs))
+    }
+
+    /// Keeps the rows of a transaction for the next segment. `pending`: the markers between them.
+    fn keep_rows(
+        &mut self,
+        group: &Group,
+        end: u64,
+        pending: &[PendingMarker],
+        delivered: &Option<Arc<Delivered>>,
+    ) {
+        if !group.has_rows() {
+            return;
+        }
+        let emits = self.walk.options().emit_uncommitted;
+        let mut parts: Vec<_> = match emits || group.undone.is_empty() {
+            true => vec![(group.transaction.start, end, 0)],
+            false => group.kept(end).filter(|(start, end, _)| start < end).collect(),
+        };
+        let markers = pending.iter().filter(|marker| marker.rows_before > 0);
+        let markers = markers.map(|marker| (marker.offset, marker.rows_before));
+        for (offset, rows_before) in markers.chain(self.follower.cuts()) {
+            divide(&mut parts, offset, rows_before);
+        }
+        self.push_spans(group, end, parts, delivered);
+    }
+
+    /// Keeps the rows of a transaction that the input ends in.
+    pub(super) fn keep_unfinished(&mut self, group: &Group, end: u64) {
+        let delivered = self.delivered_of(group.transaction.start, group.gtid.as_ref());
+        let is_large = self.is_dropped(group.transaction.start);
+        if group.has_rows() || is_large {
+            let parts = vec![(group.transaction.start, end, 0)];
+            self.push_spans(group, end, parts, &delivered);
+        }
+        self.walk.pass_unfinished(end);
+        if is_large {
+            self.start_large((group, end), delivered);
+        }
+    }
+
+    fn push_spans(
+        &mut self,
+        group: &Group,
+        end: u64,
+        parts: Vec<(u64, u64, u32)>,
+        delivered: &Option<Arc<Delivered>>,
+    ) {
+        let Some(file) = self.walk.context().map(Arc::clone) else { return };
+        let commit_version = self.walk.commit_version(group.transaction.start);
+        let tells_commits = self.walk.options().tells_commits;
+        self.draft.add_time(group.transaction.commit_timestamp);
+        let (last, extent) = (parts.len(), group.transaction.start..end);
+        for (index, (start, end, rows_before)) in parts.into_iter().enumerate() {
+            self.draft.spans.push(Span {
+                bytes: start as usize..end as usize,
+                offset: start,
+                file: Arc::clone(&file),
+                commit_timestamp: group.transaction.commit_timestamp,
+                commit_version,
+                extent: extent.clone(),
+                rows_before,
+                more: (tells_commits || delivered.is_some()).then(|| {
+                    Box::new(SpanDetails {
+                        transaction: group.transaction,
+                        gtid: group.gtid.clone(),
+                        table_maps: Vec::new(),
+                        statement: CarriedStatement::default(),
+                        delivered: delivered.clone(),
+                    })
+                }),
+                was_prepared: false,
+                ends_transaction: index + 1 == last,
+            });
+        }
+    }
+
+    /// True if the bytes from an offset of the open file on are no longer kept.
+    fn is_dropped(&mut self, offset: u64) -> bool {
+        self.walk.events().is_some_and(|events| events.window().start() > offset)
+    }
+}
+
+/// Divides the part around an offset there. `rows_before`: the number of rows events of the transaction before the offset.
+fn divide(parts: &mut Vec<(u64, u64, u32)>, offset: u64, rows_before: u32) {
+    let around = parts.iter_mut().enumerate().find(|(_, part)| part.0 < offset && offset < part.1);
+    if let Some((index, part)) = around {
+        let after = (offset, part.1, rows_before);
+        part.1 = offset;
+        parts.insert(index + 1, after);
+    }
+}

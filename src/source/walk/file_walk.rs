@@ -1,0 +1,289 @@
+//! The events of one file with the transactions that they make.
+
+use super::events::{Event, FileEvents, Peeked};
+use super::statement::Statement;
+use crate::binlog::{
+    EventHeader, EventType, FormatDescription, MariadbGtidList, PreviousGtids, QueryKind, Rotate,
+    TransactionPayload,
+};
+use crate::change::{Group, GroupEvent, GroupTracker, Outcome, Verdict};
+use crate::error::{Error, Result};
+use crate::position::{GtidState, Xid};
+use crate::source::classify::{Classified, Skips, classify};
+use crate::source::payload::{self, Payload};
+
+/// What is checked and decoded of each event.
+#[derive(Debug)]
+pub(crate) struct Rules {
+    /// Events and statements that may be skipped.
+    pub(crate) skips: Skips,
+    /// True if checksums are checked.
+    pub(crate) verify_checksum: bool,
+    /// True if statements are decoded.
+    pub(crate) wants_statements: bool,
+    /// True if every compressed transaction is unpacked to learn how it ends.
+    pub(crate) unpacks_payloads: bool,
+}
+
+/// A file's events, and the transaction that is open.
+pub(crate) struct FileWalk {
+    pub(crate) events: FileEvents,
+    tracker: GroupTracker,
+    /// True if the file is complete: its Rotate or Stop event was read.
+    pub(crate) is_closed: bool,
+    /// The transaction that has ended.
+    ended: Option<Ended>,
+    /// A statement's event that was returned, and not added to its transaction yet.
+    pending: Option<(Event, GroupEvent)>,
+    /// True until the first event after a start that a caller named.
+    is_resumed: bool,
+}
+
+/// What an event is to its transaction.
+pub(crate) enum Seen {
+    /// A statement. Its effect on the transaction is what [`FileWalk::finish`] returns.
+    Statement(Box<Statement>),
+    /// The last event of a transaction, which [`FileWalk::take_ended`] returns.
+    Ends,
+    /// An event of the open transaction.
+    Inside,
+    /// An event outside transactions.
+    Outside(Event),
+    /// The name of the next file.
+    Rotate(String),
+    /// The server was shut down.
+    Stop,
+    /// The GTIDs of the transactions before the file.
+    GtidsBefore(GtidState),
+    /// An event about the file.
+    File,
+}
+
+/// A transaction whose end was read.
+pub(crate) struct Ended {
+    /// The transaction.
+    pub(crate) group: Group,
+    /// How it ended.
+    pub(crate) outcome: Outcome,
+    /// Offset after its last event.
+    pub(crate) end: u64,
+    /// The number of rows events in a compressed transaction that was rolled back.
+    pub(crate) dropped_rows_events: u64,
+}
+
+impl FileWalk {
+    /// Walks from the next of `events`. `is_resumed`: it is the event after a start that a caller named.
+    pub(crate) fn new(events: FileEvents, is_resumed: bool) -> Self {
+        Self {
+            events,
+            tracker: GroupTracker::default(),
+            is_closed: false,
+            ended: None,
+            pending: None,
+            is_resumed,
+        }
+    }
+
+    /// The open transaction.
+    pub(crate) fn transaction(&self) -> Option<&Group> {
+        self.tracker.group()
+    }
+
+    /// The transaction that has ended.
+    pub(crate) fn ended(&self) -> Option<&Ended> {
+        self.ended.as_ref()
+    }
+
+    /// Takes the transaction that has ended.
+    pub(crate) fn take_ended(&mut self) -> Option<Ended> {
+        self.ended.take()
+    }
+
+    /// Gives up the open transaction at the end of the file.
+    pub(crate) fn take_unfinished(&mut self) -> Option<Group> {
+        self.tracker.take()
+    }
+
+    /// True if a statement was returned, and [`Self::finish`] is to be called next.
+    pub(crate) fn is_pending(&self) -> bool {
+        self.pending.is_some()
+    }
+
+    /// Reads the event that was peeked.
+    pub(crate) fn pass(&mut self, event: Event, rules: &Rules) -> Result<Seen> {
+        // Workers check rows events. Others are decoded here, and so are rows events whose flags end their transaction.
+        let is_for_workers = event.header.event_type.carries_rows()
+            && self.transaction().is_some_and(Group::is_explicit);
+        if rules.verify_checksum && !is_for_workers {
+            self.events.check_crc(&event)?;
+        }
+        let format = &self.events.context().format;
+        let body = self.events.body(&event)?;
+        let classified = classify(&event.header, body, format, &rules.skips)?;
+        if std::mem::take(&mut self.is_resumed) && is_mid_transaction(&classified, format) {
+            return Err(Error::config(format!(
+                "the start {} lies in the middle of a transaction: a start is a transaction's end",
+                event.offset
+            )));
+        }
+        let seen = match classified {
+            Classified::Group(group_event) => {
+                if rules.wants_statements && group_event.is_other_statement() {
+                    let rows_before = self.tracker.group().map_or(0, |group| group.rows_events);
+                    let is_skipped = group_event.is_skipped();
+                    let statement =
+                        Statement::decode((&event, body), format, rows_before, is_skipped)?;
+                    self.pending = Some((event, group_event));
+                    return Ok(Seen::Statement(Box::new(statement)));
+                }
+                return self.follow(event, group_event, rules);
+            }
+            // A relay log has a second one, that of its source.
+            Classified::FormatDescription => {
+                self.events.set_format(&event)?;
+                Seen::File
+            }
+            Classified::Rotate if event.header.has(EventHeader::ARTIFICIAL) => Seen::File,
+            Classified::Rotate => Seen::Rotate(Rotate::decode(body)?.file.to_owned()),
+            Classified::Stop => Seen::Stop,
+            Classified::PreviousGtids => {
+                Seen::GtidsBefore(GtidState::Mysql(PreviousGtids::decode(body)?.gtid_set))
+            }
+            Classified::MariadbGtidList => {
+                Seen::GtidsBefore(GtidState::Mariadb(MariadbGtidList::decode(body)?.position()))
+            }
+        };
+        self.events.advance(&event);
+        Ok(seen)
+    }
+
+    /// Adds a statement that was returned to its transaction.
+    pub(crate) fn finish(&mut self, rules: &Rules) -> Result<Seen> {
+        match self.pending.take() {
+            Some((event, group_event)) => self.follow(event, group_event, rules),
+            None => Ok(Seen::Inside),
+        }
+    }
+
+    fn follow(&mut self, event: Event, group_event: GroupEvent, rules: &Rules) -> Result<Seen> {
+        let header = &event.header;
+        let verdict =
+            self.tracker.on_event(group_event, event.offset, header.timestamp, header.server_id)?;
+        let outcome = match verdict {
+            Verdict::Ends(outcome) => outcome,
+            Verdict::Outside => {
+                self.events.advance(&event);
+                return Ok(Seen::Outside(event));
+            }
+            Verdict::Opens | Verdict::Inside => {
+                self.events.advance(&event);
+                return Ok(Seen::Inside);
+            }
+        };
+        let (mut outcome, mut dropped_rows_events) = (outcome, 0);
+        if header.event_type == EventType::TRANSACTION_PAYLOAD {
+            let body = self.events.body(&event)?;
+            let payload = payload_end(body, &self.events.context().format, rules.unpacks_payloads)?;
+            self.tracker.set_xa(payload.xid);
+            (outcome, dropped_rows_events) = (payload.outcome, payload.dropped_rows_events);
+        }
+        self.events.advance(&event);
+        let Some(group) = self.tracker.take() else { return Ok(Seen::Inside) };
+        self.ended = Some(Ended { group, outcome, end: event.end(), dropped_rows_events });
+        Ok(Seen::Ends)
+    }
+
+    /// The XA transaction that the peeked event commits, if it does.
+    pub(crate) fn committed_xid(&self, event: &Event, rules: &Rules) -> Option<Xid> {
+        if event.header.event_type != EventType::QUERY {
+            return None;
+        }
+        let format = &self.events.context().format;
+        let body = self.events.body(event).ok()?;
+        // An error is reported when the event is read.
+        match classify(&event.header, body, format, &rules.skips).ok()? {
+            Classified::Group(GroupEvent::Query(QueryKind::XaCommit(xid), _)) => Some(xid),
+            _ => None,
+        }
+    }
+
+    /// True if the peeked event is a Table_map event whose names have capital letters. The log of a server whose
+    /// `lower_case_table_names` is 1 or 2 has none.
+    pub(crate) fn has_capitals(&self, event: &Event) -> bool {
+        let event_type = event.header.event_type;
+        let id_width = self.events.context().format.table_id_width(event_type);
+        event_type == EventType::TABLE_MAP
+            && self.events.body(event).is_ok_and(|body| has_capitals(body, id_width))
+    }
+
+    /// The transaction that begins at `offset`, read by the beginnings of its events; `None` if it has no end.
+    pub(crate) fn transaction_at(&mut self, offset: u64, rules: &Rules) -> Result<Option<Ended>> {
+        self.events.jump(offset);
+        self.events.read_heads()?;
+        while let Peeked::Event(event) = self.events.peek(true)? {
+            match self.pass(event, rules).map_err(|error| event.locate(error))? {
+                Seen::Ends => return Ok(self.take_ended()),
+                Seen::Statement(_) => drop(self.finish(rules)?),
+                _ => {}
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// True if the names in the body of a Table_map event have capital letters.
+fn has_capitals(body: &[u8], id_width: usize) -> bool {
+    // table id | flags 2 | length 1, database, NUL | length 1, table, NUL
+    let mut rest = body.get(id_width + 2..).unwrap_or_default();
+    for _ in 0..2 {
+        let Some((len, after)) = rest.split_first() else { return false };
+        let Some(name) = after.get(..usize::from(*len)) else { return false };
+        if name.iter().any(u8::is_ascii_uppercase) {
+            return true;
+        }
+        rest = after.get(usize::from(*len) + 1..).unwrap_or_default();
+    }
+    false
+}
+
+/// True if an event cannot be the first after a transaction's end. `BEGIN` can only where transactions have no GTID events:
+/// those of MySQL before 5.7 and MariaDB before 10.0.
+fn is_mid_transaction(event: &Classified, format: &FormatDescription) -> bool {
+    let has_gtids = format.version >= if format.is_mariadb { (10, 0, 2) } else { (5, 7, 6) };
+    match event {
+        Classified::Group(
+            GroupEvent::TableMap
+            | GroupEvent::Rows { .. }
+            | GroupEvent::Fragment { .. }
+            | GroupEvent::Xid(_),
+        ) => true,
+        Classified::Group(GroupEvent::Query(QueryKind::Begin, _)) => has_gtids,
+        _ => false,
+    }
+}
+
+/// The end of a compressed transaction.
+struct CompressedEnd {
+    outcome: Outcome,
+    xid: Option<Xid>,
+    dropped_rows_events: u64,
+}
+
+/// Finds out whether a compressed transaction is an XA transaction that is prepared. All others are committed, or are found to
+/// be rolled back when they are decoded: here too with `unpacks`.
+fn payload_end(body: &[u8], format: &FormatDescription, unpacks: bool) -> Result<CompressedEnd> {
+    let payload = TransactionPayload::decode(body)?;
+    if !unpacks && !payload::xa_start(&payload)? {
+        let outcome = Outcome::Committed;
+        return Ok(CompressedEnd { outcome, xid: None, dropped_rows_events: 0 });
+    }
+    let mut buffer = Vec::new();
+    let end = Payload::unpack(payload, &mut buffer)?.end(format)?;
+    let rows_events = end.group.as_ref().map_or(0, |group| u64::from(group.rows_events));
+    let is_dropped = matches!(end.outcome, Outcome::RolledBack);
+    Ok(CompressedEnd {
+        outcome: end.outcome,
+        xid: end.group.and_then(|group| group.xa),
+        dropped_rows_events: if is_dropped { rows_events } else { 0 },
+    })
+}

@@ -1,0 +1,372 @@
+//! One walk over the events of a log: its files in order, its transactions, the place to resume at, and where to end.
+//!
+//! In: files, or a server's dump. Out: [`Step`]s. A transaction comes when its end is known. The position is before it then:
+//! [`Walk::pass`] moves past it. Called by `segments`, `follower` and `scan`.
+//!
+//! ```text
+//! LogFiles ── FileEvents ── FileWalk (transactions of one file) ── Walk (bounds, position) ──> Step
+//! ```
+
+mod bounds;
+mod events;
+mod file_walk;
+mod files;
+mod gtid_range;
+mod heads;
+mod log_files;
+mod place;
+mod statement;
+mod step;
+mod temporary;
+mod transactions;
+
+use crate::binlog::{EventHeader, EventType};
+use crate::change::Group;
+use crate::error::{Error, ErrorKind, Result};
+use crate::position::{GtidState, Position, PreparedRange, Xid};
+use crate::schema::NameCase;
+use crate::source::options::LogOptions;
+use crate::source::segment::{FILE_NUMBER_SHIFT, FileContext};
+use bounds::Bounds;
+pub(crate) use events::{Event, FileEvents, Peeked};
+use file_walk::Rules;
+pub(crate) use file_walk::{Ended, FileWalk};
+pub(crate) use log_files::{LogFiles, no_file};
+use place::LogPlace;
+pub(crate) use statement::{Statement, Target};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+pub(crate) use step::{FileBegins, FileEnds, LoneStatement, Step, Verdicts};
+use temporary::TemporaryTables;
+
+/// A walk over the events of a log.
+pub(crate) struct Walk {
+    files: LogFiles,
+    options: LogOptions,
+    rules: Rules,
+    bounds: Bounds,
+    place: LogPlace,
+    open: Option<FileWalk>,
+    /// From where on all of the open file was read.
+    complete_from: u64,
+    /// The last event that was read.
+    event: Option<Event>,
+    /// True if bytes are kept until they are taken; otherwise they are dropped.
+    keeps_bytes: bool,
+    /// What the next call does first.
+    next: Next,
+    /// True if an event of a transaction was read since the start, or since a gap between files.
+    has_begun: bool,
+    /// The temporary tables in the log so far.
+    temporary: TemporaryTables,
+    /// The meaning of letter case in names of tables.
+    name_case: NameCase,
+    /// Warnings that were not taken yet.
+    warnings: Vec<String>,
+    /// The warning for the last file, if it ended without a Rotate or Stop event.
+    unclosed: Option<String>,
+    /// XA transactions that were decided here and prepared before the start.
+    prepared_elsewhere: Vec<Xid>,
+    /// The error that follows the open file.
+    incomplete: Option<Error>,
+}
+
+/// What the next call of [`Walk::next`] does first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Next {
+    /// Reads on.
+    Read,
+    /// Reads on after [`Step::Pause`].
+    AfterPause,
+    /// Needs the caller to pass a transaction or statement before.
+    AfterPass,
+    /// Closes the open file.
+    CloseFile,
+    /// Ends.
+    End,
+}
+
+impl Walk {
+    /// Keeps the bytes of events until they are taken.
+    pub(crate) fn keep_bytes(&mut self) {
+        self.keeps_bytes = true;
+    }
+
+    /// Decodes statements, for a caller that follows them.
+    pub(crate) fn want_statements(&mut self) {
+        self.rules.wants_statements = true;
+    }
+
+    /// Ends the reading of inputs once `stopping` is set.
+    pub(crate) fn stop_when(&mut self, stopping: &Arc<AtomicBool>) {
+        self.files.stop_when(stopping);
+    }
+
+    /// How the log is read.
+    pub(crate) fn options(&self) -> &LogOptions {
+        &self.options
+    }
+
+    /// The files of the log.
+    pub(crate) fn files(&self) -> &LogFiles {
+        &self.files
+    }
+
+    /// The files of the log.
+    pub(crate) fn files_mut(&mut self) -> &mut LogFiles {
+        &mut self.files
+    }
+
+    /// True if a server still writes the log.
+    pub(crate) fn is_live(&self) -> bool {
+        self.files.is_live()
+    }
+
+    /// The end of the last complete transaction that was passed.
+    pub(crate) fn position(&self) -> &Position {
+        &self.place.position
+    }
+
+    /// Returns to a position after a failure, so that a read can resume there.
+    pub(crate) fn return_to(&mut self, position: Position) {
+        self.place.position = position;
+    }
+
+    /// By GTID, transactions that were read already although they may come again.
+    pub(crate) fn already_read(&self) -> Option<&GtidState> {
+        self.place.already_read.as_ref()
+    }
+
+    /// The offset in the open file from which on all of it was read.
+    pub(crate) fn complete_from(&self) -> u64 {
+        self.complete_from
+    }
+
+    /// The open file.
+    pub(crate) fn context(&self) -> Option<&Arc<FileContext>> {
+        self.open.as_ref().map(|open| open.events.context())
+    }
+
+    /// The events of the open file.
+    pub(crate) fn events(&mut self) -> Option<&mut FileEvents> {
+        self.open.as_mut().map(|open| &mut open.events)
+    }
+
+    /// The meaning of letter case in names of tables.
+    pub(crate) fn name_case(&self) -> NameCase {
+        self.name_case
+    }
+
+    /// Takes the meaning of letter case from a history, unless it is known.
+    pub(crate) fn learn_name_case(&mut self, name_case: NameCase) {
+        if self.name_case == NameCase::Unknown {
+            self.name_case = name_case;
+        }
+    }
+
+    /// The transaction that is open.
+    pub(crate) fn transaction(&self) -> Option<&Group> {
+        self.open.as_ref().and_then(FileWalk::transaction)
+    }
+
+    /// Number of bytes that are kept, up to the next event.
+    pub(crate) fn kept(&self) -> usize {
+        self.open.as_ref().map_or(0, |open| open.events.kept())
+    }
+
+    /// Ends the walk here.
+    pub(crate) fn end(&mut self) {
+        self.next = Next::End;
+    }
+
+    /// Checks that a walk that has ended has reached its goal, if it has one.
+    pub(crate) fn check_goal(&self) -> Result<()> {
+        match &self.options.goal {
+            Some(goal) => self.bounds.check_goal(&self.place.position, goal),
+            None => Ok(()),
+        }
+    }
+
+    /// True if the walk has ended at its stop, its limit, or the end of the log.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.next == Next::End
+    }
+
+    /// `_commit_version` of a transaction of the open file.
+    pub(crate) fn commit_version(&self, offset: u64) -> i64 {
+        let number = self.files.current().map_or(0, |file| file.number);
+        let number = number + u64::from(self.place.position.version_shift);
+        (number as i64) << FILE_NUMBER_SHIFT | offset as i64
+    }
+
+    /// Adds a warning.
+    pub(crate) fn warn(&mut self, message: String) {
+        self.warnings.push(message);
+    }
+
+    /// Adds a warning, unless it is there already.
+    pub(crate) fn warn_once(&mut self, message: String) {
+        if !self.warnings.contains(&message) {
+            self.warnings.push(message);
+        }
+    }
+
+    /// The warnings since the last call.
+    pub(crate) fn take_warnings(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.warnings)
+    }
+
+    /// True if there are warnings to take.
+    pub(crate) fn has_warnings(&self) -> bool {
+        !self.warnings.is_empty()
+    }
+
+    /// The warning for the last file that ended without a Rotate or Stop event, since the last call.
+    pub(crate) fn take_unclosed(&mut self) -> Option<String> {
+        self.unclosed.take()
+    }
+
+    /// XA transactions that were decided since the last call but prepared before the start.
+    pub(crate) fn take_prepared_elsewhere(&mut self) -> Vec<Xid> {
+        std::mem::take(&mut self.prepared_elsewhere)
+    }
+
+    /// The prepared transaction that an XA COMMIT decides.
+    pub(crate) fn prepared(&self, xid: &Xid) -> Option<&PreparedRange> {
+        self.place.position.prepared.iter().find(|prepared| prepared.xid == *xid)
+    }
+
+    /// The transaction at `offset` of another file.
+    pub(crate) fn transaction_at(&self, file: &mut FileWalk, offset: u64) -> Result<Option<Ended>> {
+        file.transaction_at(offset, &self.rules)
+    }
+
+    /// The transaction at `offset` of the open file, once more. The caller lets the events continue where they were.
+    pub(crate) fn read_again(&mut self, offset: u64) -> Result<Option<Ended>> {
+        let Some(open) = &mut self.open else { return Ok(None) };
+        let found = open.transaction_at(offset, &self.rules);
+        open.take_unfinished();
+        found
+    }
+
+    /// Adds the place of the last event to an error.
+    pub(crate) fn locate(&self, error: Error) -> Error {
+        match &self.event {
+            Some(event) => event.locate(error),
+            None => error,
+        }
+    }
+
+    /// Adds the name of the open file to an error.
+    pub(crate) fn name_file(&self, error: Error) -> Error {
+        match self.files.current() {
+            Some(file) => error.in_file(&file.label),
+            None => error,
+        }
+    }
+
+    /// What comes next; `None` at the end. With `may_wait`, waits for events that are not written yet.
+    pub(crate) fn next(&mut self, may_wait: bool) -> Result<Option<Step>> {
+        let step = self.try_next(may_wait);
+        if step.is_err() {
+            self.next = Next::End;
+        }
+        step
+    }
+
+    fn try_next(&mut self, may_wait: bool) -> Result<Option<Step>> {
+        loop {
+            match self.next {
+                Next::Read | Next::AfterPause => {}
+                Next::AfterPass => {
+                    return Err(Error::new(ErrorKind::Internal, "a transaction was not passed"));
+                }
+                Next::CloseFile => {
+                    self.close_file()?;
+                    continue;
+                }
+                Next::End => return Ok(None),
+            }
+            if self.open.is_none() {
+                match self.open_next()? {
+                    Some(begins) => return Ok(Some(Step::FileBegins(begins))),
+                    None => self.next = Next::End,
+                }
+                continue;
+            }
+            return self.step(may_wait);
+        }
+    }
+
+    /// Reads the next event.
+    fn step(&mut self, may_wait: bool) -> Result<Option<Step>> {
+        let Some(open) = &mut self.open else { return Ok(None) };
+        if open.is_pending() {
+            let seen = open.finish(&self.rules);
+            return self.on_seen(seen);
+        }
+        let offset = open.events.offset();
+        let in_transaction = open.transaction().is_some();
+        let file = (self.files.index(), &*self.place.position.file);
+        if !in_transaction && self.bounds.is_past_stop(file, offset)
+            || self.bounds.is_limit_reached(in_transaction, offset)
+        {
+            self.next = Next::End;
+            return Ok(None);
+        }
+        let event = match open.events.peek(may_wait)? {
+            Peeked::Event(event) => event,
+            Peeked::Pending => return Ok(Some(Step::Pending)),
+            Peeked::End if self.files.is_live() && self.next != Next::AfterPause => {
+                self.next = Next::AfterPause;
+                return Ok(Some(Step::Pause));
+            }
+            Peeked::End if open.events.window().pass_hole()? => {
+                return self.pass_gap(offset).map(Some);
+            }
+            Peeked::End => return self.end_file(false).map(Some),
+            Peeked::Cut => return self.end_file(true).map(Some),
+        };
+        self.next = Next::Read;
+        if !self.has_begun && begins_transaction(&event.header) {
+            self.has_begun = true;
+            return Ok(Some(Step::TransactionsBegin(offset)));
+        }
+        if !may_wait
+            && let Some(xid) = open.committed_xid(&event, &self.rules)
+            && self.place.position.prepared.iter().all(|prepared| prepared.xid != xid)
+        {
+            // The log before it is searched for that transaction, which takes time.
+            return Ok(Some(Step::Pending));
+        }
+        if self.name_case == NameCase::Unknown
+            && self.options.include.statements()
+            && open.has_capitals(&event)
+        {
+            self.name_case = NameCase::Exact;
+        }
+        self.event = Some(event);
+        let seen = open.pass(event, &self.rules);
+        if !self.keeps_bytes && open.events.kept() >= RELEASED_AT {
+            open.events.release();
+        }
+        self.on_seen(seen)
+    }
+}
+
+/// True for an event that is not about its file alone.
+fn begins_transaction(header: &EventHeader) -> bool {
+    let of_file = [
+        EventType::FORMAT_DESCRIPTION,
+        EventType::ROTATE,
+        EventType::STOP,
+        EventType::PREVIOUS_GTIDS,
+        EventType::MARIADB_GTID_LIST,
+        EventType::MARIADB_BINLOG_CHECKPOINT,
+        EventType::MARIADB_START_ENCRYPTION,
+    ];
+    !header.event_type.is_heartbeat() && !of_file.contains(&header.event_type)
+}
+
+/// Bytes after which those that nobody keeps are dropped.
+const RELEASED_AT: usize = 1 << 20;

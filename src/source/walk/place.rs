@@ -1,0 +1,127 @@
+//! The place of a walk in the log: the position to resume at, and what was read already although it may come again.
+
+use super::file_walk::Ended;
+use crate::change::{Group, GroupGtid};
+use crate::error::Result;
+use crate::position::{GtidSet, GtidState, MariadbGtidPosition, Position, PreparedRange, Xid};
+use crate::source::delivered;
+
+/// The place of a walk.
+pub(super) struct LogPlace {
+    /// The end of the last complete transaction.
+    pub(super) position: Position,
+    /// By GTID, transactions that were read already although they may come again: in the log of another server.
+    pub(super) already_read: Option<GtidState>,
+}
+
+impl LogPlace {
+    /// True if a transaction was read already.
+    pub(super) fn was_read(&self, gtid: Option<&GroupGtid>) -> bool {
+        self.already_read.as_ref().is_some_and(|read| contains(read, gtid))
+    }
+
+    /// MariaDB's numbers need not rise: after the last transaction of a domain that was read, all are new, whatever their
+    /// numbers.
+    pub(super) fn reach_last_read(&mut self, gtid: Option<&GroupGtid>) {
+        if let (Some(GtidState::Mariadb(read)), Some(GroupGtid::Mariadb(gtid))) =
+            (&mut self.already_read, gtid)
+            && read.last(gtid.domain_id) == Some(*gtid)
+        {
+            read.remove(gtid.domain_id);
+        }
+    }
+
+    /// Takes the GTIDs before a file, as the file contains them.
+    pub(super) fn take_gtids_before(&mut self, mut before: GtidState) {
+        let covers =
+            |read: &Option<GtidState>| read.as_ref().is_none_or(|read| before.covers(read));
+        if self.position.by_gtid {
+            if covers(&self.position.gtid_set) && covers(&self.already_read) {
+                // All that was read elsewhere is before this file.
+                self.position.by_gtid = false;
+                self.already_read = None;
+            } else if let Some(read) = &self.position.gtid_set {
+                before.join(read);
+            }
+        }
+        if before.is_empty() {
+            // The stored form of an empty set, because the kind of server is not known.
+            before = GtidState::Mysql(GtidSet::default());
+        }
+        self.position.gtid_set = Some(before);
+    }
+
+    /// Moves past a transaction. `was_read`: it was read before the walk.
+    pub(super) fn pass(&mut self, ended: &Ended, was_read: bool) -> Result<()> {
+        let Ended { group, end, .. } = ended;
+        match (&mut self.position.gtid_set, &group.gtid) {
+            (Some(GtidState::Mysql(set)), Some(GroupGtid::Mysql(gtid))) => {
+                set.add(&gtid.tsid, gtid.gno)?;
+            }
+            // A transaction that was read before is not after the position.
+            (Some(GtidState::Mariadb(position)), Some(GroupGtid::Mariadb(gtid)))
+                if was_read && position.contains(*gtid) => {}
+            (Some(GtidState::Mariadb(position)), Some(GroupGtid::Mariadb(gtid))) => {
+                position.update(*gtid);
+            }
+            // An empty set that was stored does not say whose it is.
+            (Some(state), Some(GroupGtid::Mariadb(gtid))) if state.is_empty() => {
+                let mut position = MariadbGtidPosition::default();
+                position.update(*gtid);
+                *state = GtidState::Mariadb(position);
+            }
+            _ => {}
+        }
+        self.position.offset = *end;
+        self.pass_delivered(group);
+        Ok(())
+    }
+
+    /// Updates `ahead` after the position has moved past a transaction.
+    fn pass_delivered(&mut self, group: &Group) {
+        let position = &mut self.position;
+        if position.ahead.is_empty() {
+            return;
+        }
+        if let Some(gtid) = &group.gtid {
+            delivered::pass(&mut position.ahead, gtid);
+        }
+        let read = position.gtid_set.as_ref();
+        position.ahead.retain(|each| !delivered::is_passed(each, position.offset, read));
+    }
+
+    /// The GTIDs that a prepared transaction is asked for again with: see [`PreparedRange::again`].
+    pub(super) fn gtids_before(&self, group: &Group) -> Option<GtidState> {
+        match (&group.gtid, &self.position.gtid_set) {
+            (Some(GroupGtid::Mysql(gtid)), Some(_)) => {
+                let mut set = GtidSet::default();
+                set.add(&gtid.tsid, gtid.gno).ok()?;
+                Some(GtidState::Mysql(set))
+            }
+            (Some(GroupGtid::Mariadb(_)), Some(before)) => Some(before.clone()),
+            _ => None,
+        }
+    }
+
+    /// An XA transaction is prepared from `start` to `end`.
+    pub(super) fn prepare(&mut self, xid: Xid, start: u64, end: u64, again: Option<GtidState>) {
+        let file = self.position.file.clone();
+        self.position.prepared.retain(|prepared| prepared.xid != xid);
+        self.position.prepared.push(PreparedRange { xid, file, start, end, again });
+    }
+
+    /// An XA transaction is committed or rolled back. False if it is not known to be prepared.
+    pub(super) fn decide(&mut self, xid: &Xid) -> bool {
+        let index = self.position.prepared.iter().position(|prepared| prepared.xid == *xid);
+        index.map(|index| self.position.prepared.remove(index)).is_some()
+    }
+}
+
+/// True if a set of GTIDs contains a transaction.
+pub(super) fn contains(state: &GtidState, gtid: Option<&GroupGtid>) -> bool {
+    match (state, gtid) {
+        (GtidState::Mysql(set), Some(GroupGtid::Mysql(gtid))) => set.contains(&gtid.tsid, gtid.gno),
+        (GtidState::Mariadb(position), Some(GroupGtid::Mariadb(gtid))) => position.contains(*gtid),
+        _ => false,
+    }
+}

@@ -1,0 +1,241 @@
+//! What the events of a walk mean for its position: which transactions are read, where it ends.
+
+use super::events::Event;
+use super::file_walk::{Ended, FileWalk, Seen};
+use super::log_files::no_file;
+use super::place::contains;
+use super::step::{LoneStatement, Step, Verdicts};
+use super::{Next, Walk, gtid_range};
+use crate::binlog::EventType;
+use crate::change::{Group, GroupGtid, Outcome, Transaction};
+use crate::error::{Error, Result};
+use crate::source::delivered;
+use crate::source::options::{Start, Stop};
+
+impl Walk {
+    pub(super) fn on_seen(&mut self, seen: Result<Seen>) -> Result<Option<Step>> {
+        let seen = seen.map_err(|error| self.locate(error))?;
+        match seen {
+            Seen::Statement(mut statement) => {
+                let is_mariadb = self.context().is_some_and(|context| context.format.is_mariadb);
+                let skips = self.options.skip_statements;
+                statement.target =
+                    self.temporary.observe(&statement, is_mariadb, self.name_case, skips);
+                return Ok(Some(Step::Statement(statement)));
+            }
+            Seen::Ends => return self.end_transaction().map_err(|error| self.locate(error)),
+            Seen::Inside => return Ok(Some(Step::Event)),
+            Seen::Outside(event) => return Ok(self.pass_outside(&event)),
+            Seen::Rotate(name) => {
+                self.files.set_successor(name);
+                self.set_closed();
+            }
+            Seen::Stop => self.set_closed(),
+            Seen::GtidsBefore(before) => {
+                if !self.files.is_live() && self.files.index() == 0 {
+                    let file = &self.place.position.file;
+                    let warning = gtid_range::check_start(&self.options, &before, file)
+                        .map_err(|error| self.locate(error))?;
+                    self.warnings.extend(warning);
+                }
+                self.place.take_gtids_before(before);
+                self.pass_event();
+                self.end_if_complete();
+                return Ok(Some(Step::GtidsBefore));
+            }
+            Seen::File => {}
+        }
+        self.pass_event();
+        Ok(Some(Step::Event))
+    }
+
+    /// The position moves past an event outside transactions.
+    fn pass_event(&mut self) {
+        if let Some(open) = &self.open
+            && open.transaction().is_none()
+        {
+            self.place.position.offset = open.events.offset();
+        }
+    }
+
+    /// The position moves past what the server passed over.
+    pub(super) fn pass_gap(&mut self, before: u64) -> Result<Step> {
+        let Some(open) = &self.open else { return Err(no_file()) };
+        let offset = open.events.offset();
+        let in_transaction = open.transaction().is_some();
+        self.next = Next::Read;
+        if offset == before {
+            // Nothing was passed over.
+            return Ok(Step::Heartbeat(offset));
+        }
+        if in_transaction {
+            return Err(Error::malformed(format!(
+                "the server passed over a part of a transaction, from offset {before} on"
+            )));
+        }
+        self.bounds.count_to(before);
+        self.bounds.count_from(offset);
+        self.place.position.offset = offset;
+        self.complete_from = offset;
+        Ok(Step::Gap(offset))
+    }
+
+    /// A transaction is complete: ends the walk if it is not one to pass.
+    fn end_transaction(&mut self) -> Result<Option<Step>> {
+        let Some(open) = &mut self.open else { return Err(no_file()) };
+        let end = open.ended().map_or(0, |ended| ended.end);
+        if open.events.reads_heads() {
+            open.events.jump(end);
+        }
+        let ended = self.open.as_ref().and_then(FileWalk::ended);
+        let Some(Ended { group, .. }) = ended else { return Err(no_file()) };
+        let (time, gtid) = (group.transaction.commit_timestamp, group.gtid.as_ref());
+        let file = (self.files.index(), &*self.place.position.file);
+        if self.bounds.is_past_stop(file, end.saturating_sub(1)) || self.bounds.exceeds_limit(end) {
+            self.next = Next::End;
+            return Ok(None);
+        }
+        if !self.files.is_live() {
+            gtid_range::check_comparable(&self.options, group, &self.place.position.file)?;
+        }
+        if self.is_gap(group)? {
+            let warning = self.gap_warning(group);
+            self.warnings.extend(warning);
+            self.next = Next::End;
+            return Ok(None);
+        }
+        self.bounds.count_transaction();
+        if matches!(self.bounds.stop, Stop::Time(stop) if time > stop) {
+            self.next = Next::End;
+            return Ok(None);
+        }
+        delivered::check(&self.place.position.ahead, group.transaction.start..end, gtid)?;
+        let is_wanted = self.is_wanted(gtid, time);
+        let was_read = self.place.was_read(gtid);
+        self.place.reach_last_read(gtid);
+        self.next = Next::AfterPass;
+        Ok(Some(Step::Transaction(Verdicts { is_wanted, was_read })))
+    }
+
+    /// The transaction that is complete.
+    pub(crate) fn take_transaction(&mut self) -> Result<Ended> {
+        self.open.as_mut().and_then(FileWalk::take_ended).ok_or_else(no_file)
+    }
+
+    /// Moves past a transaction.
+    pub(crate) fn pass(&mut self, ended: &Ended, verdicts: Verdicts) -> Result<()> {
+        let (group, end) = (&ended.group, ended.end);
+        let emits = self.options.emit_uncommitted;
+        let again = match &ended.outcome {
+            Outcome::Prepared(_) if !emits => self.place.gtids_before(group),
+            _ => None,
+        };
+        self.place.pass(ended, verdicts.was_read).map_err(|error| self.locate(error))?;
+        match &ended.outcome {
+            Outcome::Prepared(xid) if !emits => {
+                self.place.prepare(xid.clone(), group.transaction.start, end, again);
+            }
+            Outcome::XaCommitted(xid) | Outcome::XaRolledBack(xid)
+                if !emits && !self.place.decide(xid) =>
+            {
+                self.prepared_elsewhere.push(xid.clone());
+            }
+            _ => {}
+        }
+        self.next = Next::Read;
+        self.end_if_complete();
+        Ok(())
+    }
+
+    /// An event outside transactions; of statements, one without GTIDs.
+    fn pass_outside(&mut self, event: &Event) -> Option<Step> {
+        let (end, header) = (event.end(), &event.header);
+        if self.bounds.exceeds_limit(end) {
+            self.next = Next::End;
+            return None;
+        }
+        self.bounds.count_transaction();
+        let is_statement = header.event_type == EventType::QUERY
+            || header.event_type == EventType::MARIADB_QUERY_COMPRESSED;
+        if !is_statement {
+            self.place.position.offset = end;
+            return Some(Step::Event);
+        }
+        let time = i64::from(header.timestamp) * 1_000_000;
+        let file = (self.files.index(), &*self.place.position.file);
+        let is_after_stop = matches!(self.bounds.stop, Stop::Time(stop) if time > stop)
+            || self.bounds.is_past_stop(file, end.saturating_sub(1));
+        self.next = Next::AfterPass;
+        Some(Step::LoneStatement(LoneStatement {
+            transaction: Transaction::new(event.offset, time, header.server_id),
+            end,
+            is_after_stop,
+            is_wanted: self.is_wanted(None, time),
+        }))
+    }
+
+    /// Moves past a statement without a transaction.
+    pub(crate) fn pass_statement(&mut self, statement: &LoneStatement) {
+        self.place.position.offset = statement.end;
+        self.next = Next::Read;
+    }
+
+    /// Moves past a transaction that the input ends in.
+    pub(crate) fn pass_unfinished(&mut self, offset: u64) {
+        self.place.position.offset = offset;
+    }
+
+    /// True if a transaction is one of those to read.
+    fn is_wanted(&self, gtid: Option<&GroupGtid>, commit_timestamp: i64) -> bool {
+        let after_start = match &self.options.start {
+            Start::Time(start) => commit_timestamp >= *start,
+            Start::Earliest | Start::Gtids(_) | Start::Position(_) => true,
+        };
+        after_start
+            && !self.place.was_read(gtid)
+            && match &self.bounds.stop {
+                Stop::Gtids(wanted) => contains(wanted, gtid),
+                _ => true,
+            }
+    }
+
+    /// True if the walk ends before the first transaction that is outside the GTID set to read, and this is one.
+    ///
+    /// # Errors
+    /// The transaction has no GTID.
+    fn is_gap(&self, group: &Group) -> Result<bool> {
+        let Stop::Gtids(wanted) = &self.bounds.stop else { return Ok(false) };
+        let gtid = group.gtid.as_ref();
+        if !self.options.stops_at_gap || self.place.was_read(gtid) || contains(wanted, gtid) {
+            return Ok(false);
+        }
+        match gtid {
+            Some(_) => Ok(true),
+            None => Err(Error::config(format!(
+                "the stop is a GTID set, and the transaction at {}:{} has no GTID: give the stop as file:offset, or as a Position",
+                self.place.position.file, group.transaction.start
+            ))),
+        }
+    }
+
+    /// The warning for a walk that ends before a transaction that is outside the GTID set to read, unless it has read all of the set.
+    fn gap_warning(&self, group: &Group) -> Option<String> {
+        let position = &self.place.position;
+        let Stop::Gtids(wanted) = &self.bounds.stop else { return None };
+        let is_complete = position.gtid_set.as_ref().is_some_and(|read| read.covers(wanted));
+        (!is_complete).then(|| {
+            format!(
+                "the read ends before the stop is complete: the transaction at {}:{} is not in the GTID set {wanted}. \
+                 Transactions of the set that are logged after it are not read",
+                position.file, group.transaction.start
+            )
+        })
+    }
+
+    /// Ends a live walk that has all of the GTID set that it stops at. Of files a later one may contain more of it.
+    pub(super) fn end_if_complete(&mut self) {
+        if self.files.is_live() && self.bounds.has_all_gtids(&self.place.position) {
+            self.next = Next::End;
+        }
+    }
+}
