@@ -44,11 +44,11 @@ impl Transaction {
 
 /// An event as far as groups are concerned.
 #[derive(Debug)]
-pub enum GroupEvent {
+pub enum TransactionEvent {
     /// A GTID event of any kind: a group begins.
     Gtid {
         /// The group's GTID; `None` where it is anonymous.
-        gtid: Option<GroupGtid>,
+        gtid: Option<LoggedGtid>,
         /// Whether rows follow without a `BEGIN` (MariaDB, unless the statement stands alone).
         begins: bool,
         /// Microseconds of the commit, where the event tells.
@@ -95,7 +95,7 @@ pub enum GroupEvent {
     Other,
 }
 
-impl GroupEvent {
+impl TransactionEvent {
     /// Whether it is a statement that is none of transactions alone: DDL, for example.
     pub fn is_other_statement(&self) -> bool {
         self.is_skipped()
@@ -113,14 +113,14 @@ impl GroupEvent {
 
 /// A GTID of either server.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum GroupGtid {
+pub enum LoggedGtid {
     /// MySQL's.
     Mysql(Gtid),
     /// MariaDB's.
     Mariadb(MariadbGtid),
 }
 
-impl fmt::Display for GroupGtid {
+impl fmt::Display for LoggedGtid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Mysql(gtid) => gtid.fmt(f),
@@ -131,7 +131,7 @@ impl fmt::Display for GroupGtid {
 
 /// How a group ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
+pub enum TransactionEnd {
     /// Its rows happened.
     Committed,
     /// Its rows never happened.
@@ -146,7 +146,7 @@ pub enum Outcome {
 
 /// What an event does to the group around it.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum EventEffect {
     /// No group is open.
     Outside,
     /// It opens a group.
@@ -154,7 +154,7 @@ pub enum Verdict {
     /// It belongs to the open group.
     Inside,
     /// It is the last of its group.
-    Ends(Outcome),
+    Ends(TransactionEnd),
 }
 
 /// Rows that a ROLLBACK TO undid.
@@ -172,11 +172,11 @@ pub struct Undone {
 
 /// A group whose end is not seen yet.
 #[derive(Debug)]
-pub struct Group {
+pub struct EventGroup {
     /// What its rows will say of it.
     pub transaction: Transaction,
     /// Its GTID, where it has one.
-    pub gtid: Option<GroupGtid>,
+    pub gtid: Option<LoggedGtid>,
     /// Rows events so far.
     pub rows_events: u32,
     /// The number of skipped statements so far: logged as text, they may change rows.
@@ -199,18 +199,18 @@ pub struct Group {
 
 /// Follows groups through a file.
 #[derive(Debug, Default)]
-pub struct GroupTracker {
-    group: Option<Group>,
+pub struct TransactionTracker {
+    group: Option<EventGroup>,
 }
 
-impl GroupTracker {
+impl TransactionTracker {
     /// A tracker in the middle of `group`.
-    pub fn of(group: Group) -> Self {
+    pub fn of(group: EventGroup) -> Self {
         Self { group: Some(group) }
     }
 
     /// The open group.
-    pub fn group(&self) -> Option<&Group> {
+    pub fn group(&self) -> Option<&EventGroup> {
         self.group.as_ref()
     }
 
@@ -221,26 +221,26 @@ impl GroupTracker {
         }
     }
 
-    /// Closes the group after [`Verdict::Ends`], or gives it up at the end of the input.
-    pub fn take(&mut self) -> Option<Group> {
+    /// Closes the group after [`EventEffect::Ends`], or gives it up at the end of the input.
+    pub fn take(&mut self) -> Option<EventGroup> {
         self.group.take()
     }
 
     /// Takes the next event. `seconds` is its header's time.
     pub fn on_event(
         &mut self,
-        event: GroupEvent,
+        event: TransactionEvent,
         offset: u64,
         seconds: u32,
         server_id: u32,
-    ) -> Result<Verdict, Error> {
+    ) -> Result<EventEffect, Error> {
         let header_time = i64::from(seconds) * 1_000_000;
         let event = match event {
-            GroupEvent::Fragment { seq, total, statement_end } => {
+            TransactionEvent::Fragment { seq, total, statement_end } => {
                 let header = (offset, header_time, server_id);
                 match self.on_fragment((seq, total), statement_end, header)? {
-                    Some(statement_end) => GroupEvent::Rows { statement_end },
-                    None => return Ok(Verdict::Inside),
+                    Some(statement_end) => TransactionEvent::Rows { statement_end },
+                    None => return Ok(EventEffect::Inside),
                 }
             }
             event => {
@@ -252,7 +252,7 @@ impl GroupTracker {
                 event
             }
         };
-        if let GroupEvent::Gtid {
+        if let TransactionEvent::Gtid {
             gtid,
             begins,
             commit_timestamp,
@@ -271,36 +271,42 @@ impl GroupTracker {
                 ..Transaction::new(offset, commit_timestamp, server_id)
             };
             self.open(transaction, gtid, begins, true).without_effect = without_effect;
-            return Ok(Verdict::Opens);
+            return Ok(EventEffect::Opens);
         }
         let Some(group) = &mut self.group else {
             let mut transaction = Transaction::new(offset, header_time, server_id);
-            if let GroupEvent::Query(_, thread_id) | GroupEvent::Skipped(thread_id) = event {
+            if let TransactionEvent::Query(_, thread_id) | TransactionEvent::Skipped(thread_id) =
+                event
+            {
                 transaction.thread_id = Some(thread_id);
             }
             return self.outside(event, transaction);
         };
         Ok(match event {
-            GroupEvent::Query(kind, thread_id) => {
+            TransactionEvent::Query(kind, thread_id) => {
                 group.transaction.thread_id.get_or_insert(thread_id);
                 return group.on_query(kind, offset);
             }
-            GroupEvent::Skipped(thread_id) => {
+            TransactionEvent::Skipped(thread_id) => {
                 group.transaction.thread_id.get_or_insert(thread_id);
                 group.statements_skipped += 1;
                 return group.on_query(QueryKind::Other, offset);
             }
-            GroupEvent::Xid(xid) => {
+            TransactionEvent::Xid(xid) => {
                 group.transaction.xid = Some(xid);
-                Verdict::Ends(Outcome::Committed)
+                EventEffect::Ends(TransactionEnd::Committed)
             }
-            GroupEvent::Payload => {
+            TransactionEvent::Payload => {
                 group.has_payload = true;
-                Verdict::Ends(Outcome::Committed)
+                EventEffect::Ends(TransactionEnd::Committed)
             }
-            GroupEvent::XaPrepare { one_phase: true, .. } => Verdict::Ends(Outcome::Committed),
-            GroupEvent::XaPrepare { xid, .. } => Verdict::Ends(Outcome::Prepared(xid)),
-            GroupEvent::Rows { statement_end } => {
+            TransactionEvent::XaPrepare { one_phase: true, .. } => {
+                EventEffect::Ends(TransactionEnd::Committed)
+            }
+            TransactionEvent::XaPrepare { xid, .. } => {
+                EventEffect::Ends(TransactionEnd::Prepared(xid))
+            }
+            TransactionEvent::Rows { statement_end } => {
                 group.rows_events =
                     group.rows_events.checked_add(1).filter(|n| *n <= MAX_ROWS_EVENTS).ok_or(
                         DecodeError::Limit {
@@ -310,14 +316,14 @@ impl GroupTracker {
                         },
                     )?;
                 match statement_end && !group.explicit {
-                    true => Verdict::Ends(Outcome::Committed),
-                    false => Verdict::Inside,
+                    true => EventEffect::Ends(TransactionEnd::Committed),
+                    false => EventEffect::Inside,
                 }
             }
-            GroupEvent::TableMap
-            | GroupEvent::Other
-            | GroupEvent::Fragment { .. }
-            | GroupEvent::Gtid { .. } => Verdict::Inside,
+            TransactionEvent::TableMap
+            | TransactionEvent::Other
+            | TransactionEvent::Fragment { .. }
+            | TransactionEvent::Gtid { .. } => EventEffect::Inside,
         })
     }
 
@@ -337,58 +343,69 @@ impl GroupTracker {
         Ok(is_whole.then_some(group.fragments_end))
     }
 
-    fn outside(&mut self, event: GroupEvent, transaction: Transaction) -> Result<Verdict, Error> {
+    fn outside(
+        &mut self,
+        event: TransactionEvent,
+        transaction: Transaction,
+    ) -> Result<EventEffect, Error> {
         Ok(match event {
-            GroupEvent::Query(QueryKind::Begin | QueryKind::CreateTableStartTransaction, _) => {
+            TransactionEvent::Query(
+                QueryKind::Begin | QueryKind::CreateTableStartTransaction,
+                _,
+            ) => {
                 self.open(transaction, None, true, true);
-                Verdict::Opens
+                EventEffect::Opens
             }
-            GroupEvent::Query(QueryKind::XaStart(xid), _) => {
+            TransactionEvent::Query(QueryKind::XaStart(xid), _) => {
                 self.open(transaction, None, true, true).xa = Some(xid);
-                Verdict::Opens
+                EventEffect::Opens
             }
-            GroupEvent::Query(QueryKind::XaCommit(xid), _) => {
+            TransactionEvent::Query(QueryKind::XaCommit(xid), _) => {
                 self.open(transaction, None, true, true);
-                Verdict::Ends(Outcome::XaCommitted(xid))
+                EventEffect::Ends(TransactionEnd::XaCommitted(xid))
             }
-            GroupEvent::Query(QueryKind::XaRollback(xid), _) => {
+            TransactionEvent::Query(QueryKind::XaRollback(xid), _) => {
                 self.open(transaction, None, true, true);
-                Verdict::Ends(Outcome::XaRolledBack(xid))
+                EventEffect::Ends(TransactionEnd::XaRolledBack(xid))
             }
-            GroupEvent::TableMap => {
+            TransactionEvent::TableMap => {
                 self.open(transaction, None, true, false);
-                Verdict::Opens
+                EventEffect::Opens
             }
-            GroupEvent::Rows { statement_end } => {
+            TransactionEvent::Rows { statement_end } => {
                 self.open(transaction, None, true, false);
                 if let Some(group) = &mut self.group {
                     group.rows_events = 1;
                 }
-                if statement_end { Verdict::Ends(Outcome::Committed) } else { Verdict::Opens }
+                if statement_end {
+                    EventEffect::Ends(TransactionEnd::Committed)
+                } else {
+                    EventEffect::Opens
+                }
             }
-            GroupEvent::Skipped(_) => {
+            TransactionEvent::Skipped(_) => {
                 self.open(transaction, None, false, true).statements_skipped = 1;
-                Verdict::Ends(Outcome::Committed)
+                EventEffect::Ends(TransactionEnd::Committed)
             }
-            GroupEvent::Payload => {
+            TransactionEvent::Payload => {
                 self.open(transaction, None, true, true);
                 if let Some(group) = &mut self.group {
                     group.has_payload = true;
                 }
-                Verdict::Ends(Outcome::Committed)
+                EventEffect::Ends(TransactionEnd::Committed)
             }
-            _ => Verdict::Outside,
+            _ => EventEffect::Outside,
         })
     }
 
     fn open(
         &mut self,
         transaction: Transaction,
-        gtid: Option<GroupGtid>,
+        gtid: Option<LoggedGtid>,
         begun: bool,
         explicit: bool,
-    ) -> &mut Group {
-        self.group.insert(Group {
+    ) -> &mut EventGroup {
+        self.group.insert(EventGroup {
             transaction,
             gtid,
             rows_events: 0,
@@ -406,34 +423,34 @@ impl GroupTracker {
     }
 }
 
-impl Group {
-    fn on_query(&mut self, kind: QueryKind, offset: u64) -> Result<Verdict, Error> {
+impl EventGroup {
+    fn on_query(&mut self, kind: QueryKind, offset: u64) -> Result<EventEffect, Error> {
         Ok(match kind {
-            QueryKind::Commit => Verdict::Ends(Outcome::Committed),
-            QueryKind::Rollback => Verdict::Ends(Outcome::RolledBack),
-            QueryKind::XaCommit(xid) => Verdict::Ends(Outcome::XaCommitted(xid)),
-            QueryKind::XaRollback(xid) => Verdict::Ends(Outcome::XaRolledBack(xid)),
+            QueryKind::Commit => EventEffect::Ends(TransactionEnd::Committed),
+            QueryKind::Rollback => EventEffect::Ends(TransactionEnd::RolledBack),
+            QueryKind::XaCommit(xid) => EventEffect::Ends(TransactionEnd::XaCommitted(xid)),
+            QueryKind::XaRollback(xid) => EventEffect::Ends(TransactionEnd::XaRolledBack(xid)),
             QueryKind::Begin | QueryKind::CreateTableStartTransaction => {
                 self.begun = true;
-                Verdict::Inside
+                EventEffect::Inside
             }
             QueryKind::XaStart(xid) => {
                 self.begun = true;
                 self.xa = Some(xid);
-                Verdict::Inside
+                EventEffect::Inside
             }
             QueryKind::Savepoint(name) => {
                 let rows_before = self.rows_events;
                 self.savepoints.set(name, Savepoint { offset, rows_before })?;
-                Verdict::Inside
+                EventEffect::Inside
             }
             QueryKind::RollbackTo(name) => {
                 self.undo_to(&name, offset)?;
-                Verdict::Inside
+                EventEffect::Inside
             }
             // A statement that stands alone is its own group.
-            QueryKind::Other if !self.begun => Verdict::Ends(Outcome::Committed),
-            QueryKind::XaEnd | QueryKind::Other => Verdict::Inside,
+            QueryKind::Other if !self.begun => EventEffect::Ends(TransactionEnd::Committed),
+            QueryKind::XaEnd | QueryKind::Other => EventEffect::Inside,
         })
     }
 
@@ -486,8 +503,8 @@ impl Group {
 mod tests {
     use super::*;
 
-    fn gtid(begins: bool) -> GroupEvent {
-        GroupEvent::Gtid {
+    fn gtid(begins: bool) -> TransactionEvent {
+        TransactionEvent::Gtid {
             gtid: None,
             begins,
             commit_timestamp: None,
@@ -497,8 +514,8 @@ mod tests {
         }
     }
 
-    fn run(events: Vec<GroupEvent>) -> (GroupTracker, Vec<Verdict>) {
-        let mut tracker = GroupTracker::default();
+    fn run(events: Vec<TransactionEvent>) -> (TransactionTracker, Vec<EventEffect>) {
+        let mut tracker = TransactionTracker::default();
         let verdicts = events
             .into_iter()
             .enumerate()
@@ -507,39 +524,40 @@ mod tests {
         (tracker, verdicts)
     }
 
-    const ROWS: GroupEvent = GroupEvent::Rows { statement_end: true };
+    const ROWS: TransactionEvent = TransactionEvent::Rows { statement_end: true };
 
     #[test]
     fn a_transaction_ends_with_xid() {
         let (_, verdicts) = run(vec![
             gtid(false),
-            GroupEvent::Query(QueryKind::Begin, 7),
-            GroupEvent::TableMap,
+            TransactionEvent::Query(QueryKind::Begin, 7),
+            TransactionEvent::TableMap,
             ROWS,
-            GroupEvent::Xid(9),
+            TransactionEvent::Xid(9),
         ]);
-        assert_eq!(verdicts.last(), Some(&Verdict::Ends(Outcome::Committed)));
-        assert_eq!(verdicts[3], Verdict::Inside);
+        assert_eq!(verdicts.last(), Some(&EventEffect::Ends(TransactionEnd::Committed)));
+        assert_eq!(verdicts[3], EventEffect::Inside);
     }
 
     #[test]
     fn a_statement_alone_is_a_group() {
-        let (_, verdicts) = run(vec![gtid(false), GroupEvent::Query(QueryKind::Other, 7)]);
-        assert_eq!(verdicts[1], Verdict::Ends(Outcome::Committed));
-        let (_, verdicts) = run(vec![gtid(true), GroupEvent::Query(QueryKind::Other, 7)]);
-        assert_eq!(verdicts[1], Verdict::Inside);
+        let (_, verdicts) = run(vec![gtid(false), TransactionEvent::Query(QueryKind::Other, 7)]);
+        assert_eq!(verdicts[1], EventEffect::Ends(TransactionEnd::Committed));
+        let (_, verdicts) = run(vec![gtid(true), TransactionEvent::Query(QueryKind::Other, 7)]);
+        assert_eq!(verdicts[1], EventEffect::Inside);
     }
 
     #[test]
     fn rows_without_an_opening_event_end_with_their_statement() {
-        let (_, verdicts) = run(vec![GroupEvent::TableMap, ROWS]);
-        assert_eq!(verdicts, [Verdict::Opens, Verdict::Ends(Outcome::Committed)]);
+        let (_, verdicts) = run(vec![TransactionEvent::TableMap, ROWS]);
+        assert_eq!(verdicts, [EventEffect::Opens, EventEffect::Ends(TransactionEnd::Committed)]);
     }
 
     #[test]
     fn savepoints_nest_and_what_is_undone_is_left_out() {
-        let savepoint = |name: &[u8]| GroupEvent::Query(QueryKind::Savepoint(name.to_vec()), 7);
-        let back = |name: &[u8]| GroupEvent::Query(QueryKind::RollbackTo(name.to_vec()), 7);
+        let savepoint =
+            |name: &[u8]| TransactionEvent::Query(QueryKind::Savepoint(name.to_vec()), 7);
+        let back = |name: &[u8]| TransactionEvent::Query(QueryKind::RollbackTo(name.to_vec()), 7);
         let (tracker, _) = run(vec![
             gtid(true),
             ROWS,            // 100
@@ -561,7 +579,7 @@ mod tests {
 
     #[test]
     fn a_group_with_rows_must_end_before_the_next() {
-        let mut tracker = GroupTracker::default();
+        let mut tracker = TransactionTracker::default();
         tracker.on_event(gtid(true), 0, 1, 1).unwrap();
         tracker.on_event(ROWS, 1, 1, 1).unwrap();
         assert!(tracker.on_event(gtid(true), 2, 1, 1).is_err());

@@ -1,6 +1,6 @@
 //! What stands in the log besides rows: statements that change tables, transactions, heartbeats.
 
-use super::{GroupGtid, OnlineTool, TableFilter};
+use super::{LoggedGtid, OnlineTool, TableFilter};
 use crate::history::{AlteredColumn, Ddl, DdlKind, RowsGone, TableName};
 use crate::position::Xid;
 use crate::schema::{NameCase, folded};
@@ -104,7 +104,7 @@ pub struct TransactionMark {
     /// Which.
     pub kind: MarkKind,
     /// The transaction's GTID, where it has one.
-    pub gtid: Option<GroupGtid>,
+    pub gtid: Option<LoggedGtid>,
     /// Microseconds since 1970 UTC of the commit on the server that it was made on, where the log tells.
     pub original_commit_timestamp: Option<i64>,
     /// At an end, the rows that were handed out of it; known where they are handed out.

@@ -18,7 +18,8 @@ mod update_rule;
 pub use altered_tables::{AlterContext, AlteredTables};
 pub use ghost_table::{OnlineTool, ToolTable};
 pub use group::{
-    Group, GroupEvent, GroupGtid, GroupTracker, Outcome, Transaction, Undone, Verdict,
+    EventEffect, EventGroup, LoggedGtid, Transaction, TransactionEnd, TransactionEvent,
+    TransactionTracker, Undone,
 };
 pub use item::{
     Doubt, Emptied, Include, Item, MarkKind, SchemaChange, SkippedStatement, TransactionMark,

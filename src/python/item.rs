@@ -4,7 +4,7 @@ use super::change_batch::PyChangeBatch;
 use super::position::PyPosition;
 use super::summary::datetime;
 use crate::change::{
-    GroupGtid, Item, MarkKind, SchemaChange, SkippedStatement, TransactionMark, XaState,
+    Item, LoggedGtid, MarkKind, SchemaChange, SkippedStatement, TransactionMark, XaState,
 };
 use crate::history::TableName;
 use crate::reader::Poll;
@@ -240,8 +240,8 @@ impl PyTransaction {
     #[getter]
     fn gtid(&self) -> Option<String> {
         self.mark.gtid.as_ref().map(|gtid| match gtid {
-            GroupGtid::Mysql(gtid) => gtid.to_string(),
-            GroupGtid::Mariadb(gtid) => gtid.to_string(),
+            LoggedGtid::Mysql(gtid) => gtid.to_string(),
+            LoggedGtid::Mariadb(gtid) => gtid.to_string(),
         })
     }
 

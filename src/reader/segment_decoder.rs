@@ -14,7 +14,7 @@ use crate::binlog::{
     ChecksumAlgorithm, DUMMY_TABLE_ID, EventHeader, EventType, FormatDescription, PartialRowData,
     RowsEvent, TransactionPayload, table_id_and_flags,
 };
-use crate::change::{Outcome, Transaction};
+use crate::change::{Transaction, TransactionEnd};
 use crate::columnar::{ColumnNames, CommitDetails, EnvelopeColumn, Stamp, TableBuilder, TablePlan};
 use crate::error::{Error, ErrorKind, Result};
 use crate::position::Position;
@@ -774,11 +774,11 @@ impl SegmentDecoder {
         let emits = self.options.emit_uncommitted;
         let kept: Vec<(u64, u64, u32)> = match (&end.outcome, &end.group) {
             _ if emits => vec![(0, end.len, 0)],
-            (Outcome::Committed, Some(group)) => group.kept(end.len).collect(),
-            (Outcome::Prepared(_), Some(group)) if context.span.was_prepared => {
+            (TransactionEnd::Committed, Some(group)) => group.kept(end.len).collect(),
+            (TransactionEnd::Prepared(_), Some(group)) if context.span.was_prepared => {
                 group.kept(end.len).collect()
             }
-            (Outcome::RolledBack, group) => {
+            (TransactionEnd::RolledBack, group) => {
                 let dropped = group.as_ref().map_or(0, |group| group.rows_events);
                 self.stats.dropped_rows_events += u64::from(dropped);
                 Vec::new()

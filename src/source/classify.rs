@@ -5,7 +5,7 @@ use crate::binlog::{
     Incident, MariadbGtidEvent, PartialRowData, Query, QueryKind, STMT_END, StatusVariable,
     XaPrepare, XidEvent, checksum, table_id_and_flags,
 };
-use crate::change::{GroupEvent, GroupGtid};
+use crate::change::{LoggedGtid, TransactionEvent};
 use crate::error::{Error, ErrorKind, Result};
 use crate::history::{DdlSession, changes_no_rows, deletes_all_of_one_table};
 use crate::wire::Inflater;
@@ -14,7 +14,7 @@ use crate::wire::Inflater;
 #[derive(Debug)]
 pub(crate) enum Classified {
     /// It belongs to a group, or may.
-    Group(GroupEvent),
+    Group(TransactionEvent),
     /// It says how the events after it are laid out.
     FormatDescription,
     /// It names the next file.
@@ -99,8 +99,8 @@ pub(crate) fn classify(
                 E::GTID_TAGGED => GtidEvent::decode_tagged(body)?,
                 _ => GtidEvent::decode_anonymous(body)?,
             };
-            GroupEvent::Gtid {
-                gtid: event.gtid().map(GroupGtid::Mysql),
+            TransactionEvent::Gtid {
+                gtid: event.gtid().map(LoggedGtid::Mysql),
                 begins: false,
                 commit_timestamp: event.immediate_commit_us.and_then(|us| i64::try_from(us).ok()),
                 original_commit_timestamp: event
@@ -112,8 +112,8 @@ pub(crate) fn classify(
         }
         E::MARIADB_GTID => {
             let event = MariadbGtidEvent::decode(body)?;
-            GroupEvent::Gtid {
-                gtid: Some(GroupGtid::Mariadb(event.gtid(header.server_id))),
+            TransactionEvent::Gtid {
+                gtid: Some(LoggedGtid::Mariadb(event.gtid(header.server_id))),
                 begins: !event.is_standalone(),
                 commit_timestamp: None,
                 original_commit_timestamp: None,
@@ -126,20 +126,20 @@ pub(crate) fn classify(
             let query = Query::decode(body)?.inflate(header.event_type, &mut inflater)?;
             let kind = query.kind();
             if is_recognised(&query, &kind, format) {
-                GroupEvent::Query(kind, query.thread_id)
+                TransactionEvent::Query(kind, query.thread_id)
             } else if skips.statements {
-                GroupEvent::Skipped(query.thread_id)
+                TransactionEvent::Skipped(query.thread_id)
             } else {
                 return Err(logged_as_text("a statement that may change rows"));
             }
         }
-        E::XID => GroupEvent::Xid(XidEvent::decode(body)?.xid),
+        E::XID => TransactionEvent::Xid(XidEvent::decode(body)?.xid),
         E::XA_PREPARE => {
             let event = XaPrepare::decode(body)?;
-            GroupEvent::XaPrepare { xid: event.xid, one_phase: event.one_phase }
+            TransactionEvent::XaPrepare { xid: event.xid, one_phase: event.one_phase }
         }
-        E::TABLE_MAP => GroupEvent::TableMap,
-        E::TRANSACTION_PAYLOAD => GroupEvent::Payload,
+        E::TABLE_MAP => TransactionEvent::TableMap,
+        E::TRANSACTION_PAYLOAD => TransactionEvent::Payload,
         E::PRE_GA_WRITE_ROWS | E::PRE_GA_UPDATE_ROWS | E::PRE_GA_DELETE_ROWS => {
             return Err(Error::unsupported(
                 "rows in the layout of MySQL 5.1.5 to 5.1.17, before its release, are not decoded: \
@@ -148,7 +148,7 @@ pub(crate) fn classify(
         }
         event_type if event_type.is_rows() => {
             let (_, flags) = table_id_and_flags(body, format.table_id_width(event_type))?;
-            GroupEvent::Rows { statement_end: flags & STMT_END != 0 }
+            TransactionEvent::Rows { statement_end: flags & STMT_END != 0 }
         }
         E::INCIDENT if !may_skip => {
             let incident = Incident::decode(body)?;
@@ -161,13 +161,13 @@ pub(crate) fn classify(
             return Err(encrypted());
         }
         E::EXECUTE_LOAD_QUERY if skips.statements => {
-            GroupEvent::Skipped(Query::decode_load(body)?.thread_id)
+            TransactionEvent::Skipped(Query::decode_load(body)?.thread_id)
         }
         E::EXECUTE_LOAD_QUERY => return Err(logged_as_text("LOAD DATA")),
         E::MARIADB_PARTIAL_ROW_DATA => {
             let fragment = PartialRowData::decode(body)?;
             let statement_end = (fragment.seq == 1).then(|| ends_statement(&fragment, format));
-            GroupEvent::Fragment {
+            TransactionEvent::Fragment {
                 seq: fragment.seq,
                 total: fragment.total,
                 statement_end: statement_end.transpose()?,
@@ -175,7 +175,7 @@ pub(crate) fn classify(
         }
         E::START_V3 if !may_skip => return Err(no_format(E::START_V3)),
         event_type if is_known(event_type) || header.has(EventHeader::IGNORABLE) || may_skip => {
-            GroupEvent::Other
+            TransactionEvent::Other
         }
         event_type => {
             return Err(Error::unsupported(format!(

@@ -1,6 +1,6 @@
 //! The changes of a transaction that a resumed read leaves out, because they were delivered before its start position.
 
-use crate::change::GroupGtid;
+use crate::change::LoggedGtid;
 use crate::error::{Error, Result};
 use crate::position::{Ahead, GtidSet, GtidState, MariadbGtidPosition};
 use std::collections::{HashMap, HashSet};
@@ -45,7 +45,7 @@ impl Delivered {
     pub(super) fn of(
         ahead: &Arc<Vec<Ahead>>,
         start: u64,
-        gtid: Option<&GroupGtid>,
+        gtid: Option<&LoggedGtid>,
     ) -> Option<Arc<Self>> {
         let mut all_of = Vec::new();
         let mut left = HashMap::new();
@@ -159,7 +159,7 @@ impl Drop for Turn {
 ///
 /// # Errors
 /// It does not: the position is damaged, or of another log.
-pub(super) fn check(ahead: &[Ahead], extent: Range<u64>, gtid: Option<&GroupGtid>) -> Result<()> {
+pub(super) fn check(ahead: &[Ahead], extent: Range<u64>, gtid: Option<&LoggedGtid>) -> Result<()> {
     for each in ahead {
         let Some(offset) = each.offset else { continue };
         let is_within = extent.start < offset && offset < extent.end;
@@ -169,7 +169,7 @@ pub(super) fn check(ahead: &[Ahead], extent: Range<u64>, gtid: Option<&GroupGtid
             )));
         }
         // MariaDB's numbers need not rise.
-        let Some(gtid @ GroupGtid::Mysql(_)) = gtid else { continue };
+        let Some(gtid @ LoggedGtid::Mysql(_)) = gtid else { continue };
         let is_before = extent.start < offset;
         let is_other = match &each.gtid_set {
             Some(set @ GtidState::Mysql(_)) => contains(Some(set), Some(gtid)) != is_before,
@@ -195,8 +195,8 @@ pub(super) fn damaged(what: std::fmt::Arguments<'_>) -> Error {
 
 /// Removes the transaction from entries by MariaDB's GTIDs alone, if it is the last of its domain there or the one that was
 /// delivered in part: later transactions are new, whatever their numbers.
-pub(super) fn pass(ahead: &mut Vec<Ahead>, gtid: &GroupGtid) {
-    let GroupGtid::Mariadb(mariadb) = gtid else { return };
+pub(super) fn pass(ahead: &mut Vec<Ahead>, gtid: &LoggedGtid) {
+    let LoggedGtid::Mariadb(mariadb) = gtid else { return };
     for each in ahead.iter_mut().filter(|each| each.offset.is_none()) {
         if let Some(GtidState::Mariadb(known)) = &mut each.gtid_set
             && known.last(mariadb.domain_id) == Some(*mariadb)
@@ -228,7 +228,7 @@ pub(super) fn is_passed(ahead: &Ahead, offset: u64, read: Option<&GtidState>) ->
 }
 
 /// The state that names one transaction.
-pub(crate) fn only(gtid: &GroupGtid) -> GtidState {
+pub(crate) fn only(gtid: &LoggedGtid) -> GtidState {
     let mut state = GtidState::Mysql(GtidSet::default());
     // The decoder of the event rejects a number that no server assigns.
     drop(add(&mut state, gtid));
@@ -239,11 +239,11 @@ pub(crate) fn only(gtid: &GroupGtid) -> GtidState {
 ///
 /// # Errors
 /// The number is one that no server assigns.
-pub(crate) fn add(state: &mut GtidState, gtid: &GroupGtid) -> crate::Result<()> {
+pub(crate) fn add(state: &mut GtidState, gtid: &LoggedGtid) -> crate::Result<()> {
     match (state, gtid) {
-        (GtidState::Mysql(set), GroupGtid::Mysql(gtid)) => set.add(&gtid.tsid, gtid.gno)?,
-        (GtidState::Mariadb(position), GroupGtid::Mariadb(gtid)) => position.update(*gtid),
-        (state, GroupGtid::Mariadb(gtid)) if state.is_empty() => {
+        (GtidState::Mysql(set), LoggedGtid::Mysql(gtid)) => set.add(&gtid.tsid, gtid.gno)?,
+        (GtidState::Mariadb(position), LoggedGtid::Mariadb(gtid)) => position.update(*gtid),
+        (state, LoggedGtid::Mariadb(gtid)) if state.is_empty() => {
             let mut position = MariadbGtidPosition::default();
             position.update(*gtid);
             *state = GtidState::Mariadb(position);
@@ -253,12 +253,12 @@ pub(crate) fn add(state: &mut GtidState, gtid: &GroupGtid) -> crate::Result<()> 
     Ok(())
 }
 
-fn contains(state: Option<&GtidState>, gtid: Option<&GroupGtid>) -> bool {
+fn contains(state: Option<&GtidState>, gtid: Option<&LoggedGtid>) -> bool {
     match (state, gtid) {
-        (Some(GtidState::Mysql(set)), Some(GroupGtid::Mysql(gtid))) => {
+        (Some(GtidState::Mysql(set)), Some(LoggedGtid::Mysql(gtid))) => {
             set.contains(&gtid.tsid, gtid.gno)
         }
-        (Some(GtidState::Mariadb(position)), Some(GroupGtid::Mariadb(gtid))) => {
+        (Some(GtidState::Mariadb(position)), Some(LoggedGtid::Mariadb(gtid))) => {
             position.contains(*gtid)
         }
         _ => false,

@@ -12,16 +12,16 @@ pub struct FedFile {
     /// The file.
     pub file: InputFile,
     /// Where the reader stands now, where the file does not follow the one before it.
-    pub moved: Option<Box<Begin>>,
+    pub moved: Option<Box<ResumePoint>>,
 }
 
 /// Where reading begins.
 #[derive(Debug, Clone, Default)]
-pub struct Begin {
+pub struct ResumePoint {
     /// The position that the first row comes after.
     pub position: Position,
     /// By GTID, what was read already although it may come again.
-    pub passed: Option<GtidState>,
+    pub already_read: Option<GtidState>,
     /// The meaning of letter case in names of tables at the server.
     pub name_case: NameCase,
 }

@@ -4,7 +4,7 @@ use super::live::LOG;
 use super::segment::{LogItem, PlacedItem, Span};
 use super::walk::{LoneStatement, Statement, Target, Walk};
 use crate::change::{
-    AlterContext, AlteredTables, Doubt, Group, Include, Item, MarkKind, OnlineChanges,
+    AlterContext, AlteredTables, Doubt, EventGroup, Include, Item, MarkKind, OnlineChanges,
     SkippedStatement, Transaction, TransactionMark, XaState,
 };
 use crate::error::Result;
@@ -194,7 +194,7 @@ impl Markers {
     /// The markers of a transaction that has ended; the position of the walk is after it, `before` is before it.
     pub(super) fn of_transaction(
         &self,
-        (group, end): (&Group, u64),
+        (group, end): (&EventGroup, u64),
         ending: &Ending,
         pending: Vec<PendingMarker>,
         (before, walk): (Position, &Walk),
@@ -235,7 +235,7 @@ impl Markers {
     }
 
     /// The markers of a transaction that the input ends in, whose rows are returned all the same.
-    pub(super) fn of_unfinished(&mut self, group: &Group, walk: &Walk) -> Vec<MarkerAt> {
+    pub(super) fn of_unfinished(&mut self, group: &EventGroup, walk: &Walk) -> Vec<MarkerAt> {
         let pending = self.take_pending();
         if !self.has_some(&pending) {
             return Vec::new();

@@ -38,7 +38,7 @@ pub(crate) use classify::{
 };
 pub use delivered::{Delivered, Left, Turn};
 pub(crate) use delivered::{add, only};
-pub use feed::{Begin, FedFile, FileFeed};
+pub use feed::{FedFile, FileFeed, ResumePoint};
 pub(crate) use file_end::{FileEnd, was_cut};
 pub use file_list::{InputFile, InputSource, StoredFile};
 pub use input::{BytesInput, FileInput, ForwardInput, Input, SpooledInput};

@@ -7,7 +7,7 @@ use super::classify::{Classified, Skips, classify};
 use crate::binlog::{
     Compression, EventHeader, EventType, FormatDescription, Query, QueryKind, TransactionPayload,
 };
-use crate::change::{Group, GroupTracker, Outcome, Verdict};
+use crate::change::{EventEffect, EventGroup, TransactionEnd, TransactionTracker};
 use crate::error::{Error, Result};
 use crate::limits::MAX_IN_MEMORY;
 use std::io::{BufReader, Cursor, Read};
@@ -22,8 +22,8 @@ pub(crate) enum Payload<'a> {
 
 /// How the transaction in a payload ended, and what of it to leave out.
 pub(crate) struct PayloadEnd {
-    pub(crate) outcome: Outcome,
-    pub(crate) group: Option<Group>,
+    pub(crate) outcome: TransactionEnd,
+    pub(crate) group: Option<EventGroup>,
     pub(crate) len: u64,
 }
 
@@ -95,7 +95,7 @@ impl<'a> Payload<'a> {
 
     /// Finds out how the transaction ends.
     pub(crate) fn end(&self, format: &FormatDescription) -> Result<PayloadEnd> {
-        let mut tracker = GroupTracker::default();
+        let mut tracker = TransactionTracker::default();
         let mut end = None;
         self.for_each(|header, body, offset| {
             if end.is_some() {
@@ -104,11 +104,11 @@ impl<'a> Payload<'a> {
             let Classified::Group(event) = classify(header, body, format, &Skips::NONE)? else {
                 return Err(Error::malformed("an event that cannot stand in a payload"));
             };
-            if matches!(event, crate::change::GroupEvent::Payload) {
+            if matches!(event, crate::change::TransactionEvent::Payload) {
                 return Err(Error::malformed("a payload in a payload"));
             }
             let verdict = tracker.on_event(event, offset, header.timestamp, header.server_id)?;
-            if let Verdict::Ends(outcome) = verdict {
+            if let EventEffect::Ends(outcome) = verdict {
                 let len = offset + u64::from(header.event_size);
                 end = Some(PayloadEnd { outcome, group: tracker.take(), len });
             }

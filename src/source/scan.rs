@@ -3,7 +3,7 @@
 //! In: a position, and how far to go. Out: the position of the last transaction's end there. Called by who plans reads of a log
 //! that others carry out.
 
-use super::feed::Begin;
+use super::feed::ResumePoint;
 use super::follower::{SchemaFollower, follow};
 use super::live::{LiveControl, LiveFeed, LiveOptions, LiveStart, file_start};
 use super::options::{LogOptions, Stop};
@@ -102,7 +102,7 @@ fn pass(what: Drain, live: LiveOptions, control: &Arc<LiveControl>) -> Result<Dr
         skip_events,
         ..LogOptions::default()
     };
-    let begin = Begin { position: Position { ahead: Vec::new(), ..begin.position }, ..begin };
+    let begin = ResumePoint { position: Position { ahead: Vec::new(), ..begin.position }, ..begin };
     let mut walk = Walk::live(Box::new(feed), begin, options)?;
     let mut follower = SchemaFollower::new(&mut walk)?;
     follow(&mut walk, &mut follower, &mut || true)?;

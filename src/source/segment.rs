@@ -2,7 +2,7 @@
 
 use super::delivered::{Delivered, Turn};
 use crate::binlog::{FormatDescription, RowsKind};
-use crate::change::{GroupGtid, Item, Transaction};
+use crate::change::{Item, LoggedGtid, Transaction};
 use crate::charset::Charset;
 use crate::history::Catalog;
 use crate::position::Position;
@@ -101,7 +101,7 @@ pub struct SpanDetails {
     /// Its transaction.
     pub transaction: Transaction,
     /// The GTID under which it was committed.
-    pub gtid: Option<GroupGtid>,
+    pub gtid: Option<LoggedGtid>,
     /// Table maps in force at its start.
     pub table_maps: Vec<CarriedMap>,
     /// The statement in force at its start.
@@ -126,7 +126,7 @@ pub(crate) const fn start_of(commit_version: i64) -> u64 {
 pub(super) const FILE_NUMBER_SHIFT: u32 = 40;
 
 /// The transactions of a segment: the offset of each one's first event, and its GTID if it has one.
-pub type GtidPlaces = Vec<(u64, Option<GroupGtid>)>;
+pub type GtidPlaces = Vec<(u64, Option<LoggedGtid>)>;
 
 /// Something that is not a row, in its place.
 #[derive(Debug, Clone)]

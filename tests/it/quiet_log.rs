@@ -10,8 +10,8 @@ use binarrow::baseline::Baseline;
 use binarrow::change::Include;
 use binarrow::position::Position;
 use binarrow::source::{
-    Begin, BytesInput, FedFile, FileFeed, Input, InputFile, InputSource, LogOptions, Segments,
-    Start, Stop,
+    BytesInput, FedFile, FileFeed, Input, InputFile, InputSource, LogOptions, ResumePoint,
+    Segments, Start, Stop,
 };
 use binarrow::{Error, Result};
 use std::io;
@@ -302,7 +302,7 @@ fn faults(seed: u64) -> Vec<String> {
         ..LogOptions::default()
     };
     let feed = PlayedFeed(Some(Arc::clone(&play)), Arc::clone(&play));
-    let begin = Begin { position: Position::in_file(FILE, 4), ..Begin::default() };
+    let begin = ResumePoint { position: Position::in_file(FILE, 4), ..ResumePoint::default() };
     let mut segments = Segments::live(Box::new(feed), begin, options.clone()).unwrap();
     let (base, clock) = (Instant::now(), Arc::clone(&play));
     segments.set_clock(Box::new(move || base + clock.lock().unwrap().now));

@@ -2,7 +2,7 @@
 
 use super::SchemaFollower;
 use super::in_force::PendingDdl;
-use crate::change::{Outcome, Transaction};
+use crate::change::{Transaction, TransactionEnd};
 use crate::error::{Error, ErrorKind, Result};
 use crate::history::LoggedDdl;
 use crate::source::walk::{Step, Walk};
@@ -61,7 +61,7 @@ pub(super) fn statements(walk: &mut Walk) -> Result<Vec<LoggedDdl>> {
                     let ended = walk.take_transaction()?;
                     walk.pass(&ended, verdicts)?;
                     let Transaction { start, commit_timestamp, .. } = ended.group.transaction;
-                    if ended.outcome != Outcome::Committed || ended.group.without_effect {
+                    if ended.outcome != TransactionEnd::Committed || ended.group.without_effect {
                         pending.clear();
                     }
                     let ddl = pending.commit(start, commit_timestamp, walk.position());

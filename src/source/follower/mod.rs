@@ -19,7 +19,7 @@ use super::table_history::TableHistory;
 use super::walk::{Ended, FileBegins, LoneStatement, Statement, Step, Target, Walk, no_file};
 use crate::baseline::Baseline;
 use crate::binlog::FIRST_EVENT_AT;
-use crate::change::Outcome;
+use crate::change::TransactionEnd;
 use crate::error::Result;
 use crate::history::Catalog;
 use crate::position::{Position, PreparedRange, Xid};
@@ -202,7 +202,7 @@ impl SchemaFollower {
         walk: &mut Walk,
     ) -> Result<()> {
         let takes_effect =
-            matches!(ended.outcome, Outcome::Committed) && !ended.group.without_effect;
+            matches!(ended.outcome, TransactionEnd::Committed) && !ended.group.without_effect;
         let Some(in_force) = &mut self.in_force else { return Ok(()) };
         if self.pending.is_empty() {
             return Ok(());

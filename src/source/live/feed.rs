@@ -10,7 +10,7 @@ use crate::change::TableFilter;
 use crate::error::{Error, ErrorKind, Result};
 use crate::net::{DumpStart, Identity, Server};
 use crate::position::Position;
-use crate::source::feed::{Begin, FedFile, FileFeed};
+use crate::source::feed::{FedFile, FileFeed, ResumePoint};
 use crate::source::file_list::{InputFile, InputSource};
 use crate::source::input::Input;
 use std::sync::{Arc, Mutex};
@@ -29,7 +29,7 @@ impl LiveFeed {
         start: &LiveStart,
         options: LiveOptions,
         control: Arc<LiveControl>,
-    ) -> Result<(Self, Begin)> {
+    ) -> Result<(Self, ResumePoint)> {
         let (stream, (next, begin)) = match server {
             Some(mut server) => {
                 let mut stream = Stream::new(server.identity().clone(), options, control, MAIN);
@@ -140,7 +140,7 @@ fn begin_or_retry(
     stream: &mut Stream,
     server: Server,
     start: &LiveStart,
-) -> Result<(NextFile, Begin)> {
+) -> Result<(NextFile, ResumePoint)> {
     match begin(stream, server, start) {
         Err(error) if stream.may_retry(&error) => {
             stream.connect_again(|stream, server| begin(stream, server, start))

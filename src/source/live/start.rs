@@ -4,12 +4,12 @@ use super::connecting::check_there;
 use super::file::{NextFile, rotate};
 use super::stream::{Received, Stream, is_own};
 use crate::binlog::{EventHeader, EventType, FIRST_EVENT_AT, FormatDescription};
-use crate::change::GroupEvent;
+use crate::change::TransactionEvent;
 use crate::error::{Error, ErrorKind, Result};
 use crate::net::{DumpStart, Flavor, Server};
 use crate::position::{Ahead, GtidState, Position, file_number};
 use crate::source::classify::{Classified, Skips, body as event_body, classify};
-use crate::source::feed::Begin;
+use crate::source::feed::ResumePoint;
 
 /// Where a live read begins.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,11 +31,11 @@ pub(super) fn begin(
     stream: &mut Stream,
     mut server: Server,
     start: &LiveStart,
-) -> Result<(NextFile, Begin)> {
+) -> Result<(NextFile, ResumePoint)> {
     if let Some(question) = &stream.options.foreign_keys {
         question.ask(&mut server)?;
     }
-    let Found { dump, position, passed } = find(stream, &mut server, start)?;
+    let Found { dump, position, already_read } = find(stream, &mut server, start)?;
     let id = server.identity().id.clone();
     let name_case = server.identity().name_case;
     let is_other = position.server.as_ref().is_some_and(|before| *before != id);
@@ -54,7 +54,7 @@ pub(super) fn begin(
         position.begun = None;
     }
     stream.set_by_gtid(position.by_gtid);
-    Ok((next, Begin { position, passed, name_case }))
+    Ok((next, ResumePoint { position, already_read, name_case }))
 }
 
 /// What to ask the server for, and what is known before of the position there.
@@ -62,8 +62,8 @@ struct Found {
     dump: DumpStart,
     /// Where the server itself says where its log begins, the file is that which was read before, or none.
     position: Position,
-    /// See [`Begin::passed`].
-    passed: Option<GtidState>,
+    /// See [`ResumePoint::already_read`].
+    already_read: Option<GtidState>,
 }
 
 fn find(stream: &mut Stream, server: &mut Server, start: &LiveStart) -> Result<Found> {
@@ -87,7 +87,11 @@ fn find(stream: &mut Stream, server: &mut Server, start: &LiveStart) -> Result<F
         LiveStart::Gtids(gtids) => {
             let read = Some(gtids.clone());
             let position = Position { gtid_set: read, by_gtid: true, ..Position::default() };
-            Found { dump: dump_after(server, gtids)?, passed: passed(gtids, gtids), position }
+            Found {
+                dump: dump_after(server, gtids)?,
+                already_read: already_read(gtids, gtids),
+                position,
+            }
         }
     })
 }
@@ -142,12 +146,16 @@ fn at_position(server: &mut Server, mut position: Position) -> Result<Found> {
     };
     position.by_gtid = true;
     position.gtid_set = Some(request.clone());
-    Ok(Found { dump: dump_after(server, &request)?, passed: passed(&read, &request), position })
+    Ok(Found {
+        dump: dump_after(server, &request)?,
+        already_read: already_read(&read, &request),
+        position,
+    })
 }
 
 /// What comes again although it was read: after a connection is made anew by file, of MySQL; after the start, where the server is
 /// asked for more than what was not read. MariaDB's numbers say so only where what comes was read in their order.
-fn passed(read: &GtidState, request: &GtidState) -> Option<GtidState> {
+fn already_read(read: &GtidState, request: &GtidState) -> Option<GtidState> {
     (matches!(read, GtidState::Mysql(_)) || read != request).then(|| read.clone())
 }
 
@@ -220,7 +228,7 @@ fn dump_after(server: &Server, gtids: &GtidState) -> Result<DumpStart> {
 
 fn at_file(position: Position) -> Found {
     let dump = DumpStart::File { file: position.file.clone(), offset: position.offset };
-    Found { dump, position, passed: None }
+    Found { dump, position, already_read: None }
 }
 
 /// The shift under which commit versions in a file of another log are above those before it.
@@ -284,8 +292,9 @@ fn begun(stream: &Stream, file: &str) -> Result<Option<Begun>> {
             Some(format) => {
                 let body = event_body(event, format.checksum)?;
                 let classified = classify(&header, body, format, &Skips::ALL)?;
-                if let Classified::Group(GroupEvent::Gtid {
-                    commit_timestamp: Some(micros), ..
+                if let Classified::Group(TransactionEvent::Gtid {
+                    commit_timestamp: Some(micros),
+                    ..
                 }) = classified
                 {
                     return Ok(Some(Begun { micros, is_exact: true }));

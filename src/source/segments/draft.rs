@@ -1,6 +1,6 @@
 //! The segment that is being filled.
 
-use crate::change::GroupGtid;
+use crate::change::LoggedGtid;
 use crate::position::Position;
 use crate::source::markers::{self, MarkerAt};
 use crate::source::segment::{GtidPlaces, Segment, Span};
@@ -58,7 +58,7 @@ impl Draft {
     }
 
     /// Adds a transaction.
-    pub(super) fn add_transaction(&mut self, start: u64, gtid: Option<GroupGtid>) {
+    pub(super) fn add_transaction(&mut self, start: u64, gtid: Option<LoggedGtid>) {
         self.gtids.push((start, gtid));
     }
 

@@ -3,7 +3,7 @@
 use super::Segments;
 use super::pieces::{Committed, CutSize, Pieces};
 use super::transaction::PendingXaCommit;
-use crate::change::{Group, Outcome, Transaction};
+use crate::change::{EventGroup, Transaction, TransactionEnd};
 use crate::error::{Error, Result};
 use crate::position::{Position, PreparedRange};
 use crate::source::delivered::{Delivered, Turn};
@@ -61,7 +61,7 @@ impl Segments {
     /// Returns the rows of the current transaction, whose bytes were not kept, in pieces.
     pub(super) fn start_large(
         &mut self,
-        (group, end): (&Group, u64),
+        (group, end): (&EventGroup, u64),
         delivered: Option<Arc<Delivered>>,
     ) {
         let part = |span: &Span| (span.bytes.start as u64, span.bytes.end as u64, span.rows_before);
@@ -81,7 +81,7 @@ impl Segments {
             Some(other) => self.walk.transaction_at(&mut other.walk, prepared.start)?,
             None => self.walk.read_again(prepared.start)?,
         };
-        let is_prepared = |outcome: &Outcome| matches!(outcome, Outcome::Prepared(_));
+        let is_prepared = |outcome: &TransactionEnd| matches!(outcome, TransactionEnd::Prepared(_));
         let Some(found) =
             found.filter(|found| found.group.has_payload || is_prepared(&found.outcome))
         else {

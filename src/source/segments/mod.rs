@@ -20,7 +20,7 @@ mod transaction;
 mod xa_search;
 
 use super::delivered::Delivered;
-use super::feed::{Begin, FileFeed};
+use super::feed::{FileFeed, ResumePoint};
 use super::file_list::InputFile;
 use super::follower::SchemaFollower;
 use super::markers::Markers;
@@ -63,7 +63,7 @@ impl Segments {
     }
 
     /// The segments of files as `feed` provides them, the first of which `begin` names.
-    pub fn live(feed: Box<dyn FileFeed>, begin: Begin, options: LogOptions) -> Result<Self> {
+    pub fn live(feed: Box<dyn FileFeed>, begin: ResumePoint, options: LogOptions) -> Result<Self> {
         let xa_search = XaSearch::before(&begin.position);
         Self::of_walk(Walk::live(feed, begin, options)?, xa_search)
     }
@@ -348,7 +348,7 @@ impl Segments {
     fn delivered_of(
         &mut self,
         start: u64,
-        gtid: Option<&crate::change::GroupGtid>,
+        gtid: Option<&crate::change::LoggedGtid>,
     ) -> Option<Arc<Delivered>> {
         let ahead = &self.walk.position().ahead;
         if ahead.is_empty() {

@@ -3,7 +3,7 @@
 use crate::binlog::{
     EventHeader, EventType, PartialRowData, Query, RowsQuery, STMT_END, table_id_and_flags,
 };
-use crate::change::{Group, GroupGtid, Transaction};
+use crate::change::{EventGroup, LoggedGtid, Transaction};
 use crate::error::{Error, Result};
 use crate::limits::MAX_EVENT_SIZE;
 use crate::source::classify::ends_statement;
@@ -19,7 +19,7 @@ use std::sync::Arc;
 /// What is known of a transaction from its end, or from its XA COMMIT.
 pub(super) struct Committed {
     pub(super) transaction: Transaction,
-    pub(super) gtid: Option<GroupGtid>,
+    pub(super) gtid: Option<LoggedGtid>,
     pub(super) was_prepared: bool,
     /// The part of it that is left out, if the read was resumed.
     pub(super) delivered: Option<Arc<Delivered>>,
@@ -28,7 +28,7 @@ pub(super) struct Committed {
 }
 
 impl Committed {
-    pub(super) fn of(group: &Group, end: u64) -> Self {
+    pub(super) fn of(group: &EventGroup, end: u64) -> Self {
         Self {
             transaction: group.transaction,
             gtid: group.gtid.clone(),

@@ -1,7 +1,7 @@
 //! The end of a transaction: its rows are kept, dropped, or wait for the decision about an XA transaction.
 
 use super::Segments;
-use crate::change::{Group, GroupGtid, MarkKind, Outcome, Transaction, XaState};
+use crate::change::{EventGroup, LoggedGtid, MarkKind, Transaction, TransactionEnd, XaState};
 use crate::error::Result;
 use crate::position::{Position, PreparedRange, Xid};
 use crate::source::delivered::Delivered;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// An XA COMMIT whose rows come after the current segment.
 pub(super) struct PendingXaCommit {
     pub(super) transaction: Transaction,
-    pub(super) gtid: Option<GroupGtid>,
+    pub(super) gtid: Option<LoggedGtid>,
     /// Where its rows are.
     pub(super) prepared: PreparedRange,
     /// The position before it.
@@ -52,13 +52,13 @@ impl Segments {
         }
         let delivered = self.delivered_of(start, group.gtid.as_ref());
         let has_markers = self.markers.has_some(&pending);
-        let is_xa_commit = matches!(outcome, Outcome::XaCommitted(_));
+        let is_xa_commit = matches!(outcome, TransactionEnd::XaCommitted(_));
         let before = (has_markers || is_xa_commit || self.follower.has_pending())
             .then(|| self.walk.position().clone());
         self.follower.begin_transaction(ended, verdicts.was_read, &self.walk)?;
         let emits = self.walk.options().emit_uncommitted;
         let prepared = match outcome {
-            Outcome::XaCommitted(xid) if !emits => {
+            TransactionEnd::XaCommitted(xid) if !emits => {
                 Some(self.prepared_rows(xid, start, verdicts.is_wanted)?)
             }
             _ => None,
@@ -109,32 +109,32 @@ impl Segments {
             self.draft.drop_rows_events(*dropped_rows_events);
         }
         match outcome.clone() {
-            Outcome::Committed if is_wanted => {
+            TransactionEnd::Committed if is_wanted => {
                 self.keep_rows(group, *end, pending, delivered);
                 let xa = group.xa.clone().map(|xid| (XaState::Committed, xid));
                 Some(Ending::of(MarkKind::End, xa))
             }
-            Outcome::Committed => None,
-            Outcome::RolledBack if emits => {
+            TransactionEnd::Committed => None,
+            TransactionEnd::RolledBack if emits => {
                 self.keep_rows(group, *end, pending, delivered);
                 Some(Ending::of(MarkKind::Rollback, None))
             }
-            Outcome::RolledBack => {
+            TransactionEnd::RolledBack => {
                 self.draft.drop_rows_events(u64::from(group.rows_events));
                 None
             }
-            Outcome::Prepared(xid) if emits => {
+            TransactionEnd::Prepared(xid) if emits => {
                 self.keep_rows(group, *end, pending, delivered);
                 Some(Ending::of(MarkKind::Prepare, Some((XaState::Prepared, xid))))
             }
-            Outcome::Prepared(xid) => {
+            TransactionEnd::Prepared(xid) => {
                 self.follower.keep_for_prepared(&xid);
                 is_wanted.then(|| Ending::alone(MarkKind::Prepare, XaState::Prepared, xid))
             }
-            Outcome::XaCommitted(xid) => {
+            TransactionEnd::XaCommitted(xid) => {
                 is_wanted.then(|| Ending::of(MarkKind::End, Some((XaState::Committed, xid))))
             }
-            Outcome::XaRolledBack(xid) => {
+            TransactionEnd::XaRolledBack(xid) => {
                 self.follower.forget_prepared(&xid);
                 is_wanted.then(|| Ending::alone(MarkKind::Rollback, XaState::RolledBack, xid))
             }
@@ -149,7 +149,9 @@ impl Segments {
         (before, is_wanted): (Position, bool),
         delivered: Option<Arc<Delivered>>,
     ) -> Option<Ending> {
-        let Ended { group, outcome: Outcome::XaCommitted(xid), .. } = ended else { return None };
+        let Ended { group, outcome: TransactionEnd::XaCommitted(xid), .. } = ended else {
+            return None;
+        };
         match rows {
             PreparedRows::At(prepared, catalogs) if is_wanted => {
                 self.pending_xa_commit = Some(PendingXaCommit {
@@ -205,7 +207,7 @@ impl Segments {
     /// Keeps the rows of a transaction for the next segment. `pending`: the markers between them.
     fn keep_rows(
         &mut self,
-        group: &Group,
+        group: &EventGroup,
         end: u64,
         pending: &[PendingMarker],
         delivered: &Option<Arc<Delivered>>,
@@ -227,7 +229,7 @@ impl Segments {
     }
 
     /// Keeps the rows of a transaction that the input ends in.
-    pub(super) fn keep_unfinished(&mut self, group: &Group, end: u64) {
+    pub(super) fn keep_unfinished(&mut self, group: &EventGroup, end: u64) {
         let delivered = self.delivered_of(group.transaction.start, group.gtid.as_ref());
         let is_large = self.is_dropped(group.transaction.start);
         if group.has_rows() || is_large {
@@ -242,7 +244,7 @@ impl Segments {
 
     fn push_spans(
         &mut self,
-        group: &Group,
+        group: &EventGroup,
         end: u64,
         parts: Vec<(u64, u64, u32)>,
         delivered: &Option<Arc<Delivered>>,

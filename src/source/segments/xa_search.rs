@@ -5,7 +5,7 @@
 //! transaction or its end is found, or no files are left.
 
 use crate::binlog::FIRST_EVENT_AT;
-use crate::change::Outcome;
+use crate::change::TransactionEnd;
 use crate::error::{ErrorKind, Result};
 use crate::position::{Position, PreparedRange, Xid};
 use crate::source::live::LOG;
@@ -144,9 +144,8 @@ fn read_part(walk: &mut Walk, (file, end): (&str, u64), xid: &Xid) -> Result<Par
                 Step::Transaction(verdicts) => {
                     let ended = second.take_transaction()?;
                     is_decided |= match &ended.outcome {
-                        Outcome::XaCommitted(decided) | Outcome::XaRolledBack(decided) => {
-                            decided == xid
-                        }
+                        TransactionEnd::XaCommitted(decided)
+                        | TransactionEnd::XaRolledBack(decided) => decided == xid,
                         _ => false,
                     };
                     second.pass(&ended, verdicts)?;

@@ -6,7 +6,9 @@ use crate::binlog::{
     EventHeader, EventType, FormatDescription, MariadbGtidList, PreviousGtids, QueryKind, Rotate,
     TransactionPayload,
 };
-use crate::change::{Group, GroupEvent, GroupTracker, Outcome, Verdict};
+use crate::change::{
+    EventEffect, EventGroup, TransactionEnd, TransactionEvent, TransactionTracker,
+};
 use crate::error::{Error, Result};
 use crate::position::{GtidState, Xid};
 use crate::source::classify::{Classified, Skips, classify};
@@ -28,13 +30,13 @@ pub(crate) struct Rules {
 /// A file's events, and the transaction that is open.
 pub(crate) struct FileWalk {
     pub(crate) events: FileEvents,
-    tracker: GroupTracker,
+    tracker: TransactionTracker,
     /// True if the file is complete: its Rotate or Stop event was read.
     pub(crate) is_closed: bool,
     /// The transaction that has ended.
     ended: Option<Ended>,
     /// A statement's event that was returned, and not added to its transaction yet.
-    pending: Option<(Event, GroupEvent)>,
+    pending: Option<(Event, TransactionEvent)>,
     /// True until the first event after a start that a caller named.
     is_resumed: bool,
 }
@@ -62,9 +64,9 @@ pub(crate) enum Seen {
 /// A transaction whose end was read.
 pub(crate) struct Ended {
     /// The transaction.
-    pub(crate) group: Group,
+    pub(crate) group: EventGroup,
     /// How it ended.
-    pub(crate) outcome: Outcome,
+    pub(crate) outcome: TransactionEnd,
     /// Offset after its last event.
     pub(crate) end: u64,
     /// The number of rows events in a compressed transaction that was rolled back.
@@ -76,7 +78,7 @@ impl FileWalk {
     pub(crate) fn new(events: FileEvents, is_resumed: bool) -> Self {
         Self {
             events,
-            tracker: GroupTracker::default(),
+            tracker: TransactionTracker::default(),
             is_closed: false,
             ended: None,
             pending: None,
@@ -85,7 +87,7 @@ impl FileWalk {
     }
 
     /// The open transaction.
-    pub(crate) fn transaction(&self) -> Option<&Group> {
+    pub(crate) fn transaction(&self) -> Option<&EventGroup> {
         self.tracker.group()
     }
 
@@ -100,7 +102,7 @@ impl FileWalk {
     }
 
     /// Gives up the open transaction at the end of the file.
-    pub(crate) fn take_unfinished(&mut self) -> Option<Group> {
+    pub(crate) fn take_unfinished(&mut self) -> Option<EventGroup> {
         self.tracker.take()
     }
 
@@ -113,7 +115,7 @@ impl FileWalk {
     pub(crate) fn pass(&mut self, event: Event, rules: &Rules) -> Result<Seen> {
         // Workers check rows events. Others are decoded here, and so are rows events whose flags end their transaction.
         let is_for_workers = event.header.event_type.carries_rows()
-            && self.transaction().is_some_and(Group::is_explicit);
+            && self.transaction().is_some_and(EventGroup::is_explicit);
         if rules.verify_checksum && !is_for_workers {
             self.events.check_crc(&event)?;
         }
@@ -165,17 +167,22 @@ impl FileWalk {
         }
     }
 
-    fn follow(&mut self, event: Event, group_event: GroupEvent, rules: &Rules) -> Result<Seen> {
+    fn follow(
+        &mut self,
+        event: Event,
+        group_event: TransactionEvent,
+        rules: &Rules,
+    ) -> Result<Seen> {
         let header = &event.header;
         let verdict =
             self.tracker.on_event(group_event, event.offset, header.timestamp, header.server_id)?;
         let outcome = match verdict {
-            Verdict::Ends(outcome) => outcome,
-            Verdict::Outside => {
+            EventEffect::Ends(outcome) => outcome,
+            EventEffect::Outside => {
                 self.events.advance(&event);
                 return Ok(Seen::Outside(event));
             }
-            Verdict::Opens | Verdict::Inside => {
+            EventEffect::Opens | EventEffect::Inside => {
                 self.events.advance(&event);
                 return Ok(Seen::Inside);
             }
@@ -202,7 +209,7 @@ impl FileWalk {
         let body = self.events.body(event).ok()?;
         // An error is reported when the event is read.
         match classify(&event.header, body, format, &rules.skips).ok()? {
-            Classified::Group(GroupEvent::Query(QueryKind::XaCommit(xid), _)) => Some(xid),
+            Classified::Group(TransactionEvent::Query(QueryKind::XaCommit(xid), _)) => Some(xid),
             _ => None,
         }
     }
@@ -252,19 +259,19 @@ fn is_mid_transaction(event: &Classified, format: &FormatDescription) -> bool {
     let has_gtids = format.version >= if format.is_mariadb { (10, 0, 2) } else { (5, 7, 6) };
     match event {
         Classified::Group(
-            GroupEvent::TableMap
-            | GroupEvent::Rows { .. }
-            | GroupEvent::Fragment { .. }
-            | GroupEvent::Xid(_),
+            TransactionEvent::TableMap
+            | TransactionEvent::Rows { .. }
+            | TransactionEvent::Fragment { .. }
+            | TransactionEvent::Xid(_),
         ) => true,
-        Classified::Group(GroupEvent::Query(QueryKind::Begin, _)) => has_gtids,
+        Classified::Group(TransactionEvent::Query(QueryKind::Begin, _)) => has_gtids,
         _ => false,
     }
 }
 
 /// The end of a compressed transaction.
 struct CompressedEnd {
-    outcome: Outcome,
+    outcome: TransactionEnd,
     xid: Option<Xid>,
     dropped_rows_events: u64,
 }
@@ -274,13 +281,13 @@ struct CompressedEnd {
 fn payload_end(body: &[u8], format: &FormatDescription, unpacks: bool) -> Result<CompressedEnd> {
     let payload = TransactionPayload::decode(body)?;
     if !unpacks && !payload::xa_start(&payload)? {
-        let outcome = Outcome::Committed;
+        let outcome = TransactionEnd::Committed;
         return Ok(CompressedEnd { outcome, xid: None, dropped_rows_events: 0 });
     }
     let mut buffer = Vec::new();
     let end = Payload::unpack(payload, &mut buffer)?.end(format)?;
     let rows_events = end.group.as_ref().map_or(0, |group| u64::from(group.rows_events));
-    let is_dropped = matches!(end.outcome, Outcome::RolledBack);
+    let is_dropped = matches!(end.outcome, TransactionEnd::RolledBack);
     Ok(CompressedEnd {
         outcome: end.outcome,
         xid: end.group.and_then(|group| group.xa),

@@ -14,7 +14,7 @@ use crate::position::Position;
 use crate::schema::NameCase;
 use crate::source::classify::Skips;
 use crate::source::delivered::damaged;
-use crate::source::feed::{Begin, FileFeed};
+use crate::source::feed::{FileFeed, ResumePoint};
 use crate::source::file_end::{FileEnd, was_cut};
 use crate::source::file_list::InputFile;
 use crate::source::options::{LogOptions, Start, Stop};
@@ -49,10 +49,10 @@ impl Walk {
     /// A walk over files as `feed` provides them, the first of which `begin` names.
     pub(crate) fn live(
         feed: Box<dyn FileFeed>,
-        begin: Begin,
+        begin: ResumePoint,
         mut options: LogOptions,
     ) -> Result<Self> {
-        let Begin { position, passed, name_case } = begin;
+        let ResumePoint { position, already_read, name_case } = begin;
         let position = Position { visible: None, ..position };
         if let Some(goal) = &options.goal {
             options.stop = Stop::at(goal, position.server.as_deref())?;
@@ -72,7 +72,7 @@ impl Walk {
             options.start = Start::Position(Box::new(position.clone()));
         }
         let bounds = Bounds::new(options.stop.clone(), options.limit);
-        let place = LogPlace { position, already_read: passed };
+        let place = LogPlace { position, already_read };
         let mut walk = Self::new(LogFiles::of_feed(feed), options, bounds, place);
         walk.take_name_case(name_case);
         walk.end_if_complete();
@@ -175,7 +175,7 @@ impl Walk {
     }
 
     /// Continues where a feed says, in the log of a server that may be another one.
-    fn move_to(&mut self, begin: Begin) -> Result<()> {
+    fn move_to(&mut self, begin: ResumePoint) -> Result<()> {
         let place = &mut self.place;
         let is_elsewhere = begin.position.server != place.position.server;
         if let Some(goal) = self.options.goal.as_ref().filter(|_| is_elsewhere) {
@@ -186,7 +186,7 @@ impl Walk {
                 "the log goes on at another server, of which the file and offset to stop at are not known",
             ));
         }
-        match (&mut place.already_read, begin.passed) {
+        match (&mut place.already_read, begin.already_read) {
             (Some(read), Some(more)) => read.join(&more),
             (read, more) => *read = more.or(read.take()),
         }
@@ -286,7 +286,7 @@ impl Walk {
     pub(crate) fn second(&mut self, from: &Position, options: LogOptions) -> Result<Self> {
         let mut second = match self.files.feed() {
             Some(feed) => {
-                let begin = Begin { position: from.clone(), ..Begin::default() };
+                let begin = ResumePoint { position: from.clone(), ..ResumePoint::default() };
                 Self::live(feed.again(from)?, begin, options)?
             }
             None => {

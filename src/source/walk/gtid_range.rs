@@ -1,6 +1,6 @@
 //! Files that are read from or to a GTID set: errors if files are missing, or if the log cannot be compared with the set.
 
-use crate::change::{Group, GroupGtid};
+use crate::change::{EventGroup, LoggedGtid};
 use crate::error::{Error, Result};
 use crate::position::{GtidSet, GtidState, MariadbGtidPosition, Position};
 use crate::source::options::{LogOptions, Start, Stop};
@@ -40,14 +40,14 @@ pub(super) fn check_start(
 ///
 /// # Errors
 /// It has no GTID, or one of the other kind of server.
-pub(super) fn check_comparable(options: &LogOptions, group: &Group, file: &str) -> Result<()> {
+pub(super) fn check_comparable(options: &LogOptions, group: &EventGroup, file: &str) -> Result<()> {
     let Start::Gtids(done) = &options.start else { return Ok(()) };
     if done.is_empty() {
         return Ok(());
     }
     let kind = match &group.gtid {
-        Some(GroupGtid::Mysql(_)) => GtidState::Mysql(GtidSet::default()),
-        Some(GroupGtid::Mariadb(_)) => GtidState::Mariadb(MariadbGtidPosition::new()),
+        Some(LoggedGtid::Mysql(_)) => GtidState::Mysql(GtidSet::default()),
+        Some(LoggedGtid::Mariadb(_)) => GtidState::Mariadb(MariadbGtidPosition::new()),
         None => {
             return Err(Error::config(format!(
                 "the start is a GTID set, and the transaction at {file}:{} has no GTID: give the start as file:offset, or as a \

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::position::{Position, file_number};
-use crate::source::feed::{Begin, FileFeed};
+use crate::source::feed::{FileFeed, ResumePoint};
 use crate::source::file_list::InputFile;
 use crate::source::input::{Input, StoppableInput};
 use crate::source::log_name::name_logs;
@@ -107,7 +107,7 @@ impl LogFiles {
 
     /// Asks the feed for the next file, if the list has no more. Returns the place where the log continues if the file does not
     /// follow the one before it.
-    pub(super) fn fetch(&mut self, position: &Position) -> Result<Option<Begin>> {
+    pub(super) fn fetch(&mut self, position: &Position) -> Result<Option<ResumePoint>> {
         if self.current < self.list.len() {
             return Ok(None);
         }

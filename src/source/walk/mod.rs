@@ -21,7 +21,7 @@ mod temporary;
 mod transactions;
 
 use crate::binlog::{EventHeader, EventType};
-use crate::change::Group;
+use crate::change::EventGroup;
 use crate::error::{Error, ErrorKind, Result};
 use crate::position::{GtidState, Position, PreparedRange, Xid};
 use crate::schema::NameCase;
@@ -165,7 +165,7 @@ impl Walk {
     }
 
     /// The transaction that is open.
-    pub(crate) fn transaction(&self) -> Option<&Group> {
+    pub(crate) fn transaction(&self) -> Option<&EventGroup> {
         self.open.as_ref().and_then(FileWalk::transaction)
     }
 

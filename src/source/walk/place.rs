@@ -1,7 +1,7 @@
 //! The place of a walk in the log: the position to resume at, and what was read already although it may come again.
 
 use super::file_walk::Ended;
-use crate::change::{Group, GroupGtid};
+use crate::change::{EventGroup, LoggedGtid};
 use crate::error::Result;
 use crate::position::{GtidSet, GtidState, MariadbGtidPosition, Position, PreparedRange, Xid};
 use crate::source::delivered;
@@ -16,14 +16,14 @@ pub(super) struct LogPlace {
 
 impl LogPlace {
     /// True if a transaction was read already.
-    pub(super) fn was_read(&self, gtid: Option<&GroupGtid>) -> bool {
+    pub(super) fn was_read(&self, gtid: Option<&LoggedGtid>) -> bool {
         self.already_read.as_ref().is_some_and(|read| contains(read, gtid))
     }
 
     /// MariaDB's numbers need not rise: after the last transaction of a domain that was read, all are new, whatever their
     /// numbers.
-    pub(super) fn reach_last_read(&mut self, gtid: Option<&GroupGtid>) {
-        if let (Some(GtidState::Mariadb(read)), Some(GroupGtid::Mariadb(gtid))) =
+    pub(super) fn reach_last_read(&mut self, gtid: Option<&LoggedGtid>) {
+        if let (Some(GtidState::Mariadb(read)), Some(LoggedGtid::Mariadb(gtid))) =
             (&mut self.already_read, gtid)
             && read.last(gtid.domain_id) == Some(*gtid)
         {
@@ -55,17 +55,17 @@ impl LogPlace {
     pub(super) fn pass(&mut self, ended: &Ended, was_read: bool) -> Result<()> {
         let Ended { group, end, .. } = ended;
         match (&mut self.position.gtid_set, &group.gtid) {
-            (Some(GtidState::Mysql(set)), Some(GroupGtid::Mysql(gtid))) => {
+            (Some(GtidState::Mysql(set)), Some(LoggedGtid::Mysql(gtid))) => {
                 set.add(&gtid.tsid, gtid.gno)?;
             }
             // A transaction that was read before is not after the position.
-            (Some(GtidState::Mariadb(position)), Some(GroupGtid::Mariadb(gtid)))
+            (Some(GtidState::Mariadb(position)), Some(LoggedGtid::Mariadb(gtid)))
                 if was_read && position.contains(*gtid) => {}
-            (Some(GtidState::Mariadb(position)), Some(GroupGtid::Mariadb(gtid))) => {
+            (Some(GtidState::Mariadb(position)), Some(LoggedGtid::Mariadb(gtid))) => {
                 position.update(*gtid);
             }
             // An empty set that was stored does not say whose it is.
-            (Some(state), Some(GroupGtid::Mariadb(gtid))) if state.is_empty() => {
+            (Some(state), Some(LoggedGtid::Mariadb(gtid))) if state.is_empty() => {
                 let mut position = MariadbGtidPosition::default();
                 position.update(*gtid);
                 *state = GtidState::Mariadb(position);
@@ -78,7 +78,7 @@ impl LogPlace {
     }
 
     /// Updates `ahead` after the position has moved past a transaction.
-    fn pass_delivered(&mut self, group: &Group) {
+    fn pass_delivered(&mut self, group: &EventGroup) {
         let position = &mut self.position;
         if position.ahead.is_empty() {
             return;
@@ -91,14 +91,14 @@ impl LogPlace {
     }
 
     /// The GTIDs that a prepared transaction is asked for again with: see [`PreparedRange::again`].
-    pub(super) fn gtids_before(&self, group: &Group) -> Option<GtidState> {
+    pub(super) fn gtids_before(&self, group: &EventGroup) -> Option<GtidState> {
         match (&group.gtid, &self.position.gtid_set) {
-            (Some(GroupGtid::Mysql(gtid)), Some(_)) => {
+            (Some(LoggedGtid::Mysql(gtid)), Some(_)) => {
                 let mut set = GtidSet::default();
                 set.add(&gtid.tsid, gtid.gno).ok()?;
                 Some(GtidState::Mysql(set))
             }
-            (Some(GroupGtid::Mariadb(_)), Some(before)) => Some(before.clone()),
+            (Some(LoggedGtid::Mariadb(_)), Some(before)) => Some(before.clone()),
             _ => None,
         }
     }
@@ -118,10 +118,12 @@ impl LogPlace {
 }
 
 /// True if a set of GTIDs contains a transaction.
-pub(super) fn contains(state: &GtidState, gtid: Option<&GroupGtid>) -> bool {
+pub(super) fn contains(state: &GtidState, gtid: Option<&LoggedGtid>) -> bool {
     match (state, gtid) {
-        (GtidState::Mysql(set), Some(GroupGtid::Mysql(gtid))) => set.contains(&gtid.tsid, gtid.gno),
-        (GtidState::Mariadb(position), Some(GroupGtid::Mariadb(gtid))) => position.contains(*gtid),
+        (GtidState::Mysql(set), Some(LoggedGtid::Mysql(gtid))) => {
+            set.contains(&gtid.tsid, gtid.gno)
+        }
+        (GtidState::Mariadb(position), Some(LoggedGtid::Mariadb(gtid))) => position.contains(*gtid),
         _ => false,
     }
 }

@@ -1,7 +1,7 @@
 //! What a walk returns.
 
 use super::statement::Statement;
-use crate::change::{Group, Transaction};
+use crate::change::{EventGroup, Transaction};
 
 /// What comes next in a log.
 pub(crate) enum Step {
@@ -47,7 +47,7 @@ pub(crate) struct FileBegins {
 /// The end of a file.
 pub(crate) struct FileEnds {
     /// The transaction that the input ends in, unless it comes again in another file.
-    pub(crate) unfinished: Option<Group>,
+    pub(crate) unfinished: Option<EventGroup>,
     /// Offset after the last complete event.
     pub(crate) offset: u64,
     /// The next file, if this one is complete.

@@ -7,7 +7,7 @@ use super::place::contains;
 use super::step::{LoneStatement, Step, Verdicts};
 use super::{Next, Walk, gtid_range};
 use crate::binlog::EventType;
-use crate::change::{Group, GroupGtid, Outcome, Transaction};
+use crate::change::{EventGroup, LoggedGtid, Transaction, TransactionEnd};
 use crate::error::{Error, Result};
 use crate::source::delivered;
 use crate::source::options::{Start, Stop};
@@ -127,15 +127,15 @@ impl Walk {
         let (group, end) = (&ended.group, ended.end);
         let emits = self.options.emit_uncommitted;
         let again = match &ended.outcome {
-            Outcome::Prepared(_) if !emits => self.place.gtids_before(group),
+            TransactionEnd::Prepared(_) if !emits => self.place.gtids_before(group),
             _ => None,
         };
         self.place.pass(ended, verdicts.was_read).map_err(|error| self.locate(error))?;
         match &ended.outcome {
-            Outcome::Prepared(xid) if !emits => {
+            TransactionEnd::Prepared(xid) if !emits => {
                 self.place.prepare(xid.clone(), group.transaction.start, end, again);
             }
-            Outcome::XaCommitted(xid) | Outcome::XaRolledBack(xid)
+            TransactionEnd::XaCommitted(xid) | TransactionEnd::XaRolledBack(xid)
                 if !emits && !self.place.decide(xid) =>
             {
                 self.prepared_elsewhere.push(xid.clone());
@@ -186,7 +186,7 @@ impl Walk {
     }
 
     /// True if a transaction is one of those to read.
-    fn is_wanted(&self, gtid: Option<&GroupGtid>, commit_timestamp: i64) -> bool {
+    fn is_wanted(&self, gtid: Option<&LoggedGtid>, commit_timestamp: i64) -> bool {
         let after_start = match &self.options.start {
             Start::Time(start) => commit_timestamp >= *start,
             Start::Earliest | Start::Gtids(_) | Start::Position(_) => true,
@@ -203,7 +203,7 @@ impl Walk {
     ///
     /// # Errors
     /// The transaction has no GTID.
-    fn is_gap(&self, group: &Group) -> Result<bool> {
+    fn is_gap(&self, group: &EventGroup) -> Result<bool> {
         let Stop::Gtids(wanted) = &self.bounds.stop else { return Ok(false) };
         let gtid = group.gtid.as_ref();
         if !self.options.stops_at_gap || self.place.was_read(gtid) || contains(wanted, gtid) {
@@ -219,7 +219,7 @@ impl Walk {
     }
 
     /// The warning for a walk that ends before a transaction that is outside the GTID set to read, unless it has read all of the set.
-    fn gap_warning(&self, group: &Group) -> Option<String> {
+    fn gap_warning(&self, group: &EventGroup) -> Option<String> {
         let position = &self.place.position;
         let Stop::Gtids(wanted) = &self.bounds.stop else { return None };
         let is_complete = position.gtid_set.as_ref().is_some_and(|read| read.covers(wanted));
