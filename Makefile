@@ -116,6 +116,10 @@ test-lakes: .venv/.develop .venv/.spark .venv/spark-4.2/.installed .venv/spark-4
 	BINARROW_LAKE=delta PYSPARK_PYTHON=$(CURDIR)/.venv/spark-4.2/bin/python .venv/spark-4.2/bin/python -m pytest tests/lakes
 	BINARROW_LAKE=iceberg PYSPARK_PYTHON=$(CURDIR)/.venv/spark-4.1/bin/python .venv/spark-4.1/bin/python -m pytest tests/lakes
 
+.PHONY: options
+options: .venv/.python ## Write the files that hold what the table of options says
+	$(BIN)/python tools/write_options.py
+
 .PHONY: format
 format: need-cargo .venv/.dev ## Format Rust and Python
 	cargo fmt

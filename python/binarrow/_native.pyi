@@ -662,127 +662,221 @@ def read_binlog(
             in the server's log to their files, in log order: ``{"binlog.000004": "txns.binlog"}``. If all files are
             consecutive files of one log, a file whose own name has no number gets the server's name from its own Rotate
             event or that of the file before it; otherwise it keeps its own name.
-        tables: ``database.table`` globs; rows of other tables are skipped unread. None for all tables.
-        exclude_tables: Likewise, of the tables to leave out.
-        include: Items to return besides batches of rows, in log order; a batch ends before each item. ``"schema_change"``:
-            statements that change tables of ``tables`` or their databases, as :class:`SchemaChange`. ``"truncate"``: tables that are emptied, as
-            :class:`Truncate`. ``"skipped_statement"``: statements that ``statements="skip"`` skips, as
-            :class:`SkippedStatement`. ``"transaction"``: the begin and end of every transaction, whatever its tables, as :class:`Transaction`.
+        tables: The tables to read: globs of ``database.table``.
+
+            Rows of other tables are skipped and not decoded. None reads all tables. An empty list
+            is a :class:`ConfigError`.
+        exclude_tables: Tables to leave out: globs of ``database.table``.
+        include: Items to return in addition to rows, in log order: ``"schema_change"``,
+            ``"truncate"``, ``"skipped_statement"``, ``"transaction"``, ``"heartbeat"``.
+
+            A batch ends before each item. ``"schema_change"``: statements that change tables of
+            ``tables`` or their databases, as :class:`SchemaChange`. ``"truncate"``: tables that are
+            emptied, as :class:`Truncate`. ``"skipped_statement"``: statements that
+            ``statements="skip"`` skips, as :class:`SkippedStatement`. ``"transaction"``: the begin
+            and end of every transaction, whatever its tables, as :class:`Transaction`.
             ``"heartbeat"``: a live stream's heartbeats, as :class:`Heartbeat`.
-        online_schema_change: The proof that gh-ost or pt-online-schema-change swaps a table and its copy, so that the
-            table has the same rows afterwards and the swap is one :class:`SchemaChange` of it with its ``tool``.
-            ``"evidence"``: marks that only the tool leaves in the log, which are gh-ost's comment in the swap itself, and the
-            three triggers of pt-online-schema-change, created after the start of the read. Without them the swap is an
-            ordinary rename, and the tool's tables are ordinary tables. ``"trust"``: the names of the
-            tables. Rows of tables with these names (``_orders_gho``, ``_ghc``, ``_del``, ``_new``, ``_old``) are then left
-            out, with a warning for each, unless ``tables`` names them without wildcards. A swap back is never trusted.
-        columns: The columns to keep, by ``database.table`` glob: ``{"shop.orders": ["id", "total"]}``. Others are
-            passed over undecoded and are in no schema; the table's order stays. Where several globs match a table each
-            adds its columns; tables that none matches keep all. A column that the table lacks is a
-            :class:`SchemaError`. Keys work whether their columns are kept or not, and ``present`` has a bit for
-            each column of the table.
-        operations: Which of ``"insert"``, ``"update"`` and ``"delete"``, by what the source did: an update that changes
-            the key is an update, whatever it comes as. Rows of others are skipped undecoded. None for all.
-        lower_case_table_names: The value of the variable on the server that wrote the files, 0 to 2. With 1 and 2, ``Orders``
-            and ``orders`` are one table: row events have its name in lower case, and statements (``TRUNCATE Orders``) have
-            it as it was typed. The log does not contain the value; a live read gets it from the server, and a
-            ``history`` from its baseline. None: not known. A table of rows with capital letters in its name then shows
-            that names differ by case. Without that, a statement that names a table of ``tables`` in other letter
-            case is returned with a warning by ``include``, and a :class:`SchemaError` (a warning with ``"skip"``) by
-            ``truncates``.
-        unlogged_changes: The reaction if rows of a table of ``tables`` may have changed without an event. Before MySQL 9.6,
-            later with ``innodb_native_foreign_keys=ON``, and in MariaDB, the log does not contain the rows that a foreign
-            key's CASCADE, SET NULL or SET DEFAULT changes in a child table; it shows that rows of the parent were deleted or
-            got other keys. ``"error"``: an :class:`UnsupportedEventError`. ``"warn"``: a warning for each parent, and a count
-            in ``stats()``. ``"ignore"``: nothing. None is ``"error"`` for a mirror (``truncates="error"`` or ``"emit"`` of
-            :meth:`BinlogReader.table`) if an action is known to change its table; otherwise, also if the actions are not
-            known, it is ``"warn"``. The actions are known from ``history`` or ``schemas``; a mirror of a live server queries
-            them from the server. MariaDB's statements show which tables their actions can change. Parents that are not in
-            ``tables`` count too. The same applies to a MERGE table, whose changes are those of the tables of its UNION under
-            another name: they are known if ``history`` or ``schemas`` contains it.
-        mask: What becomes of values that must not leave, by ``database.table.column`` glob, whatever the case:
-            ``{"shop.customers.email": "sha256"}``. ``"null"`` makes them NULL. ``"sha256"`` makes them text of 64 hexadecimal
-            digits; NULL stays NULL, and equal values stay equal, across tables, types and servers too::
+        online_schema_change: The proof that gh-ost or pt-online-schema-change swaps a table and its
+            copy: ``"evidence"`` accepts only marks of the tool in the log, ``"trust"`` accepts the
+            names of the tables, and leaves out the tool's own tables.
+
+            After such a swap the table has the same rows, and the swap is one :class:`SchemaChange`
+            of it with its ``tool``. The marks are gh-ost's comment in the swap itself, and the
+            three triggers of pt-online-schema-change, created after the start of the read. Without
+            them the swap is an ordinary rename, and the tool's tables are ordinary tables. With
+            ``"trust"``, rows of tables with the tools' names (``_orders_gho``, ``_ghc``, ``_del``,
+            ``_new``, ``_old``) are left out, with a warning for each table, unless ``tables`` names
+            them without wildcards. A swap back is never trusted.
+        lower_case_table_names: The value of the variable ``lower_case_table_names`` on the server
+            that wrote the files: 0, 1 or 2.
+
+            With 1 and 2, ``Orders`` and ``orders`` are one table: row events have its name in lower
+            case, and statements (``TRUNCATE Orders``) have it as it was typed. The log does not
+            contain the value; a live read gets it from the server, and a ``history`` from its
+            baseline. None: not known. A table of rows with capital letters in its name then shows
+            that names differ by case. Without that, a statement that names a table of ``tables`` in
+            other letter case is returned with a warning by ``include``, and is a
+            :class:`SchemaError` (a warning with ``"skip"``) by ``truncates``. Another value is a
+            :class:`ConfigError`.
+        columns: The columns to keep, by glob of ``database.table``: ``{"shop.orders": ["id",
+            "total"]}``.
+
+            Other columns are not decoded and are in no schema. The order is that of the table. If
+            several globs match a table, each adds its columns; tables that none matches keep all
+            columns. A column that the table does not have is a :class:`SchemaError`. Keys work
+            whether or not their columns are kept, and ``present`` has a bit for each column of the
+            table.
+        operations: The operations to return: ``"insert"``, ``"update"``, ``"delete"``.
+
+            They are the operations of the source: an update that changes the key is an update,
+            however it is returned. Rows of other operations are skipped and not decoded. None
+            returns all.
+        unlogged_changes: The reaction if a foreign key's CASCADE, SET NULL or SET DEFAULT may have
+            changed rows that the log does not contain (before MySQL 9.6, and in MariaDB):
+            ``"error"``, ``"warn"`` or ``"ignore"``.
+
+            The log, of later MySQL versions with ``innodb_native_foreign_keys=ON`` too, shows only
+            that rows of the parent were deleted or got other keys. ``"error"``: an
+            :class:`UnsupportedEventError`. ``"warn"``: a warning for each parent, and a count in
+            ``stats()``. ``"ignore"``: nothing. None is ``"error"`` for a mirror
+            (``truncates="error"`` or ``"emit"`` of :meth:`BinlogReader.table`) if an action is
+            known to change its table; otherwise, also if the actions are not known, it is
+            ``"warn"``. The actions are known from ``history`` or ``schemas``; a mirror of a live
+            server queries them from the server. MariaDB's statements show which tables their
+            actions can change. Parents that are not in ``tables`` count too. The same applies to a
+            MERGE table, whose changes are those of the tables of its UNION under another name: they
+            are known if ``history`` or ``schemas`` contains it.
+        mask: Columns whose values are hidden, by glob of ``database.table.column``, in any case:
+            ``{"shop.customers.email": "sha256"}``.
+
+            ``"null"`` makes the values NULL. ``"sha256"`` replaces them by text of 64 hexadecimal
+            digits; NULL stays NULL, and equal values stay equal, across tables, types and servers
+            too::
 
                 hmac.new(salt, value.encode(), "sha256").hexdigest()
 
-            Where several globs match a column, the first counts. A glob that names a table without wildcards and none of
-            its columns is a :class:`SchemaError`. What is hashed is what ``SELECT`` prints, whatever ``types`` says:
-            digits of numbers (``-5``, ``1.50``, without ZEROFILL's zeros; of FLOAT and DOUBLE the fewest that give the number
-            back, ``0.1``, ``1.5e20``; BIT as a number); dates and times as ``2024-02-29 10:00:00.25``, TIMESTAMP in UTC, zero
-            dates too; text in UTF-8; members of ENUM and SET (their number where the log does not name them); JSON
-            as MySQL prints it. Of BINARY (with the zeros at its end), VARBINARY, BLOB, GEOMETRY and VECTOR it is the
-            bytes as stored; of MariaDB's UUID, INET4 and INET6 the text with ``schemas``, else the bytes.
-            A glob that met no column is told of at the end of the input: try a new one on a few files before a stream that has
-            no end. The statement of a :class:`SchemaChange` comes as it is, with the defaults and comments in it.
-        mask_salt: The secret that ``"sha256"`` needs: who does not know it cannot find values by hashing guesses. It is in
-            no ``repr``, log or message.
-        start: Where to begin: a :class:`Position`, ``"file:offset"``, a GTID set that has already been read, or a datetime with
-            a zone. With a GTID set all transactions are read that are not in the set. If the first file begins after such a
-            transaction, older files are missing, which is an error.
-        stop: Where to end: transactions that end at or before it are read. Of a position, only its ``base`` is used. With a
-            GTID set the read ends before the first transaction that is not in the set. If the files end before the set is
-            complete, newer files are missing, which is an error after the last row.
-        layout: ``"flat"`` gives each row as it was before or after a change a row of its own, the table's columns
-            first, then the envelope. ``"nested"`` gives each change a row: ``_op`` (``c``, ``u``, ``d``), the structs
-            ``before`` and ``after`` with the table's columns, null where there is none, then the envelope without
-            ``_change_type``; ``_present`` is ``_present_before`` and ``_present_after``.
-        old_value: Also give rows as they were before. Without them an update is its ``update_postimage`` alone; a
-            ``delete`` has only the columns of the table's key set, the others NULL; and an update that changes the
-            key comes behind a ``delete`` of the old one. The key is the primary key, where the log or ``schemas``
-            tells one, else the first UNIQUE key of NOT NULL columns in ``schemas``, else the whole row, which then
-            stays whole.
-        split_key_updates: An update that changes the key, by its bytes, comes as a ``delete`` and an ``insert``, where
-            the log has both rows whole (``binlog_row_image=FULL``); otherwise, and without this, as an
+            If several globs match a column, the first counts. A glob that names a table without
+            wildcards and none of its columns is a :class:`SchemaError`. The hashed value is what
+            ``SELECT`` prints, whatever ``types`` says: digits of numbers (``-5``, ``1.50``, without
+            the zeros of ZEROFILL; of FLOAT and DOUBLE the fewest digits that give the number back,
+            ``0.1``, ``1.5e20``; BIT as a number); dates and times as ``2024-02-29 10:00:00.25``,
+            TIMESTAMP in UTC, zero dates too; text in UTF-8; members of ENUM and SET (their number
+            if the log does not name them); JSON as MySQL prints it. Of BINARY (with the zeros at
+            its end), VARBINARY, BLOB, GEOMETRY and VECTOR it is the stored bytes; of MariaDB's
+            UUID, INET4 and INET6 the text with ``schemas``, otherwise the bytes. A glob that
+            matches no column is reported in a warning at the end of the input: try a new glob on a
+            few files before a stream that does not end. The statement of a :class:`SchemaChange` is
+            not masked; it contains defaults and comments.
+        mask_salt: The secret that ``"sha256"`` of ``mask`` needs: without it, nobody can find
+            values by hashing guesses.
+
+            It is not part of any ``repr``, log or message.
+        start: The place at which the read starts: a :class:`Position`, ``"file:offset"``, a GTID
+            set that has already been read, or a datetime with a zone.
+
+            None starts at the beginning of the first file. With a GTID set all transactions are
+            read that are not in the set. If the first file begins after such a transaction, older
+            files are missing, which is a :class:`ConfigError`.
+        stop: The place at which the read ends, of the same forms: transactions that end at or
+            before it are read.
+
+            None reads to the end of the last file. Of a position, only its ``base`` is used. With a
+            GTID set the read ends before the first transaction that is not in the set. If the files
+            end before the set is complete, newer files are missing, which is a :class:`ConfigError`
+            after the last row.
+        layout: The form of rows: ``"flat"`` returns one row for each row image, ``"nested"`` one
+            row for each change, with the structs ``before`` and ``after``.
+
+            A flat row has the table's columns, then the envelope. A nested row has ``_op`` (``c``,
+            ``u``, ``d``), the structs ``before`` and ``after`` with the table's columns (null if
+            there is no such image), then the envelope without ``_change_type``; ``_present`` is
+            ``_present_before`` and ``_present_after``.
+        old_value: Also return rows as they were before a change.
+
+            Without them an update is its ``update_postimage`` alone; a ``delete`` has only the
+            columns of the table's key, and NULL in the others; and an update that changes the key
+            is a ``delete`` of the old key, then the ``update_postimage`` or ``insert``. The key is
+            the primary key if the log or ``schemas`` contains it, otherwise the first UNIQUE key of
+            NOT NULL columns in ``schemas``, otherwise the complete row.
+        split_key_updates: Return an update that changes the key as a ``delete`` and an ``insert``.
+
+            Keys are compared by their bytes. This needs complete images of both rows
+            (``binlog_row_image=FULL``). Without them, or with False, the update is an
             ``update_preimage`` and an ``update_postimage``.
-        partial_images: Servers may log rows in part (``binlog_row_image`` MINIMAL or NOBLOB). What an image leaves out
-            is NULL, and ``present`` in the ``envelope`` tells it from a NULL; ``"error"`` makes it a
-            :class:`SchemaError` where a wanted column of a row is left out that is inserted or updated, and
-            ``present`` is not asked for.
-        envelope: Which envelope columns to add, by their names without the prefix. None for ``change_type``,
-            ``commit_version``, ``commit_timestamp`` and ``change_ordinal``; empty for none. There are also
-            ``gtid`` (of the commit, of XA COMMIT too), ``original_commit_timestamp`` (on the server that made
-            the change; MySQL 8 and later), ``thread_id`` (the connection that made it, where the log tells),
-            ``xid`` (the number of the Xid event; none where another event commits), ``query`` (the statement;
-            it needs ``binlog_rows_query_log_events`` or ``binlog_annotate_row_events``), ``binlog_file``,
-            ``binlog_position``, ``server_id`` and ``present`` (a bit for each column of the table that the image held, or of
-            a caller's schema: see :meth:`BinlogReader.table`).
-        envelope_prefix: What the names of envelope columns begin with.
-        types: ``"native"`` (as None), ``"spark"``, or a :class:`TypeOptions`.
-        column_names: ``"none"`` returns no table columns, only those of the envelope. It reads every log, for example to
-            count changes. ``"positional"`` names columns ``@1``, ``@2``, ... where the log does not name them;
-            ``"log"`` makes that a :class:`SchemaError`.
-        schemas: Structures of tables, for what the log leaves out: names, signs, members, keys, types that it
-            shows as bytes (MariaDB's UUID, INET4, INET6, VECTOR), and the digits of times in MariaDB's old form
-            (``mysql56_temporal_format=OFF``). Either a dict of ``"database.table"`` to what
-            ``SHOW CREATE TABLE`` prints, or SQL text with ``USE`` and ``CREATE TABLE`` statements, such as
-            ``mysqldump --no-data shop`` or ``mariadb-dump`` prints; other statements are passed over.
-            A ``Path`` stands for the text in that file. What the log says itself stands. A structure that does not
-            fit the log, for the table was altered since, is a :class:`SchemaError`. Servers print ``?`` for characters
-            beyond U+FFFF in members of ENUM and SET: where a member holds one, a warning says so.
-        history: Structures of tables over time: a :class:`binarrow.SchemaHistory`, or the URL or path that it is kept at.
-            Every row is decoded by the structure that its table had there, whatever it is now. Statements of the log
-            that change tables are taken in, and stored where the history did not have them yet. Where it ends before
-            ``start``, the log between is gone through first, its rows unread. What is not covered and cannot be read is
-            a :class:`SchemaError`, and so are rows of a table whose structure is not known, or does not fit the log.
-            Not together with ``schemas``.
-        batch_rows: Rows of a batch at most; None for 65 536. The two halves of an update stay together.
-        batch_bytes: Bytes of a batch, about, at most; None for 32 MiB.
-        batch_end: ``"transaction"`` ends batches at each commit too.
-        segment_bytes: About how many bytes of log a worker decodes at a time.
-        threads: How many workers; None for one a core.
-        uncommitted: ``"emit"`` gives the rows of transactions that never committed too.
-        statements: What to do at a statement that was logged as text and may change rows, as under
-            ``binlog_format=STATEMENT`` or ``MIXED``: the log does not contain the changed rows. ``"error"`` makes it an
-            :class:`UnsupportedEventError`. ``"skip"`` skips it; ``stats()`` counts these statements in ``statements_skipped``, and
-            ``include="skipped_statement"`` returns each. Every statement may change rows unless it is known that it does
-            not: DDL, accounts, maintenance.
-        skip_events: Codes of vendors' events that may be passed over.
-        gaps: ``"allow"`` reads files that do not follow each other. If older or newer files are missing between the files and
-            a GTID set in ``start`` or ``stop``, it warns.
-        verify_checksum: Check the CRC32 of every event.
-        storage_options: For URIs, what their file system takes: keywords of pyarrow's (of ``S3FileSystem``:
-            ``endpoint_override``, ``access_key``, ...), or of fsspec's. None where the environment says it all.
+        partial_images: The value of columns that a row image leaves out (``binlog_row_image``
+            MINIMAL or NOBLOB): ``"null"``, or ``"error"``.
+
+            With ``"null"``, the column ``present`` of the ``envelope`` distinguishes these columns
+            from columns that are NULL. ``"error"`` raises a :class:`SchemaError` if the image of an
+            inserted or updated row leaves out a selected column and ``present`` is not in the
+            ``envelope``.
+        envelope: The columns to add to those of the table, by their names without the prefix.
+
+            None adds ``change_type``, ``commit_version``, ``commit_timestamp`` and
+            ``change_ordinal``; an empty list adds none. The others are ``gtid`` (of the commit; of
+            XA COMMIT too), ``original_commit_timestamp`` (on the server that made the change; MySQL
+            8 and later), ``thread_id`` (the connection that made the change, if the log contains
+            it), ``xid`` (the number of the Xid event; NULL if another event commits), ``query``
+            (the statement; it needs ``binlog_rows_query_log_events`` or
+            ``binlog_annotate_row_events``), ``binlog_file``, ``binlog_position``, ``server_id`` and
+            ``present`` (one bit for each column of the table that the image contains, or for each
+            column of a given schema: see :meth:`BinlogReader.table`).
+        envelope_prefix: The prefix of the names of envelope columns.
+        types: The Arrow types of the columns: ``"native"``, ``"spark"``, or a :class:`TypeOptions`.
+
+            None is ``"native"``. ``"spark"`` also lowers the defaults of ``batch_rows`` to 16 384
+            and of ``batch_bytes`` to 16 MiB.
+        column_names: The names of columns: ``"log"`` requires them in the log, ``"positional"``
+            names columns ``@1``, ``@2``, ... if the log does not contain their names, ``"none"``
+            returns no columns of the table.
+
+            If the log contains no names, ``"log"`` raises a :class:`SchemaError`; ``schemas`` and
+            ``history`` provide the names. ``"none"`` returns only the columns of the envelope and
+            can read every log, for example to count changes.
+        schemas: CREATE TABLE statements, for logs that do not contain the names of columns.
+
+            They provide what the log leaves out: names, signs, members, keys, types that the log
+            shows as bytes (MariaDB's UUID, INET4, INET6, VECTOR), and the digits of times in
+            MariaDB's old form (``mysql56_temporal_format=OFF``). Either a dict of
+            ``"database.table"`` to the output of ``SHOW CREATE TABLE``, or SQL text with ``USE``
+            and ``CREATE TABLE`` statements, such as the output of ``mysqldump --no-data shop`` or
+            ``mariadb-dump``; other statements are ignored. A ``Path`` is a file with such text.
+            Metadata in the log takes precedence: a statement that contradicts it, because the table
+            was altered since, is a :class:`SchemaError`. Servers print ``?`` for characters beyond
+            U+FFFF in members of ENUM and SET: a member with one causes a warning.
+        history: A history of table schemas: a :class:`binarrow.SchemaHistory`, or its URL or path.
+
+            Each row is decoded with the schema that its table had at that position, whatever the
+            schema is now. Statements in the log that change tables are followed, and stored if the
+            history does not contain them yet. If the history ends before ``start``, the log between
+            is read first, without its rows. A part of the log that the history does not cover and
+            that cannot be read is a :class:`SchemaError`; so is a row of a table whose schema is
+            not known or does not fit the log. It cannot be used together with ``schemas``.
+        batch_rows: The maximum number of rows in a batch.
+
+            None is 65 536. The two rows of an update stay together. Zero is a :class:`ConfigError`.
+        batch_bytes: The approximate maximum size of a batch, in bytes.
+
+            None is 32 MiB. Zero is a :class:`ConfigError`.
+        batch_end: ``"transaction"`` also ends batches at each commit.
+
+            None ends them at ``batch_rows``, at ``batch_bytes``, and where the schema changes.
+        segment_bytes: The approximate number of bytes of log that a thread decodes at a time.
+
+            None is 8 MiB. Smaller segments need less memory. Zero is a :class:`ConfigError`.
+        threads: The number of threads that decode.
+
+            None is one thread for each core, and one in a task of Spark. Zero is a
+            :class:`ConfigError`.
+        uncommitted: The rows of transactions that never committed: ``"skip"`` leaves them out,
+            ``"emit"`` returns them.
+        statements: The reaction to a statement that was logged as text and may change rows
+            (``binlog_format`` STATEMENT or MIXED): ``"error"``, or ``"skip"``. The log does not
+            contain the changed rows.
+
+            ``"error"`` raises an :class:`UnsupportedEventError`. ``"skip"`` skips the statement;
+            ``stats()`` counts these statements in ``statements_skipped``, and
+            ``include="skipped_statement"`` returns each. Every statement may change rows unless it
+            is known that it does not: DDL, accounts, maintenance.
+        skip_events: Type codes of events to skip that this version does not decode, such as events
+            of other vendors.
+
+            Without their codes, such events are an :class:`UnsupportedEventError`. The codes of
+            statements are a :class:`ConfigError`: see ``statements``.
+        gaps: The reaction to files that do not follow each other: ``"error"``, or ``"allow"``.
+
+            ``"error"`` raises a :class:`ConfigError` that names the files. If older or newer files
+            are missing between the files and a GTID set in ``start`` or ``stop``, ``"allow"``
+            warns.
+        verify_checksum: Verify the CRC32 of every event.
+
+            A wrong checksum is a :class:`ChecksumError`. Logs without checksums are read as they
+            are.
+        storage_options: Settings of the file system of URIs, if the environment does not provide
+            them.
+
+            They are keywords of pyarrow's file system (of ``S3FileSystem``: ``endpoint_override``,
+            ``access_key``, ...) or of fsspec's. No message contains their values.
 
     Raises:
         ConfigError: The call asks for something that cannot be.
@@ -927,16 +1021,16 @@ def event_keywords(event_format: EventFormat, *, query: bool = False) -> dict[st
 
 def nested_json_schema(
     *,
-    types: Literal["native", "spark"] | TypeOptions | None = None,
     envelope: str | Sequence[str] | None = None,
     envelope_prefix: str = "_",
+    types: Literal["native", "spark"] | TypeOptions | None = None,
 ) -> pa.Schema:
     """The schema of what :meth:`BinlogReader.nested_json` gives.
 
     Args:
-        types: As in :func:`read_binlog`, like the keywords after it; they must be those of Spark.
-        envelope: -
-        envelope_prefix: -
+        envelope: The columns to add to those of the table, by their names without the prefix.
+        envelope_prefix: The prefix of the names of envelope columns.
+        types: The Arrow types of the columns: ``"native"``, ``"spark"``, or a :class:`TypeOptions`.
     """
 
 def infer_schema(
@@ -946,11 +1040,11 @@ def infer_schema(
     columns: Mapping[str, str | Sequence[str]] | None = None,
     mask: Mapping[str, Literal["sha256", "null"]] | None = None,
     mask_salt: str | bytes | None = None,
-    types: Literal["native", "spark"] | TypeOptions | None = None,
     layout: Literal["flat", "nested"] = "flat",
     envelope: str | Sequence[str] | None = None,
     envelope_prefix: str = "_",
-    column_names: Literal["log", "positional"] = "log",
+    types: Literal["native", "spark"] | TypeOptions | None = None,
+    column_names: Literal["log", "positional", "none"] = "log",
     schemas: Schemas | None = None,
     history: History | None = None,
     storage_options: Mapping[str, Any] | None = None,
@@ -963,17 +1057,24 @@ def infer_schema(
     Args:
         source: As in :func:`read_binlog`, or a server.
         table: ``database.table``.
-        columns: As in :func:`read_binlog`, like the keywords after it.
-        mask: -
-        mask_salt: -
-        types: -
-        layout: -
-        envelope: -
-        envelope_prefix: -
-        column_names: -
-        schemas: -
-        history: -; the schema is that of the table's first rows.
-        storage_options: -
+        columns: The columns to keep, by glob of ``database.table``: ``{"shop.orders": ["id",
+            "total"]}``.
+        mask: Columns whose values are hidden, by glob of ``database.table.column``, in any case:
+            ``{"shop.customers.email": "sha256"}``.
+        mask_salt: The secret that ``"sha256"`` of ``mask`` needs: without it, nobody can find
+            values by hashing guesses.
+        layout: The form of rows: ``"flat"`` returns one row for each row image, ``"nested"`` one
+            row for each change, with the structs ``before`` and ``after``.
+        envelope: The columns to add to those of the table, by their names without the prefix.
+        envelope_prefix: The prefix of the names of envelope columns.
+        types: The Arrow types of the columns: ``"native"``, ``"spark"``, or a :class:`TypeOptions`.
+        column_names: The names of columns: ``"log"`` requires them in the log, ``"positional"``
+            names columns ``@1``, ``@2``, ... if the log does not contain their names, ``"none"``
+            returns no columns of the table.
+        schemas: CREATE TABLE statements, for logs that do not contain the names of columns.
+        history: A history of table schemas: a :class:`binarrow.SchemaHistory`, or its URL or path.
+        storage_options: Settings of the file system of URIs, if the environment does not provide
+            them.
 
     Raises:
         SchemaError: The files do not mention the table, or not its columns' names.

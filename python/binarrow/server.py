@@ -34,7 +34,7 @@ from binarrow.connect import Password, Target, target
 from binarrow.preflight import checks
 from binarrow.privileges import Use
 from binarrow.stream import Change, Stream
-from binarrow.stream_keywords import ShapingKeywords
+from binarrow.typed_keywords import ShapingKeywords
 
 if TYPE_CHECKING:
     from binarrow._native import History, Item
@@ -78,31 +78,44 @@ def connect(
             with commas between them, are tried in order. Keywords of this function may follow
             a ``?``. A password may stand in it, ``mysql://user:password@host/``, with ``%40`` for
             @ and so on; it is never shown, but your shell's history keeps it.
-        host: A host's name or address.
-        port: Its port; 3306 by default.
-        user: The user's name; by default the system's.
-        password: The password, or a function that gives it (a token that expires, say). It is asked
-            anew at each connection; a stream waits an :class:`OSError` of it out as it waits out
-            a lost connection.
+        host: The name or address of the server's host.
+        port: The port of the server; 3306 by default.
+        user: The account's name; by default the name of the system's user.
+
+            It needs REPLICATION SLAVE and REPLICATION CLIENT (MariaDB: BINLOG MONITOR).
+        password: The password, or a function that returns it, such as a token that expires.
+
+            The function is called for each connection; a stream retries after an :class:`OSError`
+            of it, as after a lost connection.
         password_file: A file whose first line is the password.
-        socket: Path of a Unix socket, instead of a host.
-        option_file: A file such as ``~/.my.cnf``, of which the section ``[client]`` is read, with
-            what it includes.
-        tls: ``"disabled"``, ``"preferred"`` (where the server has it), ``"required"`` (without a
-            look at the certificate), ``"verify_ca"`` (an authority signed it),
-            ``"verify_identity"`` (and it is for this host). By default the last;
-            ``"preferred"`` for a host of this machine, or ``"verify_ca"`` with ``tls_ca``.
-        tls_ca: Certificates of authorities, PEM; by default the system's. A path, or as ``bytes``
-            the text itself, as for the keys below.
-        tls_cert: Our own certificate, PEM.
-        tls_key: Its key, PEM.
-        tls_server_name: The host that the certificate must be for, where it is another one.
-        compression: Compress what is sent.
-        allow_public_key_retrieval: Without TLS, trust the RSA key that the server tells of itself.
-        server_public_key: The server's RSA key, PEM, for passwords without TLS.
-        allow_clear_password: Let the server ask for the password itself, over TLS.
-        connect_timeout: Seconds for connecting and logging in; 10 by default.
-        read_timeout: Seconds for the answer to a question; 60 by default.
+
+            It is read for each connection. Only its owner should be able to read it.
+        socket: The path of a Unix socket, instead of a host.
+        option_file: A file such as ``~/.my.cnf``: its section ``[client]`` provides the host, the
+            user, the password and TLS. Files that it includes are read too.
+        tls: The use of TLS: ``"disabled"``, ``"preferred"`` (if the server supports it),
+            ``"required"`` (the certificate is not verified), ``"verify_ca"`` (an authority signed
+            it) or ``"verify_identity"`` (and it is for this host).
+
+            By default ``"verify_identity"``; ``"preferred"`` for a host of this machine, and
+            ``"verify_ca"`` if ``tls_ca`` is given. A failed verification is a :class:`TlsError`.
+        tls_ca: Certificates of authorities to trust, in PEM; by default the system's.
+
+            A path, or ``bytes``: the text itself. The same holds for the keys below.
+        tls_cert: The client's own certificate, in PEM.
+        tls_key: The key of the client's certificate, in PEM.
+        tls_server_name: The host that the server's certificate must be for, if it is not the host
+            of the connection.
+        compression: Compress the connection: ``"zlib"``, or ``"zstd"`` (MySQL 8 and later).
+        allow_public_key_retrieval: Without TLS, accept the RSA key that the server sends, to
+            encrypt the password with it.
+        server_public_key: The server's RSA key, in PEM, to encrypt the password with it without
+            TLS.
+        allow_clear_password: Send the password itself, over TLS, if the server asks for it.
+        connect_timeout: Seconds to connect and log in; 10 by default.
+
+            After them the connection is a :class:`ConnectionLostError`.
+        read_timeout: Seconds to wait for the answer to a statement; 60 by default.
 
     Raises:
         AuthenticationError: Wrong user or password, or a plugin that is not supported.
@@ -351,25 +364,42 @@ class Server:
                     store(change.database, change.table, change.to_pyarrow())
 
         Args:
-            start: ``"latest"`` (from now on), ``"earliest"`` (all that the server still has), a
-                position of an earlier read, ``"file:offset"``, a GTID set of what was read already,
-                or a datetime: from the first transaction committed then.
-            stop: Where to end: ``"end"`` (where the log ends now), a position, a datetime, or a
-                GTID set: before the first transaction that is not in it. By default never.
-            checkpoint: A :class:`FileCheckpoint`, or another that loads and saves a position: the
-                stream begins at the position that it holds, at ``start`` only where it holds none,
-                and saves its own as it goes on. A batch counts as done when the next one is asked
-                for, or when the stream's ``with`` block is left without an exception.
-            server_id: The id by which the server knows this reader; by default a random one. Two
-                readers or replicas with one id cut each other off; 0 is nobody's.
-            heartbeat: Seconds of silence after which the server says that it lives. After three
-                times as long without, the connection counts as lost.
-            reconnect: For how many seconds a lost connection is tried to be made anew; None for
-                not at all.
-            max_latency: Seconds that rows wait at most for their batch to fill while more come.
-                Where nothing more comes, they do not wait.
-            include: What to give besides batches of rows: ``"schema_change"``, ``"truncate"``,
-                ``"transaction"``, ``"heartbeat"``, as for :func:`read_binlog`.
+            start: The place at which the stream starts: ``"latest"`` (the end of the log now),
+                ``"earliest"`` (the first file that the server has), a :class:`Position`,
+                ``"file:offset"``, a GTID set that was already read, or a datetime: the first
+                transaction committed at or after it.
+            stop: The place at which the stream ends: ``"end"`` (the end of the log now), a
+                :class:`Position`, ``"file:offset"``, a datetime, or a GTID set: before the first
+                transaction that is not in it.
+
+                None never ends.
+            checkpoint: A :class:`FileCheckpoint`, or another object that loads and saves a
+                position.
+
+                The stream starts at the position that it holds, and at ``start`` only if it holds
+                none. It saves the position while it reads. A batch counts as done when the next one
+                is requested, or when the ``with`` block of the stream is left without an exception.
+            server_id: The id of this reader on the server, from 1; by default a random one.
+
+                Two readers or replicas with the same id disconnect each other.
+            heartbeat: Seconds without changes after which the server sends a heartbeat; the
+                connection counts as lost after three missed heartbeats.
+            reconnect: Seconds for which a lost connection is retried.
+
+                None does not retry. After them a :class:`ConnectionLostError` is raised.
+            max_latency: Seconds that rows wait at most for their batch to fill, while more rows
+                arrive.
+
+                If no more rows arrive, they do not wait.
+            include: Items to return in addition to rows, in log order: ``"schema_change"``,
+                ``"truncate"``, ``"skipped_statement"``, ``"transaction"``, ``"heartbeat"``.
+
+                A batch ends before each item. ``"schema_change"``: statements that change tables of
+                ``tables`` or their databases, as :class:`SchemaChange`. ``"truncate"``: tables that
+                are emptied, as :class:`Truncate`. ``"skipped_statement"``: statements that
+                ``statements="skip"`` skips, as :class:`SkippedStatement`. ``"transaction"``: the
+                begin and end of every transaction, whatever its tables, as :class:`Transaction`.
+                ``"heartbeat"``: a live stream's heartbeats, as :class:`Heartbeat`.
             keywords: As for :func:`read_binlog`: ``tables``, ``types``, ``schemas``, ...
 
         Raises:

@@ -44,7 +44,7 @@ pub(super) enum Outcome {
 impl Truncates {
     /// The keyword `truncates`.
     pub(super) fn parse(given: &str) -> Result<Self, Error> {
-        Ok(match word("truncates", given, ["error", "emit", "skip"])? {
+        Ok(match word("truncates", given, &["error", "emit", "skip"])? {
             "error" => Self::Error,
             "emit" => Self::Emit,
             _ => Self::Skip,

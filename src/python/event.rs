@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 use std::sync::{Mutex, PoisonError};
 
-/// The events of the files; those inside a Transaction_payload event too.
+#[doc = include_str!("docs/inspect.txt")]
 #[pyfunction]
 #[pyo3(signature = (source, *, start=None, stop=None, tables=None, event_types=None, queries=false, table_metadata=false,
     data=false, verify_checksum=true, storage_options=None))]

@@ -18,7 +18,7 @@ pub(super) fn parse(name: &str) -> Result<EventFormat> {
 const FORMATS: [(&str, EventFormat); 2] =
     [("ticdc-json", EventFormat::Ticdc), ("debezium-json", EventFormat::Debezium)];
 
-/// Keywords of `read_binlog` that give batches for `ChangeBatch.to_events`.
+#[doc = include_str!("docs/event_keywords.txt")]
 #[pyfunction]
 #[pyo3(signature = (event_format, *, query=false))]
 pub(super) fn event_keywords<'py>(

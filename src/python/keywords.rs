@@ -1,10 +1,9 @@
 //! The keywords of `read_binlog` as options of the reader.
 
 use super::errors::warn;
-use super::history_keyword::HistoryKeyword;
 use super::position::PyPosition;
+use super::read_keywords::ReadKeywords;
 use super::schemas::SchemasKeyword;
-use super::type_options::TypesKeyword;
 use crate::binlog::EventType;
 use crate::change::{Include, OnlineSchemaChange, Operations, TableFilter, UpdateRule};
 use crate::columnar::{
@@ -154,75 +153,24 @@ fn is_gtid_set(text: &str) -> bool {
     mysql || mariadb
 }
 
-/// The keywords as Python gives them.
-pub(super) struct Keywords {
-    pub(super) tables: Option<Patterns>,
-    pub(super) exclude_tables: Option<Patterns>,
-    pub(super) include: Option<Patterns>,
-    pub(super) online_schema_change: String,
-    pub(super) lower_case_table_names: Option<u8>,
-    pub(super) columns: Option<ColumnsKeyword>,
-    pub(super) operations: Option<Patterns>,
-    pub(super) unlogged_changes: Option<String>,
-    pub(super) mask: Option<MaskKeyword>,
-    pub(super) mask_salt: Option<SaltKeyword>,
-    pub(super) start: Option<Place>,
-    pub(super) stop: Option<Place>,
-    pub(super) layout: String,
-    pub(super) old_value: bool,
-    pub(super) split_key_updates: bool,
-    pub(super) partial_images: String,
-    pub(super) envelope: Option<Patterns>,
-    pub(super) envelope_prefix: String,
-    pub(super) types: Option<TypesKeyword>,
-    pub(super) column_names: String,
-    pub(super) schemas: Option<SchemasKeyword>,
-    pub(super) history: Option<HistoryKeyword>,
-    pub(super) batch_rows: Option<usize>,
-    pub(super) batch_bytes: Option<usize>,
-    pub(super) batch_end: Option<String>,
-    pub(super) segment_bytes: Option<usize>,
-    pub(super) threads: Option<usize>,
-    pub(super) uncommitted: String,
-    pub(super) statements: String,
-    pub(super) skip_events: Option<Vec<u8>>,
-    pub(super) gaps: String,
-    pub(super) verify_checksum: bool,
-}
-
-impl Keywords {
-    pub(super) fn options(self, py: Python<'_>) -> PyResult<ReadOptions> {
-        let include = self.tables.map(Patterns::into_vec);
+impl ReadKeywords {
+    /// The options of the reader.
+    pub(super) fn options(mut self, py: Python<'_>) -> PyResult<ReadOptions> {
+        let include = self.tables.take().map(Patterns::into_vec);
         if include.as_ref().is_some_and(Vec::is_empty) {
             return Err(Error::config("tables is empty: leave it out to read all tables").into());
         }
-        let exclude = self.exclude_tables.map(Patterns::into_vec).unwrap_or_default();
-        let operations = match self.operations {
+        let exclude = self.exclude_tables.take().map(Patterns::into_vec).unwrap_or_default();
+        let operations = match self.operations.take() {
             None => Operations::default(),
             Some(words) => Operations::try_new(&words.into_vec())?,
         };
-        one_of_both(&self.schemas, &self.history)?;
-        let mut plan = plan_options(
-            self.types,
-            self.columns,
-            masks(self.mask, self.mask_salt)?,
-            self.envelope,
-            self.envelope_prefix,
-            &self.column_names,
-            self.schemas,
-        )?;
-        plan.layout = layout(&self.layout)?;
+        let plan = self.plan_options()?;
         if plan.column_names == ColumnNames::None && plan.layout != Layout::Flat {
             let message = "column_names='none' returns no row images: leave out layout=";
             return Err(Error::config(message).into());
         }
-        plan.partial_images = match word("partial_images", &self.partial_images, ["null", "error"])?
-        {
-            "error" => PartialImages::Error,
-            _ => PartialImages::Null,
-        };
-        let words = ["evidence", "trust"];
-        let online = match word("online_schema_change", &self.online_schema_change, words)? {
+        let online = match self.online_schema_change {
             "trust" => OnlineSchemaChange::Trust,
             _ => OnlineSchemaChange::Evidence,
         };
@@ -239,15 +187,14 @@ impl Keywords {
                 return Err(Error::config(message).into());
             }
         };
-        let mut unlogged = UnloggedChanges::default();
-        if let Some(given) = &self.unlogged_changes {
-            unlogged.asked =
-                Some(match word("unlogged_changes", given, ["error", "warn", "ignore"])? {
-                    "error" => Reaction::Error,
-                    "warn" => Reaction::Warn,
-                    _ => Reaction::Ignore,
-                });
-        }
+        let unlogged = UnloggedChanges {
+            asked: self.unlogged_changes.map(|reaction| match reaction {
+                "error" => Reaction::Error,
+                "warn" => Reaction::Warn,
+                _ => Reaction::Ignore,
+            }),
+            ..UnloggedChanges::default()
+        };
         if !plan.schemas.is_empty() {
             let keys = ForeignKeys::of_schemas(&plan.schemas);
             drop(unlogged.foreign_keys.set(Arc::new(keys)));
@@ -261,16 +208,10 @@ impl Keywords {
                 warn(py, &message)?;
             }
         }
-        let emit_uncommitted = word("uncommitted", &self.uncommitted, ["skip", "emit"])? == "emit";
-        let skip_statements = word("statements", &self.statements, ["error", "skip"])? == "skip";
-        let allow_gaps = word("gaps", &self.gaps, ["error", "allow"])? == "allow";
-        let cut_at_commit = match &self.batch_end {
-            None => false,
-            Some(batch_end) => {
-                word("batch_end", batch_end, ["transaction"])?;
-                true
-            }
-        };
+        let emit_uncommitted = self.uncommitted == "emit";
+        let skip_statements = self.statements == "skip";
+        let allow_gaps = self.gaps == "allow";
+        let cut_at_commit = self.batch_end == Some("transaction");
         let defaults = match plan.types.profile {
             Profile::Native => BatchLimits::default(),
             Profile::Spark => BatchLimits { rows: 16_384, bytes: 16 << 20 },
@@ -339,85 +280,64 @@ impl Keywords {
         }
         Ok(options)
     }
-}
 
-/// Structures come from one place.
-pub(super) fn one_of_both(
-    schemas: &Option<SchemasKeyword>,
-    history: &Option<HistoryKeyword>,
-) -> Result<(), Error> {
-    match schemas.is_some() && history.is_some() {
-        true => Err(Error::config(
-            "schemas= and history= both tell the structures of tables: give one of them; a history takes CREATE TABLE text \
-             by its baseline()",
-        )),
-        false => Ok(()),
-    }
-}
-
-/// The masks of both keywords.
-pub(super) fn masks(mask: Option<MaskKeyword>, salt: Option<SaltKeyword>) -> Result<Masks, Error> {
-    let rules = mask.map(|mask| mask.0).unwrap_or_default();
-    Masks::try_new(rules, salt.map(|salt| salt.0))
-}
-
-/// What shapes the batches, shared by all functions that give a schema.
-pub(super) fn plan_options(
-    types: Option<TypesKeyword>,
-    columns: Option<ColumnsKeyword>,
-    masks: Masks,
-    envelope: Option<Patterns>,
-    prefix: String,
-    column_names: &str,
-    schemas: Option<SchemasKeyword>,
-) -> Result<PlanOptions, Error> {
-    let envelope_columns = match envelope {
-        None => EnvelopeColumn::DEFAULT.to_vec(),
-        Some(names) => {
-            names.0.iter().map(|name| EnvelopeColumn::parse(name)).collect::<Result<_, _>>()?
+    /// What shapes the batches, shared by all functions that give a schema. It takes the keywords that it uses.
+    pub(super) fn plan_options(&mut self) -> Result<PlanOptions, Error> {
+        if self.schemas.is_some() && self.history.is_some() {
+            return Err(Error::config(
+                "schemas= and history= both tell the structures of tables: give one of them; a history takes CREATE TABLE text \
+                 by its baseline()",
+            ));
         }
-    };
-    for (index, column) in envelope_columns.iter().enumerate() {
-        if envelope_columns.iter().take(index).any(|before| before == column) {
-            return Err(Error::config(format!("envelope names {:?} twice", column.name())));
+        let rules = self.mask.take().map(|mask| mask.0).unwrap_or_default();
+        let masks = Masks::try_new(rules, self.mask_salt.take().map(|salt| salt.0))?;
+        let columns = match self.envelope.take() {
+            None => EnvelopeColumn::DEFAULT.to_vec(),
+            Some(names) => {
+                names.0.iter().map(|name| EnvelopeColumn::parse(name)).collect::<Result<_, _>>()?
+            }
+        };
+        for (index, column) in columns.iter().enumerate() {
+            if columns.iter().take(index).any(|before| before == column) {
+                return Err(Error::config(format!("envelope names {:?} twice", column.name())));
+            }
         }
+        if masks.is_any() && columns.contains(&EnvelopeColumn::Query) {
+            return Err(Error::config(
+                "the envelope column 'query' is the statement, with the values that mask hides: leave one of them out",
+            ));
+        }
+        let column_names = match self.column_names {
+            "positional" => ColumnNames::Positional,
+            "none" => ColumnNames::None,
+            _ => ColumnNames::Log,
+        };
+        if column_names == ColumnNames::None
+            && (self.columns.is_some() || masks.is_any() || columns.is_empty())
+        {
+            return Err(Error::config(
+                "column_names='none' returns columns of the envelope only: leave out columns= and mask=, and request at least one \
+                 column of the envelope",
+            ));
+        }
+        let types = self.types.take();
+        Ok(PlanOptions {
+            types: types.map_or(Ok(TypeOptions::default()), |types| types.options())?,
+            masks,
+            columns: self.columns.take().map(|columns| columns.0).unwrap_or_default(),
+            layout: match self.layout {
+                "nested" => Layout::Nested,
+                _ => Layout::Flat,
+            },
+            envelope: Envelope { columns, prefix: std::mem::take(&mut self.envelope_prefix) },
+            column_names,
+            partial_images: match self.partial_images {
+                "error" => PartialImages::Error,
+                _ => PartialImages::Null,
+            },
+            schemas: SchemasKeyword::schemas(self.schemas.take())?,
+        })
     }
-    if masks.is_any() && envelope_columns.contains(&EnvelopeColumn::Query) {
-        return Err(Error::config(
-            "the envelope column 'query' is the statement, with the values that mask hides: leave one of them out",
-        ));
-    }
-    let column_names = match word("column_names", column_names, ["log", "positional", "none"])? {
-        "positional" => ColumnNames::Positional,
-        "none" => ColumnNames::None,
-        _ => ColumnNames::Log,
-    };
-    if column_names == ColumnNames::None
-        && (columns.is_some() || masks.is_any() || envelope_columns.is_empty())
-    {
-        return Err(Error::config(
-            "column_names='none' returns columns of the envelope only: leave out columns= and mask=, and request at least one \
-             column of the envelope",
-        ));
-    }
-    Ok(PlanOptions {
-        types: types.map_or(Ok(TypeOptions::default()), |types| types.options())?,
-        masks,
-        columns: columns.map(|columns| columns.0).unwrap_or_default(),
-        layout: Layout::default(),
-        envelope: Envelope { columns: envelope_columns, prefix },
-        column_names,
-        partial_images: PartialImages::Null,
-        schemas: SchemasKeyword::schemas(schemas)?,
-    })
-}
-
-/// The keyword `layout`.
-pub(super) fn layout(given: &str) -> Result<Layout, Error> {
-    Ok(match word("layout", given, ["flat", "nested"])? {
-        "nested" => Layout::Nested,
-        _ => Layout::Flat,
-    })
 }
 
 /// What `include` asks for.
@@ -429,7 +349,7 @@ fn items(
     let mut include = Include { tables, ..Include::default() };
     for item in words.map(Patterns::into_vec).unwrap_or_default() {
         let all = ["schema_change", "truncate", "skipped_statement", "transaction", "heartbeat"];
-        match word("include", &item, all)? {
+        match word("include", &item, &all)? {
             "schema_change" => include.schema_changes = true,
             "truncate" => include.truncates = true,
             "skipped_statement" => include.skipped_statements = true,
@@ -461,16 +381,17 @@ pub(super) fn skip_events(codes: Option<Vec<u8>>) -> Result<Vec<u8>, Error> {
     }
 }
 
-/// A keyword that takes one of a few words.
-pub(super) fn word<'w, const N: usize>(
+/// The one of a few words that is given for a keyword.
+pub(super) fn word(
     keyword: &str,
-    given: &'w str,
-    words: [&str; N],
-) -> Result<&'w str, Error> {
-    match words.contains(&given) {
-        true => Ok(given),
-        false => Err(Error::config(format!("{keyword} must be one of {words:?}, not {given:?}"))),
-    }
+    given: &str,
+    words: &[&'static str],
+) -> Result<&'static str, Error> {
+    words
+        .iter()
+        .copied()
+        .find(|word| *word == given)
+        .ok_or_else(|| Error::config(format!("{keyword} must be one of {words:?}, not {given:?}")))
 }
 
 fn positive(keyword: &str, number: usize) -> Result<usize, Error> {

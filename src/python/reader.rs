@@ -3,27 +3,23 @@
 use super::connection_spec::PyConnectionSpec;
 use super::emptied_rows::Truncates;
 use super::errors::interruptible;
-use super::history_keyword::HistoryKeyword;
+use super::given::Given;
 use super::input::{inputs, paths, table_name};
 use super::item::change;
-use super::keywords::{
-    self, ColumnsKeyword, Keywords, MaskKeyword, Patterns, Place, SaltKeyword, masks, plan_options,
-};
 use super::live_log::PyLiveLog;
 use super::position::PyPosition;
+use super::read_keywords::{INFER_SCHEMA, NESTED_JSON_SCHEMA, READ_BINLOG, ReadKeywords};
 use super::running::{LiveSource, Running, SIGNAL_CHECK, Source, drop_detached};
-use super::schemas::SchemasKeyword;
 use super::server_schema::server_schema;
 use super::storage::Storage;
 use super::summary::Summary;
 use super::table_reader::PyTableReader;
-use super::type_options::TypesKeyword;
 use crate::columnar::{ColumnNames, OnSchemaChange};
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::export::Documents;
 use crate::reader::{DecodeOptions, Poll, ReadOptions};
 use crate::schema::NameCase;
-use crate::source::{InputFile, Start, Stop, TableHistory};
+use crate::source::InputFile;
 use arrow_pyarrow::{FromPyArrow, ToPyArrow};
 use arrow_schema::Schema;
 use pyo3::exceptions::PyStopIteration;
@@ -33,88 +29,16 @@ use pyo3::types::{PyDict, PyTuple, PyType};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Read binary log files, or what a server logs, into Arrow record batches.
+#[doc = include_str!("docs/read_binlog.txt")]
 #[pyfunction]
-#[pyo3(signature = (
-    source, *, tables=None, exclude_tables=None, include=None, online_schema_change="evidence",
-    lower_case_table_names=None, columns=None, operations=None, unlogged_changes=None, mask=None, mask_salt=None, start=None, stop=None, layout="flat", old_value=true, split_key_updates=true,
-    partial_images="null", envelope=None,
-    envelope_prefix="_", types=None, column_names="log", schemas=None, history=None, batch_rows=None, batch_bytes=None,
-    batch_end=None, segment_bytes=None, threads=None, uncommitted="skip", statements="error", skip_events=None,
-    gaps="error", verify_checksum=true, storage_options=None,
-))]
-#[allow(clippy::too_many_arguments)] // they are the keywords of the Python function
+#[pyo3(signature = (source, **keywords), text_signature = None)]
 pub(super) fn read_binlog(
     py: Python<'_>,
     source: &Bound<'_, PyAny>,
-    tables: Option<Patterns>,
-    exclude_tables: Option<Patterns>,
-    include: Option<Patterns>,
-    online_schema_change: &str,
-    lower_case_table_names: Option<u8>,
-    columns: Option<ColumnsKeyword>,
-    operations: Option<Patterns>,
-    unlogged_changes: Option<String>,
-    mask: Option<MaskKeyword>,
-    mask_salt: Option<SaltKeyword>,
-    start: Option<Place>,
-    stop: Option<Place>,
-    layout: &str,
-    old_value: bool,
-    split_key_updates: bool,
-    partial_images: &str,
-    envelope: Option<Patterns>,
-    envelope_prefix: &str,
-    types: Option<TypesKeyword>,
-    column_names: &str,
-    schemas: Option<SchemasKeyword>,
-    history: Option<HistoryKeyword>,
-    batch_rows: Option<usize>,
-    batch_bytes: Option<usize>,
-    batch_end: Option<String>,
-    segment_bytes: Option<usize>,
-    threads: Option<usize>,
-    uncommitted: &str,
-    statements: &str,
-    skip_events: Option<Vec<u8>>,
-    gaps: &str,
-    verify_checksum: bool,
-    storage_options: Option<Storage>,
+    keywords: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<PyBinlogReader> {
-    let keywords = Keywords {
-        tables,
-        exclude_tables,
-        include,
-        online_schema_change: online_schema_change.to_owned(),
-        lower_case_table_names,
-        columns,
-        operations,
-        unlogged_changes,
-        mask,
-        mask_salt,
-        start,
-        stop,
-        layout: layout.to_owned(),
-        old_value,
-        split_key_updates,
-        partial_images: partial_images.to_owned(),
-        envelope,
-        envelope_prefix: envelope_prefix.to_owned(),
-        types,
-        column_names: column_names.to_owned(),
-        schemas,
-        history,
-        batch_rows,
-        batch_bytes,
-        batch_end,
-        segment_bytes,
-        threads,
-        uncommitted: uncommitted.to_owned(),
-        statements: statements.to_owned(),
-        skip_events,
-        gaps: gaps.to_owned(),
-        verify_checksum,
-    };
+    let mut keywords = ReadKeywords::try_new(&Given::try_new(&READ_BINLOG, keywords)?)?;
+    let storage = keywords.storage_options.take().unwrap_or_default();
     let mut options = keywords.options(py)?;
     if let Ok(log) = source.cast::<PyLiveLog>() {
         log.get().adapt(&mut options.cut)?;
@@ -124,52 +48,29 @@ pub(super) fn read_binlog(
         }
         return Ok(PyBinlogReader::live(live, options));
     }
-    Ok(PyBinlogReader::new(inputs(source, &storage_options.unwrap_or_default())?, options))
+    Ok(PyBinlogReader::new(inputs(source, &storage)?, options))
 }
 
-/// The schema of a table's batches, from its first Table_map event in the files.
+#[doc = include_str!("docs/infer_schema.txt")]
 #[pyfunction]
-#[pyo3(signature = (
-    source, table, *, columns=None, mask=None, mask_salt=None, types=None, layout="flat", envelope=None, envelope_prefix="_",
-    column_names="log", schemas=None, history=None, storage_options=None,
-))]
-#[allow(clippy::too_many_arguments)] // likewise
+#[pyo3(signature = (source, table, **keywords), text_signature = None)]
 pub(super) fn infer_schema<'py>(
     py: Python<'py>,
     source: &Bound<'py, PyAny>,
     table: &str,
-    columns: Option<ColumnsKeyword>,
-    mask: Option<MaskKeyword>,
-    mask_salt: Option<SaltKeyword>,
-    types: Option<TypesKeyword>,
-    layout: &str,
-    envelope: Option<Patterns>,
-    envelope_prefix: &str,
-    column_names: &str,
-    schemas: Option<SchemasKeyword>,
-    history: Option<HistoryKeyword>,
-    storage_options: Option<Storage>,
+    keywords: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    keywords::one_of_both(&schemas, &history)?;
-    let mut options = plan_options(
-        types,
-        columns,
-        masks(mask, mask_salt)?,
-        envelope,
-        envelope_prefix.to_owned(),
-        column_names,
-        schemas,
-    )?;
-    options.layout = keywords::layout(layout)?;
+    let mut keywords = ReadKeywords::try_new(&Given::try_new(&INFER_SCHEMA, keywords)?)?;
+    let options = keywords.plan_options()?;
     let (database, name) = table_name(table)?;
     if let Ok(own) = source.getattr("_spec")
         && let Ok(spec) = own.cast::<PyConnectionSpec>()
     {
-        let follows = history.is_some();
+        let follows = keywords.history.is_some();
         return server_schema(py, spec.get(), (database, name), options, follows)?.to_pyarrow(py);
     }
-    let files = inputs(source, &storage_options.unwrap_or_default())?;
-    let history = history.map(|history| history.0);
+    let files = inputs(source, &keywords.storage_options.unwrap_or_default())?;
+    let history = keywords.history.map(|history| history.0);
     let schema = interruptible(py, |go_on| match history {
         None => crate::reader::infer_schema(files, database, name, &options, go_on),
         Some(history) => {
@@ -179,22 +80,19 @@ pub(super) fn infer_schema<'py>(
     schema.to_pyarrow(py)
 }
 
-/// The schema of what `nested_json` gives.
+#[doc = include_str!("docs/nested_json_schema.txt")]
 #[pyfunction]
-#[pyo3(signature = (*, types=None, envelope=None, envelope_prefix="_"))]
+#[pyo3(signature = (**keywords), text_signature = None)]
 pub(super) fn nested_json_schema<'py>(
     py: Python<'py>,
-    types: Option<TypesKeyword>,
-    envelope: Option<Patterns>,
-    envelope_prefix: &str,
+    keywords: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let (masks, prefix) = (masks(None, None)?, envelope_prefix.to_owned());
-    let plan = plan_options(types, None, masks, envelope, prefix, "log", None)?;
-    let mut options = DecodeOptions { plan, ..DecodeOptions::default() };
+    let mut keywords = ReadKeywords::try_new(&Given::try_new(&NESTED_JSON_SCHEMA, keywords)?)?;
+    let mut options = DecodeOptions { plan: keywords.plan_options()?, ..DecodeOptions::default() };
     Documents::of(&mut options)?.schema().to_pyarrow(py)
 }
 
-/// The files that a path, a URI, a glob or a directory stands for, in log order.
+#[doc = include_str!("docs/expand_source.txt")]
 #[pyfunction]
 #[pyo3(signature = (source, *, storage_options=None))]
 pub(super) fn expand_source(
@@ -222,26 +120,6 @@ impl PyBinlogReader {
 
     pub(super) fn live(source: LiveSource, options: ReadOptions) -> Self {
         Self(Mutex::new(State::Ready(Source::Live(Box::new(source)), Box::new(options))))
-    }
-
-    /// This reader's options for another input.
-    pub(super) fn over(
-        &self,
-        py: Python<'_>,
-        files: Vec<InputFile>,
-        (start, stop): (Start, Stop),
-        history: Option<TableHistory>,
-    ) -> PyResult<Self> {
-        let state = self.state(py);
-        let State::Ready(_, options) = &*state else {
-            return Err(Error::new(ErrorKind::Internal, "a reader that is at work already").into());
-        };
-        let mut options = (**options).clone();
-        (options.cut.start, options.cut.stop) = (start, stop);
-        options.cut.history = history.or(options.cut.history);
-        // The files before the split's own are there for what they prepared.
-        options.cut.allow_gaps = true;
-        Ok(Self::new(files, options))
     }
 
     /// The state, waited for without the interpreter's lock.

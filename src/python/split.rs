@@ -1,8 +1,10 @@
 //! Ranges of files, for tasks that decode them apart from each other.
 
 use super::errors::{interruptible, warn};
+use super::given::Given;
 use super::history_keyword::HistoryKeyword;
 use super::keywords::{Patterns, skip_events as known_codes, word};
+use super::read_keywords::{READ_SPLIT, ReadKeywords};
 use super::reader::PyBinlogReader;
 use super::storage::Storage;
 use crate::change::TableFilter;
@@ -10,7 +12,7 @@ use crate::error::Error;
 use crate::source::{LogOptions, Split, add_history, link_splits as link, scan_splits as scan};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyTuple};
+use pyo3::types::{PyDict, PyTuple};
 use std::path::PathBuf;
 
 /// A range of one file between transaction ends.
@@ -65,7 +67,7 @@ impl PySplit {
     }
 }
 
-/// Cut one file into ranges at transaction ends, by headers.
+#[doc = include_str!("docs/scan_splits.txt")]
 #[pyfunction]
 #[pyo3(signature = (path, *, target_bytes=67_108_864, place=1, storage_options=None))]
 pub(super) fn scan_splits(
@@ -85,7 +87,7 @@ pub(super) fn scan_splits(
     Ok(splits.into_iter().map(PySplit).collect())
 }
 
-/// Give every range the XA transactions that were prepared before it.
+#[doc = include_str!("docs/link_splits.txt")]
 #[pyfunction]
 #[pyo3(signature = (
     splits, *, gaps="error", history=None, tables=None, skip_events=None, storage_options=None
@@ -99,7 +101,7 @@ pub(super) fn link_splits(
     skip_events: Option<Vec<u8>>,
     storage_options: Option<Storage>,
 ) -> PyResult<Vec<PySplit>> {
-    let allow_gaps = word("gaps", gaps, ["error", "allow"])? == "allow";
+    let allow_gaps = word("gaps", gaps, &["error", "allow"])? == "allow";
     let mut splits: Vec<Split> = splits.into_iter().map(|split| split.0).collect();
     link(&mut splits, allow_gaps)?;
     if let Some(HistoryKeyword(history)) = history {
@@ -117,7 +119,7 @@ pub(super) fn link_splits(
     Ok(splits.into_iter().map(PySplit).collect())
 }
 
-/// Read one range that `scan_splits` made.
+#[doc = include_str!("docs/read_split.txt")]
 #[pyfunction]
 #[pyo3(signature = (split, *, options=None))]
 pub(super) fn read_split(
@@ -125,23 +127,19 @@ pub(super) fn read_split(
     split: &PySplit,
     options: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<PyBinlogReader> {
-    let keywords = match options {
-        Some(options) => options.copy()?,
-        None => PyDict::new(py),
-    };
-    if keywords.contains("start")? || keywords.contains("stop")? {
-        return Err(PyTypeError::new_err("a split has its own start and stop"));
+    for name in ["start", "stop"] {
+        if options.map_or(Ok(false), |options| options.contains(name))? {
+            return Err(PyTypeError::new_err("a split has its own start and stop"));
+        }
     }
-    let storage: Storage = match keywords.get_item("storage_options")? {
-        Some(options) => options.extract()?,
-        None => Storage::default(),
-    };
+    let mut keywords = ReadKeywords::try_new(&Given::try_new(&READ_SPLIT, options)?)?;
+    let storage = keywords.storage_options.take().unwrap_or_default();
     let (files, start, stop) =
         split.0.input(&|path: &str, place| storage.input_file(path, place))?;
-    // The keywords are read where `read_binlog` reads them, so that the two never differ.
-    let read_binlog = py.import("binarrow._native")?.getattr("read_binlog")?;
-    // The files are the split's own: a URI would be looked for.
-    let reader = read_binlog.call((PyBytes::new(py, b""),), Some(&keywords))?;
-    let history = split.0.structures()?;
-    reader.cast::<PyBinlogReader>()?.get().over(py, files, (start, stop), history)
+    let mut options = keywords.options(py)?;
+    (options.cut.start, options.cut.stop) = (start, stop);
+    options.cut.history = split.0.structures()?.or(options.cut.history);
+    // The files before the split's own are there for what they prepared.
+    options.cut.allow_gaps = true;
+    Ok(PyBinlogReader::new(files, options))
 }

@@ -115,13 +115,13 @@ fn module(py: Python<'_>) -> PyResult<Bound<'_, PyModule>> {
     py.import("binarrow.remote_files")
 }
 
-/// Whether `text` is a URI, or a chain of them, and no path.
+#[doc = include_str!("docs/is_uri.txt")]
 #[pyfunction(name = "is_uri")]
 pub(super) fn py_is_uri(text: &str) -> bool {
     is_uri(text)
 }
 
-/// A URI as messages show it.
+#[doc = include_str!("docs/shown_uri.txt")]
 #[pyfunction]
 pub(super) fn shown_uri(uri: &str) -> String {
     shown(uri)

@@ -14,7 +14,7 @@ import pytest
 
 import binarrow
 from binarrow import ConfigError, SchemaHistory
-from binarrow.stream_keywords import NOT_SHAPING, ShapingKeywords
+from binarrow.typed_keywords import NOT_SHAPING, ShapingKeywords
 
 LOG = Path(__file__).parents[2] / "examples" / "shop" / "binlog.000001"
 EXECUTABLE = [sys.executable, "-c", "from binarrow.cli import main; main()"]

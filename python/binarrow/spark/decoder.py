@@ -6,16 +6,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from binarrow import BinlogReader, ConfigError, SchemaError, Split, read_binlog, read_split
-from binarrow.spark.live.login import WAITING, LoginKeywords, task_login, waiting_of
+from binarrow.spark.live.login import WAITING, task_login, waiting_of
 from binarrow.spark.options import (
     TABLES_SCHEMA_OPTIONS,
     TASK_DEFAULTS,
-    ReadOptions,
     check_keywords,
     loaded,
     spark_types,
 )
 from binarrow.spark.schema import arrow_schema, difference, tables_schema
+from binarrow.typed_keywords import LoginKeywords, TaskKeywords
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from binarrow.stream import Stream
 
 
-class DecoderOptions(ReadOptions, LoginKeywords, total=False):
+class DecoderKeywords(TaskKeywords, LoginKeywords, total=False):
     """Keywords of :func:`decoder`: how rows come, and for ranges of a server how to log in."""
 
 
@@ -38,7 +38,7 @@ def decoder(
     exclude_tables: str | Sequence[str] = (),
     on_schema_change: Literal["error", "conform", "evolve"] = "conform",
     truncates: Literal["error", "emit", "skip"] = "skip",
-    **options: Unpack[DecoderOptions],
+    **options: Unpack[DecoderKeywords],
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """The function for ``mapInArrow`` that decodes one table's changes, or several tables'.
 
@@ -59,12 +59,12 @@ def decoder(
         truncates: When a statement empties the table, which no row tells: ``"skip"`` passes over
             it, ``"error"`` raises, ``"emit"`` gives a row whose ``_change_type`` is ``truncate``,
             of several tables one whose ``_op`` is ``t``.
-        **options: Keywords of :func:`binarrow.read_binlog`; see :class:`ReadOptions`. For ranges of
-            a server also how to log in, as for :func:`binarrow.spark.splits`: a password file and
-            certificates are read here, on the driver, and every task logs in by itself. What is
+        **options: Keywords of :func:`binarrow.read_binlog`; see :class:`TaskKeywords`. For ranges
+            of a server also how to log in, as for :func:`binarrow.spark.splits`: a password file
+            and certificates are read here, on the driver, and every task logs in by itself. What is
             secret goes with the function to the tasks, into no DataFrame, plan or message.
     """
-    check_keywords("decoder", options, DecoderOptions.__annotations__)
+    check_keywords("decoder", options, DecoderKeywords.__annotations__)
     login = task_login(options)
     of_login = LoginKeywords.__annotations__.keys() - WAITING.keys()
     settings: dict[str, Any] = {

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, Literal
 
 from binarrow import ConfigError, InputError, SchemaHistory, TypeOptions
+from binarrow.options import keywords_of
 
 if TYPE_CHECKING:
     from binarrow._native import History, Schemas, Sql
@@ -25,51 +26,15 @@ TASK_DEFAULTS: Mapping[str, Any] = {
 }
 
 
-class ReadOptions(TypedDict, total=False):
-    """Keywords of :func:`binarrow.read_binlog` that mean something inside a Spark task."""
-
-    types: Literal["spark"] | TypeOptions
-    columns: Mapping[str, str | Sequence[str]]
-    operations: str | Sequence[str]
-    mask: Mapping[str, Literal["sha256", "null"]]
-    mask_salt: str | bytes
-    column_names: Literal["log", "positional"]
-    schemas: Schemas
-    history: str
-    envelope: Sequence[str]
-    envelope_prefix: str
-    layout: Literal["flat", "nested", "nested-json"]
-    old_value: bool
-    split_key_updates: bool
-    partial_images: Literal["null", "error"]
-    online_schema_change: Literal["evidence", "trust"]
-    lower_case_table_names: Literal[0, 1, 2]
-    unlogged_changes: Literal["error", "warn", "ignore"]
-    uncommitted: Literal["skip", "emit"]
-    statements: Literal["error", "skip"]
-    skip_events: Sequence[int]
-    verify_checksum: bool
-    batch_rows: int
-    batch_bytes: int
-    threads: int
-    storage_options: Mapping[str, Any]
-
-
-SCHEMA_OPTIONS = (
-    "types",
-    "columns",
-    "mask",
-    "mask_salt",
-    "column_names",
-    "schemas",
-    "layout",
-    "envelope",
-    "envelope_prefix",
+SCHEMA_OPTIONS = tuple(
+    option.name
+    for option in keywords_of("infer_schema")
+    if option.name not in ("history", "storage_options")
 )
 """The keywords that shape the schema too, and so are :func:`binarrow.infer_schema`'s as well."""
 
 
-TABLES_SCHEMA_OPTIONS = ("types", "envelope", "envelope_prefix")
+TABLES_SCHEMA_OPTIONS = tuple(option.name for option in keywords_of("nested_json_schema"))
 """Those of them that shape the schema of several tables."""
 
 

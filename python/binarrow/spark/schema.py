@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from binarrow import TypeOptions, infer_schema, nested_json_schema
 from binarrow.connect import Target
 from binarrow.server import Server, TableDescription
 from binarrow.spark.live.patience import patiently
-from binarrow.spark.options import opened, spark_types
+from binarrow.spark.options import check_keywords, opened, spark_types
+from binarrow.typed_keywords import SchemaKeywords
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql.types import StructType
 
-    from binarrow._native import History, Schemas, Source
+    from binarrow._native import Source
 
 JSON_DIFF = "binarrow.json_diff"
 """In a field's metadata: its values may be differences in the place of documents."""
@@ -39,18 +40,8 @@ def schema(
     source: Source,
     table: str,
     *,
-    types: Literal["spark"] | TypeOptions = "spark",
-    columns: Mapping[str, str | Sequence[str]] | None = None,
-    mask: Mapping[str, Literal["sha256", "null"]] | None = None,
-    mask_salt: str | bytes | None = None,
-    layout: Literal["flat", "nested"] = "flat",
-    envelope: str | Sequence[str] | None = None,
-    envelope_prefix: str = "_",
-    column_names: Literal["log", "positional"] = "log",
-    schemas: Schemas | None = None,
-    history: History | None = None,
     history_source: str | None = None,
-    storage_options: Mapping[str, Any] | None = None,
+    **keywords: Unpack[SchemaKeywords],
 ) -> StructType:
     """The Spark schema of a table's changes, from the first time the files mention the table.
 
@@ -59,36 +50,15 @@ def schema(
     Args:
         source: Files, in log order; one that holds the table is enough.
         table: ``database.table``.
-        types: How MySQL's types become Spark's: ``TypeOptions(profile="spark", ...)``.
-        columns: The columns to keep, by table: see :func:`binarrow.read_binlog`.
-        mask: What becomes of values that must not leave, likewise.
-        mask_salt: The secret that hashes need.
-        layout: ``"nested"`` has the table's columns in the structs ``before`` and ``after``.
-        envelope: The envelope columns; None for the usual four.
-        envelope_prefix: What their names begin with.
-        column_names: ``"positional"`` names columns ``@1``, ``@2``, ... where the log does not.
-        schemas: CREATE TABLE statements, for what the log leaves out: see
-            :func:`binarrow.read_binlog`.
-        history: Structures over time, likewise: the schema is that of the table's first rows.
-        history_source: Whose, where ``history`` is a URL.
-        storage_options: How to reach files that URIs name: see :func:`binarrow.read_binlog`.
+        history_source: The name of the history, if ``history`` is the URL of a store of several.
+        keywords: As for :func:`binarrow.infer_schema`; ``types`` is ``"spark"`` by default, or a
+            ``TypeOptions(profile="spark", ...)``.
     """
-    with opened(history, history_source) as structures:
-        inferred = infer_schema(
-            source,
-            table,
-            types=spark_types(types),
-            columns=columns,
-            mask=mask,
-            mask_salt=mask_salt,
-            layout=layout,
-            envelope=envelope,
-            envelope_prefix=envelope_prefix,
-            column_names=column_names,
-            schemas=schemas,
-            history=structures,
-            storage_options=storage_options,
-        )
+    check_keywords("schema", keywords, SchemaKeywords.__annotations__)
+    shaping: dict[str, Any] = dict(keywords)
+    types = shaping["types"] = spark_types(shaping.get("types", "spark"))
+    with opened(shaping.pop("history", None), history_source) as structures:
+        inferred = infer_schema(source, table, history=structures, **shaping)
     return _declared(inferred, types)
 
 

@@ -18,8 +18,9 @@ from binarrow import (
 )
 from binarrow.byte_size import parse_byte_size
 from binarrow.remote_files import Options, absolute
-from binarrow.spark.live.login import SCHEMES, LoginKeywords
+from binarrow.spark.live.login import SCHEMES
 from binarrow.spark.options import DEFAULT_TARGET_BYTES, check_keywords, opened
+from binarrow.typed_keywords import LoginKeywords
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, TypedDict
+from typing import Any
 
 from binarrow import ConfigError
-from binarrow.connect import Password, Target, target
-from binarrow.server import TlsMode
+from binarrow.connect import Target, target
+from binarrow.typed_keywords import LoginKeywords
 
 DEFAULT_HEARTBEAT = 10.0
 """Seconds of silence after which the server says that it lives."""
@@ -19,27 +18,6 @@ DEFAULT_RECONNECT = 300.0
 """Seconds for which a server that does not answer is waited for."""
 
 SCHEMES = ("mysql://", "mariadb://")
-
-
-class LoginKeywords(TypedDict, total=False):
-    """Keywords of :func:`binarrow.connect` besides the URL, and of its streams."""
-
-    password: Password
-    password_file: str | os.PathLike[str]
-    option_file: str | os.PathLike[str]
-    tls: TlsMode
-    tls_ca: str | os.PathLike[str]
-    tls_cert: str | os.PathLike[str]
-    tls_key: str | os.PathLike[str]
-    tls_server_name: str
-    compression: Literal["zlib", "zstd"]
-    allow_public_key_retrieval: bool
-    server_public_key: str | os.PathLike[str]
-    allow_clear_password: bool
-    connect_timeout: float
-    read_timeout: float
-    heartbeat: float
-    reconnect: float
 
 
 WAITING: Mapping[str, float] = {"heartbeat": DEFAULT_HEARTBEAT, "reconnect": DEFAULT_RECONNECT}

@@ -1,0 +1,53 @@
+"""The table of all options: one entry for each keyword, Spark option and command-line flag.
+
+An entry's ``functions`` are the functions that take the keyword:
+
+* ``read_binlog``, ``infer_schema`` and ``nested_json_schema``;
+* ``read_split``: in the dict of its argument ``options``;
+* ``stream`` and ``range``: methods of :class:`binarrow.Server`;
+* ``decoder``: of :mod:`binarrow.spark`, for the tasks;
+* ``connect``, and ``login``: the keywords with which Spark's functions log in;
+* ``TypeOptions``.
+
+``make options`` writes from it what must be text in the repository: the struct of keywords in Rust,
+the signatures and docstrings of the stubs, the typed keywords. The rest reads it at run time.
+"""
+
+from __future__ import annotations
+
+from binarrow.options import connecting, data_source, reading, type_options
+from binarrow.options.option import Flag, Kind, Option, Spark
+
+OPTIONS: tuple[Option, ...] = (
+    *reading.OPTIONS,
+    *type_options.OPTIONS,
+    *connecting.OPTIONS,
+    *data_source.OPTIONS,
+)
+
+
+ENVELOPE_COLUMNS = reading.ENVELOPE.items
+"""The names of the columns of the flat envelope, without their prefix."""
+
+
+def keywords_of(function: str) -> tuple[Option, ...]:
+    """The options that a function takes, in the order of its signature."""
+    return tuple(option for option in OPTIONS if function in option.functions)
+
+
+def spark_options() -> dict[str, Option]:
+    """The options of the data source, by name."""
+    ordered = (*data_source.OPTIONS, *OPTIONS)
+    return {option.spark_name: option for option in ordered if option.spark is not None}
+
+
+__all__ = [
+    "ENVELOPE_COLUMNS",
+    "OPTIONS",
+    "Flag",
+    "Kind",
+    "Option",
+    "Spark",
+    "keywords_of",
+    "spark_options",
+]

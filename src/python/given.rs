@@ -1,0 +1,86 @@
+//! The keywords of one call, as a dict of Python.
+
+use super::keywords::word;
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+/// A function of Python and the names of its keywords.
+pub(super) struct Function {
+    pub(super) name: &'static str,
+    pub(super) keywords: &'static [&'static str],
+}
+
+/// The keywords of a call of a function; all of them are known.
+pub(super) struct Given<'a, 'py>(Option<&'a Bound<'py, PyDict>>);
+
+impl<'a, 'py> Given<'a, 'py> {
+    /// Raises Python's TypeError for an unknown keyword, with the name that was perhaps meant.
+    pub(super) fn try_new(
+        function: &Function,
+        keywords: Option<&'a Bound<'py, PyDict>>,
+    ) -> PyResult<Self> {
+        for key in keywords.iter().flat_map(|keywords| keywords.keys()) {
+            let name = key.str()?.to_string_lossy().into_owned();
+            if !function.keywords.contains(&name.as_str()) {
+                let (function, hint) = (function.name, hint(key.py(), &name, function.keywords)?);
+                return Err(PyTypeError::new_err(format!(
+                    "{function}() got an unexpected keyword argument '{name}'{hint}"
+                )));
+            }
+        }
+        Ok(Self(keywords))
+    }
+
+    /// The value of a keyword, or its default. An error has a note that names the keyword.
+    pub(super) fn get<T>(&self, name: &str, default: T) -> PyResult<T>
+    where
+        T: for<'b> FromPyObject<'b, 'py>,
+    {
+        let Some(keywords) = self.0 else { return Ok(default) };
+        let Some(value) = keywords.get_item(name)? else { return Ok(default) };
+        value.extract::<T>().map_err(|error| {
+            let error: PyErr = error.into();
+            let note = format!("while processing '{name}'");
+            // Without the note the error is still the right one.
+            drop(error.value(keywords.py()).call_method1("add_note", (note,)));
+            error
+        })
+    }
+
+    /// A keyword that takes one of a few words.
+    pub(super) fn word(
+        &self,
+        name: &str,
+        words: &[&'static str],
+        default: &'static str,
+    ) -> PyResult<&'static str> {
+        let given: Option<String> = match self.has(name)? {
+            true => Some(self.get(name, String::new())?),
+            false => None,
+        };
+        given.map_or(Ok(default), |given| Ok(word(name, &given, words)?))
+    }
+
+    /// A keyword that takes one of a few words, or None.
+    pub(super) fn optional_word(
+        &self,
+        name: &str,
+        words: &[&'static str],
+    ) -> PyResult<Option<&'static str>> {
+        let given: Option<String> = self.get(name, None)?;
+        given.map(|given| Ok(word(name, &given, words)?)).transpose()
+    }
+
+    fn has(&self, name: &str) -> PyResult<bool> {
+        self.0.map_or(Ok(false), |keywords| keywords.contains(name))
+    }
+}
+
+/// The end of an error message: the name that `given` is perhaps a misspelling of.
+fn hint(py: Python<'_>, given: &str, names: &[&str]) -> PyResult<String> {
+    let difflib = py.import("difflib")?;
+    let matches = difflib.call_method1("get_close_matches", (given, names.to_vec(), 1))?;
+    let nearest = matches.extract::<Vec<String>>()?.into_iter().next();
+    Ok(nearest.map_or_else(String::new, |name| format!("; did you mean '{name}'?")))
+}

@@ -1,0 +1,366 @@
+"""Writes what the table of options (python/binarrow/options) says into the files that must hold it.
+
+    tools/write_options.py          writes the files
+    tools/write_options.py --check  names the files that differ, and fails
+
+The files: the struct of keywords in Rust, the stubs of functions with keywords, the types of
+keywords, the entries of `Args:` in docstrings, and the run-time docstrings of native functions,
+which are those of the stubs.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import json
+import re
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+STUBS = "python/binarrow/_native.pyi"
+SERVER = "python/binarrow/server.py"
+TYPED = "python/binarrow/typed_keywords.py"
+RUST = "src/python/read_keywords.rs"
+DOCS = "src/python/docs"
+WIDTH = 100
+
+WITH_KEYWORDS = ("read_binlog", "infer_schema", "nested_json_schema")
+"""The functions of the extension module that have `**keywords` in Rust."""
+
+READ_KEYWORDS = (*WITH_KEYWORDS, "read_split")
+"""All functions of the extension module that read keywords by the table."""
+
+
+def table() -> ModuleType:
+    """The table, without importing the package: its extension module may not be built yet."""
+    package = ModuleType("binarrow")
+    package.__path__ = [str(ROOT / "python/binarrow")]
+    sys.modules.setdefault("binarrow", package)
+    return importlib.import_module("binarrow.options")
+
+
+def written(options: ModuleType) -> dict[str, str]:
+    """The files by name, as the table wants them."""
+    stubs = (ROOT / STUBS).read_text()
+    for function in WITH_KEYWORDS:
+        keywords = options.keywords_of(function)
+        stubs = with_signatures(stubs, function, keywords)
+        stubs = with_arguments(stubs, function, keywords, is_short=function != "read_binlog")
+    server = (ROOT / SERVER).read_text()
+    server = with_arguments(server, "connect", options.keywords_of("connect"))
+    of_stream = [each for each in options.keywords_of("stream") if "range" not in each.functions]
+    server = with_arguments(server, "stream", of_stream)
+    files = {
+        RUST: formatted_rust(rust(options)),
+        STUBS: stubs,
+        SERVER: server,
+        TYPED: typed_keywords(options),
+    }
+    for name, text in docstrings(stubs).items():
+        head = f"{name}{text_signature(stubs, name)}\n--\n\n" if name in WITH_KEYWORDS else ""
+        files[f"{DOCS}/{name}.txt"] = f"{head}{text}\n"
+    return files
+
+
+# --------------------------------------------------------------------------------------- Rust
+
+
+def rust(options: ModuleType) -> str:
+    """The struct of all keywords, how it is read, and the keywords of each function."""
+    fields, reads, types = [], [], set()
+    for option in options.keywords_of("read_binlog"):
+        kind = option.kind
+        fields.append(f"pub(super) {option.name}: {rust_type(option)},")
+        default = rust_literal(option.default)
+        words = ", ".join(f'"{word}"' for word in kind.words)
+        match kind.words, option.default:
+            case (), _:
+                read = f'given.get("{option.name}", {default})?'
+            case _, None:
+                read = f'given.optional_word("{option.name}", &[{words}])?'
+            case _:
+                read = f'given.word("{option.name}", &[{words}], {default})?'
+        reads.append(f"{option.name}: {read},")
+        if "::" in kind.rust:
+            types.add(kind.rust)
+    modules: dict[str, list[str]] = {}
+    for path in sorted(types):
+        module, name = path.split("::")
+        modules.setdefault(module, []).append(name)
+    uses = [f"use super::{module}::{{{', '.join(names)}}};" for module, names in modules.items()]
+    functions = [
+        f"""
+        pub(super) const {function.upper()}: Function = Function {{
+            name: "{function}",
+            keywords: &[{", ".join(f'"{each.name}"' for each in options.keywords_of(function))}],
+        }};"""
+        for function in READ_KEYWORDS
+    ]
+    return f"""
+//! The keywords of `read_binlog`, and which of them other functions take.
+//!
+//! Written by `make options` from the table in `python/binarrow/options`: edit the table.
+
+{chr(10).join(uses)}
+use super::given::{{Function, Given}};
+use pyo3::PyResult;
+
+{"".join(functions)}
+
+/// The keywords of a read.
+pub(super) struct ReadKeywords {{
+    {chr(10).join(fields)}
+}}
+
+impl ReadKeywords {{
+    /// The keywords that are given, and the defaults of the others.
+    pub(super) fn try_new(given: &Given<'_, '_>) -> PyResult<Self> {{
+        Ok(Self {{
+            {chr(10).join(reads)}
+        }})
+    }}
+}}
+"""
+
+
+def rust_type(option: Any) -> str:
+    """The type of a field."""
+    name = option.kind.rust.rpartition("::")[2]
+    return f"Option<{name}>" if option.default is None else name
+
+
+def rust_literal(value: object) -> str:
+    """A default in Rust."""
+    match value:
+        case None:
+            return "None"
+        case bool():
+            return str(value).lower()
+        case str() if value == "_":
+            return '"_".to_owned()'
+        case _:
+            return json.dumps(value)
+
+
+def formatted_rust(code: str) -> str:
+    """As `cargo fmt` has it."""
+    command = ["rustfmt", "--edition=2024", f"--config-path={ROOT}", "--emit=stdout"]
+    return subprocess.run(
+        command, input=code, capture_output=True, text=True, check=True
+    ).stdout.lstrip()
+
+
+# ------------------------------------------------------------------------------------- Python
+
+
+def keyword(option: Any, *, overload: int = 0) -> str:
+    """A parameter of a stub. Of two overloads, the second is the one with items."""
+    if option.name == "include" and overload == 0:
+        return "    include: None = None,\n"
+    if option.name == "include":
+        return f"    include: {option.annotation},\n"
+    return f"    {option.name}: {option.annotation} = {python_literal(option.default)},\n"
+
+
+def python_literal(value: object) -> str:
+    """A default as the formatter writes it."""
+    return json.dumps(value) if isinstance(value, str) else repr(value)
+
+
+def with_signatures(code: str, function: str, keywords: Iterable[Any]) -> str:
+    """The code with these keywords after the `*` of each `def` of a function."""
+    pieces = re.split(
+        rf"(?<=^def {function}\()(.*?)^(?=\) -> )", code, flags=re.MULTILINE | re.DOTALL
+    )
+    for overload, index in enumerate(range(1, len(pieces), 2)):
+        positional = pieces[index].partition("    *,\n")[0]
+        own = "".join(keyword(option, overload=overload) for option in keywords)
+        pieces[index] = f"{positional}    *,\n{own}"
+    return "".join(pieces)
+
+
+def with_arguments(
+    code: str, function: str, keywords: Iterable[Any], *, is_short: bool = False
+) -> str:
+    """The code with these entries in `Args:` of a function's docstring; other entries stay."""
+    lines = code.splitlines(keepends=True)
+    function_node = next(
+        node
+        for node in ast.walk(ast.parse(code))
+        if isinstance(node, ast.FunctionDef) and node.name == function and ast.get_docstring(node)
+    )
+    start = next(
+        at for at in range(function_node.body[0].lineno, len(lines)) if lines[at].strip() == "Args:"
+    )
+    indent = depth(lines[start])
+    end = next(
+        at
+        for at in range(start + 1, len(lines))
+        if lines[at].strip() and depth(lines[at]) <= indent
+    )
+    entries: dict[str, str] = {}
+    for line in lines[start + 1 : end]:
+        if depth(line) == indent + 4 and line.strip():
+            entries[name := line.split(":")[0].strip()] = line
+        elif line.strip():
+            entries[name] += line
+    own = {
+        option.name: argument(option, " " * (indent + 4), is_short=is_short) for option in keywords
+    }
+    order = [each.arg for each in (*function_node.args.args, *function_node.args.kwonlyargs)]
+    own = {name: own[name] for name in sorted(own, key=order.index)}
+    kept = {name: text for name, text in entries.items() if name not in own}
+    if "keywords" in kept:
+        own["keywords"] = kept.pop("keywords")
+    text = "".join([*kept.values(), *own.values()])
+    blank = "" if lines[end].strip() == '"""' else "\n"
+    return "".join(lines[: start + 1]) + text + blank + "".join(lines[end:])
+
+
+def depth(line: str) -> int:
+    """The number of spaces at the start of a line."""
+    return len(line) - len(line.lstrip(" "))
+
+
+def argument(option: Any, indent: str, *, is_short: bool) -> str:
+    """An entry of `Args:`."""
+    text = option.summary if is_short else inspect.cleandoc(option.doc)
+    lines = wrapped(f"{option.name}: {text}", indent)
+    return "\n".join(lines) + "\n"
+
+
+def wrapped(text: str, indent: str) -> list[str]:
+    """Paragraphs of a docstring, the first line at `indent`, the others deeper; code as it is."""
+    lines: list[str] = []
+    for number, paragraph in enumerate(text.split("\n\n")):
+        deeper = indent + 4 * " "
+        if number:
+            lines.append("")
+        if paragraph.startswith("    "):
+            lines += [f"{deeper}{line}" for line in paragraph.splitlines()]
+            continue
+        lines += textwrap.wrap(
+            " ".join(paragraph.split()),
+            WIDTH,
+            initial_indent=deeper if number else indent,
+            subsequent_indent=deeper,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+    return lines
+
+
+def typed_keywords(options: ModuleType) -> str:
+    """The module with the types of keywords that functions hand on."""
+    reading = options.keywords_of("read_binlog")
+    shaping = [option for option in reading if "range" in option.functions]
+    others = [option.name for option in reading if "range" not in option.functions]
+    tasks = options.keywords_of("decoder")
+    login = options.keywords_of("login")
+    return f'''"""The types of keywords that functions hand on to others.
+
+Written by ``make options`` from the table in ``binarrow.options``: edit the table.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
+
+if TYPE_CHECKING:
+    from binarrow._native import History, Schemas, TypeOptions
+    from binarrow.connect import Password
+
+
+class ShapingKeywords(TypedDict, total=False):
+    """The keywords that select rows and set their form; see :func:`binarrow.read_binlog`."""
+
+{members(shaping)}
+
+NOT_SHAPING = frozenset(
+    {{
+{"".join(f'        "{name}",{chr(10)}' for name in ["source", *others])}    }}
+)
+"""The other parameters of :func:`binarrow.read_binlog`: for files, or for the stream itself."""
+
+
+class TaskKeywords(TypedDict, total=False):
+    """Keywords of :func:`binarrow.read_binlog` that have a meaning inside a Spark task."""
+
+{members(tasks, in_tasks=True)}
+
+class SchemaKeywords(TypedDict, total=False):
+    """Keywords of :func:`binarrow.spark.schema`, which are those of :func:`infer_schema`."""
+
+{members(options.keywords_of("infer_schema"))}
+
+class LoginKeywords(TypedDict, total=False):
+    """Keywords of :func:`binarrow.connect` besides the URL, and of its streams."""
+
+{members(login)}
+
+__all__ = ["NOT_SHAPING", "LoginKeywords", "SchemaKeywords", "ShapingKeywords", "TaskKeywords"]
+'''
+
+
+def members(options: Iterable[Any], *, in_tasks: bool = False) -> str:
+    """The body of a class."""
+    types = {option.name: (in_tasks and option.in_tasks) or option.annotation for option in options}
+    return "".join(f"    {name}: {annotation}\n" for name, annotation in types.items())
+
+
+# --------------------------------------------------------------------------------------- help
+
+
+def functions_of(stubs: str) -> dict[str, ast.FunctionDef]:
+    """The functions of the stubs, with their first definition."""
+    found: dict[str, ast.FunctionDef] = {}
+    for node in ast.parse(stubs).body:
+        if isinstance(node, ast.FunctionDef):
+            found.setdefault(node.name, node)
+    return found
+
+
+def docstrings(stubs: str) -> dict[str, str]:
+    """The docstrings of the functions."""
+    return {name: ast.get_docstring(node) or "" for name, node in functions_of(stubs).items()}
+
+
+def text_signature(stubs: str, function: str) -> str:
+    """The signature as `inspect` reads it from the head of a native docstring."""
+    arguments = functions_of(stubs)[function].args
+    for argument in [*arguments.args, *arguments.kwonlyargs]:
+        argument.annotation = None
+    return f"({ast.unparse(arguments)})"
+
+
+def main() -> int:
+    """Writes the files, or compares them."""
+    files = written(table())
+    stale = [name for name, text in files.items() if not is_current(ROOT / name, text)]
+    if "--check" in sys.argv[1:]:
+        for name in stale:
+            print(f"{name} does not agree with python/binarrow/options: run `make options`")
+        return bool(stale)
+    for name in stale:
+        (ROOT / name).parent.mkdir(exist_ok=True)
+        (ROOT / name).write_text(files[name])
+        print(f"wrote {name}")
+    return 0
+
+
+def is_current(path: Path, text: str) -> bool:
+    """True if the file has this text."""
+    return path.exists() and path.read_text() == text
+
+
+if __name__ == "__main__":
+    sys.exit(main())
