@@ -7,24 +7,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from binarrow import BinarrowError
-from binarrow.spark.live.options import OPTION_OF as OF_SERVERS
-from binarrow.spark.source_options import OPTION_OF as OF_READS
+from binarrow.options import OPTIONS
 
 OPTION_OF = {
-    **OF_SERVERS,
-    **OF_READS,
-    "exclude_tables": "excludeTables",
-    "gaps": "gaps",
-    "heartbeat": "heartbeat",
-    "history": "history",
-    "mask": "mask",
-    "mask_salt": "maskSaltFile",
+    **{each.name: each.spark_name for each in OPTIONS if each.functions and each.spark is not None},
     "on_schema_change": "schemaChangePolicy",
-    "reconnect": "reconnect",
     "start": "startingOffsets",
     "stop": "endingOffsets",
-    "storage_options": "storageOptions",
-    "tables": "tables",
     "truncates": "truncates",
 }
 """The option for each keyword."""

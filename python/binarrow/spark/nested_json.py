@@ -9,6 +9,7 @@ from operator import add
 from typing import TYPE_CHECKING, Literal
 
 from binarrow import ConfigError
+from binarrow.options import ENVELOPE_COLUMNS
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -16,12 +17,8 @@ if TYPE_CHECKING:
 
 SIDES = ("before", "after")
 
-ENVELOPE = (
-    *("change_type", "commit_version", "commit_timestamp", "change_ordinal", "binlog_file"),
-    *("binlog_position", "server_id", "gtid", "original_commit_timestamp", "thread_id", "xid"),
-    *("query", "present", "op", "present_before", "present_after"),
-)
-"""What the columns of an envelope are called, behind their prefix."""
+ENVELOPE = (*ENVELOPE_COLUMNS, "op", "present_before", "present_after")
+"""The names of all columns of envelopes, without their prefix."""
 
 FROM_JSON = {
     # A document that does not fit the schema is an error, not a row of NULLs.

@@ -9,6 +9,7 @@ from typing import Any
 
 from binarrow import ConfigError
 from binarrow.byte_size import parse_byte_size
+from binarrow.options import spark_options
 from binarrow.spark.live.place import parse_place, parse_timestamp
 from binarrow.spark.options import hint
 
@@ -96,85 +97,34 @@ def _name_case(value: str) -> int:
     return int(_one_of("0", "1", "2")(value))
 
 
-PARSERS: dict[str, Callable[[str], Any]] = {
-    # what to read
-    "table": str,
-    "tables": _words,
-    "excludeTables": _words,
-    "path": str,
-    "paths": _json_list,  # Spark's own, for load([...])
-    "gaps": _one_of("error", "allow"),
-    "storageOptions": _json_object,
-    # the server
-    "url": str,
-    "host": str,
-    "port": _count,
-    "user": str,
-    "password": str,
-    "passwordFile": str,
-    "socket": str,
-    "optionFile": str,
-    "tls": _one_of("disabled", "preferred", "required", "verify_ca", "verify_identity"),
-    "tlsCa": str,
-    "tlsCert": str,
-    "tlsKey": str,
-    "tlsServerName": str,
-    "compression": _one_of("zlib", "zstd"),
-    "allowPublicKeyRetrieval": _boolean,
-    "serverPublicKey": str,
-    "allowClearPassword": _boolean,
-    "connectTimeout": _seconds,
-    "readTimeout": _seconds,
-    "heartbeat": _seconds,
-    "reconnect": _seconds,
-    # where to begin and end in its log
-    "startingOffsets": parse_place,
-    "startingTimestamp": parse_timestamp,
-    "endingOffsets": parse_place,
-    "endingTimestamp": parse_timestamp,
-    "maxBytesPerTrigger": parse_byte_size,
-    "maxRowsPerTrigger": _count,
-    "failOnDataLoss": _boolean,
-    # how to share it out
-    "targetBytes": parse_byte_size,
-    "numPartitions": _count,
-    # types
-    "zeroDates": _one_of("null", "error", "text"),
-    "json": _one_of("text", "variant", "bytes", "diff"),
-    "time": _one_of("micros", "interval", "text"),
-    "geometry": _one_of("ewkb", "wkb", "mysql"),
-    "enum": _one_of("text", "ordinal"),
-    "invalidText": _one_of("error", "replace", "binary"),
-    # columns and rows
-    "columns": _words,
-    "operations": _words,
-    "mask": _masks,
-    "maskSaltFile": str,
-    "columnNames": _one_of("log", "positional"),
-    "schemas": str,
-    "schemasFile": _words,
+OF_KIND: dict[str, Callable[[str], Any]] = {
+    "bytes": parse_byte_size,
+    "codes": _numbers,
+    "count": _count,
+    "flag": _boolean,
     "history": str,
-    "historySource": str,
-    "historyPasswordFile": str,
-    "envelope": _words,
-    "envelopePrefix": str,
-    "layout": _one_of("flat", "nested", "nested-json"),
-    "oldValue": _boolean,
-    "splitKeyUpdates": _boolean,
-    "uncommitted": _one_of("skip", "emit"),
-    "truncates": _one_of("error", "emit", "skip"),
-    "partialImages": _one_of("error", "null"),
-    "onlineSchemaChange": _one_of("evidence", "trust"),
-    "lowerCaseTableNames": _name_case,
-    "unloggedChanges": _one_of("error", "warn", "ignore"),
-    "schemaChangePolicy": _one_of("follow", "project", "fail"),
-    # decoding
-    "batchRows": _count,
-    "batchBytes": parse_byte_size,
-    "statements": _one_of("error", "skip"),
-    "skipEvents": _numbers,
-    "verifyChecksum": _boolean,
+    "json": _json_object,
+    "mask": _masks,
+    "name_case": _name_case,
+    "names": _words,
+    "path": str,
+    "paths": _json_list,
+    "place": parse_place,
+    "salt": str,
+    "seconds": _seconds,
+    "sql": str,
+    "text": str,
+    "time": parse_timestamp,
 }
+"""What reads the text of an option, by the kind of its values."""
+
+PARSERS = {
+    name: _one_of(*option.spark_kind.words)
+    if option.spark_kind.words
+    else OF_KIND[option.spark_kind.name]
+    for name, option in spark_options().items()
+}
+"""What reads the text of each option."""
 
 SECRETS = ("storageOptions",)
 """Options whose values no message shows."""

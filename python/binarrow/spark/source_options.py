@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from binarrow import ConfigError, SchemaHistory, TypeOptions
 from binarrow.mask_salt import read_mask_salt
+from binarrow.options import keywords_of
 from binarrow.spark.decoder import check_layout
 from binarrow.spark.live.login import check_no_secret
 from binarrow.spark.live.options import LiveOptions, check_files
@@ -170,34 +171,15 @@ def _check_history(parsed: Mapping[str, Any]) -> None:
 
 
 _TYPE_KEYWORDS = {
-    "zeroDates": "zero_dates",
-    "json": "json",
-    "time": "time",
-    "geometry": "geometry",
-    "enum": "enum",
-    "invalidText": "invalid_text",
+    option.spark_name: option.name
+    for option in keywords_of("TypeOptions")
+    if option.spark is not None
 }
+
+_PARSED_APART = ("columns", "mask", "mask_salt", "history", "storage_options")
 
 _READ_KEYWORDS = {
-    "operations": "operations",
-    "columnNames": "column_names",
-    "schemas": "schemas",
-    "envelope": "envelope",
-    "envelopePrefix": "envelope_prefix",
-    "layout": "layout",
-    "oldValue": "old_value",
-    "splitKeyUpdates": "split_key_updates",
-    "partialImages": "partial_images",
-    "onlineSchemaChange": "online_schema_change",
-    "lowerCaseTableNames": "lower_case_table_names",
-    "unloggedChanges": "unlogged_changes",
-    "uncommitted": "uncommitted",
-    "batchRows": "batch_rows",
-    "batchBytes": "batch_bytes",
-    "statements": "statements",
-    "skipEvents": "skip_events",
-    "verifyChecksum": "verify_checksum",
+    option.spark_name: option.name
+    for option in keywords_of("decoder")
+    if option.spark is not None and option.name not in _PARSED_APART
 }
-
-OPTION_OF = {key: name for name, key in (_READ_KEYWORDS | _TYPE_KEYWORDS).items()}
-"""The option for each keyword of a read."""

@@ -8,6 +8,7 @@ from typing import Any
 
 from binarrow import ConfigError
 from binarrow.connect import Target, target
+from binarrow.options import keywords_of, spark_options
 from binarrow.spark.live.login import (
     DEFAULT_HEARTBEAT,
     DEFAULT_RECONNECT,
@@ -53,7 +54,7 @@ class LiveOptions:
             return None
         elif path or "paths" in parsed:
             raise ConfigError("load() names files and options name a server: name one of them")
-        _refuse(parsed, _OF_FILES, "it is for files, and the options name a server")
+        _refuse(parsed, _names("files"), "it is for files, and the options name a server")
         if url is not None:
             check_no_secret("the URL of the server", url, "passwordFile")
         keywords = {key: parsed[name] for name, key in _TLS_KEYWORDS.items() if name in parsed}
@@ -75,7 +76,9 @@ class LiveOptions:
         Raises:
             ConfigError: One is for batch queries.
         """
-        _refuse(self.given, _OF_BATCHES, "a stream has no end: leave it out, or use spark.read")
+        _refuse(
+            self.given, _names("batches"), "a stream has no end: leave it out, or use spark.read"
+        )
         check_limits(self.max_bytes, self.max_rows)
 
     def check_batch(self) -> None:
@@ -84,7 +87,7 @@ class LiveOptions:
         Raises:
             ConfigError: One is for streams.
         """
-        _refuse(self.given, _OF_STREAMS, "it is for spark.readStream")
+        _refuse(self.given, _names("streams"), "it is for spark.readStream")
 
     def starting(self, default: Place) -> Place:
         """Where to begin."""
@@ -103,7 +106,7 @@ def check_files(parsed: Mapping[str, Any]) -> None:
     Raises:
         ConfigError: They do.
     """
-    of_servers = (*_PLACE_KEYWORDS, *_TLS_KEYWORDS, *_OF_SERVERS)
+    of_servers = _names("server", "batches", "streams")
     _refuse(parsed, of_servers, "it is for a server, and load() names files")
 
 
@@ -113,42 +116,19 @@ def _refuse(parsed: Mapping[str, Any], names: Iterable[str], why: str) -> None:
             raise ConfigError(f"the option {name}: {why}")
 
 
-_OF_FILES = ("gaps", "targetBytes", "storageOptions")
-_OF_BATCHES = ("endingOffsets", "endingTimestamp")
-_OF_STREAMS = ("maxBytesPerTrigger", "maxRowsPerTrigger")
-_OF_SERVERS = (
-    "startingOffsets",
-    "startingTimestamp",
-    *_OF_BATCHES,
-    *_OF_STREAMS,
-    "failOnDataLoss",
-    "heartbeat",
-    "reconnect",
-)
+def _names(*of: str) -> list[str]:
+    """The options that only such queries take."""
+    return [name for name, each in spark_options().items() if each.spark and each.spark.of in of]
+
+
+_PLACES = ("host", "port", "user", "password", "password_file", "socket", "option_file")
 
 _PLACE_KEYWORDS = {
-    "host": "host",
-    "port": "port",
-    "user": "user",
-    "password": "password",
-    "passwordFile": "password_file",
-    "socket": "socket",
-    "optionFile": "option_file",
+    option.spark_name: option.name for option in keywords_of("connect") if option.name in _PLACES
 }
 
 _TLS_KEYWORDS = {
-    "tls": "tls",
-    "tlsCa": "tls_ca",
-    "tlsCert": "tls_cert",
-    "tlsKey": "tls_key",
-    "tlsServerName": "tls_server_name",
-    "compression": "compression",
-    "allowPublicKeyRetrieval": "allow_public_key_retrieval",
-    "serverPublicKey": "server_public_key",
-    "allowClearPassword": "allow_clear_password",
-    "connectTimeout": "connect_timeout",
-    "readTimeout": "read_timeout",
+    option.spark_name: option.name
+    for option in keywords_of("connect")
+    if option.name not in _PLACES
 }
-
-OPTION_OF = {key: name for name, key in (_PLACE_KEYWORDS | _TLS_KEYWORDS).items()}
-"""The option for each keyword of a connection."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from binarrow import ConfigError, SchemaError
+from binarrow.options import ENVELOPE_COLUMNS
 from binarrow.spark.schema import JSON_DIFF
 
 if TYPE_CHECKING:
@@ -19,22 +20,6 @@ TRUNCATE = "truncate"
 
 PRIMARY_KEY = "mysql.primary_key"
 """In a field's metadata: its place in the primary key."""
-
-_ENVELOPE = (
-    "change_type",
-    "commit_version",
-    "commit_timestamp",
-    "change_ordinal",
-    "gtid",
-    "original_commit_timestamp",
-    "binlog_file",
-    "binlog_position",
-    "server_id",
-    "thread_id",
-    "xid",
-    "query",
-    "present",
-)
 
 
 @dataclass(frozen=True)
@@ -58,7 +43,7 @@ class Changes:
             ConfigError: It lacks a column of the envelope or of the key, or nothing tells the key.
         """
         is_case_sensitive = frame.sparkSession.conf.get("spark.sql.caseSensitive") == "true"
-        envelope = [f"{prefix}{name}" for name in _ENVELOPE]
+        envelope = [f"{prefix}{name}" for name in ENVELOPE_COLUMNS]
         found = frame.schema.names
         for name in (
             f"{prefix}{name}" for name in ("change_type", "commit_version", "change_ordinal")
