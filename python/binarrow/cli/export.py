@@ -6,37 +6,9 @@ from typing import Annotated, Any
 import typer
 
 import binarrow
-from binarrow.cli.arguments import (
-    AllowGaps,
-    Columns,
-    Files,
-    HistoryOption,
-    HistoryPasswordFile,
-    HistorySource,
-    Mask,
-    MaskSaltFile,
-    OnlineSchemaChange,
-    OnlineSchemaChangeOption,
-    Operations,
-    Positional,
-    Schemas,
-    Start,
-    Statements,
-    StatementsWord,
-    Stop,
-    Tables,
-    Types,
-    TypesOption,
-    UnloggedChanges,
-    UnloggedChangesOption,
-    column_names,
-    filters,
-    followed,
-    gaps,
-    named,
-    where,
-)
+from binarrow.cli.arguments import Files, named
 from binarrow.cli.failure import reports_failure, unmatched_patterns_are_errors
+from binarrow.cli.flags import Reading, reads
 from binarrow.cli.folder import ExportFolder
 from binarrow.cli.output import print_table
 from binarrow.cli.progress import progress_of
@@ -57,6 +29,7 @@ Examples:
 
 
 @reports_failure
+@reads("export")
 def command(
     files: Files,
     to: Annotated[
@@ -71,27 +44,6 @@ def command(
             " tools, one a line.",
         ),
     ] = FileFormat.parquet,
-    tables: Tables = None,
-    online_schema_change: OnlineSchemaChangeOption = OnlineSchemaChange.evidence,
-    unlogged_changes: UnloggedChangesOption = UnloggedChanges.warn,
-    columns: Columns = None,
-    operations: Operations = None,
-    mask: Mask = None,
-    mask_salt_file: MaskSaltFile = None,
-    start: Start = None,
-    stop: Stop = None,
-    types: TypesOption = Types.native,
-    schemas: Schemas = None,
-    history: HistoryOption = None,
-    history_source: HistorySource = None,
-    history_password_file: HistoryPasswordFile = None,
-    positional: Positional = False,
-    statements: Statements = StatementsWord.error,
-    allow_gaps: AllowGaps = False,
-    old_value: Annotated[
-        bool,
-        typer.Option(help="Tell the rows as they were before, too; else only the keys of deletes."),
-    ] = True,
     source_name: Annotated[
         str, typer.Option(help="debezium-json: the name of the server (topic.prefix).")
     ] = "binarrow",
@@ -101,6 +53,8 @@ def command(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace the folders of tables that are there.")
     ] = False,
+    *,
+    reading: Reading,
 ) -> None:
     """Write the changes of each table to FOLDER/DB.TABLE/part-00000 and so on.
 
@@ -109,33 +63,19 @@ def command(
 
     A table whose structure changes in the log goes on in a new part.
     """
-    shape: dict[str, Any] = {"types": types_for(file_format, types.value)}
-    if file_format.events is not None:
-        if types is not Types.native:
-            raise binarrow.ConfigError(f"--format {file_format.value} has types of its own")
-        shape = binarrow.event_keywords(file_format.events, query=query)
-    with followed(history, history_source, history_password_file) as keywords:
-        reader = binarrow.read_binlog(
-            named(files),
-            tables=tables,
-            online_schema_change=online_schema_change.value,
-            unlogged_changes=unlogged_changes.value,
-            start=where(start),
-            stop=where(stop),
-            old_value=old_value,
-            schemas=schemas or None,
-            column_names=column_names(positional),
-            statements=statements.value,
-            gaps=gaps(allow_gaps),
-            **filters(columns, operations, mask, mask_salt_file),
-            **shape,
-            **keywords,
-        )
+    with reading.keywords() as keywords:
+        types = keywords["types"]
+        shape: dict[str, Any] = {"types": types_for(file_format, types)}
+        if file_format.events is not None:
+            if types != "native":
+                raise binarrow.ConfigError(f"--format {file_format.value} has types of its own")
+            shape = binarrow.event_keywords(file_format.events, query=query)
+        reader = binarrow.read_binlog(named(files), **{**keywords, **shape})
         with (
             reader,
             ExportFolder(to, file_format, overwrite=overwrite, source_name=source_name) as folder,
         ):
-            with progress_of(reader), unmatched_patterns_are_errors(in_part=bool(start or stop)):
+            with progress_of(reader), unmatched_patterns_are_errors(in_part=reading.is_part):
                 for change in reader:
                     folder.write(change)
             written = folder.publish()

@@ -11,8 +11,9 @@ from typing import Annotated
 import typer
 
 import binarrow
-from binarrow.cli.arguments import Files, Format, FormatOption, Tables, sources, where
+from binarrow.cli.arguments import Files, Format, FormatOption, sources, where
 from binarrow.cli.failure import reports_failure, unmatched_patterns_are_errors
+from binarrow.cli.flags import flag
 from binarrow.cli.output import Screen, on_one_line, print_json, printable
 
 EXAMPLES = """\
@@ -32,7 +33,7 @@ HEXDUMP_BYTES = 1 << 20
 @reports_failure
 def command(
     files: Files,
-    tables: Tables = None,
+    tables: Annotated[list[str] | None, flag("tables")] = None,
     event_types: Annotated[
         list[str] | None,
         typer.Option(

@@ -4,34 +4,20 @@ from __future__ import annotations
 
 import re
 
+from binarrow.options import OPTIONS
+
+_FLAGS = [(option, option.flag) for option in OPTIONS if option.flag is not None]
+
 OPTION_OF = {
-    "checkpoint": "--checkpoint",
-    "columns": "--columns",
+    **{option.name: flag.name.partition("/")[0] for option, flag in _FLAGS if not flag.word},
     "exclude_tables": "--tables, which names only the others",
-    "history": "--history",
-    "include": "--include",
-    "mask": "--mask",
-    "mask_salt": "--mask-salt-file",
-    "online_schema_change": "--online-schema-change",
-    "operations": "--operations",
     "position": "--position",
-    "reconnect": "--reconnect",
-    "schemas": "--schemas",
     "server": "--server",
-    "server_id": "--server-id",
     "source": "--history-source",
-    "start": "--start",
-    "statements": "--statements",
-    "stop": "--stop",
-    "tables": "--tables",
-    "tls": "--tls",
-    "tls_ca": "--tls-ca",
-    "types": "--types",
-    "unlogged_changes": "--unlogged-changes",
 }
 """The option for each keyword."""
 
-FLAG_OF = {("column_names", "positional"): "--positional", ("gaps", "allow"): "--allow-gaps"}
+FLAG_OF = {(option.name, flag.word): flag.name for option, flag in _FLAGS if flag.word}
 """The option for a keyword with a value."""
 
 IN_URL = {

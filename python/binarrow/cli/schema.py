@@ -5,22 +5,9 @@ from typing import Annotated
 import typer
 
 import binarrow
-from binarrow.cli.arguments import (
-    Files,
-    Format,
-    FormatOption,
-    HistoryOption,
-    HistoryPasswordFile,
-    HistorySource,
-    Positional,
-    Schemas,
-    Types,
-    TypesOption,
-    column_names,
-    followed,
-    named,
-)
+from binarrow.cli.arguments import Files, Format, FormatOption, named
 from binarrow.cli.failure import reports_failure
+from binarrow.cli.flags import Reading, reads
 from binarrow.cli.output import print_json, print_table
 
 EXAMPLES = """\
@@ -32,27 +19,17 @@ Examples:
 
 
 @reports_failure
+@reads("schema")
 def command(
     files: Files,
     table: Annotated[str, typer.Option(metavar="DB.TABLE", help="The table.", show_default=False)],
-    types: TypesOption = Types.native,
-    schemas: Schemas = None,
-    history: HistoryOption = None,
-    history_source: HistorySource = None,
-    history_password_file: HistoryPasswordFile = None,
-    positional: Positional = False,
     format: FormatOption = Format.table,  # noqa: A002 - the option's name
+    *,
+    reading: Reading,
 ) -> None:
     """Print a table's columns: Arrow type, and what the log tells of MySQL's."""
-    with followed(history, history_source, history_password_file) as keywords:
-        schema = binarrow.infer_schema(
-            named(files),
-            table,
-            types=types.value,
-            schemas=schemas or None,
-            column_names=column_names(positional),
-            **keywords,
-        )
+    with reading.keywords() as keywords:
+        schema = binarrow.infer_schema(named(files), table, **keywords)
     metadata = [_metadata(field.metadata) for field in schema]
     if format is Format.json:
         for field, mysql in zip(schema, metadata, strict=True):

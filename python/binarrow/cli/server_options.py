@@ -11,6 +11,7 @@ from typing import Annotated, TypeAlias
 import typer
 
 import binarrow
+from binarrow.cli.flags import flag
 
 
 class Tls(StrEnum):
@@ -45,40 +46,10 @@ AskPassword: TypeAlias = Annotated[
         rich_help_panel=PANEL,
     ),
 ]
-PasswordFile: TypeAlias = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="A file whose first line is the password; let only its owner read it.",
-        rich_help_panel=PANEL,
-    ),
-]
-OptionFile: TypeAlias = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="A file such as ~/.my.cnf: its \\[client] section says host, user, password and TLS.",
-        rich_help_panel=PANEL,
-    ),
-]
-TlsOption: TypeAlias = Annotated[
-    Tls | None,
-    typer.Option(
-        metavar="MODE",
-        help="disabled, preferred, required, verify_ca or verify_identity; the last by default,"
-        " preferred for a host of this machine.",
-        show_default=False,
-        rich_help_panel=PANEL,
-    ),
-]
-TlsCa: TypeAlias = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="Certificates of authorities to trust, PEM; the system's, if not given.",
-        rich_help_panel=PANEL,
-    ),
-]
+PasswordFile: TypeAlias = Annotated[Path | None, flag("password_file", rich_help_panel=PANEL)]
+OptionFile: TypeAlias = Annotated[Path | None, flag("option_file", rich_help_panel=PANEL)]
+TlsOption: TypeAlias = Annotated[Tls | None, flag("tls", show_default=False, rich_help_panel=PANEL)]
+TlsCa: TypeAlias = Annotated[Path | None, flag("tls_ca", rich_help_panel=PANEL)]
 
 
 def reach(

@@ -6,8 +6,9 @@ import typer
 
 import binarrow
 from binarrow.byte_size import parse_byte_size
-from binarrow.cli.arguments import AllowGaps, Files, Format, FormatOption, gaps, named
+from binarrow.cli.arguments import Files, Format, FormatOption, named
 from binarrow.cli.failure import reports_failure
+from binarrow.cli.flags import Reading, reads
 from binarrow.cli.output import print_table
 
 EXAMPLES = """\
@@ -17,13 +18,15 @@ Examples:
 
 
 @reports_failure
+@reads("splits")
 def command(
     files: Files,
     target_bytes: Annotated[
         str, typer.Option(metavar="SIZE", help="About how large a range shall be: 64m, 1g.")
     ] = "64m",
-    allow_gaps: AllowGaps = False,
     format: FormatOption = Format.table,  # noqa: A002 - the option's name
+    *,
+    reading: Reading,
 ) -> None:
     """Print the ranges into which files are cut at transaction ends, one a Spark task."""
     size = parse_byte_size(target_bytes)
@@ -34,7 +37,8 @@ def command(
         for place, path in enumerate(binarrow.expand_source(files), start=1)
         for split in binarrow.scan_splits(path, target_bytes=size, place=place)
     ]
-    linked = binarrow.link_splits(found, gaps=gaps(allow_gaps))
+    with reading.keywords() as keywords:
+        linked = binarrow.link_splits(found, **keywords)
     if format is Format.json:
         for split in linked:
             print(split.to_json())

@@ -7,26 +7,9 @@ from typing import Annotated, Any
 import typer
 
 import binarrow
-from binarrow.cli.arguments import (
-    AllowGaps,
-    Files,
-    Format,
-    FormatOption,
-    HistoryOption,
-    HistoryPasswordFile,
-    HistorySource,
-    Schemas,
-    Start,
-    Statements,
-    StatementsWord,
-    Stop,
-    Tables,
-    followed,
-    gaps,
-    named,
-    where,
-)
+from binarrow.cli.arguments import Files, Format, FormatOption, named
 from binarrow.cli.failure import reports_failure, unmatched_patterns_are_errors
+from binarrow.cli.flags import Reading, reads
 from binarrow.cli.output import byte_count, grouped, print_json, print_table
 from binarrow.cli.progress import progress_of
 
@@ -38,21 +21,15 @@ Examples:
 
 
 @reports_failure
+@reads("stats")
 def command(
     files: Files,
-    tables: Tables = None,
-    start: Start = None,
-    stop: Stop = None,
     largest: Annotated[
         int, typer.Option(min=0, max=10, help="How many of the largest transactions to show.")
     ] = 5,
-    schemas: Schemas = None,
-    history: HistoryOption = None,
-    history_source: HistorySource = None,
-    history_password_file: HistoryPasswordFile = None,
-    statements: Statements = StatementsWord.skip,
-    allow_gaps: AllowGaps = False,
     format: FormatOption = Format.table,  # noqa: A002 - the option's name
+    *,
+    reading: Reading,
 ) -> None:
     """Count changes by table, and show the largest transactions and the time span.
 
@@ -62,23 +39,14 @@ def command(
     --schemas and --history are only needed for tables with times in the old form of MariaDB 5.3,
     because the log does not contain the length of such values.
     """
-    with followed(history, history_source, history_password_file) as keywords:
+    with reading.keywords() as keywords:
         reader = binarrow.read_binlog(
-            named(files),
-            tables=tables,
-            start=where(start),
-            stop=where(stop),
-            schemas=schemas or None,
-            column_names="none",
-            envelope="change_type",
-            statements=statements.value,
-            gaps=gaps(allow_gaps),
-            **keywords,
+            named(files), column_names="none", envelope="change_type", **keywords
         )
         with (
             reader,
             progress_of(reader),
-            unmatched_patterns_are_errors(in_part=bool(start or stop)),
+            unmatched_patterns_are_errors(in_part=reading.is_part),
         ):
             for _ in reader:
                 pass

@@ -15,30 +15,7 @@ from typing import Annotated, Any, NoReturn, Self
 import typer
 
 from binarrow import ChangeBatch, FileCheckpoint, Server, Stream
-from binarrow.cli.arguments import (
-    Columns,
-    Format,
-    FormatOption,
-    HistoryOption,
-    HistoryPasswordFile,
-    HistorySource,
-    Mask,
-    MaskSaltFile,
-    OnlineSchemaChange,
-    OnlineSchemaChangeOption,
-    Operations,
-    Positional,
-    Schemas,
-    Statements,
-    StatementsWord,
-    Tables,
-    UnloggedChanges,
-    UnloggedChangesOption,
-    column_names,
-    filters,
-    followed,
-    where,
-)
+from binarrow.cli.arguments import Format, FormatOption, where
 from binarrow.cli.change_lines import (
     ENVELOPE,
     HEAD,
@@ -49,6 +26,7 @@ from binarrow.cli.change_lines import (
     text_line,
 )
 from binarrow.cli.failure import reports_failure
+from binarrow.cli.flags import Reading, flag, reads
 from binarrow.cli.item_lines import Item, json_item, text_item
 from binarrow.cli.output import Screen
 from binarrow.cli.server_options import (
@@ -83,76 +61,25 @@ NOBODY_READS = 128 + signal.SIGPIPE
 
 
 @reports_failure
+@reads("tail")
 def command(
     url: Url = None,
-    start: Annotated[
-        str,
-        typer.Option(
-            metavar="WHERE",
-            help="latest (from now on), earliest (all that the server has), FILE:OFFSET, a GTID set"
-            " of what was read already, or a time as 2026-11-21T09:00.",
-        ),
-    ] = "latest",
-    stop: Annotated[
-        str | None,
-        typer.Option(
-            metavar="WHERE",
-            help="end (where the log ends now), FILE:OFFSET, a GTID set or a time; never, if not"
-            " given.",
-        ),
-    ] = None,
-    checkpoint: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Keep the position in this file. Where it is there already, go on from it instead"
-            " of --start.",
-        ),
-    ] = None,
-    tables: Tables = None,
-    include: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="ITEM,...",
-            help="Also print these of schema_change, truncate, skipped_statement, transaction,"
-            " heartbeat; may be given again.",
-        ),
-    ] = None,
-    online_schema_change: OnlineSchemaChangeOption = OnlineSchemaChange.evidence,
-    unlogged_changes: UnloggedChangesOption = UnloggedChanges.warn,
-    columns: Columns = None,
-    operations: Operations = None,
-    mask: Mask = None,
-    mask_salt_file: MaskSaltFile = None,
+    start: Annotated[str, flag("start", "tail")] = "latest",
+    stop: Annotated[str | None, flag("stop", "tail")] = None,
+    checkpoint: Annotated[Path | None, flag("checkpoint")] = None,
     format: FormatOption = Format.table,  # noqa: A002 - the option's name
     json: Annotated[bool, typer.Option("--json", help="Short for --format json.")] = False,
-    schemas: Schemas = None,
-    history: HistoryOption = None,
-    history_source: HistorySource = None,
-    history_password_file: HistoryPasswordFile = None,
-    positional: Positional = False,
-    statements: Statements = StatementsWord.error,
     ask_password: AskPassword = False,
     password_file: PasswordFile = None,
     option_file: OptionFile = None,
     tls: TlsOption = None,
     tls_ca: TlsCa = None,
     server_id: Annotated[
-        int | None,
-        typer.Option(
-            metavar="ID",
-            min=1,
-            max=0xFFFF_FFFF,
-            help="The id by which the server knows this reader; a random one, if not given.",
-            show_default=False,
-        ),
+        int | None, flag("server_id", min=1, max=0xFFFF_FFFF, show_default=False)
     ] = None,
-    reconnect: Annotated[
-        float,
-        typer.Option(
-            metavar="SECONDS", min=0, help="For how long a lost connection is tried again."
-        ),
-    ] = 3600.0,
+    reconnect: Annotated[float, flag("reconnect", min=0)] = 3600.0,
+    *,
+    reading: Reading,
 ) -> None:
     """Print a server's changes as they are committed, one a line, until Ctrl-C.
 
@@ -169,9 +96,8 @@ def command(
     """
     signal.signal(signal.SIGTERM, _terminate)
     logging.basicConfig(format="binarrow: %(message)s")  # that a connection was lost, for example
-    shaping = filters(columns, operations, mask, mask_salt_file)
     with (
-        followed(history, history_source, history_password_file) as keywords,
+        reading.keywords() as keywords,
         reach(
             url,
             ask_password=ask_password,
@@ -187,17 +113,9 @@ def command(
             checkpoint=FileCheckpoint(checkpoint) if checkpoint is not None else None,
             server_id=server_id,
             reconnect=reconnect or None,
-            tables=tables,
-            include=_items(include),
-            online_schema_change=online_schema_change.value,
-            unlogged_changes=unlogged_changes.value,
             types=types_for(FileFormat.jsonl, "native"),
-            schemas=schemas or None,
-            column_names=column_names(positional),
-            statements=statements.value,
             envelope=ENVELOPE,
             envelope_prefix=PREFIX,
-            **shaping,
             **keywords,
         )
         is_json = json or format is Format.json
@@ -213,11 +131,6 @@ def command(
                 _drop_output()
         if signals.received is not None:
             raise typer.Exit(128 + signals.received)
-
-
-def _items(words: list[str] | None) -> list[Any] | None:
-    """The keyword that the option stands for."""
-    return [word.strip() for text in words for word in text.split(",")] if words else None
 
 
 def _follow(stream: Stream[Any], printer: _JsonPrinter | _TextPrinter, signals: _Signals) -> None:

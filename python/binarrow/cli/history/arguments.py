@@ -9,7 +9,7 @@ from typing import Annotated, TypeAlias
 import typer
 
 from binarrow import ConfigError, HistoryChange, SchemaHistory
-from binarrow.cli.arguments import HistoryPasswordFile, is_on_server
+from binarrow.cli.flags import flag, is_on_server
 from binarrow.cli.output import on_one_line
 
 History: TypeAlias = Annotated[
@@ -24,6 +24,7 @@ History: TypeAlias = Annotated[
 Table: TypeAlias = Annotated[
     str, typer.Argument(metavar="DB.TABLE", help="The table.", show_default=False)
 ]
+Tables: TypeAlias = Annotated[list[str] | None, flag("tables")]
 Source: TypeAlias = Annotated[
     str | None,
     typer.Option(
@@ -32,6 +33,7 @@ Source: TypeAlias = Annotated[
         show_default=False,
     ),
 ]
+HistoryPasswordFile: TypeAlias = Annotated[Path | None, flag("history_password_file")]
 
 
 def opened(
@@ -97,6 +99,7 @@ __all__ = [
     "HistoryPasswordFile",
     "Source",
     "Table",
+    "Tables",
     "as_record",
     "as_row",
     "names",

@@ -8,9 +8,8 @@ from typing import Annotated
 import typer
 
 from binarrow import ConfigError, SchemaHistory
-from binarrow.cli.arguments import Tables
 from binarrow.cli.failure import reports_failure
-from binarrow.cli.history.arguments import History, HistoryPasswordFile, Source, opened
+from binarrow.cli.history.arguments import History, HistoryPasswordFile, Source, Tables, opened
 from binarrow.cli.output import grouped
 from binarrow.cli.server_options import (
     AskPassword,

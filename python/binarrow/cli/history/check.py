@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 from binarrow import InputError
-from binarrow.cli.arguments import Format, FormatOption, Tables
+from binarrow.cli.arguments import Format, FormatOption
 from binarrow.cli.failure import reports_failure
-from binarrow.cli.history.arguments import History, HistoryPasswordFile, Source, opened
+from binarrow.cli.history.arguments import History, HistoryPasswordFile, Source, Tables, opened
 from binarrow.cli.output import grouped, print_json, print_table
 from binarrow.cli.server_options import (
     AskPassword,

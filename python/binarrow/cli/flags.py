@@ -1,0 +1,212 @@
+"""Flags of commands, from the table of options, and the keywords that they stand for."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import wraps
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from binarrow import ConfigError, SchemaHistory
+from binarrow.cli.arguments import where
+from binarrow.mask_salt import read_mask_salt
+from binarrow.options import OPTIONS, Flag, Option
+
+SALT_VARIABLE = "BINARROW_MASK_SALT"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The flags of one call that are keywords of `read_binlog`."""
+
+    values: Mapping[str, Any] = field(repr=False)
+
+    @property
+    def is_part(self) -> bool:
+        """True if only a part of the log is read: from --start, or to --stop."""
+        return any(self.values.get(name) for name in ("start", "stop"))
+
+    @contextmanager
+    def keywords(self) -> Iterator[dict[str, Any]]:
+        """The keywords; a history is open in the block.
+
+        Raises:
+            ConfigError: A value is not of its form, or flags do not fit together.
+            InputError: The salt's file cannot be read.
+        """
+        given = dict(self.values)
+        salt_file = given.pop("mask_salt", None)
+        history, source, password_file = (
+            given.pop(name, None) for name in ("history", "history_source", "history_password_file")
+        )
+        keywords = {name: _keyword(*_OF_READS[name], value) for name, value in given.items()}
+        if "sha256" in (keywords.get("mask") or {}).values():
+            keywords["mask_salt"] = _salt(salt_file)
+        if history is None:
+            if source is not None or password_file is not None:
+                raise ConfigError("--history-source and --history-password-file are for --history")
+            yield keywords
+            return
+        own = password_file if is_on_server(history) else None
+        with SchemaHistory.open(history, source=source, password_file=own) as opened:
+            yield {**keywords, "history": opened}
+
+
+def reads(command: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Gives a command the flags of reading that the table has for it, as its argument `reading`."""
+    own_flags = {name: both for name, both in _OF_READS.items() if command in both[1].commands}
+    parameters_of_flags = [_parameter(*both, command) for both in own_flags.values()]
+
+    def with_flags(function: Callable[..., None]) -> Callable[..., None]:
+        signature = inspect.signature(function, eval_str=True)
+        own = [each for each in signature.parameters.values() if each.name != "reading"]
+
+        @wraps(function)
+        def run(**values: Any) -> None:
+            reading = Reading({name: values.pop(name) for name in own_flags})
+            function(**values, reading=reading)
+
+        parameters = [*own, *parameters_of_flags]
+        run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+        run.__annotations__ = {each.name: each.annotation for each in parameters}
+        return run
+
+    return with_flags
+
+
+def flag(name: str, command: str = "", **settings: Any) -> Any:
+    """The flag of an option, for a parameter that a command declares itself."""
+    option, own = next(
+        (option, own)
+        for option, own in _FLAGS
+        if option.name == name and (command in own.commands or not command)
+    )
+    return typer.Option(
+        own.name, **{"metavar": own.metavar, "help": help_of(option, own), **settings}
+    )
+
+
+def help_of(option: Option, own: Flag) -> str:
+    """The help of an option's flag."""
+    text = re.sub(r":\w+:`([^`]*)`", r"\1", own.doc or option.summary)
+    text = re.sub(r'``"?([^`"]*)"?``', lambda found: _NAMES.get(found[1], found[1]), text)
+    if _is_list(option):
+        text = f"{text} May be given again."
+    return text.replace("[", "\\[")  # which is markup of rich
+
+
+def is_on_server(history: str) -> bool:
+    """Whether a history is kept on a server, not in a file."""
+    scheme, separator, _ = history.partition("://")
+    return bool(separator) and scheme.lower() != "sqlite"
+
+
+_FLAGS = [(option, option.flag) for option in OPTIONS if option.flag is not None]
+
+_OF_READS = {
+    option.name: (option, own)
+    for option, own in _FLAGS
+    if "read_binlog" in option.functions or option.name.startswith("history_")
+}
+
+_NAMES = {option.name: own.name.partition("/")[0] for option, own in _FLAGS}
+
+_TYPES: Mapping[str, Any] = {
+    "columns": list[str] | None,
+    "flag": bool,
+    "history": str | None,
+    "mask": list[str] | None,
+    "names": list[str] | None,
+    "path": Path | None,
+    "place": str | None,
+    "salt": Path | None,
+    "sql": list[Path] | None,
+    "text": str | None,
+}
+"""The type of a flag's parameter, by the kind of the option's values."""
+
+
+def _is_list(option: Option) -> bool:
+    return option.kind.name in ("columns", "mask", "names", "sql")
+
+
+def _parameter(option: Option, own: Flag, command: str) -> inspect.Parameter:
+    """The flag as a parameter of a command."""
+    default = own.commands[command]
+    settings: dict[str, Any] = {"show_default": False} if default is None else {}
+    choices: Any = StrEnum
+    kind: Any
+    if own.word:
+        kind = bool
+    elif words := option.kind.words or own.words:
+        kind = choices(option.name, list(words))
+        default = kind(default)
+    else:
+        kind = _TYPES[option.kind.name]
+    return inspect.Parameter(
+        option.name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=default,
+        annotation=Annotated[kind, flag(option.name, command, **settings)],
+    )
+
+
+def _keyword(option: Option, own: Flag, value: Any) -> Any:
+    """The value of the keyword that a flag's value stands for."""
+    if own.word:
+        return own.word if value else option.default
+    if isinstance(value, StrEnum):
+        return value.value
+    if _is_list(option) and not value:
+        return None
+    if str(own.metavar).endswith(",...") and option.kind.name == "names":
+        return [word for text in value for each in text.split(",") if (word := each.strip())]
+    return _CONVERTED.get(option.kind.name, lambda value: value)(value)
+
+
+def _columns(texts: list[str]) -> dict[str, list[str]]:
+    columns: dict[str, list[str]] = {}
+    for text in texts:
+        table, equals, names = text.partition("=")
+        if not equals:
+            raise ConfigError(f"--columns {text!r}: write DB.TABLE=COLUMN,COLUMN")
+        columns.setdefault(table, []).extend(name for name in names.split(",") if name)
+    return columns
+
+
+def _masks(texts: list[str]) -> dict[str, str]:
+    masks: dict[str, str] = {}
+    for text in texts:
+        column, equals, how = text.rpartition("=")
+        if not equals:
+            raise ConfigError(f"--mask {text!r}: write DB.TABLE.COLUMN=sha256, or =null")
+        masks[column] = how
+    return masks
+
+
+_CONVERTED: Mapping[str, Callable[[Any], Any]] = {
+    "columns": _columns,
+    "mask": _masks,
+    "place": where,
+}
+"""What makes a keyword's value of a flag's, by the kind of the option's values."""
+
+
+def _salt(file: Path | None) -> str | bytes:
+    salt = read_mask_salt(file) if file else os.environ.get(SALT_VARIABLE)
+    if not salt:
+        raise ConfigError(
+            f"--mask ...=sha256 needs a salt: set --mask-salt-file, or {SALT_VARIABLE}"
+        )
+    return salt
+
+
+__all__ = ["Reading", "flag", "help_of", "is_on_server", "reads"]
