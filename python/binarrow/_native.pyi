@@ -1090,6 +1090,21 @@ def is_uri(text: str) -> bool:
 def shown_uri(uri: str) -> str:
     """The URI without its query and password: for messages."""
 
+def set_hooks(
+    *,
+    find_files: Callable[[str, Mapping[str, Any] | None], tuple[str, list[tuple[str, int | None]]]],
+    open_file: Callable[[str, Mapping[str, Any] | None], tuple[IO[bytes], int | None]],
+    open_history: Callable[[_Path], SchemaHistory],
+) -> None:
+    """Sets the functions of the package that this module calls. It imports nothing of the package.
+
+    Args:
+        find_files: Returns the files that a URI stands for: a kind (``path``, ``folder``, ``glob``,
+            ``file``), and names with sizes.
+        open_file: Opens the file at a URI, and returns its size if it is known.
+        open_history: Opens the history at a URL or path.
+    """
+
 @final
 class NativeServer:
     """A connection to a server; :class:`binarrow.Server` has one."""

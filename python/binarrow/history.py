@@ -232,14 +232,14 @@ class SchemaHistory:
         Warns:
             BinarrowWarning: A table, or a member of an ENUM, that the server does not tell.
         """
-        spec = getattr(structures, "_spec", None)
-        if isinstance(spec, ConnectionSpec):
+        connection = getattr(structures, "__binarrow_connection__", None)
+        if connection is not None:
             if position is not None or server is not None:
                 raise ConfigError(
                     "position and server are for structures that are SQL: a server tells its own"
                 )
             return self._native.baseline_of_server(
-                spec, tables=tables, exclude_tables=exclude_tables
+                connection(), tables=tables, exclude_tables=exclude_tables
             )
         if not isinstance(structures, str | bytes | os.PathLike):
             raise TypeError("structures is a Server, or SQL: a str, bytes, or the path of a file")
@@ -387,6 +387,10 @@ class SchemaHistory:
             SchemaError: The history does not cover ``start``.
         """
         return self._native.part(start, stop, tables)
+
+    def __binarrow_history__(self) -> NativeHistory:
+        """The history itself, for readers."""
+        return self._native
 
     def close(self) -> None:
         """Stores how far the log was read, and lets go of the store."""

@@ -643,6 +643,10 @@ class Server:
         self._spec.stop()
         self._native.close()
 
+    def __binarrow_connection__(self) -> ConnectionSpec:
+        """How to reach the server, for functions that connect to it themselves."""
+        return self._spec
+
     def __enter__(self) -> Self:
         return self
 

@@ -1,12 +1,16 @@
 //! The keyword `history`: a `SchemaHistory`, or where one is kept.
 
 use super::history::PyHistory;
+use super::hooks::hooks;
 use crate::history::SchemaHistory;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 use std::path::PathBuf;
 use std::sync::Arc;
+
+/// The method by which an object provides its `NativeHistory`.
+const PROTOCOL: &str = "__binarrow_history__";
 
 /// A history of table structures.
 pub(super) struct HistoryKeyword(pub(super) Arc<SchemaHistory>);
@@ -18,13 +22,13 @@ impl<'py> FromPyObject<'_, 'py> for HistoryKeyword {
         let py = value.py();
         let is_place = value.is_instance_of::<PyString>() || value.extract::<PathBuf>().is_ok();
         let opened = match is_place {
-            true => {
-                let class = py.import("binarrow.history")?.getattr("SchemaHistory")?;
-                class.call_method1("open", (&*value,))?
-            }
+            true => hooks(py)?.open_history.bind(py).call1((&*value,))?,
             false => value.to_owned(),
         };
-        let native = opened.getattr("_native").ok();
+        let native = match opened.hasattr(PROTOCOL)? {
+            true => Some(opened.call_method0(PROTOCOL)?),
+            false => None,
+        };
         match native.as_ref().and_then(|native| native.cast::<PyHistory>().ok()) {
             Some(native) => Ok(Self(Arc::clone(native.get().history()))),
             None => Err(PyTypeError::new_err(

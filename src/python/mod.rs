@@ -17,6 +17,7 @@ mod given;
 mod history;
 mod history_change;
 mod history_keyword;
+mod hooks;
 mod input;
 mod item;
 mod keywords;
@@ -57,6 +58,8 @@ mod _native {
     use super::history::PyHistory;
     #[pymodule_export]
     use super::history_change::PyChanges;
+    #[pymodule_export]
+    use super::hooks::set_hooks;
     #[pymodule_export]
     use super::item::{PyHeartbeat, PySchemaChange, PySkippedStatement, PyTransaction, PyTruncate};
     #[pymodule_export]

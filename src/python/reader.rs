@@ -63,9 +63,9 @@ pub(super) fn infer_schema<'py>(
     let mut keywords = ReadKeywords::try_new(&Given::try_new(&INFER_SCHEMA, keywords)?)?;
     let options = keywords.plan_options()?;
     let (database, name) = table_name(table)?;
-    if let Ok(own) = source.getattr("_spec")
-        && let Ok(spec) = own.cast::<PyConnectionSpec>()
-    {
+    if source.hasattr(CONNECTION)? {
+        let connection = source.call_method0(CONNECTION)?;
+        let spec = connection.cast::<PyConnectionSpec>()?;
         let follows = keywords.history.is_some();
         return server_schema(py, spec.get(), (database, name), options, follows)?.to_pyarrow(py);
     }
@@ -101,6 +101,9 @@ pub(super) fn expand_source(
 ) -> PyResult<Vec<String>> {
     paths(source, &storage_options.unwrap_or_default())
 }
+
+/// The method by which a server provides its `ConnectionSpec`.
+const CONNECTION: &str = "__binarrow_connection__";
 
 /// An iterator of changes in log order.
 #[pyclass(name = "BinlogReader", module = "binarrow", frozen)]

@@ -1,7 +1,8 @@
-//! Files that lie elsewhere: what `binarrow.remote_files` finds and opens.
+//! Files at URIs: the package finds and opens them, by its hooks.
 
 use super::errors::warn;
 use super::file_object::{Stream, input_of};
+use super::hooks::hooks;
 use crate::error::Error;
 use crate::source::{Input, InputFile, Listed, Listing, StoredFile, is_uri, keep_logs, shown};
 use pyo3::exceptions::{PyOSError, PyTypeError};
@@ -39,12 +40,15 @@ pub(super) enum Found {
 impl Storage {
     /// The files that a URI stands for: itself, the matches of a glob, the binary logs of a folder.
     pub(super) fn find(&self, py: Python<'_>, uri: &str) -> PyResult<Found> {
-        let found = module(py)?.call_method1("find", (uri, self.options(py))).map_err(|error| {
-            match error.is_instance_of::<PyOSError>(py) {
-                true => Error::io(format!("cannot look for {}", shown(uri)), error.into()).into(),
-                false => error,
-            }
-        })?;
+        let found =
+            hooks(py)?.find_files.bind(py).call1((uri, self.options(py))).map_err(|error| {
+                match error.is_instance_of::<PyOSError>(py) {
+                    true => {
+                        Error::io(format!("cannot look for {}", shown(uri)), error.into()).into()
+                    }
+                    false => error,
+                }
+            })?;
         let (kind, found): (String, Vec<(String, Option<u64>)>) = found.extract()?;
         let files = match kind.as_str() {
             "path" => {
@@ -101,7 +105,7 @@ impl StoredFile for RemoteFile {
     fn open(&self) -> io::Result<Box<dyn Input>> {
         let open = |py: Python<'_>| -> PyResult<Box<dyn Input>> {
             let options = self.storage.options(py);
-            let opened = module(py)?.call_method1("open_file", (&self.uri, options))?;
+            let opened = hooks(py)?.open_file.bind(py).call1((&self.uri, options))?;
             let (file, len): (Bound<'_, PyAny>, Option<u64>) = opened.extract()?;
             input_of(&file, len, Stream::Spooled)
         };
@@ -109,10 +113,6 @@ impl StoredFile for RemoteFile {
         Python::try_attach(|py| open(py).map_err(io::Error::from))
             .unwrap_or_else(|| Err(io::Error::other("the interpreter ends")))
     }
-}
-
-fn module(py: Python<'_>) -> PyResult<Bound<'_, PyModule>> {
-    py.import("binarrow.remote_files")
 }
 
 #[doc = include_str!("docs/is_uri.txt")]

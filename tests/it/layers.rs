@@ -80,6 +80,54 @@ fn files_sockets_and_python_stay_in_their_place() {
 }
 
 #[test]
+fn the_extension_module_does_not_import_the_package() {
+    let mut wrong = Vec::new();
+    for file in files() {
+        for import in python_imports(&file.code) {
+            if import.split('.').next() == Some("binarrow") {
+                wrong.push(format!("src/{} imports {import}", file.path.display()));
+            }
+        }
+    }
+    assert_eq!(wrong, Vec::<String>::new());
+}
+
+#[test]
+fn the_extension_module_reads_no_private_attributes() {
+    let mut wrong = Vec::new();
+    for file in files().iter().filter(|file| file.module[0] == "python") {
+        for name in python_attributes(&file.code) {
+            if name.starts_with('_') && !name.starts_with("__") {
+                wrong.push(format!("src/{} reads {name}", file.path.display()));
+            }
+        }
+    }
+    assert_eq!(wrong, Vec::<String>::new());
+}
+
+/// The attributes of Python's objects that the code names.
+fn python_attributes(code: &str) -> Vec<String> {
+    strings_after(code, &["getattr(", "getattr_opt(", "hasattr(", "call_method0(", "call_method1("])
+}
+
+/// The modules of Python that the code imports: all strings in calls of functions with such names.
+fn python_imports(code: &str) -> Vec<String> {
+    strings_after(code, &["import(", "import_bound(", "import_module(", "intern!("])
+}
+
+/// The first string in the arguments of each call of these functions.
+fn strings_after(code: &str, calls: &[&str]) -> Vec<String> {
+    calls
+        .iter()
+        .flat_map(|call| code.match_indices(*call))
+        .filter_map(|(at, call)| {
+            let arguments = code[at + call.len()..].split(')').next()?;
+            arguments.split('"').nth(1).map(str::to_owned)
+        })
+        .collect()
+}
+
+#[test]
 fn the_tests_see_what_they_look_for() {
     let file = |path: &str, code: &str| Source::new(Path::new(path), code);
     let imports = |path: &str, code: &str| file(path, code).imports();
@@ -97,6 +145,10 @@ fn the_tests_see_what_they_look_for() {
     );
     assert_eq!(imports("value/json/mod.rs", "super::super::reader::f()"), ["reader"]);
     assert_eq!(groups("use std::{io::{self, Read}, fs};", "std::"), ["io::{self, Read}", "fs"]);
+    assert_eq!(python_imports("py.import(\"binarrow.a\")?; x"), ["binarrow.a"]);
+    assert_eq!(python_imports("PyModule::import(\n py,\n \"binarrow\")"), ["binarrow"]);
+    assert!(files().iter().any(|file| python_imports(&file.code).contains(&"sys".to_owned())));
+    assert_eq!(python_attributes("x.getattr(\"_spec\")?.hasattr(name)"), ["_spec"]);
     assert!(files().len() > 80);
     assert!(files().iter().any(|file| file.imports().contains(&"binlog".to_owned())));
 }

@@ -1,0 +1,46 @@
+"""The functions that the extension module calls: it imports nothing of this package.
+
+They import what they need when they are called, so that `import binarrow` stays fast.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import IO, TYPE_CHECKING, Any
+
+from binarrow._native import set_hooks
+
+if TYPE_CHECKING:
+    from binarrow.history import SchemaHistory
+
+
+def find_files(
+    uri: str, options: Mapping[str, Any] | None
+) -> tuple[str, list[tuple[str, int | None]]]:
+    """Finds the files that a URI stands for."""
+    from binarrow import remote_files
+
+    return remote_files.find(uri, options)
+
+
+def open_file(uri: str, options: Mapping[str, Any] | None) -> tuple[IO[bytes], int | None]:
+    """Opens the file at a URI."""
+    from binarrow import remote_files
+
+    return remote_files.open_file(uri, options)
+
+
+def open_history(place: str | os.PathLike[str]) -> SchemaHistory:
+    """Opens the history at a URL or path."""
+    from binarrow.history import SchemaHistory
+
+    return SchemaHistory.open(place)
+
+
+def install() -> None:
+    """Passes them to the extension module; the package does it at its import."""
+    set_hooks(find_files=find_files, open_file=open_file, open_history=open_history)
+
+
+__all__ = ["install"]
