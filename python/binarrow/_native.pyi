@@ -464,7 +464,9 @@ class BinlogReader(Generic[_T_co]):
                 DATETIME does not. The type before comes from ``history``, or from the last rows of the table in this read; if it is
                 not known, the values count as changed. Without ``history``, generated columns and AUTO_INCREMENT
                 columns are not known: values of columns that are generated from a column with a new type are not noticed, and
-                a definition with AUTO_INCREMENT counts as a change. New columns are not among them: see
+                a definition with AUTO_INCREMENT counts as a change; for an integer that is the primary key it is a warning, and
+                so is a definition without its character set under a ``sql_mode`` that is not strict. If the log does not name the
+                columns, FIRST, AFTER and DROP COLUMN count as changes too. New columns are not among them: see
                 ``on_schema_change``. A table that replaces another in a swap by gh-ost or
                 pt-online-schema-change has the same rows: see ``online_schema_change``. REPAIR TABLE and REPAIR PARTITION,
                 which may remove damaged rows, are a warning for each table. A statement that may concern another table is

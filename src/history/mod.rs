@@ -46,7 +46,9 @@ mod history_tests;
 mod tests;
 
 pub use baseline::{Baseline, Scope};
-pub use catalog::{AlteredColumn, Catalog, Followed, TableDefinition, TableState, altered_columns};
+pub use catalog::{
+    AlteredColumn, Catalog, Followed, TableDefinition, TableState, ValueChange, altered_columns,
+};
 pub use catalog_text::CatalogText;
 pub use entry::{Entry, EntryBody};
 pub use epoch::Epoch;

@@ -107,15 +107,18 @@ impl Truncates {
             return Ok(Verdict::Nothing);
         }
         let what = match emptied.is_whole {
-            _ if columns.is_some() => format!(
+            _ if let Some(columns) = &columns => format!(
                 "the rows of table {name} may get other values by {by}, after {place}, and the log does not contain them: {}",
-                columns.unwrap_or_default()
+                columns.text
             ),
             true => format!("table {name} is emptied by {by}, after {place}"),
             false => format!(
                 "table {name} gets other rows by {by}, after {place}, and the log does not contain them"
             ),
         };
+        if columns.is_some_and(|columns| columns.are_unlikely) && emptied.doubt.is_none() {
+            return Ok(Verdict::Warning(what));
+        }
         if let Some(doubt) = emptied.doubt {
             return self.judge_doubt(&what, emptied, doubt);
         }

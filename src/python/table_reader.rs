@@ -101,6 +101,7 @@ impl PyTableReader {
         let tables = options.decode.tables.clone();
         options.cut.include = Include { emptied: true, tables, ..Include::default() };
         let is_live = matches!(source, Source::Live(_));
+        let known = KnownTables::new(options.decode.plan.column_names);
         let running = Running::start_table(py, source, options)?;
         let pending = Pending {
             documents,
@@ -124,7 +125,7 @@ impl PyTableReader {
             refused_at: None,
             ready: None,
             documents: Some(pending),
-            known: KnownTables::default(),
+            known,
             has_warned_of_repair: false,
             consumed: false,
         };
@@ -145,6 +146,7 @@ impl PyTableReader {
         truncates.check(schema.as_deref(), layout, &prefix)?;
         let tables = options.decode.tables.clone();
         options.cut.include = Include { emptied: true, tables, ..Include::default() };
+        let known = KnownTables::new(options.decode.plan.column_names);
         let running = Running::start_table(py, source, options)?;
         let state = State {
             running: Some(Box::new(running)),
@@ -159,7 +161,7 @@ impl PyTableReader {
             refused_at: None,
             ready: None,
             documents: None,
-            known: KnownTables::default(),
+            known,
             has_warned_of_repair: false,
             consumed: false,
         };

@@ -3,7 +3,8 @@
 use super::batch::ChangeBatch;
 use super::progress::TableKey;
 use crate::change::Emptied;
-use crate::columnar::TablePlan;
+use crate::columnar::{ColumnNames, TablePlan};
+use crate::history::ValueChange;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -11,9 +12,24 @@ use std::sync::Arc;
 #[derive(Default)]
 pub struct KnownTables {
     tables: HashMap<TableKey, Arc<TablePlan>>,
+    /// True if columns without names in the log are read.
+    is_positional: bool,
+}
+
+/// The columns whose existing values a statement changes, with the reasons, for a message.
+pub struct ChangedColumns {
+    /// The message.
+    pub text: String,
+    /// True if values change only in a rare case.
+    pub are_unlikely: bool,
 }
 
 impl KnownTables {
+    /// No tables yet.
+    pub fn new(names: ColumnNames) -> Self {
+        Self { is_positional: names == ColumnNames::Positional, ..Self::default() }
+    }
+
     /// Takes a batch in.
     pub fn see(&mut self, change: &ChangeBatch) {
         let key = (Arc::clone(&change.database), Arc::clone(&change.table));
@@ -24,20 +40,32 @@ impl KnownTables {
         }
     }
 
-    /// The columns whose existing values a statement changes, with the reasons, for a message; `None` if all values stay.
-    /// `is_read`: true for the name of a column that is wanted.
-    pub fn changes(&self, emptied: &Emptied, is_read: &dyn Fn(&str) -> bool) -> Option<String> {
+    /// The columns whose existing values a statement changes; `None` if all values stay. `is_read`: true for the name of a
+    /// column that is wanted.
+    pub fn changes(
+        &self,
+        emptied: &Emptied,
+        is_read: &dyn Fn(&str) -> bool,
+    ) -> Option<ChangedColumns> {
         let key = (
             Arc::from(emptied.database.as_str()),
             Arc::from(emptied.table.as_deref().unwrap_or_default()),
         );
         let table = self.tables.get(&key).map(|plan| &plan.table);
+        let has_names = match table {
+            Some(table) => table.columns.iter().all(|column| column.name.is_some()),
+            None => !self.is_positional,
+        };
+        let mut are_unlikely = true;
         let reasons = emptied.columns.iter().filter_map(|column| {
-            let is_wanted = is_read(&column.name) || is_read(column.name_before());
-            let reason = column.reason(table).filter(|_| is_wanted)?;
+            // The names of the statement do not tell which columns `@1`, `@2` and so on are.
+            let is_wanted = !has_names || is_read(&column.name) || is_read(column.name_before());
+            let change = column.reason(table, has_names).filter(|_| is_wanted)?;
+            let (ValueChange::Possible(reason) | ValueChange::Unlikely(reason)) = change;
+            are_unlikely &= matches!(change, ValueChange::Unlikely(_));
             Some(format!("column `{}` {reason}", column.name))
         });
         let reasons: Vec<_> = reasons.collect();
-        (!reasons.is_empty()).then(|| reasons.join("; "))
+        (!reasons.is_empty()).then(|| ChangedColumns { text: reasons.join("; "), are_unlikely })
     }
 }

@@ -269,6 +269,8 @@ def test_copies_of_online_schema_change_tools(server: Server, session: Session) 
         ("v INT", "70000", "MODIFY v SMALLINT", "type that may"),
         ("v INT", "5", "MODIFY v BIGINT, ADD w INT", None),
         ("v INT", "5", "ADD w INT", None),
+        ("v VARCHAR(5)", "'é'", "MODIFY v TEXT, MODIFY id BIGINT", None),
+        ("v VARCHAR(5) NOT NULL", "'é'", "MODIFY v VARCHAR(2)", "type that may"),
     ]:
         table = play.table(columns, values)
         copy = f"_{table}_gho"
@@ -287,3 +289,35 @@ def test_copies_of_online_schema_change_tools(server: Server, session: Session) 
                     play.read(table, **keywords)
             else:
                 assert play.read(table, **keywords).num_rows == 1
+    with pytest.warns(binarrow.BinarrowWarning, match="`v` gets the character set of the table"):
+        play.read(cases[4][0])
+
+
+@on_servers
+def test_auto_increment_of_a_primary_key(server: Server, session: Session) -> None:
+    """A key that grows is nearly always AUTO_INCREMENT already: a warning, because the log does not contain it."""
+    play = Play(server, session)
+    cases = [
+        ("INT AUTO_INCREMENT", STRICT, "MODIFY id BIGINT NOT NULL AUTO_INCREMENT", "warning"),
+        ("INT UNSIGNED", STRICT, "CHANGE id id BIGINT UNSIGNED AUTO_INCREMENT", "warning"),
+        ("INT AUTO_INCREMENT", "", "MODIFY id SMALLINT NOT NULL AUTO_INCREMENT", "error"),
+        ("INT", STRICT, "MODIFY v INT NOT NULL AUTO_INCREMENT UNIQUE", "error"),
+    ]
+    for index, (key, mode, clause, _) in enumerate(cases):
+        session.execute(
+            f"CREATE TABLE key{index} (id {key} PRIMARY KEY, v INT NOT NULL)",
+            f"INSERT INTO key{index} VALUES (1, 5)",
+        )
+        assert play.alter(f"key{index}", mode, clause)
+    play.end()
+    words = "the log does not contain whether it was before|type that may"
+    for index, (_, _, _, outcome) in enumerate(cases):
+        if outcome == "warning":
+            with pytest.warns(binarrow.BinarrowWarning, match=words):
+                assert play.read(f"key{index}").num_rows == 1
+        else:
+            with pytest.raises(binarrow.SchemaError, match=words):
+                play.read(f"key{index}")
+    assert play.read("key0", **play.by_history).num_rows == 1
+    with pytest.raises(binarrow.SchemaError, match="becomes AUTO_INCREMENT"):
+        play.read("key1", **play.by_history)

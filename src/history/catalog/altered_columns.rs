@@ -22,9 +22,13 @@
 //! | JSON, GEOMETRY, VECTOR, UUID, INET4, INET6 | the same type | keeps |
 //! | NULL | NOT NULL | keeps under a strict `sql_mode`, not for TIMESTAMP |
 //! | not AUTO_INCREMENT | AUTO_INCREMENT | keeps under NO_AUTO_VALUE_ON_ZERO, if the column is NOT NULL |
+//! | an integer that is the primary key, by the log | AUTO_INCREMENT | keeps, most probably: nearly always it was AUTO_INCREMENT |
 //! | the source of a generated column | another type | changes the generated column |
 //!
-//! "The characters are the same": the character set stays, has all characters, or the `sql_mode` is strict.
+//! A column without a name in the log is one by its place, so that `FIRST`, `AFTER` and DROP COLUMN change its values.
+//!
+//! "The characters are the same": the character set stays (most probably, where neither the statement nor a history has it),
+//! has all characters, or the `sql_mode` is strict.
 
 use super::super::logged_ddl::{DdlSession, LoggedDdl};
 use super::super::sql::alter_table::{self, Action};
@@ -59,6 +63,17 @@ enum Effect {
     Redefined(Box<ColumnDefinition>, DdlSession),
     /// It becomes NOT NULL, without a strict `sql_mode`.
     NotNull,
+    /// Other columns, or it, may have another place in the table.
+    Moves,
+}
+
+/// The reason why existing values of a column change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ValueChange {
+    /// They change, or may change.
+    Possible(&'static str),
+    /// They change only in a rare case, which the log cannot exclude.
+    Unlikely(&'static str),
 }
 
 impl AlteredColumn {
@@ -69,25 +84,50 @@ impl AlteredColumn {
         Self { name: name.into(), from: name.into(), effect }
     }
 
+    fn moves(name: &str) -> Self {
+        Self { name: name.into(), from: name.into(), effect: Effect::Moves }
+    }
+
     /// The reason why values change; `None` if they stay. `before`: the structure of the table before the statement, if it is
-    /// known.
-    pub fn reason(&self, before: Option<&TableSchema>) -> Option<&'static str> {
-        if let Effect::Changes(why) = self.effect {
-            return Some(why);
+    /// known. `has_names`: false if the columns have no names in the log.
+    pub fn reason(&self, before: Option<&TableSchema>, has_names: bool) -> Option<ValueChange> {
+        use ValueChange::{Possible, Unlikely};
+        match self.effect {
+            Effect::Changes(why) => return Some(Possible(why)),
+            Effect::Moves => return (!has_names).then_some(Possible(MOVES)),
+            _ => {}
         }
-        let is_it = |column: &&Column| {
+        let is_it = |column: &Column| {
             column.name.as_ref().is_some_and(|name| name.to_lowercase() == self.from.to_lowercase())
         };
-        let known = before.and_then(|table| table.columns.iter().find(is_it));
-        let Some(known) = known else { return Some(UNKNOWN) };
-        match &self.effect {
-            Effect::Changes(why) => Some(why),
-            Effect::NotNull => known.nullable.then_some(NOT_NULL),
-            Effect::Redefined(after, session) => match logged(known, session) {
-                Some(before) => change_of(&before, false, after, session),
-                None => Some(UNKNOWN),
-            },
+        let found = before.and_then(|table| {
+            let index = table.columns.iter().position(is_it)?;
+            Some((
+                table.columns.get(index)?,
+                matches!(&*table.primary_key, [part] if part.column == index),
+            ))
+        });
+        let Some((known, is_key)) = found else { return Some(Possible(UNKNOWN)) };
+        let Effect::Redefined(after, session) = &self.effect else {
+            return known.nullable.then_some(Possible(NOT_NULL));
+        };
+        let Some(before) = logged(known, session) else { return Some(Possible(UNKNOWN)) };
+        let why = change_of(&before, false, after, session)?;
+        let why = if why == AUTO_INCREMENT { MAYBE_AUTO_INCREMENT } else { why };
+        // Nearly always such a key was AUTO_INCREMENT already, and columns have the character set of their table.
+        let mut likely = (**after).clone();
+        if is_key && known.column_type.is_integer() && !known.nullable {
+            likely.auto_increment = false;
         }
+        let is_text = before.charset.charset.is_some_and(|charset| charset != Charset::Binary);
+        if is_text && likely.charset.charset.is_none() {
+            likely.charset = before.charset.clone();
+        }
+        Some(match change_of(&before, false, &likely, session) {
+            Some(_) => Possible(why),
+            None if why == MAYBE_AUTO_INCREMENT => Unlikely(why),
+            None => Unlikely(CHARSET),
+        })
     }
 
     /// The name that the column has before the statement.
@@ -100,6 +140,12 @@ const UNKNOWN: &str =
     "gets a type, and the log does not contain the type before (a table history has it: history=)";
 const NOT_NULL: &str = "becomes NOT NULL, so that NULL becomes another value";
 const AUTO_INCREMENT: &str = "becomes AUTO_INCREMENT, so that 0 and NULL become numbers";
+const MAYBE_AUTO_INCREMENT: &str = "is defined with AUTO_INCREMENT, and the log does not contain whether it was before (a table \
+                                    history has it: history=). If not, 0 and NULL become numbers";
+const CHARSET: &str = "gets the character set of the table, which the log does not contain (a table history has it: history=). \
+                       If that lacks characters of the column's own, these are lost";
+const MOVES: &str =
+    "is at another place in the table, or moves others, and the log does not name the columns";
 const TYPE: &str = "gets a type that may change values";
 const GENERATED: &str = "is generated from a column that gets another type";
 
@@ -115,6 +161,8 @@ pub fn altered_columns(
     let Ok(actions) = actions(sql, session) else { return Vec::new() };
     let concerns = |action: &Action| match action {
         Action::Change { .. } | Action::Convert(_) | Action::AddPeriod(_) => true,
+        Action::AddColumn { place, .. } => place.is_some(),
+        Action::DropColumn { .. } => true,
         Action::AddKey(key) => key.kind == KeyKind::Primary,
         _ => false,
     };
@@ -227,6 +275,10 @@ fn undecided(actions: Vec<Action>, session: &DdlSession) -> Vec<AlteredColumn> {
                 };
                 altered.push(AlteredColumn { name, from: from.into(), effect });
             }
+            Action::AddColumn { column, place: Some(_), .. } => {
+                altered.push(AlteredColumn::moves(&column.name));
+            }
+            Action::DropColumn { name, .. } => altered.push(AlteredColumn::moves(&name)),
             Action::AddKey(key) if key.kind == KeyKind::Primary && !session.is_strict() => {
                 for part in &key.parts {
                     if let KeyColumn::Column { name, .. } = part {

@@ -21,7 +21,7 @@ mod random_tests;
 #[cfg(test)]
 mod tests;
 
-pub use altered_columns::{AlteredColumn, altered_columns};
+pub use altered_columns::{AlteredColumn, ValueChange, altered_columns};
 pub use definition::TableDefinition;
 
 use super::resolve::SqlServer;
