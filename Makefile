@@ -1,7 +1,7 @@
 # Everything here is what CI runs too: .ci/run calls `make test` and `make demo`.
 #
 # Tools and packages go into .venv, compiled Rust into CARGO_TARGET_DIR, the test servers into a
-# folder of their own (tests/server/lab). Stamp files in .venv remember what is installed.
+# folder of their own (tests/support/servers/lab). Stamp files in .venv remember what is installed.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -97,7 +97,7 @@ SPARK_VERSIONS ?= 4.0 4.1 4.2
 .PHONY: test-spark-versions
 test-spark-versions: .venv/.develop .venv/.spark servers $(SPARK_VERSIONS:%=.venv/spark-%/.installed) ## Run what must work on other versions of Spark, classic and Connect
 	BINARROW_SPARK_PYTHONS=$(subst $() ,:,$(SPARK_VERSIONS:%=$(CURDIR)/.venv/spark-%/bin/python)) \
-	  $(BIN)/pytest -q tests/server/test_spark_versions.py
+	  $(BIN)/pytest -q tests/spark_live/test_spark_versions.py
 
 .venv/spark-%/.installed: .venv/.python pyproject.toml
 	$(PYTHON) -m venv .venv/spark-$*
@@ -161,7 +161,7 @@ wheel: .venv/.wheel ## Build the release wheel into dist/
 
 .PHONY: servers
 servers: ## Install the MySQL and MariaDB servers that the tests start
-	@tests/server/lab install $(SERVERS)
+	@tests/support/servers/lab install $(SERVERS)
 
 .PHONY: clean
 clean: ## Remove what was built here (not the shared cargo target, nor the servers)

@@ -22,9 +22,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "tests" / "server"))
+sys.path.insert(0, str(HERE.parent / "tests"))
 
-from servers import Server, Session  # noqa: E402
+from support.servers.servers import Server, Session  # noqa: E402
 
 SEED = 20260105
 SERVER_OPTIONS = (

@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "tests" / "server"))
+sys.path.insert(0, str(HERE.parent / "tests"))
 
 from pymysqlreplication import BinLogStreamReader  # noqa: E402
 from pymysqlreplication.row_event import (  # noqa: E402
@@ -24,7 +24,8 @@ from pymysqlreplication.row_event import (  # noqa: E402
     UpdateRowsEvent,
     WriteRowsEvent,
 )
-from servers import Server  # noqa: E402
+
+from support.servers.servers import Server  # noqa: E402
 
 
 def stream(server: Server, log: str, end: int) -> tuple[int, int, float]:

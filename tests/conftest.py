@@ -14,9 +14,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))  # for what folders of tests share
-
-from object_server import ObjectServer, serving
+from support.fakes.object_server import ObjectServer, serving
+from support.servers.fixtures import (  # noqa: F401 - pytest finds them here
+    live_server,
+    mariadb_10_5,
+    mariadb_10_11,
+    mariadb_11_8,
+    mysql,
+    mysql_5_6,
+    mysql_5_7,
+    server,
+    special,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -84,8 +93,8 @@ def objects(shop: Shop, tmp_path: Path) -> Iterator[ObjectServer]:
         (folder / path.name).write_bytes(path.read_bytes())
     (folder / "binlog.index").write_text("binlog.000001\n")
     (folder / "README").write_text("no binary log")
-    with serving(tmp_path / "served") as server:
-        yield server
+    with serving(tmp_path / "served") as served:
+        yield served
 
 
 @pytest.fixture(scope="session")

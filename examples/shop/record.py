@@ -1,9 +1,9 @@
 """Records the binlog of a small shop from a real MySQL server.
 
 Run it from anywhere: `python examples/shop/record.py`. It starts a MySQL of its own (the script
-`tests/server/lab`), plays the life of a shop on it, and writes beside itself the binlog files and
-`expected.json`: how many rows of each table are left at the end, and how many changes of each kind
-the log holds. Both come from the shop's own books, checked against what the server says.
+`tests/support/servers/lab`), plays the life of a shop on it, and writes beside itself the binlog
+files and `expected.json`: how many rows of each table are left at the end, and how many changes of
+each kind the log holds. Both come from the shop's own books, checked against what the server says.
 
 Needs PyMySQL. The rows are the same every time (one seed); the server's UUID and the commit times
 are not.
@@ -25,9 +25,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parents[1] / "tests" / "server"))
+sys.path.insert(0, str(HERE.parents[1] / "tests"))
 
-from servers import Server, Session  # noqa: E402
+from support.servers.servers import Server, Session  # noqa: E402
 
 SEED = 20260105
 TRANSACTIONS = 1400  # after the first customers and products; half of them in each file

@@ -1,6 +1,6 @@
 //! Which scheme a character set follows, with the measured tables.
 //!
-//! The tables are what servers answered for every byte sequence (`tests/server/charset_tables.py` writes them); MySQL 9.7,
+//! The tables are what servers answered for every byte sequence (`tests/support/oracles/charset_tables.py` writes them); MySQL 9.7,
 //! MariaDB 10.11 and 11.8 agree on every character. No library's tables are used: encoding_rs, for one, follows the web's
 //! standard, which differs for most of these names.
 

@@ -1,4 +1,4 @@
-//! One test a construct; live servers confirm the rest (tests/server/test_schemas.py).
+//! One test a construct; live servers confirm the rest (tests/history/test_schemas.py).
 
 use super::*;
 use crate::charset::Collation;

@@ -1,11 +1,11 @@
-//! Every collation id of every server, against the lists that they gave (`tests/server/charset_tables.py` records them,
-//! `tests/server/test_charsets.py` holds them against live servers).
+//! Every collation id of every server, against the lists that they gave (`tests/support/oracles/charset_tables.py` records them,
+//! `tests/fidelity/test_charsets.py` holds them against live servers).
 
 use binarrow::charset::{Charset, Collation};
 use std::path::Path;
 
 fn recorded(flavor: &str) -> Vec<(u32, String, String)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/server/collations");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support/oracles/collations");
     let list = std::fs::read_to_string(folder.join(format!("{flavor}.tsv"))).unwrap();
     list.lines()
         .map(|line| {

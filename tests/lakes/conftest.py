@@ -18,8 +18,6 @@ import pytest
 
 from binarrow.spark import apply_changes, read_mirror
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "server"))  # for `import servers`
-
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 

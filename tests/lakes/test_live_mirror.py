@@ -7,9 +7,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import live
 import pytest
-from spark_load import GRANT, ORDERS, TABLE, Load, selected
+
+from support import live
+from support.workloads.spark_load import GRANT, ORDERS, TABLE, Load, selected
 
 RECIPE = Path(__file__).parents[2] / "examples" / "live_mirror.py"
 

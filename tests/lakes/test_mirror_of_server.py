@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from key_workload import DATABASE, KeyWorkload
-from servers import Server
 
 from binarrow.spark import register
+from support.servers.servers import Server
+from support.workloads.key_workload import DATABASE, KeyWorkload
 
 TABLE = f"{DATABASE}.by_both"
 KEY_CHANGES = ("SET code", "SET area", "REPLACE")

@@ -13,10 +13,11 @@ import sys
 import urllib.request
 from pathlib import Path
 
-import live
 import pyarrow.parquet as pq
 import yaml
-from spark_load import GRANT, ORDERS, TABLE, Load, selected
+
+from support import live
+from support.workloads.spark_load import GRANT, ORDERS, TABLE, Load, selected
 
 RECIPE = Path(__file__).parents[2] / "examples" / "pipeline"
 CATALOG = "org.apache.spark.sql.connector.catalog.SharedTablesInMemoryRowLevelOperationTableCatalog"

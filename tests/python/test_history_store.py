@@ -20,10 +20,7 @@ import pytest
 
 import binarrow
 from binarrow import ConfigError, InputError, MalformedBinlogError, SchemaHistory
-
-sys.path.append(str(Path(__file__).parents[1] / "fixtures"))
-
-import history_writer as writer
+from support import history_writer as writer
 
 KILLS = int(os.environ.get("BINARROW_KILLS", "10"))
 """How often the writer is killed; 100 are a long run."""
@@ -49,7 +46,7 @@ def filled(path: Path, statements: int = 20) -> SchemaHistory:
 def other_process(code: str, path: Path) -> subprocess.CompletedProcess[str]:
     """Runs code that has `path`, in a process that has binarrow."""
     head = f"import sys, os, binarrow\nfrom binarrow import SchemaHistory\npath = {str(path)!r}\n"
-    head += f"sys.path.insert(0, {str(Path(writer.__file__).parent)!r})\nimport history_writer as writer\n"
+    head += f"sys.path.insert(0, {str(Path(writer.__file__).parents[1])!r})\nfrom support import history_writer as writer\n"
     command = [sys.executable, "-c", head + code]
     return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import sys
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -16,11 +15,8 @@ from pyspark.sql.types import VariantType, VariantVal
 
 import binarrow
 from binarrow.spark import decoder, register, schema, splits
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "server"))
-
-from json_documents import plain_documents
-from servers import Server
+from support.servers.servers import Server
+from support.workloads.json_documents import plain_documents
 
 TYPES = binarrow.TypeOptions(profile="spark", json="variant")
 

@@ -1,0 +1,252 @@
+"""A consumer that is killed, again and again, and goes on from its checkpoint."""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import binarrow
+from binarrow import FileCheckpoint
+from support.logged import database
+from support.servers.servers import Server
+
+KILLS = 8
+TRANSACTIONS = 500
+
+CONSUMER = """
+import json, os, sys
+import binarrow
+
+port, checkpoint, output = sys.argv[1:]
+file = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+server = binarrow.connect(
+    host="127.0.0.1", port=int(port), user="kept", password="k3pt", allow_public_key_retrieval=True
+)
+checkpoint = binarrow.FileCheckpoint(checkpoint, interval=0.03)
+with server.stream("latest", checkpoint=checkpoint, tables=["kept.t", "kept.mark"], batch_rows=20) as changes:
+    changes.start()
+    os.write(file, b"begun\\n")
+    for change in changes:
+        if change.table == "mark":
+            os.write(file, b"end\\n")
+            break
+        columns = change.to_pyarrow().select(["_commit_version", "_change_ordinal", "id", "_change_type"])
+        rows = list(zip(*columns.to_pydict().values()))
+        os.write(file, json.dumps(rows).encode() + b"\\n")
+"""
+
+
+pytestmark = pytest.mark.parametrize("server", ["mysql", "mariadb-11.8"], indirect=True)
+
+
+@pytest.fixture
+def kept(server: Server) -> Iterator[Server]:
+    with database(server, "kept"):
+        server.execute(
+            "CREATE USER kept@'%' IDENTIFIED BY 'k3pt'",
+            "GRANT REPLICATION SLAVE, REPLICATION CLIENT ON *.* TO kept@'%'",
+            "CREATE TABLE t (id INT PRIMARY KEY, filler VARCHAR(200))",
+            "CREATE TABLE other (id INT PRIMARY KEY)",
+            "CREATE TABLE mark (id INT PRIMARY KEY)",
+        )
+        yield server
+        server.execute("DROP USER kept@'%'")
+
+
+class Consumer:
+    """A process that streams to a file of its own."""
+
+    def __init__(self, server: Server, checkpoint: Path, output: Path) -> None:
+        self._output = output
+        arguments = [str(server.port), str(checkpoint), str(output)]
+        self._process = subprocess.Popen([sys.executable, "-c", CONSUMER, *arguments])
+        deadline = time.monotonic() + 20
+        while not self.lines() and time.monotonic() < deadline:
+            time.sleep(0.005)
+
+    def lines(self) -> list[str]:
+        return self._output.read_text().splitlines() if self._output.exists() else []
+
+    def batches(self) -> list[list[list[Any]]]:
+        return [json.loads(line) for line in self.lines() if line.startswith("[")]
+
+    def kill(self) -> None:
+        self._process.send_signal(signal.SIGKILL)
+        self._process.wait()
+
+    def wait(self) -> None:
+        assert self._process.wait(30) == 0
+        assert self.lines()[-1] == "end"
+
+
+def test_a_consumer_that_is_killed_misses_nothing(kept: Server, tmp_path: Path) -> None:
+    rng = random.Random(kept.flavor)
+    checkpoint = tmp_path / "pos.json"
+    consumers = [Consumer(kept, checkpoint, tmp_path / "0")]
+    session = kept.connect(database="kept")
+    number = 0
+    for transaction in range(TRANSACTIONS):
+        session.execute("BEGIN")
+        for _ in range(rng.randrange(1, 40)):
+            number += 1
+            session.execute(f"INSERT INTO t VALUES ({number}, REPEAT('x', {rng.randrange(200)}))")
+            if rng.random() < 0.1:
+                session.execute(f"INSERT INTO other VALUES ({number})")
+        session.execute(f"DELETE FROM t WHERE id = {rng.randrange(1, number + 1)}", "COMMIT")
+        if transaction % (TRANSACTIONS // KILLS) == 30:
+            consumers[-1].kill()
+            consumers.append(Consumer(kept, checkpoint, tmp_path / str(len(consumers))))
+    session.execute("INSERT INTO mark VALUES (1)")
+    session.close()
+    consumers[-1].wait()
+    assert len(consumers) == KILLS + 1
+
+    # Within a run in order and once; a run begins at or before where the one before it was killed.
+    seen: dict[tuple[int, int], list[Any]] = {}
+    again = 0
+    for consumer in consumers:
+        rows = [row for batch in consumer.batches() for row in batch]
+        keys = [(row[0], row[1]) for row in rows]
+        assert keys == sorted(set(keys))
+        known = [key for key in keys if key in seen]
+        assert keys[: len(known)] == known  # what comes again comes first: a replay without holes
+        if known:
+            before = sorted(seen)
+            at = before.index(known[0])
+            assert known == before[at : at + len(known)]
+            assert len(known) == len(keys) or known[-1] == before[-1]
+        assert all(seen[key] == row for key, row in zip(keys, rows, strict=True) if key in seen)
+        again += len(known)
+        seen |= dict(zip(keys, rows, strict=True))
+    print(f"\n{len(seen)} rows, {again} again, {KILLS} kills")
+    table = set()
+    for key in sorted(seen):
+        _, _, row, kind = seen[key]
+        (table.add if kind == "insert" else table.remove)(row)
+    assert table == {row[0] for row in kept.query("SELECT id FROM kept.t")}
+    inserted = [row[2] for row in seen.values() if row[3] == "insert"]
+    assert sorted(inserted) == list(range(1, number + 1))
+
+
+def test_latest_means_one_place(kept: Server, tmp_path: Path) -> None:
+    """Killed before the first row: what comes then is not passed over."""
+    consumer = Consumer(kept, tmp_path / "pos.json", tmp_path / "0")
+    consumer.kill()
+    kept.execute("INSERT INTO kept.t VALUES (7, '')", "INSERT INTO kept.mark VALUES (1)")
+    consumer = Consumer(kept, tmp_path / "pos.json", tmp_path / "1")
+    consumer.wait()
+    assert [[row[2] for row in batch] for batch in consumer.batches()] == [[7]]
+
+
+def reach(server: Server) -> binarrow.Server:
+    return binarrow.connect(
+        host="127.0.0.1",
+        port=server.port,
+        user="kept",
+        password="k3pt",
+        allow_public_key_retrieval=True,
+    )
+
+
+def test_it_moves_on_where_no_row_comes(kept: Server, tmp_path: Path) -> None:
+    """Over tables that are left out, statements, and new files: the old ones may be purged."""
+    checkpoint = FileCheckpoint(tmp_path / "pos.json", interval=0)
+    with reach(kept) as connection:
+        changes = connection.stream("latest", checkpoint=checkpoint, tables="kept.t")
+        assert changes.position is None
+        changes.start()
+        assert checkpoint.load() == connection.position()
+        for statements in (
+            ["INSERT INTO kept.other VALUES (1)"],
+            ["CREATE TABLE kept.more (id INT PRIMARY KEY)"],
+            ["FLUSH BINARY LOGS"],
+            ["INSERT INTO kept.other VALUES (2)", "FLUSH BINARY LOGS", "FLUSH BINARY LOGS"],
+        ):
+            kept.execute(*statements)
+            now = connection.position()
+            deadline = time.monotonic() + 10
+            while True:
+                assert changes.poll(0.02) is None
+                saved = checkpoint.load()
+                assert saved is not None
+                # MariaDB notes a moment later that files before this one are no longer needed.
+                if saved.file == now.file and saved.offset >= now.offset:
+                    break
+                assert time.monotonic() < deadline, (saved, now, statements)
+        changes.close()
+        while connection.binlogs()[0].name != saved.file:  # some files are in use for a moment more
+            kept.execute(f"PURGE BINARY LOGS TO '{saved.file}'")
+            assert time.monotonic() < deadline
+        kept.execute("INSERT INTO kept.t VALUES (1, '')")
+        with connection.stream(checkpoint=checkpoint, tables="kept.t", stop="end") as changes:
+            assert [change.num_rows for change in changes] == [1]
+
+
+def test_a_checkpoint_of_another_server(kept: Server, tmp_path: Path) -> None:
+    checkpoint = FileCheckpoint(tmp_path / "pos.json")
+    with reach(kept) as connection:
+        position = json.loads(connection.position().to_json())
+        position |= {"server": "00000000-0000-0000-0000-000000000000", "gtid_set": None}
+        checkpoint.save(binarrow.Position.from_json(json.dumps(position)))
+        with pytest.raises(binarrow.ServerIdentityError) as caught:
+            next(connection.stream("earliest", checkpoint=checkpoint, stop="end"))
+        assert any("pos.json" in note for note in caught.value.__notes__)
+        checkpoint.path.write_text("{")
+        with pytest.raises(binarrow.CheckpointError, match="torn"):
+            connection.stream("earliest", checkpoint=checkpoint)
+
+
+@pytest.mark.alone
+def test_ctrl_c_while_it_waits(kept: Server, tmp_path: Path) -> None:
+    """What was done is saved, however long the interval; what was not is not."""
+    program = """
+import sys, binarrow
+server = binarrow.connect(
+    host="127.0.0.1", port=int(sys.argv[1]), user="kept", password="k3pt", allow_public_key_retrieval=True
+)
+checkpoint = binarrow.FileCheckpoint(sys.argv[2], interval=3600)
+with server.stream("latest", checkpoint=checkpoint, tables="kept.t") as changes:
+    changes.start()
+    print("begun", flush=True)
+    for change in changes:
+        print(change.position, flush=True)
+"""
+    path = tmp_path / "pos.json"
+    process = subprocess.Popen(
+        [sys.executable, "-c", program, str(kept.port), str(path)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "begun\n"
+    kept.execute("INSERT INTO kept.t VALUES (1, '')")
+    done = process.stdout.readline().strip()
+    time.sleep(0.2)
+    process.send_signal(signal.SIGINT)
+    begin = time.monotonic()
+    _, errors = process.communicate(timeout=10)
+    assert time.monotonic() - begin < 1.0
+    assert "KeyboardInterrupt" in errors
+    assert str(FileCheckpoint(path).load()) == done
+
+
+def test_arguments_of_a_wrong_kind(kept: Server) -> None:
+    with reach(kept) as connection:
+        with pytest.raises(TypeError, match="give FileCheckpoint"):
+            connection.stream(checkpoint="pos.json")  # type: ignore[arg-type]
+        with pytest.raises(
+            TypeError, match=r"stream\(\) got an unexpected keyword argument 'table'"
+        ):
+            connection.stream(table="kept.t")
+        with pytest.raises(binarrow.ConfigError, match="'latest', 'earliest'"):
+            connection.stream("newest")

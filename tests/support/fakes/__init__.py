@@ -1,0 +1,1 @@
+"""Servers that play a script, for what real servers never do."""
