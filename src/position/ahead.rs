@@ -50,10 +50,9 @@ impl Ahead {
             ahead.check_alone(base).map_err(|why| {
                 Error::config(format!("not a stored position: an entry of `ahead` {why}"))
             })?;
-            let is_by_offset = ahead.offset.is_some();
-            if let Some((database, table)) =
-                ahead.tables.iter().find(|table| !tables.insert((*table, is_by_offset)))
-            {
+            // Each resume by GTID may leave an entry by GTID alone, until the position has passed it.
+            let mut by_offset = ahead.tables.iter().filter(|_| ahead.offset.is_some());
+            if let Some((database, table)) = by_offset.find(|table| !tables.insert(*table)) {
                 return Err(Error::config(format!(
                     "not a stored position: `ahead` contains {database}.{table} twice"
                 )));

@@ -38,7 +38,7 @@ pub struct Position {
     /// Neither stored nor compared.
     pub visible: Option<bool>,
     /// Tables that have changes delivered after this place: a reader starts at the place and leaves those out. Each table is
-    /// listed once, or twice if one of the two is by GTID alone.
+    /// in one entry with an offset at most, and in any number of entries by GTID alone.
     pub ahead: Vec<Ahead>,
 }
 
