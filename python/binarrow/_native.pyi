@@ -1173,12 +1173,12 @@ class ConnectionSpec:
     ) -> ConnectionSpec: ...
     def open(self) -> NativeServer:
         """Connects to the first server that answers."""
-    def structures(
+    def schemas(
         self,
         *,
         tables: str | Sequence[str] | None = None,
         exclude_tables: str | Sequence[str] | None = None,
-    ) -> Structures:
+    ) -> TableSchemas:
         """Those of the tables of the first server that answers."""
     def log(
         self,
@@ -1203,7 +1203,7 @@ class ConnectionSpec:
         max_latency: float = 0.5,
     ) -> LiveLog:
         """All between two positions; see :meth:`binarrow.Server.range`."""
-    def drain(
+    def range_end(
         self,
         start: Position | str,
         *,
@@ -1215,7 +1215,7 @@ class ConnectionSpec:
         reconnect: float | None = 300.0,
         skip_events: Sequence[int] | None = None,
     ) -> Position:
-        """Where a part of the log ends; see :meth:`binarrow.Server.drain`."""
+        """Where a part of the log ends; see :meth:`binarrow.Server.range_end`."""
     def file_start(
         self,
         name: str,
@@ -1227,11 +1227,11 @@ class ConnectionSpec:
     ) -> Position:
         """Where a file begins; see :meth:`binarrow.Server.file_start`."""
     def stop(self) -> None:
-        """Ends :meth:`drain` and :meth:`file_start` of other threads."""
+        """Ends :meth:`range_end` and :meth:`file_start` of other threads."""
 
 @final
-class Structures:
-    """The structures of a server's tables at one place of its log: ``Server.structures``."""
+class TableSchemas:
+    """The structures of a server's tables at one place of its log: ``Server.schemas``."""
 
     @property
     def script(self) -> str:

@@ -199,7 +199,7 @@ class SchemaHistory:
 
     def baseline(
         self,
-        structures: Server | Sql,
+        schemas: Server | Sql,
         position: Position | str | None = None,
         *,
         tables: str | Sequence[str] | None = None,
@@ -212,7 +212,7 @@ class SchemaHistory:
         where a part of the log was not read.
 
         Args:
-            structures: A server: its tables as they are now are read over a connection of its own,
+            schemas: A server: its tables as they are now are read over a connection of its own,
                 and the position is where its log is then; no lock is taken. This needs
                 REPLICATION SLAVE, REPLICATION CLIENT (MariaDB: BINLOG MONITOR) and SELECT. Or SQL:
                 what ``mysqldump --no-data --databases`` prints, as text or in a file.
@@ -232,7 +232,7 @@ class SchemaHistory:
         Warns:
             BinarrowWarning: A table, or a member of an ENUM, that the server does not tell.
         """
-        connection = getattr(structures, "__binarrow_connection__", None)
+        connection = getattr(schemas, "__binarrow_connection__", None)
         if connection is not None:
             if position is not None or server is not None:
                 raise ConfigError(
@@ -241,15 +241,15 @@ class SchemaHistory:
             return self._native.baseline_of_server(
                 connection(), tables=tables, exclude_tables=exclude_tables
             )
-        if not isinstance(structures, str | bytes | os.PathLike):
-            raise TypeError("structures is a Server, or SQL: a str, bytes, or the path of a file")
+        if not isinstance(schemas, str | bytes | os.PathLike):
+            raise TypeError("schemas is a Server, or SQL: a str, bytes, or the path of a file")
         if position is None:
             raise ConfigError(
                 "structures that are SQL need position=: where in the log the tables were so, as"
                 " 'binlog.000017:4711'"
             )
         return self._native.baseline_of_sql(
-            structures, position, tables=tables, exclude_tables=exclude_tables, server=server
+            schemas, position, tables=tables, exclude_tables=exclude_tables, server=server
         )
 
     def apply(

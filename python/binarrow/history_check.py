@@ -41,7 +41,7 @@ def check_history(
     """
     if not history.covered:
         raise SchemaError("the history is empty: take a baseline first")
-    taken = server.structures(tables=tables)
+    taken = server.schemas(tables=tables)
     # A read that begins behind the history's end follows the log up to its start first.
     with server.stream(taken.position, stop=taken.position, history=history) as stream:
         for _ in stream:

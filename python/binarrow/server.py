@@ -25,7 +25,7 @@ from binarrow._native import (
     ConnectionSpec,
     NativeServer,
     Position,
-    Structures,
+    TableSchemas,
     read_binlog,
 )
 from binarrow.check import Check
@@ -207,7 +207,7 @@ class TableDescription:
     """The primary key and the unique ones, in the server's order."""
 
     @property
-    def handle_key(self) -> tuple[str, ...]:
+    def row_key(self) -> tuple[str, ...]:
         """The columns by which changes know a row, given ``create_statement`` for ``schemas=``.
 
         The primary key, else the first unique key of columns that are NOT NULL; empty where there
@@ -282,7 +282,7 @@ class Server:
         The file and offset and the GTID set are of the same place. On MySQL with GTIDs, if a commit
         takes longer than a second (in semisynchronous replication a replica must acknowledge it),
         or if the user lacks REPLICATION SLAVE, the position is the GTID set alone, with an empty
-        ``file``. :meth:`stream` starts there too, and ``drain(position, stop=position)`` returns
+        ``file``. :meth:`stream` starts there too; ``range_end(position, stop=position)`` returns
         the same position with its file and offset.
 
         The position can be ahead of what a SELECT sees, and ``visible_to_select`` is then False, on
@@ -477,7 +477,7 @@ class Server:
             raise TypeError(str(error).replace("read_binlog()", "range()")) from None
         return Stream(reader, None)
 
-    def drain(
+    def range_end(
         self,
         start: Position | str,
         *,
@@ -489,20 +489,22 @@ class Server:
         reconnect: float | None = 300.0,
         skip_events: Sequence[int] | None = None,
     ) -> Position:
-        """Where a part of the log ends: it is gone through without decoding a row.
+        """The position at which a range of the log ends. The log is read without decoding rows.
+
+        ``range_end(start, max_bytes=...)`` divides a log into ranges that :meth:`range` reads.
 
         A position that is a GTID set alone has a file and an offset too: the end of the longest
-        prefix of the log whose transactions are all in the set. ``drain(position, stop=position)``
-        returns it.
+        prefix of the log whose transactions are all in the set.
+        ``range_end(position, stop=position)`` returns it.
 
         Args:
             start: Where an earlier read ended, :meth:`file_start`, ``"file:offset"`` or a GTID set.
                 Transactions of a GTID set are passed over wherever they are in the log, and the
                 position that is returned contains them.
-            stop: What it does not go beyond, in one of these forms; by default where the log ends
-                now.
-            max_bytes: How many bytes of the log it does not go beyond, unless the first transaction
-                is larger.
+            stop: The range ends there at the latest; in one of these forms. By default it is the
+                present end of the log.
+            max_bytes: The largest size of the range, in bytes of the log. A range has one
+                transaction at least, even if it is larger.
             history: Structures of tables, which are followed on the way: a :class:`SchemaHistory`.
                 An empty one gets its first baseline.
             server_id: As for :meth:`stream`.
@@ -517,7 +519,7 @@ class Server:
             PositionPurgedError: The server no longer has the log from ``start`` on.
             ServerIdentityError: ``start`` is of another server, or the log was reset.
         """
-        return self._spec.drain(
+        return self._spec.range_end(
             start,
             stop=stop,
             max_bytes=max_bytes,
@@ -538,12 +540,12 @@ class Server:
         """
         return self._spec.file_start(name, reconnect=reconnect)
 
-    def structures(
+    def schemas(
         self,
         *,
         tables: str | Sequence[str] | None = None,
         exclude_tables: str | Sequence[str] | None = None,
-    ) -> Structures:
+    ) -> TableSchemas:
         """The structures of all tables as they are now, and the place of the log where they are so.
 
         They are read over a connection of its own, without a lock: what statements change meanwhile
@@ -561,7 +563,7 @@ class Server:
         Warns:
             BinarrowWarning: A table that the server does not tell.
         """
-        return self._spec.structures(tables=tables, exclude_tables=exclude_tables)
+        return self._spec.schemas(tables=tables, exclude_tables=exclude_tables)
 
     def describe(self, table: str) -> TableDescription:
         """The columns and keys of ``database.table``. Needs SELECT or another privilege on it.

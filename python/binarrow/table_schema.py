@@ -71,7 +71,7 @@ class TableSchema:
         return tuple(key for key in self.indexes if key.kind != "index")
 
     @property
-    def handle_key(self) -> tuple[str, ...]:
+    def row_key(self) -> tuple[str, ...]:
         """The columns by which changes know a row; empty where it is the whole row.
 
         The primary key, else the first unique key of columns that are NOT NULL.

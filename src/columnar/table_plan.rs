@@ -10,7 +10,7 @@ use super::type_options::TypeOptions;
 use crate::binlog::{FormatDescription, TableMap};
 use crate::error::{Error, ErrorKind};
 use crate::history::{Catalog, Schemas};
-use crate::schema::{Column, ColumnType, HandleKey, TableSchema};
+use crate::schema::{Column, ColumnType, RowKey, TableSchema};
 use arrow_schema::{Fields, Schema, SchemaRef};
 use ring::hmac;
 use std::collections::HashMap;
@@ -199,7 +199,7 @@ impl TablePlan {
             }
         }
         let fields = Fields::from(fields);
-        let key = table.handle_key();
+        let key = table.row_key();
         let is_key: Vec<bool> = (0..table.columns.len()).map(|index| key.holds(index)).collect();
         let key_bits = is_key
             .chunks(8)
@@ -218,7 +218,7 @@ impl TablePlan {
             layout: options.layout,
             key_bits: key_bits.collect(),
             key_end: is_key.iter().rposition(|is_key| *is_key).map_or(0, |last| last + 1),
-            is_row_key: key == HandleKey::WholeRow,
+            is_row_key: key == RowKey::WholeRow,
             is_key,
             masks_met: options.masks.met(&table, &names),
             names,

@@ -17,7 +17,7 @@ use super::nested::{Nested, Side, SideColumn, unfit};
 use crate::charset::Collation;
 use crate::error::Result;
 use crate::reader::ChangeBatch;
-use crate::schema::{Column, ColumnType, Generated, HandleKey, IndexKind, TableSchema};
+use crate::schema::{Column, ColumnType, Generated, IndexKind, RowKey, TableSchema};
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -82,8 +82,7 @@ fn columns<'b>(nested: &Nested<'b>, side: &Side<'b>) -> Result<Vec<EventColumn<'
         head.extend_from_slice(b",\"flag\":");
         integer(i64::from(flags.get(index).copied().unwrap_or_default()), &mut head);
         head.extend_from_slice(b",\"value\":");
-        let is_key =
-            matches!(table.handle_key(), HandleKey::Columns([part]) if part.column == index);
+        let is_key = matches!(table.row_key(), RowKey::Columns([part]) if part.column == index);
         let row_id = if is_key { whole_number(values) } else { None };
         Ok(EventColumn { index, head, values, writer: writer(&column)?, row_id })
     });
@@ -288,7 +287,7 @@ fn flags(table: &TableSchema) -> Vec<u8> {
         }
     };
     let is_several = |count: usize| if count > 1 { MULTIPLE_KEY } else { 0 };
-    if let HandleKey::Columns(parts) = table.handle_key() {
+    if let RowKey::Columns(parts) = table.row_key() {
         parts.iter().for_each(|part| set(part.column, HANDLE_KEY));
     }
     if table.indexes.is_empty() {

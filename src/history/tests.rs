@@ -299,12 +299,12 @@ fn all_keys_in_the_order_of_servers() {
 
 #[test]
 fn handle_keys() {
-    use crate::schema::HandleKey;
+    use crate::schema::RowKey;
     let handle = |elements: &str| {
         let table = schema(&format!("CREATE TABLE t ({elements}) charset latin1"), MYSQL);
-        match table.handle_key() {
-            HandleKey::Columns(parts) => parts.iter().map(|part| part.column).collect(),
-            HandleKey::WholeRow => Vec::new(),
+        match table.row_key() {
+            RowKey::Columns(parts) => parts.iter().map(|part| part.column).collect(),
+            RowKey::WholeRow => Vec::new(),
         }
     };
     for (elements, columns) in [

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The structures of a server's tables, and the place of its log where they are so.
-#[pyclass(name = "Structures", module = "binarrow", frozen)]
+#[pyclass(name = "TableSchemas", module = "binarrow", frozen)]
 pub(super) struct PyBaseline(Baseline);
 
 #[pymethods]

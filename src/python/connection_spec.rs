@@ -99,7 +99,7 @@ impl PyConnectionSpec {
 
     /// The structures of the tables of the first server that answers, and the position that they are of.
     #[pyo3(signature = (*, tables = None, exclude_tables = None))]
-    fn structures(
+    fn schemas(
         &self,
         py: Python<'_>,
         tables: Option<Patterns>,
@@ -152,7 +152,7 @@ impl PyConnectionSpec {
         skip_events = None,
     ))]
     #[allow(clippy::too_many_arguments)] // likewise
-    fn drain(
+    fn range_end(
         &self,
         py: Python<'_>,
         start: Place,
@@ -166,7 +166,7 @@ impl PyConnectionSpec {
     ) -> PyResult<PyPosition> {
         let dumping = Dumping::try_new(true, server_id, heartbeat, reconnect)?;
         let limits = (max_bytes, known_codes(skip_events)?);
-        server_log::drain(py, self, (start, stop), limits, history, dumping)
+        server_log::range_end(py, self, (start, stop), limits, history, dumping)
     }
 
     /// The position of a file's first event, with what stands before it by GTID.

@@ -307,7 +307,7 @@ fn check_has_file(position: &Position) -> Result<()> {
         None => Ok(()),
         Some(_) => Err(Error::config(
             "the position is a GTID set alone, and a history needs a file and an offset: \
-             server.drain(position, stop=position) returns the position with both",
+             server.range_end(position, stop=position) returns the position with both",
         )),
     }
 }

@@ -10,7 +10,8 @@ use super::position::PyPosition;
 use crate::error::{Error, Result};
 use crate::position::Position;
 use crate::source::{
-    Drain, Drained, LiveControl, LiveOptions, drain as drain_log, file_start as start_of,
+    LiveControl, LiveOptions, RangeBounds, RangeEnd, file_start as start_of,
+    range_end as log_range_end,
 };
 use pyo3::prelude::*;
 use std::collections::HashSet;
@@ -37,7 +38,7 @@ impl Passes {
 }
 
 /// Goes through the log, up to a transaction's end.
-pub(super) fn drain(
+pub(super) fn range_end(
     py: Python<'_>,
     spec: &PyConnectionSpec,
     (start, stop): (Place, Option<Place>),
@@ -45,15 +46,15 @@ pub(super) fn drain(
     history: Option<HistoryKeyword>,
     dumping: Dumping,
 ) -> PyResult<PyPosition> {
-    let what = Drain {
+    let what = RangeBounds {
         start: position(start, "start")?,
         stop: stop.map(|stop| position(stop, "stop")).transpose()?,
         max_bytes,
         history: history.map(|history| history.0),
         skip_events,
     };
-    let Drained { position, warnings } =
-        pass(py, spec, dumping, move |live, control| drain_log(what, live, control))?;
+    let RangeEnd { position, warnings } =
+        pass(py, spec, dumping, move |live, control| log_range_end(what, live, control))?;
     let mut told = HashSet::new();
     for message in warnings.iter().filter(|message| told.insert(message.as_str())) {
         warn(py, message)?;

@@ -61,14 +61,14 @@ impl Index {
 
 /// What tells a table's rows apart, as far as is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum HandleKey<'t> {
+pub enum RowKey<'t> {
     /// The columns of a key that no two rows share. Of a column that the key holds a prefix of, the whole counts.
     Columns(&'t [KeyPart]),
     /// No such key is known: the row is its own.
     WholeRow,
 }
 
-impl HandleKey<'_> {
+impl RowKey<'_> {
     /// Whether column `index` is part of it.
     pub fn holds(&self, index: usize) -> bool {
         match self {
@@ -81,13 +81,13 @@ impl HandleKey<'_> {
 impl TableSchema {
     /// What tells the table's rows apart: the primary key, else the first unique key of columns that are NOT NULL, else the
     /// whole row.
-    pub fn handle_key(&self) -> HandleKey<'_> {
+    pub fn row_key(&self) -> RowKey<'_> {
         if !self.primary_key.is_empty() {
-            return HandleKey::Columns(&self.primary_key);
+            return RowKey::Columns(&self.primary_key);
         }
         match self.indexes.iter().find(|index| index.identifies_rows(&self.columns)) {
-            Some(index) => HandleKey::Columns(&index.parts),
-            None => HandleKey::WholeRow,
+            Some(index) => RowKey::Columns(&index.parts),
+            None => RowKey::WholeRow,
         }
     }
 }
@@ -115,18 +115,18 @@ mod tests {
             indexes: Vec::new(),
             comment: None,
         };
-        assert_eq!(table.handle_key(), HandleKey::WholeRow);
-        assert!(table.handle_key().holds(7));
+        assert_eq!(table.row_key(), RowKey::WholeRow);
+        assert!(table.row_key().holds(7));
         // one may be NULL, one is of a virtual column, one has an expression, one is not unique, one is without columns
         table.indexes = vec![unique(0), unique(1), unique(2), unique(2), unique(2)];
         table.indexes[2].has_expression = true;
         table.indexes[3].kind = IndexKind::Other;
         table.indexes[4].parts.clear();
-        assert_eq!(table.handle_key(), HandleKey::WholeRow);
+        assert_eq!(table.row_key(), RowKey::WholeRow);
         table.indexes.extend([unique(2), unique(3)]);
-        assert_eq!(table.handle_key(), HandleKey::Columns(&[KeyPart { column: 2, prefix: 4 }]));
-        assert!(!table.handle_key().holds(3));
+        assert_eq!(table.row_key(), RowKey::Columns(&[KeyPart { column: 2, prefix: 4 }]));
+        assert!(!table.row_key().holds(3));
         table.primary_key = vec![KeyPart { column: 3, prefix: 0 }];
-        assert!(table.handle_key().holds(3) && !table.handle_key().holds(2));
+        assert!(table.row_key().holds(3) && !table.row_key().holds(2));
     }
 }

@@ -1,6 +1,6 @@
 //! The words that all layers share for the structure of a table.
 //!
-//! In: nothing. Out: [`ColumnType`], [`Column`], [`Index`], [`HandleKey`], [`TableSchema`]. Made by `binlog::table_map` and
+//! In: nothing. Out: [`ColumnType`], [`Column`], [`Index`], [`RowKey`], [`TableSchema`]. Made by `binlog::table_map` and
 //! `history`, read by `columnar`.
 
 mod column_type;
@@ -12,7 +12,7 @@ mod table_schema;
 
 pub(crate) use column_type::quoted;
 pub use column_type::{ColumnType, GeometryType};
-pub use index::{HandleKey, Index, IndexKind, KeyPart};
+pub use index::{Index, IndexKind, KeyPart, RowKey};
 pub use logged::LogTells;
 pub use name_case::{NameCase, folded};
 pub use table_schema::{Column, Generated, TableSchema, full_name};

@@ -49,7 +49,7 @@ pub use live::{
 pub(crate) use log_name::name_logs;
 pub use options::{LogOptions, Start, Stop};
 pub(crate) use payload::{Payload, PayloadEvents};
-pub use scan::{Drain, Drained, drain};
+pub use scan::{RangeBounds, RangeEnd, range_end};
 pub(crate) use segment::start_of;
 pub use segment::{
     CarriedMap, CarriedStatement, FileContext, GtidPlaces, LargeTransaction, LogItem, PlacedItem,

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 /// What is gone through.
 #[derive(Debug)]
-pub struct Drain {
+pub struct RangeBounds {
     /// The start position. One of GTIDs alone starts at its place in the log.
     pub start: Position,
     /// What it does not go beyond; by default where the log ends now. On a server that it is not of its GTID set counts.
@@ -31,7 +31,7 @@ pub struct Drain {
 
 /// What was found.
 #[derive(Debug)]
-pub struct Drained {
+pub struct RangeEnd {
     /// The end of the last whole transaction.
     pub position: Position,
     /// What the caller is to be told.
@@ -42,7 +42,11 @@ pub struct Drained {
 ///
 /// # Errors
 /// As of any live read; and those of a history that does not fit the log.
-pub fn drain(what: Drain, live: LiveOptions, control: &Arc<LiveControl>) -> Result<Drained> {
+pub fn range_end(
+    what: RangeBounds,
+    live: LiveOptions,
+    control: &Arc<LiveControl>,
+) -> Result<RangeEnd> {
     let mut start = resolved(what.start.clone(), &live, control)?;
     // The place of a set is asked for with the set as both. A read after the set leaves out the rest of it as well.
     let is_place = what.stop.as_ref() == Some(&what.start);
@@ -52,7 +56,7 @@ pub fn drain(what: Drain, live: LiveOptions, control: &Arc<LiveControl>) -> Resu
     {
         (start.gtid_set, start.by_gtid) = (Some(done.clone()), true);
     }
-    pass(Drain { start, ..what }, live, control)
+    pass(RangeBounds { start, ..what }, live, control)
 }
 
 /// The place in a server's log of a position that is a GTID set alone: the end of the longest prefix of the log whose
@@ -74,7 +78,7 @@ fn resolved(
     // The server starts with the last file before which all transactions are in the set.
     let first = file_start(&begin.position.file, live.clone(), control)?;
     let start = Position { version_shift: position.version_shift, ..first };
-    let what = Drain {
+    let what = RangeBounds {
         start,
         stop: Some(position),
         max_bytes: None,
@@ -84,8 +88,8 @@ fn resolved(
     Ok(pass(what, live.clone(), control)?.position)
 }
 
-fn pass(what: Drain, live: LiveOptions, control: &Arc<LiveControl>) -> Result<Drained> {
-    let Drain { start, stop, max_bytes, history, skip_events } = what;
+fn pass(what: RangeBounds, live: LiveOptions, control: &Arc<LiveControl>) -> Result<RangeEnd> {
+    let RangeBounds { start, stop, max_bytes, history, skip_events } = what;
     let start = LiveStart::Position(Box::new(start));
     let (feed, begin) = LiveFeed::start(None, &start, live, Arc::clone(control))?;
     let server = begin.position.server.clone();
@@ -107,5 +111,5 @@ fn pass(what: Drain, live: LiveOptions, control: &Arc<LiveControl>) -> Result<Dr
     let mut follower = SchemaFollower::new(&mut walk)?;
     follow(&mut walk, &mut follower, &mut || true)?;
     let warnings = walk.take_warnings();
-    Ok(Drained { position: walk.position().clone(), warnings })
+    Ok(RangeEnd { position: walk.position().clone(), warnings })
 }

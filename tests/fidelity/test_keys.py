@@ -81,7 +81,7 @@ def test_handle_keys(server: Server) -> None:
         server.execute("SET GLOBAL binlog_row_metadata = FULL")
         for name, (_, key) in tables.items():
             told = connection.describe(f"keyed.{name}")
-            assert told.handle_key == key, name
+            assert told.row_key == key, name
             shown = re.findall(r"(?m)^  (?:UNIQUE KEY `(\w+)`|PRIMARY)", told.create_statement)
             assert [key.name for key in told.unique_keys] == [each or "PRIMARY" for each in shown]
             promoted = {row[0] for row in server.query(PRIMARY.format(table=name))}

@@ -48,7 +48,7 @@ def test_the_script_is_whole(server: Server) -> None:
     )
     try:
         with live.reach(server) as connection:
-            taken = connection.structures(tables=["b`x.*", "empty_one.*"])
+            taken = connection.schemas(tables=["b`x.*", "empty_one.*"])
             assert taken.tables == 1
             assert taken.position == connection.position()
         script = taken.script
@@ -131,7 +131,7 @@ def test_it_fits_its_position_while_tables_change(server: Server) -> None:
     with live.reach(server) as connection:
         start = connection.position()
         with changing(server):
-            taken = [connection.structures(tables="busy.*") for _ in range(8)]
+            taken = [connection.schemas(tables="busy.*") for _ in range(8)]
             for one in taken:
                 assert tables_in(one.script) == tables_at(connection, start, one.position)
             assert len({one.position.offset for one in taken}) > 1
@@ -153,7 +153,7 @@ def test_an_account_that_sees_little(server: Server) -> None:
             warnings.catch_warnings(record=True) as told,
         ):
             warnings.simplefilter("always")
-            taken = connection.structures(tables="hidden.*")
+            taken = connection.schemas(tables="hidden.*")
         assert tables_in(taken.script) >= {"shown(id)"}
         messages = [str(one.message) for one in told]
         assert any("no SELECT on *.*" in message for message in messages)

@@ -126,8 +126,8 @@ else:  # as Spark's driver and its tasks do
     input()
     with binarrow.SchemaHistory.open(url) as history:
         stop = server.position()
-        middle = server.drain(start, stop=stop, max_bytes=1500, history=history)
-        server.drain(middle, stop=stop, history=history)
+        middle = server.range_end(start, stop=stop, max_bytes=1500, history=history)
+        server.range_end(middle, stop=stop, history=history)
         for first, last in ((start, middle), (middle, stop)):
             part = history.part(first, last)
             with server.range(first, last, history_part=part, **options) as stream:

@@ -105,7 +105,7 @@ def test_images_with_holes(mirror):
         before(2, 10, 3, "c", 3),  # which the row after leaves out
         after(2, 10, 5, None, None, bits=b"\x01"),
         after(2, 12, 5, None, None, bits=b"\x03"),
-        untold_values="null",
+        backfilled_columns="null",
     )
     assert rows == [(1, "A", 7), (4, "d", 5), (5, None, 3)]
 
@@ -161,7 +161,7 @@ def test_columns_come_and_widen(lake, mirror, caplog):
     )
     if lake.format == "delta":
         with pytest.raises(binarrow.SchemaError, match=r"n of .* bigint.*enableTypeWidening"):
-            mirror.apply(*changes, columns=WIDER, untold_values="null")
+            mirror.apply(*changes, columns=WIDER, backfilled_columns="null")
         lake.spark.sql(
             f"ALTER TABLE {mirror.target} SET TBLPROPERTIES ('delta.enableTypeWidening' = 'true')"
         )
@@ -170,7 +170,7 @@ def test_columns_come_and_widen(lake, mirror, caplog):
     caplog.clear()
     with pytest.raises(binarrow.SchemaError, match="inserted rows leave out price"):
         mirror.apply(*changes, columns=WIDER)  # which the log alone does not tell of
-    assert mirror.apply(*changes, columns=WIDER, untold_values="null") == rows
+    assert mirror.apply(*changes, columns=WIDER, backfilled_columns="null") == rows
     [warning] = caplog.messages
     assert "gets the columns price: NULL in rows that are there" in warning
     # A stream that began before knows neither.
@@ -204,11 +204,11 @@ def test_a_column_that_the_source_has_filled(lake, mirror, told):
     frame = lake.spark.createDataFrame([change], schema)
     mirror.apply(insert(1, 0, 1, "a", 1))
     with pytest.raises(
-        binarrow.SchemaError, match=r"no DEFAULT: price decimal.*untold_values='null'"
+        binarrow.SchemaError, match=r"no DEFAULT: price decimal.*backfilled_columns='null'"
     ):
         lake.apply(mirror.target, "id")(frame)
     assert mirror.rows() == [(1, "a", 1)]
-    lake.apply(mirror.target, "id", untold_values="null")(frame)
+    lake.apply(mirror.target, "id", backfilled_columns="null")(frame)
     assert mirror.rows() == [(1, "a", 1, None), (2, "b", 2, Decimal("1.50"))]
     empty = lake.target()
     lake.apply(empty, "id")(mirror.frame())
@@ -225,9 +225,9 @@ def test_what_inserts_leave_out(lake, mirror):
     assert mirror.rows() == [(1, "a", None)]
     for told in ({}, {"mysql.nullable": "false"}, {**plain, "mysql.has_default": "true"}):
         frame = lake.spark.createDataFrame([short], described(COLUMNS, n=told))
-        with pytest.raises(binarrow.SchemaError, match=r"leave out n, .*untold_values='null'"):
+        with pytest.raises(binarrow.SchemaError, match=r"leave out n, .*backfilled_columns='null'"):
             apply(frame)
-    assert mirror.apply(short, untold_values="null") == [(1, "a", None)]
+    assert mirror.apply(short, backfilled_columns="null") == [(1, "a", None)]
     computed = described(COLUMNS, n={**plain, "mariadb.generated": "true"})
     hidden = after(2, 0, 1, "b", None, bits=b"\x03")
     with pytest.raises(binarrow.SchemaError, match="1 updates leave out columns that MariaDB"):

@@ -72,7 +72,7 @@ def test_the_mirror_is_the_table(
     register(lake.spark)
     target = lake.target()
     # The log tells the key. That no column has a DEFAULT, files do not tell.
-    apply = lake.apply(target, untold_values="null")
+    apply = lake.apply(target, backfilled_columns="null")
     for log in (first, second):
         changes = (
             lake.spark.read.format("binarrow")

@@ -122,7 +122,7 @@ def test_with_a_history(server: Server) -> None:
         head = connection.position()
         options = {"tables": "live.t"}
         with binarrow.SchemaHistory.open("memory:") as history:
-            connection.drain(start, history=history)
+            connection.range_end(start, history=history)
             part = history.part(middle, head, tables="live.t")
             assert ids(connection.range(middle, head, history_part=part, **options)) == ["21"]
             assert ids(connection.stream(middle, stop=head, history=history, **options)) == ["21"]

@@ -52,16 +52,16 @@ def test_drains(played: tuple[Server, Position]) -> None:
     server, start = played
     with reach(server) as connection:
         head = connection.position()
-        assert connection.drain(start) == head
-        assert connection.drain(head) == head
+        assert connection.range_end(start) == head
+        assert connection.range_end(head) == head
         with connection.stream(start, stop=head, include=["transaction"], **COLUMNS) as stream:
             ends = {str(item.position) for item in stream}
         places, here = [start], start
         while here != head:
-            after = connection.drain(here, max_bytes=5_000)
+            after = connection.range_end(here, max_bytes=5_000)
             assert after != here
             if after.file == here.file:
-                one = connection.drain(here, max_bytes=0)
+                one = connection.range_end(here, max_bytes=0)
                 assert after.offset - here.offset <= 5_000 or after == one
             places.append(after)
             here = after
@@ -69,18 +69,18 @@ def test_drains(played: tuple[Server, Position]) -> None:
         assert len(ends & {str(place) for place in places}) > 5
         sizes = {one.name: one.size for one in connection.binlogs()}
         middle = places[len(places) // 2]
-        assert connection.drain(start, stop=middle) == middle
+        assert connection.range_end(start, stop=middle) == middle
         # What lies within a transaction is not gone to.
         within = Position.from_json(
             middle.to_json().replace(f'"offset":{middle.offset}', f'"offset":{middle.offset - 1}')
         )
-        before = connection.drain(start, stop=within)
+        before = connection.range_end(start, stop=within)
         assert (before.file, before.offset) < (middle.file, middle.offset)
         for name in list(sizes)[1:]:
             begun = connection.file_start(name)
             assert (begun.file, begun.offset) == (name, 4)
             if name > start.file:
-                assert begun.gtid_set == connection.drain(start, stop=begun).gtid_set
+                assert begun.gtid_set == connection.range_end(start, stop=begun).gtid_set
         with pytest.raises(binarrow.ConfigError, match=r"has no nothing\.000001: its files are"):
             connection.file_start("nothing.000001")
 
@@ -92,7 +92,7 @@ def test_ranges_are_the_whole(played: tuple[Server, Position]) -> None:
         head = connection.position()
         places = [start]
         while places[-1] != head:
-            places.append(connection.drain(places[-1], max_bytes=30_000))
+            places.append(connection.range_end(places[-1], max_bytes=30_000))
         files = [connection.file_start(one.name) for one in connection.binlogs()]
         files = [one for one in files if one.file > start.file]
         rows = whole(connection, start, head)
@@ -150,20 +150,20 @@ def test_range_beyond_the_log(played: tuple[Server, Position]) -> None:
 
 
 def test_a_drain_ends_with_its_server() -> None:
-    """Where a server is gone, a drain waits for it; closing the server's object ends that."""
+    """Where a server is gone, a range waits for it; closing the server's object ends that."""
     with live.server("mysql") as server:
         connection = reach(server)
         start = connection.position()
         server.stop()
         failed: list[Exception] = []
 
-        def drain() -> None:
+        def range_end() -> None:
             try:
-                connection.drain(start)
+                connection.range_end(start)
             except binarrow.BinarrowError as error:
                 failed.append(error)
 
-        waiting = threading.Thread(target=drain)
+        waiting = threading.Thread(target=range_end)
         waiting.start()
         time.sleep(0.5)
         assert waiting.is_alive()
@@ -173,12 +173,12 @@ def test_a_drain_ends_with_its_server() -> None:
 
 
 def test_parts_of_a_history(played: tuple[Server, Position]) -> None:
-    """A drain takes a history along; a range then needs its part alone."""
+    """A search for a range's end takes a history along; a range then needs its part alone."""
     server, start = played
     with root(server) as connection, binarrow.SchemaHistory.open("memory:") as history:
         head = connection.position()
-        middle = connection.drain(start, max_bytes=50_000, history=history)
-        assert connection.drain(middle, history=history) == head
+        middle = connection.range_end(start, max_bytes=50_000, history=history)
+        assert connection.range_end(middle, history=history) == head
         parts = []
         for first, last in ((start, middle), (middle, head)):
             part = history.part(first, last, tables="live.*")
@@ -213,7 +213,7 @@ def test_ranges_on_another_server(flavor: str) -> None:
 
         for begin, end in ((start, middle), (middle, late), (start, late)):
             assert rows(second, begin, end) == rows(first, begin, end)
-        reached = second.drain(start, stop=middle)
+        reached = second.range_end(start, stop=middle)
         assert reached.server == second.id
         assert reached.gtid_set == middle.gtid_set
         with (

@@ -243,9 +243,9 @@ def test_a_commit_that_waits_for_a_replica(tmp_path: Path) -> None:
             seen = [int(row[0]) for row in server.query("SELECT id FROM live.t")]
             assert (position.file, position.offset, seen) == ("", 0, [1])
             assert position.visible_to_select is True
-            resolved = connection.drain(position, stop=position)
+            resolved = connection.range_end(position, stop=position)
             with pytest.raises(binarrow.ServerError, match="semisynchronous replication") as raised:
-                connection.structures()
+                connection.schemas()
             assert "has been committing for more than" in str(raised.value)
             latest = connection.stream("latest", stop="end", **live.COLUMNS)
             assert live.ids(latest) == [2]
@@ -270,7 +270,7 @@ def test_a_commit_that_waits_for_a_replica(tmp_path: Path) -> None:
             # It also works as `stop`.
             stream = connection.stream("earliest", stop=position, tables="live.t", **live.COLUMNS)
             assert live.ids(stream) == [1]
-            drained = connection.drain(connection.file_start(resolved.file), stop=position)
+            drained = connection.range_end(connection.file_start(resolved.file), stop=position)
             assert drained == resolved
             with connection.range(position, connection.position(), **live.COLUMNS) as stream:
                 assert live.ids(stream) == [2]
@@ -321,14 +321,14 @@ def test_the_place_of_a_set_with_a_hole(flavor: str) -> None:
             stored["gtid_set"] = f"{source}:1-{missing - 1}{rest}"
             position = binarrow.Position.from_json(json.dumps(stored))
             before = places[hole - 2] if hole > 1 else start
-            found = connection.drain(position, stop=position)
+            found = connection.range_end(position, stop=position)
             assert found.gtid_set == before.gtid_set
             if hole < 4:
                 assert (found.file, found.offset) == (before.file, before.offset)
             assert live.ids(connection.stream(position, stop="end", **live.COLUMNS)) == [hole]
             after = connection.stream(found, stop="end", tables="live.t", **live.COLUMNS)
             assert live.ids(after) == list(range(hole, 5))
-            assert connection.drain(position.gtid_set, stop=position.gtid_set) == found
+            assert connection.range_end(position.gtid_set, stop=position.gtid_set) == found
             # A query starts after the set: all other transactions are read, and none of the set.
             head = places[-1]
             for place in (position, Gtids(position.gtid_set or "")):
@@ -336,10 +336,10 @@ def test_the_place_of_a_set_with_a_hole(flavor: str) -> None:
                 with connection.range(first, head, tables="live.t", **live.COLUMNS) as stream:
                     assert live.ids(stream) == [hole]
                 assert log.resolve_end(place) == found
-            # So does the part after a drain from it.
+            # So does the part after a range from it.
             ids, here = [], binarrow.Position.from_json(position.to_json())
             while here.gtid_set != head.gtid_set:
-                end = connection.drain(here, max_bytes=0)
+                end = connection.range_end(here, max_bytes=0)
                 with connection.range(here, end, tables="live.t", **live.COLUMNS) as stream:
                     ids += live.ids(stream)
                 here = end

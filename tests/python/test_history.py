@@ -77,7 +77,7 @@ def test_a_table_as_it_was() -> None:
         )
         assert found.columns[2].members == ("new", "paid")
         assert (found.columns[3].generated, found.columns[3].visible) == ("virtual", False)
-        assert found.primary_key == found.handle_key == ("id",)
+        assert found.primary_key == found.row_key == ("id",)
         assert [key.name for key in found.unique_keys] == ["PRIMARY", "by_note"]
         assert (found.unique_keys[1].columns, found.unique_keys[1].prefixes) == (("note",), (3,))
         assert found.comment == "all of them"
@@ -89,7 +89,7 @@ def test_a_table_as_it_was() -> None:
         people = history.find("shop", "people", FIRST)
         assert people is not None
         assert people.primary_key == ()
-        assert people.handle_key == ("name",)
+        assert people.row_key == ("name",)
         assert history.find("shop", "nothing") is None
 
 
@@ -214,7 +214,7 @@ def test_structures_need_a_place() -> None:
             history.baseline("", FIRST)
         with pytest.raises(binarrow.ConfigError, match="line 2"):
             history.baseline("USE shop;\nCREATE TABLE t (a INT COMMENT 'x", FIRST)
-        with pytest.raises(TypeError, match="structures is a Server, or SQL"):
+        with pytest.raises(TypeError, match="schemas is a Server, or SQL"):
             history.baseline(7, FIRST)  # type: ignore[arg-type]
 
 

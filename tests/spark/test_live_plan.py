@@ -58,8 +58,8 @@ class FakeLog:
     def file_start(self, file: str) -> Position:
         return changed(Position(file, 4), server=self.server)
 
-    def drain(self, start: Position, stop: Position, max_bytes: int) -> Position:
-        self.asked.append("drain")
+    def range_end(self, start: Position, stop: Position, max_bytes: int) -> Position:
+        self.asked.append("range_end")
         if start.server != self.server:
             return changed(stop, version_shift=shift_above(start, stop.file))
         size = next(one.size for one in self.files() if one.name == start.file)
@@ -70,7 +70,7 @@ class FakeLog:
 
     def count(self, start: Position, stop: Position, max_rows: int) -> Position:
         self.asked.append(f"count {max_rows}")
-        return self.drain(start, stop, max_rows * STEP)
+        return self.range_end(start, stop, max_rows * STEP)
 
 
 HEAD = at(7, 700)

@@ -66,7 +66,7 @@ def command(
 
 
 def _print(table: TableSchema) -> None:
-    key = table.handle_key
+    key = table.row_key
     rows = [
         [
             number,

@@ -47,7 +47,7 @@ class HistoryFollower:
         history = self._opened()
         if history is not None and not history.covered:
             head = log.head()
-            log.drain(head, head, NO_LIMIT, history)
+            log.range_end(head, head, NO_LIMIT, history)
 
     def follow(self, log: ServerLog, start: Position, stop: Position) -> None:
         """Takes what changed tables up to `stop` in.
@@ -72,7 +72,7 @@ class HistoryFollower:
                 return
             if place_of(last) < place_of(start):
                 start = last
-        log.drain(start, stop, NO_LIMIT, history)
+        log.range_end(start, stop, NO_LIMIT, history)
 
     def part(self, start: Position, stop: Position) -> str | None:
         """What a task needs that reads from `start` to `stop`; None without a history."""

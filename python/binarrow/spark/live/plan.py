@@ -39,7 +39,7 @@ class Log(Protocol):
     def file_start(self, file: str) -> Position:
         """The position of a file's first event."""
 
-    def drain(self, start: Position, stop: Position, max_bytes: int) -> Position:
+    def range_end(self, start: Position, stop: Position, max_bytes: int) -> Position:
         """The end of the last transaction that ends at most so many bytes behind `start`.
 
         It is after one transaction at least, and at `stop` at the latest.
@@ -69,7 +69,7 @@ def end_of_next_batch(log: Log, start: Position, head: Position, limit: Any) -> 
         return log.count(start, head, size)
     if is_elsewhere(log, start) or is_elsewhere(log, head):
         most = {"bytes": size, "files": size * UNSPLIT_BYTES, "all": NO_LIMIT}[kind]
-        return log.drain(start, head, most)
+        return log.range_end(start, head, most)
     return _end_in_files(log, start, changed(head, version_shift=start.version_shift), kind, size)
 
 
@@ -84,7 +84,7 @@ def _end_in_files(log: Log, start: Position, head: Position, kind: str, size: in
         cut += _cut_at_bytes(files[first : last + 1], start, head, size)
     if cut > last:
         return head
-    return log.drain(start, head, size) if cut == first else _file_start(log, files[cut], start)
+    return log.range_end(start, head, size) if cut == first else _file_start(log, files[cut], start)
 
 
 def _cut_at_bytes(files: Sequence[Binlog], start: Position, head: Position, size: int) -> int:

@@ -84,7 +84,7 @@ class ServerLog:
         """The position of a file's first event."""
         return self.ask(lambda server: server.file_start(file, reconnect=self._reconnect))
 
-    def drain(
+    def range_end(
         self,
         start: Position,
         stop: Position,
@@ -98,7 +98,7 @@ class ServerLog:
         """
         most = None if max_bytes >= NO_LIMIT else max_bytes
         return self.ask(
-            lambda server: server.drain(
+            lambda server: server.range_end(
                 start,
                 stop=stop,
                 max_bytes=most,
@@ -123,7 +123,7 @@ class ServerLog:
                 if rows > max_rows and place != start:
                     return place
                 place = item.position
-        return self.drain(place, stop, NO_LIMIT)
+        return self.range_end(place, stop, NO_LIMIT)
 
     def check(self, position: Position) -> None:
         """Whether the server has the log from a position on, by its GTIDs too.
@@ -136,7 +136,7 @@ class ServerLog:
         """
         if position.server != self.server or self._is_checked:
             return
-        self.drain(position, position, 0)
+        self.range_end(position, position, 0)
         if position.begun is not None and not reads_by_gtid(position):
             there = self.file_start(position.file)
             if there.begun != position.begun:
@@ -229,7 +229,7 @@ class ServerLog:
         if position.file or position.server not in (None, self.server):
             return position
         if self._resolved is None or self._resolved[0] != position.gtid_set:
-            found = self.drain(position, position, NO_LIMIT)
+            found = self.range_end(position, position, NO_LIMIT)
             self._resolved = (position.gtid_set, found)
         return self._resolved[1]
 

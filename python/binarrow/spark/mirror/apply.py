@@ -31,7 +31,7 @@ def apply_changes(
     format: Format | None = None,  # noqa: A002 - Spark's word
     envelope_prefix: str = "_",
     missing_columns: Literal["error", "null"] = "error",
-    untold_values: Literal["error", "null"] = "error",
+    backfilled_columns: Literal["error", "null"] = "error",
     missing_rows: Literal["error", "ignore"] = "error",
     properties: Mapping[str, str] | None = None,
 ) -> Callable[..., None]:
@@ -55,9 +55,9 @@ def apply_changes(
     a row another key without telling the whole row is an error.
 
     Columns that the changes have gained are added to the target, with a warning, and are NULL in
-    rows that do not change since. Where the source may have filled them in these rows (NOT NULL, or
-    a DEFAULT), that is an error: see ``untold_values``. No row of the log tells what ALTER TABLE
-    converts, nor what a foreign key's ``ON DELETE CASCADE`` does before MySQL 9.6 and in MariaDB.
+    rows that do not change since. If the source may have back-filled them in these rows (NOT NULL,
+    or a DEFAULT), that is an error: see ``backfilled_columns``. The log has neither values that
+    ALTER TABLE converts nor, before MySQL 9.6 and in MariaDB, what ``ON DELETE CASCADE`` changes.
 
     Args:
         target: A table of Delta or Iceberg, as SQL names it; the path of a Delta table; or a folder
@@ -69,11 +69,11 @@ def apply_changes(
         envelope_prefix: The option ``envelopePrefix`` of the changes.
         missing_columns: When the target has columns that the changes lack: ``"error"``, or
             ``"null"``, which keeps what they hold and leaves them NULL in new rows.
-        untold_values: Where the source fills in by itself what its log does not tell, a column that
-            ALTER TABLE adds to rows that are there, or one that an INSERT leaves out
-            (``binlog_row_image=MINIMAL``): ``"error"``, which says what to do, or ``"null"``. What
-            ``load()`` got of a server tells which columns have a DEFAULT now; of all others it is
-            taken that they have one.
+        backfilled_columns: For values that the source filled in and the log does not contain: a
+            column that ALTER TABLE added to existing rows, or one that an INSERT left out
+            (``binlog_row_image=MINIMAL``). ``"error"`` is an error that says what to do;
+            ``"null"`` makes them NULL. A schema that ``load()`` read from a server shows which
+            columns have a DEFAULT; other columns count as having one.
         missing_rows: When a change tells a part of a row that the target does not have:
             ``"error"``, or ``"ignore"``, for a mirror whose first load is newer than the changes.
         properties: Table properties (``TBLPROPERTIES``) of a table that is made.
@@ -98,7 +98,7 @@ def apply_changes(
         changes = Changes.of(frame, names, envelope_prefix)
         mirror = open_target(frame.sparkSession, target, format, own)
         with _persisted(frame):
-            summary = summarize(changes, untold_values)
+            summary = summarize(changes, backfilled_columns)
             found = mirror.schema()
             if found is None:
                 found = mirror_schema(changes)
@@ -107,7 +107,7 @@ def apply_changes(
                 return
             difference = compare(target, found, changes, missing_columns)
             if difference.added:
-                if untold_values == "error" and not mirror.is_empty():
+                if backfilled_columns == "error" and not mirror.is_empty():
                     check_added(target, difference)
                 LOG.warning(
                     "%s gets the columns %s: NULL in rows that are there, for the log does not"

@@ -98,7 +98,7 @@ def check_added(target: str, difference: Difference) -> None:
         " the values. Fill them in yourself:"
         f" ALTER TABLE {target} ADD COLUMNS ({columns}), then UPDATE it with the source's values"
         " (DEFAULT), and start again with the same checkpoint; or make the mirror anew, the one way"
-        " where it is Parquet; or let them be NULL with untold_values='null'"
+        " where it is Parquet; or let them be NULL with backfilled_columns='null'"
     )
 
 

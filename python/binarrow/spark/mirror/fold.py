@@ -36,7 +36,7 @@ class Summary:
     """Whether some image does not hold all that it should."""
 
 
-def summarize(changes: Changes, untold_values: Literal["error", "null"]) -> Summary:
+def summarize(changes: Changes, backfilled_columns: Literal["error", "null"]) -> Summary:
     """Looks at each change once.
 
     Raises:
@@ -72,7 +72,7 @@ def summarize(changes: Changes, untold_values: Literal["error", "null"]) -> Summ
             for place, field in enumerate(changes.fields)
             if GENERATED in (field.metadata or {})
         ]
-        if computed and untold_values == "error":
+        if computed and backfilled_columns == "error":
             is_hidden = f"{kind} = 'update_postimage' AND ({' OR '.join(computed)})"
             sums["hidden"] = f"count_if({is_hidden})"
         sums["new_holes"] = f"count_if({kind} = 'insert' AND {bits} <> X'{whole}')"
@@ -81,7 +81,7 @@ def summarize(changes: Changes, untold_values: Literal["error", "null"]) -> Summ
     found = changes.frame.select(*(f.expr(sql).alias(name) for name, sql in sums.items())).first()
     assert found is not None  # noqa: S101 - a sum over no rows is a row
     _check(changes, found)
-    if changes.has_present and found.new_holes and untold_values == "error":
+    if changes.has_present and found.new_holes and backfilled_columns == "error":
         _check_untold(changes)
     return Summary(
         rows=found.rows,
@@ -124,7 +124,7 @@ def _check(changes: Changes, found: Row) -> None:
         raise SchemaError(
             f"{found.hidden} updates leave out columns that MariaDB computes, whatever becomes of"
             " them: leave these out of the mirror with the option columns, which names the others;"
-            " or let them keep their old values with untold_values='null'"
+            " or let them keep their old values with backfilled_columns='null'"
         )
     if found.without_key:
         raise SchemaError(
@@ -146,7 +146,7 @@ def _check_untold(changes: Changes) -> None:
             f"inserted rows leave out {', '.join(untold)}, which the source may have filled in"
             " (DEFAULT): they are from before it was added, or the server logs only what an INSERT"
             " names (binlog_row_image=MINIMAL; FULL logs all). Make the mirror anew from after"
-            " these changes; or let them be NULL with untold_values='null', and put them in"
+            " these changes; or let them be NULL with backfilled_columns='null', and put them in"
             " yourself"
         )
 
