@@ -1,4 +1,4 @@
-"""The extension module: Rust behind every name here. Import from ``binarrow``, not from this module."""
+"""The extension module, written in Rust. Import from ``binarrow``, not from this module."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
@@ -19,13 +19,13 @@ class _ArrowSchemaExportable(Protocol):
 
 _Path: TypeAlias = str | PathLike[str]
 Sql: TypeAlias = str | bytes | bytearray | PathLike[str]
-"""SQL as text, as bytes (a dump holds the bytes of binary defaults as they are), or in a file."""
+"""SQL as text, as bytes (a dump contains the unchanged bytes of binary defaults), or in a file."""
 
 Schemas: TypeAlias = Sql | Mapping[str, Sql] | Sequence[Sql]
-"""CREATE TABLE text: a dump of tables, several, or a dict of ``database.table`` to one statement each."""
+"""CREATE TABLE statements: a dump of tables, several dumps, or a dict of ``database.table`` to one statement."""
 
 History: TypeAlias = SchemaHistory | str | PathLike[str]
-"""A history of table structures, or the URL or path that it is kept at."""
+"""A history of table schemas, or its URL or path."""
 
 Source: TypeAlias = (
     _Path
@@ -40,14 +40,14 @@ EventFormat: TypeAlias = Literal["ticdc-json", "debezium-json"]
 """One input, or several in log order: a path, a glob, a directory, bytes, or an open binary file object."""
 
 class BinarrowError(Exception):
-    """Base of every error that binarrow raises.
+    """Base class of all errors that binarrow raises.
 
     Attributes:
-        file: The file that the bytes came from, where known.
-        offset: The byte offset of the event in that file, where known.
-        event_type: The event's documented name (``Table_map``, ``Write_rows``, ...), where known.
-        code: The server's number for the error, where it comes from a server.
-        sqlstate: Its SQLSTATE, where it comes from a server.
+        file: The file that contains the bytes, if known.
+        offset: The byte offset of the event in that file, if known.
+        event_type: The event's documented name (``Table_map``, ``Write_rows``, ...), if known.
+        code: The server's number of the error, if a server reported it.
+        sqlstate: Its SQLSTATE, if a server reported it.
     """
 
     file: str | None
@@ -57,7 +57,7 @@ class BinarrowError(Exception):
     sqlstate: str | None
 
 class MalformedBinlogError(BinarrowError, ValueError):
-    """The bytes break the binary log's format."""
+    """The bytes do not have the format of a binary log."""
 
 class ChecksumError(MalformedBinlogError):
     """An event's CRC32 does not match its bytes."""
@@ -66,7 +66,7 @@ class UnsupportedEventError(BinarrowError):
     """Valid input that this version does not decode: an encrypted file, a vendor's event, an incident."""
 
 class SchemaError(BinarrowError):
-    """The structure of a table is not known, or does not fit what was asked for."""
+    """The schema of a table is not known, or does not fit the request."""
 
 class InputError(BinarrowError, OSError):
     """A file or stream could not be read."""
@@ -78,53 +78,53 @@ class ForbiddenInputError(InputError, PermissionError):
     """The file may not be read."""
 
 class DirectoryInputError(InputError, IsADirectoryError):
-    """A directory stands where a file should."""
+    """The path is a directory, not a file."""
 
 class InternalError(BinarrowError, RuntimeError):
     """A defect of binarrow; please report it."""
 
 class ConfigError(BinarrowError, ValueError):
-    """The call asks for something that cannot be."""
+    """A keyword or option is not valid, or does not fit the others or the input."""
 
 class AuthenticationError(BinarrowError, PermissionError):
-    """The server does not let the user in."""
+    """The server refuses the login."""
 
 class TlsError(BinarrowError):
-    """No TLS connection that may be trusted: the message says which certificate or setting is missing."""
+    """There is no trusted TLS connection. The message names the certificate or setting that is missing."""
 
 class ServerError(BinarrowError):
-    """The server refuses a statement; ``code`` is its number for it, ``sqlstate`` the standard's."""
+    """The server refuses a statement. ``code`` is the server's error number, ``sqlstate`` the SQLSTATE."""
 
 class PositionPurgedError(BinarrowError):
-    """The server no longer has the log from the position on: changes are lost."""
+    """The server no longer has the log after the position: changes are lost."""
 
 class ServerIdentityError(BinarrowError):
-    """The server is not the one that the position is of, or another reader has our server id."""
+    """The position is of another server, or another reader uses the same server id."""
 
 class ConnectionLostError(BinarrowError, ConnectionError):
-    """The connection could not be made, or is gone: trying again may help."""
+    """The connection could not be opened, or was lost. A retry may succeed."""
 
 class BinarrowWarning(UserWarning):
-    """Something that a reader of the log should know and that is not an error."""
+    """Base class of the warnings about a log. They are not errors."""
 
 class UnmatchedPatternWarning(BinarrowWarning):
     """Nothing in the input matches a pattern of tables or columns."""
 
 @final
 class TypeOptions:
-    """How MySQL's types become Arrow's. Frozen, hashable, picklable.
+    """The conversion of MySQL's types to Arrow types. Frozen, hashable, picklable.
 
-    ``json="diff"``: where the log holds only what changed in a document (MySQL's
-    ``binlog_row_value_options=PARTIAL_JSON``), the value is that change, as text::
+    ``json="diff"``: if the log contains only the changes of a document (MySQL's
+    ``binlog_row_value_options=PARTIAL_JSON``), the value is these changes, as text::
 
         {"$diff":[{"op":"replace","path":"$.age","value":26}, ...]}
 
-    Operations are ``replace``, ``insert`` and ``remove`` (without ``value``), to be applied in that
-    order to the document before. A diff begins with the nine bytes ``{"$diff":``, which no whole
-    document does: those are as the server prints them, with a space after each colon. No diffs
-    (``[]``) mean that the document is as it was. The ``insert`` of an update that changes the key
-    holds the whole document. Without this option the change is applied to the row's image before the change, and it is an error
-    where that leaves the document out (``binlog_row_image=MINIMAL``).
+    Operations are ``replace``, ``insert`` and ``remove`` (without ``value``). Apply them in their order to the
+    previous document. A diff begins with the nine bytes ``{"$diff":``. No complete document begins with them,
+    because complete documents have the server's format, with a space after each colon. An empty list (``[]``) means
+    that the document has not changed. The ``insert`` of an update that changes the key contains the complete
+    document. Without this option, the changes are applied to the row's image before the update. It is an error if
+    that image leaves the document out (``binlog_row_image=MINIMAL``).
     """
 
     def __new__(
@@ -159,9 +159,9 @@ class TypeOptions:
 class Position:
     """A place in the log at which a reader starts or resumes. Frozen, hashable, picklable.
 
-    A position consists of its base, which is a place at the end of a transaction (a file and a byte
-    offset), and of how far some tables were delivered beyond the base. A reader that starts at the
-    position reads from the base and leaves out what was delivered, so no row is lost or repeated::
+    A position consists of its base, which is the end of a transaction (a file and a byte offset), and a list of the
+    tables that were delivered beyond the base, with the extent. A reader that starts at the position reads from the
+    base and leaves out the rows that were delivered, so no row is lost or repeated::
 
         reader = binarrow.read_binlog("binlog.000001")
         stored = next(reader).position.to_json()
@@ -185,9 +185,9 @@ class Position:
     def gtid_set(self) -> str | None: ...
     @property
     def begun(self) -> int | None:
-        """When the file was begun, in seconds since 1970 UTC, where that is known. It is not compared.
+        """The time at which the file was created, in seconds since 1970 UTC, if known. It is not compared.
 
-        A reader that goes on at the position finds out by it that the log was reset in between.
+        A reader that resumes at the position uses it to detect that the log was reset in between.
         """
     @property
     def version_shift(self) -> int: ...
@@ -195,12 +195,12 @@ class Position:
     def visible_to_select(self) -> bool | None:
         """True if a SELECT that starts after the position was read sees all transactions before it.
 
-        False if the server cannot guarantee that: see :meth:`Server.position`. None for a position that
+        False if the server cannot guarantee this: see :meth:`Server.position`. None for a position that
         :meth:`Server.position` did not return. It is neither stored nor compared.
         """
     @property
     def base(self) -> Position:
-        """The position without ``ahead``: a reader that starts there reads again what was delivered beyond it."""
+        """The position without ``ahead``. A reader that starts there returns the rows beyond it again."""
     @property
     def ahead(self) -> tuple[str, ...]:
         """The tables (``database.table``) that have changes delivered beyond the base, sorted."""
@@ -243,27 +243,27 @@ class ChangeBatch:
         source_name: str = "binarrow",
         processed_ms: int | None = None,
     ) -> bytes:
-        """The changes as the events of another tool: a JSON object a line, in UTF-8.
+        """Returns the changes as events of another tool: one JSON object per line, in UTF-8.
 
-        For batches that were read with :func:`event_keywords`.
+        The batch must have been read with :func:`event_keywords`.
 
-        ``"debezium-json"`` is the value that Debezium's connectors for MySQL and MariaDB give by default, without its
-        schema: decimals and bytes in base64, DATE in days, DATETIME in milliseconds, or in microseconds where it has
+        ``"debezium-json"`` is the event value of Debezium's connectors for MySQL and MariaDB with default settings, without
+        its schema: decimals and bytes in base64, DATE in days, DATETIME in milliseconds, or in microseconds if it has
         more than three digits, TIME in microseconds, TIMESTAMP as ISO 8601 in UTC, BIGINT UNSIGNED as a signed long. An
         update that changes the key is a delete and a create; there are no tombstones.
 
-        ``"ticdc-json"`` is the row changed event of TiCDC as its log prints it: types are MySQL's codes, strings and
-        bytes are in base64, ``flag`` adds up 1 binary, 2 handle key, 4 generated, 8 primary key, 16 unique key,
-        32 multiple key, 64 nullable, 128 unsigned. ``commit-ts`` is ``_commit_version``: it orders, and tells no time.
-        With ``old_value=False`` a delete has only its key, and null in the place of other columns.
+        ``"ticdc-json"`` is the row changed event of TiCDC as its log prints it. Types are MySQL's codes, and strings and
+        bytes are in base64. ``flag`` is the sum of 1 binary, 2 handle key, 4 generated, 8 primary key, 16 unique key,
+        32 multiple key, 64 nullable, 128 unsigned. ``commit-ts`` is ``_commit_version``, which gives the order of
+        commits, not their time. With ``old_value=False`` a delete contains only its key; other columns are null.
 
         Args:
-            event_format: Whose events.
+            event_format: The tool whose events are written.
             source_name: Debezium's ``source.name``, the logical name of the server.
             processed_ms: Debezium's ``ts_ms``, milliseconds since 1970; by default now.
 
         Raises:
-            ConfigError: The batch was read in another way.
+            ConfigError: The batch was not read with these keywords.
         """
     def __arrow_c_array__(
         self, requested_schema: object | None = None
@@ -273,7 +273,7 @@ class ChangeBatch:
 
 @final
 class SchemaChange:
-    """A statement that changed tables or a database. Frozen; its ``repr`` leaves the statement out.
+    """A statement that changed tables or a database. Frozen; its ``repr`` omits the statement.
 
     The statement is the text in the log. It may contain a password, for example in ``CONNECTION=`` of a FEDERATED table.
     A :class:`SchemaHistory` stores ``'***'`` instead of the password.
@@ -281,26 +281,26 @@ class SchemaChange:
 
     @property
     def kind(self) -> Literal["create", "alter", "drop", "rename", "truncate"]:
-        """What it does.
+        """The effect of the statement.
 
-        Statements about indexes and partitions are ``alter``, and so is the swap at the end of an online schema
-        change; ``truncate`` comes where ``"truncate"`` is not included as well.
+        Statements about indexes and partitions are ``alter``, and so is the swap at the end of an online schema change.
+        ``truncate`` is returned only if ``include`` does not contain ``"truncate"``.
         """
     @property
     def database(self) -> str:
-        """The database that it makes, changes or drops; of tables, the database of the first."""
+        """The database that the statement creates, changes or drops. For tables, the database of the first table."""
     @property
     def tables(self) -> tuple[str, ...]:
-        """The tables that it changes, as ``database.table``, old and new names of a rename too; empty where it is of a database."""
+        """The tables that the statement changes, as ``database.table``, with old and new names of a rename. Empty for a database."""
     @property
     def statement(self) -> str:
-        """Its text as the log has it."""
+        """The text in the log."""
     @property
     def tool(self) -> Literal["gh-ost", "pt-online-schema-change"] | None:
-        """The tool whose online schema change ends with it."""
+        """The tool whose online schema change this statement completes."""
     @property
     def position(self) -> Position:
-        """Where to resume after it; within a transaction (``CREATE TABLE ... SELECT``), before its rows and itself."""
+        """The position at which to resume after it; inside a transaction (``CREATE TABLE ... SELECT``), before the statement and its rows."""
     @property
     def commit_version(self) -> int: ...
     @property
@@ -310,7 +310,7 @@ class SchemaChange:
 
 @final
 class Truncate:
-    """A table was emptied: by TRUNCATE, or as a MEMORY table by its server's start. Frozen."""
+    """A table was emptied, by TRUNCATE or, for a MEMORY table, by the start of its server. Frozen."""
 
     @property
     def database(self) -> str: ...
@@ -318,7 +318,7 @@ class Truncate:
     def table(self) -> str: ...
     @property
     def position(self) -> Position:
-        """Where to resume after it."""
+        """The position at which to resume after it."""
     @property
     def commit_version(self) -> int: ...
     @property
@@ -351,38 +351,38 @@ class SkippedStatement:
 
 @final
 class Transaction:
-    """A transaction begins or ends, or an XA transaction waits for its decision or is undone. Frozen."""
+    """The begin or end of a transaction, or the XA PREPARE or rollback of an XA transaction. Frozen."""
 
     @property
     def kind(self) -> Literal["begin", "end", "prepare", "rollback"]:
-        """Which place in it.
+        """The place in the transaction.
 
-        ``begin`` before its rows and ``end`` behind them; ``prepare`` where an XA transaction is prepared, whose rows come
-        at its commit; ``rollback`` where one that was prepared is undone, and with ``uncommitted="emit"`` behind all rows that
-        never happened.
+        ``begin`` is before its rows, and ``end`` after them. ``prepare`` means that an XA transaction was prepared; its
+        rows are returned at its commit. ``rollback`` means that a prepared transaction was rolled back; with
+        ``uncommitted="emit"`` it also follows the rows of every other transaction that was not committed.
         """
     @property
     def gtid(self) -> str | None:
-        """Its GTID, where the log has them."""
+        """Its GTID, if the log has GTIDs."""
     @property
     def rows(self) -> int | None:
-        """Behind its rows: how many were handed out, both halves of an update counted. None before."""
+        """After its rows: the number of rows that were returned, where an update may be two rows. None before its rows."""
     @property
     def xa_state(self) -> Literal["prepared", "committed", "rolled_back"] | None:
-        """What has become of it, if it is an XA transaction."""
+        """The state of an XA transaction; None for other transactions."""
     @property
     def xid(self) -> str | None:
-        """An XA transaction's id, as servers write it: ``X'67',X'62',1``."""
+        """The id of an XA transaction, as servers write it: ``X'67',X'62',1``."""
     @property
     def position(self) -> Position:
-        """Where to resume after it: of a ``begin`` before the transaction, else behind it."""
+        """The position at which to resume after it. For ``begin`` it is before the transaction, otherwise after it."""
     @property
     def commit_version(self) -> int: ...
     @property
     def commit_timestamp(self) -> datetime: ...
     @property
     def original_commit_timestamp(self) -> datetime | None:
-        """When it was committed on the server that it was made on, where the log tells."""
+        """The time of the commit on the server that made the transaction, if the log contains it."""
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
 
@@ -392,25 +392,25 @@ class Heartbeat:
 
     @property
     def position(self) -> Position:
-        """Where the stream stands."""
+        """The current position of the stream."""
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
 
 Change: TypeAlias = (
     ChangeBatch | SchemaChange | Truncate | SkippedStatement | Transaction | Heartbeat
 )
-"""What a reader with ``include`` gives."""
+"""The objects that a reader with ``include`` returns."""
 
 Item: TypeAlias = Literal[
     "schema_change", "truncate", "skipped_statement", "transaction", "heartbeat"
 ]
-"""What ``include`` names."""
+"""The values of ``include``."""
 
 _T_co = TypeVar("_T_co", covariant=True, default=ChangeBatch)
 
 @final
 class BinlogReader(Generic[_T_co]):
-    """An iterator in log order, of :class:`ChangeBatch` and what ``include`` names; also a context manager."""
+    """An iterator over :class:`ChangeBatch` and the items of ``include``, in log order. Also a context manager."""
 
     @property
     def position(self) -> Position | None:
@@ -438,18 +438,19 @@ class BinlogReader(Generic[_T_co]):
         on_schema_change: Literal["error", "conform", "evolve"] = "error",
         truncates: Literal["error", "emit", "skip"] = "skip",
     ) -> TableReader:
-        """The batches of one table under one schema; this reader is used up by it.
+        """Returns the batches of one table under one schema. This reader cannot be used afterwards.
 
         Args:
             name: ``database.table``.
-            schema: The schema of all batches; None for the first batch's. Under one that is given, the bits of ``_present``
-                (in the nested layout of ``_present_before`` and ``_present_after``) are those of its own columns, in
-                their order; a column that the table did not have then has the bit 0.
-            on_schema_change: What a batch of another structure leads to: ``"error"``, or ``"conform"``: columns go by
-                their names (then by their names in another case), missing ones are NULL, new ones are dropped with one
-                warning each, types are widened, and what would lose values is a :class:`SchemaError`. In the nested
-                layout the same is done inside ``before`` and ``after``. ``"evolve"`` is the same, but a batch that lacks
-                columns and has others beside the envelope's is an error: one may be a new name of another.
+            schema: The schema of all batches. None uses that of the first batch. If a schema is given, ``_present`` (in the nested
+                layout ``_present_before`` and ``_present_after``) has one bit for each of its columns, in their order; the
+                bit of a column that the table did not have at that position is 0.
+            on_schema_change: The reaction to a batch with another schema. ``"error"`` raises an error. ``"conform"`` maps columns by
+                their names (if there is no such name, by the name in other letter case). Missing columns are NULL, new
+                columns are dropped with one warning each, and types are widened. A conversion that would lose values is
+                a :class:`SchemaError`. In the nested layout the same applies inside ``before`` and ``after``.
+                ``"evolve"`` is the same, except that a batch is an error if it lacks columns of the schema and
+                has other columns, those of the envelope excepted: a column may have been renamed.
             truncates: The reaction to a statement that removes or changes existing rows of the table without row events.
                 For a statement that empties the table (TRUNCATE, DROP TABLE, DROP DATABASE, CREATE OR REPLACE TABLE, RENAME to
                 another name, ENGINE=BLACKHOLE, the restart of the server for a MEMORY table): ``"skip"``; ``"error"``, a
@@ -459,52 +460,56 @@ class BinlogReader(Generic[_T_co]):
                 error with ``"error"`` and ``"emit"``, and a warning with ``"skip"``: DROP, TRUNCATE or EXCHANGE PARTITION, IMPORT
                 TABLESPACE, RENAME of another table to this one's name, ALTER IGNORE, DROP and ADD of one column name,
                 CONVERT TO CHARACTER SET if characters may be lost, DROP SYSTEM VERSIONING, and every ALTER
-                TABLE clause that is not known to keep the rows. So is MODIFY or CHANGE of a column in ``schema``, and ADD PRIMARY KEY,
-                unless the column's types before and after are known to keep every value: INT to BIGINT does, DATETIME(6) to
-                DATETIME does not. The type before comes from ``history``, or from the last rows of the table in this read; if it is
-                not known, the values count as changed. Without ``history``, generated columns and AUTO_INCREMENT
-                columns are not known: values of columns that are generated from a column with a new type are not noticed, and
-                a definition with AUTO_INCREMENT counts as a change; for an integer that is the primary key it is a warning, and
-                so is a definition without its character set under a ``sql_mode`` that is not strict. If the log does not name the
-                columns, FIRST, AFTER and DROP COLUMN count as changes too. New columns are not among them: see
-                ``on_schema_change``. A table that replaces another in a swap by gh-ost or
-                pt-online-schema-change has the same rows: see ``online_schema_change``. REPAIR TABLE and REPAIR PARTITION,
-                which may remove damaged rows, are a warning for each table. A statement that may concern another table is
-                an error with ``"error"`` and ``"emit"`` too: one that writes the name in other letter case (see
-                ``lower_case_table_names``), or one that uses a temporary table which may have the same name.
+                TABLE clause that is not known to keep the rows.
+
+                The same applies to MODIFY or CHANGE of a column in ``schema``, and to ADD PRIMARY KEY, unless the new type
+                is known to keep every value of the old type: INT to BIGINT does, DATETIME(6) to DATETIME does not. The
+                old type comes from ``history``, or from the last rows of the table in this read. If it is not known,
+                the values count as changed. Without ``history`` it is not known which columns are generated or
+                AUTO_INCREMENT. Changed values of a column that is generated from a column with a new type are then not
+                detected. A definition with AUTO_INCREMENT then counts as a change, except that for an integer that is the
+                primary key it is a warning. A definition without a character set under a ``sql_mode`` that is not strict
+                is a warning as well. If the log does not name the columns, FIRST, AFTER and DROP COLUMN also count as
+                changes. New columns do not count as changes: see ``on_schema_change``. A swap by gh-ost or
+                pt-online-schema-change does not change the rows of the table: see ``online_schema_change``. REPAIR TABLE
+                and REPAIR PARTITION, which may remove damaged rows, cause a warning for each table.
+
+                With ``"error"`` and ``"emit"``, a statement that may concern another table is an error too: one that
+                writes the name in other letter case (see ``lower_case_table_names``), or one that uses a temporary table
+                that may have the same name.
 
         Raises:
-            ConfigError: Something was read already, ``include`` asks for more than rows, or ``truncates="emit"`` has no
-                schema, or one without the column that tells.
+            ConfigError: The reader has already returned something, ``include`` contains items, or ``truncates="emit"`` is
+                given without a schema, or with a schema that lacks ``_change_type`` (in the nested layout ``_op``).
         """
     def nested_json(self, *, truncates: Literal["error", "emit", "skip"] = "skip") -> TableReader:
-        """The changes of all tables under one schema; this reader is used up by it.
+        """Returns the changes of all tables under one schema. This reader cannot be used afterwards.
 
         The columns are ``_database``, ``_table``, ``_op`` (``c``, ``u``, ``d``), ``before`` and ``after``, then the rest of the
         envelope. ``before`` and ``after`` are the rows as documents: JSON text, or with ``json="variant"`` Spark's
-        VARIANT, which keeps decimals, dates, times and bytes. A document has the columns that the row had when it was
-        logged, by their names of then, so that no schema need be fixed: a NULL is ``null``, and a column that the log
-        left out is not there. Values have the forms that Spark's ``from_json`` reads: see
-        :func:`binarrow.spark.table_of`. In a VARIANT a JSON document that is ``null`` has a mark beside it, the column's
-        name with a space behind it, for a NULL looks the same.
+        VARIANT, which keeps decimals, dates, times and bytes. Each document uses the columns and column names at the time
+        the row was logged, so no schema is required. NULL is ``null``, and a column that the log leaves out is not in the
+        document. Values have the forms that Spark's ``from_json`` reads: see :func:`binarrow.spark.table_of`. In a VARIANT,
+        a JSON document that is ``null`` cannot be distinguished from NULL; therefore the VARIANT then has an additional
+        key, the column's name followed by a space.
 
-        Rows of one table are in log order; over several tables ``_commit_version`` and ``_change_ordinal`` tell it.
+        Rows of one table are in log order. ``_commit_version`` and ``_change_ordinal`` give the order over several tables.
 
         Args:
-            truncates: What a statement leads to that empties a table, as for :meth:`table`. ``"emit"`` gives a row with the
-                ``_op`` ``t``; after DROP DATABASE its ``_table`` is NULL: it is of all tables of the database.
+            truncates: The reaction to a statement that empties a table, as for :meth:`table`. ``"emit"`` returns a row with the
+                ``_op`` ``t``. For DROP DATABASE its ``_table`` is NULL, because it applies to all tables of the database.
 
         Raises:
-            ConfigError: The types are not those of Spark, something was read already, or ``include`` asks for more than
-                rows.
+            ConfigError: The types are not those of Spark, the reader has already returned something, or ``include``
+                contains items.
         """
     def start(self) -> None:
-        """Begins to read, where that has not begun, without waiting for a batch."""
+        """Starts to read, unless the reader has been started, and does not wait for a batch."""
     def poll(self, timeout: float) -> _T_co | None:
-        """The next batch or item; None where none came within ``timeout`` seconds.
+        """Returns the next batch or item, or None if none arrives within ``timeout`` seconds.
 
         Raises:
-            StopIteration: Nothing more comes.
+            StopIteration: The end was reached.
         """
     def close(self) -> None: ...
     def __iter__(self) -> BinlogReader[_T_co]: ...
@@ -520,7 +525,7 @@ class BinlogReader(Generic[_T_co]):
 
 @final
 class TableReader:
-    """Changes as an Arrow stream of one schema: those of one table, or those of many as documents."""
+    """An Arrow stream of changes with one schema: of one table, or of several tables as documents."""
 
     @property
     def schema(self) -> pa.Schema: ...
@@ -530,7 +535,7 @@ class TableReader:
     def closed(self) -> bool: ...
     def stats(self) -> dict[str, Any]: ...
     def read_all(self) -> pa.Table:
-        """All that is left, in memory."""
+        """Reads all remaining rows into memory."""
     def close(self) -> None: ...
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
     def __arrow_c_schema__(self) -> object: ...
@@ -571,25 +576,25 @@ class Event:
     def flags(self) -> int: ...
     @property
     def info(self) -> str:
-        """What the event says, in one line: table, GTID, a statement up to its first value."""
+        """A summary in one line: table, GTID, a statement up to its first value."""
     @property
     def table(self) -> str | None:
         """``database.table`` of a Table_map or rows event."""
     @property
     def table_metadata(self) -> str | None:
-        """A Table_map event's columns and key, if asked for, as ``mysqlbinlog`` prints them."""
+        """A Table_map event's columns and key, if requested, as ``mysqlbinlog`` prints them."""
     @property
     def data(self) -> bytes | None:
-        """The event's bytes, if asked for: header, body, and the checksum where it has one."""
+        """The event's bytes, if requested: header, body, and checksum if it has one."""
     def hexdump(self, start: int = 0, size: int | None = None) -> str:
-        """Its bytes as ``mysqlbinlog --hexdump`` shows them, from index ``start`` of the body on.
+        """Returns the bytes in the form of ``mysqlbinlog --hexdump``, from index ``start`` of the body.
 
         Raises:
-            ConfigError: The bytes were not asked for.
+            ConfigError: The bytes were not requested with ``data=True``.
         """
     @property
     def compressed(self) -> bool:
-        """Whether the event stood inside a Transaction_payload event."""
+        """True if the event is inside a Transaction_payload event."""
 
 @final
 class EventReader:
@@ -600,7 +605,7 @@ class EventReader:
 
 @final
 class Split:
-    """A range of one file between transaction ends, for one task. Picklable through its JSON."""
+    """A range of one file, cut at ends of transactions, for one task. Picklable."""
 
     @property
     def path(self) -> str: ...
@@ -653,15 +658,15 @@ def read_binlog(
     verify_checksum: bool = True,
     storage_options: Mapping[str, Any] | None = None,
 ) -> BinlogReader[ChangeBatch]:
-    """Read binary log files, or what a server logs, into Arrow record batches.
+    """Reads binary log files, or the log of a server, into Arrow record batches.
 
-    Nothing is read before the first batch is asked for.
+    Reading starts when the first batch is requested.
 
     Args:
         source: A path, a glob, a folder, bytes, an open binary file, or several of them in log order. Paths, globs and
-            folders may be URIs that pyarrow.fs or fsspec opens: ``s3://bucket/binlog.*``. There ``*`` and ``[...]`` make a
-            glob, and ``?`` begins a query. A glob or a folder matches files whose names end with a number. Or a dict of names
-            in the server's log to their files, in log order: ``{"binlog.000004": "txns.binlog"}``. If all files are
+            folders may be URIs that pyarrow.fs or fsspec opens: ``s3://bucket/binlog.*``. In URIs, ``*`` and ``[...]`` are wildcards, and ``?`` begins a query string. A glob or a folder matches files whose
+            names end with a number. A dict maps names in the server's log to files, in log order:
+            ``{"binlog.000004": "txns.binlog"}``. If all files are
             consecutive files of one log, a file whose own name has no number gets the server's name from its own Rotate
             event or that of the file before it; otherwise it keeps its own name.
         tables: The tables to read: globs of ``database.table``.
@@ -676,107 +681,111 @@ def read_binlog(
             ``tables`` or their databases, as :class:`SchemaChange`. ``"truncate"``: tables that are
             emptied, as :class:`Truncate`. ``"skipped_statement"``: statements that
             ``statements="skip"`` skips, as :class:`SkippedStatement`. ``"transaction"``: the begin
-            and end of every transaction, whatever its tables, as :class:`Transaction`.
-            ``"heartbeat"``: a live stream's heartbeats, as :class:`Heartbeat`.
-        online_schema_change: The proof that gh-ost or pt-online-schema-change swaps a table and its
-            copy: ``"evidence"`` accepts only marks of the tool in the log, ``"trust"`` accepts the
-            names of the tables, and leaves out the tool's own tables.
+            and end of every transaction, also of those without changes of ``tables``, as
+            :class:`Transaction`. ``"heartbeat"``: a live stream's heartbeats, as
+            :class:`Heartbeat`.
+        online_schema_change: The proof that is required to recognize a swap of a table and its copy
+            by gh-ost or pt-online-schema-change: ``"evidence"`` requires marks of the tool in the
+            log; ``"trust"`` accepts the names of the tables, and leaves out the tool's own tables.
 
-            After such a swap the table has the same rows, and the swap is one :class:`SchemaChange`
-            of it with its ``tool``. The marks are gh-ost's comment in the swap itself, and the
-            three triggers of pt-online-schema-change, created after the start of the read. Without
-            them the swap is an ordinary rename, and the tool's tables are ordinary tables. With
-            ``"trust"``, rows of tables with the tools' names (``_orders_gho``, ``_ghc``, ``_del``,
-            ``_new``, ``_old``) are left out, with a warning for each table, unless ``tables`` names
-            them without wildcards. A swap back is never trusted.
+            A swap that is recognized does not change the rows of the table. It is one
+            :class:`SchemaChange` of the table, with its ``tool``. The marks are gh-ost's comment in
+            the statement of the swap, and the three triggers of pt-online-schema-change, if they
+            are created after the start of the read. Without marks the swap is an ordinary rename,
+            and the tool's tables are ordinary tables. With ``"trust"``, rows of tables with the
+            tools' names (``_orders_gho``, ``_ghc``, ``_del``, ``_new``, ``_old``) are left out,
+            with a warning for each table, unless ``tables`` names them without wildcards. A swap
+            back to the old table is never accepted.
         lower_case_table_names: The value of the variable ``lower_case_table_names`` on the server
             that wrote the files: 0, 1 or 2.
 
             With 1 and 2, ``Orders`` and ``orders`` are one table: row events have its name in lower
             case, and statements (``TRUNCATE Orders``) have it as it was typed. The log does not
             contain the value; a live read gets it from the server, and a ``history`` from its
-            baseline. None: not known. A table of rows with capital letters in its name then shows
-            that names differ by case. Without that, a statement that names a table of ``tables`` in
-            other letter case is returned with a warning by ``include``, and is a
-            :class:`SchemaError` (a warning with ``"skip"``) by ``truncates``. Another value is a
-            :class:`ConfigError`.
+            baseline. None means that the value is not known. Names then differ by case if a row
+            event has a table name with capital letters. If no row event has one, a statement that
+            names a table of ``tables`` in other letter case is returned with a warning by
+            ``include``; with ``truncates`` it is a :class:`SchemaError`, or a warning for
+            ``"skip"``. Any other value is a :class:`ConfigError`.
         columns: The columns to keep, by glob of ``database.table``: ``{"shop.orders": ["id",
             "total"]}``.
 
-            Other columns are not decoded and are in no schema. The order is that of the table. If
-            several globs match a table, each adds its columns; tables that none matches keep all
-            columns. A column that the table does not have is a :class:`SchemaError`. Keys work
-            whether or not their columns are kept, and ``present`` has a bit for each column of the
-            table.
+            Other columns are not decoded and are not in the schema. The columns have the same order
+            as in the table. If several globs match a table, the columns of all of them are kept.
+            Tables that no glob matches keep all columns. A column that the table does not have is a
+            :class:`SchemaError`. Options that use the key work even if its columns are not kept,
+            and ``present`` has a bit for each column of the table.
         operations: The operations to return: ``"insert"``, ``"update"``, ``"delete"``.
 
-            They are the operations of the source: an update that changes the key is an update,
-            however it is returned. Rows of other operations are skipped and not decoded. None
-            returns all.
+            These are the operations on the source: an update that changes the key counts as an
+            update, even if it is returned as a ``delete`` and an ``insert``. Rows of other
+            operations are skipped and not decoded. None returns all operations.
         unlogged_changes: The reaction if a foreign key's CASCADE, SET NULL or SET DEFAULT may have
             changed rows that the log does not contain (before MySQL 9.6, and in MariaDB):
             ``"error"``, ``"warn"`` or ``"ignore"``.
 
-            The log, of later MySQL versions with ``innodb_native_foreign_keys=ON`` too, shows only
-            that rows of the parent were deleted or got other keys. ``"error"``: an
-            :class:`UnsupportedEventError`. ``"warn"``: a warning for each parent, and a count in
-            ``stats()``. ``"ignore"``: nothing. None is ``"error"`` for a mirror
-            (``truncates="error"`` or ``"emit"`` of :meth:`BinlogReader.table`) if an action is
-            known to change its table; otherwise, also if the actions are not known, it is
-            ``"warn"``. The actions are known from ``history`` or ``schemas``; a mirror of a live
-            server queries them from the server. MariaDB's statements show which tables their
-            actions can change. Parents that are not in ``tables`` count too. The same applies to a
-            MERGE table, whose changes are those of the tables of its UNION under another name: they
-            are known if ``history`` or ``schemas`` contains it.
-        mask: Columns whose values are hidden, by glob of ``database.table.column``, in any case:
-            ``{"shop.customers.email": "sha256"}``.
+            The log shows only that rows of the parent table were deleted or got other keys. This
+            also applies to later MySQL versions with ``innodb_native_foreign_keys=ON``. ``"error"``
+            raises an :class:`UnsupportedEventError`. ``"warn"`` issues a warning for each parent,
+            and counts in ``stats()``. ``"ignore"`` does nothing. None means ``"error"`` for a
+            mirror (``truncates="error"`` or ``"emit"`` of :meth:`BinlogReader.table`) if an action
+            is known to change its table. Otherwise it means ``"warn"``, also if the actions are not
+            known. The actions are taken from ``history`` or ``schemas``; a mirror of a live server
+            queries them from the server. MariaDB's log shows for each statement which tables its
+            actions can change. Parents that are not in ``tables`` count too. The same applies to
+            MERGE tables: if rows of a MERGE table change, rows of the tables of its UNION change,
+            and the log contains only the name of the MERGE table. A table is known to be a MERGE
+            table if ``history`` or ``schemas`` contains it.
+        mask: Columns whose values are hidden, by glob of ``database.table.column``, in any letter
+            case: ``{"shop.customers.email": "sha256"}``.
 
-            ``"null"`` makes the values NULL. ``"sha256"`` replaces them by text of 64 hexadecimal
-            digits; NULL stays NULL, and equal values stay equal, across tables, types and servers
-            too::
+            ``"null"`` makes the values NULL. ``"sha256"`` replaces them by a hash of 64 hexadecimal
+            digits. NULL stays NULL. Equal values have equal hashes, also across tables, types and
+            servers::
 
                 hmac.new(salt, value.encode(), "sha256").hexdigest()
 
-            If several globs match a column, the first counts. A glob that names a table without
-            wildcards and none of its columns is a :class:`SchemaError`. The hashed value is what
-            ``SELECT`` prints, whatever ``types`` says: digits of numbers (``-5``, ``1.50``, without
-            the zeros of ZEROFILL; of FLOAT and DOUBLE the fewest digits that give the number back,
-            ``0.1``, ``1.5e20``; BIT as a number); dates and times as ``2024-02-29 10:00:00.25``,
-            TIMESTAMP in UTC, zero dates too; text in UTF-8; members of ENUM and SET (their number
-            if the log does not name them); JSON as MySQL prints it. Of BINARY (with the zeros at
-            its end), VARBINARY, BLOB, GEOMETRY and VECTOR it is the stored bytes; of MariaDB's
-            UUID, INET4 and INET6 the text with ``schemas``, otherwise the bytes. A glob that
-            matches no column is reported in a warning at the end of the input: try a new glob on a
-            few files before a stream that does not end. The statement of a :class:`SchemaChange` is
-            not masked; it contains defaults and comments.
-        mask_salt: The secret that ``"sha256"`` of ``mask`` needs: without it, nobody can find
-            values by hashing guesses.
+            If several globs match a column, the first one applies. If a glob contains the name of a
+            table without wildcards, and matches none of its columns, it is a :class:`SchemaError`.
+            The hashed value is what ``SELECT`` prints; ``types`` does not change it. Numbers are
+            hashed as digits (``-5``, ``1.50``), without the zeros of ZEROFILL; FLOAT and DOUBLE
+            have the fewest digits that identify the number (``0.1``, ``1.5e20``), and BIT is a
+            number. Dates and times are hashed as ``2024-02-29 10:00:00.25``, also zero dates, and
+            TIMESTAMP in UTC. Text is hashed in UTF-8, JSON as MySQL prints it, and ENUM and SET by
+            their members, or by the number if the log does not name the members. BINARY (with the
+            zeros at its end), VARBINARY, BLOB, GEOMETRY and VECTOR are hashed as stored. MariaDB's
+            UUID, INET4 and INET6 are hashed as text with ``schemas``, otherwise as bytes. A glob
+            that matches no column is reported in a warning at the end of the input: test a new glob
+            on a few files before you use it for a stream that does not end. The statement of a
+            :class:`SchemaChange` is not masked; it contains defaults and comments.
+        mask_salt: The secret for ``"sha256"`` in ``mask``. Nobody can find values by hashing
+            guesses without it.
 
             It is not part of any ``repr``, log or message.
         start: The place at which the read starts: a :class:`Position`, ``"file:offset"``, a GTID
             set that has already been read, or a datetime with a zone.
 
-            None starts at the beginning of the first file. With a GTID set all transactions are
-            read that are not in the set. If the first file begins after such a transaction, older
+            None starts at the beginning of the first file. With a GTID set, all transactions that
+            are not in the set are read. If the first file begins after such a transaction, older
             files are missing, which is a :class:`ConfigError`.
-        stop: The place at which the read ends, of the same forms: transactions that end at or
-            before it are read.
+        stop: The place at which the read ends, in the same forms as ``start``. Transactions that
+            end at or before it are read.
 
             None reads to the end of the last file. Of a position, only its ``base`` is used. With a
-            GTID set the read ends before the first transaction that is not in the set. If the files
-            end before the set is complete, newer files are missing, which is a :class:`ConfigError`
-            after the last row.
+            GTID set, the read ends before the first transaction that is not in the set. If the
+            files end before the set is complete, newer files are missing, which is a
+            :class:`ConfigError` after the last row.
         layout: The form of rows: ``"flat"`` returns one row for each row image, ``"nested"`` one
             row for each change, with the structs ``before`` and ``after``.
 
             A flat row has the table's columns, then the envelope. A nested row has ``_op`` (``c``,
             ``u``, ``d``), the structs ``before`` and ``after`` with the table's columns (null if
-            there is no such image), then the envelope without ``_change_type``; ``_present`` is
-            ``_present_before`` and ``_present_after``.
+            there is no such image), then the envelope without ``_change_type``. ``_present_before``
+            and ``_present_after`` replace ``_present``.
         old_value: Also return rows as they were before a change.
 
-            Without them an update is its ``update_postimage`` alone; a ``delete`` has only the
-            columns of the table's key, and NULL in the others; and an update that changes the key
+            Without these rows, an update is only its ``update_postimage``. A ``delete`` has only
+            the columns of the table's key, and NULL in the others. An update that changes the key
             is a ``delete`` of the old key, then the ``update_postimage`` or ``insert``. The key is
             the primary key if the log or ``schemas`` contains it, otherwise the first UNIQUE key of
             NOT NULL columns in ``schemas``, otherwise the complete row.
@@ -806,8 +815,8 @@ def read_binlog(
         envelope_prefix: The prefix of the names of envelope columns.
         types: The Arrow types of the columns: ``"native"``, ``"spark"``, or a :class:`TypeOptions`.
 
-            None is ``"native"``. ``"spark"`` also lowers the defaults of ``batch_rows`` to 16 384
-            and of ``batch_bytes`` to 16 MiB.
+            None means ``"native"``. ``"spark"`` also lowers the defaults of ``batch_rows`` to 16
+            384 and of ``batch_bytes`` to 16 MiB.
         column_names: The names of columns: ``"log"`` requires them in the log, ``"positional"``
             names columns ``@1``, ``@2``, ... if the log does not contain their names, ``"none"``
             returns no columns of the table.
@@ -819,7 +828,7 @@ def read_binlog(
 
             They provide what the log leaves out: names, signs, members, keys, types that the log
             shows as bytes (MariaDB's UUID, INET4, INET6, VECTOR), and the digits of times in
-            MariaDB's old form (``mysql56_temporal_format=OFF``). Either a dict of
+            MariaDB's old form (``mysql56_temporal_format=OFF``). The value is either a dict of
             ``"database.table"`` to the output of ``SHOW CREATE TABLE``, or SQL text with ``USE``
             and ``CREATE TABLE`` statements, such as the output of ``mysqldump --no-data shop`` or
             ``mariadb-dump``; other statements are ignored. A ``Path`` is a file with such text.
@@ -831,24 +840,26 @@ def read_binlog(
             Each row is decoded with the schema that its table had at that position, whatever the
             schema is now. Statements in the log that change tables are followed, and stored if the
             history does not contain them yet. If the history ends before ``start``, the log between
-            is read first, without its rows. A part of the log that the history does not cover and
-            that cannot be read is a :class:`SchemaError`; so is a row of a table whose schema is
-            not known or does not fit the log. It cannot be used together with ``schemas``.
+            the two is read first, without its rows. A part of the log that the history does not
+            cover and that cannot be read is a :class:`SchemaError`; so is a row of a table whose
+            schema is not known or does not fit the log. ``history`` and ``schemas`` cannot be used
+            together.
         batch_rows: The maximum number of rows in a batch.
 
-            None is 65 536. The two rows of an update stay together. Zero is a :class:`ConfigError`.
+            None means 65 536. The two rows of an update stay together. Zero is a
+            :class:`ConfigError`.
         batch_bytes: The approximate maximum size of a batch, in bytes.
 
-            None is 32 MiB. Zero is a :class:`ConfigError`.
+            None means 32 MiB. Zero is a :class:`ConfigError`.
         batch_end: ``"transaction"`` also ends batches at each commit.
 
             None ends them at ``batch_rows``, at ``batch_bytes``, and where the schema changes.
         segment_bytes: The approximate number of bytes of log that a thread decodes at a time.
 
-            None is 8 MiB. Smaller segments need less memory. Zero is a :class:`ConfigError`.
+            None means 8 MiB. Smaller segments need less memory. Zero is a :class:`ConfigError`.
         threads: The number of threads that decode.
 
-            None is one thread for each core, and one in a task of Spark. Zero is a
+            None means one thread for each core, and one thread in a Spark task. Zero is a
             :class:`ConfigError`.
         uncommitted: The rows of transactions that never committed: ``"skip"`` leaves them out,
             ``"emit"`` returns them.
@@ -858,8 +869,8 @@ def read_binlog(
 
             ``"error"`` raises an :class:`UnsupportedEventError`. ``"skip"`` skips the statement;
             ``stats()`` counts these statements in ``statements_skipped``, and
-            ``include="skipped_statement"`` returns each. Every statement may change rows unless it
-            is known that it does not: DDL, accounts, maintenance.
+            ``include="skipped_statement"`` returns each. Every statement counts as one that may
+            change rows, unless it is known not to: DDL, account management, maintenance.
         skip_events: Type codes of events to skip that this version does not decode, such as events
             of other vendors.
 
@@ -867,31 +878,32 @@ def read_binlog(
             statements are a :class:`ConfigError`: see ``statements``.
         gaps: The reaction to files that do not follow each other: ``"error"``, or ``"allow"``.
 
-            ``"error"`` raises a :class:`ConfigError` that names the files. If older or newer files
-            are missing between the files and a GTID set in ``start`` or ``stop``, ``"allow"``
-            warns.
+            ``"error"`` raises a :class:`ConfigError` that names the files. With ``"allow"``, files
+            that are missing between the given files and a GTID set in ``start`` or ``stop`` cause a
+            warning.
         verify_checksum: Verify the CRC32 of every event.
 
             A wrong checksum is a :class:`ChecksumError`. Logs without checksums are read as they
             are.
-        storage_options: Settings of the file system of URIs, if the environment does not provide
+        storage_options: Settings for the file system of a URI, if the environment does not provide
             them.
 
-            They are keywords of pyarrow's file system (of ``S3FileSystem``: ``endpoint_override``,
-            ``access_key``, ...) or of fsspec's. No message contains their values.
+            They are keyword arguments of pyarrow's file system (``endpoint_override`` and
+            ``access_key`` of ``S3FileSystem``, for example) or of fsspec's. No message contains
+            their values.
 
     Raises:
-        ConfigError: The call asks for something that cannot be.
+        ConfigError: A keyword or option is not valid, or does not fit the others or the input.
         SchemaError: A statement in a dict of ``schemas`` is not understood.
-        InputError: A file cannot be read; :class:`MissingInputError` and others are kinds of it.
+        InputError: A file cannot be read. :class:`MissingInputError` and others are subclasses.
 
-    Errors in the files' bytes are raised by the reader, in their place in the order.
+    Errors in the bytes of the files are raised by the reader, after the rows before them.
 
     Examples:
         >>> for change in binarrow.read_binlog("binlog.000001", tables="shop.*"):
         ...     change.database, change.table, change.to_pyarrow()
 
-        A log that names no columns, as MySQL writes it by default:
+        A log without column names, the default of MySQL:
 
         >>> [(_, statement)] = cursor.execute("SHOW CREATE TABLE shop.orders").fetchall()
         >>> binarrow.read_binlog("binlog.000001", schemas={"shop.orders": statement})
@@ -941,7 +953,7 @@ def read_split(
     *,
     options: Mapping[str, Any] | None = None,
 ) -> BinlogReader:
-    """Read one range that :func:`scan_splits` made; ``options`` are keywords of :func:`read_binlog`."""
+    """Reads one range that :func:`scan_splits` returned. ``options`` are keywords of :func:`read_binlog`."""
 
 def scan_splits(
     path: str,
@@ -950,7 +962,10 @@ def scan_splits(
     place: int = 1,
     storage_options: Mapping[str, Any] | None = None,
 ) -> list[Split]:
-    """Cut one file, at a path or a URI, into ranges at transaction ends, by headers. ``place``: its place in its list, from 1."""
+    """Cuts one file, at a path or a URI, into ranges at ends of transactions. Only event headers are read.
+
+    ``place`` is the place of the file in its list, from 1.
+    """
 
 def link_splits(
     splits: Sequence[Split],
@@ -961,20 +976,21 @@ def link_splits(
     skip_events: Sequence[int] | None = None,
     storage_options: Mapping[str, Any] | None = None,
 ) -> list[Split]:
-    """Give every range what stands before it: XA transactions, structures of tables; ``splits`` in log order.
+    """Adds to every range the context from the log before it: XA transactions and schemas of tables.
 
     Args:
-        splits: What :func:`scan_splits` gave, all files' together.
-        gaps: ``"allow"`` takes files that do not follow each other.
-        history: As in :func:`read_binlog`: it is followed up to the end here, and every range carries the structures
-            of its tables, so that :func:`read_split` needs no history.
-        tables: Whose structures, as ``database.table`` globs. None for all tables: ranges are larger then.
+        splits: The results of :func:`scan_splits` for all files, in log order.
+        gaps: ``"allow"`` accepts files that do not follow each other.
+        history: As in :func:`read_binlog`. It is followed to the end of the files here. Every range contains the schemas of its
+            tables, so that :func:`read_split` needs no history.
+        tables: The tables whose schemas are added, as globs of ``database.table``. None adds those of all tables, which
+            makes ranges larger.
         skip_events: As in :func:`read_binlog`.
-        storage_options: Likewise: with ``history`` the files are read.
+        storage_options: As in :func:`read_binlog`. They are used with ``history``, for which the files are read.
 
     Raises:
-        ConfigError: A file's Rotate event names another next file, and ``gaps`` is ``"error"``.
-        SchemaError: The history does not cover the files, and cannot be followed to them.
+        ConfigError: The Rotate event of a file names another file as the next one, and ``gaps`` is ``"error"``.
+        SchemaError: The history does not cover the files, and the log between the history and the files is not available.
     """
 
 def inspect(
@@ -990,35 +1006,35 @@ def inspect(
     verify_checksum: bool = True,
     storage_options: Mapping[str, Any] | None = None,
 ) -> EventReader:
-    """Every event, as it stands in the files; events inside a Transaction_payload event too.
+    """Returns all events of the files, including those inside Transaction_payload events.
 
     Args:
-        source: As in :func:`read_binlog`. Streams are read as they come.
-        start: The first event to give: ``"file:offset"``, an offset in the only file, or a time.
-        stop: The first event not to give any more, likewise.
-        tables: Only Table_map and rows events of these tables: ``database.table``, with ``*``.
-        event_types: Only events of these types, as ``type_name`` has them, in any case, with ``*``.
-        queries: Put whole statements into ``info``. They may hold values of rows.
+        source: As in :func:`read_binlog`. Streams are read as data arrives.
+        start: The first event to return: ``"file:offset"``, an offset if there is only one file, or a time.
+        stop: The first event that is not returned, in the same forms.
+        tables: Return only Table_map and rows events of these tables: ``database.table``, with ``*`` as wildcard.
+        event_types: Return only events of these types: values of ``type_name``, in any letter case, with ``*`` as wildcard.
+        queries: Put complete statements into ``info``. They may contain values of rows.
         table_metadata: Fill ``Event.table_metadata``.
-        data: Fill ``Event.data``. The bytes hold values of rows.
-        verify_checksum: Check the CRC32 of every event.
+        data: Fill ``Event.data``. The bytes contain values of rows.
+        verify_checksum: Verify the CRC32 of every event.
         storage_options: As in :func:`read_binlog`.
 
     Raises:
-        ConfigError: There is no such file, place or event type.
+        ConfigError: A file, place or event type does not exist.
     """
 
 def event_keywords(event_format: EventFormat, *, query: bool = False) -> dict[str, Any]:
-    """Keywords of :func:`read_binlog` and of streams that give batches for :meth:`ChangeBatch.to_events`.
+    """Returns the keywords of :func:`read_binlog` and of streams whose batches :meth:`ChangeBatch.to_events` accepts.
 
-    ``layout``, ``types`` and ``envelope``; others, such as ``tables`` and ``old_value``, stand beside them.
+    These are ``layout``, ``types`` and ``envelope``. You can add other keywords, such as ``tables`` and ``old_value``.
 
         for change in binarrow.read_binlog("binlog.000001", **binarrow.event_keywords("debezium-json")):
             file.write(change.to_events("debezium-json", source_name="shop"))
 
     Args:
-        event_format: Whose events.
-        query: Debezium's ``source.query``: the statement, where the server logs it.
+        event_format: The tool whose events are written.
+        query: Add the statement as Debezium's ``source.query``, if the server logs it.
     """
 
 def nested_json_schema(
@@ -1027,7 +1043,7 @@ def nested_json_schema(
     envelope_prefix: str = "_",
     types: Literal["native", "spark"] | TypeOptions | None = None,
 ) -> pa.Schema:
-    """The schema of what :meth:`BinlogReader.nested_json` gives.
+    """Returns the schema of :meth:`BinlogReader.nested_json`.
 
     Args:
         envelope: The columns to add to those of the table, by their names without the prefix.
@@ -1051,20 +1067,20 @@ def infer_schema(
     history: History | None = None,
     storage_options: Mapping[str, Any] | None = None,
 ) -> pa.Schema:
-    """The schema of a table's batches, from its first Table_map event in the files.
+    """Returns the schema of a table's batches, from the first Table_map event of the table in the files.
 
-    Of a :class:`binarrow.Server` it is that of the table as it is now, in the types that its log
-    gives: with ``schemas`` or ``history`` those that the log itself does not tell too.
+    For a :class:`binarrow.Server`, it is the schema of the current table, with the types that a read of its log returns.
+    ``schemas`` or ``history`` provide types that the log does not contain.
 
     Args:
         source: As in :func:`read_binlog`, or a server.
         table: ``database.table``.
         columns: The columns to keep, by glob of ``database.table``: ``{"shop.orders": ["id",
             "total"]}``.
-        mask: Columns whose values are hidden, by glob of ``database.table.column``, in any case:
-            ``{"shop.customers.email": "sha256"}``.
-        mask_salt: The secret that ``"sha256"`` of ``mask`` needs: without it, nobody can find
-            values by hashing guesses.
+        mask: Columns whose values are hidden, by glob of ``database.table.column``, in any letter
+            case: ``{"shop.customers.email": "sha256"}``.
+        mask_salt: The secret for ``"sha256"`` in ``mask``. Nobody can find values by hashing
+            guesses without it.
         layout: The form of rows: ``"flat"`` returns one row for each row image, ``"nested"`` one
             row for each change, with the structs ``before`` and ``after``.
         envelope: The columns to add to those of the table, by their names without the prefix.
@@ -1075,22 +1091,22 @@ def infer_schema(
             returns no columns of the table.
         schemas: CREATE TABLE statements, for logs that do not contain the names of columns.
         history: A history of table schemas: a :class:`binarrow.SchemaHistory`, or its URL or path.
-        storage_options: Settings of the file system of URIs, if the environment does not provide
+        storage_options: Settings for the file system of a URI, if the environment does not provide
             them.
 
     Raises:
-        SchemaError: The files do not mention the table, or not its columns' names.
-        ConfigError: The server's log will not name columns, and nothing else does.
+        SchemaError: The files have no Table_map event of the table, or the log does not contain the names of its columns.
+        ConfigError: The server does not log the names of columns, and neither ``schemas`` nor ``history`` is given.
     """
 
 def expand_source(source: Source, *, storage_options: Mapping[str, Any] | None = None) -> list[str]:
-    """The files that a path, a URI, a glob or a directory stands for, in log order; ``*.index`` left out."""
+    """Returns the files of a path, URI, glob or directory, in log order, without ``*.index`` files."""
 
 def is_uri(text: str) -> bool:
-    """Whether it is a URI, or a chain of them as fsspec has it, and no path of this system."""
+    """True if the text is a URI, or a chain of URIs in the form of fsspec, and not a path of this system."""
 
 def shown_uri(uri: str) -> str:
-    """The URI without its query and password: for messages."""
+    """Returns the URI without its query string and password, for messages."""
 
 def set_hooks(
     *,
@@ -1098,10 +1114,10 @@ def set_hooks(
     open_file: Callable[[str, Mapping[str, Any] | None], tuple[IO[bytes], int | None]],
     open_history: Callable[[_Path], SchemaHistory],
 ) -> None:
-    """Sets the functions of the package that this module calls. It imports nothing of the package.
+    """Sets the functions of the package that this module calls. This module does not import the package.
 
     Args:
-        find_files: Returns the files that a URI stands for: a kind (``path``, ``folder``, ``glob``,
+        find_files: Returns the files at a URI: a kind (``path``, ``folder``, ``glob``,
             ``file``), and names with sizes.
         open_file: Opens the file at a URI, and returns its size if it is known.
         open_history: Opens the history at a URL or path.
@@ -1116,7 +1132,7 @@ class NativeServer:
         """``mysql`` or ``mariadb``."""
     @property
     def version(self) -> str:
-        """What the server calls itself."""
+        """The version that the server reports."""
     @property
     def server_id(self) -> int:
         """The server's ``server_id``."""
@@ -1131,16 +1147,16 @@ class NativeServer:
         """The connection's number on the server."""
     @property
     def endpoint(self) -> str:
-        """Where it is connected to."""
+        """The endpoint of the connection."""
     @property
     def is_local(self) -> bool:
-        """Whether the connection stays on this machine."""
+        """True if the connection does not leave this machine."""
     def position(self) -> Position:
-        """Where the log ends now."""
+        """Returns the current end of the log."""
     def binlogs(self) -> list[tuple[str, int]]:
         """Names and sizes of the log's files."""
     def database_filters(self) -> list[str]:
-        """``binlog_do_db`` and ``binlog_ignore_db``, as far as they are set."""
+        """Returns ``binlog_do_db`` and ``binlog_ignore_db``, if they are set."""
     def query(self, sql: str) -> list[list[str | None]]:
         """The rows of one statement, as text; None is NULL."""
     def close(self) -> None:
@@ -1148,9 +1164,9 @@ class NativeServer:
 
 @final
 class ConnectionSpec:
-    """Where servers are and who asks; :class:`binarrow.Server` has one.
+    """The endpoints of servers and the login; :class:`binarrow.Server` has one.
 
-    Of certificates and keys ``bytes`` are the PEM text, all else the path of a file.
+    A certificate or key is the PEM text if it is ``bytes``, otherwise the path of a file.
     """
 
     def __new__(
@@ -1179,7 +1195,7 @@ class ConnectionSpec:
         tables: str | Sequence[str] | None = None,
         exclude_tables: str | Sequence[str] | None = None,
     ) -> TableSchemas:
-        """Those of the tables of the first server that answers."""
+        """Returns the schemas of the tables of the first server that answers."""
     def log(
         self,
         start: Position | str | datetime,
@@ -1190,7 +1206,7 @@ class ConnectionSpec:
         reconnect: float | None,
         max_latency: float,
     ) -> LiveLog:
-        """What the servers log, from ``start`` on; see :meth:`binarrow.Server.stream`."""
+        """Returns the log of the servers from ``start``; see :meth:`binarrow.Server.stream`."""
     def range(
         self,
         start: Position,
@@ -1202,7 +1218,7 @@ class ConnectionSpec:
         reconnect: float | None = 300.0,
         max_latency: float = 0.5,
     ) -> LiveLog:
-        """All between two positions; see :meth:`binarrow.Server.range`."""
+        """Returns the log between two positions; see :meth:`binarrow.Server.range`."""
     def range_end(
         self,
         start: Position | str,
@@ -1215,7 +1231,7 @@ class ConnectionSpec:
         reconnect: float | None = 300.0,
         skip_events: Sequence[int] | None = None,
     ) -> Position:
-        """Where a part of the log ends; see :meth:`binarrow.Server.range_end`."""
+        """Returns the end of a part of the log; see :meth:`binarrow.Server.range_end`."""
     def file_start(
         self,
         name: str,
@@ -1225,50 +1241,50 @@ class ConnectionSpec:
         heartbeat: float = 10.0,
         reconnect: float | None = 300.0,
     ) -> Position:
-        """Where a file begins; see :meth:`binarrow.Server.file_start`."""
+        """Returns the position at the beginning of a file; see :meth:`binarrow.Server.file_start`."""
     def stop(self) -> None:
         """Ends :meth:`range_end` and :meth:`file_start` of other threads."""
 
 @final
 class TableSchemas:
-    """The structures of a server's tables at one place of its log: ``Server.schemas``."""
+    """The schemas of a server's tables at one position of its log: see ``Server.schemas``."""
 
     @property
     def script(self) -> str:
         """CREATE DATABASE, USE and CREATE TABLE statements, as SHOW CREATE TABLE prints them."""
     @property
     def position(self) -> Position:
-        """Where the structures are so."""
+        """The position at which the tables have these structures."""
     @property
     def tables(self) -> int:
-        """How many tables the script has."""
+        """The number of tables in the script."""
     @property
     def lower_case_table_names(self) -> int:
-        """The server's variable of this name: 0 where names in other cases are other names."""
+        """The server's variable of this name. 0 means that names in other letter case are other names."""
 
 @final
 class NativeHistory:
-    """The structures of tables over time; :class:`binarrow.SchemaHistory` is its face."""
+    """The structures of tables over time. :class:`binarrow.SchemaHistory` is its public class."""
 
     @staticmethod
     def in_memory(source: str) -> NativeHistory:
-        """One that is kept nowhere."""
+        """Returns a history that is not stored."""
     @staticmethod
     def in_file(path: _Path, source: str) -> NativeHistory:
-        """One in an SQLite database."""
+        """Returns a history in an SQLite database."""
     @staticmethod
     def on_server(spec: ConnectionSpec, database: str, source: str) -> NativeHistory:
-        """One in a database of a server."""
+        """Returns a history in a database of a server."""
     @property
     def source(self) -> str:
         """Its name in the store."""
     @property
     def place(self) -> str:
-        """Where it is kept, for messages."""
+        """The store of the history, for messages."""
     def position(self) -> Position | None:
-        """Where the view stands."""
+        """Returns the position of the cursor."""
     def covered(self) -> list[tuple[Position, Position, str | None]]:
-        """The ranges that it knows: from, to, the server's id."""
+        """Returns the ranges that it covers: start, end, the server's id."""
     def baseline_of_server(
         self,
         spec: ConnectionSpec,
@@ -1276,7 +1292,7 @@ class NativeHistory:
         tables: str | Sequence[str] | None = None,
         exclude_tables: str | Sequence[str] | None = None,
     ) -> Position:
-        """Takes a server's tables as they are now in."""
+        """Adds the current tables of a server."""
     def baseline_of_sql(
         self,
         text: str | bytes | PathLike[str],
@@ -1286,7 +1302,7 @@ class NativeHistory:
         exclude_tables: str | Sequence[str] | None = None,
         server: str | None = None,
     ) -> Position:
-        """Takes the tables of a script in."""
+        """Adds the tables of a script."""
     def apply(
         self,
         position: Position | str,
@@ -1299,46 +1315,46 @@ class NativeHistory:
         default_collation: str | None = None,
         server: str | None = None,
     ) -> dict[str, Any]:
-        """Takes a statement in; what it did, as the fields of a change."""
+        """Adds a statement; returns its effect as the fields of a change."""
     def find(
         self, database: str, table: str, position: Position | str | datetime | None = None
     ) -> dict[str, Any] | None:
-        """A table, as the fields of a TableSchema."""
+        """Returns a table as the fields of a TableSchema."""
     def tables(
         self, position: Position | str | datetime | None = None
     ) -> list[tuple[str, str | None]]:
-        """All tables, each with why it is unknown."""
+        """Returns all tables, each with the reason if its schema is unknown."""
     def rollback(self, position: Position | str | datetime) -> None:
-        """Moves the view."""
+        """Moves the cursor."""
     def checkpoint(self) -> None:
-        """Stores all tables as a whole."""
+        """Stores a complete copy of all tables."""
     def snapshot(self) -> list[tuple[str, str]]:
-        """A script for each database."""
+        """Returns a script for each database."""
     def prune(self, before: Position | str | datetime) -> None:
-        """Forgets what was before."""
+        """Removes the entries before a position or time."""
     def changes(
         self,
         start: Position | str | datetime | None = None,
         stop: Position | str | datetime | None = None,
     ) -> HistoryChanges:
-        """What it holds."""
+        """Returns the entries of the history."""
     def part(
         self,
         start: Position | str | datetime,
         stop: Position | str | datetime,
         tables: str | Sequence[str] | None = None,
     ) -> str:
-        """The tables at ``start``, as text for :meth:`ConnectionSpec.range`."""
+        """Returns the tables at ``start``, as text for :meth:`ConnectionSpec.range`."""
     def close(self) -> None:
-        """Lets go of the store."""
+        """Closes the store."""
 
 @final
 class HistoryChanges:
-    """What a history holds, one after the other, as the fields of a change."""
+    """An iterator over the entries of a history, as the fields of a change."""
 
     def __iter__(self) -> HistoryChanges: ...
     def __next__(self) -> dict[str, Any]: ...
 
 @final
 class LiveLog:
-    """What a server logs, for :func:`read_binlog`; :meth:`binarrow.Server.stream` makes it."""
+    """The log of a server, for :func:`read_binlog`; :meth:`binarrow.Server.stream` creates it."""

@@ -85,8 +85,8 @@ def connect(
             It needs REPLICATION SLAVE and REPLICATION CLIENT (MariaDB: BINLOG MONITOR).
         password: The password, or a function that returns it, such as a token that expires.
 
-            The function is called for each connection; a stream retries after an :class:`OSError`
-            of it, as after a lost connection.
+            The function is called for each connection. If it raises an :class:`OSError`, a stream
+            retries, as after a lost connection.
         password_file: A file whose first line is the password.
 
             It is read for each connection. Only its owner should be able to read it.
@@ -94,27 +94,29 @@ def connect(
         option_file: A file such as ``~/.my.cnf``: its section ``[client]`` provides the host, the
             user, the password and TLS. Files that it includes are read too.
         tls: The use of TLS: ``"disabled"``, ``"preferred"`` (if the server supports it),
-            ``"required"`` (the certificate is not verified), ``"verify_ca"`` (an authority signed
-            it) or ``"verify_identity"`` (and it is for this host).
+            ``"required"`` (the certificate is not verified), ``"verify_ca"`` (a trusted authority
+            must have signed the certificate) or ``"verify_identity"`` (the certificate must also be
+            for this host).
 
-            By default ``"verify_identity"``; ``"preferred"`` for a host of this machine, and
-            ``"verify_ca"`` if ``tls_ca`` is given. A failed verification is a :class:`TlsError`.
+            The default is ``"verify_identity"``; for a host of this machine it is ``"preferred"``,
+            and with ``tls_ca`` it is ``"verify_ca"``. A failed verification is a :class:`TlsError`.
         tls_ca: Certificates of authorities to trust, in PEM; by default the system's.
 
-            A path, or ``bytes``: the text itself. The same holds for the keys below.
+            The value is a path, or the PEM text as ``bytes``; so are the values of the keywords
+            below.
         tls_cert: The client's own certificate, in PEM.
         tls_key: The key of the client's certificate, in PEM.
         tls_server_name: The host that the server's certificate must be for, if it is not the host
             of the connection.
         compression: Compress the connection: ``"zlib"``, or ``"zstd"`` (MySQL 8 and later).
-        allow_public_key_retrieval: Without TLS, accept the RSA key that the server sends, to
+        allow_public_key_retrieval: Without TLS, accept the RSA key that the server sends, and
             encrypt the password with it.
-        server_public_key: The server's RSA key, in PEM, to encrypt the password with it without
-            TLS.
+        server_public_key: The server's RSA key, in PEM. Without TLS, the password is encrypted with
+            it.
         allow_clear_password: Send the password itself, over TLS, if the server asks for it.
         connect_timeout: Seconds to connect and log in; 10 by default.
 
-            After them the connection is a :class:`ConnectionLostError`.
+            After this time, a :class:`ConnectionLostError` is raised.
         read_timeout: Seconds to wait for the answer to a statement; 60 by default.
 
     Raises:
@@ -369,16 +371,17 @@ class Server:
                 ``"file:offset"``, a GTID set that was already read, or a datetime: the first
                 transaction committed at or after it.
             stop: The place at which the stream ends: ``"end"`` (the end of the log now), a
-                :class:`Position`, ``"file:offset"``, a datetime, or a GTID set: before the first
-                transaction that is not in it.
+                :class:`Position`, ``"file:offset"``, a datetime, or a GTID set. With a GTID set,
+                the stream ends before the first transaction that is not in it.
 
-                None never ends.
+                With None, the stream does not end.
             checkpoint: A :class:`FileCheckpoint`, or another object that loads and saves a
                 position.
 
-                The stream starts at the position that it holds, and at ``start`` only if it holds
-                none. It saves the position while it reads. A batch counts as done when the next one
-                is requested, or when the ``with`` block of the stream is left without an exception.
+                The stream starts at the stored position, and at ``start`` only if no position is
+                stored. It saves the position while it reads. A batch counts as done when the next
+                one is requested, or when the ``with`` block of the stream is left without an
+                exception.
             server_id: The id of this reader on the server, from 1; by default a random one.
 
                 Two readers or replicas with the same id disconnect each other.
@@ -386,11 +389,11 @@ class Server:
                 connection counts as lost after three missed heartbeats.
             reconnect: Seconds for which a lost connection is retried.
 
-                None does not retry. After them a :class:`ConnectionLostError` is raised.
-            max_latency: Seconds that rows wait at most for their batch to fill, while more rows
-                arrive.
+                After this time, a :class:`ConnectionLostError` is raised. None disables retries.
+            max_latency: The maximum number of seconds that rows wait for their batch to fill, while
+                more rows arrive.
 
-                If no more rows arrive, they do not wait.
+                If no more rows arrive, rows do not wait.
             include: Items to return in addition to rows, in log order: ``"schema_change"``,
                 ``"truncate"``, ``"skipped_statement"``, ``"transaction"``, ``"heartbeat"``.
 
@@ -398,8 +401,9 @@ class Server:
                 ``tables`` or their databases, as :class:`SchemaChange`. ``"truncate"``: tables that
                 are emptied, as :class:`Truncate`. ``"skipped_statement"``: statements that
                 ``statements="skip"`` skips, as :class:`SkippedStatement`. ``"transaction"``: the
-                begin and end of every transaction, whatever its tables, as :class:`Transaction`.
-                ``"heartbeat"``: a live stream's heartbeats, as :class:`Heartbeat`.
+                begin and end of every transaction, also of those without changes of ``tables``, as
+                :class:`Transaction`. ``"heartbeat"``: a live stream's heartbeats, as
+                :class:`Heartbeat`.
             keywords: As for :func:`read_binlog`: ``tables``, ``types``, ``schemas``, ...
 
         Raises:

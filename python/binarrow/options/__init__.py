@@ -9,8 +9,9 @@ An entry's ``functions`` are the functions that take the keyword:
 * ``connect``, and ``login``: the keywords with which Spark's functions log in;
 * ``TypeOptions``.
 
-``make options`` writes from it what must be text in the repository: the struct of keywords in Rust,
-the signatures and docstrings of the stubs, the typed keywords. The rest reads it at run time.
+``make options`` generates from it the text that must be in the repository: the struct of keywords
+in Rust, the signatures and docstrings of the stubs, and the typed keywords. All other code reads
+the table at run time.
 """
 
 from __future__ import annotations

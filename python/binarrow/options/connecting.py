@@ -71,8 +71,8 @@ OPTIONS = (
         """
         The password, or a function that returns it, such as a token that expires.
 
-        The function is called for each connection; a stream retries after an :class:`OSError` of
-        it, as after a lost connection.
+        The function is called for each connection. If it raises an :class:`OSError`, a stream
+        retries, as after a lost connection.
         """,
         LOGIN,
         Spark(of="server", doc="the password itself; better use ``passwordFile``"),
@@ -126,11 +126,11 @@ OPTIONS = (
         None,
         """
         The use of TLS: ``"disabled"``, ``"preferred"`` (if the server supports it), ``"required"``
-        (the certificate is not verified), ``"verify_ca"`` (an authority signed it) or
-        ``"verify_identity"`` (and it is for this host).
+        (the certificate is not verified), ``"verify_ca"`` (a trusted authority must have signed the
+        certificate) or ``"verify_identity"`` (the certificate must also be for this host).
 
-        By default ``"verify_identity"``; ``"preferred"`` for a host of this machine, and
-        ``"verify_ca"`` if ``tls_ca`` is given. A failed verification is a :class:`TlsError`.
+        The default is ``"verify_identity"``; for a host of this machine it is ``"preferred"``, and
+        with ``tls_ca`` it is ``"verify_ca"``. A failed verification is a :class:`TlsError`.
         """,
         LOGIN,
         Spark(of="server", default="as connect"),
@@ -139,7 +139,7 @@ OPTIONS = (
             SERVER_COMMANDS,
             "MODE",
             "disabled, preferred, required, verify_ca or verify_identity. The default is"
-            " verify_identity, and preferred for a host of this machine.",
+            " verify_identity; for a host of this machine it is preferred.",
         ),
     ),
     Option(
@@ -149,7 +149,7 @@ OPTIONS = (
         """
         Certificates of authorities to trust, in PEM; by default the system's.
 
-        A path, or ``bytes``: the text itself. The same holds for the keys below.
+        The value is a path, or the PEM text as ``bytes``; so are the values of the keywords below.
         """,
         LOGIN,
         Spark(of="server"),
@@ -200,7 +200,7 @@ OPTIONS = (
         FLAG,
         None,
         """
-        Without TLS, accept the RSA key that the server sends, to encrypt the password with it.
+        Without TLS, accept the RSA key that the server sends, and encrypt the password with it.
         """,
         LOGIN,
         Spark(of="server"),
@@ -210,7 +210,7 @@ OPTIONS = (
         PEM,
         None,
         """
-        The server's RSA key, in PEM, to encrypt the password with it without TLS.
+        The server's RSA key, in PEM. Without TLS, the password is encrypted with it.
         """,
         LOGIN,
         Spark(of="server"),
@@ -232,7 +232,7 @@ OPTIONS = (
         """
         Seconds to connect and log in; 10 by default.
 
-        After them the connection is a :class:`ConnectionLostError`.
+        After this time, a :class:`ConnectionLostError` is raised.
         """,
         LOGIN,
         Spark(of="server", default="10", doc="seconds to connect and log in"),
@@ -271,10 +271,10 @@ OPTIONS = (
         None,
         """
         The place at which the stream ends: ``"end"`` (the end of the log now), a :class:`Position`,
-        ``"file:offset"``, a datetime, or a GTID set: before the first transaction that is not in
-        it.
+        ``"file:offset"``, a datetime, or a GTID set. With a GTID set, the stream ends before the
+        first transaction that is not in it.
 
-        None never ends.
+        With None, the stream does not end.
         """,
         STREAM,
         flag=Flag(
@@ -292,7 +292,7 @@ OPTIONS = (
         """
         A :class:`FileCheckpoint`, or another object that loads and saves a position.
 
-        The stream starts at the position that it holds, and at ``start`` only if it holds none. It
+        The stream starts at the stored position, and at ``start`` only if no position is stored. It
         saves the position while it reads. A batch counts as done when the next one is requested, or
         when the ``with`` block of the stream is left without an exception.
         """,
@@ -340,7 +340,7 @@ OPTIONS = (
         """
         Seconds for which a lost connection is retried.
 
-        None does not retry. After them a :class:`ConnectionLostError` is raised.
+        After this time, a :class:`ConnectionLostError` is raised. None disables retries.
         """,
         STREAM | {"login"},
         Spark(of="server", default="300"),
@@ -351,9 +351,10 @@ OPTIONS = (
         SECONDS,
         0.5,
         """
-        Seconds that rows wait at most for their batch to fill, while more rows arrive.
+        The maximum number of seconds that rows wait for their batch to fill, while more rows
+        arrive.
 
-        If no more rows arrive, they do not wait.
+        If no more rows arrive, rows do not wait.
         """,
         STREAM,
     ),

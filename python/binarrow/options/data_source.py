@@ -59,8 +59,8 @@ OPTIONS = (
         COUNT,
         None,
         """
-        Of files, the approximate number of partitions, instead of ``target_bytes``. Of a server,
-        the maximum number of tasks, and so of connections, that read at the same time; 4 by
+        For files, the approximate number of partitions, instead of ``target_bytes``. For a server,
+        the maximum number of tasks that read at the same time, each with a connection; 4 by
         default.
         """,
         spark=Spark(),
@@ -71,15 +71,15 @@ OPTIONS = (
         "follow",
         """
         The reaction to rows whose columns are not those of the schema at load time: ``"follow"``
-        maps columns by name, and fails if values could be lost; ``"project"`` maps them always;
-        ``"fail"`` makes every difference an error. Missing columns are NULL, other columns are left
-        out.
+        maps columns by name, and fails if values could be lost; ``"project"`` always maps them;
+        ``"fail"`` makes every difference an error. Missing columns are NULL, and other columns are
+        left out.
 
-        ``"follow"`` raises an error in three cases. If a row both lacks columns of the schema and
-        has others, a column may have been renamed. If it lacks a column that is NOT NULL or has a
-        DEFAULT, the server filled the column in, and the log does not contain these values. If the
-        table of a server now has a column that the schema lacks, start the query again. With
-        ``.schema(...)``, the first two are not errors.
+        ``"follow"`` raises an error in three cases. First, a row lacks columns of the schema and
+        has other columns: a column may have been renamed. Second, a row lacks a column that is NOT
+        NULL or has a DEFAULT: the server filled the column in, and the log does not contain these
+        values. Third, the table of a server now has a column that the schema lacks: start the query
+        again. With ``.schema(...)``, the first two are not errors.
         """,
         spark=Spark(),
     ),
@@ -113,8 +113,8 @@ OPTIONS = (
         None,
         """
         The place at which a query without a checkpoint starts: ``earliest``, ``latest``,
-        ``file:offset``, ``gtid:SET``, a time with its zone (``2026-11-22T06:00:00Z``), or the JSON
-        of an offset in a progress or of a ``Position`` without ``ahead`` (its ``base``).
+        ``file:offset``, ``gtid:SET``, a time with its zone (``2026-11-22T06:00:00Z``), or JSON: an
+        offset from the progress of a query, or a ``Position`` without ``ahead`` (its ``base``).
         """,
         spark=Spark(of="server", default="latest; of batches earliest"),
     ),
@@ -132,8 +132,8 @@ OPTIONS = (
         PLACE,
         None,
         """
-        The place at which a batch query ends, of the same forms; ``latest`` is the end of the log
-        when the query is planned.
+        The place at which a batch query ends, in the same forms as ``starting_offsets``; ``latest``
+        is the end of the log when the query is planned.
         """,
         spark=Spark(of="batches", default="latest"),
     ),
@@ -152,7 +152,7 @@ OPTIONS = (
         None,
         """
         The maximum bytes of log in a batch of a stream. A batch ends at the end of a transaction
-        and has at least one.
+        and contains at least one transaction.
         """,
         spark=Spark(of="streams"),
     ),
@@ -161,8 +161,8 @@ OPTIONS = (
         COUNT,
         None,
         """
-        The maximum number of rows in a batch of a stream. The driver counts the rows: it decodes
-        the log once more.
+        The maximum number of rows in a batch of a stream. To count the rows, the driver decodes the
+        log in addition to the tasks.
         """,
         spark=Spark(of="streams"),
     ),

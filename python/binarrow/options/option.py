@@ -9,7 +9,7 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of values, and what it is in each language."""
+    """A kind of values, with its type in each language."""
 
     name: str
     python: str
@@ -53,9 +53,9 @@ class Spark:
     name: str = ""
     """By default the keyword's name in camel case."""
     kind: Kind | None = None
-    """By default that of the keyword."""
+    """By default the kind of the keyword."""
     default: str = ""
-    """As the documentation shows it; by default that of the keyword."""
+    """The default as the documentation shows it; by default that of the keyword."""
     doc: str = ""
     """By default the first paragraph of the keyword's documentation."""
     of: Literal["both", "files", "server", "batches", "streams"] = "both"
@@ -86,7 +86,7 @@ class Option:
     kind: Kind
     default: object
     doc: str = field(repr=False)
-    """As a docstring: the first paragraph stands on all surfaces, the rest in Python's help."""
+    """As a docstring: all surfaces show the first paragraph; only Python's help shows the rest."""
     functions: frozenset[str] = frozenset()
     """The functions that take it as a keyword; see :mod:`binarrow.options`."""
     spark: Spark | None = None

@@ -84,8 +84,8 @@ OPTIONS = (
         ``tables`` or their databases, as :class:`SchemaChange`. ``"truncate"``: tables that are
         emptied, as :class:`Truncate`. ``"skipped_statement"``: statements that
         ``statements="skip"`` skips, as :class:`SkippedStatement`. ``"transaction"``: the begin and
-        end of every transaction, whatever its tables, as :class:`Transaction`. ``"heartbeat"``: a
-        live stream's heartbeats, as :class:`Heartbeat`.
+        end of every transaction, also of those without changes of ``tables``, as
+        :class:`Transaction`. ``"heartbeat"``: a live stream's heartbeats, as :class:`Heartbeat`.
         """,
         READS | {"stream"},
         flag=Flag("--include", {"tail": None}, "ITEM,..."),
@@ -95,24 +95,26 @@ OPTIONS = (
         words("evidence", "trust"),
         "evidence",
         """
-        The proof that gh-ost or pt-online-schema-change swaps a table and its copy: ``"evidence"``
-        accepts only marks of the tool in the log, ``"trust"`` accepts the names of the tables, and
-        leaves out the tool's own tables.
+        The proof that is required to recognize a swap of a table and its copy by gh-ost or
+        pt-online-schema-change: ``"evidence"`` requires marks of the tool in the log; ``"trust"``
+        accepts the names of the tables, and leaves out the tool's own tables.
 
-        After such a swap the table has the same rows, and the swap is one :class:`SchemaChange` of
-        it with its ``tool``. The marks are gh-ost's comment in the swap itself, and the three
-        triggers of pt-online-schema-change, created after the start of the read. Without them the
-        swap is an ordinary rename, and the tool's tables are ordinary tables. With ``"trust"``,
-        rows of tables with the tools' names (``_orders_gho``, ``_ghc``, ``_del``, ``_new``,
-        ``_old``) are left out, with a warning for each table, unless ``tables`` names them without
-        wildcards. A swap back is never trusted.
+        A swap that is recognized does not change the rows of the table. It is one
+        :class:`SchemaChange` of the table, with its ``tool``. The marks are gh-ost's comment in the
+        statement of the swap, and the three triggers of pt-online-schema-change, if they are
+        created after the start of the read. Without marks the swap is an ordinary rename, and the
+        tool's tables are ordinary tables. With ``"trust"``, rows of tables with the tools' names
+        (``_orders_gho``, ``_ghc``, ``_del``, ``_new``, ``_old``) are left out, with a warning for
+        each table, unless ``tables`` names them without wildcards. A swap back to the old table is
+        never accepted.
         """,
         TASKS,
         Spark(
             doc="""
             ``trust`` recognizes a swap of gh-ost or pt-online-schema-change by the names of the
-            tables, and leaves out rows of the tools' tables. A task knows only its own part of the
-            log: it can prove a swap of gh-ost, seldom one of pt-online-schema-change
+            tables, and leaves out rows of the tools' tables. A task reads only its own part of the
+            log. There it finds the proof for a swap of gh-ost, but seldom for one of
+            pt-online-schema-change
             """
         ),
         Flag("--online-schema-change", {"export": "evidence", "tail": "evidence"}),
@@ -127,11 +129,12 @@ OPTIONS = (
 
         With 1 and 2, ``Orders`` and ``orders`` are one table: row events have its name in lower
         case, and statements (``TRUNCATE Orders``) have it as it was typed. The log does not contain
-        the value; a live read gets it from the server, and a ``history`` from its baseline. None:
-        not known. A table of rows with capital letters in its name then shows that names differ by
-        case. Without that, a statement that names a table of ``tables`` in other letter case is
-        returned with a warning by ``include``, and is a :class:`SchemaError` (a warning with
-        ``"skip"``) by ``truncates``. Another value is a :class:`ConfigError`.
+        the value; a live read gets it from the server, and a ``history`` from its baseline. None
+        means that the value is not known. Names then differ by case if a row event has a table name
+        with capital letters. If no row event has one, a statement that names a table of ``tables``
+        in other letter case is returned with a warning by ``include``; with ``truncates`` it is a
+        :class:`SchemaError`, or a warning for ``"skip"``. Any other value is a
+        :class:`ConfigError`.
         """,
         READS | {"decoder"},
         Spark(
@@ -149,10 +152,11 @@ OPTIONS = (
         """
         The columns to keep, by glob of ``database.table``: ``{"shop.orders": ["id", "total"]}``.
 
-        Other columns are not decoded and are in no schema. The order is that of the table. If
-        several globs match a table, each adds its columns; tables that none matches keep all
-        columns. A column that the table does not have is a :class:`SchemaError`. Keys work whether
-        or not their columns are kept, and ``present`` has a bit for each column of the table.
+        Other columns are not decoded and are not in the schema. The columns have the same order as
+        in the table. If several globs match a table, the columns of all of them are kept. Tables
+        that no glob matches keep all columns. A column that the table does not have is a
+        :class:`SchemaError`. Options that use the key work even if its columns are not kept, and
+        ``present`` has a bit for each column of the table.
         """,
         SCHEMAS,
         Spark(kind=NAMES, default="all", doc="the columns to keep"),
@@ -160,7 +164,7 @@ OPTIONS = (
             "--columns",
             {"export": None, "tail": None},
             "DB.TABLE=COLUMN,...",
-            "Only these columns of this table (a glob).",
+            "Keep only these columns of the tables that match the glob.",
         ),
     ),
     Option(
@@ -170,8 +174,9 @@ OPTIONS = (
         """
         The operations to return: ``"insert"``, ``"update"``, ``"delete"``.
 
-        They are the operations of the source: an update that changes the key is an update, however
-        it is returned. Rows of other operations are skipped and not decoded. None returns all.
+        These are the operations on the source: an update that changes the key counts as an update,
+        even if it is returned as a ``delete`` and an ``insert``. Rows of other operations are
+        skipped and not decoded. None returns all operations.
         """,
         TASKS,
         Spark(default="all"),
@@ -186,16 +191,17 @@ OPTIONS = (
         the log does not contain (before MySQL 9.6, and in MariaDB): ``"error"``, ``"warn"`` or
         ``"ignore"``.
 
-        The log, of later MySQL versions with ``innodb_native_foreign_keys=ON`` too, shows only that
-        rows of the parent were deleted or got other keys. ``"error"``: an
-        :class:`UnsupportedEventError`. ``"warn"``: a warning for each parent, and a count in
-        ``stats()``. ``"ignore"``: nothing. None is ``"error"`` for a mirror (``truncates="error"``
-        or ``"emit"`` of :meth:`BinlogReader.table`) if an action is known to change its table;
-        otherwise, also if the actions are not known, it is ``"warn"``. The actions are known from
-        ``history`` or ``schemas``; a mirror of a live server queries them from the server.
-        MariaDB's statements show which tables their actions can change. Parents that are not in
-        ``tables`` count too. The same applies to a MERGE table, whose changes are those of the
-        tables of its UNION under another name: they are known if ``history`` or ``schemas``
+        The log shows only that rows of the parent table were deleted or got other keys. This also
+        applies to later MySQL versions with ``innodb_native_foreign_keys=ON``. ``"error"`` raises
+        an :class:`UnsupportedEventError`. ``"warn"`` issues a warning for each parent, and counts
+        in ``stats()``. ``"ignore"`` does nothing. None means ``"error"`` for a mirror
+        (``truncates="error"`` or ``"emit"`` of :meth:`BinlogReader.table`) if an action is known to
+        change its table. Otherwise it means ``"warn"``, also if the actions are not known. The
+        actions are taken from ``history`` or ``schemas``; a mirror of a live server queries them
+        from the server. MariaDB's log shows for each statement which tables its actions can change.
+        Parents that are not in ``tables`` count too. The same applies to MERGE tables: if rows of a
+        MERGE table change, rows of the tables of its UNION change, and the log contains only the
+        name of the MERGE table. A table is known to be a MERGE table if ``history`` or ``schemas``
         contains it.
         """,
         TASKS,
@@ -214,26 +220,28 @@ OPTIONS = (
         MASK,
         None,
         """
-        Columns whose values are hidden, by glob of ``database.table.column``, in any case:
+        Columns whose values are hidden, by glob of ``database.table.column``, in any letter case:
         ``{"shop.customers.email": "sha256"}``.
 
-        ``"null"`` makes the values NULL. ``"sha256"`` replaces them by text of 64 hexadecimal
-        digits; NULL stays NULL, and equal values stay equal, across tables, types and servers too::
+        ``"null"`` makes the values NULL. ``"sha256"`` replaces them by a hash of 64 hexadecimal
+        digits. NULL stays NULL. Equal values have equal hashes, also across tables, types and
+        servers::
 
             hmac.new(salt, value.encode(), "sha256").hexdigest()
 
-        If several globs match a column, the first counts. A glob that names a table without
-        wildcards and none of its columns is a :class:`SchemaError`. The hashed value is what
-        ``SELECT`` prints, whatever ``types`` says: digits of numbers (``-5``, ``1.50``, without the
-        zeros of ZEROFILL; of FLOAT and DOUBLE the fewest digits that give the number back, ``0.1``,
-        ``1.5e20``; BIT as a number); dates and times as ``2024-02-29 10:00:00.25``, TIMESTAMP in
-        UTC, zero dates too; text in UTF-8; members of ENUM and SET (their number if the log does
-        not name them); JSON as MySQL prints it. Of BINARY (with the zeros at its end), VARBINARY,
-        BLOB, GEOMETRY and VECTOR it is the stored bytes; of MariaDB's UUID, INET4 and INET6 the
-        text with ``schemas``, otherwise the bytes. A glob that matches no column is reported in a
-        warning at the end of the input: try a new glob on a few files before a stream that does not
-        end. The statement of a :class:`SchemaChange` is not masked; it contains defaults and
-        comments.
+        If several globs match a column, the first one applies. If a glob contains the name of a
+        table without wildcards, and matches none of its columns, it is a :class:`SchemaError`. The
+        hashed value is what ``SELECT`` prints; ``types`` does not change it. Numbers are hashed as
+        digits (``-5``, ``1.50``), without the zeros of ZEROFILL; FLOAT and DOUBLE have the fewest
+        digits that identify the number (``0.1``, ``1.5e20``), and BIT is a number. Dates and times
+        are hashed as ``2024-02-29 10:00:00.25``, also zero dates, and TIMESTAMP in UTC. Text is
+        hashed in UTF-8, JSON as MySQL prints it, and ENUM and SET by their members, or by the
+        number if the log does not name the members. BINARY (with the zeros at its end), VARBINARY,
+        BLOB, GEOMETRY and VECTOR are hashed as stored. MariaDB's UUID, INET4 and INET6 are hashed
+        as text with ``schemas``, otherwise as bytes. A glob that matches no column is reported in a
+        warning at the end of the input: test a new glob on a few files before you use it for a
+        stream that does not end. The statement of a :class:`SchemaChange` is not masked; it
+        contains defaults and comments.
         """,
         SCHEMAS,
         Spark(doc="``COLUMN=sha256`` or ``COLUMN=null``"),
@@ -250,8 +258,8 @@ OPTIONS = (
         SALT,
         None,
         """
-        The secret that ``"sha256"`` of ``mask`` needs: without it, nobody can find values by
-        hashing guesses.
+        The secret for ``"sha256"`` in ``mask``. Nobody can find values by hashing guesses without
+        it.
 
         It is not part of any ``repr``, log or message.
         """,
@@ -273,8 +281,8 @@ OPTIONS = (
         The place at which the read starts: a :class:`Position`, ``"file:offset"``, a GTID set that
         has already been read, or a datetime with a zone.
 
-        None starts at the beginning of the first file. With a GTID set all transactions are read
-        that are not in the set. If the first file begins after such a transaction, older files are
+        None starts at the beginning of the first file. With a GTID set, all transactions that are
+        not in the set are read. If the first file begins after such a transaction, older files are
         missing, which is a :class:`ConfigError`.
         """,
         frozenset({"read_binlog"}),
@@ -290,13 +298,13 @@ OPTIONS = (
         PLACE,
         None,
         """
-        The place at which the read ends, of the same forms: transactions that end at or before it
-        are read.
+        The place at which the read ends, in the same forms as ``start``. Transactions that end at
+        or before it are read.
 
         None reads to the end of the last file. Of a position, only its ``base`` is used. With a
-        GTID set the read ends before the first transaction that is not in the set. If the files end
-        before the set is complete, newer files are missing, which is a :class:`ConfigError` after
-        the last row.
+        GTID set, the read ends before the first transaction that is not in the set. If the files
+        end before the set is complete, newer files are missing, which is a :class:`ConfigError`
+        after the last row.
         """,
         frozenset({"read_binlog"}),
         flag=Flag(
@@ -316,8 +324,8 @@ OPTIONS = (
 
         A flat row has the table's columns, then the envelope. A nested row has ``_op`` (``c``,
         ``u``, ``d``), the structs ``before`` and ``after`` with the table's columns (null if there
-        is no such image), then the envelope without ``_change_type``; ``_present`` is
-        ``_present_before`` and ``_present_after``.
+        is no such image), then the envelope without ``_change_type``. ``_present_before`` and
+        ``_present_after`` replace ``_present``.
         """,
         SCHEMAS,
         Spark(
@@ -337,8 +345,8 @@ OPTIONS = (
         """
         Also return rows as they were before a change.
 
-        Without them an update is its ``update_postimage`` alone; a ``delete`` has only the columns
-        of the table's key, and NULL in the others; and an update that changes the key is a
+        Without these rows, an update is only its ``update_postimage``. A ``delete`` has only the
+        columns of the table's key, and NULL in the others. An update that changes the key is a
         ``delete`` of the old key, then the ``update_postimage`` or ``insert``. The key is the
         primary key if the log or ``schemas`` contains it, otherwise the first UNIQUE key of NOT
         NULL columns in ``schemas``, otherwise the complete row.
@@ -380,9 +388,9 @@ OPTIONS = (
         TASKS,
         Spark(
             doc="""
-            ``error`` (the default of streams) if an inserted or updated row is logged in part
-            (``binlog_row_image``) and ``present`` is not in ``envelope``: without it, columns that
-            are left out cannot be distinguished from NULL
+            ``error`` (the default of streams): rows that were inserted or updated and logged in
+            part (``binlog_row_image``) are errors, unless ``present`` is in ``envelope``. Without
+            ``present``, columns that are left out cannot be distinguished from NULL
             """
         ),
     ),
@@ -423,8 +431,8 @@ OPTIONS = (
         """
         The Arrow types of the columns: ``"native"``, ``"spark"``, or a :class:`TypeOptions`.
 
-        None is ``"native"``. ``"spark"`` also lowers the defaults of ``batch_rows`` to 16 384 and
-        of ``batch_bytes`` to 16 MiB.
+        None means ``"native"``. ``"spark"`` also lowers the defaults of ``batch_rows`` to 16 384
+        and of ``batch_bytes`` to 16 MiB.
         """,
         ENVELOPES,
         flag=Flag(
@@ -469,11 +477,11 @@ OPTIONS = (
 
         They provide what the log leaves out: names, signs, members, keys, types that the log shows
         as bytes (MariaDB's UUID, INET4, INET6, VECTOR), and the digits of times in MariaDB's old
-        form (``mysql56_temporal_format=OFF``). Either a dict of ``"database.table"`` to the output
-        of ``SHOW CREATE TABLE``, or SQL text with ``USE`` and ``CREATE TABLE`` statements, such as
-        the output of ``mysqldump --no-data shop`` or ``mariadb-dump``; other statements are
-        ignored. A ``Path`` is a file with such text. Metadata in the log takes precedence: a
-        statement that contradicts it, because the table was altered since, is a
+        form (``mysql56_temporal_format=OFF``). The value is either a dict of ``"database.table"``
+        to the output of ``SHOW CREATE TABLE``, or SQL text with ``USE`` and ``CREATE TABLE``
+        statements, such as the output of ``mysqldump --no-data shop`` or ``mariadb-dump``; other
+        statements are ignored. A ``Path`` is a file with such text. Metadata in the log takes
+        precedence: a statement that contradicts it, because the table was altered since, is a
         :class:`SchemaError`. Servers print ``?`` for characters beyond U+FFFF in members of ENUM
         and SET: a member with one causes a warning.
         """,
@@ -505,10 +513,10 @@ OPTIONS = (
 
         Each row is decoded with the schema that its table had at that position, whatever the schema
         is now. Statements in the log that change tables are followed, and stored if the history
-        does not contain them yet. If the history ends before ``start``, the log between is read
-        first, without its rows. A part of the log that the history does not cover and that cannot
-        be read is a :class:`SchemaError`; so is a row of a table whose schema is not known or does
-        not fit the log. It cannot be used together with ``schemas``.
+        does not contain them yet. If the history ends before ``start``, the log between the two is
+        read first, without its rows. A part of the log that the history does not cover and that
+        cannot be read is a :class:`SchemaError`; so is a row of a table whose schema is not known
+        or does not fit the log. ``history`` and ``schemas`` cannot be used together.
         """,
         SCHEMAS,
         Spark(doc="table schemas over time: the URL of a ``SchemaHistory``"),
@@ -527,7 +535,7 @@ OPTIONS = (
         TEXT,
         None,
         """
-        The name of the history, in a store of several. Without it, the name is ``default``.
+        The name of the history, if a store contains several; ``default`` if it is not given.
         """,
         spark=Spark(),
         flag=Flag("--history-source", HISTORY_COMMANDS, "NAME"),
@@ -549,7 +557,7 @@ OPTIONS = (
         """
         The maximum number of rows in a batch.
 
-        None is 65 536. The two rows of an update stay together. Zero is a :class:`ConfigError`.
+        None means 65 536. The two rows of an update stay together. Zero is a :class:`ConfigError`.
         """,
         TASKS,
         Spark(default="16384"),
@@ -561,7 +569,7 @@ OPTIONS = (
         """
         The approximate maximum size of a batch, in bytes.
 
-        None is 32 MiB. Zero is a :class:`ConfigError`.
+        None means 32 MiB. Zero is a :class:`ConfigError`.
         """,
         TASKS,
         Spark(default="16m"),
@@ -584,7 +592,7 @@ OPTIONS = (
         """
         The approximate number of bytes of log that a thread decodes at a time.
 
-        None is 8 MiB. Smaller segments need less memory. Zero is a :class:`ConfigError`.
+        None means 8 MiB. Smaller segments need less memory. Zero is a :class:`ConfigError`.
         """,
         STREAMS,
     ),
@@ -595,7 +603,7 @@ OPTIONS = (
         """
         The number of threads that decode.
 
-        None is one thread for each core, and one in a task of Spark. Zero is a
+        None means one thread for each core, and one thread in a Spark task. Zero is a
         :class:`ConfigError`.
         """,
         TASKS,
@@ -621,8 +629,8 @@ OPTIONS = (
 
         ``"error"`` raises an :class:`UnsupportedEventError`. ``"skip"`` skips the statement;
         ``stats()`` counts these statements in ``statements_skipped``, and
-        ``include="skipped_statement"`` returns each. Every statement may change rows unless it is
-        known that it does not: DDL, accounts, maintenance.
+        ``include="skipped_statement"`` returns each. Every statement counts as one that may change
+        rows, unless it is known not to: DDL, account management, maintenance.
         """,
         TASKS,
         Spark(),
@@ -649,8 +657,8 @@ OPTIONS = (
         """
         The reaction to files that do not follow each other: ``"error"``, or ``"allow"``.
 
-        ``"error"`` raises a :class:`ConfigError` that names the files. If older or newer files are
-        missing between the files and a GTID set in ``start`` or ``stop``, ``"allow"`` warns.
+        ``"error"`` raises a :class:`ConfigError` that names the files. With ``"allow"``, files that
+        are missing between the given files and a GTID set in ``start`` or ``stop`` cause a warning.
         """,
         STREAMS,
         Spark(of="files"),
@@ -678,12 +686,13 @@ OPTIONS = (
         JSON,
         None,
         """
-        Settings of the file system of URIs, if the environment does not provide them.
+        Settings for the file system of a URI, if the environment does not provide them.
 
-        They are keywords of pyarrow's file system (of ``S3FileSystem``: ``endpoint_override``,
-        ``access_key``, ...) or of fsspec's. No message contains their values.
+        They are keyword arguments of pyarrow's file system (``endpoint_override`` and
+        ``access_key`` of ``S3FileSystem``, for example) or of fsspec's. No message contains their
+        values.
         """,
         READS | {"decoder", "infer_schema"},
-        Spark(of="files", doc="settings of the file system of URIs, as a JSON object"),
+        Spark(of="files", doc="settings for the file system of a URI, as a JSON object"),
     ),
 )
