@@ -291,7 +291,7 @@ class SchemaChange:
         """The database that the statement creates, changes or drops. For tables, the database of the first table."""
     @property
     def tables(self) -> tuple[str, ...]:
-        """The tables that the statement changes, as ``database.table``, with old and new names of a rename. Empty for a database."""
+        """The tables that the statement changes, as ``database.table``: old and new names of a rename, none for a database."""
     @property
     def statement(self) -> str:
         """The text in the log."""
@@ -300,7 +300,7 @@ class SchemaChange:
         """The tool whose online schema change this statement completes."""
     @property
     def position(self) -> Position:
-        """The position at which to resume after it; inside a transaction (``CREATE TABLE ... SELECT``), before the statement and its rows."""
+        """The position at which to resume after it; inside a transaction (``CREATE TABLE ... SELECT``), before it and its rows."""
     @property
     def commit_version(self) -> int: ...
     @property
@@ -664,8 +664,8 @@ def read_binlog(
 
     Args:
         source: A path, a glob, a folder, bytes, an open binary file, or several of them in log order. Paths, globs and
-            folders may be URIs that pyarrow.fs or fsspec opens: ``s3://bucket/binlog.*``. In URIs, ``*`` and ``[...]`` are wildcards, and ``?`` begins a query string. A glob or a folder matches files whose
-            names end with a number. A dict maps names in the server's log to files, in log order:
+            folders may be URIs that pyarrow.fs or fsspec opens: ``s3://bucket/binlog.*``. In URIs, ``*`` and ``[...]`` are
+            wildcards, and ``?`` begins a query string. A glob or a folder matches files whose names end with a number. A dict maps names in the server's log to files, in log order:
             ``{"binlog.000004": "txns.binlog"}``. If all files are
             consecutive files of one log, a file whose own name has no number gets the server's name from its own Rotate
             event or that of the file before it; otherwise it keeps its own name.
@@ -962,7 +962,7 @@ def scan_splits(
     place: int = 1,
     storage_options: Mapping[str, Any] | None = None,
 ) -> list[Split]:
-    """Cuts one file, at a path or a URI, into ranges at ends of transactions. Only event headers are read.
+    """Cuts one file, at a path or a URI, into ranges at ends of transactions, without decoding rows.
 
     ``place`` is the place of the file in its list, from 1.
     """
