@@ -13,7 +13,7 @@ use std::sync::Arc;
 pub struct AlterContext<'c> {
     /// Its file and its offset.
     pub place: (&'c Arc<str>, u64),
-    /// The structures before it, where a history is given.
+    /// The structures before it, if a history is given.
     pub catalog: Option<&'c Catalog>,
     /// The tables that are read.
     pub tables: &'c TableFilter,
@@ -32,19 +32,19 @@ impl AlterContext<'_> {
 /// The columns that one statement changes, by table.
 type ByTable = Vec<(TableName, Vec<AlteredColumn>)>;
 
-/// The statements so far.
+/// The effects of the statements so far.
 #[derive(Debug, Default)]
 pub struct AlteredTables {
     left: LeftColumns,
     /// The columns that an online schema-change tool has altered in its copy of a table: the copy has converted values.
     copies: HashMap<TableName, Vec<AlteredColumn>>,
-    /// The last statement: its file, its offset, and the result. It may come twice.
+    /// The last statement: its file, its offset, and the result. The same statement may be passed twice.
     last: Option<(Arc<str>, u64, ByTable)>,
 }
 
 impl AlteredTables {
-    /// Takes a statement in. Returns the columns whose existing values change, or may change. `tools` contains, for each rename
-    /// of the statement, the online schema-change tool that made it.
+    /// Adds a statement. Returns the columns whose existing values change, or may change. `tools` contains, for each rename of
+    /// the statement, the online schema-change tool that made it.
     pub fn meet(
         &mut self,
         ddl: &Ddl,
@@ -104,5 +104,5 @@ impl AlteredTables {
     }
 }
 
-/// One for each table that is being changed. More than this do not come from a tool.
+/// One for each table that is being changed. A tool does not create more than this.
 const MAX_COPIES: usize = 1000;

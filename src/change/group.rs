@@ -1,7 +1,7 @@
-//! Groups of events: a transaction, or one statement that stands alone.
+//! Groups of events: a transaction, or a single statement outside transactions.
 //!
-//! A group begins with its GTID event, else with `BEGIN`, else (in a file that is cut in its middle) with a Table_map
-//! event, and ends with Xid, `COMMIT`, `ROLLBACK`, XA_prepare, a Transaction_payload, a lone statement; one without an
+//! A group begins with its GTID event, otherwise with `BEGIN`, otherwise (if the file begins in its middle) with a Table_map
+//! event. It ends with Xid, `COMMIT`, `ROLLBACK`, XA_prepare, a Transaction_payload or a single statement. A group without an
 //! opening event ends with its statement.
 
 use super::savepoints::{self, Savepoint, Savepoints};
@@ -11,25 +11,25 @@ use crate::limits::MAX_ROWS_EVENTS;
 use crate::position::{Gtid, MariadbGtid, Xid};
 use std::fmt;
 
-/// What a reader of the log must know of a transaction before its rows.
+/// The properties of a transaction that a reader must know before its rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Transaction {
     /// Offset of the first event in its file.
     pub start: u64,
-    /// Microseconds since 1970 UTC: of the commit where the GTID event tells, else of the first event.
+    /// Microseconds since 1970 UTC: of the commit if the GTID event contains it, otherwise of the first event.
     pub commit_timestamp: i64,
-    /// The server that wrote it first.
+    /// The server that logged it first.
     pub server_id: u32,
-    /// Microseconds since 1970 UTC of the commit on the server that made it, where the GTID event tells.
+    /// Microseconds since 1970 UTC of the commit on the server that made it, if the GTID event contains it.
     pub original_commit_timestamp: Option<i64>,
-    /// The connection that ran it, where the log tells.
+    /// The connection that ran it, if the log contains it.
     pub thread_id: Option<u32>,
-    /// The number of its Xid event, where it ends with one.
+    /// The number of its Xid event, if it ends with one.
     pub xid: Option<u64>,
 }
 
 impl Transaction {
-    /// One of which no more is known.
+    /// A transaction about which nothing else is known.
     pub const fn new(start: u64, commit_timestamp: i64, server_id: u32) -> Self {
         Self {
             start,
@@ -42,22 +42,22 @@ impl Transaction {
     }
 }
 
-/// An event as far as groups are concerned.
+/// The meaning of an event for groups.
 #[derive(Debug)]
 pub enum TransactionEvent {
     /// A GTID event of any kind: a group begins.
     Gtid {
-        /// The group's GTID; `None` where it is anonymous.
+        /// The group's GTID; `None` if it is anonymous.
         gtid: Option<LoggedGtid>,
-        /// Whether rows follow without a `BEGIN` (MariaDB, unless the statement stands alone).
+        /// True if rows follow without a `BEGIN` (MariaDB, except for single statements).
         begins: bool,
-        /// Microseconds of the commit, where the event tells.
+        /// Microseconds of the commit, if the event contains it.
         commit_timestamp: Option<i64>,
-        /// Microseconds of the commit on the server that made the transaction, where the event tells.
+        /// Microseconds of the commit on the server that made the transaction, if the event contains it.
         original_commit_timestamp: Option<i64>,
-        /// The connection, where the event tells.
+        /// The connection, if the event contains it.
         thread_id: Option<u32>,
-        /// Whether its statement takes no effect: where MariaDB begins a two-phase ALTER TABLE, and where it undoes one.
+        /// True if its statement has no effect: the first event of MariaDB's two-phase ALTER TABLE, and its rollback.
         without_effect: bool,
     },
     /// A statement, and the connection that ran it.
@@ -70,33 +70,33 @@ pub enum TransactionEvent {
     XaPrepare {
         /// Its id.
         xid: Xid,
-        /// Whether it is committed at once.
+        /// True if it is committed immediately.
         one_phase: bool,
     },
     /// A Table_map event.
     TableMap,
     /// A rows event of any kind.
     Rows {
-        /// Whether it is the last of its statement.
+        /// True if it is the last rows event of its statement.
         statement_end: bool,
     },
-    /// A part of a rows event (MariaDB's Partial_row_data): the last of them counts as the event.
+    /// A part of a rows event (MariaDB's Partial_row_data): the last part counts as the event.
     Fragment {
-        /// Which part, from 1.
+        /// The number of the part, from 1.
         seq: u32,
-        /// Of how many.
+        /// The number of parts.
         total: u32,
-        /// In the first: whether the rows event is the last of its statement.
+        /// In the first part: true if the rows event is the last one of its statement.
         statement_end: Option<bool>,
     },
-    /// A Transaction_payload event: a transaction whole.
+    /// A Transaction_payload event: a complete transaction.
     Payload,
     /// An event that neither begins nor ends anything.
     Other,
 }
 
 impl TransactionEvent {
-    /// Whether it is a statement that is none of transactions alone: DDL, for example.
+    /// True for a statement that does not only control transactions: DDL, for example.
     pub fn is_other_statement(&self) -> bool {
         self.is_skipped()
             || matches!(
@@ -132,11 +132,11 @@ impl fmt::Display for LoggedGtid {
 /// How a group ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TransactionEnd {
-    /// Its rows happened.
+    /// Its rows were committed.
     Committed,
-    /// Its rows never happened.
+    /// Its rows were rolled back.
     RolledBack,
-    /// Its rows wait for the decision about this XA transaction.
+    /// Its rows wait for the XA COMMIT or XA ROLLBACK of this XA transaction.
     Prepared(Xid),
     /// The prepared XA transaction is committed.
     XaCommitted(Xid),
@@ -144,7 +144,7 @@ pub enum TransactionEnd {
     XaRolledBack(Xid),
 }
 
-/// What an event does to the group around it.
+/// The effect of an event on the open group.
 #[derive(Debug, PartialEq, Eq)]
 pub enum EventEffect {
     /// No group is open.
@@ -153,11 +153,11 @@ pub enum EventEffect {
     Opens,
     /// It belongs to the open group.
     Inside,
-    /// It is the last of its group.
+    /// It is the last event of its group.
     Ends(TransactionEnd),
 }
 
-/// Rows that a ROLLBACK TO undid.
+/// Rows that a ROLLBACK TO rolled back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Undone {
     /// Offset of the savepoint.
@@ -170,30 +170,30 @@ pub struct Undone {
     pub rows_through: u32,
 }
 
-/// A group whose end is not seen yet.
+/// A group whose end was not read yet.
 #[derive(Debug)]
 pub struct EventGroup {
-    /// What its rows will say of it.
+    /// The properties that its rows get.
     pub transaction: Transaction,
-    /// Its GTID, where it has one.
+    /// Its GTID, if it has one.
     pub gtid: Option<LoggedGtid>,
     /// Rows events so far.
     pub rows_events: u32,
     /// The number of skipped statements so far: logged as text, they may change rows.
     pub statements_skipped: u64,
-    /// Whether it holds a Transaction_payload event.
+    /// True if it contains a Transaction_payload event.
     pub has_payload: bool,
-    /// Rows that did not happen after all.
+    /// Rows that were rolled back to a savepoint.
     pub undone: Vec<Undone>,
     /// The XA transaction that begins in it.
     pub xa: Option<Xid>,
-    /// Whether its statement takes no effect: a two-phase ALTER TABLE that begins, or is undone.
+    /// True if its statement has no effect: the begin or rollback of a two-phase ALTER TABLE.
     pub without_effect: bool,
     begun: bool,
     explicit: bool,
     savepoints: Savepoints,
     fragments: FragmentOrder,
-    /// Whether the rows event in fragments is the last of its statement.
+    /// True if the rows event in fragments is the last one of its statement.
     fragments_end: bool,
 }
 
@@ -214,14 +214,14 @@ impl TransactionTracker {
         self.group.as_ref()
     }
 
-    /// Says which XA transaction the open group is, where its first event is packed.
+    /// Sets the XA transaction of the open group, if its first event is compressed.
     pub fn set_xa(&mut self, xid: Option<Xid>) {
         if let Some(group) = &mut self.group {
             group.xa = xid;
         }
     }
 
-    /// Closes the group after [`EventEffect::Ends`], or gives it up at the end of the input.
+    /// Closes the group after [`EventEffect::Ends`], or drops it at the end of the input.
     pub fn take(&mut self) -> Option<EventGroup> {
         self.group.take()
     }
@@ -327,7 +327,7 @@ impl TransactionTracker {
         })
     }
 
-    /// The last fragment gives the flag of the whole event.
+    /// The last fragment returns the flag of the complete event.
     fn on_fragment(
         &mut self,
         (seq, total): (u32, u32),
@@ -448,7 +448,7 @@ impl EventGroup {
                 self.undo_to(&name, offset)?;
                 EventEffect::Inside
             }
-            // A statement that stands alone is its own group.
+            // A single statement is its own group.
             QueryKind::Other if !self.begun => EventEffect::Ends(TransactionEnd::Committed),
             QueryKind::XaEnd | QueryKind::Other => EventEffect::Inside,
         })
@@ -456,14 +456,14 @@ impl EventGroup {
 
     fn undo_to(&mut self, name: &[u8], offset: u64) -> Result<(), Error> {
         let Some(savepoint) = self.savepoints.roll_back_to(name) else {
-            // Nothing was logged before the savepoint, so the savepoint was not: all of the group is undone.
+            // Nothing was logged before the savepoint, so the savepoint was not logged: the complete group is rolled back.
             if self.savepoints.is_empty() && self.rows_events == 0 {
                 return Ok(());
             }
             return Err(Error::malformed("ROLLBACK TO a savepoint that the log does not name"));
         };
         let start = savepoint.offset;
-        // In order: what is undone now may have been undone in parts.
+        // In order: parts of these rows may have been rolled back before.
         while self.undone.pop_if(|undone| undone.start >= start).is_some() {}
         self.undone.push(Undone {
             start,
@@ -475,22 +475,22 @@ impl EventGroup {
         Ok(())
     }
 
-    /// Whether an event opened it; if not, the flags of its rows events say where it ends.
+    /// True if an event opened it. If not, the flags of its rows events determine its end.
     pub fn is_explicit(&self) -> bool {
         self.explicit
     }
 
-    /// Whether it is one statement and no rows: mostly DDL.
+    /// True if it is one statement without rows: usually DDL.
     pub fn is_statement(&self) -> bool {
         !self.begun && !self.has_rows()
     }
 
-    /// Whether it may hold rows.
+    /// True if it may contain rows.
     pub fn has_rows(&self) -> bool {
         self.rows_events > 0 || self.has_payload
     }
 
-    /// The parts of `start..end` whose rows happened, each with the number of rows events before it.
+    /// The parts of `start..end` whose rows were not rolled back, each with the number of rows events before it.
     pub fn kept(&self, end: u64) -> impl Iterator<Item = (u64, u64, u32)> + '_ {
         let starts = std::iter::once((self.transaction.start, 0))
             .chain(self.undone.iter().map(|undone| (undone.end, undone.rows_through)));

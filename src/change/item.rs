@@ -1,54 +1,54 @@
-//! What stands in the log besides rows: statements that change tables, transactions, heartbeats.
+//! Items in the log that are not rows: statements that change tables, transactions, heartbeats.
 
 use super::{LoggedGtid, OnlineTool, TableFilter};
 use crate::history::{AlteredColumn, Ddl, DdlKind, RowsGone, TableName};
 use crate::position::Xid;
 use crate::schema::{NameCase, folded};
 
-/// Something that is not a row.
+/// An item that is not a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Item {
     /// A statement that changes tables or databases.
     SchemaChange(SchemaChange),
     /// A table was emptied.
     Truncate(TableName),
-    /// Rows of a table are gone, or others have come, without row events.
+    /// Rows of a table were removed, added or changed without row events.
     Emptied(Emptied),
     /// A statement that may change rows, was logged as text, and is skipped.
     SkippedStatement(SkippedStatement),
-    /// A transaction begins, ends, or waits.
+    /// The begin, end or XA PREPARE of a transaction.
     Transaction(TransactionMark),
-    /// The server said that it lives, and has nothing to send.
+    /// The server reported that it is alive and has nothing to send.
     Heartbeat,
 }
 
-/// Which items are wanted.
+/// The items to return.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Include {
     /// Statements that change tables or databases.
     pub schema_changes: bool,
-    /// Tables that are emptied, as items of their own.
+    /// Tables that are emptied, as separate items.
     pub truncates: bool,
-    /// Tables whose rows go or come without row events.
+    /// Tables whose rows change without row events.
     pub emptied: bool,
     /// Statements that are skipped although they may change rows.
     pub skipped_statements: bool,
-    /// Where transactions begin and end.
+    /// Begins and ends of transactions.
     pub transactions: bool,
     /// Heartbeats of a server.
     pub heartbeats: bool,
-    /// The tables that statements must touch.
+    /// The tables of which statements are returned.
     pub tables: TableFilter,
 }
 
-/// A table whose rows are gone, or that has others, without row events.
+/// A table whose rows were removed or changed without row events.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Emptied {
     /// The database.
     pub database: String,
     /// The table; none where all tables of the database are gone.
     pub table: Option<String>,
-    /// The statement, by its first words.
+    /// The statement: its first words.
     pub by: &'static str,
     /// True if the table has no rows now; otherwise some rows are removed, added, or have other values.
     pub is_whole: bool,
@@ -86,15 +86,15 @@ pub struct SkippedStatement {
 /// A statement that changes tables or databases.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SchemaChange {
-    /// What it does.
+    /// The effect of the statement.
     pub kind: DdlKind,
-    /// The database that it makes, changes or drops; of tables, the database of the first.
+    /// The database that the statement creates, changes or drops. For tables, the database of the first table.
     pub database: String,
-    /// The tables that it changes; none where it is of a database.
+    /// The tables that the statement changes; empty for a database.
     pub tables: Vec<TableName>,
     /// Its text.
     pub statement: String,
-    /// The online schema-change tool that changes the table by it.
+    /// The online schema-change tool whose change the statement completes.
     pub tool: Option<OnlineTool>,
 }
 
@@ -103,13 +103,13 @@ pub struct SchemaChange {
 pub struct TransactionMark {
     /// Which.
     pub kind: MarkKind,
-    /// The transaction's GTID, where it has one.
+    /// The transaction's GTID, if it has one.
     pub gtid: Option<LoggedGtid>,
-    /// Microseconds since 1970 UTC of the commit on the server that it was made on, where the log tells.
+    /// Microseconds since 1970 UTC of the commit on the server that made the transaction, if the log contains it.
     pub original_commit_timestamp: Option<i64>,
-    /// At an end, the rows that were handed out of it; known where they are handed out.
+    /// At an end, the number of rows that were returned; set when they are returned.
     pub rows: Option<u64>,
-    /// What has become of the XA transaction, if it is one, and its id.
+    /// The state and the id of an XA transaction.
     pub xa: Option<(XaState, Xid)>,
 }
 
@@ -120,30 +120,30 @@ pub enum MarkKind {
     Begin,
     /// After its last row: it is committed.
     End,
-    /// An XA transaction is prepared: its rows come when it is committed.
+    /// An XA transaction was prepared: its rows are returned when it is committed.
     Prepare,
-    /// An XA transaction that was prepared is undone, or (where rows that never happened are given) any other.
+    /// A prepared XA transaction was rolled back; or any other transaction, if rows that were not committed are returned.
     Rollback,
 }
 
-/// What has become of an XA transaction.
+/// The state of an XA transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum XaState {
-    /// It waits for its decision.
+    /// It is prepared.
     Prepared,
     /// It is committed.
     Committed,
-    /// It is undone.
+    /// It is rolled back.
     RolledBack,
 }
 
 impl Include {
-    /// Whether any item is wanted.
+    /// True if any item is wanted.
     pub fn any(&self) -> bool {
         self.statements() || self.skipped_statements || self.transactions || self.heartbeats
     }
 
-    /// Whether items are wanted that statements make.
+    /// True if items of statements are wanted.
     pub fn statements(&self) -> bool {
         self.schema_changes || self.truncates || self.emptied
     }
@@ -192,7 +192,7 @@ impl Include {
         }
     }
 
-    /// The tables of a statement that are wanted under names in other letter case, if this may be the same.
+    /// The tables of a statement that are wanted under names in other letter case, if these may be the same tables.
     pub fn in_other_case<'d>(
         &self,
         ddl: &'d Ddl,
@@ -211,8 +211,8 @@ impl Include {
         Wanted::of(name, name_case, &is_wanted, |name| folded(name))
     }
 
-    /// The tables whose rows are other ones after a statement. One that an online schema-change tool puts in the place of
-    /// another has its rows.
+    /// The tables whose rows change by a statement. If an online schema-change tool replaces a table by its copy, the rows
+    /// stay.
     fn emptied_by(
         &self,
         ddl: &Ddl,
@@ -247,7 +247,7 @@ impl Include {
         }
         let is_renamed_to = |name: &TableName| ddl.renames.iter().any(|(_, to)| to == name);
         let is_renamed = |name: &TableName| ddl.renames.iter().any(|(from, _)| from == name);
-        // A rename to the own name changes nothing.
+        // A rename of a table to its own name changes nothing.
         let renames = ddl.renames.iter().zip(tools).filter(|((from, to), _)| from != to);
         for ((from, to), tool) in renames {
             let of_tool = |name: &TableName| OnlineTool::of_table(&name.table);
@@ -328,7 +328,7 @@ impl Include {
                 && (self.tables.skips_as_ghost(&name.database, &name.table).is_some()
                     || is_in_swap())
         };
-        // A table takes the place of another: that one has a new structure.
+        // A table replaces another one, which then has a new structure.
         let swapped: Vec<_> = renames
             .iter()
             .zip(tools)
@@ -435,7 +435,7 @@ mod tests {
                 "rename /* gh-ost */ table t to _t_20261121093000_del, _t_gho to t",
                 "Alter shop shop.t gh-ost",
             ),
-            // In two steps: between them there is no such table.
+            // In two steps: between them the table does not exist.
             ("alter /* gh-ost */ table t rename _t_del", "Rename shop shop.t gh-ost"),
             ("alter /* gh-ost */ table _t_gho rename t", "Alter shop shop.t gh-ost"),
             (

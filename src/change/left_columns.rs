@@ -7,13 +7,13 @@ use super::TableFilter;
 use crate::history::{AlteredColumn, Ddl, DdlKind, TableName};
 use std::collections::{HashMap, HashSet};
 
-/// The names that columns have left so far, by table.
+/// The names of removed and renamed columns so far, by table.
 #[derive(Debug, Default)]
 pub(super) struct LeftColumns {
     tables: HashMap<TableName, Names>,
 }
 
-/// Of one table, in lower case.
+/// The names of one table, in lower case.
 #[derive(Debug, Default)]
 struct Names {
     left: HashSet<String>,
@@ -22,7 +22,7 @@ struct Names {
 }
 
 impl LeftColumns {
-    /// Takes a statement in. Returns the columns that get the name of a column that left it in an earlier statement.
+    /// Adds a statement. Returns the columns that get a name that an earlier statement removed from another column.
     pub(super) fn meet(&mut self, ddl: &Ddl, tables: &TableFilter) -> Vec<AlteredColumn> {
         match ddl.kind {
             DdlKind::Drop | DdlKind::Truncate if ddl.tables.is_empty() => {
@@ -53,7 +53,7 @@ impl LeftColumns {
 
 impl Names {
     fn meet(&mut self, ddl: &Ddl) -> Vec<AlteredColumn> {
-        // All columns leave their names before one of them gets a new one.
+        // All old names are removed before new names are added.
         let mut arrivals = Vec::new();
         for column in &ddl.moved {
             let first = column.from.as_ref().map(|from| {
@@ -66,7 +66,7 @@ impl Names {
         for (first, to) in arrivals {
             let was_left = self.left.remove(to);
             if first == *to {
-                continue; // It has its first name again.
+                continue; // The column has its first name again.
             }
             if was_left {
                 taken.push(AlteredColumn::takes_name(to));

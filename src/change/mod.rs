@@ -1,7 +1,6 @@
-//! What events mean: where transactions begin and end, which tables are wanted, which rows come out of an update, what is
-//! not a row.
+//! The meaning of events: begins and ends of transactions, tables to read, rows of an update, items that are not rows.
 //!
-//! In: events as views, statements. Out: verdicts, items. No bytes of rows are looked at. Called by `source` (to cut), by
+//! In: events as views, statements. Out: verdicts, items. Bytes of rows are not read. Called by `source` (to cut), by
 //! `columnar` and by `reader`.
 
 mod altered_tables;

@@ -40,8 +40,8 @@ struct Trigger {
 }
 
 impl OnlineChanges {
-    /// Takes in a statement after its renames were checked. `ddl` contains its changes of tables; with `folds` its names, and
-    /// those of triggers, are in lower case.
+    /// Adds a statement after its renames were checked. `ddl` contains its changes of tables. With `folds`, its names and
+    /// those of triggers are in lower case.
     pub fn meet(
         &mut self,
         sql: &str,
@@ -83,8 +83,7 @@ impl OnlineChanges {
         }
     }
 
-    /// For each rename of a statement, the tool that made it. `None` for a swap back: the old table was not kept up to
-    /// date.
+    /// Returns the tool of each rename of a statement. `None` for a swap back, because the old table was not kept up to date.
     pub fn tools_of(
         &self,
         ddl: &Ddl,
@@ -148,7 +147,7 @@ const PT_COPY: (OnlineTool, ToolTable) = (OnlineTool::PtOnlineSchemaChange, Tool
 /// The prefix of its triggers' names.
 const PT_TRIGGER: &str = "pt_osc_";
 
-/// Three for each table that is being changed. More than this do not come from the tool.
+/// Three for each table that is being changed. The tool does not create more than this.
 const MAX_TRIGGERS: usize = 3 * 1000;
 
 #[cfg(test)]

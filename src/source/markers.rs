@@ -1,4 +1,4 @@
-//! Markers: what is not a row, in its place between the rows. Statements, where transactions begin and end, heartbeats.
+//! Markers: everything between the rows that is not a row. Statements, begins and ends of transactions, heartbeats.
 
 use super::live::LOG;
 use super::segment::{LogItem, PlacedItem, Span};
@@ -13,14 +13,14 @@ use crate::position::{Position, Xid};
 use crate::schema::NameCase;
 use std::sync::Arc;
 
-/// A marker, and its place in the file of the spans around it.
+/// A marker, and its offset in the file of the surrounding spans.
 #[derive(Debug)]
 pub(super) struct MarkerAt {
     pub(super) offset: u64,
     item: LogItem,
 }
 
-/// A marker of the open transaction: where to resume after it is known at the transaction's end.
+/// A marker of the open transaction. The position to resume at after it is known at the end of the transaction.
 #[derive(Debug)]
 pub(super) struct PendingMarker {
     pub(super) offset: u64,
@@ -29,11 +29,11 @@ pub(super) struct PendingMarker {
     item: Item,
 }
 
-/// How a transaction ends, as far as its markers are concerned.
+/// The end of a transaction, for its markers.
 pub(super) struct Ending {
     kind: MarkKind,
     xa: Option<(XaState, Xid)>,
-    /// True if its rows, if any, are returned: between two markers, of which the first says that it begins.
+    /// True if its rows, if any, are returned. They are then between two markers, the first of which is its begin.
     begins: bool,
 }
 
@@ -48,7 +48,7 @@ impl Ending {
     }
 }
 
-/// The markers among the spans that they are between.
+/// The markers between spans.
 pub(super) fn placed(markers: Vec<MarkerAt>, spans: &[Span]) -> Vec<PlacedItem> {
     let place = |MarkerAt { offset, item }| {
         let spans_before = spans.partition_point(|span| span.offset < offset);
@@ -57,14 +57,14 @@ pub(super) fn placed(markers: Vec<MarkerAt>, spans: &[Span]) -> Vec<PlacedItem> 
     markers.into_iter().map(place).collect()
 }
 
-/// Makes markers of the steps of a walk.
+/// Creates markers from the steps of a walk.
 pub(super) struct Markers {
     include: Include,
     /// The marks of online schema-change tools in the log so far.
     online: OnlineChanges,
     /// The statements so far that may change values of columns.
     altered: AlteredTables,
-    /// Those of the open transaction.
+    /// The markers of the open transaction.
     pending: Vec<PendingMarker>,
 }
 
@@ -79,8 +79,8 @@ impl Markers {
         }
     }
 
-    /// Takes a statement of the open transaction, or one without a transaction; `catalog` is what was in force before. One that is not
-    /// understood becomes a warning.
+    /// Takes a statement of the open transaction, or one without a transaction; `catalog` was in force before it. A statement
+    /// that is not understood becomes a warning.
     pub(super) fn observe(
         &mut self,
         statement: &Statement,
@@ -144,7 +144,7 @@ impl Markers {
             log::info!(target: LOG, "{ddl} at {file}:{offset}");
         }
         let tools = self.online.tools_of(&ddl, text, self.include.tables.online());
-        // False for the first of the two events of MariaDB's ALTER TABLE, and for one that is undone.
+        // False for the first of the two events of MariaDB's ALTER TABLE, and for an ALTER TABLE that is rolled back.
         let takes_effect = !walk.transaction().is_some_and(|group| group.without_effect);
         if self.include.emptied && takes_effect {
             let (place, tables) = ((file, *offset), &self.include.tables);
@@ -234,7 +234,7 @@ impl Markers {
         self.include.transactions || !pending.is_empty()
     }
 
-    /// The markers of a transaction that the input ends in, whose rows are returned all the same.
+    /// The markers of a transaction in which the input ends, and whose rows are returned nevertheless.
     pub(super) fn of_unfinished(&mut self, group: &EventGroup, walk: &Walk) -> Vec<MarkerAt> {
         let pending = self.take_pending();
         if !self.has_some(&pending) {
@@ -274,7 +274,7 @@ impl Markers {
     }
 }
 
-/// What the markers of one transaction have in common.
+/// The properties that all markers of one transaction share.
 struct Around {
     commit_version: i64,
     commit_timestamp: i64,
@@ -292,12 +292,12 @@ impl Around {
         }
     }
 
-    /// A marker with more of its transaction after it.
+    /// A marker that is not the last one of its transaction.
     fn within(&self, offset: u64, item: Item) -> MarkerAt {
         self.at(offset, item, &self.before)
     }
 
-    /// The last of its transaction.
+    /// The last marker of its transaction.
     fn after(&self, offset: u64, item: Item) -> MarkerAt {
         self.at(offset, item, &self.after)
     }
@@ -315,7 +315,7 @@ impl Around {
 }
 
 impl MarkerAt {
-    /// The same around rows that are elsewhere: before or after all of them.
+    /// The markers around rows at another place: before or after all of these rows.
     pub(super) fn around(self, rows_at: u64) -> Self {
         let offset = if self.offset <= rows_at { 0 } else { u64::MAX };
         Self { offset, ..self }

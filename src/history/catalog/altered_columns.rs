@@ -1,7 +1,7 @@
 //! The columns whose values in existing rows an ALTER TABLE changes, or may change: the log has no row events for this.
 //!
-//! The types before and after the statement decide, by a list of changes that keep every value. Everything else counts as a
-//! change of values.
+//! The types before and after the statement decide, by a list of changes that keep every value. Any other change of a type
+//! counts as a change of values.
 //!
 //! | before | after | |
 //! |---|---|---|
@@ -22,13 +22,13 @@
 //! | JSON, GEOMETRY, VECTOR, UUID, INET4, INET6 | the same type | keeps |
 //! | NULL | NOT NULL | keeps under a strict `sql_mode`, not for TIMESTAMP |
 //! | not AUTO_INCREMENT | AUTO_INCREMENT | keeps under NO_AUTO_VALUE_ON_ZERO, if the column is NOT NULL |
-//! | an integer that is the primary key, by the log | AUTO_INCREMENT | keeps, most probably: nearly always it was AUTO_INCREMENT |
+//! | an integer that is the primary key, by the log | AUTO_INCREMENT | probably keeps: nearly always it was AUTO_INCREMENT before |
 //! | the source of a generated column | another type | changes the generated column |
 //!
-//! A column without a name in the log is one by its place, so that `FIRST`, `AFTER` and DROP COLUMN change its values.
+//! A column without a name in the log is identified by its place, so that `FIRST`, `AFTER` and DROP COLUMN change its values.
 //!
-//! "The characters are the same": the character set stays (most probably, where neither the statement nor a history has it),
-//! has all characters, or the `sql_mode` is strict.
+//! "The characters are the same": the character set does not change, or has all characters, or the `sql_mode` is
+//! strict. If neither the statement nor a history contains the character set, it probably does not change.
 
 use super::super::logged_ddl::{DdlSession, LoggedDdl};
 use super::super::sql::alter_table::{self, Action};
@@ -57,13 +57,13 @@ pub struct AlteredColumn {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Effect {
-    /// Values are, or may be, other ones.
+    /// Values change, or may change.
     Changes(&'static str),
     /// The type before the statement decides.
     Redefined(Box<ColumnDefinition>, DdlSession),
     /// It becomes NOT NULL, without a strict `sql_mode`.
     NotNull,
-    /// Other columns, or it, may have another place in the table.
+    /// This column or others may have another place in the table.
     Moves,
 }
 
@@ -77,7 +77,7 @@ pub enum ValueChange {
 }
 
 impl AlteredColumn {
-    /// A column that gets the name of one that was removed or renamed by a statement before.
+    /// A column that gets the name of a column that an earlier statement removed or renamed.
     pub fn takes_name(name: &str) -> Self {
         let effect =
             Effect::Changes("takes the name of a column that was removed or renamed before");
@@ -149,8 +149,8 @@ const MOVES: &str =
 const TYPE: &str = "gets a type that may change values";
 const GENERATED: &str = "is generated from a column that gets another type";
 
-/// Returns the columns of `table` whose existing values an ALTER TABLE changes or may change. `catalog` has the structures before
-/// the statement.
+/// Returns the columns of `table` whose existing values an ALTER TABLE changes or may change. `catalog` has the structures
+/// before the statement.
 pub fn altered_columns(
     catalog: Option<&Catalog>,
     table: &TableName,
@@ -259,7 +259,7 @@ fn followed(
     Some(altered)
 }
 
-/// The columns that change, where the structure before the statement is not known yet.
+/// The columns that change, if the structure before the statement is not known yet.
 fn undecided(actions: Vec<Action>, session: &DdlSession) -> Vec<AlteredColumn> {
     let settings =
         Settings { session, database: None, current: None, makes_keys: true, is_script: false };
@@ -326,8 +326,8 @@ fn logged(column: &Column, session: &DdlSession) -> Option<ColumnDefinition> {
     Some(definition)
 }
 
-/// The reason why values of a column change; `None` if they stay. `is_exact`: `before` is a definition of SQL, otherwise of
-/// the log, which does not contain all of it.
+/// The reason why values of a column change; `None` if they stay. `is_exact`: `before` is a definition in SQL; otherwise it is
+/// from the log, which does not contain all of it.
 fn change_of(
     before: &ColumnDefinition,
     is_exact: bool,

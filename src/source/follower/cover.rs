@@ -1,4 +1,4 @@
-//! Where a history does not reach to the start of a read yet: the log between is followed first, without its rows.
+//! If a history ends before the start of a read, the log between the two is followed first, without its rows.
 
 use super::follow::{follow, statements};
 use super::in_force::InForce;
@@ -26,7 +26,7 @@ impl SchemaFollower {
         let Some(history) = self.history.clone() else { return Ok(()) };
         let start = Position { offset, prepared: Vec::new(), ..walk.position().clone() };
         let (view, by_gtid) = match &history {
-            // Of files that are read from a GTID set it is the view of the first file's start.
+            // For files that are read from a GTID set, it is the view at the start of the first file.
             TableHistory::View(view) | TableHistory::Part(view, _) => {
                 let by_gtid = start.by_gtid && !matches!(walk.options().start, Start::Gtids(_));
                 ((**view).clone(), by_gtid)
@@ -52,11 +52,11 @@ fn view_at(
     start: Position,
     walk: &mut Walk,
 ) -> Result<(HistoryView, bool)> {
-    // What was read elsewhere may be after this place too.
+    // Transactions that were read from another server may be after this place too.
     let by_gtid = start.by_gtid;
     let read = walk.already_read().cloned().or(start.gtid_set.clone()).filter(|_| by_gtid);
     let by_file = Position { gtid_set: start.gtid_set.clone().filter(|_| !by_gtid), ..start };
-    // The events between the two are about the file alone.
+    // The events between the two concern only the file.
     let complete_from = Position { offset: walk.complete_from(), ..by_file.clone() };
     let epochs = history.covered()?;
     if epochs.is_empty() {

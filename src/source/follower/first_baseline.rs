@@ -1,5 +1,5 @@
-//! What a history begins with, where a server's log is read with an empty one: the structures of now, and what the log from
-//! the start to now contains about the time between.
+//! The first baseline of an empty history, when a server's log is read: the current structures, and the DDL in the log from the
+//! start to now.
 
 use super::cover::statements_between;
 use super::{SchemaFollower, TableHistory};
@@ -16,7 +16,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 impl SchemaFollower {
-    /// Reads the structures of now, before anything is read: the sooner, the fewer statements change them meanwhile.
+    /// Reads the current structures, before the log is read: the earlier this happens, the fewer statements change them in
+    /// between.
     pub(super) fn take_first_baseline(&mut self, walk: &mut Walk) -> Result<()> {
         let Some(TableHistory::Shared(history)) = &self.history else { return Ok(()) };
         if walk.has_ended() || !history.is_empty()? {
@@ -35,8 +36,8 @@ impl SchemaFollower {
         taken.lacks().into_iter().for_each(|message| walk.warn(message));
         self.first_baseline = Some(Box::new(taken));
         let start = walk.position().clone();
-        // By GTID or by time the place in the file is known once its first event comes, and so are the GTIDs before a file:
-        // without them nobody could continue with the history at another server.
+        // In a read by GTID or by time, the offset in the file is known only when the first event arrives, and so are the
+        // GTIDs before the file. Without these GTIDs, a read of another server could not continue with the history.
         let is_complete_file = start.offset == FIRST_EVENT_AT && start.gtid_set.is_none();
         let is_by_time = matches!(walk.options().start, Start::Time(_));
         match start.file.is_empty() || is_by_time || is_complete_file {
@@ -45,7 +46,7 @@ impl SchemaFollower {
         }
     }
 
-    /// Begins the history at `start`, unless somebody has.
+    /// Begins the history at `start`, unless another process has done so.
     pub(super) fn begin_history(&mut self, start: &Position, walk: &mut Walk) -> Result<()> {
         let Some(TableHistory::Shared(history)) = &self.history else { return Ok(()) };
         let Some(taken) = self.first_baseline.take() else {
@@ -97,7 +98,7 @@ fn begin_claimed(
     Ok(())
 }
 
-/// Writes what is known; gives the tables that are unknown at the start.
+/// Writes the known structures; returns the tables that are unknown at the start.
 fn begin(
     history: &Arc<SchemaHistory>,
     start: &Position,
@@ -105,7 +106,7 @@ fn begin(
     statements: &[LoggedDdl],
 ) -> Result<Vec<String>> {
     let Some(first) = statements.first() else {
-        // As it is now, it was at the start.
+        // Its current structure is the one at the start.
         history.begin_with(taken.given(), start, taken.timestamp)?;
         history.view_at(start)?.reach(&taken.position)?;
         return Ok(Vec::new());
@@ -145,5 +146,5 @@ fn empty(history: &SchemaHistory) -> Error {
     ))
 }
 
-/// Tables that a warning names.
+/// The maximum number of tables that a warning names.
 const MOST_SHOWN: usize = 20;

@@ -1,4 +1,4 @@
-//! Loops over the steps of a walk for the statements of a log alone.
+//! Loops over the steps of a walk, for the statements of a log without its rows.
 
 use super::SchemaFollower;
 use super::in_force::PendingDdl;
@@ -7,14 +7,15 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::history::LoggedDdl;
 use crate::source::walk::{Step, Walk};
 
-/// Follows the statements of a log to the end of a walk. `go_on` is asked now and then; if it says no, the result is an error.
+/// Follows the statements of a log to the end of a walk. `go_on` is called from time to time; if it returns false, the result
+/// is an error.
 pub(crate) fn follow(
     walk: &mut Walk,
     follower: &mut SchemaFollower,
     go_on: &mut dyn FnMut() -> bool,
 ) -> Result<()> {
     let followed = follow_steps(walk, follower, go_on).map_err(|error| walk.name_file(error));
-    // What was read before an error is right.
+    // The statements before an error are correct.
     let reached = follower.reach(walk.position());
     followed.and(reached)
 }

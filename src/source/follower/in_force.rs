@@ -8,19 +8,20 @@ use crate::source::table_history::TableHistory;
 use crate::source::walk::Statement;
 use std::sync::Arc;
 
-/// What a history says while the log is read.
+/// The state of a history while the log is read.
 pub(super) struct InForce {
     pub(super) history: TableHistory,
     pub(super) view: HistoryView,
-    /// True if the place is known by GTID alone: statements of transactions that come although they were read are in force.
+    /// True if the place is known by GTID alone: statements of transactions that were read already and are sent again are in
+    /// force.
     pub(super) by_gtid: bool,
-    /// True if the log is another one since the view moved last.
+    /// True if the log has changed since the last move of the view.
     pub(super) is_elsewhere: bool,
     /// The catalogs along the current segment.
     pub(super) catalogs: Catalogs,
     /// The catalog where the read began.
     at_start: Arc<Catalog>,
-    /// The catalogs where XA transactions were prepared that are not decided yet.
+    /// The catalogs at the XA PREPARE of transactions that are still prepared.
     pub(super) prepared: Vec<(Xid, Arc<Catalog>)>,
 }
 
@@ -52,7 +53,7 @@ impl Catalogs {
         Self { first, changes: Vec::new() }
     }
 
-    /// Those of the spans up to here. Later spans continue with the last one.
+    /// The catalogs of the spans so far. Later spans continue with the last catalog.
     pub(super) fn placed(&mut self, spans: &[Span]) -> Vec<(usize, Arc<Catalog>)> {
         let before = |offset: u64| spans.partition_point(|span| span.offset < offset);
         let mut placed = vec![(0, Arc::clone(&self.first))];
@@ -63,7 +64,7 @@ impl Catalogs {
         placed
     }
 
-    /// Those of a separate run, whose spans are not in the current segment.
+    /// The catalogs of a separate run, whose spans are not in the current segment.
     pub(super) fn take(&mut self) -> Self {
         let taken =
             Self { first: Arc::clone(&self.first), changes: std::mem::take(&mut self.changes) };
@@ -73,7 +74,7 @@ impl Catalogs {
         taken
     }
 
-    /// Those up to an offset.
+    /// The catalogs up to an offset.
     pub(crate) fn placed_up_to(&mut self, offset: u64) -> Vec<(usize, Arc<Catalog>)> {
         let count = self.changes.partition_point(|(from, _)| *from <= offset);
         if let Some((_, last)) = self.changes.drain(..count).next_back() {
@@ -114,8 +115,8 @@ impl PendingDdl {
         between.map(|statement| (statement.offset, statement.rows_before))
     }
 
-    /// The statements, which are committed: `start` is the start of their transaction, `position` is after it. Each comes with the
-    /// offset from which on it is in force.
+    /// The statements, which are committed: `start` is the start of their transaction, `position` is after it. Each has the
+    /// offset from which it is in force.
     pub(super) fn commit(
         &mut self,
         start: u64,
@@ -154,7 +155,7 @@ impl InForce {
         }
     }
 
-    /// All before `position` was read: what the history contains for a place up to there is in force from there on.
+    /// Everything before `position` was read: structures that the history contains up to there are in force from there.
     pub(super) fn reach(&mut self, position: &Position) -> Result<()> {
         let before = Arc::clone(self.view.catalog());
         self.view.reach(position)?;
@@ -164,7 +165,7 @@ impl InForce {
         Ok(())
     }
 
-    /// A statement is in force from an offset on.
+    /// A statement is in force from an offset.
     pub(super) fn follow(&mut self, from: u64, ddl: &LoggedDdl) -> Result<()> {
         self.view.follow(ddl)?;
         self.catalogs.changes.push((from, Arc::clone(self.view.catalog())));

@@ -1,14 +1,14 @@
-//! The schema follower: which structures of tables are in force, by the statements of the log.
+//! The schema follower: determines the structures of tables that are in force, by the statements in the log.
 //!
-//! In: the steps of a [`Walk`] over a log, and a history. Out: the catalogs in force, so that a segment needs nothing but itself.
+//! In: the steps of a [`Walk`] over a log, and a history. Out: the catalogs in force, so that a segment can be decoded alone.
 //! Called by `segments` and `scan`.
 //!
 //! | file | does |
 //! |---|---|
 //! | `in_force.rs` | the catalogs along the log, and the statements of the open transaction |
-//! | `cover.rs` | where a history does not reach to the start of a read yet: follows the log between |
-//! | `first_baseline.rs` | what a history begins with if it is empty |
-//! | `follow.rs` | loops over a log for its statements alone |
+//! | `cover.rs` | follows the log between the end of a history and the start of a read |
+//! | `first_baseline.rs` | the first baseline of an empty history |
+//! | `follow.rs` | loops over a log for its statements, without rows |
 
 mod cover;
 mod first_baseline;
@@ -33,21 +33,21 @@ use std::sync::Arc;
 #[derive(Default)]
 pub(crate) struct SchemaFollower {
     history: Option<TableHistory>,
-    /// What is in force, once the first transaction is near.
+    /// The structures in force; set shortly before the first transaction.
     in_force: Option<InForce>,
     pending: PendingDdl,
-    /// What an empty history begins with.
+    /// The first baseline of an empty history.
     first_baseline: Option<Box<Baseline>>,
 }
 
 impl SchemaFollower {
-    /// Follows the log of a walk that has not begun, by the history that its options name.
+    /// Follows the log of a walk that has not started, with the history in its options.
     pub(crate) fn new(walk: &mut Walk) -> Result<Self> {
         let history = walk.options().history.clone();
         Self::by(history, walk)
     }
 
-    /// Follows the log of a walk that has not begun, by another history.
+    /// Follows the log of a walk that has not started, with another history.
     pub(crate) fn by(history: Option<TableHistory>, walk: &mut Walk) -> Result<Self> {
         let mut follower = Self { history, ..Self::default() };
         if follower.history.is_some() {
@@ -127,7 +127,7 @@ impl SchemaFollower {
         if begins.has_moved
             && let Some(in_force) = &mut self.in_force
         {
-            // The log continues at another server, or in another order.
+            // The log continues on another server, or in another order.
             in_force.is_elsewhere = true;
             in_force.by_gtid = true;
         }
@@ -142,7 +142,7 @@ impl SchemaFollower {
             self.reach_file(&file, walk)?;
         }
         self.enter_file(walk)?;
-        // A live read may wait for long until an event comes: the log before it may be purged by then.
+        // A live read may wait for a long time until an event arrives. The log before it may be purged by then.
         if walk.is_live()
             && self.in_force.is_none()
             && walk.complete_from() > FIRST_EVENT_AT
@@ -175,7 +175,7 @@ impl SchemaFollower {
         let start = ended.group.transaction.start;
         let is_first = in_force.is_elsewhere && !was_read;
         if is_first {
-            // The first one that was not read at another server.
+            // The first transaction that was not read from another server.
             in_force.is_elsewhere = false;
             let place = Position { offset: start, ..walk.position().clone() };
             in_force.view.move_to(&place)?;
@@ -242,7 +242,7 @@ impl SchemaFollower {
         Ok(())
     }
 
-    /// All before `position` was read.
+    /// Everything before `position` was read.
     pub(crate) fn reach(&mut self, position: &Position) -> Result<()> {
         match &mut self.in_force {
             // Before the first new transaction the place in the other log is not known.
@@ -251,7 +251,7 @@ impl SchemaFollower {
         }
     }
 
-    /// The open file was read to its end: what is known continues in the file that follows.
+    /// The open file was read to its end: the known structures continue in the next file.
     pub(crate) fn reach_file(&mut self, name: &str, walk: &Walk) -> Result<()> {
         if self.in_force.is_none() {
             return Ok(());

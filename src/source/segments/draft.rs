@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 /// Returns the time.
 pub(super) type Clock = Box<dyn Fn() -> Instant + Send>;
 
-/// What the next segment will contain.
+/// The contents of the next segment.
 #[derive(Default)]
 pub(super) struct Draft {
     /// Its spans; their `bytes` count from the start of the file.
@@ -19,9 +19,9 @@ pub(super) struct Draft {
     pub(super) markers: Vec<MarkerAt>,
     /// Its transactions.
     gtids: GtidPlaces,
-    /// Where it begins.
+    /// The position at which it begins.
     pub(super) start: Arc<Position>,
-    /// When its first complete transaction was read.
+    /// The time at which its first complete transaction was read.
     waiting_since: Option<Instant>,
     counts: Counts,
 }
@@ -90,19 +90,19 @@ impl Draft {
         !self.spans.is_empty() || !self.markers.is_empty()
     }
 
-    /// True if nothing would be missing without it, apart from rows and markers.
+    /// True if it has no counts besides those of its rows and markers.
     pub(super) fn counts_nothing(&self) -> bool {
         let counts = &self.counts;
         counts.input_bytes == 0 && counts.dropped_rows_events == 0 && counts.statements_skipped == 0
     }
 
-    /// True if it has waited for so long.
+    /// True if it has waited for at least this time.
     pub(super) fn has_waited(&mut self, limit: Duration, clock: &Clock) -> bool {
         let now = clock();
         now.saturating_duration_since(*self.waiting_since.get_or_insert(now)) >= limit
     }
 
-    /// The waiting starts again.
+    /// Restarts the waiting time.
     pub(super) fn end_wait(&mut self) {
         self.waiting_since = None;
     }

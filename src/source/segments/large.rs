@@ -1,4 +1,5 @@
-//! Transactions that are returned in pieces: those larger than a segment, and prepared ones that are committed now.
+//! Transactions that are returned in pieces: transactions larger than a segment, and prepared transactions that are now
+//! committed.
 
 use super::Segments;
 use super::pieces::{Committed, CutSize, Pieces};
@@ -16,14 +17,14 @@ use std::sync::Arc;
 /// A transaction that is being returned in pieces.
 pub(super) struct LargeRange {
     pieces: Pieces,
-    /// Its file if that is not the open one.
+    /// Its file, if it is not the open file.
     other_file: Option<OtherFile>,
-    /// Where the open file continues after it.
+    /// The offset at which the open file continues after it.
     resume_at: u64,
     end: Position,
     /// The markers before, between and after its pieces.
     markers: Vec<MarkerAt>,
-    /// In force along them.
+    /// The catalogs in force along the pieces.
     catalogs: Option<Catalogs>,
     /// The GTIDs for all of its pieces.
     gtids: Option<Arc<GtidPlaces>>,
@@ -93,7 +94,7 @@ impl Segments {
         let parts = found.group.kept(found.end).collect();
         self.draft.add_time(transaction.commit_timestamp);
         let resume_at = self.walk.position().offset;
-        // All is that of the XA COMMIT, except for the connection, which is the one that made the changes.
+        // All values are those of the XA COMMIT, except the connection, which is the one that made the changes.
         let thread_id = found.group.transaction.thread_id;
         let transaction = Transaction { thread_id, ..transaction };
         let extent = prepared.start..found.end;
@@ -183,7 +184,7 @@ impl Segments {
             self.draft.count_bytes_to(upto);
         }
         let start = Arc::clone(&self.draft.start);
-        // Only its last piece moves the position on.
+        // Only its last piece advances the position.
         let is_last = span.ends_transaction;
         let end = match is_last {
             true => Arc::new(range.end.clone()),

@@ -1,9 +1,9 @@
 //! Segments: a log cut into runs of complete events that can be decoded alone.
 //!
-//! In: the steps of a [`Walk`]. Out: [`Segment`]s in log order. Called by `reader`. This is the only part that keeps bytes.
+//! In: the steps of a [`Walk`]. Out: [`Segment`]s in log order. Called by `reader`. Only this module keeps bytes.
 //!
-//! No row is returned before the end of its transaction is known. A transaction that is larger than a segment is read to its end
-//! by the beginnings of its events first, and then cut between its events.
+//! No row is returned before the end of its transaction is known. A transaction that is larger than a segment is read to its
+//! end by the beginnings of its events first, and then cut between its events.
 //!
 //! | file | does |
 //! |---|---|
@@ -183,7 +183,7 @@ impl Segments {
                 self.draft.markers.extend(self.markers.of_heartbeat(offset, &self.walk));
                 return Ok(self.flush_here());
             }
-            // It is not known when more arrives.
+            // It is not known when more events arrive.
             Step::Pending => return Ok(self.flush_here()),
             Step::Pause if self.draft.is_filled() => return Ok(self.flush_here()),
             Step::FileEnds(ends) => return Ok(self.end_file(*ends)),
@@ -290,7 +290,7 @@ impl Segments {
 
     fn flush_to(&mut self, offset: u64, end: Position) -> Option<Segment> {
         if let Err(error) = self.follower.reach(&end) {
-            // What was kept since the last place that is known to be right may be of other structures.
+            // Bytes that were kept since the last correct place may belong to other structures.
             self.failure.get_or_insert(error);
             return None;
         }
@@ -321,8 +321,8 @@ impl Segments {
         Some(segment)
     }
 
-    /// True if a live reader is to know of a new position, although no row is before it: a file that is kept for its sake may be
-    /// purged, and a restart does not read the same statements again.
+    /// True if a live reader gets a new position although there are no rows before it. A file that the old position needs can
+    /// then be purged, and a restart does not read the same statements again.
     fn has_moved(&self) -> bool {
         let (here, start) = (self.walk.position(), &self.draft.start);
         self.walk.is_live() && (here.offset != start.offset || here.file != start.file)
@@ -361,5 +361,5 @@ impl Segments {
     }
 }
 
-/// The number of markers in a segment: each has its positions, and a position may contain a long GTID set.
+/// The number of markers in a segment: each marker has positions, and a position may contain a long GTID set.
 const MAX_MARKERS: usize = 512;

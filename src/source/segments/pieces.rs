@@ -1,4 +1,4 @@
-//! Cuts one transaction that is known to have happened between its events: one too large for one segment, or prepared before.
+//! Cuts one committed transaction between its events, because it is too large for one segment or was prepared earlier.
 
 use crate::binlog::{
     EventHeader, EventType, PartialRowData, Query, RowsQuery, STMT_END, table_id_and_flags,
@@ -16,7 +16,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What is known of a transaction from its end, or from its XA COMMIT.
+/// The facts about a transaction that its end, or its XA COMMIT, provides.
 pub(super) struct Committed {
     pub(super) transaction: Transaction,
     pub(super) gtid: Option<LoggedGtid>,
@@ -41,9 +41,9 @@ impl Committed {
 
 /// How to cut.
 pub(super) struct CutSize {
-    /// About how large pieces are.
+    /// The approximate size of a piece.
     pub(super) bytes: usize,
-    /// Whether each carries the statement that its first rows come from.
+    /// True if each piece contains the statement of its first rows.
     pub(super) carries_statements: bool,
 }
 
@@ -52,15 +52,15 @@ pub(super) struct Pieces {
     file: Arc<FileContext>,
     commit_version: i64,
     committed: Committed,
-    /// Parts whose rows happened, each with the number of rows events before it; the next part first.
+    /// Parts whose rows were committed, each with the number of rows events before it; the next part first.
     parts: VecDeque<(u64, u64, u32)>,
     rows_events: u32,
     maps: Vec<(u64, CarriedMap)>,
     statement: CarriedStatement,
     size: CutSize,
-    /// Whether the last event is a part of a rows event that goes on in the next one.
+    /// True if the last event is a part of a rows event that continues in the next event.
     in_fragments: bool,
-    /// Whether that rows event is the last of its statement.
+    /// True if that rows event is the last one of its statement.
     fragments_end: bool,
 }
 
@@ -135,7 +135,7 @@ impl Pieces {
         Ok(Some((bytes, span)))
     }
 
-    /// A rows event in fragments stays in one piece; one that is larger than it may be is for the decoder to refuse.
+    /// A rows event in fragments stays in one piece; the decoder refuses one that is too large.
     fn max_bytes(&self) -> usize {
         self.size.bytes.saturating_add(2 * MAX_EVENT_SIZE as usize)
     }
@@ -158,7 +158,7 @@ impl Pieces {
         Ok(())
     }
 
-    /// Takes what the events after this one need to know of it.
+    /// Stores the context that later events need from this one.
     fn take_context(&mut self, event: Event, events: &FileEvents) -> Result<()> {
         let event_type = event.header.event_type;
         let format = &self.file.format;
@@ -197,7 +197,7 @@ impl Pieces {
         let format = &self.file.format;
         if fragment.seq == 1 {
             self.fragments_end = ends_statement(fragment, format)?;
-            // `ends_statement` has read this much of the event.
+            // `ends_statement` has already read this part of the event.
             if let Ok(rows) = EventHeader::decode(fragment.chunk)
                 && let Some(body) = fragment.chunk.get(EventHeader::LEN..)
                 && let id_width = format.table_id_width(rows.event_type)
@@ -228,6 +228,6 @@ fn note_rows(maps: &mut [(u64, CarriedMap)], id: u64, event_type: EventType) {
     }
 }
 
-/// What a Xid event or a COMMIT takes: alone in the last piece, it would leave the rows before it without a position after
+/// The size of a Xid event or a COMMIT. If it were alone in the last piece, the rows before it would have no position after
 /// them.
 const COMMIT_BYTES: u64 = 128;

@@ -1,4 +1,4 @@
-//! The end of a transaction: its rows are kept, dropped, or wait for the decision about an XA transaction.
+//! The end of a transaction: its rows are kept, dropped, or wait for the XA COMMIT or XA ROLLBACK.
 
 use super::Segments;
 use crate::change::{EventGroup, LoggedGtid, MarkKind, Transaction, TransactionEnd, XaState};
@@ -15,12 +15,12 @@ use std::sync::Arc;
 pub(super) struct PendingXaCommit {
     pub(super) transaction: Transaction,
     pub(super) gtid: Option<LoggedGtid>,
-    /// Where its rows are.
+    /// The place of its rows.
     pub(super) prepared: PreparedRange,
     /// The position before it.
     pub(super) before: Position,
     pub(super) markers: Vec<MarkerAt>,
-    /// In force where it was prepared.
+    /// The catalogs in force at its XA PREPARE.
     pub(super) catalogs: Option<Catalogs>,
     /// The part of it that is left out.
     pub(super) delivered: Option<Arc<Delivered>>,
@@ -28,9 +28,9 @@ pub(super) struct PendingXaCommit {
 
 /// The rows of an XA transaction that is committed.
 pub(super) enum PreparedRows {
-    /// Where they are, and what is in force there.
+    /// Their place, and the catalogs in force there.
     At(PreparedRange, Option<Catalogs>),
-    /// They are not known, with the reason if there is one.
+    /// They were not found; with the reason, if there is one.
     Unknown(Option<String>),
 }
 
@@ -95,7 +95,7 @@ impl Segments {
         Ok(is_large)
     }
 
-    /// Keeps or drops the rows of a transaction; returns what its markers say of its end, if it has any.
+    /// Keeps or drops the rows of a transaction; returns the end that its markers report, if it has markers.
     fn end_rows(
         &mut self,
         ended: &Ended,
@@ -228,7 +228,7 @@ impl Segments {
         self.push_spans(group, end, parts, delivered);
     }
 
-    /// Keeps the rows of a transaction that the input ends in.
+    /// Keeps the rows of a transaction in which the input ends.
     pub(super) fn keep_unfinished(&mut self, group: &EventGroup, end: u64) {
         let delivered = self.delivered_of(group.transaction.start, group.gtid.as_ref());
         let is_large = self.is_dropped(group.transaction.start);

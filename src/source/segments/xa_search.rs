@@ -1,8 +1,8 @@
-//! XA transactions that were prepared before a live read began: they are looked for in the server's log, backwards from where
-//! it began.
+//! Finds XA transactions that were prepared before a live read began, by a search of the server's log, backwards from the
+//! start of the read.
 //!
-//! The part of a file before the read's start is read first, then the files before it, one by one, without their rows, until the
-//! transaction or its end is found, or no files are left.
+//! The part of a file before the read's start is read first, then the files before it, one by one, without their rows, until
+//! the transaction or its end is found, or no files are left.
 
 use crate::binlog::FIRST_EVENT_AT;
 use crate::change::TransactionEnd;
@@ -13,47 +13,47 @@ use crate::source::options::{Start, Stop};
 use crate::source::walk::{Step, Walk};
 use std::collections::HashSet;
 
-/// Looks for XA transactions in the log before a read.
+/// Searches the log before a read for XA transactions.
 #[derive(Default)]
 pub(super) struct XaSearch {
-    /// Where the read began in the log of the server, unless it was by GTID.
+    /// The place in the server's log at which the read began, unless the read is by GTID.
     began_at: Option<(String, u64)>,
-    /// What was found so far in the log before that.
+    /// The results of the search so far.
     earlier: Option<EarlierLog>,
 }
 
-/// What the log before a place contains of XA transactions, as far as it was read.
+/// The XA transactions in the log before a place, as far as it was read.
 struct EarlierLog {
-    /// The parts of it that were not read, the last one last: files, and where they end.
+    /// The parts that were not read, in log order: files, and the offsets at which they end.
     files: Vec<(String, u64)>,
-    /// Prepared, and not decided before that place.
+    /// Transactions that are still prepared at that place.
     open: Vec<PreparedRange>,
-    /// Decided in what was read, and prepared before that.
+    /// Transactions that were committed or rolled back in the part that was read, and prepared before it.
     decided: HashSet<Xid>,
 }
 
-/// What one file, or a part of it from its beginning, contains.
+/// The XA transactions in one file, or in a part of it from its beginning.
 #[derive(Default)]
 struct Part {
     prepared: Vec<PreparedRange>,
     prepared_elsewhere: Vec<Xid>,
-    /// True if the transaction that is looked for was decided there.
+    /// True if the transaction was committed or rolled back there.
     is_decided: bool,
 }
 
 impl XaSearch {
-    /// Looks before a position where a live read begins.
+    /// Starts a search before the position at which a live read begins.
     pub(super) fn before(position: &Position) -> Self {
         let is_by_file = !position.by_gtid && !position.file.is_empty();
         let began_at = is_by_file.then(|| (position.file.clone(), position.offset));
         Self { began_at, earlier: None }
     }
 
-    /// Finds the rows of a transaction that an XA COMMIT at `offset` of the open file commits, and whose XA PREPARE was not read;
-    /// else the reason why they are not found.
+    /// Finds the rows of a transaction that an XA COMMIT at `offset` of the open file commits, and whose XA PREPARE was not
+    /// read; otherwise returns the reason why they are not found.
     ///
     /// # Errors
-    /// The connection is lost for good, or another server answers.
+    /// The connection is lost permanently, or another server answers.
     pub(super) fn find(
         &mut self,
         xid: &Xid,
@@ -85,7 +85,7 @@ impl XaSearch {
             None => self.log_before(offset, walk)?,
         };
         let found = earlier.search(xid, walk);
-        // By GTID, what is before the XA COMMIT need not have been before the read's start.
+        // In a read by GTID, events before the XA COMMIT need not be before the start of the read.
         if self.began_at.is_some() {
             self.earlier = Some(earlier);
         }

@@ -1,22 +1,22 @@
-//! How far a walk goes: to a place, to a set of GTIDs, or over a number of bytes.
+//! The bounds of a walk: a place, a set of GTIDs, or a number of bytes.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::position::{Position, compare_files};
 use crate::source::options::Stop;
 use std::cmp::Ordering;
 
-/// How far a walk goes.
+/// The bounds of a walk.
 #[derive(Debug)]
 pub(super) struct Bounds {
     /// Where it ends.
     pub(super) stop: Stop,
     /// The index of the stop's file, in a list of files.
     pub(super) stop_index: Option<usize>,
-    /// The number of bytes that it reads at most, up to a transaction's end; at least one transaction.
+    /// The maximum number of bytes to read. The walk ends at the end of a transaction, and reads at least one.
     limit: Option<u64>,
-    /// Bytes that were read of the files before.
+    /// Bytes that were read from the previous files.
     bytes_before: u64,
-    /// Offset in the open file from which bytes count.
+    /// Offset in the open file from which bytes are counted.
     counts_from: u64,
     /// True if a transaction was read.
     has_transaction: bool,
@@ -48,12 +48,12 @@ impl Bounds {
         }
     }
 
-    /// Counts bytes from here on: where a file begins, or after what the server passed over.
+    /// Counts bytes from an offset: at the beginning of a file, or after a part that the server skipped.
     pub(super) fn count_from(&mut self, offset: u64) {
         self.counts_from = offset;
     }
 
-    /// Counts the bytes up to here, and none after it.
+    /// Counts the bytes up to an offset, and none after it.
     pub(super) fn count_to(&mut self, offset: u64) {
         self.bytes_before += offset.saturating_sub(self.counts_from);
         self.counts_from = offset;
@@ -64,7 +64,7 @@ impl Bounds {
         self.has_transaction = true;
     }
 
-    /// True if the limit is reached, or if the open transaction goes beyond it.
+    /// True if the limit is reached, or if the open transaction exceeds it.
     pub(super) fn is_limit_reached(&self, in_transaction: bool, offset: u64) -> bool {
         match in_transaction {
             false => {
@@ -75,7 +75,7 @@ impl Bounds {
         }
     }
 
-    /// True if a transaction that ends at `end` goes beyond the limit. The first never does.
+    /// True if a transaction that ends at `end` exceeds the limit. The first transaction never does.
     pub(super) fn exceeds_limit(&self, end: u64) -> bool {
         self.limit.is_some_and(|limit| self.bytes_to(end) > limit)
     }

@@ -1,4 +1,4 @@
-//! The events of one file: complete ones, or their beginnings where rows are not needed yet.
+//! The events of one file: complete events, or only their beginnings while rows are not needed.
 
 use super::heads::HeadReader;
 use crate::binlog::{EventHeader, EventType, FormatDescription};
@@ -18,7 +18,7 @@ pub(crate) struct FileEvents {
     heads: Option<HeadReader>,
 }
 
-/// An event that is read.
+/// An event that was read.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Event {
     /// Its header.
@@ -35,7 +35,7 @@ impl Event {
         self.offset + self.len as u64
     }
 
-    /// Adds its place to an error.
+    /// Adds the place of the event to an error.
     pub(crate) fn locate(&self, error: Error) -> Error {
         error.at_event(self.offset, self.header.event_type.name())
     }
@@ -49,7 +49,7 @@ pub(crate) enum Peeked {
     Pending,
     /// The end of the input.
     End,
-    /// The end of the input, within an event.
+    /// The end of the input, inside an event.
     Cut,
 }
 
@@ -106,7 +106,7 @@ impl FileEvents {
         self.window.jump(offset);
     }
 
-    /// Reads only the beginnings of the next events that carry rows, until [`Self::jump`]. All that is kept can be read again.
+    /// Reads only the beginnings of the next rows events, until [`Self::jump`]. The bytes that are kept can be read again.
     pub(crate) fn read_heads(&mut self) -> Result<()> {
         self.window.give_back()?;
         self.heads = Some(HeadReader::new(self.window.offset()));
@@ -123,7 +123,7 @@ impl FileEvents {
         if let Some(heads) = &mut self.heads {
             let offset = heads.offset();
             match heads.peek(self.window.input())? {
-                // A compressed transaction is one event, and is not divided.
+                // A compressed transaction is one event, which is always read completely.
                 Some(header)
                     if header.event_type == EventType::TRANSACTION_PAYLOAD
                         && offset == self.window.offset() =>
@@ -152,7 +152,7 @@ impl FileEvents {
         })
     }
 
-    /// The bytes of the next event. Where only beginnings are read, those of an event that carries rows end early.
+    /// The bytes of the next event. If only beginnings are read, the bytes of a rows event are incomplete.
     pub(crate) fn bytes(&self, event: &Event) -> &[u8] {
         match &self.heads {
             Some(heads) => heads.event(),

@@ -1,4 +1,4 @@
-//! The events of one file with the transactions that they make.
+//! The events of one file, and the transactions that they form.
 
 use super::events::{Event, FileEvents, Peeked};
 use super::statement::Statement;
@@ -14,7 +14,7 @@ use crate::position::{GtidState, Xid};
 use crate::source::classify::{Classified, Skips, classify};
 use crate::source::payload::{self, Payload};
 
-/// What is checked and decoded of each event.
+/// The checks and the decoding of each event.
 #[derive(Debug)]
 pub(crate) struct Rules {
     /// Events and statements that may be skipped.
@@ -23,7 +23,7 @@ pub(crate) struct Rules {
     pub(crate) verify_checksum: bool,
     /// True if statements are decoded.
     pub(crate) wants_statements: bool,
-    /// True if every compressed transaction is unpacked to learn how it ends.
+    /// True if every compressed transaction is unpacked to determine how it ends.
     pub(crate) unpacks_payloads: bool,
 }
 
@@ -41,7 +41,7 @@ pub(crate) struct FileWalk {
     is_resumed: bool,
 }
 
-/// What an event is to its transaction.
+/// The role of an event in its transaction.
 pub(crate) enum Seen {
     /// A statement. Its effect on the transaction is what [`FileWalk::finish`] returns.
     Statement(Box<Statement>),
@@ -113,7 +113,7 @@ impl FileWalk {
 
     /// Reads the event that was peeked.
     pub(crate) fn pass(&mut self, event: Event, rules: &Rules) -> Result<Seen> {
-        // Workers check rows events. Others are decoded here, and so are rows events whose flags end their transaction.
+        // Workers check rows events. Other events are decoded here, and rows events too if their flags can end a transaction.
         let is_for_workers = event.header.event_type.carries_rows()
             && self.transaction().is_some_and(EventGroup::is_explicit);
         if rules.verify_checksum && !is_for_workers {
@@ -140,7 +140,7 @@ impl FileWalk {
                 }
                 return self.follow(event, group_event, rules);
             }
-            // A relay log has a second one, that of its source.
+            // A relay log has a second format description, that of its source.
             Classified::FormatDescription => {
                 self.events.set_format(&event)?;
                 Seen::File
@@ -253,8 +253,8 @@ fn has_capitals(body: &[u8], id_width: usize) -> bool {
     false
 }
 
-/// True if an event cannot be the first after a transaction's end. `BEGIN` can only where transactions have no GTID events:
-/// those of MySQL before 5.7 and MariaDB before 10.0.
+/// True if an event cannot be the first one after the end of a transaction. `BEGIN` can be the first one only if transactions
+/// have no GTID events: in MySQL before 5.7 and MariaDB before 10.0.
 fn is_mid_transaction(event: &Classified, format: &FormatDescription) -> bool {
     let has_gtids = format.version >= if format.is_mariadb { (10, 0, 2) } else { (5, 7, 6) };
     match event {
@@ -276,8 +276,8 @@ struct CompressedEnd {
     dropped_rows_events: u64,
 }
 
-/// Finds out whether a compressed transaction is an XA transaction that is prepared. All others are committed, or are found to
-/// be rolled back when they are decoded: here too with `unpacks`.
+/// Determines whether a compressed transaction is a prepared XA transaction. All others are committed, unless decoding shows
+/// that they were rolled back. With `unpacks`, this is determined here too.
 fn payload_end(body: &[u8], format: &FormatDescription, unpacks: bool) -> Result<CompressedEnd> {
     let payload = TransactionPayload::decode(body)?;
     if !unpacks && !payload::xa_start(&payload)? {

@@ -1,4 +1,4 @@
-//! The files of a walk: where it begins, how one file follows another, and how a second walk reads them again.
+//! The files of a walk: its first file, the change to the next file, and a second walk over the same files.
 
 use super::bounds::Bounds;
 use super::events::FileEvents;
@@ -145,7 +145,7 @@ impl Walk {
         if resumes && self.place.position.offset > FIRST_EVENT_AT {
             let offset = self.place.position.offset;
             let size = events.window().input().size().ok().flatten();
-            // Its last event was read before, unless the server still writes to it.
+            // Its last event was read before, unless the server is still writing to it.
             is_closed = size == Some(offset) && !events.context().format.in_use;
             if let Some(len) = size.filter(|len| *len < offset) {
                 return Err(Error::config(format!(
@@ -174,7 +174,7 @@ impl Walk {
         Ok(Some(FileBegins { follows, resumes, has_moved, from }))
     }
 
-    /// Continues where a feed says, in the log of a server that may be another one.
+    /// Continues at the place that a feed returns, in the log of a server that may be another one.
     fn move_to(&mut self, begin: ResumePoint) -> Result<()> {
         let place = &mut self.place;
         let is_elsewhere = begin.position.server != place.position.server;
@@ -203,14 +203,14 @@ impl Walk {
         }
     }
 
-    /// The file ends: between events, or with `is_cut` within one.
+    /// The file ends: between events, or with `is_cut` inside an event.
     pub(super) fn end_file(&mut self, is_cut: bool) -> Result<Step> {
         let is_live = self.files.is_live();
         let Some(open) = &mut self.open else { return Err(no_file()) };
         let (offset, is_closed) = (open.events.offset(), open.is_closed);
         self.bounds.count_to(offset);
         let context = Arc::clone(open.events.context());
-        // A server that crashed leaves a file without an end. One that is left for another server is read no further.
+        // A file of a server that crashed has no end event. A file is not read further after a change to another server.
         let is_left = open.events.window().input().is_left();
         let in_use = context.format.in_use || (is_live && !is_closed);
         let unfinished = open.take_unfinished();
@@ -274,15 +274,15 @@ impl Walk {
         Ok(())
     }
 
-    /// The open file was shut properly, or names its successor.
+    /// True if the open file was closed properly, or names its successor.
     pub(super) fn set_closed(&mut self) {
         if let Some(open) = &mut self.open {
             open.is_closed = true;
         }
     }
 
-    /// A second walk over the same log, from a position: of a live log up to where it ends now. A list of files is lent to it until
-    /// [`Self::end_second`].
+    /// Starts a second walk over the same log, from a position; in a live log, up to its current end. The second walk has the
+    /// list of files until [`Self::end_second`].
     pub(crate) fn second(&mut self, from: &Position, options: LogOptions) -> Result<Self> {
         let mut second = match self.files.feed() {
             Some(feed) => {
@@ -295,7 +295,7 @@ impl Walk {
             }
         };
         second.stop_when(self.files.stopping());
-        // What is left out of rows has no effect on positions.
+        // Options that leave out rows have no effect on positions.
         second.place.position.ahead.clear();
         Ok(second)
     }

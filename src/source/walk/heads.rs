@@ -1,4 +1,4 @@
-//! Reads only the beginnings of events, where their rows are not needed yet.
+//! Reads only the beginnings of events, while their rows are not needed.
 
 use crate::binlog::{EventHeader, PartialRowData};
 use crate::error::{Error, Result};
@@ -19,7 +19,7 @@ pub(super) struct HeadReader {
 }
 
 impl HeadReader {
-    /// Reads from the event at `offset` on.
+    /// Starts at the event at `offset`.
     pub(super) fn new(offset: u64) -> Self {
         Self {
             next: offset,
@@ -46,7 +46,7 @@ impl HeadReader {
         self.next += len as u64;
     }
 
-    /// The header of the next event; `None` if the input ends before it or within it.
+    /// The header of the next event; `None` if the input ends before or inside it.
     pub(super) fn peek(&mut self, input: &mut dyn Input) -> Result<Option<EventHeader>> {
         let offset = self.next;
         let Some(head) = self.bytes_at(input, offset, EventHeader::LEN)? else { return Ok(None) };

@@ -1,4 +1,4 @@
-//! The files of a log, one after the other: of a list, or as a server's dump brings them.
+//! The files of a log, in order: from a list, or from a server's dump.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::position::{Position, file_number};
@@ -18,7 +18,7 @@ pub(crate) struct LogFiles {
     current: usize,
     /// Provides files that are not in the list yet.
     feed: Option<Box<dyn FileFeed>>,
-    /// What the file before says its successor is.
+    /// The successor that the previous file names.
     successor: Option<Successor>,
     stopping: Arc<AtomicBool>,
 }
@@ -70,7 +70,7 @@ impl LogFiles {
         }
     }
 
-    /// The flag that ends the reading.
+    /// The flag that ends the read.
     pub(crate) fn stopping(&self) -> &Arc<AtomicBool> {
         &self.stopping
     }
@@ -105,8 +105,8 @@ impl LogFiles {
         self.current + 1 == self.list.len() && self.feed.is_none()
     }
 
-    /// Asks the feed for the next file, if the list has no more. Returns the place where the log continues if the file does not
-    /// follow the one before it.
+    /// Asks the feed for the next file, if the list has no more. Returns the place at which the log continues if the file does
+    /// not follow the previous one.
     pub(super) fn fetch(&mut self, position: &Position) -> Result<Option<ResumePoint>> {
         if self.current < self.list.len() {
             return Ok(None);
@@ -118,7 +118,7 @@ impl LogFiles {
         Ok(next.moved.map(|begin| *begin))
     }
 
-    /// Checks that the current file is the one that the file before names. False if it is not and gaps are allowed.
+    /// Checks that the current file is the one that the previous file names. False if it is another file and gaps are allowed.
     pub(super) fn check_successor(&mut self, allow_gaps: bool) -> Result<bool> {
         let (Some(file), Some(expected)) = (self.list.get(self.current), self.successor.take())
         else {
@@ -173,7 +173,7 @@ impl LogFiles {
         Ok(Box::new(StoppableInput { input, stopping: Arc::clone(&self.stopping) }))
     }
 
-    /// Gives an input back that may be needed again; a feed opens its own again.
+    /// Takes back an input that may be needed again. A feed opens its inputs again instead.
     pub(crate) fn put_back(&mut self, index: usize, input: Box<dyn Input>) {
         if self.feed.is_none()
             && let Some(file) = self.list.get_mut(index)
@@ -245,7 +245,7 @@ fn check_number(file: &InputFile) -> Result<()> {
 }
 
 impl Successor {
-    /// True if `file` is it, or has no number.
+    /// True if `file` is this file, or has no number.
     fn is(&self, file: &InputFile) -> bool {
         !file.numbered
             || match self {

@@ -1,7 +1,7 @@
-//! One walk over the events of a log: its files in order, its transactions, the place to resume at, and where to end.
+//! One walk over the events of a log: its files in order, its transactions, the position to resume at, and the end.
 //!
-//! In: files, or a server's dump. Out: [`Step`]s. A transaction comes when its end is known. The position is before it then:
-//! [`Walk::pass`] moves past it. Called by `segments`, `follower` and `scan`.
+//! In: files, or a server's dump. Out: [`Step`]s. A transaction is returned when its end is known. The position is then before
+//! the transaction; [`Walk::pass`] moves the position past it. Called by `segments`, `follower` and `scan`.
 //!
 //! ```text
 //! LogFiles ── FileEvents ── FileWalk (transactions of one file) ── Walk (bounds, position) ──> Step
@@ -47,13 +47,13 @@ pub(crate) struct Walk {
     bounds: Bounds,
     place: LogPlace,
     open: Option<FileWalk>,
-    /// From where on all of the open file was read.
+    /// The offset in the open file from which everything was read.
     complete_from: u64,
     /// The last event that was read.
     event: Option<Event>,
     /// True if bytes are kept until they are taken; otherwise they are dropped.
     keeps_bytes: bool,
-    /// What the next call does first.
+    /// The first action of the next call.
     next: Next,
     /// True if an event of a transaction was read since the start, or since a gap between files.
     has_begun: bool,
@@ -65,20 +65,20 @@ pub(crate) struct Walk {
     warnings: Vec<String>,
     /// The warning for the last file, if it ended without a Rotate or Stop event.
     unclosed: Option<String>,
-    /// XA transactions that were decided here and prepared before the start.
+    /// XA transactions that were prepared before the start, and committed or rolled back after it.
     prepared_elsewhere: Vec<Xid>,
-    /// The error that follows the open file.
+    /// The error to return after the open file.
     incomplete: Option<Error>,
 }
 
-/// What the next call of [`Walk::next`] does first.
+/// The first action of the next call of [`Walk::next`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Next {
-    /// Reads on.
+    /// Continues to read.
     Read,
-    /// Reads on after [`Step::Pause`].
+    /// Continues to read after [`Step::Pause`].
     AfterPause,
-    /// Needs the caller to pass a transaction or statement before.
+    /// The caller must pass a transaction or statement first.
     AfterPass,
     /// Closes the open file.
     CloseFile,
@@ -92,7 +92,7 @@ impl Walk {
         self.keeps_bytes = true;
     }
 
-    /// Decodes statements, for a caller that follows them.
+    /// Decodes statements, for a caller that needs them.
     pub(crate) fn want_statements(&mut self) {
         self.rules.wants_statements = true;
     }
@@ -132,12 +132,12 @@ impl Walk {
         self.place.position = position;
     }
 
-    /// By GTID, transactions that were read already although they may come again.
+    /// The transactions, by GTID, that were read already and may be sent again.
     pub(crate) fn already_read(&self) -> Option<&GtidState> {
         self.place.already_read.as_ref()
     }
 
-    /// The offset in the open file from which on all of it was read.
+    /// The offset in the open file from which everything was read.
     pub(crate) fn complete_from(&self) -> u64 {
         self.complete_from
     }
@@ -226,12 +226,12 @@ impl Walk {
         self.unclosed.take()
     }
 
-    /// XA transactions that were decided since the last call but prepared before the start.
+    /// XA transactions that were committed or rolled back since the last call, and prepared before the start.
     pub(crate) fn take_prepared_elsewhere(&mut self) -> Vec<Xid> {
         std::mem::take(&mut self.prepared_elsewhere)
     }
 
-    /// The prepared transaction that an XA COMMIT decides.
+    /// The prepared transaction that an XA COMMIT commits.
     pub(crate) fn prepared(&self, xid: &Xid) -> Option<&PreparedRange> {
         self.place.position.prepared.iter().find(|prepared| prepared.xid == *xid)
     }
@@ -241,7 +241,7 @@ impl Walk {
         file.transaction_at(offset, &self.rules)
     }
 
-    /// The transaction at `offset` of the open file, once more. The caller lets the events continue where they were.
+    /// The transaction at `offset` of the open file, read a second time. The caller restores the offset of the events.
     pub(crate) fn read_again(&mut self, offset: u64) -> Result<Option<Ended>> {
         let Some(open) = &mut self.open else { return Ok(None) };
         let found = open.transaction_at(offset, &self.rules);
@@ -265,7 +265,7 @@ impl Walk {
         }
     }
 
-    /// What comes next; `None` at the end. With `may_wait`, waits for events that are not written yet.
+    /// The next step; `None` at the end. With `may_wait`, waits for events that are not written yet.
     pub(crate) fn next(&mut self, may_wait: bool) -> Result<Option<Step>> {
         let step = self.try_next(may_wait);
         if step.is_err() {
@@ -336,7 +336,7 @@ impl Walk {
             && let Some(xid) = open.committed_xid(&event, &self.rules)
             && self.place.position.prepared.iter().all(|prepared| prepared.xid != xid)
         {
-            // The log before it is searched for that transaction, which takes time.
+            // The search for that transaction in the log before it takes time.
             return Ok(Some(Step::Pending));
         }
         if self.name_case == NameCase::Unknown
@@ -354,7 +354,7 @@ impl Walk {
     }
 }
 
-/// True for an event that is not about its file alone.
+/// True for an event that concerns more than its file.
 fn begins_transaction(header: &EventHeader) -> bool {
     let of_file = [
         EventType::FORMAT_DESCRIPTION,
@@ -368,5 +368,5 @@ fn begins_transaction(header: &EventHeader) -> bool {
     !header.event_type.is_heartbeat() && !of_file.contains(&header.event_type)
 }
 
-/// Bytes after which those that nobody keeps are dropped.
+/// The number of bytes after which bytes are dropped that nothing keeps.
 const RELEASED_AT: usize = 1 << 20;

@@ -1,4 +1,5 @@
-//! The place of a walk in the log: the position to resume at, and what was read already although it may come again.
+//! The place of a walk in the log: the position to resume at, and the transactions that were read already and may be sent
+//! again.
 
 use super::file_walk::Ended;
 use crate::change::{EventGroup, LoggedGtid};
@@ -10,7 +11,7 @@ use crate::source::delivered;
 pub(super) struct LogPlace {
     /// The end of the last complete transaction.
     pub(super) position: Position,
-    /// By GTID, transactions that were read already although they may come again: in the log of another server.
+    /// The transactions, by GTID, that were read already and may be sent again: in the log of another server.
     pub(super) already_read: Option<GtidState>,
 }
 
@@ -20,8 +21,8 @@ impl LogPlace {
         self.already_read.as_ref().is_some_and(|read| contains(read, gtid))
     }
 
-    /// MariaDB's numbers need not rise: after the last transaction of a domain that was read, all are new, whatever their
-    /// numbers.
+    /// MariaDB's sequence numbers need not increase: all transactions after the last one of a domain that was read are new,
+    /// even if their numbers are lower.
     pub(super) fn reach_last_read(&mut self, gtid: Option<&LoggedGtid>) {
         if let (Some(GtidState::Mariadb(read)), Some(LoggedGtid::Mariadb(gtid))) =
             (&mut self.already_read, gtid)
@@ -31,13 +32,13 @@ impl LogPlace {
         }
     }
 
-    /// Takes the GTIDs before a file, as the file contains them.
+    /// Takes the GTIDs before a file from the file.
     pub(super) fn take_gtids_before(&mut self, mut before: GtidState) {
         let covers =
             |read: &Option<GtidState>| read.as_ref().is_none_or(|read| before.covers(read));
         if self.position.by_gtid {
             if covers(&self.position.gtid_set) && covers(&self.already_read) {
-                // All that was read elsewhere is before this file.
+                // All transactions that were read from the other server are before this file.
                 self.position.by_gtid = false;
                 self.already_read = None;
             } else if let Some(read) = &self.position.gtid_set {
@@ -64,7 +65,7 @@ impl LogPlace {
             (Some(GtidState::Mariadb(position)), Some(LoggedGtid::Mariadb(gtid))) => {
                 position.update(*gtid);
             }
-            // An empty set that was stored does not say whose it is.
+            // An empty set that was stored does not contain the kind of server.
             (Some(state), Some(LoggedGtid::Mariadb(gtid))) if state.is_empty() => {
                 let mut position = MariadbGtidPosition::default();
                 position.update(*gtid);
@@ -90,7 +91,7 @@ impl LogPlace {
         position.ahead.retain(|each| !delivered::is_passed(each, position.offset, read));
     }
 
-    /// The GTIDs that a prepared transaction is asked for again with: see [`PreparedRange::again`].
+    /// The GTIDs with which a prepared transaction is requested again: see [`PreparedRange::again`].
     pub(super) fn gtids_before(&self, group: &EventGroup) -> Option<GtidState> {
         match (&group.gtid, &self.position.gtid_set) {
             (Some(LoggedGtid::Mysql(gtid)), Some(_)) => {

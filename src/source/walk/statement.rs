@@ -1,4 +1,4 @@
-//! A statement of the log that is not part of a transaction's control: DDL, or one that is skipped.
+//! A statement in the log that does not control transactions: DDL, or a statement that is skipped.
 
 use super::events::Event;
 use crate::binlog::{EventHeader, EventType, FormatDescription, Query};
@@ -26,7 +26,7 @@ pub(crate) struct Statement {
     pub(crate) rows_before: u32,
     /// Microseconds since 1970 UTC.
     pub(crate) timestamp: i64,
-    /// The server that wrote it first.
+    /// The server that logged it first.
     pub(crate) server_id: u32,
     /// The connection that ran it.
     pub(crate) thread_id: u32,

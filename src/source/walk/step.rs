@@ -1,9 +1,9 @@
-//! What a walk returns.
+//! The steps that a walk returns.
 
 use super::statement::Statement;
 use crate::change::{EventGroup, Transaction};
 
-/// What comes next in a log.
+/// The next step in a log.
 pub(crate) enum Step {
     /// A file is open.
     FileBegins(FileBegins),
@@ -11,21 +11,23 @@ pub(crate) enum Step {
     GtidsBefore,
     /// The next event, at this offset, is the first of a transaction since the start, or since a gap between files.
     TransactionsBegin(u64),
-    /// A statement. The transaction that it is in may not have ended yet.
+    /// A statement. Its transaction may not have ended yet.
     Statement(Box<Statement>),
-    /// A statement without a transaction is complete, in a log without GTIDs. [`Walk::pass_statement`](super::Walk::pass_statement) is called next.
+    /// A statement without a transaction is complete, in a log without GTIDs.
+    /// [`Walk::pass_statement`](super::Walk::pass_statement) is called next.
     LoneStatement(LoneStatement),
-    /// A transaction is complete: [`Walk::take_transaction`](super::Walk::take_transaction) returns it, and [`Walk::pass`](super::Walk::pass) moves past it.
+    /// A transaction is complete: [`Walk::take_transaction`](super::Walk::take_transaction) returns it, and
+    /// [`Walk::pass`](super::Walk::pass) moves past it.
     Transaction(Verdicts),
     /// Another event was read.
     Event,
-    /// The server passed over a part of the log, up to this offset.
+    /// The server skipped a part of the log, up to this offset.
     Gap(u64),
     /// The server reported that it is alive.
     Heartbeat(u64),
-    /// What is next may not be waited for.
+    /// There is no next event yet, and the caller does not allow waiting.
     Pending,
-    /// No event is next in a live log, but a gap, a heartbeat, or the end of the file.
+    /// In a live log, the next thing is not an event: a gap, a heartbeat, or the end of the file.
     Pause,
     /// The end of a file.
     FileEnds(Box<FileEnds>),
@@ -38,7 +40,7 @@ pub(crate) struct FileBegins {
     pub(crate) follows: bool,
     /// True if it is the file of the start position.
     pub(crate) resumes: bool,
-    /// True if the log continues here after another one: at another server, or by GTID.
+    /// True if the log continues here after another log: on another server, or by GTID.
     pub(crate) has_moved: bool,
     /// The offset from which it is read.
     pub(crate) from: u64,
@@ -46,7 +48,7 @@ pub(crate) struct FileBegins {
 
 /// The end of a file.
 pub(crate) struct FileEnds {
-    /// The transaction that the input ends in, unless it comes again in another file.
+    /// The transaction in which the input ends, unless another file contains it again.
     pub(crate) unfinished: Option<EventGroup>,
     /// Offset after the last complete event.
     pub(crate) offset: u64,
@@ -57,7 +59,7 @@ pub(crate) struct FileEnds {
 /// A statement without a transaction.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LoneStatement {
-    /// What is known of it as a transaction.
+    /// Its properties as a transaction.
     pub(crate) transaction: Transaction,
     /// The offset after it.
     pub(crate) end: u64,
@@ -67,7 +69,7 @@ pub(crate) struct LoneStatement {
     pub(crate) is_wanted: bool,
 }
 
-/// What the bounds of a walk say about a transaction.
+/// The relation of a transaction to the bounds of a walk.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Verdicts {
     /// True if it is one of those to read.

@@ -1,15 +1,15 @@
-//! Temporary tables of connections, as far as statements in the log name them.
+//! Temporary tables of connections, if statements in the log name them.
 //!
-//! Under STATEMENT (MariaDB, MySQL 5: also MIXED) statements that change a temporary table are logged, with a name that a
-//! table may have too: `TRUNCATE t`. What the servers log:
+//! Under STATEMENT (MariaDB, MySQL 5: also MIXED) statements that change a temporary table are logged, and another table may
+//! have the same name: `TRUNCATE t`. The servers log these statements:
 //!
 //! * A TRUNCATE, ALTER or CREATE INDEX of a temporary table has the flag
-//!   [`EventHeader::THREAD_SPECIFIC`](crate::binlog::EventHeader::THREAD_SPECIFIC). A statement of a routine has it too if an earlier
-//!   statement of the routine uses temporary tables, under ROW as well, except in newer versions of MariaDB.
+//!   [`EventHeader::THREAD_SPECIFIC`](crate::binlog::EventHeader::THREAD_SPECIFIC). A statement of a routine has it too if an
+//!   earlier statement of the routine uses temporary tables, under ROW as well, except in newer versions of MariaDB.
 //! * DROP names temporary tables and others in statements of their own: `DROP TEMPORARY TABLE`. So does the end of a
-//!   connection. A restart of the server drops all, without a statement.
-//! * RENAME TABLE renames temporary tables in MariaDB only. It never has the flag, and is logged under ROW too, where the
-//!   log does not contain the CREATE.
+//!   connection. A restart of the server drops all temporary tables, without a statement.
+//! * RENAME TABLE renames temporary tables in MariaDB only. It never has the flag. It is also logged under ROW, although the
+//!   log then does not contain the CREATE.
 //!
 //! So a statement without the flag concerns no temporary table, except MariaDB's RENAME. One with the flag concerns a
 //! temporary table if the read has seen its CREATE. Without that, it is not known whether it does, unless the read contains the
@@ -26,7 +26,7 @@ pub(super) struct TemporaryTables {
     tables: HashSet<Temporary>,
     /// True if the log contains statements of temporary tables.
     are_logged: bool,
-    /// The server of which all temporary tables are noted, because the read contains its start.
+    /// The server whose temporary tables are all known, because the read contains its start.
     all_of: Option<u32>,
 }
 
@@ -45,8 +45,8 @@ impl TemporaryTables {
         self.all_of = is_read_from_its_start.then_some(server_id);
     }
 
-    /// Takes in a statement; returns the tables that it concerns. `skips` is true if statements that may change rows are skipped: then
-    /// statements about temporary tables are to be expected.
+    /// Takes in a statement; returns the tables that it concerns. `skips` is true if statements that may change rows are
+    /// skipped: the log may then contain statements about temporary tables.
     pub(super) fn observe(
         &mut self,
         statement: &Statement,
@@ -126,5 +126,5 @@ impl TemporaryTables {
     }
 }
 
-/// The maximum number of temporary tables that are noted: connections that end without a trace leave some.
+/// The maximum number of temporary tables that are kept: some remain if connections end without an event.
 const MAX_TABLES: usize = 10_000;

@@ -1,4 +1,4 @@
-//! What the events of a walk mean for its position: which transactions are read, where it ends.
+//! The effect of events on the position of a walk: the transactions to read, and the end.
 
 use super::events::Event;
 use super::file_walk::{Ended, FileWalk, Seen};
@@ -49,7 +49,7 @@ impl Walk {
         Ok(Some(Step::Event))
     }
 
-    /// The position moves past an event outside transactions.
+    /// Moves the position past an event outside transactions.
     fn pass_event(&mut self) {
         if let Some(open) = &self.open
             && open.transaction().is_none()
@@ -58,14 +58,14 @@ impl Walk {
         }
     }
 
-    /// The position moves past what the server passed over.
+    /// Moves the position past a part that the server skipped.
     pub(super) fn pass_gap(&mut self, before: u64) -> Result<Step> {
         let Some(open) = &self.open else { return Err(no_file()) };
         let offset = open.events.offset();
         let in_transaction = open.transaction().is_some();
         self.next = Next::Read;
         if offset == before {
-            // Nothing was passed over.
+            // Nothing was skipped.
             return Ok(Step::Heartbeat(offset));
         }
         if in_transaction {
@@ -180,12 +180,12 @@ impl Walk {
         self.next = Next::Read;
     }
 
-    /// Moves past a transaction that the input ends in.
+    /// Moves past a transaction in which the input ends.
     pub(crate) fn pass_unfinished(&mut self, offset: u64) {
         self.place.position.offset = offset;
     }
 
-    /// True if a transaction is one of those to read.
+    /// True if a transaction is to be read.
     fn is_wanted(&self, gtid: Option<&LoggedGtid>, commit_timestamp: i64) -> bool {
         let after_start = match &self.options.start {
             Start::Time(start) => commit_timestamp >= *start,
@@ -218,7 +218,8 @@ impl Walk {
         }
     }
 
-    /// The warning for a walk that ends before a transaction that is outside the GTID set to read, unless it has read all of the set.
+    /// The warning for a walk that ends before a transaction that is outside the GTID set to read, unless it has read all of
+    /// the set.
     fn gap_warning(&self, group: &EventGroup) -> Option<String> {
         let position = &self.place.position;
         let Stop::Gtids(wanted) = &self.bounds.stop else { return None };
@@ -232,7 +233,8 @@ impl Walk {
         })
     }
 
-    /// Ends a live walk that has all of the GTID set that it stops at. Of files a later one may contain more of it.
+    /// Ends a live walk that has read all of the GTID set at which it stops. In a list of files, later files may contain more
+    /// of the set.
     pub(super) fn end_if_complete(&mut self) {
         if self.files.is_live() && self.bounds.has_all_gtids(&self.place.position) {
             self.next = Next::End;
