@@ -120,10 +120,11 @@ def connect(
         read_timeout: Seconds to wait for the answer to a statement; 60 by default.
 
     Raises:
-        AuthenticationError: Wrong user or password, or a plugin that is not supported.
-        TlsError: No TLS, or a certificate that is not trusted; the message says what to set.
-        ConnectionLostError: No server there, or it does not answer in time.
-        ConfigError: Keywords that do not fit together.
+        AuthenticationError: The user or password is wrong, or the plugin is not supported.
+        TlsError: The server has no TLS, or its certificate is not trusted. The message contains
+            the setting to change.
+        ConnectionLostError: There is no server, or it does not answer in time.
+        ConfigError: Keywords do not fit together.
     """
     keywords = {
         "tls": tls,
@@ -179,7 +180,7 @@ class Column:
 
     @property
     def has_default(self) -> bool:
-        """Whether a row that does not tell its value gets one, by whatever rule."""
+        """True if INSERT may omit the column (DEFAULT, AUTO_INCREMENT or generated)."""
         is_made = any(word in self.extra.upper() for word in ("GENERATED", "AUTO_INCREMENT"))
         return self.default is not None or is_made
 
@@ -192,28 +193,28 @@ class Key:
     columns: tuple[str, ...]
     """In key order; without what is an expression."""
     identifies_rows: bool
-    """Whether no two rows share its values: no column of it may be NULL or is virtual."""
+    """True if no two rows have the same values: no column may be NULL or is virtual."""
 
 
 @dataclass(frozen=True)
 class TableDescription:
-    """A table as it is now, which need not be how it was when a change was logged."""
+    """The current structure of a table, which may differ from that of a logged change."""
 
     database: str
     table: str
     columns: tuple[Column, ...]
     primary_key: tuple[str, ...]
     create_statement: str
-    """What ``SHOW CREATE TABLE`` prints; ``read_binlog(..., schemas=...)`` takes it."""
+    """The output of ``SHOW CREATE TABLE``, for ``read_binlog(..., schemas=...)``."""
     unique_keys: tuple[Key, ...] = ()
     """The primary key and the unique ones, in the server's order."""
 
     @property
     def row_key(self) -> tuple[str, ...]:
-        """The columns by which changes know a row, given ``create_statement`` for ``schemas=``.
+        """The columns that identify a row in changes, with ``create_statement`` as ``schemas=``.
 
-        The primary key, else the first unique key of columns that are NOT NULL; empty where there
-        is none: then it is the whole row.
+        The primary key, otherwise the first unique key of columns that are NOT NULL. Empty if there
+        is none: the complete row is then the key.
         """
         return next((key.columns for key in self.unique_keys if key.identifies_rows), ())
 
@@ -257,7 +258,7 @@ class Server:
 
     @property
     def id(self) -> str:
-        """What positions hold: ``server_uuid``, MariaDB's ``server_uid``, or the ``server_id``."""
+        """The id in positions: ``server_uuid``, MariaDB's ``server_uid``, or the ``server_id``."""
         return self._native.id
 
     @property
@@ -267,7 +268,7 @@ class Server:
 
     @property
     def is_local(self) -> bool:
-        """Whether the connection stays on this machine: a Unix socket, or a loopback address."""
+        """True if the connection is a Unix socket, or to a loopback address."""
         return self._native.is_local
 
     def position(self) -> Position:
@@ -447,24 +448,24 @@ class Server:
         reconnect: float | None = 300.0,
         **keywords: Unpack[ShapingKeywords],
     ) -> Stream[Any]:
-        """All that the log has from one position to another, on a connection of its own.
+        """Returns the log between two positions, over a separate connection.
 
-        It ends at ``stop`` and nowhere else: at its file and offset, or on another server when its
-        GTID set is complete. A log that ends before is asked again, then an error.
+        It always ends at ``stop``: at its file and offset, or on another server when its GTID set
+        is complete. If the log ends earlier, the read is retried, then it is an error.
 
         Args:
-            start: Where an earlier read ended, or :meth:`file_start`.
-            stop: A later transaction's end.
+            start: The end of an earlier read, or :meth:`file_start`.
+            stop: The end of a later transaction.
             history_part: The structures of tables at ``start``, as text: ``SchemaHistory.part()``.
             server_id: As for :meth:`stream`.
             heartbeat: Likewise.
-            reconnect: For how many seconds a lost connection is tried to be made anew, and a server
-                that is behind is waited for.
+            reconnect: Seconds for which a lost connection is retried, and for which the read waits
+                for a server that lags.
             keywords: As for :func:`read_binlog`: ``tables``, ``types``, ``schemas``, ...
 
         Raises:
             PositionPurgedError: The server no longer has the log from ``start`` on.
-            ServerIdentityError: A position is of another server, or the server is behind for longer
+            ServerIdentityError: A position is of another server, or the server lags for longer
                 than ``reconnect``.
         """
         log = self._spec.range(
@@ -502,22 +503,22 @@ class Server:
         ``range_end(position, stop=position)`` returns it.
 
         Args:
-            start: Where an earlier read ended, :meth:`file_start`, ``"file:offset"`` or a GTID set.
-                Transactions of a GTID set are passed over wherever they are in the log, and the
+            start: The end of an earlier read, :meth:`file_start`, ``"file:offset"`` or a GTID set.
+                Transactions of a GTID set are skipped wherever they are in the log, and the
                 position that is returned contains them.
             stop: The range ends there at the latest; in one of these forms. By default it is the
                 present end of the log.
             max_bytes: The largest size of the range, in bytes of the log. A range has one
                 transaction at least, even if it is larger.
-            history: Structures of tables, which are followed on the way: a :class:`SchemaHistory`.
-                An empty one gets its first baseline.
+            history: A :class:`SchemaHistory`, to which the statements in the range are added. An
+                empty one gets its first baseline.
             server_id: As for :meth:`stream`.
             heartbeat: Likewise.
             reconnect: Likewise.
-            skip_events: Codes of events that are passed over although they are unknown.
+            skip_events: Codes of unknown events to skip.
 
         Returns:
-            The end of the last whole transaction, with its GTIDs.
+            The end of the last complete transaction, with its GTIDs.
 
         Raises:
             PositionPurgedError: The server no longer has the log from ``start`` on.
@@ -550,22 +551,22 @@ class Server:
         tables: str | Sequence[str] | None = None,
         exclude_tables: str | Sequence[str] | None = None,
     ) -> TableSchemas:
-        """The structures of all tables as they are now, and the place of the log where they are so.
+        """Returns the current schemas of all tables, with the position at which they are valid.
 
-        They are read over a connection of its own, without a lock: what statements change meanwhile
-        is read again. ``SchemaHistory.baseline(server)`` takes them into a history.
+        They are read over a separate connection, without a lock. Tables that statements change in
+        the meantime are read again. ``SchemaHistory.baseline(server)`` adds them to a history.
 
         Args:
-            tables: Only these, as patterns ``database.table``. Those of ``mysql``, ``sys``,
-                ``information_schema`` and ``performance_schema`` only where a pattern names the
-                database.
-            exclude_tables: All but these, likewise.
+            tables: Only these tables, as patterns ``database.table``. Tables of ``mysql``, ``sys``,
+                ``information_schema`` and ``performance_schema`` are included only if a pattern
+                names the database.
+            exclude_tables: Patterns of tables to leave out.
 
         Raises:
             ServerError: The user may not read the log, or tables change all the time.
 
         Warns:
-            BinarrowWarning: A table that the server does not tell.
+            BinarrowWarning: The server does not show the structure of a table.
         """
         return self._spec.schemas(tables=tables, exclude_tables=exclude_tables)
 
@@ -607,7 +608,7 @@ class Server:
     def check(
         self, use: Use | None = None, *, tables: str | Sequence[str] | None = None
     ) -> list[Check]:
-        """Grades the settings that reading changes depends on, and says what to change.
+        """Grades the settings on which reading changes depends, and suggests changes.
 
             for check in server.check("spark", tables="shop.orders"):
                 print(check.grade, check.name, check.value, check.advice)
@@ -632,7 +633,7 @@ class Server:
         return self._native.database_filters()
 
     def variables(self, *names: str) -> dict[str, str]:
-        """Global variables of the server, as far as it has them."""
+        """Returns global variables of the server, except those that it does not have."""
         if not names:
             return {}
         wanted = ", ".join(quoted(name) for name in names)
@@ -640,17 +641,17 @@ class Server:
         return {row[0]: row[1] or "" for row in rows if row[0] is not None}
 
     def grants(self) -> list[str]:
-        """What the user may do, as ``SHOW GRANTS`` prints it; hashes of passwords are left out."""
+        """Returns the user's privileges, as in ``SHOW GRANTS``, without hashes of passwords."""
         rows = self._native.query("SHOW GRANTS")
         return [PASSWORD_HASH.sub("", row[0] or "") for row in rows]
 
     def close(self) -> None:
-        """Ends the connection. Questions on it end with an error, those of other threads too."""
+        """Closes the connection. Open statements fail, also those of other threads."""
         self._spec.stop()
         self._native.close()
 
     def __binarrow_connection__(self) -> ConnectionSpec:
-        """How to reach the server, for functions that connect to it themselves."""
+        """The endpoints and the login, for functions that open their own connections."""
         return self._spec
 
     def __enter__(self) -> Self:

@@ -26,17 +26,17 @@ if TYPE_CHECKING:
 class BinarrowDataSource(DataSource):
     """Changes of one table, or of several, from binary log files or a server.
 
-    Options may be in any case. Sizes are bytes, or have a unit: ``64m``. An option that is unknown,
-    or that does not fit the query, is an error.
+    Names of options may be in any letter case. Sizes are bytes, or have a unit: ``64m``. An option
+    that is unknown, or that does not fit the query, is an error.
 
     A GTID set, ``gtid:SET`` or a ``Position`` of a GTID set alone, contains the transactions that
-    have been read. As a start, all other transactions are read, those too that are logged between
-    transactions of the set. As an end, it is the place before the first transaction of the log
-    that is not in the set.
+    have been read. If a query starts there, all other transactions are read, including those that
+    are logged between transactions of the set. If a query ends there, it ends before the first
+    transaction in the log that is not in the set.
 
-    Without ``maxBytesPerTrigger`` and ``maxRowsPerTrigger`` a batch is ``numPartitions`` files of
-    the log, or what there is of them. A batch holds whole transactions, and is the same when it
-    is read again. Spark 4.0 and 4.1 read all that there is in one batch; limits and
+    Without ``maxBytesPerTrigger`` and ``maxRowsPerTrigger`` a batch is at most
+    ``numPartitions`` files of the log. A batch contains complete transactions, and is the same when
+    it is read again. Spark 4.0 and 4.1 read to the end of the log in one batch; limits and
     ``Trigger.AvailableNow`` in several batches need Spark 4.2.
     """
 

@@ -40,29 +40,29 @@ def decoder(
     truncates: Literal["error", "emit", "skip"] = "skip",
     **options: Unpack[DecoderKeywords],
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """The function for ``mapInArrow`` that decodes one table's changes, or several tables'.
+    """Returns the function for ``mapInArrow`` that decodes the changes of one or several tables.
 
-    Its input is what :func:`binarrow.spark.splits` gives, or any DataFrame with a column ``path``,
-    whose files, or URIs of files, it then reads whole.
+    Its input is the DataFrame of :func:`binarrow.spark.splits`, or any DataFrame with a column
+    ``path`` of files or URIs, which are then read completely.
 
     Args:
         table: ``database.table``.
-        schema: What :func:`binarrow.spark.schema` gave; batches equal it exactly. Of several tables
-            what :func:`binarrow.spark.tables_schema` gave, or None.
-        tables: In the place of ``table``: globs of ``database.table``. The rows are documents, as
-            ``layout="nested-json"`` has them; :func:`binarrow.spark.table_of` gives one table's.
-        exclude_tables: Of these the ones to leave out.
-        on_schema_change: When the table's structure in the log is not that of ``schema``:
-            ``"conform"`` fills missing columns with NULL and leaves new ones out, ``"evolve"``
-            too, but raises where both are to be done, for a column may have got a new name, and
-            ``"error"`` raises in any case.
-        truncates: When a statement empties the table, which no row tells: ``"skip"`` passes over
-            it, ``"error"`` raises, ``"emit"`` gives a row whose ``_change_type`` is ``truncate``,
-            of several tables one whose ``_op`` is ``t``.
+        schema: The result of :func:`binarrow.spark.schema`; batches have exactly this schema. For
+            several tables, the result of :func:`binarrow.spark.tables_schema`, or None.
+        tables: Instead of ``table``: globs of ``database.table``. The rows are documents, as with
+            ``layout="nested-json"``; :func:`binarrow.spark.table_of` returns those of one table.
+        exclude_tables: Globs of tables to leave out.
+        on_schema_change: The reaction if the structure of the table in the log differs from
+            ``schema``. ``"conform"`` fills missing columns with NULL and leaves new ones out.
+            ``"evolve"`` does the same, but raises an error if both are necessary, because a column
+            may have been renamed. ``"error"`` always raises an error.
+        truncates: The reaction to a statement that empties the table without row events: ``"skip"``
+            skips it, ``"error"`` raises an error, ``"emit"`` returns a row whose ``_change_type``
+            is ``truncate``, or with ``tables`` a row whose ``_op`` is ``t``.
         **options: Keywords of :func:`binarrow.read_binlog`; see :class:`TaskKeywords`. For ranges
-            of a server also how to log in, as for :func:`binarrow.spark.splits`: a password file
-            and certificates are read here, on the driver, and every task logs in by itself. What is
-            secret goes with the function to the tasks, into no DataFrame, plan or message.
+            of a server also the login, as for :func:`binarrow.spark.splits`: a password file and
+            certificates are read here, on the driver, and every task logs in separately. Secrets
+            are sent to the tasks with the function; no DataFrame, plan or message contains them.
     """
     check_keywords("decoder", options, DecoderKeywords.__annotations__)
     login = task_login(options)
