@@ -1,4 +1,4 @@
-//! Every event of files, as they stand there: what `inspect` shows.
+//! All events of files, for `inspect`.
 
 use super::event_info::{EventInfo, SeenEvent, TableName};
 use super::event_options::{EventListOptions, EventPlace};
@@ -14,7 +14,7 @@ use crate::source::{
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-/// Events of files, those that the options ask for.
+/// The events of files that the options select.
 pub struct EventList {
     events: EventReader,
     options: EventListOptions,
@@ -38,7 +38,7 @@ impl EventList {
         }
     }
 
-    /// The events of `files` that `options` ask for, in log order.
+    /// The events of `files` that `options` select, in log order.
     pub fn try_new(files: Vec<InputFile>, mut options: EventListOptions) -> Result<Self> {
         let mut files = files;
         name_logs(&mut files);
@@ -95,7 +95,7 @@ impl EventList {
         std::mem::take(&mut self.events.warnings)
     }
 
-    /// The same; `go_on` is asked now and then, and where it says no the walk ends with an error.
+    /// The same; `go_on` is called from time to time; if it returns false, the walk ends with an error.
     pub fn next_event_while(
         &mut self,
         go_on: &mut dyn FnMut() -> bool,
@@ -144,8 +144,8 @@ impl EventList {
     }
 }
 
-/// What `look` finds in the first Table_map event of `files` in which it finds something; `None` at the end. `go_on` is
-/// asked now and then; where it says no, the search ends with an error.
+/// Returns the first result of `look` for a Table_map event of `files`; `None` at the end. `go_on` is called from time to
+/// time; if it returns false, the search ends with an error.
 pub(super) fn find_table_map<T>(
     files: Vec<InputFile>,
     mut look: impl FnMut(&FormatDescription, &[u8]) -> Result<Option<T>>,
@@ -205,7 +205,7 @@ impl EventReader {
         Self { files, open: None, start, verify_checksum, warnings: Vec::new() }
     }
 
-    /// Shows the next event to `visit`, those in a payload after it. `None` at the end.
+    /// Passes the next event to `visit`, then the events in its payload. `None` at the end.
     fn advance<T>(
         &mut self,
         mut visit: impl FnMut(&SeenEvent<'_>) -> Result<T>,
@@ -249,7 +249,7 @@ impl EventReader {
 }
 
 impl OpenFile {
-    /// The next event of the payload at hand; `None` after its last.
+    /// The next event of the current payload; `None` after the last one.
     fn see_in_payload<T>(
         &mut self,
         visit: &mut impl FnMut(&SeenEvent<'_>) -> Result<T>,
@@ -394,5 +394,5 @@ fn learn_table(
 
 const CHUNK: usize = 1 << 20;
 
-/// Events between two questions whether to go on: milliseconds.
+/// Events between two calls of `go_on`: milliseconds.
 const ASK_EVERY: u64 = 16_384;

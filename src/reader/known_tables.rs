@@ -30,7 +30,7 @@ impl KnownTables {
         Self { is_positional: names == ColumnNames::Positional, ..Self::default() }
     }
 
-    /// Takes a batch in.
+    /// Adds a batch.
     pub fn see(&mut self, change: &ChangeBatch) {
         let key = (Arc::clone(&change.database), Arc::clone(&change.table));
         match self.tables.get_mut(&key) {
@@ -58,7 +58,7 @@ impl KnownTables {
         };
         let mut are_unlikely = true;
         let reasons = emptied.columns.iter().filter_map(|column| {
-            // The names of the statement do not tell which columns `@1`, `@2` and so on are.
+            // The statement does not show which columns `@1`, `@2` and so on are.
             let is_wanted = !has_names || is_read(&column.name) || is_read(column.name_before());
             let change = column.reason(table, has_names).filter(|_| is_wanted)?;
             let (ValueChange::Possible(reason) | ValueChange::Unlikely(reason)) = change;

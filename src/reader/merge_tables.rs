@@ -4,7 +4,7 @@
 //! MERGE table only. A table that a trigger may write into, or the second table of a multi-table statement, looks the same if
 //! it has the same columns. A history or `schemas=` contains the engine.
 //!
-//! TRUNCATE of a MERGE table, which empties the tables of its UNION, shows nothing of this.
+//! TRUNCATE of a MERGE table, which empties the tables of its UNION, is logged without any sign of this.
 //!
 //! <https://dev.mysql.com/doc/refman/9.7/en/merge-storage-engine.html>
 
@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::history::TableName;
 use crate::schema::full_name;
 
-/// A statement that may have changed rows of a table under another name.
+/// A statement that may have changed rows of a table under the name of its MERGE table.
 struct Finding<'f> {
     /// The table of the rows events.
     merge: &'f TableName,
@@ -22,7 +22,7 @@ struct Finding<'f> {
 }
 
 impl Watch<'_> {
-    /// Checks a statement that ends for tables that it maps without rows of them.
+    /// Checks at the end of a statement for tables that it maps and of which it has no rows.
     pub(super) fn on_merge_tables(&mut self) -> Result<()> {
         for index in 1..self.statement.len() {
             let Some(table) = self.statement.rowless(index).filter(|map| self.maps.is_wanted(*map))

@@ -28,34 +28,34 @@ use std::collections::HashMap;
 use std::fmt::Write;
 use std::sync::Arc;
 
-/// What decoding gives, in order.
+/// The output of decoding, in order.
 #[derive(Debug)]
 pub enum Output {
     /// Rows of one table, and how far they deliver the table.
     Batch(ChangeBatch, Reach),
-    /// Something that is not a row.
+    /// An item that is not a row.
     Item(LogItem),
     /// The segment is done.
     End {
-        /// Where to resume.
+        /// The position at which to resume.
         position: Arc<Position>,
         /// The changes in it, by table, of a transaction that continues in the next segment.
         open: Option<Vec<(TableKey, u64)>>,
-        /// What was in it.
+        /// The counts of the segment.
         stats: Box<Stats>,
-        /// What the reader should be told.
+        /// Warnings for the reader.
         warnings: Vec<String>,
     },
 }
 
 impl Output {
-    /// Where reading begins, before there is anything to decode.
+    /// The start of the read, before anything is decoded.
     pub(super) fn begin(position: Arc<Position>) -> Self {
         Self::End { position, open: None, stats: Box::default(), warnings: Vec::new() }
     }
 }
 
-/// Takes an output; false where nobody wants any more.
+/// Takes an output; returns false if no more output is wanted.
 type Emit<'e> = dyn FnMut(Output) -> bool + 'e;
 
 /// Decodes segments; what it keeps between them changes nothing but speed.
@@ -83,7 +83,7 @@ pub struct SegmentDecoder {
     gtids: Option<Arc<GtidPlaces>>,
     /// The tables of the statement.
     statement_tables: StatementTables,
-    /// Where a GTID is asked for: that of the span at hand.
+    /// The GTID of the current span, if it is requested.
     gtid: Option<String>,
     spent: Option<Vec<u8>>,
 }
@@ -94,12 +94,12 @@ enum Flow {
     Unwanted,
 }
 
-/// What the events of a span have in common, for the batch rows.
+/// The properties that all events of a span share, for the rows of the batch.
 struct SpanContext<'s> {
     span: &'s Span,
     file: &'s FileContext,
     start: &'s Arc<Position>,
-    /// Where it is asked for, what is known of its transaction; of a compressed one with what only its inside tells.
+    /// The properties of its transaction, if requested; for a compressed one, including those that only its contents show.
     transaction: Option<Transaction>,
     /// The buffer that the places of events refer to, if the events can be read again.
     buffer: Option<&'s [u8]>,
@@ -168,8 +168,9 @@ impl SegmentDecoder {
         }
     }
 
-    /// Decodes a segment; batches go to `emit` as they are full, then the segment's end. On an error, what is whole has
-    /// gone out before. Gives false where `emit` wanted no more.
+    /// Decodes a segment. Full batches are passed to `emit`, then the segment's end. Before an error, complete rows are passed
+    /// to
+    /// `emit`. Returns false if `emit` wants no more.
     pub fn decode(&mut self, mut segment: Segment, emit: &mut Emit<'_>) -> Result<bool> {
         self.stats = Stats {
             bytes_read: segment.input_bytes,
@@ -211,7 +212,7 @@ impl SegmentDecoder {
         self.spent.take()
     }
 
-    /// `start` is where to resume before the rows to come: behind the last item.
+    /// `start` is the position to resume at before the next rows: after the last item.
     fn decode_spans(
         &mut self,
         segment: &Segment,
@@ -260,7 +261,7 @@ impl SegmentDecoder {
         Ok(Flow::GoOn)
     }
 
-    /// An item goes out, behind all rows that stand before it.
+    /// Returns an item, after all rows before it.
     fn emit_item(
         &mut self,
         item: LogItem,
@@ -604,7 +605,7 @@ impl SegmentDecoder {
         all.into_iter().filter(|(_, changes)| *changes > 0).collect()
     }
 
-    /// The slot for a plan's table; where its structure has changed, the batch before goes out first.
+    /// The slot for a plan's table. If its structure has changed, the previous batch is returned first.
     fn slot(
         &mut self,
         plan: Arc<TablePlan>,
@@ -787,7 +788,7 @@ impl SegmentDecoder {
                 return Err(Error::malformed("a compressed transaction that does not commit"));
             }
         };
-        // What stands outside is of the XA COMMIT, where there is one.
+        // Events outside the compressed transaction belong to the XA COMMIT, if there is one.
         let inside = end.group.as_ref().map(|group| group.transaction);
         let context = &SpanContext {
             transaction: context.transaction.map(|outside| Transaction {

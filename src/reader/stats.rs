@@ -1,4 +1,4 @@
-//! What a reader has read.
+//! The counts of a reader.
 
 use super::unlogged::UnloggedCounts;
 use crate::source::LargeTransaction;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 /// Counts of a read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Stats {
-    /// Bytes of input, those passed over included.
+    /// Bytes of input, including skipped ones.
     pub bytes_read: u64,
     /// Transactions with changes that were returned.
     pub transactions: u64,
@@ -18,13 +18,13 @@ pub struct Stats {
     pub rows_events: u64,
     /// Rows that were returned: an update is two; in the nested layout one, unless it changes the key.
     pub rows: u64,
-    /// Batches handed out.
+    /// Batches that were returned.
     pub batches: u64,
-    /// Rows events left out, for their transaction never happened.
+    /// Rows events that were left out because their transaction was not committed.
     pub dropped_rows_events: u64,
     /// Skipped statements that were logged as text and may have changed rows.
     pub statements_skipped: u64,
-    /// Rows events decoded whose statement was asked for (`_query`), and is not in the log.
+    /// Decoded rows events whose statement was requested (`_query`) and is not in the log.
     pub unstated_rows_events: u64,
     /// Zero dates that became NULL, by column (`database.table.column`).
     pub zero_dates: BTreeMap<String, u64>,
@@ -32,13 +32,13 @@ pub struct Stats {
     pub ghost_tables: BTreeSet<GhostTable>,
     /// Rows events that may have changed rows of other tables by foreign keys, which no event contains, by parent.
     pub unlogged: UnloggedCounts,
-    /// Tables (`database.table`) of which a history says something else than the log, which stands, and what.
+    /// Tables (`database.table`) for which a history contradicts the log, which takes precedence; with the difference.
     pub doubts: BTreeMap<String, String>,
     /// The patterns of masks that matched a column of a table with changes.
     pub masks_met: BTreeSet<Arc<str>>,
     /// Counts by table.
     pub tables: BTreeMap<(Arc<str>, Arc<str>), TableStats>,
-    /// Tables (`database.table`) whose rows cannot be counted, and why; counts of these have their bytes only.
+    /// Tables (`database.table`) whose rows cannot be counted, with the reason; their counts contain only bytes.
     pub uncounted: BTreeMap<String, String>,
     /// The largest of the transactions, the largest first.
     pub largest: Vec<LargeTransaction>,
@@ -46,7 +46,7 @@ pub struct Stats {
     pub time_span: Option<(i64, i64)>,
 }
 
-/// A table (`database.table`), and the tool that it is of.
+/// A table (`database.table`), and its tool.
 pub type GhostTable = (String, &'static str);
 
 /// Counts of one table. An update is one change.

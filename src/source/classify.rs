@@ -1,4 +1,4 @@
-//! An event of the log as far as transactions are concerned.
+//! The meaning of an event for transactions.
 
 use crate::binlog::{
     CHECKSUM_LEN, ChecksumAlgorithm, EventHeader, EventType, FormatDescription, GtidEvent,
@@ -10,18 +10,18 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::history::{DdlSession, changes_no_rows, deletes_all_of_one_table};
 use crate::wire::Inflater;
 
-/// What an event is to a walk.
+/// The meaning of an event for a walk.
 #[derive(Debug)]
 pub(crate) enum Classified {
-    /// It belongs to a group, or may.
+    /// It belongs to a group, or may belong to one.
     Group(TransactionEvent),
-    /// It says how the events after it are laid out.
+    /// It describes the format of the events after it.
     FormatDescription,
     /// It names the next file.
     Rotate,
     /// The server was shut down in an orderly way.
     Stop,
-    /// What was executed before this file.
+    /// The GTIDs before this file.
     PreviousGtids,
     /// MariaDB's last GTIDs before this file.
     MariadbGtidList,
@@ -54,7 +54,7 @@ impl Skips {
     }
 }
 
-/// What stands between header and checksum.
+/// The bytes between header and checksum.
 pub(crate) fn body(event: &[u8], algorithm: ChecksumAlgorithm) -> Result<&[u8]> {
     let footer = match algorithm {
         ChecksumAlgorithm::Crc32 => CHECKSUM_LEN,
@@ -67,7 +67,7 @@ pub(crate) fn body(event: &[u8], algorithm: ChecksumAlgorithm) -> Result<&[u8]> 
         .ok_or_else(|| Error::malformed("the event is too short for its checksum"))
 }
 
-/// Checks an event's CRC32, where its file has checksums.
+/// Checks an event's CRC32, if its file has checksums.
 pub(crate) fn check_crc(event: &[u8], algorithm: ChecksumAlgorithm) -> Result<()> {
     match algorithm == ChecksumAlgorithm::Off || checksum::verify(event) {
         true => Ok(()),
@@ -78,7 +78,7 @@ pub(crate) fn check_crc(event: &[u8], algorithm: ChecksumAlgorithm) -> Result<()
     }
 }
 
-/// What the event is. `body` is without header and checksum.
+/// Classifies an event. `body` is without header and checksum.
 pub(crate) fn classify(
     header: &EventHeader,
     body: &[u8],
@@ -234,8 +234,8 @@ fn is_recognised(query: &Query<'_>, kind: &QueryKind, format: &FormatDescription
         || deletes_all_of_one_table(&text, mode) && is_servers_own(&text, query, format)
 }
 
-/// True if the server itself logged a DELETE of a complete table, for a MEMORY table that its restart has emptied. The event of a
-/// user's DELETE contains the databases that it changes; MariaDB's events do not, but it logs a TRUNCATE from 10.5 on.
+/// True if the server itself logged a DELETE of a complete table, for a MEMORY table that its restart has emptied. The event
+/// of a user's DELETE contains the databases that it changes; MariaDB's events do not, but it logs a TRUNCATE from 10.5 on.
 fn is_servers_own(text: &str, query: &Query<'_>, format: &FormatDescription) -> bool {
     let mut variables = query.status_variables(format.is_mariadb);
     let names_databases = variables

@@ -125,7 +125,7 @@ impl Delivered {
     }
 }
 
-/// The turn of one piece of a transaction: changes to leave out are counted from piece to piece, whatever the threads.
+/// The turn of one piece of a transaction: changes to leave out are counted from piece to piece, in log order on all threads.
 ///
 /// A piece waits for the pieces before it, and never for later ones. A piece that is dropped undecoded passes the turn on too.
 #[derive(Debug)]
@@ -158,7 +158,7 @@ impl Drop for Turn {
 /// Checks that what was delivered beyond a position fits the transaction at `extent`.
 ///
 /// # Errors
-/// It does not: the position is damaged, or of another log.
+/// They do not fit: the position is damaged, or belongs to another log.
 pub(super) fn check(ahead: &[Ahead], extent: Range<u64>, gtid: Option<&LoggedGtid>) -> Result<()> {
     for each in ahead {
         let Some(offset) = each.offset else { continue };
@@ -168,7 +168,7 @@ pub(super) fn check(ahead: &[Ahead], extent: Range<u64>, gtid: Option<&LoggedGti
                 "up to offset {offset}, where no transaction of the log starts or ends"
             )));
         }
-        // MariaDB's numbers need not rise.
+        // MariaDB's numbers need not increase.
         let Some(gtid @ LoggedGtid::Mysql(_)) = gtid else { continue };
         let is_before = extent.start < offset;
         let is_other = match &each.gtid_set {

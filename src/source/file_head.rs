@@ -1,4 +1,4 @@
-//! The head of a file: its first bytes, which say what kind of file it is, and its format description.
+//! The head of a file: its first bytes, which show the kind of the file, and its format description.
 
 use super::classify::{check_crc, no_format};
 use super::window::{RawEvent, Window};
@@ -7,7 +7,7 @@ use crate::binlog::{
 };
 use crate::error::{Error, Result};
 
-/// Passes the magic bytes of a binary log; the window stands at the first event then.
+/// Passes the magic bytes of a binary log; the window is then at the first event.
 pub(crate) fn check_magic(window: &mut Window) -> Result<()> {
     let magic = window.magic()?;
     let error = match magic {
@@ -55,7 +55,7 @@ pub(crate) fn read_format(
     Ok((format, header.timestamp))
 }
 
-/// The program that packed a file, by the file's first bytes.
+/// The program that compressed a file, by the file's first bytes.
 const fn packer(magic: [u8; 4]) -> Option<&'static str> {
     Some(match magic {
         [0x1f, 0x8b, ..] => "gzip",

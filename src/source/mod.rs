@@ -1,7 +1,7 @@
-//! From files to segments: runs of whole events that can be decoded without their neighbours.
+//! From files to segments: runs of complete events that can be decoded alone.
 //!
-//! In: files, bytes, streams. Out: [`Segment`]s in log order, each with the context that its events need. Only headers and
-//! the small events that make context are looked at. Called by `reader`.
+//! In: files, bytes, streams. Out: [`Segment`]s in log order, each with the context that its events need. Only headers and the
+//! small events that provide context are read. Called by `reader`.
 //!
 //! ```text
 //! InputFile ─ Window (buffered bytes) ─ Walk ─ steps ─┬─ Segments ──> Segment, Segment, ...

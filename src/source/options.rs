@@ -1,4 +1,4 @@
-//! How a log is read: where to begin and end, what is checked, how segments are cut.
+//! Options for reading a log: start and end, checks, the size of segments.
 
 use super::table_history::TableHistory;
 use crate::change::Include;
@@ -40,38 +40,39 @@ pub struct LogOptions {
     pub start: Start,
     /// Where to end.
     pub stop: Stop,
-    /// About how many bytes make a segment.
+    /// The approximate size of a segment, in bytes.
     pub segment_bytes: usize,
-    /// Whether a segment ends at each commit, so that each has its own position.
+    /// True if a segment ends at each commit, so that each commit has its own position.
     pub cut_at_commit: bool,
-    /// Whether rows of transactions that did not commit are given too, in log order.
+    /// True if rows of transactions that did not commit are returned too, in log order.
     pub emit_uncommitted: bool,
-    /// Whether files may leave gaps between them.
+    /// True if files may be missing between others.
     pub allow_gaps: bool,
-    /// Whether CRC32s are checked.
+    /// True if CRC32s are checked.
     pub verify_checksum: bool,
-    /// How long whole transactions may wait for their segment to fill, while more come: for logs that are read live.
+    /// The maximum time that complete transactions wait for their segment to fill, while more arrive: for live logs.
     pub max_latency: Option<Duration>,
-    /// Whether a piece of a large transaction carries the statement that its rows come from.
+    /// True if each piece of a large transaction contains the statement of its first rows.
     pub carries_statements: bool,
-    /// Whether each run of events comes with what the log tells of its commit: GTID, connection, Xid.
+    /// True if each run of events has the properties of its commit in the log: GTID, connection, Xid.
     pub tells_commits: bool,
-    /// Event codes that may be passed over although they cannot be decoded.
+    /// Event codes that may be skipped although they cannot be decoded.
     pub skip_events: Vec<u8>,
     /// True if statements that were logged as text and may change rows are skipped.
     pub skip_statements: bool,
     /// The meaning of letter case in names of tables, if the caller knows it.
     pub name_case: NameCase,
-    /// What is given besides rows.
+    /// The items to return besides rows.
     pub include: Include,
-    /// The structures of tables, to be followed from where the read begins.
+    /// The source of the structures of tables, which are followed from the start of the read.
     pub history: Option<TableHistory>,
-    /// How many bytes of the log are gone through at most, up to a transaction's end; at least one transaction is.
+    /// The maximum number of bytes to read. The read ends at the end of a transaction, and reads at least one.
     pub limit: Option<u64>,
     /// True if a read that stops at a GTID set ends before the first transaction that is not in it: this is the place of the
     /// set in the log. Otherwise it continues without that transaction until it has all of the set.
     pub stops_at_gap: bool,
-    /// What a live read must reach, and where it ends: in place of `stop`, whichever server it goes on at.
+    /// The position that a live read must reach, and at which it ends, instead of `stop`; on every server on which it
+    /// continues.
     pub goal: Option<Box<Position>>,
 }
 
@@ -120,7 +121,7 @@ impl LogOptions {
 }
 
 impl Stop {
-    /// The stop at a place, for who reads the log of `server`: its file and offset are of its own server alone.
+    /// The stop at a place, for a read of the log of `server`: a file and offset are valid only on their own server.
     ///
     /// # Errors
     /// The place is in another server's log, and has no GTIDs: an [`ErrorKind::ServerIdentity`].

@@ -1,7 +1,7 @@
-//! A server's log gone through without a look at rows: where a part of it ends, and what changes tables on the way.
+//! Reads a server's log without rows, to find the end of a part of it, and the statements that change tables.
 //!
-//! In: a position, and how far to go. Out: the position of the last transaction's end there. Called by who plans reads of a log
-//! that others carry out.
+//! In: a position, and bounds. Out: the end of the last transaction within them. Called by code that plans reads of a log for
+//! other readers.
 
 use super::feed::ResumePoint;
 use super::follower::{SchemaFollower, follow};
@@ -14,31 +14,31 @@ use crate::history::SchemaHistory;
 use crate::position::{GtidState, Position};
 use std::sync::Arc;
 
-/// What is gone through.
+/// The part of the log to read.
 #[derive(Debug)]
 pub struct RangeBounds {
     /// The start position. One of GTIDs alone starts at its place in the log.
     pub start: Position,
-    /// What it does not go beyond; by default where the log ends now. On a server that it is not of its GTID set counts.
+    /// The end of the part at the latest; by default the current end of the log. On another server, its GTID set applies.
     pub stop: Option<Position>,
-    /// Bytes of the log that it does not go beyond, unless the first transaction is larger.
+    /// The maximum size of the part in bytes, unless the first transaction is larger.
     pub max_bytes: Option<u64>,
-    /// The structures of tables, to be followed; where it is empty, it gets its first baseline.
+    /// The history that is followed; an empty one gets its first baseline.
     pub history: Option<Arc<SchemaHistory>>,
-    /// Event codes that may be passed over although they cannot be decoded.
+    /// Event codes that may be skipped although they cannot be decoded.
     pub skip_events: Vec<u8>,
 }
 
-/// What was found.
+/// The result of a scan.
 #[derive(Debug)]
 pub struct RangeEnd {
-    /// The end of the last whole transaction.
+    /// The end of the last complete transaction.
     pub position: Position,
-    /// What the caller is to be told.
+    /// Warnings for the caller.
     pub warnings: Vec<String>,
 }
 
-/// Goes through a part of a server's log; finds the last transaction's end in it.
+/// Reads a part of a server's log without rows, and returns the end of the last transaction in it.
 ///
 /// # Errors
 /// As of any live read; and those of a history that does not fit the log.
@@ -48,7 +48,8 @@ pub fn range_end(
     control: &Arc<LiveControl>,
 ) -> Result<RangeEnd> {
     let mut start = resolved(what.start.clone(), &live, control)?;
-    // The place of a set is asked for with the set as both. A read after the set leaves out the rest of it as well.
+    // A caller that wants the place of a set passes the set as start and stop. A read after the set also skips the rest of the
+    // set.
     let is_place = what.stop.as_ref() == Some(&what.start);
     if let (false, Some(done), Some(read)) = (is_place, what.start.gtids_alone(), &start.gtid_set)
         && !start.file.is_empty()
@@ -71,7 +72,7 @@ fn resolved(
     let start = LiveStart::Position(Box::new(position.clone()));
     let (feed, begin) = LiveFeed::start(None, &start, live.clone(), Arc::clone(control))?;
     drop(feed);
-    // At another server it continues by GTID.
+    // On another server it continues by GTID.
     if position.server.is_some() && position.server != begin.position.server {
         return Ok(position);
     }
