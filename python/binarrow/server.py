@@ -1,4 +1,4 @@
-"""A server: where its log stands, which files it has, whether it is set up for reading changes."""
+"""A server: the position and the files of its log, its settings, and streams of its changes."""
 
 from __future__ import annotations
 
@@ -69,15 +69,15 @@ def connect(
         with binarrow.connect("mysql://repl@db.example/", password_file="secret") as server:
             print(server.version, server.position())
 
-    What is not given as a keyword comes from the URL, then from the option file, then from the
-    environment: ``MYSQL_HOST``, ``MYSQL_TCP_PORT``, ``MYSQL_UNIX_PORT``, ``MYSQL_USER``,
+    Values that are not given as keywords are taken from the URL, then from the option file, then
+    from the environment: ``MYSQL_HOST``, ``MYSQL_TCP_PORT``, ``MYSQL_UNIX_PORT``, ``MYSQL_USER``,
     ``MYSQL_PWD``.
 
     Args:
-        url: ``mysql://user@host:3306/``, or ``mariadb://``. Several hosts that hold the same log,
-            with commas between them, are tried in order. Keywords of this function may follow
-            a ``?``. A password may stand in it, ``mysql://user:password@host/``, with ``%40`` for
-            @ and so on; it is never shown, but your shell's history keeps it.
+        url: ``mysql://user@host:3306/``, or ``mariadb://``. Several hosts with the
+            same log, separated by commas, are tried in order. Keywords of this function may follow
+            a ``?``. The URL may contain a password, ``mysql://user:password@host/``,
+            percent-encoded (``%40`` for @). It is never shown, but your shell's history stores it.
         host: The name or address of the server's host.
         port: The port of the server; 3306 by default.
         user: The account's name; by default the name of the system's user.
@@ -191,9 +191,9 @@ class Key:
 
     name: str
     columns: tuple[str, ...]
-    """In key order; without what is an expression."""
+    """In key order, without expressions."""
     identifies_rows: bool
-    """True if no two rows have the same values: no column may be NULL or is virtual."""
+    """True if no two rows have the same values: no column is nullable or virtual."""
 
 
 @dataclass(frozen=True)
@@ -357,10 +357,10 @@ class Server:
         include: Item | Sequence[Item] | None = None,
         **keywords: Unpack[ShapingKeywords],
     ) -> Stream[Any]:
-        """Changes as they are committed, in commit order, on a connection of its own.
+        """Returns changes as they are committed, in commit order, over a separate connection.
 
-        A lost connection is made anew and goes on where it broke; no row is left out, none comes
-        twice. Close the stream, or use it in ``with``: then its connection ends too.
+        After a lost connection, the stream reconnects and continues at the same place. No row is
+        lost or repeated. Close the stream, or use it in ``with``, to close its connection.
 
             with server.stream("earliest", checkpoint=FileCheckpoint("shop.json")) as changes:
                 for change in changes:

@@ -1,9 +1,10 @@
-//! Which operations are wanted: inserts, updates, deletes, by what the source did.
+//! The operations to return: inserts, updates, deletes, as on the source.
 
 use crate::binlog::RowsKind;
 use crate::error::Error;
 
-/// Operations whose rows are wanted. An update that changes a key is an update, whatever its rows become.
+/// Operations whose rows are wanted. An update that changes a key counts as an update, even if its rows become a delete and an
+/// insert.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Operations {
     insert: bool,
@@ -39,7 +40,7 @@ impl Operations {
         }
     }
 
-    /// Whether rows of such an event are wanted.
+    /// True if rows of such an event are wanted.
     pub const fn accepts(self, kind: RowsKind) -> bool {
         match kind {
             RowsKind::Write => self.insert,

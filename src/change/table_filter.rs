@@ -1,4 +1,4 @@
-//! Which tables are wanted: `database.table` patterns with `*` and `?`.
+//! The tables to read: `database.table` patterns with `*` and `?`.
 
 use super::{OnlineSchemaChange, OnlineTool};
 use crate::error::Error;
@@ -73,7 +73,7 @@ impl TableFilter {
         self.online
     }
 
-    /// The same without these tables, but for those that a pattern names without wildcards.
+    /// The same patterns without these tables, except tables that a pattern names without wildcards.
     #[must_use]
     pub fn without(mut self, tables: &[TableName]) -> Self {
         for TableName { database, table } in tables {
@@ -106,23 +106,23 @@ impl TableFilter {
         (!names.is_empty()).then_some(names)
     }
 
-    /// Whether rows of the table are wanted.
+    /// True if rows of the table are wanted.
     pub fn accepts(&self, database: &str, table: &str) -> bool {
         self.matches(database, table) && self.skips_as_ghost(database, table).is_none()
     }
 
-    /// Whether statements about a database are wanted: those of some of its tables would be.
+    /// True if statements about a database are wanted, because statements about some of its tables would be.
     pub fn accepts_database(&self, name: &str) -> bool {
         (self.include.is_empty() || self.include.iter().any(|pattern| pattern.of_database(name)))
             && !self.exclude.iter().any(|pattern| pattern.table == "*" && pattern.of_database(name))
     }
 
-    /// Whether a pattern to take names the database without a wildcard.
+    /// True if a pattern to include names the database without a wildcard.
     pub fn names_database(&self, name: &str) -> bool {
         self.include.iter().any(|pattern| pattern.database.eq_ignore_ascii_case(name))
     }
 
-    /// The tool that a table is of, where it is left out for that alone.
+    /// The tool of a table that is left out only because it belongs to a tool.
     pub fn skips_as_ghost(&self, database: &str, table: &str) -> Option<OnlineTool> {
         if self.online == OnlineSchemaChange::Evidence {
             return None;
@@ -141,7 +141,7 @@ impl TableFilter {
             && !self.exclude.iter().any(|pattern| pattern.matches(database, table))
     }
 
-    /// The same, where patterns take the table and it is not left out by one.
+    /// The same for a table that patterns include and do not exclude.
     pub fn ghost_left_out(&self, database: &str, table: &str) -> Option<OnlineTool> {
         self.skips_as_ghost(database, table).filter(|_| self.matches(database, table))
     }
@@ -194,14 +194,14 @@ impl TablePattern {
         !self.text.contains(['*', '?'])
     }
 
-    /// Whether the table is one of those.
+    /// True if the pattern matches the table.
     pub(crate) fn matches(&self, database: &str, table: &str) -> bool {
         matches_glob(self.database.as_bytes(), database.as_bytes())
             && matches_glob(self.table.as_bytes(), table.as_bytes())
     }
 }
 
-/// `*` stands for any bytes, `?` for one.
+/// `*` matches any bytes, `?` matches one.
 pub(crate) fn matches_glob(mut pattern: &[u8], mut text: &[u8]) -> bool {
     let mut retry: Option<(&[u8], &[u8])> = None;
     loop {

@@ -1,14 +1,14 @@
-//! Which rows come out of an update or a delete: the caller's choice of old values, and what became of the key.
+//! The rows of an update or a delete, by the caller's choice of old values, and the change of the key.
 //!
-//! Readers that keep a mirror go by the key: where it changes, the old row must go, so it is given even where old values
-//! are not asked for. An `insert` is only made of an image that holds every column: one with holes would corrupt a mirror.
+//! Mirrors identify rows by the key. If it changes, the old row must be deleted, so it is returned even if old values are not
+//! requested. Only an image with every column becomes an `insert`: an incomplete one would corrupt a mirror.
 
-/// What the caller asked for.
+/// The caller's choice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UpdateRule {
-    /// Whether rows are given as they were before. If not, only the key of a row that is gone is.
+    /// True if rows before a change are returned. Otherwise only the key of a deleted row is returned.
     pub old_value: bool,
-    /// Whether an update that changes the handle key becomes a delete and an insert.
+    /// True if an update that changes the row key becomes a delete and an insert.
     pub split_key_updates: bool,
 }
 
@@ -18,18 +18,18 @@ impl Default for UpdateRule {
     }
 }
 
-/// How the row before an update is given.
+/// The form of the row before an update.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OldRow {
-    /// Beside the new one: an `update_preimage`.
+    /// With the new row: an `update_preimage`.
     Preimage,
     /// As a `delete` of all columns.
     Delete,
-    /// As a `delete` of which only the columns of the handle key are set.
+    /// As a `delete` with only the columns of the row key.
     DeleteByKey,
 }
 
-/// How the row after an update is given.
+/// The form of the row after an update.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NewRow {
     /// As an `update_postimage`.
@@ -38,23 +38,23 @@ pub enum NewRow {
     Insert,
 }
 
-/// The rows that come out of an update, in order.
+/// The rows of an update, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UpdatedRows {
-    /// The row before, where it is given.
+    /// The row before, if it is returned.
     pub old: Option<OldRow>,
     /// The row after.
     pub new: NewRow,
 }
 
 impl UpdateRule {
-    /// Whether what comes out of an update depends on its key. `is_full`: both images hold every column.
+    /// True if the rows of an update depend on its key. `is_full`: both images contain every column.
     #[inline]
     pub const fn asks_for_key(self, is_full: bool) -> bool {
         !self.old_value || (self.split_key_updates && is_full)
     }
 
-    /// The rows of an update. `is_full`: both images hold every column.
+    /// The rows of an update. `is_full`: both images contain every column.
     #[inline]
     pub const fn update(self, key_changed: bool, is_full: bool) -> UpdatedRows {
         let splits = key_changed && is_full && self.split_key_updates;
@@ -68,7 +68,7 @@ impl UpdateRule {
         UpdatedRows { old, new }
     }
 
-    /// How a row that was deleted is given.
+    /// The form of a deleted row.
     #[inline]
     pub const fn delete(self) -> OldRow {
         if self.old_value { OldRow::Delete } else { OldRow::DeleteByKey }

@@ -17,7 +17,7 @@ use arrow_data::ArrayData;
 use arrow_schema::{ArrowError, DataType, TimeUnit};
 use std::sync::Arc;
 
-/// Returns the column as `to`; `None` where the type `to` does not hold every value of the column's type.
+/// Returns the column as `to`; `None` if the type `to` cannot represent every value of the column's type.
 ///
 /// Types that differ only in the names of the fields inside a list are the same.
 pub(crate) fn widen(column: &ArrayRef, to: &DataType) -> Result<Option<ArrayRef>, ArrowError> {
@@ -166,7 +166,7 @@ fn from_integers(
         DataType::Float64 => Arc::new(integers.unary::<_, Float64Type>(|value| value as f64)),
         DataType::Decimal128(precision, to_scale) => {
             let factor = 10_i128.wrapping_pow(power(scale, *to_scale));
-            // What lies under a NULL may be any number.
+            // The value under a NULL may be any number.
             let values = integers.unary::<_, Decimal128Type>(|value| value.wrapping_mul(factor));
             Arc::new(values.with_precision_and_scale(*precision, *to_scale)?)
         }

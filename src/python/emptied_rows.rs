@@ -93,7 +93,7 @@ impl Truncates {
         })
     }
 
-    /// What an item leads to. `is_read`: true for the name of a column that is wanted.
+    /// The reaction to an item. `is_read`: true for the name of a column that is read.
     pub(super) fn judge(
         self,
         name: &str,

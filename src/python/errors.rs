@@ -62,7 +62,7 @@ impl Classes {
             "MalformedBinlogError",
             &base,
             Some(py.get_type::<PyValueError>()),
-            "The bytes break the binary log's format.",
+            "The bytes do not have the format of a binary log.",
         )?;
         let input = under(
             "InputError",
@@ -73,7 +73,7 @@ impl Classes {
         let warning = class(
             "BinarrowWarning",
             &[py.get_type::<PyUserWarning>()],
-            "Something that a reader of the log should know and that is not an error.",
+            "Base class of the warnings about a log. They are not errors.",
         )?;
         Ok(Self {
             checksum: under(
@@ -92,13 +92,13 @@ impl Classes {
                 "SchemaError",
                 &base,
                 None,
-                "The structure of a table is not known, or does not fit what was asked for.",
+                "The schema of a table is not known, or does not fit the request.",
             )?,
             config: under(
                 "ConfigError",
                 &base,
                 Some(py.get_type::<PyValueError>()),
-                "The call asks for something that cannot be.",
+                "A keyword or option is not valid, or does not fit the others or the input.",
             )?,
             missing: under(
                 "MissingInputError",
@@ -116,43 +116,43 @@ impl Classes {
                 "DirectoryInputError",
                 &input,
                 Some(py.get_type::<PyIsADirectoryError>()),
-                "A directory stands where a file should.",
+                "The path is a directory, not a file.",
             )?,
             authentication: under(
                 "AuthenticationError",
                 &base,
                 Some(py.get_type::<PyPermissionError>()),
-                "The server does not let the user in.",
+                "The server refuses the login.",
             )?,
             tls: under(
                 "TlsError",
                 &base,
                 None,
-                "No TLS connection that may be trusted: the message says which certificate or setting is missing.",
+                "There is no trusted TLS connection. The message names the certificate or setting that is missing.",
             )?,
             server: under(
                 "ServerError",
                 &base,
                 None,
-                "The server refuses a statement; ``code`` is its number for it, ``sqlstate`` the standard's.",
+                "The server refuses a statement. ``code`` is the server's error number, ``sqlstate`` the SQLSTATE.",
             )?,
             purged: under(
                 "PositionPurgedError",
                 &base,
                 None,
-                "The server no longer has the log from the position on: changes are lost.",
+                "The server no longer has the log after the position: changes are lost.",
             )?,
             identity: under(
                 "ServerIdentityError",
                 &base,
                 None,
-                "The server is not the one that the position is of, or another reader has our server id.",
+                "The position is of another server, or another reader uses the same server id.",
             )?,
             lost: under(
                 "ConnectionLostError",
                 &base,
                 Some(py.get_type::<PyConnectionError>()),
-                "The connection could not be made, or is gone: trying again may help.",
+                "The connection could not be opened, or was lost. A retry may succeed.",
             )?,
             internal: under(
                 "InternalError",

@@ -7,7 +7,7 @@ use pyo3::sync::PyOnceLock;
 static HOOKS: PyOnceLock<Hooks> = PyOnceLock::new();
 
 pub(super) struct Hooks {
-    /// The files that a URI stands for: `(uri, storage_options)` to a kind and a list of names with sizes.
+    /// Finds the files at a URI: `(uri, storage_options)` to a kind and a list of names with sizes.
     pub(super) find_files: Py<PyAny>,
     /// Opens a file: `(uri, storage_options)` to a file object and its size.
     pub(super) open_file: Py<PyAny>,

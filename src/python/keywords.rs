@@ -281,7 +281,8 @@ impl ReadKeywords {
         Ok(options)
     }
 
-    /// What shapes the batches, shared by all functions that give a schema. It takes the keywords that it uses.
+    /// The options that determine the schema of batches, for all functions that return a schema. Takes the keywords that it
+    /// uses.
     pub(super) fn plan_options(&mut self) -> Result<PlanOptions, Error> {
         if self.schemas.is_some() && self.history.is_some() {
             return Err(Error::config(

@@ -12,13 +12,13 @@ use crate::schema::full_name;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// A table map that was met.
+/// A table map that was read.
 pub(super) struct KnownMap {
     /// Its body after the table id.
     content: Box<[u8]>,
-    /// Whether the table's rows are wanted.
+    /// True if the table's rows are wanted.
     pub(super) wanted: bool,
-    /// The table's name, where it is left out as one of a tool's; told once.
+    /// The table's name, if it is left out because it belongs to a tool; returned once.
     ghost: Option<GhostTable>,
     /// The plan for its rows, made at the first of them.
     plan: Option<Planned>,
@@ -29,9 +29,9 @@ pub(super) struct KnownMap {
 /// A plan, and what it was made by.
 struct Planned {
     plan: Arc<TablePlan>,
-    /// What the history said of the table.
+    /// The structure from the history.
     state: Option<TableState>,
-    /// Under which catalog that was looked up last.
+    /// The catalog of the last lookup.
     catalog: u64,
 }
 
@@ -44,7 +44,7 @@ pub(super) struct MapCache {
     /// The map that was named last: most rows events follow their own.
     last: Option<(u64, usize)>,
     transaction: u64,
-    /// The structures of tables in force, where a history is given, and how many came before.
+    /// The structures of tables in force, if a history is given, and the number of previous ones.
     catalog: Option<Arc<Catalog>>,
     catalogs: u64,
     /// The foreign keys of the catalog, and the catalog.
@@ -60,7 +60,7 @@ impl MapCache {
         self.last = None;
     }
 
-    /// Forgets all, where the file at hand is another server's.
+    /// Forgets all maps, if the current file is of another server version, or if there are too many maps.
     pub(super) fn begin_file(&mut self, format: &FormatDescription) {
         if self.server_version != format.server_version || self.known.len() > MAX_KNOWN_MAPS {
             let (transaction, catalogs) = (self.transaction, self.catalogs);
@@ -70,7 +70,7 @@ impl MapCache {
         }
     }
 
-    /// The structures of tables from here on; `None` where no history is given.
+    /// The structures of tables from here on; `None` if no history is given.
     pub(super) fn begin_catalog(&mut self, catalog: Option<Arc<Catalog>>) {
         let is_same = match (&self.catalog, &catalog) {
             (Some(before), Some(now)) => Arc::ptr_eq(before, now),
@@ -106,7 +106,7 @@ impl MapCache {
         Ok(Some(index))
     }
 
-    /// Which table map a rows event names; `None` where it is not in force.
+    /// The table map that a rows event names; `None` if it is not in force.
     pub(super) fn find(&mut self, id: u64) -> Option<usize> {
         if let Some((last, index)) = self.last.filter(|(last, _)| *last == id) {
             self.last = Some((last, index));
@@ -116,7 +116,7 @@ impl MapCache {
         (transaction == self.transaction).then_some(index)
     }
 
-    /// Whether the rows of map `index` are wanted.
+    /// True if the rows of map `index` are wanted.
     pub(super) fn is_wanted(&self, index: usize) -> bool {
         self.known.get(index).is_some_and(|map| map.wanted)
     }
@@ -130,7 +130,7 @@ impl MapCache {
         }
     }
 
-    /// The table of map `index`, the first time, where it is left out as one of an online schema-change tool's.
+    /// The table of map `index`, the first time, if it is left out because it belongs to an online schema-change tool.
     pub(super) fn take_ghost(&mut self, index: usize) -> Option<GhostTable> {
         self.known.get_mut(index).and_then(|map| map.ghost.take())
     }
@@ -246,5 +246,5 @@ fn is_same(before: Option<&TableState>, now: Option<&TableState>) -> bool {
     }
 }
 
-/// How many different table maps are remembered before all are forgotten.
+/// The maximum number of different table maps; then all are dropped.
 const MAX_KNOWN_MAPS: usize = 65_536;

@@ -1,4 +1,4 @@
-//! What a reader can be told.
+//! Options of a reader.
 
 use super::unlogged::UnloggedChanges;
 use crate::change::{Operations, TableFilter, UpdateRule};
@@ -8,30 +8,30 @@ use crate::source::LogOptions;
 /// How segments are decoded.
 #[derive(Debug, Clone)]
 pub struct DecodeOptions {
-    /// Which tables; rows of others are passed over.
+    /// The tables to read; rows of others are skipped.
     pub tables: TableFilter,
-    /// Which operations; rows events of others are passed over.
+    /// The operations to return; rows events of others are skipped.
     pub operations: Operations,
-    /// What shapes the batches.
+    /// The options that determine the schema of batches.
     pub plan: PlanOptions,
-    /// How large they get.
+    /// The size of batches.
     pub limits: BatchLimits,
-    /// Which rows come out of updates and deletes.
+    /// The rows of updates and deletes.
     pub update_rule: UpdateRule,
-    /// Whether CRC32s of rows events are checked.
+    /// True if CRC32s of rows events are checked.
     pub verify_checksum: bool,
     /// The reaction to rows that actions of foreign keys change, and that no event contains.
     pub unlogged: UnloggedChanges,
-    /// Whether what was rolled back inside a compressed transaction is given too.
+    /// True if rows that were rolled back inside a compressed transaction are returned too.
     pub emit_uncommitted: bool,
 }
 
-/// What ends a batch, besides the end of its segment.
+/// The limits of a batch, besides the end of its segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BatchLimits {
-    /// The most rows.
+    /// The maximum number of rows.
     pub rows: usize,
-    /// About the most bytes.
+    /// The approximate maximum number of bytes.
     pub bytes: usize,
 }
 
@@ -63,7 +63,7 @@ pub struct ReadOptions {
     pub cut: LogOptions,
     /// How segments are decoded.
     pub decode: DecodeOptions,
-    /// Decoding threads; 0 for one a core.
+    /// The number of decoding threads; 0 for one per core.
     pub threads: usize,
 }
 

@@ -1,4 +1,4 @@
-//! A reader: threads that cut and decode, and the one place where their batches come out in log order.
+//! A reader: threads that cut and decode, and the queue that returns their batches in log order.
 
 use super::batch::ChangeBatch;
 use super::in_flight::{InFlight, Permit};
@@ -22,7 +22,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 
-/// What a wait for a batch gave.
+/// The result of a wait for a batch.
 #[derive(Debug)]
 pub enum Poll {
     /// A batch.
@@ -35,11 +35,11 @@ pub enum Poll {
     End,
 }
 
-/// Reads files into batches. Its threads begin with it and end with it.
+/// Reads files into batches. Its threads live as long as it does.
 ///
 /// With one thread, that thread cuts and decodes. With more, one cuts and the others decode; each segment has a bounded
-/// channel of its own, and the channels are drained in log order. A slow caller stops them all. What is cut and not yet
-/// decoded is bounded in bytes too.
+/// channel of its own, and the channels are drained in log order. A slow caller stops all threads. The bytes that are cut and
+/// not yet decoded are limited too.
 pub struct Reader {
     /// A channel for each segment, in log order.
     segments: Receiver<Receiver<Message>>,
@@ -49,7 +49,7 @@ pub struct Reader {
     live: Option<Arc<LiveControl>>,
     tracker: Tracker,
     lag: Option<i64>,
-    /// Rows handed out of the transaction that has begun, where its items are given.
+    /// Returned rows of the current transaction, if its items are returned.
     transaction_rows: Option<u64>,
     stats: Stats,
     /// Rows and batches in `stats` from the segment that is being returned.
@@ -77,7 +77,7 @@ impl Reader {
         options.carry_what_is_asked_for();
         let log = Segments::try_new(files, options.cut.clone())?;
         let total_bytes = log.total_bytes();
-        // Where nothing has come since, it stays there.
+        // Until the first batch, the position is the start position.
         let position = match &options.cut.start {
             Start::Position(start) => Some(Arc::new(Position::clone(start))),
             _ => None,
@@ -199,7 +199,7 @@ impl Reader {
         })
     }
 
-    /// Waits for the next batch, at most for `timeout`. After an error or the end it gives [`Poll::End`].
+    /// Waits for the next batch, at most for `timeout`. After an error or the end it returns [`Poll::End`].
     pub fn poll(&mut self, timeout: Duration) -> Result<Poll> {
         if self.process != std::process::id() && !self.ended {
             return Err(Error::config(
@@ -312,7 +312,7 @@ impl Reader {
         self.tracker.progress()
     }
 
-    /// What is known of the connection, where a server's log is read.
+    /// The state of the connection, if a server's log is read.
     pub fn live_control(&self) -> Option<&Arc<LiveControl>> {
         self.live.as_ref()
     }
@@ -327,17 +327,17 @@ impl Reader {
         &self.stats
     }
 
-    /// What the caller should be told, since the last call.
+    /// Warnings for the caller since the last call.
     pub fn take_warnings(&mut self) -> Vec<String> {
         std::mem::take(&mut self.warnings)
     }
 
-    /// The size of the input, where it is known.
+    /// The size of the input, if known.
     pub fn total_bytes(&self) -> Option<u64> {
         self.total_bytes
     }
 
-    /// Whether nothing more comes.
+    /// True if the end was reached.
     pub fn is_ended(&self) -> bool {
         self.ended
     }
@@ -390,7 +390,7 @@ fn cut(
     stopping: &Arc<AtomicBool>,
     mut hand_over: impl FnMut(Segment, &Sender<Message>) -> bool,
 ) {
-    // Nobody is left to tell where sending fails.
+    // If sending fails, nobody receives the error.
     let send = |message: Message| {
         let (output, receiver) = bounded(1);
         drop(output.send(message));
