@@ -5,15 +5,8 @@
 //!                   headers only                 pure decoding
 //! ```
 //!
-//! The layers, each using only those above it in this list:
-//!
-//! | layer | modules | knows |
-//! |---|---|---|
-//! | 0 | [`wire`], [`charset`], [`position`], [`schema`], [`limits`] | bytes, text, positions, the words all layers share |
-//! | 1 | [`binlog`], [`value`] | one event, one cell: bytes to borrowed views, no I/O |
-//! | 2 | [`change`], [`history`], [`columnar`] | transactions and filters; CREATE TABLE text; row images into Arrow builders |
-//! | 3 | [`source`], [`reader`], [`export`], [`baseline`] | files to segments; segments to batches, on threads; batches to other tools' events, or of many tables to one schema; structures of a server's tables |
-//! | 4 | `python` | the extension module |
+//! Each folder may use only those below it. CONTRIBUTING.md lists them in this order, with what each knows; `tests/it/layers.rs`
+//! checks it.
 
 pub mod baseline;
 pub mod binlog;

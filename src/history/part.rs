@@ -8,7 +8,6 @@ use super::schema_history::SchemaHistory;
 use super::sql::cursor::Cursor;
 use super::sql::token::Token;
 use super::store::{EntryKey, EntryRange};
-use crate::change::TableFilter;
 use crate::error::{Error, Result};
 use crate::position::{Position, from_hex, to_hex};
 use std::collections::HashSet;
@@ -29,7 +28,7 @@ impl SchemaHistory {
         &self,
         start: &Position,
         end: &Position,
-        tables: &TableFilter,
+        wants: impl Fn(&str, &str) -> bool,
     ) -> Result<HistoryPart> {
         self.with(|ledger| {
             let (epoch, at) = ledger.locate(start)?;
@@ -51,7 +50,7 @@ impl SchemaHistory {
                 }
             }
             let wanted = |database: &str, table: &str| {
-                tables.accepts(database, table) || named.contains(&table.to_lowercase())
+                wants(database, table) || named.contains(&table.to_lowercase())
             };
             Ok(HistoryPart { text: CatalogText::of(&catalog.only(&wanted)) })
         })

@@ -1,7 +1,7 @@
 //! Positions in a log: file and offset, MySQL's GTID sets, MariaDB's GTIDs, ids of XA transactions.
 //!
 //! In: text, JSON, the bytes of events. Out: values that compare, join and print exactly. No I/O. Called by the events of
-//! layer 1 that carry such values, by the sources, and by callers who store a [`Position`] and come back with it.
+//! `binlog` that carry such values, by the sources, and by callers who store a [`Position`] and come back with it.
 
 mod ahead;
 mod gtid_set;

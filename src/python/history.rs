@@ -289,7 +289,10 @@ impl PyHistory {
         let tables = table_filter(tables, None)?;
         self.work(py, move |shared| {
             let (start, stop) = (shared.resolve(start)?, shared.resolve(stop)?);
-            shared.history.part(&start, &stop, &tables)?.to_text()
+            shared
+                .history
+                .part(&start, &stop, |database, table| tables.accepts(database, table))?
+                .to_text()
         })
     }
 

@@ -348,7 +348,11 @@ pub fn add_history(
             .find(|from| !is_covered && from.file == start.file && from.offset > start.offset);
         let start = begins_behind.unwrap_or(start);
         let end = if end.offset < start.offset { start } else { end };
-        split.history = Some(history.part(start, end, tables)?.to_text()?);
+        split.history = Some(
+            history
+                .part(start, end, |database, table| tables.accepts(database, table))?
+                .to_text()?,
+        );
         split.prepared = prepared_parts(&split.start()?.prepared, start, history, tables)?;
     }
     Ok(())
@@ -367,8 +371,8 @@ fn prepared_parts(
             server: start.server.clone(),
             ..Position::in_file(range.file.as_str(), range.start)
         };
-        let part = history.part(&at, &at, tables)?;
-        if part != history.part(start, start, tables)? {
+        let part = history.part(&at, &at, |database, table| tables.accepts(database, table))?;
+        if part != history.part(start, start, |database, table| tables.accepts(database, table))? {
             let (xid, history) = (range.xid.to_string(), part.to_text()?);
             parts.push(PreparedPart { xid, history });
         }

@@ -1,7 +1,7 @@
 //! Bytes as MySQL writes them: a checked cursor, length-encoded numbers, bitmaps, deflate streams.
 //!
 //! In: a slice. Out: numbers and sub-slices of it. Nothing here can read past the end, and nothing allocates but
-//! [`Inflater`], which keeps its buffer. Called by every codec of layer 1.
+//! [`Inflater`], which keeps its buffer. Called by `binlog`, `value` and `protocol`.
 
 mod bitmap;
 mod inflate;
