@@ -39,42 +39,42 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class CoveredRange:
-    """A run of one server's log of which the history knows all statements."""
+    """A part of a server's log of which the history has all statements."""
 
     start: Position
     stop: Position
     server: str | None
-    """The server's id, as :attr:`Position.server`; None where the log came as files."""
+    """The server's id, as :attr:`Position.server`; None if the log was read from files."""
 
 
 @dataclass(frozen=True)
 class HistoryChange:
-    """What a history holds: a statement of the log, or a baseline."""
+    """An entry of a history: a statement in the log, or a baseline."""
 
     position: Position
-    """It is in force from here on: the end of the statement's transaction."""
+    """The position from which it is in force: the end of the statement's transaction."""
     kind: Literal["statement", "baseline"]
     committed: datetime
-    """When the statement was committed, or the baseline was taken."""
+    """The time at which the statement was committed, or the baseline was taken."""
     database: str
-    """The statement's default database; empty where it had none."""
+    """The statement's default database; empty if it had none."""
     statement: str
     """The statement; for a baseline, all its CREATE statements. Strings that may be passwords of
     other servers (``CONNECTION=`` of a FEDERATED table, for example) are ``'***'``."""
     tables: tuple[str, ...]
-    """``database.table`` of those that it changed; of a baseline none, but where it is of some
-    tables only."""
+    """The tables that it changed, as ``database.table``. Empty for a baseline, unless the baseline
+    contains only some tables."""
     unknown: tuple[tuple[str, str], ...] = ()
-    """The tables whose structure is unknown from here on, each with the reason."""
+    """The tables whose structure is unknown from this position, each with the reason."""
 
     @property
     def followed(self) -> bool:
-        """Whether all of what it did is known."""
+        """True if its complete effect is known."""
         return not self.unknown
 
 
 class SchemaHistory:
-    """The structures of tables over time, in a store that lasts. Make one with :meth:`open`.
+    """The structures of tables over time, in a persistent store. Create one with :meth:`open`.
 
         with SchemaHistory.open("sqlite:///shop.db") as history:
             history.baseline(server)
@@ -85,9 +85,8 @@ class SchemaHistory:
     others keeps the structures beyond the stored history in its own memory; when the writer ends,
     one of them becomes the writer.
 
-    It has a view of its own, which stands at the end of what the history covers at first:
-    :meth:`find` without a position, :meth:`apply`, :meth:`snapshot` are of the view's place, and
-    :meth:`rollback` moves it.
+    A history has a cursor, initially at the end of the covered range. :meth:`find` without a
+    position, :meth:`apply` and :meth:`snapshot` use the cursor, and :meth:`rollback` moves it.
     """
 
     def __init__(self, native: NativeHistory) -> None:
@@ -108,23 +107,23 @@ class SchemaHistory:
         """Opens a history; a new one is empty.
 
         Args:
-            url: Where it is kept. ``sqlite:///history.db`` or the path of a file: an SQLite
-                database, made where there is none (``sqlite:////var/lib/history.db`` is
-                absolute); a new file can be read by its owner only.
-                ``mysql://user@host:3306/database``, or ``mariadb://``: tables in a
-                database of a server, made where there are none. ``memory:``: nowhere.
-            source: Whose tables they are: one store holds histories of many logs, and each has
-                a name. ``"default"``, if not given here and not as ``?source=`` in the URL.
+            url: The store. ``sqlite:///history.db`` or the path of a file is an SQLite database,
+                which is created if it does not exist (``sqlite:////var/lib/history.db`` is
+                absolute). Only its owner can read a new file. ``mysql://user@host:3306/database``,
+                or ``mariadb://``, is a database of a server, in which tables are created if they do
+                not exist. ``memory:`` is not stored.
+            source: The name of the history: a store can contain histories of many logs. It is
+                ``"default"`` if it is given neither here nor as ``?source=`` in the URL.
             user: For a server, as the keywords below: see :func:`binarrow.connect`.
-            password: Likewise; a function is asked anew at each connection.
+            password: Likewise; a function is called for each connection.
             password_file: Likewise.
             option_file: Likewise.
             keywords: Likewise: ``tls``, ``tls_ca``, ``compression``, ``connect_timeout``, ...
 
         Raises:
-            ConfigError: The URL is none, or ``source`` is given twice.
+            ConfigError: The URL is not valid, or ``source`` is given twice.
             InputError: The file cannot be opened.
-            MalformedBinlogError: What is stored is damaged, or is something else.
+            MalformedBinlogError: The store is damaged, or is not a history.
         """
         text = os.fspath(url)
         scheme, separator, rest = text.partition("://")
@@ -187,12 +186,12 @@ class SchemaHistory:
 
     @property
     def position(self) -> Position | None:
-        """Where the view stands; None while the history is empty."""
+        """The position of the cursor; None while the history is empty."""
         return self._native.position()
 
     @property
     def covered(self) -> tuple[CoveredRange, ...]:
-        """The runs of logs that it knows, the latest last; empty at first."""
+        """The ranges of logs that it covers, the latest last; empty at first."""
         return tuple(
             CoveredRange(start, stop, server) for start, stop, server in self._native.covered()
         )
@@ -206,31 +205,31 @@ class SchemaHistory:
         exclude_tables: str | Sequence[str] | None = None,
         server: str | None = None,
     ) -> Position:
-        """Takes the structures of tables in, and tells the position that they are of.
+        """Adds the structures of tables, and returns their position.
 
-        The first one begins the history. A later one mends it: for tables that it did not know, or
-        where a part of the log was not read.
+        The first baseline begins the history. A later one repairs it, for tables that were unknown,
+        or after a part of the log that was not read.
 
         Args:
-            schemas: A server: its tables as they are now are read over a connection of its own,
-                and the position is where its log is then; no lock is taken. This needs
-                REPLICATION SLAVE, REPLICATION CLIENT (MariaDB: BINLOG MONITOR) and SELECT. Or SQL:
-                what ``mysqldump --no-data --databases`` prints, as text or in a file.
-            position: Of SQL, where in the log the tables were so; a :class:`Position` or
+            schemas: A server: its current tables are read over a separate connection, without a
+                lock, and the position is that of its log at this time. This needs REPLICATION
+                SLAVE, REPLICATION CLIENT (MariaDB: BINLOG MONITOR) and SELECT. Or SQL: what
+                ``mysqldump --no-data --databases`` prints, as text or in a file.
+            position: For SQL, the log position of these structures: a :class:`Position` or
                 ``"file:offset"``.
-            tables: Only these, as patterns ``database.table``. All others stay as they are. It is
-                for a position that the history covers.
-            exclude_tables: All but these, likewise.
-            server: Of SQL, the server that it is for: ``"mysql-8.4"``, ``"mariadb-11.8"``. Types
-                and collations depend on it. By default a MySQL of today.
+            tables: Only these tables, as patterns ``database.table``. All other tables are not
+                changed. The history must cover the position.
+            exclude_tables: Patterns of tables to leave out.
+            server: For SQL, the server of the statements: ``"mysql-8.4"``, ``"mariadb-11.8"``.
+                Types and collations depend on it. The default is a current version of MySQL.
 
         Raises:
-            ConfigError: Another process writes the history; SQL that is none, or without a
+            ConfigError: Another process writes the history; or the SQL is not valid, or has no
                 position.
-            ServerError: The server refuses to tell, or its tables change all the time.
+            ServerError: The server refuses the queries, or its tables change all the time.
 
         Warns:
-            BinarrowWarning: A table, or a member of an ENUM, that the server does not tell.
+            BinarrowWarning: The server does not show a table, or a member of an ENUM.
         """
         connection = getattr(schemas, "__binarrow_connection__", None)
         if connection is not None:
@@ -264,7 +263,7 @@ class SchemaHistory:
         default_collation: str | None = None,
         server: str | None = None,
     ) -> HistoryChange:
-        """Takes the next statement of the log in, at the place of the view.
+        """Adds the next statement of the log, at the cursor.
 
         Readers with ``history=`` do so by themselves; this is for statements that come from
         elsewhere. One that is there already changes nothing. One that cannot be followed makes its
@@ -274,16 +273,16 @@ class SchemaHistory:
             position: The end of its transaction.
             database: Its default database, if it had one.
             ddl: Its text.
-            timestamp: When it was committed; now by default.
-            sql_mode: What it ran under, as the server prints it or as a number: ``ANSI_QUOTES``
-                and ``NO_BACKSLASH_ESCAPES`` change how it is read.
+            timestamp: The time of the commit; by default now.
+            sql_mode: The statement's ``sql_mode``, as the server prints it or as a number:
+                ``ANSI_QUOTES`` and ``NO_BACKSLASH_ESCAPES`` change how it is read.
             charset: The client's character set.
             default_collation: ``collation_server``, for CREATE DATABASE.
             server: The server, as for :meth:`baseline`; by default that of the baseline.
 
         Raises:
-            SchemaError: The history has another statement there; or the view stands before the end
-                of what is covered, and the history has no such statement.
+            SchemaError: The history has another statement at the position; or the cursor is before
+                the end of the covered range, and the history does not have this statement.
             ConfigError: Another process writes the history.
         """
         micros = None if timestamp is None else _micros(timestamp)
@@ -301,30 +300,30 @@ class SchemaHistory:
         )
 
     def find(self, database: str, table: str, position: Place | None = None) -> TableSchema | None:
-        """The table as it was at a position; None where there was none of this name.
+        """Returns the table as it was at a position; None if there was no table of this name.
 
         Args:
             database: Its database.
             table: Its name.
-            position: A :class:`Position`, ``"file:offset"``, a GTID set, or a time; by default the
-                place of the view. A statement is in force at a position if it ends there or before.
+            position: A :class:`Position`, ``"file:offset"``, a GTID set, or a time; by default
+                the cursor. A statement is in force at a position if it ends there or before.
 
         Raises:
             SchemaError: The history does not cover the position; or a statement on this table could
-                not be followed: the message tells which, and what to do.
+                not be applied: the message contains the statement and the remedy.
         """
         found = self._native.find(database, table, position)
         return None if found is None else TableSchema.of_native(found)
 
     def tables(self, position: Place | None = None) -> dict[str, str | None]:
-        """All tables at a position, as ``database.table``, by default at the view's.
+        """Returns all tables at a position, as ``database.table``; by default at the cursor.
 
-        The values tell why a table's structure is unknown; None for those that are known.
+        A value is the reason why a table's structure is unknown, and None if it is known.
         """
         return dict(self._native.tables(position))
 
     def rollback(self, position: Place) -> None:
-        """Moves the view to a position. What is behind it stays stored.
+        """Moves the cursor to a position. Later entries remain stored.
 
         Raises:
             SchemaError: The history does not cover the position.
@@ -332,9 +331,9 @@ class SchemaHistory:
         self._native.rollback(position)
 
     def checkpoint(self) -> None:
-        """Stores all structures at the end as a whole, so that a load is quick.
+        """Stores a complete copy of all structures at the end, so that a load is fast.
 
-        Readers do so by themselves, every 500 statements and every day.
+        Readers do this automatically, every 500 statements and every day.
         """
         self._native.checkpoint()
 

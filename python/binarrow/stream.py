@@ -38,19 +38,19 @@ else:
 Change: TypeAlias = (
     ChangeBatch | SchemaChange | Truncate | SkippedStatement | Transaction | Heartbeat
 )
-"""What a reader or stream with ``include`` gives."""
+"""The objects that a reader or stream with ``include`` returns."""
 
 SHORTEST = 0.05
-"""Seconds to wait for a batch, at least, before the position is looked at."""
+"""The minimum number of seconds to wait for a batch before the position is checked."""
 
 
 class Stream(Generic[T_co]):
-    """An iterator in log order, made by :meth:`Server.stream`.
+    """An iterator in log order, returned by :meth:`Server.stream`.
 
-    It gives :class:`ChangeBatch`, and what ``include`` names. Use it in ``with``, or close it. With
-    a checkpoint, a batch or item counts as done when the next one is
-    asked for, or when the ``with`` block is left without an exception: from there on the position
-    after it may be written. A crash before that brings the batch again; none is ever left out.
+    It returns :class:`ChangeBatch` and the items of ``include``. Use it in ``with``, or close it.
+    With a checkpoint, a batch or item counts as done when the next one is requested, or when the
+    ``with`` block is left without an exception. The position after it may be saved from then on.
+    After a crash before that, the batch is returned again; no batch is lost.
     """
 
     def __init__(self, reader: BinlogReader[T_co], checkpoint: Checkpoint | None = None) -> None:
@@ -59,12 +59,12 @@ class Stream(Generic[T_co]):
 
     @property
     def position(self) -> Position | None:
-        """Where to resume: all rows before it have been handed out. None before the first batch."""
+        """The position to resume at, after all returned rows. None before the first batch."""
         return self._reader.position
 
     @property
     def closed(self) -> bool:
-        """Whether it was closed."""
+        """True if it was closed."""
         return self._reader.closed
 
     def stats(self) -> dict[str, Any]:
@@ -79,7 +79,7 @@ class Stream(Generic[T_co]):
         on_schema_change: Literal["error", "conform", "evolve"] = "error",
         truncates: Literal["error", "emit", "skip"] = "skip",
     ) -> TableReader:
-        """The batches of one table under one schema; this stream is used up by it."""
+        """Returns the batches of one table under one schema. Do not use this stream afterwards."""
         if self._keeper is not None:
             raise ConfigError(
                 "table() hands rows out where no checkpoint can follow: use tables= and iterate"
@@ -89,7 +89,7 @@ class Stream(Generic[T_co]):
         )
 
     def nested_json(self, *, truncates: Literal["error", "emit", "skip"] = "skip") -> TableReader:
-        """All tables' changes under one schema: :meth:`BinlogReader.nested_json`; uses this up."""
+        """Returns all changes under one schema: see :meth:`BinlogReader.nested_json`."""
         if self._keeper is not None:
             raise ConfigError(
                 "nested_json() hands rows out where no checkpoint can follow: iterate instead"
@@ -97,24 +97,24 @@ class Stream(Generic[T_co]):
         return self._reader.nested_json(truncates=truncates)
 
     def start(self) -> None:
-        """Begins to read, where that has not begun, and saves the position if it is known."""
+        """Starts to read, unless it has started, and saves the position if it is known."""
         if self._keeper is not None:
             self._keeper.begin(self._reader)
         else:
             self._reader.start()
 
     def poll(self, timeout: float) -> T_co | None:
-        """The next batch or item; None where none came within ``timeout`` seconds.
+        """Returns the next batch or item, or None if none arrives within ``timeout`` seconds.
 
         Raises:
-            StopIteration: Nothing more comes.
+            StopIteration: The end was reached.
         """
         if self._keeper is None:
             return self._reader.poll(timeout)
         return self._keeper.next_change(self._reader, time.monotonic() + timeout)
 
     def close(self) -> None:
-        """Ends the reading; a batch that the caller is at does not count as done."""
+        """Ends the read; the batch that the caller is processing does not count as done."""
         try:
             if self._keeper is not None:
                 self._keeper.flush()
