@@ -298,10 +298,12 @@ def test_tail_ends_when_nobody_reads(told: Server) -> None:
         tail.stdout.close()  # and no change comes that could fail to be written
         assert tail.wait(timeout=5) == 128 + signal.SIGPIPE
         assert tail.stderr.read() == ""
+    told.execute("FLUSH BINARY LOGS")
+    start = f"{told.binlog_files()[-1].name}:4"
     told.execute(*(f"INSERT INTO orders VALUES ({number}, '', 0, '')" for number in range(300)))
     shell = f"{sys.executable} -c 'from binarrow.cli import main; main()'"
     cut = subprocess.run(
-        f"set -o pipefail; {shell} tail {url(told)} --start earliest --tables told.orders | head -n 3",
+        f"set -o pipefail; {shell} tail {url(told)} --start {start} --tables told.orders | head -n 3",
         executable="/bin/bash",
         shell=True,
         env=ENVIRONMENT,

@@ -107,11 +107,14 @@ def test_a_table_batch_by_batch(shop, whole, asks_for_schema):
                 assert len(table.schema) > 0
             except binarrow.SchemaError:
                 break
-            # A batch that was read only for its schema was not returned.
-            assert table.position == start
+            before = table.position
         batch = next(table, None)
         if batch is None:
             break
+        if asks_for_schema:
+            # A batch that was read only for its schema was not returned, but statements before it were passed.
+            again = binarrow.read_binlog(shop.glob, start=before, batch_rows=700)
+            assert next(again.table("shop.orders", on_schema_change="evolve")) == batch
         count += batch.num_rows
         assert count <= len(by_table(whole)["orders"])
         start = table.position
