@@ -10,6 +10,7 @@
 
 mod builder;
 mod commit_details;
+mod concat;
 mod conform;
 mod envelope;
 mod field;
@@ -24,6 +25,7 @@ mod widen;
 
 pub(crate) use builder::{VarBytes, VariantColumn};
 pub use commit_details::CommitDetails;
+pub(crate) use concat::concat;
 pub use conform::{Conform, OnSchemaChange};
 pub use envelope::{Envelope, EnvelopeColumn, Stamp};
 pub use layout::Layout;

@@ -17,7 +17,7 @@ mod json;
 use super::nested::{Nested, Side, unfit};
 use crate::change::Operations;
 use crate::columnar::{
-    Envelope, EnvelopeColumn, Json, Layout, TypeOptions, VarBytes, VariantColumn,
+    Envelope, EnvelopeColumn, Json, Layout, TypeOptions, VarBytes, VariantColumn, concat,
 };
 use crate::error::{DecodeError, Error, ErrorKind, Result};
 use crate::reader::{BatchLimits, ChangeBatch, DecodeOptions, Progress};
@@ -288,13 +288,7 @@ fn len_at(ends: &[i32], row: usize) -> usize {
 
 impl EnvelopePart {
     fn finish(&mut self) -> Result<ArrayRef> {
-        let array = match self.pieces.as_slice() {
-            [one] => Arc::clone(one),
-            pieces => {
-                let pieces: Vec<&dyn Array> = pieces.iter().map(AsRef::as_ref).collect();
-                arrow_select::concat::concat(&pieces).map_err(internal)?
-            }
-        };
+        let array = concat(&self.pieces).map_err(internal)?;
         self.pieces.clear();
         Ok(array)
     }
