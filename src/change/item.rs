@@ -225,22 +225,29 @@ impl Include {
             RowsGone::None => ("", false),
         };
         let mut emptied = Vec::new();
-        let mut add = |name: &TableName, by, is_whole, resembles| {
-            let wanted = self.wants(name, name_case);
+        let mut push = |wanted: Wanted, (database, table), by, is_whole, resembles| {
             if wanted != Wanted::No {
-                let (database, table) = (name.database.clone(), Some(name.table.clone()));
                 let doubt = wanted.doubt().or(REPAIRS.contains(&by).then_some(Doubt::Repair));
+                let columns = Vec::new();
                 emptied.push(Emptied {
                     database,
                     table,
                     by,
                     is_whole,
                     resembles,
-                    columns: Vec::new(),
+                    columns,
                     doubt,
                     name_case,
                 });
             }
+        };
+        if !by.is_empty() && ddl.tables.is_empty() {
+            let wanted = self.wants_database(&ddl.database, name_case);
+            push(wanted, (ddl.database.clone(), None), by, is_whole, None);
+        }
+        let mut add = |name: &TableName, by, is_whole, resembles| {
+            let table = (name.database.clone(), Some(name.table.clone()));
+            push(self.wants(name, name_case), table, by, is_whole, resembles);
         };
         if !by.is_empty() {
             ddl.tables.iter().for_each(|name| add(name, by, is_whole, None));
@@ -264,23 +271,6 @@ impl Include {
                     false => "a RENAME of another table to its name",
                 };
                 add(to, by, false, resembles);
-            }
-        }
-        if !by.is_empty() && ddl.tables.is_empty() {
-            let wanted = self.wants_database(&ddl.database, name_case);
-            if wanted != Wanted::No {
-                let (database, table, resembles) = (ddl.database.clone(), None, None);
-                let doubt = wanted.doubt();
-                emptied.push(Emptied {
-                    database,
-                    table,
-                    by,
-                    is_whole,
-                    resembles,
-                    columns: Vec::new(),
-                    doubt,
-                    name_case,
-                });
             }
         }
         let altered = ddl.altered.iter().filter(|_| by.is_empty());

@@ -9,7 +9,7 @@ use super::widen::widen;
 use crate::error::Error;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, RecordBatch, StructArray, new_null_array};
-use arrow_schema::{ArrowError, DataType, Field, Fields, SchemaRef};
+use arrow_schema::{DataType, Field, Fields, SchemaRef};
 use std::sync::Arc;
 
 /// What a batch whose schema is not the wanted one leads to.
@@ -172,9 +172,10 @@ impl Conform {
         }
         for (place, map) in self.present.iter().flat_map(|(_, maps)| maps) {
             let Some(column) = columns.get_mut(*place) else { continue };
-            let Some(bits) = as_binary(column) else { continue };
-            let moved = widen(&map.apply(&bits), column.data_type()).map_err(of_present)?;
-            *column = moved.unwrap_or_else(|| Arc::clone(column));
+            let to = column.data_type();
+            let bits = as_binary(column).ok_or_else(|| no_bits(to))?;
+            let moved = widen(&map.apply(&bits), to);
+            *column = moved.ok().flatten().ok_or_else(|| no_bits(to))?;
         }
         Ok(())
     }
@@ -226,8 +227,10 @@ fn find<'f>(fields: &'f Fields, name: &str) -> Option<&'f Field> {
     found.map(AsRef::as_ref)
 }
 
-fn of_present(error: ArrowError) -> Error {
-    Error::schema(format!("the column of the bits for present columns: {error}"))
+fn no_bits(data_type: &DataType) -> Error {
+    Error::schema(format!(
+        "a column of the type {data_type} cannot contain the bits of present columns: use Binary"
+    ))
 }
 
 /// Names and types in order; metadata may differ.

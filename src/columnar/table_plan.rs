@@ -71,7 +71,7 @@ pub struct TablePlan {
     pub(super) fields: Fields,
     /// What a row of its batches is.
     pub(super) layout: Layout,
-    /// For each column whether it is part of the handle key.
+    /// For each column whether it is part of the row key.
     pub(super) is_key: Vec<bool>,
     /// The same as a bitmap.
     pub(super) key_bits: Vec<u8>,

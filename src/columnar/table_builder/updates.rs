@@ -1,4 +1,4 @@
-//! Rows of an Update_rows event: what comes out of an update depends on whether it changes the handle key.
+//! Rows of an Update_rows event: what comes out of an update depends on whether it changes the row key.
 
 use super::image::{Image, Place, differs, is_same, place_cells};
 use super::{CellResult, Held, TableBuilder};

@@ -24,14 +24,14 @@ impl SchemaFollower {
             return Ok(());
         }
         let Some(feed) = walk.files_mut().feed() else { return Ok(()) };
-        let begun = Instant::now();
+        let started = Instant::now();
         let taken = feed.structures()?;
         log::info!(
             target: LOG,
             "the table history is empty: the structures of {} tables were read as of {} in {:.2} s",
             taken.tables,
             taken.position,
-            begun.elapsed().as_secs_f64()
+            started.elapsed().as_secs_f64()
         );
         taken.lacks().into_iter().for_each(|message| walk.warn(message));
         self.first_baseline = Some(Box::new(taken));
@@ -58,9 +58,9 @@ impl SchemaFollower {
         if !history.claim(walk.files().stopping())? {
             return Ok(());
         }
-        let begun = begin_claimed(history, start, &taken, walk);
+        let begins = begin_claimed(history, start, &taken, walk);
         let published = history.publish();
-        begun.and(published)
+        begins.and(published)
     }
 }
 
@@ -74,7 +74,7 @@ fn begin_claimed(
     if start.compare(&taken.position) != Some(Ordering::Less) {
         return history.begin_with(taken.given(), &taken.position, taken.timestamp);
     }
-    let begun = Instant::now();
+    let started = Instant::now();
     log::info!(target: LOG, "the log from {start} to {} is followed first", taken.position);
     let statements = statements_between(walk, &start, &taken.position)?;
     let unknown = begin(history, &start, taken, &statements)?;
@@ -85,7 +85,7 @@ fn begin_claimed(
         statements.len(),
         taken.position,
         unknown.len(),
-        begun.elapsed().as_secs_f64()
+        started.elapsed().as_secs_f64()
     );
     if !unknown.is_empty() {
         let (from, now, all) = (&start, &taken.position, listed(&unknown));
