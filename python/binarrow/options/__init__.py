@@ -16,10 +16,21 @@ the table at run time.
 
 from __future__ import annotations
 
-from binarrow.options import connecting, data_source, reading, type_options
+from binarrow.options import (
+    connecting,
+    data_source,
+    reading,
+    schemas,
+    selection,
+    shape,
+    type_options,
+)
 from binarrow.options.option import Flag, Kind, Option, Spark
 
 OPTIONS: tuple[Option, ...] = (
+    *selection.OPTIONS,
+    *shape.OPTIONS,
+    *schemas.OPTIONS,
     *reading.OPTIONS,
     *type_options.OPTIONS,
     *connecting.OPTIONS,
@@ -27,7 +38,7 @@ OPTIONS: tuple[Option, ...] = (
 )
 
 
-ENVELOPE_COLUMNS = reading.ENVELOPE.items
+ENVELOPE_COLUMNS = shape.ENVELOPE.items
 """The names of the columns of the flat envelope, without their prefix."""
 
 

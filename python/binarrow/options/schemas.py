@@ -1,0 +1,103 @@
+"""Options for the structures of tables: statements and histories."""
+
+from __future__ import annotations
+
+from binarrow.options.functions import SCHEMAS
+from binarrow.options.option import (
+    NAMES,
+    PATH,
+    TEXT,
+    Flag,
+    Kind,
+    Option,
+    Spark,
+)
+
+SQL = Kind("sql", "Schemas", "schemas::SchemasKeyword")
+HISTORY = Kind("history", "History", "history_keyword::HistoryKeyword")
+HISTORY_COMMANDS = {"export": None, "schema": None, "stats": None, "tail": None}
+
+OPTIONS = (
+    Option(
+        "schemas",
+        SQL,
+        None,
+        """
+        CREATE TABLE statements, for logs that do not contain the names of columns.
+
+        They provide what the log leaves out: names, signs, members, keys, types that the log shows
+        as bytes (MariaDB's UUID, INET4, INET6, VECTOR), and the digits of times in MariaDB's old
+        form (``mysql56_temporal_format=OFF``). The value is either a dict of ``"database.table"``
+        to the output of ``SHOW CREATE TABLE``, or SQL text with ``USE`` and ``CREATE TABLE``
+        statements, such as the output of ``mysqldump --no-data shop`` or ``mariadb-dump``; other
+        statements are ignored. A ``Path`` is a file with such text. Metadata in the log takes
+        precedence: a statement that contradicts it, because the table was altered since, is a
+        :class:`SchemaError`. Servers print ``?`` for characters beyond U+FFFF in members of ENUM
+        and SET: a member with one causes a warning.
+        """,
+        SCHEMAS,
+        Spark(),
+        Flag(
+            "--schemas",
+            {"export": None, "schema": None, "stats": None, "tail": None},
+            "FILE",
+            "The output of 'mysqldump --no-data DB', for logs that do not contain the names of"
+            " columns.",
+        ),
+    ),
+    Option(
+        "schemas_file",
+        NAMES,
+        None,
+        """
+        Instead of ``schemas``: files on the driver with the output of ``mysqldump --no-data``.
+        """,
+        spark=Spark(),
+    ),
+    Option(
+        "history",
+        HISTORY,
+        None,
+        """
+        A history of table schemas: a :class:`binarrow.SchemaHistory`, or its URL or path.
+
+        Each row is decoded with the schema that its table had at that position, whatever the schema
+        is now. Statements in the log that change tables are followed, and stored if the history
+        does not contain them yet. If the history ends before ``start``, the log between the two is
+        read first, without its rows. A part of the log that the history does not cover and that
+        cannot be read is a :class:`SchemaError`; so is a row of a table whose schema is not known
+        or does not fit the log. ``history`` and ``schemas`` cannot be used together.
+        """,
+        SCHEMAS,
+        Spark(doc="table schemas over time: the URL of a ``SchemaHistory``"),
+        Flag(
+            "--history",
+            {"export": None, "schema": None, "stats": None, "tail": None},
+            "HISTORY",
+            "A history of table schemas, for logs that do not contain the names of columns: the"
+            " path of a file, sqlite:///shop.db, or mysql://user@host/database. See 'binarrow"
+            " history --help'.",
+        ),
+        in_tasks="str",
+    ),
+    Option(
+        "history_source",
+        TEXT,
+        None,
+        """
+        The name of the history, if a store contains several; ``default`` if it is not given.
+        """,
+        spark=Spark(),
+        flag=Flag("--history-source", HISTORY_COMMANDS, "NAME"),
+    ),
+    Option(
+        "history_password_file",
+        PATH,
+        None,
+        """
+        For a ``history`` on a server: a file whose first line is the password.
+        """,
+        spark=Spark(),
+        flag=Flag("--history-password-file", HISTORY_COMMANDS, "FILE"),
+    ),
+)
