@@ -25,7 +25,8 @@ from typing import Any
 
 ROOT = Path(__file__).parents[1]
 STUBS = "python/binarrow/_native.pyi"
-SERVER = "python/binarrow/server.py"
+CONNECT = "python/binarrow/server/connect.py"
+SERVER = "python/binarrow/server/server.py"
 TYPED = "python/binarrow/typed_keywords.py"
 RUST = "src/python/read_keywords.rs"
 DOCS = "src/python/docs"
@@ -53,13 +54,15 @@ def written(options: ModuleType) -> dict[str, str]:
         keywords = options.keywords_of(function)
         stubs = with_signatures(stubs, function, keywords)
         stubs = with_arguments(stubs, function, keywords, is_short=function != "read_binlog")
+    connect = (ROOT / CONNECT).read_text()
+    connect = with_arguments(connect, "connect", options.keywords_of("connect"))
     server = (ROOT / SERVER).read_text()
-    server = with_arguments(server, "connect", options.keywords_of("connect"))
     of_stream = [each for each in options.keywords_of("stream") if "range" not in each.functions]
     server = with_arguments(server, "stream", of_stream)
     files = {
         RUST: formatted_rust(rust(options)),
         STUBS: stubs,
+        CONNECT: connect,
         SERVER: server,
         TYPED: typed_keywords(options),
     }
@@ -277,7 +280,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 if TYPE_CHECKING:
     from binarrow._native import History, Schemas, TypeOptions
-    from binarrow.connect import Password
+    from binarrow.password import Password
 
 
 class ShapingKeywords(TypedDict, total=False):

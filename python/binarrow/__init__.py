@@ -53,13 +53,19 @@ from binarrow._native import (
     read_split,
     scan_splits,
 )
-from binarrow.check import Check
 from binarrow.checkpoint import Checkpoint, CheckpointError, FileCheckpoint
-from binarrow.history import CoveredRange, HistoryChange, SchemaHistory
+from binarrow.history import (
+    CoveredRange,
+    HistoryChange,
+    SchemaHistory,
+    TableColumn,
+    TableIndex,
+    TableSchema,
+)
 from binarrow.native_hooks import install as _install_hooks
 from binarrow.server import Binlog, Column, Key, Server, TableDescription, connect
+from binarrow.server.check import Check
 from binarrow.stream import Change, Stream
-from binarrow.table_schema import TableColumn, TableIndex, TableSchema
 
 _install_hooks()
 

@@ -2,7 +2,7 @@
 
 import re
 
-from binarrow import ConfigError
+from binarrow._native import ConfigError
 
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 _SIZE = re.compile(r"\s*(\d+)\s*([kmgt]?)(?:i?b)?\s*", re.IGNORECASE)

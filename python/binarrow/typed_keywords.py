@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 if TYPE_CHECKING:
     from binarrow._native import History, Schemas, TypeOptions
-    from binarrow.connect import Password
+    from binarrow.password import Password
 
 
 class ShapingKeywords(TypedDict, total=False):

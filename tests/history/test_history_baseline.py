@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 import binarrow
 from binarrow import SchemaHistory
 from binarrow.cli import app
-from binarrow.history_check import check_history
+from binarrow.history.check import check_history
 from support import live
 from support.servers.servers import Server
 

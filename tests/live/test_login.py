@@ -13,7 +13,7 @@ import pytest
 import trustme
 
 import binarrow
-from binarrow.connect import target
+from binarrow.server.target import target
 from binarrow.spark.live.login import with_secret
 from support.servers.servers import Server
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 import binarrow
-from binarrow.connect import target
+from binarrow.server.target import target
 from binarrow.spark.live.place import Gtids
 from binarrow.spark.live.server_log import ServerLog
 from support import live

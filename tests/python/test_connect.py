@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import binarrow
-from binarrow.connect import Endpoint, Target, target
+from binarrow.server.target import Endpoint, Target, target
 
 SECRET = "hunter2"
 
@@ -113,7 +113,7 @@ def test_keywords_of_urls():
         ("mysql://me:hunter2@db:0/", "from 1 to 65535"),
         ("mysql://me:hunter2@db:70000/", "from 1 to 65535"),
         ("mysql://me:hunter2@db:1e3/", "host 1 of the URL: a port is a number"),
-        ("mysql://a,::1/", "host 2 of the URL: an IPv6 address stands in brackets"),
+        ("mysql://a,::1/", "host 2 of the URL: write an IPv6 address in brackets"),
         ("mysql://[::1/", "brackets"),
         ("mysql://[::1]x/", "brackets"),
         ("mysql://db/?socket=/s", "a host and a socket"),

@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 import binarrow
 from binarrow import Position, SchemaHistory, TableColumn
 from binarrow.cli import app
-from binarrow.table_diff import differences
+from binarrow.history.diff import differences
 
 SHOP = """\
 CREATE DATABASE shop DEFAULT CHARACTER SET utf8mb4;

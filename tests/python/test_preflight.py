@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 import binarrow
-from binarrow.preflight import VARIABLES, Check, checks
+from binarrow.server.check import Check
+from binarrow.server.preflight import VARIABLES, checks
 
 GOOD = {
     "log_bin": "ON",

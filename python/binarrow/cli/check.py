@@ -20,7 +20,7 @@ from binarrow.cli.server_options import (
     Url,
     reach,
 )
-from binarrow.privileges import Use
+from binarrow.server.privileges import Use
 
 EXAMPLES = """\
 Examples:

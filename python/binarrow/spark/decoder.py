@@ -5,24 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
-from binarrow import BinlogReader, ConfigError, SchemaError, Split, read_binlog, read_split
+from binarrow import BinlogReader, ConfigError, Split, read_binlog, read_split
+from binarrow.spark.live.live_splits import LiveSplit
 from binarrow.spark.live.login import WAITING, task_login, waiting_of
 from binarrow.spark.options import (
     TABLES_SCHEMA_OPTIONS,
     TASK_DEFAULTS,
     check_keywords,
+    check_layout,
     loaded,
     spark_types,
 )
-from binarrow.spark.schema import arrow_schema, difference, tables_schema
+from binarrow.spark.schema import arrow_schema, tables_schema
 from binarrow.typed_keywords import LoginKeywords, TaskKeywords
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql.types import StructType
 
-    from binarrow import TableReader
-    from binarrow.connect import Target
+    from binarrow.server.target import Target
     from binarrow.stream import Stream
 
 
@@ -96,7 +97,8 @@ def decoder(
 
     # What Spark pickles: this function by value, with plain data; the rest by its name.
     def decode(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        from binarrow.spark.decoder import decode_table, open_ranges
+        from binarrow.spark.decoder import open_ranges
+        from binarrow.spark.table_batches import decode_table
 
         readers = open_ranges(batches, settings, login)
         yield from decode_table(readers, table, target, on_schema_change, truncates)
@@ -108,8 +110,6 @@ def open_ranges(
     batches: Iterable[pa.RecordBatch], options: Mapping[str, Any], login: Target | None = None
 ) -> Iterator[BinlogReader | Stream]:
     """Readers of the ranges (column ``split``) or files (column ``path``) in the batches."""
-    from binarrow.spark.live.live_splits import LiveSplit
-
     of_files = {key: value for key, value in options.items() if key not in WAITING}
     for batch in batches:
         if "split" in batch.schema.names:
@@ -124,54 +124,3 @@ def open_ranges(
         else:
             for path in batch.column("path").to_pylist():
                 yield read_binlog(path, **of_files)
-
-
-def check_layout(layout: str | None, *, several: bool) -> bool:
-    """Whether a layout is named, and it is that of several tables.
-
-    Raises:
-        ConfigError: It is one of one table where there are several, or the other way round.
-    """
-    if several and layout not in (None, "nested-json"):
-        raise ConfigError(f"several tables have layout='nested-json', not {layout!r}")
-    if layout == "nested-json" and not several:
-        raise ConfigError("layout='nested-json' is that of several tables: name them in tables")
-    return layout == "nested-json"
-
-
-def decode_table(
-    readers: Iterable[BinlogReader | Stream],
-    table: str | None,
-    target: pa.Schema,
-    on_schema_change: Literal["error", "conform", "evolve"],
-    truncates: Literal["error", "emit", "skip"],
-) -> Iterator[pa.RecordBatch]:
-    """Changes from each reader in turn, under one schema; closes the readers.
-
-    They are one table's, or where that is None those of all tables that the readers read.
-    """
-    checked = False
-
-    def changes(reader: BinlogReader | Stream) -> TableReader:
-        if table is None:
-            return reader.nested_json(truncates=truncates)
-        return reader.table(
-            table, schema=target, on_schema_change=on_schema_change, truncates=truncates
-        )
-
-    for reader in readers:
-        # `with` closes on every way out: the end, an error, and Spark dropping the generator.
-        with reader, changes(reader) as rows:
-            for batch in rows:
-                if not checked:
-                    _check(batch.schema, target, table)
-                    checked = True
-                yield batch
-
-
-def _check(actual: pa.Schema, target: pa.Schema, table: str | None) -> None:
-    if not actual.equals(target, check_metadata=False):
-        raise SchemaError(
-            f"the batches of {table or 'several tables'} are not of the declared schema:\n"
-            f"{difference(target, actual)}"
-        )

@@ -13,11 +13,11 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 from binarrow import Split, expand_source, link_splits, read_split, scan_splits
 from binarrow._native import is_uri
 from binarrow.remote_files import Options, absolute, size
-from binarrow.spark.decoder import decode_table
 from binarrow.spark.grouping import grouped
 from binarrow.spark.messages import naming_options
 from binarrow.spark.options import TASK_DEFAULTS
 from binarrow.spark.source_options import FileOptions, SourceOptions
+from binarrow.spark.table_batches import decode_table
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -103,3 +103,16 @@ def hint(name: str, known: Iterable[str]) -> str:
     if nearest:
         return f"; did you mean {by_lower_case[nearest[0]]!r}?"
     return f"; there are: {', '.join(sorted(by_lower_case.values()))}"
+
+
+def check_layout(layout: str | None, *, several: bool) -> bool:
+    """Whether a layout is named, and it is that of several tables.
+
+    Raises:
+        ConfigError: It is one of one table where there are several, or the other way round.
+    """
+    if several and layout not in (None, "nested-json"):
+        raise ConfigError(f"several tables have layout='nested-json', not {layout!r}")
+    if layout == "nested-json" and not several:
+        raise ConfigError("layout='nested-json' is that of several tables: name them in tables")
+    return layout == "nested-json"

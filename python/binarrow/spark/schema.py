@@ -8,8 +8,8 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from binarrow import TypeOptions, infer_schema, nested_json_schema
-from binarrow.connect import Target
 from binarrow.server import Server, TableDescription
+from binarrow.server.target import Target
 from binarrow.spark.live.patience import patiently
 from binarrow.spark.options import check_keywords, opened, spark_types
 from binarrow.typed_keywords import SchemaKeywords

@@ -11,11 +11,10 @@ from typing import Any, Literal
 from binarrow import ConfigError, SchemaHistory, TypeOptions
 from binarrow.mask_salt import read_mask_salt
 from binarrow.options import keywords_of
-from binarrow.spark.decoder import check_layout
 from binarrow.spark.live.login import check_no_secret
 from binarrow.spark.live.options import LiveOptions, check_files
 from binarrow.spark.option_parsers import canonical, parse
-from binarrow.spark.options import DEFAULT_TARGET_BYTES, loaded, opened
+from binarrow.spark.options import DEFAULT_TARGET_BYTES, check_layout, loaded, opened
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from binarrow.cli.server_options import (
     Url,
     reach,
 )
-from binarrow.history_check import check_history
+from binarrow.history.check import check_history
 
 EXAMPLES = """\
 Examples:

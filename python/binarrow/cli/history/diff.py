@@ -21,9 +21,10 @@ from binarrow.cli.history.arguments import (
     opened,
 )
 from binarrow.cli.output import print_json, print_table, printable
-from binarrow.history import HistoryChange, Place
-from binarrow.table_diff import differences
-from binarrow.table_schema import TableSchema
+from binarrow.history.change import HistoryChange
+from binarrow.history.diff import differences
+from binarrow.history.schema_history import Place
+from binarrow.history.table_schema import TableSchema
 
 EXAMPLES = """\
 Examples:

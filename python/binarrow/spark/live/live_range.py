@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any, Literal
 from pyspark.sql.datasource import InputPartition
 
 from binarrow import BinlogReader, Position, read_binlog
-from binarrow.connect import Target
-from binarrow.server import connection_spec
-from binarrow.spark.decoder import decode_table
+from binarrow.server.target import Target
 from binarrow.spark.live.patience import patiently
 from binarrow.spark.messages import naming_options
 from binarrow.spark.options import TASK_DEFAULTS
+from binarrow.spark.table_batches import decode_table
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -46,7 +45,7 @@ class LiveRange:
         self, target: Target, heartbeat: float, reconnect: float, options: Mapping[str, Any]
     ) -> BinlogReader:
         """Begins to read it, over connections of its own."""
-        spec = connection_spec(target)
+        spec = target.connection_spec()
 
         def begin() -> BinlogReader:
             log = spec.range(

@@ -9,8 +9,8 @@ from datetime import datetime
 from typing import Any
 
 from binarrow import BinlogReader, ConfigError, Position, SchemaHistory
-from binarrow.connect import Endpoint, Target
 from binarrow.server import Binlog
+from binarrow.server.target import Endpoint, Target
 from binarrow.spark.live.history_follower import HistoryFollower
 from binarrow.spark.live.live_range import LiveRange
 from binarrow.spark.live.login import login, waiting_of

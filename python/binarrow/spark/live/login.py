@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from binarrow import ConfigError
-from binarrow.connect import Target, target
+from binarrow.server.target import Target, target
 from binarrow.typed_keywords import LoginKeywords
 
 DEFAULT_HEARTBEAT = 10.0

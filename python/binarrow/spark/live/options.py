@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from binarrow import ConfigError
-from binarrow.connect import Target, target
 from binarrow.options import keywords_of, spark_options
+from binarrow.server.target import Target, target
 from binarrow.spark.live.login import (
     DEFAULT_HEARTBEAT,
     DEFAULT_RECONNECT,

@@ -21,8 +21,8 @@ from binarrow import (
     ServerIdentityError,
     Transaction,
 )
-from binarrow.connect import Target
 from binarrow.server import Binlog, Server
+from binarrow.server.target import Target
 from binarrow.spark.live.offset import changed, of_gtids, reads_by_gtid
 from binarrow.spark.live.patience import patiently
 from binarrow.spark.live.place import Gtids, Place

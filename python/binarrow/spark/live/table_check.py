@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from binarrow import ConfigError, SchemaError, ServerError
-from binarrow.check import persistently
 from binarrow.server import Server
+from binarrow.server.check import persistently
 
 if TYPE_CHECKING:
     import pyarrow as pa

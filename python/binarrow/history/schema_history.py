@@ -1,7 +1,7 @@
-"""The structures of tables over time: what a table looked like at a place of the log.
+"""The history of the structures of tables: the structure of a table at any place in the log.
 
-Logs of most servers name no columns (``binlog_row_metadata=MINIMAL``). A history knows them: a
-baseline of all tables, and every statement since that changed one.
+The logs of most servers contain no column names (``binlog_row_metadata=MINIMAL``). A history
+provides them: it stores a baseline of all tables, and all later statements that change a table.
 
     with binarrow.connect("mysql://repl@db.example/", password_file="secret") as server:
         for change in server.stream("earliest", history="sqlite:///shop.db"):
@@ -12,65 +12,30 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from pathlib import Path
+from datetime import datetime
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
-from urllib.parse import unquote
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
-from binarrow._native import ConfigError, ConnectionSpec, NativeHistory, Position
-from binarrow.connect import SCHEMES, Password, target
-from binarrow.table_schema import TableSchema
+from binarrow._native import ConfigError, NativeHistory, Position
+from binarrow.history.change import (
+    CoveredRange,
+    HistoryChange,
+    change_of_native,
+    concerns,
+    unix_microseconds,
+)
+from binarrow.history.store_url import open_store
+from binarrow.history.table_schema import TableSchema
+from binarrow.password import Password
 
 if TYPE_CHECKING:
-    from binarrow.server import Server
+    from binarrow.server.server import Server
 
 Sql = str | bytes | os.PathLike[str]
 """SQL as text, as bytes, or in a file."""
 
 Place: TypeAlias = Position | str | datetime
 """A position, ``"file:offset"``, a GTID set, or a time with its zone."""
-
-DEFAULT_SOURCE = "default"
-
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-@dataclass(frozen=True)
-class CoveredRange:
-    """A part of a server's log of which the history has all statements."""
-
-    start: Position
-    stop: Position
-    server: str | None
-    """The server's id, as :attr:`Position.server`; None if the log was read from files."""
-
-
-@dataclass(frozen=True)
-class HistoryChange:
-    """An entry of a history: a statement in the log, or a baseline."""
-
-    position: Position
-    """The position from which it is in force: the end of the statement's transaction."""
-    kind: Literal["statement", "baseline"]
-    committed: datetime
-    """The time at which the statement was committed, or the baseline was taken."""
-    database: str
-    """The statement's default database; empty if it had none."""
-    statement: str
-    """The statement; for a baseline, all its CREATE statements. Strings that may be passwords of
-    other servers (``CONNECTION=`` of a FEDERATED table, for example) are ``'***'``."""
-    tables: tuple[str, ...]
-    """The tables that it changed, as ``database.table``. Empty for a baseline, unless the baseline
-    contains only some tables."""
-    unknown: tuple[tuple[str, str], ...] = ()
-    """The tables whose structure is unknown from this position, each with the reason."""
-
-    @property
-    def followed(self) -> bool:
-        """True if its complete effect is known."""
-        return not self.unknown
 
 
 class SchemaHistory:
@@ -125,59 +90,17 @@ class SchemaHistory:
             InputError: The file cannot be opened.
             MalformedBinlogError: The store is damaged, or is not a history.
         """
-        text = os.fspath(url)
-        scheme, separator, rest = text.partition("://")
-        if text == "memory:":
-            return cls(NativeHistory.in_memory(source or DEFAULT_SOURCE))
-        if separator:
-            rest, query, source = _without_source(rest, source)
-        else:
-            rest, query, source = text, "", source or DEFAULT_SOURCE
-        if separator and scheme.lower() in SCHEMES:
-            authority, _, database = rest.partition("/")
-            if not database or "/" in database:
-                raise ConfigError(
-                    "the URL of a history on a server names its database:"
-                    " mysql://user@host:3306/database"
-                )
-            place = target(
-                f"{scheme}://{authority}/{query}",
+        return cls(
+            open_store(
+                url,
+                source=source,
                 user=user,
                 password=password,
                 password_file=password_file,
                 option_file=option_file,
                 keywords=keywords,
             )
-            spec = ConnectionSpec(
-                [(one.host, one.port, one.socket) for one in place.endpoints],
-                place.user,
-                place.secret,
-                **place.keywords,  # type: ignore[arg-type]
-            )
-            return cls(NativeHistory.on_server(spec, unquote(database), source))
-        if separator and scheme.lower() != "sqlite":
-            raise ConfigError(
-                "the URL of a history is sqlite:///path or mysql://user@host/database, or it is"
-                " the path of a file"
-            )
-        given = {
-            "user": user,
-            "password": password,
-            "password_file": password_file,
-            "option_file": option_file,
-            **keywords,
-        }
-        if unfit := [name for name, value in given.items() if value is not None]:
-            raise ConfigError(f"{', '.join(unfit)}: an SQLite file takes no such keyword")
-        if query:
-            raise ConfigError("the URL of an SQLite file takes ?source=name, and no other keyword")
-        if not separator:
-            return cls(NativeHistory.in_file(Path(text), source))
-        if not rest.startswith("/") or rest == "/":
-            raise ConfigError(
-                "the URL of an SQLite file is sqlite:///relative/path or sqlite:////absolute/path"
-            )
-        return cls(NativeHistory.in_file(Path(unquote(rest[1:])), source))
+        )
 
     @property
     def source(self) -> str:
@@ -235,7 +158,7 @@ class SchemaHistory:
         if connection is not None:
             if position is not None or server is not None:
                 raise ConfigError(
-                    "position and server are for structures that are SQL: a server tells its own"
+                    "position= and server= are for SQL: remove them, a server provides its own"
                 )
             return self._native.baseline_of_server(
                 connection(), tables=tables, exclude_tables=exclude_tables
@@ -244,8 +167,8 @@ class SchemaHistory:
             raise TypeError("schemas is a Server, or SQL: a str, bytes, or the path of a file")
         if position is None:
             raise ConfigError(
-                "structures that are SQL need position=: where in the log the tables were so, as"
-                " 'binlog.000017:4711'"
+                "schemas as SQL need position=, the place in the log at which the tables had these"
+                " structures, for example 'binlog.000017:4711'"
             )
         return self._native.baseline_of_sql(
             schemas, position, tables=tables, exclude_tables=exclude_tables, server=server
@@ -265,9 +188,9 @@ class SchemaHistory:
     ) -> HistoryChange:
         """Adds the next statement of the log, at the cursor.
 
-        Readers with ``history=`` do so by themselves; this is for statements that come from
-        elsewhere. One that is there already changes nothing. One that cannot be followed makes its
-        tables unknown, and no others.
+        Readers with ``history=`` do this automatically; use it for statements that come from
+        another source. A statement that the history already has changes nothing. After a statement
+        whose effect cannot be determined, the structures of its tables are unknown.
 
         Args:
             position: The end of its transaction.
@@ -285,8 +208,8 @@ class SchemaHistory:
                 the end of the covered range, and the history does not have this statement.
             ConfigError: Another process writes the history.
         """
-        micros = None if timestamp is None else _micros(timestamp)
-        return _change(
+        micros = None if timestamp is None else unix_microseconds(timestamp)
+        return change_of_native(
             self._native.apply(
                 position,
                 database or "",
@@ -338,11 +261,11 @@ class SchemaHistory:
         self._native.checkpoint()
 
     def snapshot(self) -> dict[str, str]:
-        """The tables at the view's place: for each database a script that makes it."""
+        """Returns the tables at the cursor, as a script of CREATE statements for each database."""
         return dict(self._native.snapshot())
 
     def prune(self, before: Place) -> None:
-        """Forgets what was before a position: the history begins there then.
+        """Removes everything before a position. The history then starts at this position.
 
         Raises:
             SchemaError: The history does not cover the position.
@@ -357,30 +280,30 @@ class SchemaHistory:
         start: Place | None = None,
         stop: Place | None = None,
     ) -> Iterator[HistoryChange]:
-        """What the history holds, in log order: baselines and statements.
+        """Returns the entries of the history, baselines and statements, in log order.
 
         Args:
-            database: Only what changed tables of this database.
-            table: Only what changed this table of it. One that was renamed is followed to its new
-                name only by its own statements.
-            start: Only what ends behind this place.
-            stop: Only what ends at this place or before.
+            database: Only entries that changed tables of this database.
+            table: Only entries that changed this table of the database. Entries after a RENAME are
+                those of the new name.
+            start: Only entries that end after this place.
+            stop: Only entries that end at this place or before it.
         """
         for found in self._native.changes(start, stop):
-            change = _change(found)
-            if _concerns(change, database, table):
+            change = change_of_native(found)
+            if concerns(change, database, table):
                 yield change
 
     def part(self, start: Place, stop: Place, *, tables: str | Sequence[str] | None = None) -> str:
-        """The tables at ``start``, for who reads from there to ``stop`` without the history.
+        """Returns the structures at ``start``, for a reader of ``start`` to ``stop``.
 
-        It is text, which ``Server.range(..., history_part=)`` takes. It has the tables that match,
-        and those that statements up to ``stop`` name.
+        The result is text for ``Server.range(..., history_part=)``. It contains the tables that
+        match, and those that statements up to ``stop`` name.
 
         Args:
             start: A place that the history covers.
-            stop: A later one.
-            tables: The tables that are read, as patterns; by default all.
+            stop: A later place.
+            tables: Patterns of the tables that are read; by default all.
 
         Raises:
             SchemaError: The history does not cover ``start``.
@@ -388,11 +311,11 @@ class SchemaHistory:
         return self._native.part(start, stop, tables)
 
     def __binarrow_history__(self) -> NativeHistory:
-        """The history itself, for readers."""
+        """Returns the native history, for readers."""
         return self._native
 
     def close(self) -> None:
-        """Stores how far the log was read, and lets go of the store."""
+        """Stores the position up to which the log was read, and closes the store."""
         self._native.close()
 
     def __enter__(self) -> Self:
@@ -411,46 +334,3 @@ class SchemaHistory:
         if native is None:
             return "<SchemaHistory, not opened>"
         return f"<SchemaHistory {native.source!r} in {native.place}>"
-
-
-def _without_source(text: str, source: str | None) -> tuple[str, str, str]:
-    """What stands before a URL's question mark, its keywords, and the source's name."""
-    head, _, query = text.partition("?")
-    others = []
-    for one in filter(None, query.split("&")):
-        key, _, value = one.partition("=")
-        if key != "source":
-            others.append(one)
-        elif source is not None:
-            raise ConfigError("source is given twice: in the URL and as a keyword")
-        else:
-            source = unquote(value)
-    return head, "?" + "&".join(others) if others else "", source or DEFAULT_SOURCE
-
-
-def _concerns(change: HistoryChange, database: str | None, table: str | None) -> bool:
-    if database is None:
-        return True
-    if change.kind == "baseline" and not change.tables:
-        return True
-    whole = f"{database}.*"
-    names = [name for name in change.tables if name.startswith(f"{database}.")]
-    return bool(names) if table is None else f"{database}.{table}" in names or whole in names
-
-
-def _change(found: dict[str, Any]) -> HistoryChange:
-    committed = EPOCH + timedelta(microseconds=found.pop("timestamp"))
-    return HistoryChange(committed=committed, **found)
-
-
-def _micros(time: datetime) -> int:
-    if time.tzinfo is None:
-        raise ConfigError("a datetime needs a time zone: datetime(..., tzinfo=timezone.utc)")
-    return (time - EPOCH) // timedelta(microseconds=1)
-
-
-__all__ = [
-    "CoveredRange",
-    "HistoryChange",
-    "SchemaHistory",
-]

@@ -1,4 +1,4 @@
-"""A table as it was at a place of the log: columns and keys."""
+"""The structure of a table at a place in the log: columns and keys."""
 
 from __future__ import annotations
 
@@ -8,83 +8,84 @@ from typing import Any, Literal, Self
 
 @dataclass(frozen=True)
 class TableColumn:
-    """A column of a table as it was."""
+    """A column of a table."""
 
     name: str
     type: str
     """As in CREATE TABLE, for example ``int unsigned`` or ``enum('a','b')``."""
     nullable: bool
     unsigned: bool = False
-    """Whether it is a number without a sign."""
+    """True for UNSIGNED numbers."""
     charset: str | None = None
-    """Of text; None for what is no text."""
+    """The character set; None if the column is not text."""
     collation: str | None = None
-    """Likewise."""
+    """The collation; None if the column is not text."""
     members: tuple[str, ...] = ()
-    """Of an ENUM or SET."""
+    """The members of an ENUM or SET."""
     visible: bool = True
-    """Whether ``SELECT *`` shows it."""
+    """False for an INVISIBLE column, which ``SELECT *`` does not return."""
     generated: Literal["virtual", "stored"] | None = None
-    """How the server computes it; None where it does not."""
+    """The kind of a generated column; None for other columns."""
     comment: str = ""
 
 
 @dataclass(frozen=True)
 class TableIndex:
-    """A key of a table as it was."""
+    """A key of a table."""
 
     name: str | None
     """``PRIMARY`` for the primary key."""
     kind: Literal["primary", "unique", "index"]
     columns: tuple[str, ...]
-    """In key order; without what is an expression."""
+    """In key order, without expressions."""
     prefixes: tuple[int, ...] = ()
-    """For each column, how many characters of it the key holds; 0 for all."""
+    """For each column, the length in characters of the prefix in the key; 0 if the key contains
+    the complete value."""
     identifies_rows: bool = False
-    """Whether no two rows share its values: it is unique, no column of it may be NULL or is
+    """True if no two rows have the same values: the key is unique, no column of it is nullable or
     virtual, and it has no expression."""
     visible: bool = True
-    """Whether queries may use it."""
+    """False for an INVISIBLE (MariaDB: IGNORED) index, which queries do not use."""
 
 
 @dataclass(frozen=True)
 class TableSchema:
-    """A table as it was at a place of the log."""
+    """The structure of a table at a place in the log."""
 
     database: str
     table: str
     columns: tuple[TableColumn, ...]
     """In table order."""
     indexes: tuple[TableIndex, ...] = ()
-    """All keys: the primary one, the unique ones in the server's order, the others."""
+    """The primary key, then the unique keys, then the others, in the server's order."""
     comment: str = ""
     create_statement: str = field(default="", repr=False)
 
     @property
     def primary_key(self) -> tuple[str, ...]:
-        """The columns of the primary key, in key order; empty where there is none."""
+        """The columns of the primary key, in key order; empty if there is none."""
         return next((key.columns for key in self.indexes if key.kind == "primary"), ())
 
     @property
     def unique_keys(self) -> tuple[TableIndex, ...]:
-        """The primary key and the unique ones, in the server's order."""
+        """The primary key and the unique keys, in the server's order."""
         return tuple(key for key in self.indexes if key.kind != "index")
 
     @property
     def row_key(self) -> tuple[str, ...]:
-        """The columns by which changes know a row; empty where it is the whole row.
+        """The columns that identify a row in changes; empty if only the complete row does.
 
-        The primary key, else the first unique key of columns that are NOT NULL.
+        The primary key, otherwise the first unique key of columns that are NOT NULL.
         """
         return next((key.columns for key in self.unique_keys if key.identifies_rows), ())
 
     def to_sql(self) -> str:
-        """The CREATE TABLE statement, every character set and collation written out."""
+        """Returns the CREATE TABLE statement, with all character sets and collations."""
         return self.create_statement
 
     @classmethod
     def of_native(cls, found: dict[str, Any]) -> Self:
-        """What the native module says of a table."""
+        """Converts a table as the extension module returns it."""
         columns = tuple(TableColumn(**column) for column in found["columns"])
         indexes = tuple(TableIndex(**index) for index in found["indexes"])
         return cls(**{**found, "columns": columns, "indexes": indexes})

@@ -8,14 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from binarrow._native import ServerError
-from binarrow.check import FIRST_WITH_PERSIST, Check, in_option_file, persistently
-from binarrow.privileges import Use, privileges
-
-if TYPE_CHECKING:
-    from binarrow.server import Server
+from binarrow.server.check import FIRST_WITH_PERSIST, Check, in_option_file, persistently
+from binarrow.server.privileges import Use, privileges
+from binarrow.server.session import Session
 
 VARIABLES = (
     "log_bin",
@@ -43,7 +40,7 @@ RETENTION = 30 * DAY
 """MySQL's default for `binlog_expire_logs_seconds`."""
 
 
-def checks(server: Server, use: Use | None = None, tables: Sequence[str] = ()) -> list[Check]:
+def checks(server: Session, use: Use | None = None, tables: Sequence[str] = ()) -> list[Check]:
     """All checks, in the order in which to put things right."""
     values = server.variables(*VARIABLES)
     remedy = partial(persistently, server.flavor, server.version)
@@ -176,7 +173,7 @@ def _retention(values: dict[str, str], remedy: Remedy) -> Iterator[Check]:
         )
 
 
-def _keeping(server: Server, values: dict[str, str], remedy: Remedy) -> Iterator[Check]:
+def _keeping(server: Session, values: dict[str, str], remedy: Remedy) -> Iterator[Check]:
     if server.flavor == "mysql":
         gtid_mode = values.get("gtid_mode", "OFF")
         if gtid_mode == "ON":
@@ -224,8 +221,8 @@ def _keeping(server: Server, values: dict[str, str], remedy: Remedy) -> Iterator
         )
 
 
-def _position(server: Server) -> Iterator[Check]:
-    """Checks that a copy of a table may begin at `Server.position()`."""
+def _position(server: Session) -> Iterator[Check]:
+    """Checks that a copy of a table may begin at `Session.position()`."""
     try:
         is_visible = server.position().visible_to_select
     except ServerError:
@@ -249,7 +246,7 @@ def _position(server: Server) -> Iterator[Check]:
     yield Check("position()", "warning", "may be ahead of what a SELECT sees", remedy)
 
 
-def _network(server: Server) -> Iterator[Check]:
+def _network(server: Session) -> Iterator[Check]:
     if server.tls_version is not None:
         yield Check("tls", "ok", server.tls_version, "")
     elif server.is_local:

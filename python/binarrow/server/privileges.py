@@ -1,16 +1,14 @@
-"""Checks that the user has the privileges for a use. Part of :mod:`binarrow.preflight`."""
+"""Checks that the user has the privileges for a use. Part of :mod:`binarrow.server.preflight`."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from binarrow._native import BinarrowError, ServerError
-from binarrow.check import Check
-
-if TYPE_CHECKING:
-    from binarrow.server import Server
+from binarrow.server.check import Check
+from binarrow.server.session import Session
 
 Use = Literal["stream", "history", "spark"]
 """The use that a server is checked for: ``stream()``, ``stream(history=...)``, queries of Spark."""
@@ -29,7 +27,7 @@ NEEDS_SELECT: dict[Use, str] = {
 }
 
 
-def privileges(server: Server, use: Use | None, tables: Sequence[str]) -> Iterator[Check]:
+def privileges(server: Session, use: Use | None, tables: Sequence[str]) -> Iterator[Check]:
     """Checks the privileges for each use; a missing one that `use` needs is an error."""
     grants = _parsed(server.grants())
     missing = _missing_for_the_log(server, grants)
@@ -47,7 +45,7 @@ def privileges(server: Server, use: Use | None, tables: Sequence[str]) -> Iterat
             yield _select(server, grants, (other, why), is_needed=use == other, tables=tables)
 
 
-def _missing_for_the_log(server: Server, grants: Sequence[tuple[set[str], str]]) -> list[str]:
+def _missing_for_the_log(server: Session, grants: Sequence[tuple[set[str], str]]) -> list[str]:
     granted = {one for names, place in grants if place == "*.*" for one in names}
     may_dump = {ALL, "REPLICATION SLAVE", "REPLICATION REPLICA"}
     missing = [] if granted & may_dump else ["REPLICATION SLAVE"]
@@ -56,7 +54,7 @@ def _missing_for_the_log(server: Server, grants: Sequence[tuple[set[str], str]])
     return missing
 
 
-def _may_ask(server: Server) -> bool:
+def _may_ask(server: Session) -> bool:
     """True if the user may see the end of the log. Asks the server, because it knows all roles."""
     try:
         server.binlogs()
@@ -66,7 +64,7 @@ def _may_ask(server: Server) -> bool:
 
 
 def _select(
-    server: Server,
+    server: Session,
     grants: Sequence[tuple[set[str], str]],
     purpose: tuple[Use, str],
     *,
@@ -89,7 +87,7 @@ def _select(
     return Check(name, "error" if is_needed else "warning", value, advice)
 
 
-def _may_see(server: Server, table: str) -> bool:
+def _may_see(server: Session, table: str) -> bool:
     try:
         server.describe(table)
     except ServerError as error:

@@ -1,4 +1,4 @@
-"""What is different between two structures of a table."""
+"""The differences between two structures of a table."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from binarrow.table_schema import TableColumn, TableIndex, TableSchema
+from binarrow.history.table_schema import TableColumn, TableIndex, TableSchema
 
 Kind = Literal["added", "dropped", "renamed", "changed", "moved"]
 
 
 @dataclass(frozen=True)
 class Difference:
-    """One thing that is not as it was."""
+    """A difference between two structures of a table."""
 
     kind: Kind
     what: str
     """``table``, ``column total``, ``key PRIMARY``."""
     before: str
-    """Empty where it was not there."""
+    """Empty if it was added."""
     after: str
-    """Empty where it is not there any more."""
+    """Empty if it was dropped."""
 
     def __str__(self) -> str:
         match self.kind:
@@ -38,12 +38,13 @@ class Difference:
 def differences(
     before: TableSchema | None, after: TableSchema | None, statements: Iterable[str] = ()
 ) -> list[Difference]:
-    """What changed from one structure to the other; None is a table that is not there.
+    """Returns the differences between two structures; None stands for a table that does not exist.
 
     Args:
-        before: The structure at first.
-        after: The structure then.
-        statements: Those that changed it: what they rename is told as renamed.
+        before: The earlier structure.
+        after: The later structure.
+        statements: The statements between them. Columns and keys that they rename are reported as
+            renamed, not as dropped and added.
     """
     if before is None or after is None:
         if before is after:

@@ -1,19 +1,17 @@
-"""How to reach a server: a URL, keywords, an option file, the environment, put together."""
+"""The server to connect to, from keywords, a URL, an option file and the environment."""
 
 from __future__ import annotations
 
 import getpass
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote, unquote_to_bytes
 
-from binarrow._native import ConfigError
-from binarrow.option_file import read_section
-
-Password = str | bytes | Callable[[], str | bytes]
-"""A password, or what gives one: asked anew at each connection, for tokens that expire."""
+from binarrow._native import ConfigError, ConnectionSpec
+from binarrow.password import Password, PasswordFile, password_bytes
+from binarrow.server.option_file import read_section
 
 DEFAULT_PORT = 3306
 MAX_PORT = 65_535
@@ -34,7 +32,7 @@ URL_KEYWORDS = {
     "connect_timeout": float,
     "read_timeout": float,
 }
-"""Keywords that may stand in a URL, behind the question mark."""
+"""Keywords that a URL may have after its question mark."""
 
 TLS_MODES = {
     "DISABLED": "disabled",
@@ -52,7 +50,7 @@ OPTION_FILE_KEYWORDS = {
     "ssl-key": "tls_key",
     "server-public-key-path": "server_public_key",
 }
-"""Options of option files that are keywords under another name."""
+"""Options of option files that are keywords of another name."""
 
 OPTION_FILE_FLAGS: dict[str, tuple[str, bool | str | None, bool | str | None]] = {
     "ssl": ("tls", None, "disabled"),  # the default is at least as strict as MariaDB's "on"
@@ -66,7 +64,7 @@ OPTION_FILE_FLAGS: dict[str, tuple[str, bool | str | None, bool | str | None]] =
 
 @dataclass(frozen=True)
 class Endpoint:
-    """Where a server listens: a host and a port, or a Unix socket."""
+    """The address of a server: a host and a port, or a Unix socket."""
 
     host: str | None
     port: int = DEFAULT_PORT
@@ -81,26 +79,25 @@ class Endpoint:
 
 @dataclass(frozen=True)
 class Target:
-    """One server, or several that hold the same log, and who asks."""
+    """A server, or several servers with the same log, and the login."""
 
     endpoints: tuple[Endpoint, ...]
     user: str
     password: Password = field(repr=False)
-    keywords: Mapping[str, object] = field(default_factory=dict, repr=False)  # maybe a key
+    keywords: Mapping[str, object] = field(default_factory=dict, repr=False)  # or a key
 
     def secret(self) -> bytes:
-        """The password now."""
-        password: object = self.password() if callable(self.password) else self.password
-        if isinstance(password, str):
-            # The environment and option files may hold bytes that are no UTF-8.
-            encoded = password.encode(errors="surrogateescape") if _is_text(password) else None
-        else:
-            # Of other types bytes() would make something that nobody meant.
-            encoded = bytes(password) if isinstance(password, bytes | bytearray) else None
-        if encoded is None:
-            kind = type(password).__name__
-            raise ConfigError(f"the password is a {kind} that is neither text nor bytes")
-        return encoded
+        """Returns the password; calls the function that provides it."""
+        return password_bytes(self.password)
+
+    def connection_spec(self) -> ConnectionSpec:
+        """The endpoints and the login for the extension module. Nothing is connected yet."""
+        return ConnectionSpec(
+            [(one.host, one.port, one.socket) for one in self.endpoints],
+            self.user,
+            self.secret,
+            **self.keywords,  # type: ignore[arg-type]
+        )
 
 
 def target(
@@ -116,11 +113,11 @@ def target(
     keywords: Mapping[str, object] | None = None,
     environ: Mapping[str, str] | None = None,
 ) -> Target:
-    """What is said first wins: a keyword, the URL, the option file, the environment."""
+    """Returns the target; keywords override the URL, then the option file, then the environment."""
     if password is not None and password_file is not None:
         raise ConfigError("password and password_file: give one of them")
     if password_file is not None:
-        password = _PasswordFile(Path(password_file))
+        password = PasswordFile(Path(password_file))
     given = _Parts(
         hosts=[(_without_brackets(host), None)] if host is not None else [],
         port=None if port is None else _port(str(port), "port"),
@@ -155,39 +152,42 @@ def target(
 
 @dataclass
 class _Parts:
-    """What one place says."""
+    """The settings from one place."""
 
     hosts: list[tuple[str, int | None]] = field(default_factory=list)
-    """With their own ports, as far as they have one."""
+    """Each with its own port, if it has one."""
     port: int | None = None
-    """For hosts that have no port of their own."""
+    """For hosts without a port of their own."""
     socket: str | None = None
     user: str | None = None
     password: Password | None = field(default=None, repr=False)
     keywords: dict[str, object] = field(default_factory=dict)
 
     def one_place(self, who: str) -> _Parts:
-        """Itself, if it does not name two places to connect to."""
+        """Returns itself, unless it names both a host and a socket."""
         if self.hosts and self.socket is not None:
             raise ConfigError(f"{who} name a host and a socket: give one of them")
         return self
 
     @classmethod
     def of_url(cls, url: str) -> _Parts:
-        """``mysql://user:password@host:port,host:port/?keyword=value``; errors quote nothing."""
+        """Parses ``mysql://user:password@host:port,host:port/?keyword=value``.
+
+        Messages of errors quote no part of it, because it may contain a password.
+        """
         scheme, separator, rest = url.partition("://")
         if not separator or scheme.lower() not in SCHEMES:
             raise ConfigError(
-                "the URL must be mysql://user@host:3306/ (or mariadb://…), with the password apart"
+                "the URL must be mysql://user@host:3306/ or mariadb://user@host:3306/"
             )
         rest, _, query = rest.partition("?")
         authority, _, path = rest.partition("/")
         if "@" in path or "@" in query:
             raise ConfigError(
-                "the URL's @ stands behind / or ?: in a user or password write these as %2F and %3F"
+                "the URL has an @ after / or ?: write these as %2F and %3F in a user or password"
             )
         if path.strip("/"):
-            raise ConfigError("the URL names a database: tables are chosen with tables=")
+            raise ConfigError("the URL names a database: remove it, and select tables with tables=")
         parts = cls()
         credentials, at, hosts = authority.rpartition("@")
         if at:
@@ -210,7 +210,7 @@ class _Parts:
             host, _, port = text.partition(":")
             is_odd = ":" in port
         if is_odd:
-            raise ConfigError(f"{what}: an IPv6 address stands in brackets, as in [::1]:3306")
+            raise ConfigError(f"{what}: write an IPv6 address in brackets, as in [::1]:3306")
         host = unquote(host)
         if host.startswith("/"):
             if self.socket is not None:
@@ -235,7 +235,7 @@ class _Parts:
 
     @classmethod
     def of_option_file(cls, path: Path) -> _Parts:
-        """``[client]`` of a file such as ``~/.my.cnf``."""
+        """Reads the section ``[client]`` of a file such as ``~/.my.cnf``."""
         options = read_section(path, "client")
         parts = cls(user=options.get("user"), password=options.get("password"))
         if port := options.get("port"):
@@ -258,7 +258,7 @@ class _Parts:
 
     @classmethod
     def of_environ(cls, environ: Mapping[str, str]) -> _Parts:
-        """Host, port, socket, user and password, by the names that MySQL's own clients use."""
+        """Reads the variables of MySQL's own clients."""
         parts = cls(user=environ.get("MYSQL_USER"), password=environ.get("MYSQL_PWD"))
         if port := environ.get("MYSQL_TCP_PORT"):
             parts.port = _port(port, "MYSQL_TCP_PORT")
@@ -266,33 +266,11 @@ class _Parts:
         return parts
 
     def _set_place(self, host: str | None, socket: str | None) -> None:
-        """To MySQL's own clients the socket is how one reaches localhost."""
+        """Sets the socket or the host; for localhost, MySQL's clients use the socket."""
         if socket and host in (None, "", "localhost"):
             self.socket = socket
         elif host:
             self.hosts = [(_without_brackets(host), None)]
-
-
-@dataclass(frozen=True)
-class _PasswordFile:
-    """A file's first line, read at each connection."""
-
-    path: Path
-
-    def __call__(self) -> bytes:
-        try:
-            with self.path.open("rb") as file:
-                return file.readline().rstrip(b"\r\n")
-        except OSError as error:
-            raise ConfigError(f"password_file: {error}") from None
-
-
-def _is_text(text: str) -> bool:
-    try:
-        text.encode(errors="surrogateescape")
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _without_brackets(host: str) -> str:

@@ -1,4 +1,4 @@
-"""Is a table history what a server has? Its end, and the server's tables of now, compared."""
+"""Compares the end of a history with the current tables of a server."""
 
 from __future__ import annotations
 
@@ -8,32 +8,33 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from binarrow._native import Position, SchemaError
-from binarrow.history import SchemaHistory
-from binarrow.table_diff import Difference, differences
-from binarrow.table_schema import TableSchema
+from binarrow.history.diff import Difference, differences
+from binarrow.history.schema_history import SchemaHistory
+from binarrow.history.table_schema import TableSchema
 
 if TYPE_CHECKING:
-    from binarrow.server import Server
+    from binarrow.server.server import Server
 
 SYSTEM_DATABASES = ("mysql", "sys", "information_schema", "performance_schema")
 
 
 @dataclass(frozen=True)
 class HistoryCheck:
-    """What a comparison found."""
+    """The result of a comparison."""
 
     position: Position
-    """The place of the log at which the two were compared."""
+    """The position at which the structures were compared."""
     tables: int
-    """How many tables the server has, of those that were asked for."""
+    """The number of the server's tables that were compared."""
     differences: tuple[tuple[str, Difference], ...]
-    """``database.table``, and what is different: before is the history's, after the server's."""
+    """``database.table`` and a difference: ``before`` is the history's structure, ``after`` the
+    server's."""
 
 
 def check_history(
     history: SchemaHistory, server: Server, *, tables: str | Sequence[str] | None = None
 ) -> HistoryCheck:
-    """Follows the log from the history's end to now, and compares what it has then.
+    """Follows the log from the history's end to its present end, then compares the structures.
 
     Raises:
         SchemaError: The history is empty, or of another log.
@@ -42,7 +43,7 @@ def check_history(
     if not history.covered:
         raise SchemaError("the history is empty: take a baseline first")
     taken = server.schemas(tables=tables)
-    # A read that begins behind the history's end follows the log up to its start first.
+    # A read that starts after the history's end first follows the log up to its start.
     with server.stream(taken.position, stop=taken.position, history=history) as stream:
         for _ in stream:
             pass

@@ -1,0 +1,75 @@
+"""The entries of a history, and the ranges of logs that it covers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, Literal
+
+from binarrow._native import ConfigError, Position
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class CoveredRange:
+    """A part of a server's log of which the history has all statements."""
+
+    start: Position
+    stop: Position
+    server: str | None
+    """The server's id, as :attr:`Position.server`; None if the log was read from files."""
+
+
+@dataclass(frozen=True)
+class HistoryChange:
+    """An entry of a history: a statement in the log, or a baseline."""
+
+    position: Position
+    """The position from which it is in force: the end of the statement's transaction."""
+    kind: Literal["statement", "baseline"]
+    committed: datetime
+    """The time at which the statement was committed, or the baseline was taken."""
+    database: str
+    """The statement's default database; empty if it had none."""
+    statement: str
+    """The statement; for a baseline, all its CREATE statements. Strings that may be passwords of
+    other servers (``CONNECTION=`` of a FEDERATED table, for example) are ``'***'``."""
+    tables: tuple[str, ...]
+    """The tables that it changed, as ``database.table``. Empty for a baseline, unless the baseline
+    contains only some tables."""
+    unknown: tuple[tuple[str, str], ...] = ()
+    """The tables whose structure is unknown from this position, each with the reason."""
+
+    @property
+    def followed(self) -> bool:
+        """True if its complete effect is known."""
+        return not self.unknown
+
+
+def concerns(change: HistoryChange, database: str | None, table: str | None) -> bool:
+    """True if the entry changed tables of the database, or this table of it."""
+    if database is None:
+        return True
+    if change.kind == "baseline" and not change.tables:
+        return True
+    all_tables = f"{database}.*"
+    names = [name for name in change.tables if name.startswith(f"{database}.")]
+    return bool(names) if table is None else f"{database}.{table}" in names or all_tables in names
+
+
+def change_of_native(found: dict[str, Any]) -> HistoryChange:
+    """Converts an entry as the extension module returns it."""
+    committed = EPOCH + timedelta(microseconds=found.pop("timestamp"))
+    return HistoryChange(committed=committed, **found)
+
+
+def unix_microseconds(time: datetime) -> int:
+    """Returns the microseconds since 1970 in UTC.
+
+    Raises:
+        ConfigError: The time has no time zone.
+    """
+    if time.tzinfo is None:
+        raise ConfigError("a datetime needs a time zone: datetime(..., tzinfo=timezone.utc)")
+    return (time - EPOCH) // timedelta(microseconds=1)

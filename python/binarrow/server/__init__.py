@@ -1,0 +1,8 @@
+"""A connection to a server, its settings, and streams of its changes."""
+
+from binarrow.server.connect import connect
+from binarrow.server.description import Column, Key, TableDescription
+from binarrow.server.server import Server
+from binarrow.server.session import Binlog
+
+__all__ = ["Binlog", "Column", "Key", "Server", "TableDescription", "connect"]

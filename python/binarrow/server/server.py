@@ -1,0 +1,306 @@
+"""A server: streams and ranges of its log, positions in it, schemas of its tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Unpack, get_args, overload
+
+from binarrow._native import ChangeBatch, ConfigError, Position, TableSchemas, read_binlog
+from binarrow.checkpoint import Checkpoint
+from binarrow.server.check import Check
+from binarrow.server.preflight import checks
+from binarrow.server.privileges import Use
+from binarrow.server.session import Session
+from binarrow.stream import Change, Stream
+from binarrow.typed_keywords import ShapingKeywords
+
+if TYPE_CHECKING:
+    from binarrow._native import History, Item
+
+
+class Server(Session):
+    """A connection to a server, made by :func:`connect`. Use it in ``with``, or close it.
+
+    A forked process must connect again: using its parent's connection raises
+    :class:`ConfigError`.
+    """
+
+    @overload
+    def stream(
+        self,
+        start: Position | str | datetime = "latest",
+        *,
+        stop: Position | str | datetime | None = None,
+        checkpoint: Checkpoint | None = None,
+        server_id: int | None = None,
+        heartbeat: float = 10.0,
+        reconnect: float | None = 3600.0,
+        max_latency: float = 0.5,
+        include: None = None,
+        **keywords: Unpack[ShapingKeywords],
+    ) -> Stream[ChangeBatch]: ...
+
+    @overload
+    def stream(
+        self,
+        start: Position | str | datetime = "latest",
+        *,
+        stop: Position | str | datetime | None = None,
+        checkpoint: Checkpoint | None = None,
+        server_id: int | None = None,
+        heartbeat: float = 10.0,
+        reconnect: float | None = 3600.0,
+        max_latency: float = 0.5,
+        include: Item | Sequence[Item] | None,
+        **keywords: Unpack[ShapingKeywords],
+    ) -> Stream[Change]: ...
+
+    def stream(
+        self,
+        start: Position | str | datetime = "latest",
+        *,
+        stop: Position | str | datetime | None = None,
+        checkpoint: Checkpoint | None = None,
+        server_id: int | None = None,
+        heartbeat: float = 10.0,
+        reconnect: float | None = 3600.0,
+        max_latency: float = 0.5,
+        include: Item | Sequence[Item] | None = None,
+        **keywords: Unpack[ShapingKeywords],
+    ) -> Stream[Any]:
+        """Returns changes as they are committed, in commit order, over a separate connection.
+
+        After a lost connection, the stream reconnects and continues at the same place. No row is
+        lost or repeated. Close the stream, or use it in ``with``, to close its connection.
+
+            with server.stream("earliest", checkpoint=FileCheckpoint("shop.json")) as changes:
+                for change in changes:
+                    store(change.database, change.table, change.to_pyarrow())
+
+        Args:
+            start: The place at which the stream starts: ``"latest"`` (the end of the log now),
+                ``"earliest"`` (the first file that the server has), a :class:`Position`,
+                ``"file:offset"``, a GTID set that was already read, or a datetime: the first
+                transaction committed at or after it.
+            stop: The place at which the stream ends: ``"end"`` (the end of the log now), a
+                :class:`Position`, ``"file:offset"``, a datetime, or a GTID set. With a GTID set,
+                the stream ends before the first transaction that is not in it.
+
+                With None, the stream does not end.
+            checkpoint: A :class:`FileCheckpoint`, or another object that loads and saves a
+                position.
+
+                The stream starts at the stored position, and at ``start`` only if no position is
+                stored. It saves the position while it reads. A batch counts as done when the next
+                one is requested, or when the ``with`` block of the stream is left without an
+                exception.
+            server_id: The id of this reader on the server, from 1; by default a random one.
+
+                Two readers or replicas with the same id disconnect each other.
+            heartbeat: Seconds without changes after which the server sends a heartbeat; the
+                connection counts as lost after three missed heartbeats.
+            reconnect: Seconds for which a lost connection is retried.
+
+                After this time, a :class:`ConnectionLostError` is raised. None disables retries.
+            max_latency: The maximum number of seconds that rows wait for their batch to fill, while
+                more rows arrive.
+
+                If no more rows arrive, rows do not wait.
+            include: Items to return in addition to rows, in log order: ``"schema_change"``,
+                ``"truncate"``, ``"skipped_statement"``, ``"transaction"``, ``"heartbeat"``.
+
+                A batch ends before each item. ``"schema_change"``: statements that change tables of
+                ``tables`` or their databases, as :class:`SchemaChange`. ``"truncate"``: tables that
+                are emptied, as :class:`Truncate`. ``"skipped_statement"``: statements that
+                ``statements="skip"`` skips, as :class:`SkippedStatement`. ``"transaction"``: the
+                begin and end of every transaction, also of those without changes of ``tables``, as
+                :class:`Transaction`. ``"heartbeat"``: a live stream's heartbeats, as
+                :class:`Heartbeat`.
+            keywords: As for :func:`read_binlog`: ``tables``, ``types``, ``schemas``, ...
+
+        Raises:
+            PositionPurgedError: The server no longer has the log from ``start`` on.
+            ServerIdentityError: ``start`` is of another server, or the log was reset.
+            CheckpointError: The checkpoint cannot be read, or not be written.
+        """
+        if checkpoint is not None and not callable(getattr(checkpoint, "load", None)):
+            kind = type(checkpoint).__name__
+            raise TypeError(f'checkpoint= is a {kind}: give FileCheckpoint("position.json")')
+        kept = checkpoint.load() if checkpoint is not None else None
+        ends = stop == "end"
+        if isinstance(stop, str) and stop.isalpha() and not ends:
+            raise ConfigError(
+                f"stop={stop!r}: 'end', 'file:offset' or a GTID set is needed, "
+                "a Position or a datetime"
+            )
+        log = self._spec.log(
+            start if kept is None else kept,
+            ends=ends,
+            server_id=server_id,
+            heartbeat=heartbeat,
+            reconnect=reconnect,
+            max_latency=max_latency,
+        )
+        try:
+            options: dict[str, Any] = {"include": include, **keywords}
+            reader = read_binlog(log, stop=None if ends else stop, **options)
+        except TypeError as error:
+            raise TypeError(str(error).replace("read_binlog()", "stream()")) from None
+        return Stream(reader, checkpoint)
+
+    def range(
+        self,
+        start: Position,
+        stop: Position,
+        *,
+        history_part: str | None = None,
+        server_id: int | None = None,
+        heartbeat: float = 10.0,
+        reconnect: float | None = 300.0,
+        **keywords: Unpack[ShapingKeywords],
+    ) -> Stream[Any]:
+        """Returns the log between two positions, over a separate connection.
+
+        It always ends at ``stop``: at its file and offset, or on another server when its GTID set
+        is complete. If the log ends earlier, the read is retried, then it is an error.
+
+        Args:
+            start: The end of an earlier read, or :meth:`file_start`.
+            stop: The end of a later transaction.
+            history_part: The structures of tables at ``start``, as text: ``SchemaHistory.part()``.
+            server_id: As for :meth:`stream`.
+            heartbeat: Likewise.
+            reconnect: Seconds for which a lost connection is retried, and for which the read waits
+                for a server that lags.
+            keywords: As for :func:`read_binlog`: ``tables``, ``types``, ``schemas``, ...
+
+        Raises:
+            PositionPurgedError: The server no longer has the log from ``start`` on.
+            ServerIdentityError: A position is of another server, or the server lags for longer
+                than ``reconnect``.
+        """
+        log = self._spec.range(
+            start,
+            stop,
+            history_part=history_part,
+            server_id=server_id,
+            heartbeat=heartbeat,
+            reconnect=reconnect,
+        )
+        try:
+            reader: Any = read_binlog(log, **keywords)
+        except TypeError as error:
+            raise TypeError(str(error).replace("read_binlog()", "range()")) from None
+        return Stream(reader, None)
+
+    def range_end(
+        self,
+        start: Position | str,
+        *,
+        stop: Position | str | None = None,
+        max_bytes: int | None = None,
+        history: History | None = None,
+        server_id: int | None = None,
+        heartbeat: float = 10.0,
+        reconnect: float | None = 300.0,
+        skip_events: Sequence[int] | None = None,
+    ) -> Position:
+        """The position at which a range of the log ends. The log is read without decoding rows.
+
+        ``range_end(start, max_bytes=...)`` divides a log into ranges that :meth:`range` reads.
+
+        A position that is a GTID set alone has a file and an offset too: the end of the longest
+        prefix of the log whose transactions are all in the set.
+        ``range_end(position, stop=position)`` returns it.
+
+        Args:
+            start: The end of an earlier read, :meth:`file_start`, ``"file:offset"`` or a GTID set.
+                Transactions of a GTID set are skipped wherever they are in the log, and the
+                position that is returned contains them.
+            stop: The range ends there at the latest; in one of these forms. By default it is the
+                present end of the log.
+            max_bytes: The largest size of the range, in bytes of the log. A range has one
+                transaction at least, even if it is larger.
+            history: A :class:`SchemaHistory`, to which the statements in the range are added. An
+                empty one gets its first baseline.
+            server_id: As for :meth:`stream`.
+            heartbeat: Likewise.
+            reconnect: Likewise.
+            skip_events: Codes of unknown events to skip.
+
+        Returns:
+            The end of the last complete transaction, with its GTIDs.
+
+        Raises:
+            PositionPurgedError: The server no longer has the log from ``start`` on.
+            ServerIdentityError: ``start`` is of another server, or the log was reset.
+        """
+        return self._spec.range_end(
+            start,
+            stop=stop,
+            max_bytes=max_bytes,
+            history=history,
+            server_id=server_id,
+            heartbeat=heartbeat,
+            reconnect=reconnect,
+            skip_events=skip_events,
+        )
+
+    def file_start(self, name: str, *, reconnect: float | None = 300.0) -> Position:
+        """The position of the first event of a file of the log, with the GTIDs before it.
+
+        Raises:
+            PositionPurgedError: The server no longer has the file.
+            ServerIdentityError: The file's number is above that of the newest file.
+            ConfigError: The file is not one of the server's log.
+        """
+        return self._spec.file_start(name, reconnect=reconnect)
+
+    def schemas(
+        self,
+        *,
+        tables: str | Sequence[str] | None = None,
+        exclude_tables: str | Sequence[str] | None = None,
+    ) -> TableSchemas:
+        """Returns the current schemas of all tables, with the position at which they are valid.
+
+        They are read over a separate connection, without a lock. Tables that statements change in
+        the meantime are read again. ``SchemaHistory.baseline(server)`` adds them to a history.
+
+        Args:
+            tables: Only these tables, as patterns ``database.table``. Tables of ``mysql``, ``sys``,
+                ``information_schema`` and ``performance_schema`` are included only if a pattern
+                names the database.
+            exclude_tables: Patterns of tables to leave out.
+
+        Raises:
+            ServerError: The user may not read the log, or tables change all the time.
+
+        Warns:
+            BinarrowWarning: The server does not show the structure of a table.
+        """
+        return self._spec.schemas(tables=tables, exclude_tables=exclude_tables)
+
+    def check(
+        self, use: Use | None = None, *, tables: str | Sequence[str] | None = None
+    ) -> list[Check]:
+        """Grades the settings on which reading changes depends, and suggests changes.
+
+            for check in server.check("spark", tables="shop.orders"):
+                print(check.grade, check.name, check.value, check.advice)
+
+        Args:
+            use: What the server is checked for: ``"stream"`` (streams without a history),
+                ``"history"`` (streams with one) or ``"spark"``. A privilege that this needs is an
+                ``error`` if it is missing. By default all privileges are checked, and a missing one
+                that only some uses need is a ``warning``.
+            tables: Tables, ``database.table``, whose structure the user must be allowed to see.
+
+        Raises:
+            ConfigError: ``use`` is another word.
+        """
+        if use is not None and use not in get_args(Use):
+            known = ", ".join(repr(each) for each in get_args(Use))
+            raise ConfigError(f"check({use!r}): {known} or None is needed")
+        return checks(self, use, [tables] if isinstance(tables, str) else list(tables or ()))

@@ -1,0 +1,154 @@
+"""A session on a server: its properties and settings, the end and the files of its log."""
+
+from __future__ import annotations
+
+import re
+from types import TracebackType
+from typing import NamedTuple, Self
+
+from binarrow._native import ConnectionSpec, NativeServer, Position
+from binarrow.server.description import TableDescription, describe
+from binarrow.server.sql import quoted
+from binarrow.server.target import Target
+
+PASSWORD_HASH = re.compile(r" IDENTIFIED [^']*'[^']*'")
+
+
+class Binlog(NamedTuple):
+    """A file of a server's log."""
+
+    name: str
+    size: int
+    """Bytes; the last file grows."""
+
+
+class Session:
+    """A connection that sends queries about the server. It reads no changes."""
+
+    def __init__(self, target: Target) -> None:
+        self._spec = target.connection_spec()
+        self._native: NativeServer = self._spec.open()
+
+    @property
+    def flavor(self) -> str:
+        """``mysql`` or ``mariadb``."""
+        return self._native.flavor
+
+    @property
+    def version(self) -> str:
+        """The server's version, for example ``9.7.0`` or ``11.8.9-MariaDB``."""
+        return self._native.version
+
+    @property
+    def server_id(self) -> int:
+        """The server's ``server_id``."""
+        return self._native.server_id
+
+    @property
+    def id(self) -> str:
+        """The id in positions: ``server_uuid``, MariaDB's ``server_uid``, or the ``server_id``."""
+        return self._native.id
+
+    @property
+    def tls_version(self) -> str | None:
+        """``TLSv1.3`` or ``TLSv1.2``; None without TLS."""
+        return self._native.tls_version
+
+    @property
+    def is_local(self) -> bool:
+        """True if the connection is a Unix socket, or to a loopback address."""
+        return self._native.is_local
+
+    def position(self) -> Position:
+        """Returns the end of the part of the log that a SELECT that starts afterwards sees.
+
+        A table can be copied with SELECT and its later changes read with ``stream(position)``: no
+        change is lost. A change may be returned by both, if it was committed between the position
+        and the SELECT.
+
+            position = server.position()
+            rows = copy_of_the_table()  # a SELECT over any connection to the same server
+            with server.stream(position, tables="shop.orders") as changes: ...
+
+        The file and offset and the GTID set are of the same place. On MySQL with GTIDs, if a commit
+        takes longer than a second (in semisynchronous replication a replica must acknowledge it),
+        or if the user lacks REPLICATION SLAVE, the position is the GTID set alone, with an empty
+        ``file``. :meth:`stream` starts there too; ``range_end(position, stop=position)`` returns
+        the same position with its file and offset.
+
+        The position can be ahead of what a SELECT sees, and ``visible_to_select`` is then False, on
+
+        * MySQL with ``gtid_mode=OFF``, unless it is MySQL 8 or later, the user has ``BACKUP_ADMIN``
+          and SELECT on ``performance_schema.log_status``, and no XA transaction was committed since
+          the server started;
+        * MariaDB, if an XA transaction was committed since the server started.
+
+        In these cases start at an earlier position, such as ``file_start(position.file)``: MySQL
+        commits the transactions of a file, except for XA, before it starts the next one.
+
+        MySQL requires REPLICATION CLIENT, MariaDB no privilege. On a MySQL server with GTIDs, while
+        others write to it, it also needs REPLICATION SLAVE; otherwise the position is a GTID set
+        alone.
+
+        Returns:
+            The position. ``visible_to_select`` is True or False.
+
+        Raises:
+            ServerError: The server writes no binary log, or the user lacks the privilege.
+        """
+        return self._native.position()
+
+    def binlogs(self) -> list[Binlog]:
+        """The files of the log, the oldest first. Needs REPLICATION CLIENT."""
+        return [Binlog(*one) for one in self._native.binlogs()]
+
+    def describe(self, table: str) -> TableDescription:
+        """The columns and keys of ``database.table``. Needs SELECT or another privilege on it.
+
+        Raises:
+            ServerError: There is no such table, or the user may not see it.
+        """
+        return describe(self._native, table)
+
+    def database_filters(self) -> list[str]:
+        """``binlog_do_db`` and ``binlog_ignore_db``: what the server leaves out of its log."""
+        return self._native.database_filters()
+
+    def variables(self, *names: str) -> dict[str, str]:
+        """Returns global variables of the server, except those that it does not have."""
+        if not names:
+            return {}
+        wanted = ", ".join(quoted(name) for name in names)
+        rows = self._native.query(f"SHOW GLOBAL VARIABLES WHERE Variable_name IN ({wanted})")
+        return {row[0]: row[1] or "" for row in rows if row[0] is not None}
+
+    def grants(self) -> list[str]:
+        """Returns the user's privileges, as in ``SHOW GRANTS``, without hashes of passwords."""
+        rows = self._native.query("SHOW GRANTS")
+        return [PASSWORD_HASH.sub("", row[0] or "") for row in rows]
+
+    def close(self) -> None:
+        """Closes the connection. Open statements fail, also those of other threads."""
+        self._spec.stop()
+        self._native.close()
+
+    def __binarrow_connection__(self) -> ConnectionSpec:
+        """The endpoints and the login, for functions that open their own connections."""
+        return self._spec
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        native = getattr(self, "_native", None)  # None in a traceback after a failed login
+        if native is None:
+            return "<Server, not connected>"
+        return f"<Server {native.flavor} {native.version} at {native.endpoint}>"

@@ -1,0 +1,53 @@
+"""The changes of a table as record batches of one schema."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Literal
+
+from binarrow import BinlogReader, SchemaError
+from binarrow.spark.schema import difference
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from binarrow import TableReader
+    from binarrow.stream import Stream
+
+
+def decode_table(
+    readers: Iterable[BinlogReader | Stream],
+    table: str | None,
+    target: pa.Schema,
+    on_schema_change: Literal["error", "conform", "evolve"],
+    truncates: Literal["error", "emit", "skip"],
+) -> Iterator[pa.RecordBatch]:
+    """Changes from each reader in turn, under one schema; closes the readers.
+
+    They are one table's, or where that is None those of all tables that the readers read.
+    """
+    checked = False
+
+    def changes(reader: BinlogReader | Stream) -> TableReader:
+        if table is None:
+            return reader.nested_json(truncates=truncates)
+        return reader.table(
+            table, schema=target, on_schema_change=on_schema_change, truncates=truncates
+        )
+
+    for reader in readers:
+        # `with` closes on every way out: the end, an error, and Spark dropping the generator.
+        with reader, changes(reader) as rows:
+            for batch in rows:
+                if not checked:
+                    _check(batch.schema, target, table)
+                    checked = True
+                yield batch
+
+
+def _check(actual: pa.Schema, target: pa.Schema, table: str | None) -> None:
+    if not actual.equals(target, check_metadata=False):
+        raise SchemaError(
+            f"the batches of {table or 'several tables'} are not of the declared schema:\n"
+            f"{difference(target, actual)}"
+        )
