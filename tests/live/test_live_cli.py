@@ -423,4 +423,4 @@ def test_starts_that_cannot_be(told: Server) -> None:
 def test_without_a_password(told: Server) -> None:
     failed = run("tail", url(told), environment=NO_PASSWORD)
     assert failed.returncode == 1
-    assert "--password asks for it" in failed.stderr.splitlines()[1]
+    assert "use --password," in failed.stderr.splitlines()[1]

@@ -11,15 +11,7 @@ from binarrow.cli.arguments import Format, FormatOption
 from binarrow.cli.failure import reports_failure
 from binarrow.cli.messages import in_cli
 from binarrow.cli.output import on_one_line, print_json, print_table
-from binarrow.cli.server_options import (
-    AskPassword,
-    OptionFile,
-    PasswordFile,
-    TlsCa,
-    TlsOption,
-    Url,
-    reach,
-)
+from binarrow.cli.server_options import Login, Url, logs_in
 from binarrow.server.privileges import Use
 
 EXAMPLES = """\
@@ -34,13 +26,9 @@ LOSES_CHANGES = 1
 
 
 @reports_failure
+@logs_in
 def command(
     url: Url = None,
-    ask_password: AskPassword = False,
-    password_file: PasswordFile = None,
-    option_file: OptionFile = None,
-    tls: TlsOption = None,
-    tls_ca: TlsCa = None,
     use: Annotated[
         Use | None,
         typer.Option("--for", help="The use to check the server for."),
@@ -51,6 +39,8 @@ def command(
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Short for --format json.")] = False,
     format: FormatOption = Format.table,  # noqa: A002 - the option's name
+    *,
+    login: Login,
 ) -> None:
     """Grade a server's settings for reading its changes; say what to change.
 
@@ -58,14 +48,7 @@ def command(
 
     A warning means that something is missed, or harder than it need be.
     """
-    with reach(
-        url,
-        ask_password=ask_password,
-        password_file=password_file,
-        option_file=option_file,
-        tls=tls,
-        tls_ca=tls_ca,
-    ) as server:
+    with login.connect(url) as server:
         checks = server.check(use, tables=tables)
         title = f"{'MariaDB' if server.flavor == 'mariadb' else 'MySQL'} {server.version}"
     if json or format is Format.json:

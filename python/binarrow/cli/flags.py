@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -60,21 +60,38 @@ class Reading:
             yield {**keywords, "history": opened}
 
 
-def reads(command: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Gives a command the flags of reading that the table has for it, as its argument `reading`."""
-    own_flags = {name: both for name, both in _OF_READS.items() if command in both[1].commands}
-    parameters_of_flags = [_parameter(*both, command) for both in own_flags.values()]
+Command = Callable[..., None]
 
-    def with_flags(function: Callable[..., None]) -> Callable[..., None]:
+
+def reads(command: str) -> Callable[[Command], Command]:
+    """Adds the flags of reading that the table has for a command, as its argument `reading`."""
+    own_flags = {name: both for name, both in _OF_READS.items() if command in both[1].commands}
+    return adds_flags(
+        "reading", [_parameter(*both, command) for both in own_flags.values()], Reading
+    )
+
+
+def adds_flags(
+    argument: str, flags: Sequence[inspect.Parameter], value: Callable[[dict[str, Any]], Any]
+) -> Callable[[Command], Command]:
+    """Replaces a command's argument by flags.
+
+    Args:
+        argument: The name of the command's argument.
+        flags: The parameters of the flags.
+        value: Makes the argument of the values of the flags, by name.
+    """
+
+    def with_flags(function: Command) -> Command:
         signature = inspect.signature(function, eval_str=True)
-        own = [each for each in signature.parameters.values() if each.name != "reading"]
+        own = [each for each in signature.parameters.values() if each.name != argument]
 
         @wraps(function)
         def run(**values: Any) -> None:
-            reading = Reading({name: values.pop(name) for name in own_flags})
-            function(**values, reading=reading)
+            of_flags = {flag.name: values.pop(flag.name) for flag in flags}
+            function(**values, **{argument: value(of_flags)})
 
-        parameters = [*own, *parameters_of_flags]
+        parameters = [*own, *flags]
         run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
         run.__annotations__ = {each.name: each.annotation for each in parameters}
         return run
@@ -104,7 +121,7 @@ def help_of(option: Option, own: Flag) -> str:
 
 
 def is_on_server(history: str) -> bool:
-    """Whether a history is kept on a server, not in a file."""
+    """True if the history is in a database of a server, not in a file."""
     scheme, separator, _ = history.partition("://")
     return bool(separator) and scheme.lower() != "sqlite"
 
@@ -197,7 +214,7 @@ _CONVERTED: Mapping[str, Callable[[Any], Any]] = {
     "mask": _masks,
     "place": where,
 }
-"""What makes a keyword's value of a flag's, by the kind of the option's values."""
+"""Converts a flag's value to the keyword's value, by the kind of the option's values."""
 
 
 def _salt(file: Path | None) -> str | bytes:
@@ -209,4 +226,4 @@ def _salt(file: Path | None) -> str | bytes:
     return salt
 
 
-__all__ = ["Reading", "flag", "help_of", "is_on_server", "reads"]
+__all__ = ["Reading", "adds_flags", "flag", "help_of", "is_on_server", "reads"]

@@ -1,21 +1,23 @@
-"""Arguments of commands that connect to a server, and the connection that they stand for."""
+"""The flags of commands that connect to a server."""
 
 from __future__ import annotations
 
 import getpass
+import inspect
 import sys
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import typer
 
 import binarrow
-from binarrow.cli.flags import flag
+from binarrow.cli.flags import Command, adds_flags, flag
 
 
 class Tls(StrEnum):
-    """How much TLS is asked for."""
+    """Values of --tls."""
 
     disabled = "disabled"
     preferred = "preferred"
@@ -29,61 +31,85 @@ Url: TypeAlias = Annotated[
     typer.Argument(
         metavar="URL",
         help="mysql://user@host:3306/, or mariadb://. Keywords of connect() may follow a ?, as in"
-        " ?tls_cert=me.pem&tls_key=key.pem. Without a URL the option file says where, or the"
-        " environment: MYSQL_HOST, MYSQL_TCP_PORT, MYSQL_UNIX_PORT, MYSQL_USER. A password in the"
-        " URL works, but all users of this machine see it in the list of processes, and it stays in"
-        " the shell's history.",
+        " ?tls_cert=me.pem&tls_key=key.pem. Without a URL, the server is that of the option file or"
+        " of the environment: MYSQL_HOST, MYSQL_TCP_PORT, MYSQL_UNIX_PORT, MYSQL_USER. A password"
+        " in the URL is visible to all users of this machine in the list of processes, and the"
+        " shell's history stores it.",
         show_default=False,
     ),
 ]
 PANEL = "Connecting"
 
-AskPassword: TypeAlias = Annotated[
-    bool,
-    typer.Option(
-        "--password",
-        help="Ask for the password; without this it is MYSQL_PWD.",
-        rich_help_panel=PANEL,
+
+def _flag(name: str) -> Any:
+    return flag(name, show_default=False, rich_help_panel=PANEL)
+
+
+def _parameter(name: str, annotation: Any, default: Any = None) -> inspect.Parameter:
+    return inspect.Parameter(
+        name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation
+    )
+
+
+_FLAGS = (
+    _parameter(
+        "ask_password",
+        Annotated[
+            bool,
+            typer.Option(
+                "--password",
+                help="Ask for the password; without this flag it is MYSQL_PWD.",
+                rich_help_panel=PANEL,
+            ),
+        ],
+        default=False,
     ),
-]
-PasswordFile: TypeAlias = Annotated[Path | None, flag("password_file", rich_help_panel=PANEL)]
-OptionFile: TypeAlias = Annotated[Path | None, flag("option_file", rich_help_panel=PANEL)]
-TlsOption: TypeAlias = Annotated[Tls | None, flag("tls", show_default=False, rich_help_panel=PANEL)]
-TlsCa: TypeAlias = Annotated[Path | None, flag("tls_ca", rich_help_panel=PANEL)]
+    _parameter("password_file", Annotated[Path | None, _flag("password_file")]),
+    _parameter("option_file", Annotated[Path | None, _flag("option_file")]),
+    _parameter("tls", Annotated[Tls | None, _flag("tls")]),
+    _parameter("tls_ca", Annotated[Path | None, _flag("tls_ca")]),
+)
 
 
-def reach(
-    url: str | None,
-    *,
-    ask_password: bool,
-    password_file: Path | None,
-    option_file: Path | None,
-    tls: Tls | None,
-    tls_ca: Path | None,
-) -> binarrow.Server:
-    """Connects as the arguments say."""
-    try:
-        return binarrow.connect(
-            url,
-            password=_asked() if ask_password else None,
-            password_file=password_file,
-            option_file=option_file,
-            tls=None if tls is None else tls.value,
-            tls_ca=tls_ca,
-        )
-    except binarrow.AuthenticationError as error:
-        if "using password: NO" in str(error):
-            error.add_note(
-                "no password was given: --password asks for it, --password-file, --option-file and"
-                " MYSQL_PWD hold it"
+@dataclass(frozen=True)
+class Login:
+    """The flags with which a command connects to a server."""
+
+    ask_password: bool
+    password_file: Path | None
+    option_file: Path | None
+    tls: Tls | None
+    tls_ca: Path | None
+
+    def connect(self, url: str | None) -> binarrow.Server:
+        """Connects to the server."""
+        try:
+            return binarrow.connect(
+                url,
+                password=_asked() if self.ask_password else None,
+                password_file=self.password_file,
+                option_file=self.option_file,
+                tls=None if self.tls is None else self.tls.value,
+                tls_ca=self.tls_ca,
             )
-        raise
+        except binarrow.AuthenticationError as error:
+            if "using password: NO" in str(error):
+                error.add_note(
+                    "no password was given: use --password, --password-file, --option-file or"
+                    " MYSQL_PWD"
+                )
+            raise
+
+
+def logs_in(command: Command) -> Command:
+    """Adds the flags of a login to a command, as its argument `login`."""
+    return adds_flags("login", _FLAGS, lambda values: Login(**values))(command)
 
 
 def _asked() -> str:
     if not sys.stdin.isatty():
         raise binarrow.ConfigError(
-            "--password asks on the terminal, and standard input is none: use --password-file,"
+            "--password needs a terminal, but standard input is not one: use --password-file,"
             " --option-file or MYSQL_PWD"
         )
     try:

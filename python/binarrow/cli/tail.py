@@ -9,7 +9,7 @@ import signal
 import sys
 import time
 from pathlib import Path
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Annotated, Any, NoReturn, Self
 
 import typer
@@ -29,15 +29,7 @@ from binarrow.cli.failure import reports_failure
 from binarrow.cli.flags import Reading, flag, reads
 from binarrow.cli.item_lines import Item, json_item, text_item
 from binarrow.cli.output import Screen
-from binarrow.cli.server_options import (
-    AskPassword,
-    OptionFile,
-    PasswordFile,
-    TlsCa,
-    TlsOption,
-    Url,
-    reach,
-)
+from binarrow.cli.server_options import Login, Url, logs_in
 from binarrow.cli.writer import FileFormat, types_for
 
 EXAMPLES = """\
@@ -61,6 +53,7 @@ NOBODY_READS = 128 + signal.SIGPIPE
 
 
 @reports_failure
+@logs_in
 @reads("tail")
 def command(
     url: Url = None,
@@ -69,16 +62,12 @@ def command(
     checkpoint: Annotated[Path | None, flag("checkpoint")] = None,
     format: FormatOption = Format.table,  # noqa: A002 - the option's name
     json: Annotated[bool, typer.Option("--json", help="Short for --format json.")] = False,
-    ask_password: AskPassword = False,
-    password_file: PasswordFile = None,
-    option_file: OptionFile = None,
-    tls: TlsOption = None,
-    tls_ca: TlsCa = None,
     server_id: Annotated[
         int | None, flag("server_id", min=1, max=0xFFFF_FFFF, show_default=False)
     ] = None,
     reconnect: Annotated[float, flag("reconnect", min=0)] = 3600.0,
     *,
+    login: Login,
     reading: Reading,
 ) -> None:
     """Print a server's changes as they are committed, one a line, until Ctrl-C.
@@ -98,14 +87,7 @@ def command(
     logging.basicConfig(format="binarrow: %(message)s")  # that a connection was lost, for example
     with (
         reading.keywords() as keywords,
-        reach(
-            url,
-            ask_password=ask_password,
-            password_file=password_file,
-            option_file=option_file,
-            tls=tls,
-            tls_ca=tls_ca,
-        ) as server,
+        login.connect(url) as server,
     ):
         stream = server.stream(
             where(start) or start,
@@ -198,12 +180,7 @@ class _Signals:
                 signal.signal(number, self._note)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_exception: object) -> None:
         signal.setitimer(signal.ITIMER_REAL, 0)
         for number, before in self._before.items():
             signal.signal(number, before)

@@ -11,14 +11,7 @@ from binarrow import ConfigError, SchemaHistory
 from binarrow.cli.failure import reports_failure
 from binarrow.cli.history.arguments import History, HistoryPasswordFile, Source, Tables, opened
 from binarrow.cli.output import grouped
-from binarrow.cli.server_options import (
-    AskPassword,
-    OptionFile,
-    PasswordFile,
-    TlsCa,
-    TlsOption,
-    reach,
-)
+from binarrow.cli.server_options import Login, logs_in
 
 EXAMPLES = """\
 Examples:
@@ -29,6 +22,7 @@ Examples:
 
 
 @reports_failure
+@logs_in
 def command(
     history: History,
     structures: Annotated[
@@ -52,12 +46,9 @@ def command(
     ] = None,
     tables: Tables = None,
     source: Source = None,
-    ask_password: AskPassword = False,
-    password_file: PasswordFile = None,
-    option_file: OptionFile = None,
-    tls: TlsOption = None,
-    tls_ca: TlsCa = None,
     history_password_file: HistoryPasswordFile = None,
+    *,
+    login: Login,
 ) -> None:
     """Take the structures of a server's tables as they are now, or those in a file.
 
@@ -76,14 +67,7 @@ def command(
                 Path(structures), position, tables=tables, server=server
             )
         else:
-            with reach(
-                structures,
-                ask_password=ask_password,
-                password_file=password_file,
-                option_file=option_file,
-                tls=tls,
-                tls_ca=tls_ca,
-            ) as connection:
+            with login.connect(structures) as connection:
                 taken = opened_history.baseline(connection, position, tables=tables, server=server)
         _tell(opened_history, f"{taken.file}:{taken.offset}")
 

@@ -12,15 +12,7 @@ from binarrow.cli.arguments import Format, FormatOption
 from binarrow.cli.failure import reports_failure
 from binarrow.cli.history.arguments import History, HistoryPasswordFile, Source, Tables, opened
 from binarrow.cli.output import grouped, print_json, print_table
-from binarrow.cli.server_options import (
-    AskPassword,
-    OptionFile,
-    PasswordFile,
-    TlsCa,
-    TlsOption,
-    Url,
-    reach,
-)
+from binarrow.cli.server_options import Login, Url, logs_in
 from binarrow.history.check import check_history
 
 EXAMPLES = """\
@@ -33,19 +25,17 @@ DIFFERS = 1
 
 
 @reports_failure
+@logs_in
 def command(
     history: History,
     url: Url = None,
     tables: Tables = None,
     source: Source = None,
-    ask_password: AskPassword = False,
-    password_file: PasswordFile = None,
-    option_file: OptionFile = None,
-    tls: TlsOption = None,
-    tls_ca: TlsCa = None,
     history_password_file: HistoryPasswordFile = None,
     json: Annotated[bool, typer.Option("--json", help="Short for --format json.")] = False,
     format: FormatOption = Format.table,  # noqa: A002 - the option's name
+    *,
+    login: Login,
 ) -> None:
     """Compare a history with the tables that the server has now; the exit code is 1 if they differ.
 
@@ -55,14 +45,7 @@ def command(
     """
     with (
         opened(history, source, history_password_file) as opened_history,
-        reach(
-            url,
-            ask_password=ask_password,
-            password_file=password_file,
-            option_file=option_file,
-            tls=tls,
-            tls_ca=tls_ca,
-        ) as server,
+        login.connect(url) as server,
     ):
         result = check_history(opened_history, server, tables=tables)
     if tables and not result.tables and not result.differences:
