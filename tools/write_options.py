@@ -98,24 +98,26 @@ def rust(options: ModuleType) -> str:
         module, name = path.split("::")
         modules.setdefault(module, []).append(name)
     uses = [f"use super::{module}::{{{', '.join(names)}}};" for module, names in modules.items()]
-    functions = [
-        f"""
-        pub(super) const {function.upper()}: Function = Function {{
-            name: "{function}",
-            keywords: &[{", ".join(f'"{each.name}"' for each in options.keywords_of(function))}],
-        }};"""
-        for function in READ_KEYWORDS
+    keywords = [
+        f'("{option.name}", &[{", ".join(f"{chr(34)}{each}{chr(34)}" for each in users)}]),'
+        for option in options.keywords_of("read_binlog")
+        if (users := [each for each in READ_KEYWORDS if each in option.functions])
     ]
     return f"""
-//! The keywords of `read_binlog`, and which of them other functions take.
+//! The keywords of `read_binlog`, and the functions that accept each of them.
 //!
 //! Written by `make options` from the table in `python/binarrow/options`: edit the table.
 
 {chr(10).join(uses)}
-use super::given::{{Function, Given}};
+use super::given::Given;
 use pyo3::PyResult;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
-{"".join(functions)}
+/// The keywords, and the functions that accept them.
+const KEYWORDS: &[(&str, &[&str])] = &[
+    {chr(10).join(keywords)}
+];
 
 /// The keywords of a read.
 pub(super) struct ReadKeywords {{
@@ -123,8 +125,18 @@ pub(super) struct ReadKeywords {{
 }}
 
 impl ReadKeywords {{
-    /// The keywords that are given, and the defaults of the others.
-    pub(super) fn try_new(given: &Given<'_, '_>) -> PyResult<Self> {{
+    /// The keywords of a call of this function, and the defaults of the others.
+    ///
+    /// # Errors
+    ///
+    /// A keyword is unknown (a `TypeError`), or has a value of another kind.
+    pub(super) fn of_call(
+        function: &str,
+        keywords: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Self> {{
+        let accepted = KEYWORDS.iter().filter(|(_, functions)| functions.contains(&function));
+        let accepted: Vec<_> = accepted.map(|(name, _)| *name).collect();
+        let given = Given::try_new(function, &accepted, keywords)?;
         Ok(Self {{
             {chr(10).join(reads)}
         }})

@@ -5,25 +5,20 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// A function of Python and the names of its keywords.
-pub(super) struct Function {
-    pub(super) name: &'static str,
-    pub(super) keywords: &'static [&'static str],
-}
-
 /// The keywords of a call of a function; all of them are known.
 pub(super) struct Given<'a, 'py>(Option<&'a Bound<'py, PyDict>>);
 
 impl<'a, 'py> Given<'a, 'py> {
-    /// Raises Python's TypeError for an unknown keyword, with the name that was perhaps meant.
+    /// Raises Python's TypeError for an unknown keyword, with the known name that is most like it.
     pub(super) fn try_new(
-        function: &Function,
+        function: &str,
+        known: &[&str],
         keywords: Option<&'a Bound<'py, PyDict>>,
     ) -> PyResult<Self> {
         for key in keywords.iter().flat_map(|keywords| keywords.keys()) {
             let name = key.str()?.to_string_lossy().into_owned();
-            if !function.keywords.contains(&name.as_str()) {
-                let (function, hint) = (function.name, hint(key.py(), &name, function.keywords)?);
+            if !known.contains(&name.as_str()) {
+                let hint = hint(key.py(), &name, known)?;
                 return Err(PyTypeError::new_err(format!(
                     "{function}() got an unexpected keyword argument '{name}'{hint}"
                 )));
@@ -77,7 +72,7 @@ impl<'a, 'py> Given<'a, 'py> {
     }
 }
 
-/// The end of an error message: the name that `given` is perhaps a misspelling of.
+/// The end of an error message: the known name that is most like `given`.
 fn hint(py: Python<'_>, given: &str, names: &[&str]) -> PyResult<String> {
     let difflib = py.import("difflib")?;
     let matches = difflib.call_method1("get_close_matches", (given, names.to_vec(), 1))?;

@@ -1,107 +1,53 @@
-//! The keywords of `read_binlog`, and which of them other functions take.
+//! The keywords of `read_binlog`, and the functions that accept each of them.
 //!
 //! Written by `make options` from the table in `python/binarrow/options`: edit the table.
 
-use super::given::{Function, Given};
+use super::given::Given;
 use super::history_keyword::HistoryKeyword;
 use super::keywords::{ColumnsKeyword, MaskKeyword, Patterns, Place, SaltKeyword};
 use super::schemas::SchemasKeyword;
 use super::storage::Storage;
 use super::type_options::TypesKeyword;
 use pyo3::PyResult;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
-pub(super) const READ_BINLOG: Function = Function {
-    name: "read_binlog",
-    keywords: &[
-        "tables",
-        "exclude_tables",
-        "include",
-        "online_schema_change",
-        "lower_case_table_names",
-        "columns",
-        "operations",
-        "unlogged_changes",
-        "mask",
-        "mask_salt",
-        "start",
-        "stop",
-        "layout",
-        "old_value",
-        "split_key_updates",
-        "partial_images",
-        "envelope",
-        "envelope_prefix",
-        "types",
-        "column_names",
-        "schemas",
-        "history",
-        "batch_rows",
-        "batch_bytes",
-        "batch_end",
-        "segment_bytes",
-        "threads",
-        "uncommitted",
-        "statements",
-        "skip_events",
-        "gaps",
-        "verify_checksum",
-        "storage_options",
-    ],
-};
-pub(super) const INFER_SCHEMA: Function = Function {
-    name: "infer_schema",
-    keywords: &[
-        "columns",
-        "mask",
-        "mask_salt",
-        "layout",
-        "envelope",
-        "envelope_prefix",
-        "types",
-        "column_names",
-        "schemas",
-        "history",
-        "storage_options",
-    ],
-};
-pub(super) const NESTED_JSON_SCHEMA: Function =
-    Function { name: "nested_json_schema", keywords: &["envelope", "envelope_prefix", "types"] };
-pub(super) const READ_SPLIT: Function = Function {
-    name: "read_split",
-    keywords: &[
-        "tables",
-        "exclude_tables",
-        "include",
-        "online_schema_change",
-        "lower_case_table_names",
-        "columns",
-        "operations",
-        "unlogged_changes",
-        "mask",
-        "mask_salt",
-        "layout",
-        "old_value",
-        "split_key_updates",
-        "partial_images",
-        "envelope",
-        "envelope_prefix",
-        "types",
-        "column_names",
-        "schemas",
-        "history",
-        "batch_rows",
-        "batch_bytes",
-        "batch_end",
-        "segment_bytes",
-        "threads",
-        "uncommitted",
-        "statements",
-        "skip_events",
-        "gaps",
-        "verify_checksum",
-        "storage_options",
-    ],
-};
+/// The keywords, and the functions that accept them.
+const KEYWORDS: &[(&str, &[&str])] = &[
+    ("tables", &["read_binlog", "read_split"]),
+    ("exclude_tables", &["read_binlog", "read_split"]),
+    ("include", &["read_binlog", "read_split"]),
+    ("online_schema_change", &["read_binlog", "read_split"]),
+    ("lower_case_table_names", &["read_binlog", "read_split"]),
+    ("columns", &["read_binlog", "infer_schema", "read_split"]),
+    ("operations", &["read_binlog", "read_split"]),
+    ("unlogged_changes", &["read_binlog", "read_split"]),
+    ("mask", &["read_binlog", "infer_schema", "read_split"]),
+    ("mask_salt", &["read_binlog", "infer_schema", "read_split"]),
+    ("start", &["read_binlog"]),
+    ("stop", &["read_binlog"]),
+    ("layout", &["read_binlog", "infer_schema", "read_split"]),
+    ("old_value", &["read_binlog", "read_split"]),
+    ("split_key_updates", &["read_binlog", "read_split"]),
+    ("partial_images", &["read_binlog", "read_split"]),
+    ("envelope", &["read_binlog", "infer_schema", "nested_json_schema", "read_split"]),
+    ("envelope_prefix", &["read_binlog", "infer_schema", "nested_json_schema", "read_split"]),
+    ("types", &["read_binlog", "infer_schema", "nested_json_schema", "read_split"]),
+    ("column_names", &["read_binlog", "infer_schema", "read_split"]),
+    ("schemas", &["read_binlog", "infer_schema", "read_split"]),
+    ("history", &["read_binlog", "infer_schema", "read_split"]),
+    ("batch_rows", &["read_binlog", "read_split"]),
+    ("batch_bytes", &["read_binlog", "read_split"]),
+    ("batch_end", &["read_binlog", "read_split"]),
+    ("segment_bytes", &["read_binlog", "read_split"]),
+    ("threads", &["read_binlog", "read_split"]),
+    ("uncommitted", &["read_binlog", "read_split"]),
+    ("statements", &["read_binlog", "read_split"]),
+    ("skip_events", &["read_binlog", "read_split"]),
+    ("gaps", &["read_binlog", "read_split"]),
+    ("verify_checksum", &["read_binlog", "read_split"]),
+    ("storage_options", &["read_binlog", "infer_schema", "read_split"]),
+];
 
 /// The keywords of a read.
 pub(super) struct ReadKeywords {
@@ -141,8 +87,15 @@ pub(super) struct ReadKeywords {
 }
 
 impl ReadKeywords {
-    /// The keywords that are given, and the defaults of the others.
-    pub(super) fn try_new(given: &Given<'_, '_>) -> PyResult<Self> {
+    /// The keywords of a call of this function, and the defaults of the others.
+    ///
+    /// # Errors
+    ///
+    /// A keyword is unknown (a `TypeError`), or has a value of another kind.
+    pub(super) fn of_call(function: &str, keywords: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+        let accepted = KEYWORDS.iter().filter(|(_, functions)| functions.contains(&function));
+        let accepted: Vec<_> = accepted.map(|(name, _)| *name).collect();
+        let given = Given::try_new(function, &accepted, keywords)?;
         Ok(Self {
             tables: given.get("tables", None)?,
             exclude_tables: given.get("exclude_tables", None)?,

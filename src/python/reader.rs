@@ -3,12 +3,11 @@
 use super::connection_spec::PyConnectionSpec;
 use super::emptied_rows::Truncates;
 use super::errors::interruptible;
-use super::given::Given;
 use super::input::{inputs, paths, table_name};
 use super::item::change;
 use super::live_log::PyLiveLog;
 use super::position::PyPosition;
-use super::read_keywords::{INFER_SCHEMA, NESTED_JSON_SCHEMA, READ_BINLOG, ReadKeywords};
+use super::read_keywords::ReadKeywords;
 use super::running::{LiveSource, Running, SIGNAL_CHECK, Source, drop_detached};
 use super::server_schema::server_schema;
 use super::storage::Storage;
@@ -37,7 +36,7 @@ pub(super) fn read_binlog(
     source: &Bound<'_, PyAny>,
     keywords: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<PyBinlogReader> {
-    let mut keywords = ReadKeywords::try_new(&Given::try_new(&READ_BINLOG, keywords)?)?;
+    let mut keywords = ReadKeywords::of_call("read_binlog", keywords)?;
     let storage = keywords.storage_options.take().unwrap_or_default();
     let mut options = keywords.options(py)?;
     if let Ok(log) = source.cast::<PyLiveLog>() {
@@ -60,7 +59,7 @@ pub(super) fn infer_schema<'py>(
     table: &str,
     keywords: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let mut keywords = ReadKeywords::try_new(&Given::try_new(&INFER_SCHEMA, keywords)?)?;
+    let mut keywords = ReadKeywords::of_call("infer_schema", keywords)?;
     let options = keywords.plan_options()?;
     let (database, name) = table_name(table)?;
     if source.hasattr(CONNECTION)? {
@@ -87,7 +86,7 @@ pub(super) fn nested_json_schema<'py>(
     py: Python<'py>,
     keywords: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let mut keywords = ReadKeywords::try_new(&Given::try_new(&NESTED_JSON_SCHEMA, keywords)?)?;
+    let mut keywords = ReadKeywords::of_call("nested_json_schema", keywords)?;
     let mut options = DecodeOptions { plan: keywords.plan_options()?, ..DecodeOptions::default() };
     Documents::of(&mut options)?.schema().to_pyarrow(py)
 }

@@ -1,10 +1,9 @@
 //! Ranges of files, for tasks that decode them apart from each other.
 
 use super::errors::{interruptible, warn};
-use super::given::Given;
 use super::history_keyword::HistoryKeyword;
 use super::keywords::{Patterns, skip_events as known_codes, word};
-use super::read_keywords::{READ_SPLIT, ReadKeywords};
+use super::read_keywords::ReadKeywords;
 use super::reader::PyBinlogReader;
 use super::storage::Storage;
 use crate::change::TableFilter;
@@ -132,7 +131,7 @@ pub(super) fn read_split(
             return Err(PyTypeError::new_err("a split has its own start and stop"));
         }
     }
-    let mut keywords = ReadKeywords::try_new(&Given::try_new(&READ_SPLIT, options)?)?;
+    let mut keywords = ReadKeywords::of_call("read_split", options)?;
     let storage = keywords.storage_options.take().unwrap_or_default();
     let (files, start, stop) =
         split.0.input(&|path: &str, place| storage.input_file(path, place))?;
