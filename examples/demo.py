@@ -1,4 +1,4 @@
-"""The shop's binlog, decoded by Spark in several tasks, and what the shop looks like at its end.
+"""Decodes the shop's binlog with Spark in several tasks, and builds the tables at its end.
 
 make demo                       # or, with binarrow[spark] installed:
 python examples/demo.py
@@ -8,29 +8,26 @@ from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import sys
 import time
 from pathlib import Path
 
-from pyspark.sql import DataFrame, SparkSession, Window
-from pyspark.sql import functions as f
+from pyspark.sql import DataFrame, SparkSession
 
-import binarrow
-from binarrow.spark import decoder, schema, splits
+from binarrow.spark import apply_changes, decoder, read_mirror, schema, splits
 
 SHOP = Path(__file__).parent / "shop"
 TABLES = ("shop.customers", "shop.products", "shop.orders", "shop.order_items")
 ADDED_LATER = {"shop.orders": [("channel", "string")]}
-"""Columns that an ALTER in mid-log adds: ask for them, and rows from before have NULL there."""
+"""Columns that an ALTER TABLE in the log adds. In rows from before it they are NULL."""
 QUICK_JVM = "-XX:TieredStopAtLevel=1"
-"""For some seconds of work Java's slower, better compiler does not pay off."""
-SPLIT_SIZE = "256k"  # a demonstration on a small log; in earnest it is 64m
-
-ENVELOPE = ("_change_type", "_commit_version", "_commit_timestamp", "_change_ordinal")
+"""For a few seconds of work, Java's optimizing compiler costs more time than it saves."""
+SPLIT_SIZE = "256k"  # the log is small; the default is 64m
 
 
 def main(out: Path) -> None:
-    """Decode, print and write every table."""
+    """Decodes, prints and writes the tables."""
     started = time.monotonic()
     binlogs = str(SHOP / "binlog.*")
     spark = start_spark()
@@ -42,11 +39,15 @@ def main(out: Path) -> None:
         for name, kind in ADDED_LATER.get(table, ()):
             changes_schema = changes_schema.add(name, kind)
         changes = ranges.mapInArrow(decoder(table, changes_schema), changes_schema).cache()
-        state = final_state(changes, primary_key(binlogs, table))
         show(table, changes)
         write(changes, out / "changes" / table)
+        folder = out / "mirror" / table
+        shutil.rmtree(folder, ignore_errors=True)
+        apply = apply_changes(str(folder), format="parquet", backfilled_columns="null")
+        apply(changes)
+        state = read_mirror(spark, str(folder))
         write(state, out / "state" / table)
-        print(f"{table}: {spark.read.parquet(str(out / 'state' / table)).count()} rows at the end")
+        print(f"{table}: {state.count()} rows at the end")
         changes.unpersist()
 
     spark.stop()
@@ -56,7 +57,7 @@ def main(out: Path) -> None:
 
 
 def start_spark() -> SparkSession:
-    """A small local session with all cores."""
+    """Starts a small local session."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # workers like this process
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")  # whatever the machine's name resolves to
     return (
@@ -72,30 +73,8 @@ def start_spark() -> SparkSession:
     )
 
 
-def primary_key(binlogs: str, table: str) -> list[str]:
-    """The columns of the table's primary key, in the key's order, from the log itself."""
-    places = {
-        int(field.metadata[b"mysql.primary_key"]): field.name
-        for field in binarrow.infer_schema(binlogs, table)
-        if b"mysql.primary_key" in (field.metadata or {})
-    }
-    return [places[place] for place in sorted(places)]
-
-
-def final_state(changes: DataFrame, key: list[str]) -> DataFrame:
-    """The table after the last change: of each key the latest row, unless that is a delete."""
-    latest_first = Window.partitionBy(*key).orderBy(
-        f.col("_commit_version").desc(), f.col("_change_ordinal").desc()
-    )
-    return (
-        changes.withColumn("_age", f.row_number().over(latest_first))
-        .where("_age = 1 AND _change_type IN ('insert', 'update_postimage')")
-        .drop("_age", *ENVELOPE)
-    )
-
-
 def show(table: str, changes: DataFrame) -> None:
-    """Counts by change type, and a few columns of the first few changes."""
+    """Prints counts by change type, and a few columns of the first changes."""
     print(f"\n== {table}")
     changes.groupBy("_change_type").count().orderBy("_change_type").show(truncate=False)
     few = [*changes.columns[:5], "_change_type", "_commit_version", "_change_ordinal"]
@@ -103,7 +82,7 @@ def show(table: str, changes: DataFrame) -> None:
 
 
 def write(frame: DataFrame, folder: Path) -> None:
-    """As Parquet, in one file: these tables are small."""
+    """Writes the frame as one Parquet file."""
     frame.coalesce(1).write.mode("overwrite").parquet(str(folder))
 
 

@@ -7,15 +7,15 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import duckdb
 import mirror
-import mirror_spark
 import pytest
 
 import binarrow
-from binarrow.spark import register
+from binarrow.spark import apply_changes, read_mirror, register
 from support.servers.servers import Server
 from support.workloads.key_workload import COLUMNS, DATABASE, KEYS, KeyWorkload
 
@@ -176,12 +176,10 @@ def test_nested_in_a_dict(played: Played, old_value: bool, split: bool) -> None:
         assert tables[table].content() == expected, table
 
 
-@pytest.mark.parametrize(("flavor", "images"), [("mysql", "FULL"), ("mariadb_11_8", "MINIMAL")])
-def test_in_spark(flavor: str, images: str, request: pytest.FixtureRequest, spark: Any) -> None:
-    """The same through the format `binarrow`, in two micro-batches."""
-    server: Server = request.getfixturevalue(flavor)
-    apply = mirror_spark.merge if images == "FULL" else mirror_spark.fold
-    with play(server, images, 45 if images == "FULL" else 30) as played:
+def test_in_spark(mysql: Server, spark: Any, tmp_path: Path) -> None:
+    """The same with `apply_changes`, in two micro-batches."""
+    folder = str(tmp_path / "mirror")
+    with play(mysql, "FULL", 45) as played:
         register(spark)
         changes = (
             spark.read.format("binarrow")
@@ -189,12 +187,13 @@ def test_in_spark(flavor: str, images: str, request: pytest.FixtureRequest, spar
             .option("envelope", ",".join(ENVELOPE))
             .load(played.log)
         )
-        held = spark.createDataFrame([], changes.schema[: len(COLUMNS)])
         rows = changes.toArrow()
         versions = sorted(set(rows["_commit_version"].to_pylist()))
         assert len(versions) > 3
         middle = versions[len(versions) // 2]
         changes = spark.createDataFrame(rows, changes.schema)
+        apply = apply_changes(folder, KEYS["by_both"], format="parquet")
         for part in (f"_commit_version < {middle}", f"_commit_version >= {middle}"):
-            held = apply(held, KEYS["by_both"], changes.where(part))
-        assert Counter(tuple(row) for row in held.collect()) == played.content["by_both"]
+            apply(changes.where(part))
+        mirrored = read_mirror(spark, folder).collect()
+        assert Counter(tuple(row) for row in mirrored) == played.content["by_both"]

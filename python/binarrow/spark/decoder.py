@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from binarrow import BinlogReader, ConfigError, Split, read_binlog, read_split
-from binarrow.spark.live.live_splits import LiveSplit
 from binarrow.spark.live.login import WAITING, task_login, waiting_of
 from binarrow.spark.options import (
     TABLES_SCHEMA_OPTIONS,
@@ -110,6 +109,8 @@ def open_ranges(
     batches: Iterable[pa.RecordBatch], options: Mapping[str, Any], login: Target | None = None
 ) -> Iterator[BinlogReader | Stream]:
     """Readers of the ranges (column ``split``) or files (column ``path``) in the batches."""
+    from binarrow.spark.live.live_splits import LiveSplit  # which imports pyspark
+
     of_files = {key: value for key, value in options.items() if key not in WAITING}
     for batch in batches:
         if "split" in batch.schema.names:
