@@ -50,6 +50,16 @@ def as_before(request: pytest.FixtureRequest) -> Iterator[Server]:
         yield server
 
 
+WRITTEN_UPDATED_DELETED = [
+    ("insert", *CELLS),
+    # The log contains no key, so the complete row is the key.
+    ("delete", *CELLS),
+    ("insert", *CELLS[:-1], 2.5),
+    ("delete", *CELLS[:-1], 2.5),
+]
+"""The changes of `INSERT`, an update of `f` to 2.5, and a delete."""
+
+
 def signless(files: list[Path]) -> list[tuple[object, ...]]:
     """The rows with their decimals and times as text."""
     return [
@@ -65,30 +75,14 @@ def signless(files: list[Path]) -> list[tuple[object, ...]]:
 def test_rows_of_the_second_version(server: Server) -> None:
     with database(server, "old", SIGNLESS):
         files = logged(server, INSERT, "UPDATE t SET f = 2.5", "DELETE FROM t")
-    assert (
-        signless(files)
-        == [
-            ("insert", *CELLS),
-            ("delete", *CELLS),  # such a log tells of no key: the whole row is
-            ("insert", *CELLS[:-1], 2.5),
-            ("delete", *CELLS[:-1], 2.5),
-        ]
-    )
+    assert signless(files) == WRITTEN_UPDATED_DELETED
     assert {"Gtid", "Write_rows", "Update_rows", "Delete_rows"} <= types_of(files)
 
 
 def test_rows_of_the_first_version_without_checksums_and_gtids(as_before: Server) -> None:
     with database(as_before, "old", SIGNLESS):
         files = logged(as_before, INSERT, "UPDATE t SET f = 2.5", "DELETE FROM t")
-    assert (
-        signless(files)
-        == [
-            ("insert", *CELLS),
-            ("delete", *CELLS),  # such a log tells of no key: the whole row is
-            ("insert", *CELLS[:-1], 2.5),
-            ("delete", *CELLS[:-1], 2.5),
-        ]
-    )
+    assert signless(files) == WRITTEN_UPDATED_DELETED
     found = types_of(files)
     assert {"Write_rows_v1", "Update_rows_v1", "Delete_rows_v1"} <= found
     assert "Gtid" not in found

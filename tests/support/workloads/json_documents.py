@@ -196,26 +196,29 @@ def _typed(rng: random.Random, depth: int) -> str:
 
 
 def _scalar(rng: random.Random) -> str:
-    way = rng.randrange(9)
-    if way == 0:
-        precision = rng.randint(1, 65)
-        scale = rng.randint(max(0, precision - 35), min(30, precision))
-        return f"CAST({_decimal(rng, precision - scale, scale)} AS DECIMAL({precision},{scale}))"
-    if way == 1:
-        return f"{rng.choice(('', '-'))}{rng.randint(0, 10 ** rng.randint(1, 30))}.{rng.randint(0, 10**9)}"
-    if way == 2:
-        return f"CAST('{_date(rng)}' AS DATE)"
-    if way == 3:
-        return f"CAST('{_time(rng)}' AS TIME({rng.randint(0, 6)}))"
-    if way == 4:
-        return f"CAST('{_date(rng)} {_clock(rng)}' AS DATETIME({rng.randint(0, 6)}))"
-    if way == 5:
-        return f"CAST({_hex(rng.randbytes(rng.choice((0, 1, 2, 3, 57, 58, 300))))} AS BINARY)"
-    if way == 6:
-        return f"{_double(rng):.17e}"
-    if way == 7:
-        return f"b'{rng.getrandbits(20):b}'"
-    return _text(_string(rng))
+    return rng.choice(SCALARS)(rng)
+
+
+def _exact(rng: random.Random) -> str:
+    precision = rng.randint(1, 65)
+    scale = rng.randint(max(0, precision - 35), min(30, precision))
+    return f"CAST({_decimal(rng, precision - scale, scale)} AS DECIMAL({precision},{scale}))"
+
+
+SCALARS: tuple[Callable[[random.Random], str], ...] = (
+    _exact,
+    lambda rng: (
+        f"{rng.choice(('', '-'))}{rng.randint(0, 10 ** rng.randint(1, 30))}.{rng.randint(0, 10**9)}"
+    ),
+    lambda rng: f"CAST('{_date(rng)}' AS DATE)",
+    lambda rng: f"CAST('{_time(rng)}' AS TIME({rng.randint(0, 6)}))",
+    lambda rng: f"CAST('{_date(rng)} {_clock(rng)}' AS DATETIME({rng.randint(0, 6)}))",
+    lambda rng: f"CAST({_hex(rng.randbytes(rng.choice((0, 1, 2, 3, 57, 58, 300))))} AS BINARY)",
+    lambda rng: f"{_double(rng):.17e}",
+    lambda rng: f"b'{rng.getrandbits(20):b}'",
+    lambda rng: _text(_string(rng)),
+)
+"""Literals of each type."""
 
 
 def _deep_typed(rng: random.Random) -> str:
