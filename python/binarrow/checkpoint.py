@@ -1,4 +1,4 @@
-"""Positions that last: where a reader goes on after its process has ended, however it ended."""
+"""Stored positions, from which a reader continues after its process has ended or was killed."""
 
 from __future__ import annotations
 
@@ -7,39 +7,39 @@ import json
 import os
 import stat
 import time
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
 
 from binarrow._native import BinarrowError, ConfigError, Position
+from binarrow.atomic_file import replace_file, temporary_files
 
 FORMAT = "binarrow checkpoint"
 VERSION = 1
 
 LARGEST = 64 << 20
-"""Bytes that are read at most: GTID sets are long where they have many gaps, but not that long."""
+"""The maximum size of the file in bytes. GTID sets with many gaps are long, but never that long."""
 
 STALE = 3600.0
-"""Seconds after which a temporary file is that of a process that was killed."""
+"""Seconds after which a temporary file counts as left by a process that was killed."""
 
 
 class CheckpointError(BinarrowError):
-    """A checkpoint cannot be read or written. One that is there stays as it was."""
+    """A checkpoint cannot be read or written. A stored position is unchanged."""
 
 
 class Checkpoint(Protocol):
-    """What ``Server.stream`` asks of a checkpoint; :class:`FileCheckpoint` is one."""
+    """The interface of checkpoints for ``Server.stream``; :class:`FileCheckpoint` implements it."""
 
     @property
     def interval(self) -> float:
-        """Seconds between two writes, at least."""
+        """The minimum number of seconds between two writes."""
 
     def load(self) -> Position | None:
-        """The position that was saved last; None where none was."""
+        """Returns the position that was saved last; None if there is none."""
 
     def save(self, position: Position) -> None:
-        """Keeps a position in place of the one before: whole, or not at all."""
+        """Replaces the stored position, completely or not at all."""
 
 
 class FileCheckpoint:
@@ -49,20 +49,21 @@ class FileCheckpoint:
             for change in changes:
                 store(change)
 
-    A new position is written to a temporary file beside it, synced to the disk, and given the
-    file's name: whoever reads the file finds the old position or the new one, whole. The file is
-    JSON and holds no secrets; only its owner may read it. Each reader needs a file of its own.
+    A new position is written to a temporary file in the same folder, synced to the disk, and
+    renamed. The file therefore always contains the old position or the new one. The file is JSON
+    and contains no secrets; only its owner can read it. Each reader needs a file of its own.
 
     Args:
-        path: The file. Its folder must exist, and be writable.
-        interval: Seconds between two writes, at least: each waits for the disk. What was read since
-            the last one is read again after a crash. 0 writes at each batch.
+        path: The file. Its folder must exist and be writable.
+        interval: The minimum number of seconds between two writes, because each write waits for the
+            disk. Changes after the last write are read again after a crash. 0 writes the position
+            after each batch.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, interval: float = 1.0) -> None:
         if not interval >= 0:
             raise ConfigError("interval: a number of seconds is needed, 0 for each batch")
-        # A link stays one: what it leads to is replaced.
+        # A symbolic link is kept: its target is replaced.
         self._path = Path(os.path.realpath(path))
         self._interval = float(interval)
         self._shown = os.fspath(path)
@@ -70,19 +71,19 @@ class FileCheckpoint:
 
     @property
     def path(self) -> Path:
-        """The file, links followed."""
+        """The path of the file, with symbolic links resolved."""
         return self._path
 
     @property
     def interval(self) -> float:
-        """Seconds between two writes, at least."""
+        """The minimum number of seconds between two writes."""
         return self._interval
 
     def load(self) -> Position | None:
-        """The position in the file; None where there is no file.
+        """Returns the position in the file; None if there is no file.
 
         Raises:
-            CheckpointError: The file cannot be read, or holds something else.
+            CheckpointError: The file cannot be read, or is not a checkpoint.
         """
         try:
             with self._opened() as file:
@@ -99,10 +100,10 @@ class FileCheckpoint:
         return self._position(data)
 
     def save(self, position: Position) -> None:
-        """Puts a position into the file, in place of the one before.
+        """Replaces the position in the file.
 
         Raises:
-            CheckpointError: It cannot be written. What the file held before, it still holds.
+            CheckpointError: The file cannot be written. Its content is unchanged.
         """
         record = {
             "format": FORMAT,
@@ -113,7 +114,7 @@ class FileCheckpoint:
         data = json.dumps(record, indent=1).encode() + b"\n"
         try:
             self._tidy()
-            self._replace(data)
+            replace_file(self._path, data)
         except OSError as error:
             raise self._failed("be written", error) from error
 
@@ -151,49 +152,15 @@ class FileCheckpoint:
                 f"the checkpoint {self._path} has no folder: make {self._path.parent}"
             )
 
-    def _replace(self, data: bytes) -> None:
-        import tempfile
-
-        file, name = tempfile.mkstemp(".tmp", self._prefix, self._path.parent)
-        temporary = Path(name)
-        try:
-            try:
-                written = 0
-                while written < len(data):
-                    written += os.write(file, data[written:])
-                os.fsync(file)
-            finally:
-                os.close(file)
-            temporary.replace(self._path)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                temporary.unlink()
-            raise
-        # The name, too, is on the disk only when its folder is.
-        folder = os.open(self._path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
-
-    @property
-    def _prefix(self) -> str:
-        return f".{self._path.name[:50]}."
-
     def _tidy(self) -> None:
-        """Removes what processes left that were killed while they wrote."""
+        """Removes temporary files of processes that were killed while they wrote."""
         if self._tidied:
             return
         self._tidied = True
-        for each in self._temporary_files():
+        for each in temporary_files(self._path):
             with contextlib.suppress(OSError):
                 if time.time() - each.stat().st_mtime > STALE:
                     each.unlink()
-
-    def _temporary_files(self) -> Iterator[Path]:
-        for each in self._path.parent.iterdir():
-            if each.name.startswith(self._prefix) and each.name.endswith(".tmp"):
-                yield each
 
     def _damaged(self, what: str) -> CheckpointError:
         return CheckpointError(

@@ -11,7 +11,7 @@ PACKAGE = Path(binarrow.__file__).parent
 
 LAYERS = (
     ("_native",),
-    ("options", "password", "mask_salt", "byte_size", "remote_files"),
+    ("options", "password", "mask_salt", "byte_size", "atomic_file", "sql", "remote_files"),
     ("typed_keywords", "checkpoint"),
     ("stream",),
     ("server",),

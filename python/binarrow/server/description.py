@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from binarrow._native import ConfigError, NativeServer
-from binarrow.server.sql import quoted, quoted_name
+from binarrow.sql import quoted, quoted_name
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from typing import NamedTuple, Self
 
 from binarrow._native import ConnectionSpec, NativeServer, Position
 from binarrow.server.description import TableDescription, describe
-from binarrow.server.sql import quoted
 from binarrow.server.target import Target
+from binarrow.sql import quoted
 
 PASSWORD_HASH = re.compile(r" IDENTIFIED [^']*'[^']*'")
 

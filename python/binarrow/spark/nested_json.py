@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from binarrow import ConfigError
 from binarrow.options import ENVELOPE_COLUMNS
+from binarrow.sql import quoted_name
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -267,9 +268,9 @@ def _member(field: StructField) -> str:
     kind = field.dataType.simpleString()
     if isinstance(field.dataType, DayTimeIntervalType):
         kind = "bigint"
-    member = f"{_quoted(field.name)}: {kind}"
+    member = f"{quoted_name(field.name)}: {kind}"
     if isinstance(field.dataType, VariantType):
-        return f"{member}, {_quoted(_mark(field.name))}: boolean"
+        return f"{member}, {quoted_name(_mark(field.name))}: boolean"
     return member
 
 
@@ -281,11 +282,7 @@ def _mark(name: str) -> str:
 def _column(name: str) -> Column:
     from pyspark.sql import functions as sf
 
-    return sf.col(_quoted(name))
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
+    return sf.col(quoted_name(name))
 
 
 _INNER = "binarrow "

@@ -15,6 +15,7 @@ from binarrow.spark.live.login import check_no_secret
 from binarrow.spark.live.options import LiveOptions, check_files
 from binarrow.spark.option_parsers import canonical, parse
 from binarrow.spark.options import DEFAULT_TARGET_BYTES, check_layout, loaded, opened
+from binarrow.sql import quoted_name
 
 
 @dataclass(frozen=True)
@@ -133,8 +134,8 @@ def _read_keywords(parsed: Mapping[str, Any]) -> dict[str, Any]:
     if "schemas" in parsed and "schemasFile" in parsed:
         raise ConfigError("schemas is text and schemasFile names files: set one of them")
     if "schemas" in parsed and "table" in parsed:  # of tables without a database: that of the table
-        database = parsed["table"].partition(".")[0].replace("`", "``")
-        read["schemas"] = f"USE `{database}`; {parsed['schemas']}"
+        database = parsed["table"].partition(".")[0]
+        read["schemas"] = f"USE {quoted_name(database)}; {parsed['schemas']}"
     if "schemasFile" in parsed:
         read["schemas"] = loaded([Path(name) for name in parsed["schemasFile"]])
     return read

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from binarrow import ConfigError, SchemaError
-from binarrow.spark.mirror.changes import Changes, quoted
+from binarrow.spark.mirror.changes import Changes
 from binarrow.spark.mirror.columns import check_added, compare, mirror_schema
 from binarrow.spark.mirror.fold import MISSING_ROW, Folded, fold, summarize
 from binarrow.spark.mirror.parquet import CURRENT, ParquetMirror, local_folder
 from binarrow.spark.mirror.table import TableMirror
+from binarrow.sql import quoted_name
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -157,7 +158,7 @@ def open_target(
         return TableMirror(spark, target, format, properties)
     if format == "iceberg":
         raise ConfigError(f"Iceberg's tables go by name, and {target} is a path")
-    return TableMirror(spark, f"delta.{quoted(target)}", format, properties)
+    return TableMirror(spark, f"delta.{quoted_name(target)}", format, properties)
 
 
 def _found_format(spark: SparkSession, target: str, *, is_path: bool, local: Path | None) -> Format:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from binarrow import ConfigError, SchemaError
 from binarrow.options import ENVELOPE_COLUMNS
 from binarrow.spark.schema import JSON_DIFF
+from binarrow.sql import quoted_name
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -72,7 +73,7 @@ class Changes:
 
     def envelope(self, name: str) -> str:
         """The column of the envelope, as SQL."""
-        return quoted(f"{self.prefix}{name}")
+        return quoted_name(f"{self.prefix}{name}")
 
     @property
     def key_names(self) -> tuple[str, ...]:
@@ -90,11 +91,6 @@ class Changes:
     def is_primary_key(self) -> bool:
         """Whether the log tells that they are the primary key's, which are never NULL."""
         return all(PRIMARY_KEY in (self.fields[place].metadata or {}) for place in self.keys)
-
-
-def quoted(name: str) -> str:
-    """A name as SQL."""
-    return f"`{name.replace('`', '``')}`"
 
 
 def find(schema: StructType, name: str, *, is_case_sensitive: bool) -> StructField | None:

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Literal
 from pyspark.sql import functions as f
 
 from binarrow import ConfigError, SchemaError
-from binarrow.spark.mirror.changes import NEW, OLD, TRUNCATE, Changes, quoted
+from binarrow.spark.mirror.changes import NEW, OLD, TRUNCATE, Changes
 from binarrow.spark.mirror.columns import may_be_filled
 from binarrow.spark.schema import GENERATED
+from binarrow.sql import quoted_name
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, Row
@@ -46,7 +47,7 @@ def summarize(changes: Changes, backfilled_columns: Literal["error", "null"]) ->
         changes.envelope(name) for name in ("change_type", "commit_version", "change_ordinal")
     )
     is_new, is_old = _is_one_of(kind, NEW), _is_one_of(kind, OLD)
-    key_is_null = " OR ".join(f"{quoted(name)} IS NULL" for name in changes.key_names)
+    key_is_null = " OR ".join(f"{quoted_name(name)} IS NULL" for name in changes.key_names)
     sums = {
         "rows": "count(*)",
         "odd": f"count_if(NOT coalesce({kind} IN {(*NEW, *OLD, TRUNCATE)}, false))",
@@ -363,7 +364,7 @@ def _row(changes: Changes) -> str:
 
 
 def _struct(changes: Changes, places: Sequence[int]) -> str:
-    names = (quoted(changes.fields[place].name) for place in places)
+    names = (quoted_name(changes.fields[place].name) for place in places)
     return f"struct({', '.join(f'{name} AS _{i}' for i, name in enumerate(names))})"
 
 

@@ -13,10 +13,8 @@ the whole table: this is for small tables, and for storage without table formats
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
-import tempfile
 import uuid
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,8 +25,9 @@ from pyspark.sql import types as t
 from pyspark.sql.functions import expr
 
 from binarrow import ConfigError
-from binarrow.spark.mirror.changes import quoted
+from binarrow.atomic_file import replace_file, sync
 from binarrow.spark.mirror.fold import Folded
+from binarrow.sql import quoted_name
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -106,7 +105,9 @@ class ParquetMirror:
         cells = []
         for field in schema.fields:
             place = places.get(field.name)
-            value = before = f"old.{quoted(field.name)}" if field.name in old.columns else "NULL"
+            value = before = (
+                f"old.{quoted_name(field.name)}" if field.name in old.columns else "NULL"
+            )
             if place is not None:
                 value = (
                     f"CASE WHEN s.key IS NULL THEN {before}"
@@ -114,11 +115,11 @@ class ParquetMirror:
                     f" ELSE {folded.value(place, before)} END"
                 )
             cells.append(
-                f"CAST({value} AS {field.dataType.simpleString()}) AS {quoted(field.name)}"
+                f"CAST({value} AS {field.dataType.simpleString()}) AS {quoted_name(field.name)}"
             )
         names = {place: name for name, place in places.items()}
         on = " AND ".join(
-            f"old.{quoted(names[place])} <=> s.key._{i}"
+            f"old.{quoted_name(names[place])} <=> s.key._{i}"
             for i, place in enumerate(folded.changes.keys)
         )
         if folded.is_all:
@@ -145,7 +146,7 @@ class ParquetMirror:
                 f"something else has changed the mirror in {self.path}: one query at a time may"
             )
         pointer = {"version": version, "folder": folder, "schema": json.loads(schema.json())}
-        _replace(self.path / CURRENT, json.dumps(pointer))
+        replace_file(self.path / CURRENT, json.dumps(pointer).encode())
         kept = {folder, before["folder"] if before else None}
         for each in (self.path / VERSIONS).iterdir():
             if f"{VERSIONS}/{each.name}" not in kept:
@@ -168,24 +169,6 @@ def _literal(path: str) -> str:
 
 
 def _sync(folder: Path) -> None:
-    """Puts the files on disk before anything names them."""
+    """Waits until the files are on the disk, before another file names their folder."""
     for each in (*folder.iterdir(), folder, folder.parent):
-        handle = os.open(each, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-
-
-def _replace(path: Path, text: str) -> None:
-    handle, temporary = tempfile.mkstemp(prefix=".current", dir=path.parent)
-    with open(handle, "w") as file:  # noqa: PTH123 - a handle
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    Path(temporary).replace(path)
-    directory = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(directory)
-    finally:
-        os.close(directory)
+        sync(each)

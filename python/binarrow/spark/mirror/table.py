@@ -12,8 +12,8 @@ from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql.functions import lit
 
 from binarrow import SchemaError
-from binarrow.spark.mirror.changes import quoted
 from binarrow.spark.mirror.fold import Folded
+from binarrow.sql import quoted_name
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -64,7 +64,7 @@ class TableMirror:
             wider = field.dataType.simpleString()
             try:
                 self.spark.sql(
-                    f"ALTER TABLE {self.name} ALTER COLUMN {quoted(field.name)} TYPE {wider}"
+                    f"ALTER TABLE {self.name} ALTER COLUMN {quoted_name(field.name)} TYPE {wider}"
                 )
             except PySparkException as error:
                 enable = (
@@ -89,7 +89,7 @@ class TableMirror:
             self.spark.sql(self._merge_sql(folded, view))
 
     def _merge_sql(self, folded: Folded, view: str) -> str:
-        columns = {place: quoted(name) for name, place in folded.difference.places.items()}
+        columns = {place: quoted_name(name) for name, place in folded.difference.places.items()}
         equal = "<=>" if folded.summary.has_null_keys else "="
         on = " AND ".join(
             f"t.{columns[place]} {equal} s.key._{i}" for i, place in enumerate(folded.changes.keys)
@@ -112,7 +112,7 @@ class TableMirror:
         values = {name: folded.new_value(place) for name, place in folded.difference.places.items()}
         cells = (
             f"CAST({values.get(field.name, 'NULL')} AS {field.dataType.simpleString()})"
-            f" AS {quoted(field.name)}"
+            f" AS {quoted_name(field.name)}"
             for field in folded.difference.evolved.fields
         )
         return folded.frame.alias("s").where(folded.is_there).selectExpr(*cells)
@@ -129,7 +129,7 @@ def _view(frame: DataFrame) -> Iterator[str]:
 
 
 def _column(name: str, data_type: object) -> str:
-    return f"{quoted(name)} {data_type.simpleString()}"  # type: ignore[attr-defined]
+    return f"{quoted_name(name)} {data_type.simpleString()}"  # type: ignore[attr-defined]
 
 
 def _text(text: str) -> str:
