@@ -1,14 +1,14 @@
 //! MariaDB's UUID, INET4 and INET6 as text.
 
 use super::length::CellLength;
-use super::temporal_text::TextCell;
+use super::var_len::VarLenCell;
 use crate::error::DecodeError;
 use crate::value::{inet, uuid};
 use crate::wire::{Reader, Result};
 
 pub(super) struct UuidText;
 
-impl TextCell for UuidText {
+impl VarLenCell for UuidText {
     fn read(&mut self, image: &mut Reader<'_>, out: &mut Vec<u8>) -> Result<()> {
         uuid::write_text(cell(image)?, out);
         Ok(())
@@ -17,7 +17,7 @@ impl TextCell for UuidText {
 
 pub(super) struct Inet4Text;
 
-impl TextCell for Inet4Text {
+impl VarLenCell for Inet4Text {
     fn read(&mut self, image: &mut Reader<'_>, out: &mut Vec<u8>) -> Result<()> {
         inet::write_inet4(cell(image)?, out);
         Ok(())
@@ -26,7 +26,7 @@ impl TextCell for Inet4Text {
 
 pub(super) struct Inet6Text;
 
-impl TextCell for Inet6Text {
+impl VarLenCell for Inet6Text {
     fn read(&mut self, image: &mut Reader<'_>, out: &mut Vec<u8>) -> Result<()> {
         inet::write_inet6(cell(image)?, out);
         Ok(())

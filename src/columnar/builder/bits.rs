@@ -1,6 +1,4 @@
-//! BIT(n) and, where its members are not known, SET: the bits as a number.
-//!
-//! BIT is big-endian in (n + 7) / 8 bytes, SET little-endian in 1, 2, 3, 4 or 8.
+//! BIT(n): the bits as a number. A cell is big-endian, in (n + 7) / 8 bytes.
 
 use super::ColumnBuilder;
 use super::primitive::{Cell, Primitive};
@@ -54,35 +52,5 @@ impl Cell for BitsDecimal {
 
     fn read(&self, image: &mut Reader<'_>) -> Result<Option<i128>> {
         image.uint_be(self.bytes, "BIT").map(|bits| Some(i128::from(bits)))
-    }
-}
-
-/// The bits of a SET.
-pub(super) struct SetBits {
-    pub(super) bytes: u8,
-}
-
-impl Cell for SetBits {
-    type Arrow = UInt64Type;
-
-    fn read(&self, image: &mut Reader<'_>) -> Result<Option<u64>> {
-        image.uint_le(usize::from(self.bytes), "SET").map(Some)
-    }
-}
-
-/// The bits of a SET for Spark: decimal(20,0).
-pub(super) struct SetDecimal {
-    pub(super) bytes: u8,
-}
-
-impl Cell for SetDecimal {
-    type Arrow = Decimal128Type;
-
-    fn data_type(&self) -> DataType {
-        DataType::Decimal128(20, 0)
-    }
-
-    fn read(&self, image: &mut Reader<'_>) -> Result<Option<i128>> {
-        image.uint_le(usize::from(self.bytes), "SET").map(|bits| Some(i128::from(bits)))
     }
 }

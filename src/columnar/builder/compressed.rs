@@ -1,77 +1,61 @@
-//! VARCHAR and BLOB with MariaDB's COMPRESSED attribute: each cell is unpacked, then handed to the builder of a plain column.
+//! VARCHAR and BLOB with MariaDB's COMPRESSED attribute.
 
-use super::ColumnBuilder;
 use super::length::CellLength;
-use crate::error::{DecodeError, Error};
+use super::var_bytes::VarBytes;
+use super::var_len::VarLenCell;
+use crate::error::DecodeError;
 use crate::value::compressed::plain;
 use crate::wire::{Inflater, Reader, Result};
-use arrow_array::ArrayRef;
-use arrow_schema::DataType;
 
-/// A builder for cells as the log holds them, around one for plain cells of [`CellLength::whole`].
-struct Compressed {
+/// Cells as the log contains them. Each is inflated and passed to the plain column's cell, which has the length
+/// [`CellLength::whole`].
+pub(super) struct Compressed {
     length: CellLength,
     inflater: Inflater,
     inflated: usize,
-    plain: Box<dyn ColumnBuilder>,
+    plain: Box<dyn VarLenCell>,
 }
 
-/// `length`: how the length of the packed cell is written. `plain` takes all that it is given.
-pub(super) fn boxed(length: CellLength, plain: Box<dyn ColumnBuilder>) -> Box<dyn ColumnBuilder> {
-    Box::new(Compressed { length, inflater: Inflater::default(), inflated: 0, plain })
-}
-
-impl ColumnBuilder for Compressed {
-    fn data_type(&self) -> DataType {
-        self.plain.data_type()
+impl Compressed {
+    /// `length`: how the length of the compressed cell is written.
+    pub(super) fn new(length: CellLength, plain: Box<dyn VarLenCell>) -> Self {
+        Self { length, inflater: Inflater::default(), inflated: 0, plain }
     }
+}
 
-    fn append(&mut self, image: &mut Reader<'_>) -> Result<()> {
+impl VarLenCell for Compressed {
+    fn read(&mut self, image: &mut Reader<'_>, out: &mut Vec<u8>) -> Result<()> {
         let cell = self.length.cell(image)?;
         let value = plain(cell, &mut self.inflater)?;
         self.inflated += value.len().saturating_sub(cell.len());
-        self.plain.append(&mut Reader::new(value))
+        self.plain.read(&mut Reader::new(value), out)
     }
 
-    fn begin(&mut self) {
-        self.plain.begin();
-    }
-
-    fn append_null(&mut self) {
-        self.plain.append_null();
-    }
-
-    fn seal(&mut self) -> std::result::Result<(), (usize, DecodeError)> {
-        self.plain.seal()
-    }
-
-    fn truncate(&mut self, rows: usize) {
-        self.plain.truncate(rows);
-    }
-
-    fn take_zero_dates(&mut self) -> u64 {
-        self.plain.take_zero_dates()
+    fn check(
+        &self,
+        values: &VarBytes,
+        from: usize,
+    ) -> std::result::Result<(), (usize, DecodeError)> {
+        self.plain.check(values, from)
     }
 
     fn take_inflated(&mut self) -> usize {
         std::mem::take(&mut self.inflated)
-    }
-
-    fn finish(&mut self) -> std::result::Result<ArrayRef, Error> {
-        self.plain.finish()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::text::Text;
+    use super::super::var_len::VarLen;
     use super::*;
+    use crate::charset::Charset;
     use arrow_array::cast::AsArray;
 
     #[test]
     fn text_in_all_forms() {
-        let text = Box::new(Text::utf8(CellLength::whole(), "utf8mb4"));
-        let mut column = boxed(CellLength::declared(41), text);
+        let text = Box::new(Text::utf8(CellLength::whole(), Charset::Utf8mb4));
+        let mut column = VarLen::text(Compressed::new(CellLength::declared(41), text));
         // Deflate's stored form of "ab", without zlib's header.
         for cell in [&b"\0"[..], b"\x01\0", b"\x03\0\xc3\xa9", b"\x09\x89\x02\x01\x02\0\xfd\xffab"]
         {

@@ -2,7 +2,7 @@
 
 use super::ColumnBuilder;
 use super::primitive::{Cell, Primitive};
-use super::temporal_text::{self, TextCell};
+use super::var_len::{VarLen, VarLenCell};
 use crate::value::decimal;
 use crate::wire::{Reader, Result};
 use arrow_array::types::{Decimal128Type, Decimal256Type};
@@ -14,7 +14,7 @@ pub(super) fn make(precision: u8, scale: u8, spark: bool) -> Box<dyn ColumnBuild
     match (precision, spark) {
         (..=38, _) => Primitive::boxed(Narrow { precision, scale, bytes }),
         (_, false) => Primitive::boxed(Wide { precision, scale, bytes }),
-        (_, true) => temporal_text::boxed(DecimalText { precision, scale, bytes }),
+        (_, true) => VarLen::text(DecimalText { precision, scale, bytes }),
     }
 }
 
@@ -68,7 +68,7 @@ pub(super) struct DecimalText {
     pub(super) bytes: usize,
 }
 
-impl TextCell for DecimalText {
+impl VarLenCell for DecimalText {
     fn read(&mut self, image: &mut Reader<'_>, out: &mut Vec<u8>) -> Result<()> {
         let bytes = image.take(self.bytes, "DECIMAL")?;
         decimal::write_text(bytes, self.precision, self.scale, out)

@@ -1,12 +1,11 @@
 //! Masked columns: values are hashed, or left out, before they become Arrow.
 //!
-//! In: the cursor over a row image. Out: for `sha256` the HMAC-SHA256 of each value's text (`masked_text.rs`), keyed by
-//! the salt, in hexadecimal; for `null` the column's own type, all NULL. Called where the other builders are.
+//! In: the cursor over a row image. Out: for `sha256` the HMAC-SHA256 of each value's text (`masked_text.rs`), with the
+//! salt as its key, in hexadecimal; for `null` the column's own type, all NULL.
 
 use super::ColumnBuilder;
 use super::cell_size::CellSize;
-use super::temporal_text::TextCell;
-use super::var_bytes::VarBytes;
+use super::var_len::VarLenCell;
 use crate::error::Error;
 use crate::value::digits::HEX_DIGITS;
 use crate::wire::{Reader, Result};
@@ -16,65 +15,46 @@ use ring::hmac;
 
 /// Hashes of values.
 pub(super) struct Hashed {
-    cell: Box<dyn TextCell>,
+    cell: Box<dyn VarLenCell>,
     key: hmac::Key,
-    /// The text of the value at hand.
+    /// The text of the current value.
     text: Vec<u8>,
-    values: VarBytes,
     grown: usize,
 }
 
 impl Hashed {
-    pub(super) fn new(cell: Box<dyn TextCell>, key: hmac::Key) -> Self {
-        Self { cell, key, text: Vec::new(), values: VarBytes::default(), grown: 0 }
+    /// `cell` appends the text of a value, and checks it.
+    pub(super) fn new(cell: Box<dyn VarLenCell>, key: hmac::Key) -> Self {
+        Self { cell, key, text: Vec::new(), grown: 0 }
     }
 }
 
-impl ColumnBuilder for Hashed {
-    fn data_type(&self) -> DataType {
-        DataType::Utf8
-    }
-
-    fn append(&mut self, image: &mut Reader<'_>) -> Result<()> {
+impl VarLenCell for Hashed {
+    fn read(&mut self, image: &mut Reader<'_>, out: &mut Vec<u8>) -> Result<()> {
         self.text.clear();
         let before = image.left();
         self.cell.read(image, &mut self.text)?;
         self.grown += (2 * DIGEST_BYTES).saturating_sub(before - image.left());
         let hash = hmac::sign(&self.key, &self.text);
-        self.values.append_with(|out| {
-            let digits = hash.as_ref().iter().flat_map(|byte| [byte >> 4, byte & 15]);
-            out.extend(digits.filter_map(|digit| HEX_DIGITS.get(usize::from(digit))));
-            Ok(())
-        })
-    }
-
-    fn begin(&mut self) {
-        self.values.begin();
-    }
-
-    fn append_null(&mut self) {
-        self.values.append_null();
-    }
-
-    fn truncate(&mut self, rows: usize) {
-        self.values.truncate(rows);
+        let digits = hash.as_ref().iter().flat_map(|byte| [byte >> 4, byte & 15]);
+        out.extend(digits.filter_map(|digit| HEX_DIGITS.get(usize::from(digit))));
+        Ok(())
     }
 
     fn take_inflated(&mut self) -> usize {
         std::mem::take(&mut self.grown)
     }
 
-    fn finish(&mut self) -> std::result::Result<ArrayRef, Error> {
+    fn end_batch(&mut self) {
         self.text.clear();
         self.text.shrink_to(MAX_KEPT_TEXT);
-        self.values.finish_text()
     }
 }
 
 /// A column of NULLs.
 pub(super) struct Nulled {
     pub(super) size: CellSize,
-    /// What the column would be.
+    /// The column without its mask.
     pub(super) plain: Box<dyn ColumnBuilder>,
 }
 
@@ -114,22 +94,23 @@ impl ColumnBuilder for Nulled {
 /// Bytes of a SHA-256.
 const DIGEST_BYTES: usize = 32;
 
-/// Room for text that is kept from batch to batch.
+/// The memory for text that is kept from batch to batch.
 const MAX_KEPT_TEXT: usize = 64 << 10;
 
 #[cfg(test)]
 mod tests {
-    use super::super::masked_text::BytesText;
+    use super::super::binary::Bytes;
+    use super::super::var_len::VarLen;
     use super::super::{CellLength, Primitive, number};
     use super::*;
     use arrow_array::cast::AsArray;
 
-    /// RFC 4231, test case 2, whose key is too short for nobody but a test.
+    /// RFC 4231, test case 2. Its key is too short for anything but a test.
     #[test]
     fn hashes_are_those_of_the_rfc() {
         let key = hmac::Key::new(hmac::HMAC_SHA256, b"Jefe");
-        let cell = BytesText { length: CellLength::declared(40), pad_to: 0 };
-        let mut column = Hashed::new(Box::new(cell), key);
+        let cell = Bytes::new(CellLength::declared(40));
+        let mut column = VarLen::text(Hashed::new(Box::new(cell), key));
         column.append(&mut Reader::new(b"\x1cwhat do ya want for nothing?")).unwrap();
         column.append_null();
         assert_eq!(column.take_inflated(), 64 - 29);

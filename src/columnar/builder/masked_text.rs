@@ -14,28 +14,34 @@
 //! | BINARY, VARBINARY, BLOB, GEOMETRY, VECTOR | the bytes; BINARY with the zeros at its end |
 
 use super::address::{Inet4Text, Inet6Text, UuidText};
+use super::binary::Bytes;
+use super::character::Character;
+use super::compressed::Compressed;
 use super::decimal::DecimalText;
+use super::enumeration::EnumText;
+use super::json::JsonText;
 use super::length::CellLength;
-use super::number::enum_ordinal;
-use super::set::write_members;
-use super::temporal_text::{self, TextCell};
-use super::{not_decoded, unknown_collation, unknown_fraction};
-use crate::charset::Charset;
-use crate::columnar::type_options::{InvalidText, TypeOptions};
-use crate::error::{DecodeError, Error};
+use super::set::SetText;
+use super::temporal_text;
+use super::var_len::VarLenCell;
+use super::{is_unsigned, not_decoded, unknown_fraction};
+use crate::columnar::type_options::TypeOptions;
+use crate::error::Error;
 use crate::schema::{Column, ColumnType};
-use crate::value::compressed::plain;
-use crate::value::{decimal, digits, float, json};
-use crate::wire::{Inflater, Reader, Result};
+use crate::value::{decimal, digits, float};
+use crate::wire::{Reader, Result};
 use std::sync::Arc;
 
-/// How the cells of a column become text.
+/// The cells of a column as text.
 pub(super) fn text_cell(
     column: &Column,
     options: &TypeOptions,
     is_mariadb: bool,
-) -> std::result::Result<Box<dyn TextCell>, Error> {
+) -> std::result::Result<Box<dyn VarLenCell>, Error> {
     use ColumnType as T;
+    let character = |length, pad_to| {
+        Character::of(column, length, options, pad_to).map(Character::checked_cell)
+    };
     Ok(match column.column_type {
         T::Tiny => integer(column, 1)?,
         T::Short => integer(column, 2)?,
@@ -66,28 +72,30 @@ pub(super) fn text_cell(
             Box::new(temporal_text::TimestampOldText { fsp: fsp.unwrap_or(0) })
         }
         T::TimeOld { fsp } => Box::new(temporal_text::TimeOldText { fsp: fsp.unwrap_or(0) }),
-        T::Char { max_bytes } => {
-            character(column, CellLength::declared(max_bytes), options, max_bytes)?
-        }
-        T::VarChar { max_bytes } => character(column, CellLength::declared(max_bytes), options, 0)?,
-        T::Blob { length_bytes } => character(column, CellLength::blob(length_bytes), options, 0)?,
+        T::Char { max_bytes } => character(CellLength::declared(max_bytes), max_bytes)?,
+        T::VarChar { max_bytes } => character(CellLength::declared(max_bytes), 0)?,
+        T::Blob { length_bytes } => character(CellLength::blob(length_bytes), 0)?,
         T::VarCharCompressed { max_bytes } => {
-            let plain = character(column, CellLength::whole(), options, 0)?;
-            Box::new(CompressedText::new(CellLength::declared(max_bytes), plain))
+            let plain = character(CellLength::whole(), 0)?;
+            Box::new(Compressed::new(CellLength::declared(max_bytes), plain))
         }
         T::BlobCompressed { length_bytes } => {
-            let plain = character(column, CellLength::whole(), options, 0)?;
-            Box::new(CompressedText::new(CellLength::blob(length_bytes), plain))
+            let plain = character(CellLength::whole(), 0)?;
+            Box::new(Compressed::new(CellLength::blob(length_bytes), plain))
         }
-        T::Enum { bytes } => Box::new(EnumText { bytes, members: column.members.clone() }),
-        T::Set { bytes } => Box::new(SetText { bytes, members: column.members.clone() }),
+        T::Enum { bytes } => match &column.members {
+            Some(members) => Box::new(EnumText { bytes, members: Arc::clone(members) }),
+            None => Box::new(UnsignedText { bytes, what: "ENUM" }),
+        },
+        T::Set { bytes } => match &column.members {
+            Some(members) => Box::new(SetText { bytes, members: Arc::clone(members) }),
+            None => Box::new(UnsignedText { bytes, what: "SET" }),
+        },
         T::Json { length_bytes } => Box::new(JsonText { length: CellLength::blob(length_bytes) }),
         T::Geometry { length_bytes } | T::Vector { length_bytes } => {
-            Box::new(BytesText { length: CellLength::blob(length_bytes), pad_to: 0 })
+            Box::new(Bytes::new(CellLength::blob(length_bytes)))
         }
-        T::VectorVarBinary { max_bytes } => {
-            Box::new(BytesText { length: CellLength::declared(max_bytes), pad_to: 0 })
-        }
+        T::VectorVarBinary { max_bytes } => Box::new(Bytes::new(CellLength::declared(max_bytes))),
         T::Uuid => Box::new(UuidText),
         T::Inet4 => Box::new(Inet4Text),
         T::Inet6 => Box::new(Inet6Text),
@@ -95,56 +103,42 @@ pub(super) fn text_cell(
     })
 }
 
-fn integer(column: &Column, bytes: u32) -> std::result::Result<Box<dyn TextCell>, Error> {
-    match column.unsigned {
-        Some(unsigned) => Ok(Box::new(IntegerText { bytes, unsigned })),
-        None => Err(Error::schema("the log does not tell whether the column is signed")),
-    }
+fn integer(column: &Column, bytes: u8) -> std::result::Result<Box<dyn VarLenCell>, Error> {
+    Ok(match is_unsigned(column)? {
+        true => Box::new(UnsignedText { bytes, what: "number" }),
+        false => Box::new(SignedText { bytes }),
+    })
 }
 
-/// Text or bytes, as the column's own builder would have it.
-fn character(
-    column: &Column,
-    length: CellLength,
-    options: &TypeOptions,
-    pad_to: u16,
-) -> std::result::Result<Box<dyn TextCell>, Error> {
-    let as_bytes = |pad_to: u16| Box::new(BytesText { length, pad_to: usize::from(pad_to) });
-    let Some(collation) = column.collation else { return Ok(as_bytes(0)) };
-    let charset = collation.charset();
-    match charset.transcoding() {
-        _ if charset.is_binary() => Ok(as_bytes(pad_to)),
-        _ if options.invalid_text == InvalidText::Binary => Ok(as_bytes(0)),
-        Some(_) => {
-            let replace = options.invalid_text == InvalidText::Replace;
-            Ok(Box::new(CharacterText { length, charset, replace }))
-        }
-        None => Err(unknown_collation(collation)),
-    }
+struct UnsignedText {
+    bytes: u8,
+    what: &'static str,
 }
 
-struct IntegerText {
-    bytes: u32,
-    unsigned: bool,
-}
-
-impl TextCell for IntegerText {
+impl VarLenCell for UnsignedText {
     fn read(&mut self, image: &mut Reader<'_>, out: &mut Vec<u8>) -> Result<()> {
-        let value = image.uint_le(self.bytes as usize, "number")?;
-        if self.unsigned {
-            digits::push(out, value);
-        } else {
-            // The sign bit moves up to the top, and fills what is above it on the way down.
-            let above = 64 - 8 * self.bytes;
-            digits::push_signed(out, ((value << above) as i64) >> above);
-        }
+        digits::push(out, image.uint_le(usize::from(self.bytes), self.what)?);
+        Ok(())
+    }
+}
+
+struct SignedText {
+    bytes: u8,
+}
+
+impl VarLenCell for SignedText {
+    fn read(&mut self, image: &mut Reader<'_>, out: &mut Vec<u8>) -> Result<()> {
+        let value = image.uint_le(usize::from(self.bytes), "number")?;
+        // The shift to the left moves the sign bit to the top; the shift to the right copies it into the bits above.
+        let above = 64 - 8 * u32::from(self.bytes);
+        digits::push_signed(out, ((value << above) as i64) >> above);
         Ok(())
     }
 }
 
 struct FloatText;
 
-impl TextCell for FloatText {
+impl VarLenCell for FloatText {
     fn read(&mut self, image: &mut Reader<'_>, out: &mut Vec<u8>) -> Result<()> {
         float::write_single(f32::from_le_bytes(image.array("number")?), out);
         Ok(())
@@ -153,7 +147,7 @@ impl TextCell for FloatText {
 
 struct DoubleText;
 
-impl TextCell for DoubleText {
+impl VarLenCell for DoubleText {
     fn read(&mut self, image: &mut Reader<'_>, out: &mut Vec<u8>) -> Result<()> {
         float::write_double(f64::from_le_bytes(image.array("number")?), out);
         Ok(())
@@ -164,7 +158,7 @@ struct BitText {
     bytes: usize,
 }
 
-impl TextCell for BitText {
+impl VarLenCell for BitText {
     fn read(&mut self, image: &mut Reader<'_>, out: &mut Vec<u8>) -> Result<()> {
         digits::push(out, image.uint_be(self.bytes, "BIT")?);
         Ok(())
@@ -173,7 +167,7 @@ impl TextCell for BitText {
 
 struct YearText;
 
-impl TextCell for YearText {
+impl VarLenCell for YearText {
     fn read(&mut self, image: &mut Reader<'_>, out: &mut Vec<u8>) -> Result<()> {
         let year = match image.u8("number")? {
             0 => 0,
@@ -181,110 +175,5 @@ impl TextCell for YearText {
         };
         digits::push_padded(out, year, 4);
         Ok(())
-    }
-}
-
-struct CharacterText {
-    length: CellLength,
-    charset: Charset,
-    /// What is no character becomes U+FFFD instead of an error.
-    replace: bool,
-}
-
-impl TextCell for CharacterText {
-    fn read(&mut self, image: &mut Reader<'_>, out: &mut Vec<u8>) -> Result<()> {
-        let cell = self.length.cell(image)?;
-        match self.replace {
-            false => self.charset.decode_into(cell, "a cell", out),
-            true => {
-                self.charset.decode_lossy_into(cell, out);
-                Ok(())
-            }
-        }
-    }
-}
-
-pub(super) struct BytesText {
-    pub(super) length: CellLength,
-    /// Zeros at the end, which the server has cut, make it so long.
-    pub(super) pad_to: usize,
-}
-
-impl TextCell for BytesText {
-    fn read(&mut self, image: &mut Reader<'_>, out: &mut Vec<u8>) -> Result<()> {
-        let cell = self.length.cell(image)?;
-        out.extend_from_slice(cell);
-        out.resize(out.len() + self.pad_to.saturating_sub(cell.len()), 0);
-        Ok(())
-    }
-}
-
-struct CompressedText {
-    length: CellLength,
-    inflater: Inflater,
-    plain: Box<dyn TextCell>,
-}
-
-impl CompressedText {
-    fn new(length: CellLength, plain: Box<dyn TextCell>) -> Self {
-        Self { length, inflater: Inflater::default(), plain }
-    }
-}
-
-impl TextCell for CompressedText {
-    fn read(&mut self, image: &mut Reader<'_>, out: &mut Vec<u8>) -> Result<()> {
-        let value = plain(self.length.cell(image)?, &mut self.inflater)?;
-        self.plain.read(&mut Reader::new(value), out)
-    }
-}
-
-struct EnumText {
-    bytes: u8,
-    members: Option<Arc<[Arc<str>]>>,
-}
-
-impl TextCell for EnumText {
-    fn read(&mut self, image: &mut Reader<'_>, out: &mut Vec<u8>) -> Result<()> {
-        let ordinal = enum_ordinal(image, self.bytes)?;
-        match (&self.members, usize::from(ordinal).checked_sub(1)) {
-            (None, _) => digits::push(out, u64::from(ordinal)),
-            (Some(_), None) => {}
-            (Some(members), Some(index)) => {
-                let member = members.get(index).ok_or(DecodeError::Invalid {
-                    what: "ENUM ordinal beyond the members",
-                    value: u64::from(ordinal),
-                })?;
-                out.extend_from_slice(member.as_bytes());
-            }
-        }
-        Ok(())
-    }
-}
-
-struct SetText {
-    bytes: u8,
-    members: Option<Arc<[Arc<str>]>>,
-}
-
-impl TextCell for SetText {
-    fn read(&mut self, image: &mut Reader<'_>, out: &mut Vec<u8>) -> Result<()> {
-        let bits = image.uint_le(usize::from(self.bytes), "SET")?;
-        match &self.members {
-            Some(members) => write_members(bits, members, out),
-            None => {
-                digits::push(out, bits);
-                Ok(())
-            }
-        }
-    }
-}
-
-struct JsonText {
-    length: CellLength,
-}
-
-impl TextCell for JsonText {
-    fn read(&mut self, image: &mut Reader<'_>, out: &mut Vec<u8>) -> Result<()> {
-        json::write_text(self.length.cell(image)?, out)
     }
 }

@@ -1,4 +1,4 @@
-//! Column builders: a cell's bytes go straight into the vector that becomes an Arrow array.
+//! Column builders: the bytes of a cell are decoded directly into the vector that becomes an Arrow array.
 //!
 //! In: the cursor over a row image. Out: an Arrow array. [`make_builder`] is the type table: the one place that maps a
 //! MySQL column to an Arrow type. Called by `columnar::table_builder`.
@@ -8,9 +8,11 @@ mod binary;
 mod bits;
 mod boolean;
 mod cell_size;
+mod character;
 mod compressed;
 mod decimal;
-mod dictionary;
+mod enumeration;
+mod geometry;
 mod json;
 mod length;
 mod masked;
@@ -24,22 +26,26 @@ mod temporal;
 mod temporal_text;
 mod text;
 mod var_bytes;
+mod var_len;
 mod variant;
 mod vector;
 
 use super::mask::Mask;
-use super::type_options::{Enumeration, Geometry, InvalidText, Json, Time, TypeOptions, ZeroDates};
-use crate::charset::{Collation, Transcoding};
+use super::type_options::{Enumeration, Geometry, Json, Time, TypeOptions, ZeroDates};
 use crate::error::{DecodeError, Error};
 use crate::schema::{Column, ColumnType};
 use crate::wire::{Reader, Result};
 use arrow_array::ArrayRef;
 use arrow_schema::DataType;
 pub(crate) use cell_size::CellSize;
+use character::Character;
+use compressed::Compressed;
 use length::CellLength;
 use primitive::Primitive;
 use ring::hmac;
+use std::sync::Arc;
 pub(crate) use var_bytes::VarBytes;
+use var_len::VarLen;
 pub(crate) use variant::VariantColumn;
 
 /// A column under construction.
@@ -47,49 +53,49 @@ pub(crate) trait ColumnBuilder: Send {
     /// The Arrow type of the column.
     fn data_type(&self) -> DataType;
 
-    /// Makes room for a batch like the one before: called before a batch's first row.
+    /// Reserves memory for a batch like the previous one: called before a batch's first row.
     fn begin(&mut self) {}
 
-    /// Reads one cell that is there and not NULL.
+    /// Reads one cell that is in the image and not NULL.
     fn append(&mut self, image: &mut Reader<'_>) -> Result<()>;
 
-    /// The changes of a JSON document in place of the document.
+    /// Appends the changes of a JSON document instead of the document.
     fn append_diffs(&mut self, _diffs: &[u8]) -> Result<()> {
-        Err(DecodeError::Invalid { what: "partial bit of a column without JSON", value: 1 })
+        Err(no_document())
     }
 
-    /// A NULL, or a column that the image leaves out.
+    /// Appends a NULL: also for a column that the image leaves out.
     fn append_null(&mut self);
 
-    /// Checks what came since the last call: the end of a rows event. On an error gives the row, counted from the first
+    /// Checks the rows since the last call, at the end of a rows event. An error contains the row, counted from the first
     /// of the batch.
     fn seal(&mut self) -> std::result::Result<(), (usize, DecodeError)> {
         Ok(())
     }
 
-    /// Forgets all rows from `rows` on: a rows event that broke leaves nothing behind.
+    /// Removes all rows from `rows` on: nothing remains of an invalid rows event.
     fn truncate(&mut self, rows: usize);
 
-    /// Zero dates that became NULL since the last call.
+    /// Returns the number of zero dates that became NULL since the last call.
     fn take_zero_dates(&mut self) -> u64 {
         0
     }
 
-    /// Bytes that cells took beyond those of their rows event, since the last call.
+    /// Returns the number of bytes by which values were larger than their cells, since the last call.
     fn take_inflated(&mut self) -> usize {
         0
     }
 
-    /// The rows so far as an array; the builder is empty afterwards.
+    /// Returns the rows so far as an array; the builder is empty afterwards.
     fn finish(&mut self) -> std::result::Result<ArrayRef, Error>;
 }
 
-/// The builder for a column that is not wanted: it passes over the cells.
+/// The builder for a column that is not wanted: it skips the cells.
 pub(crate) fn skip_builder(size: CellSize) -> Box<dyn ColumnBuilder> {
     Box::new(skipped::Skipped(size))
 }
 
-/// The builder for a masked column. `key`: of the hashes.
+/// The builder for a masked column. `key` is the key of the hashes.
 pub(crate) fn masked_builder(
     mask: Mask,
     key: &hmac::Key,
@@ -104,7 +110,7 @@ pub(crate) fn masked_builder(
         }),
         Mask::Sha256 => {
             let cell = masked_text::text_cell(column, options, is_mariadb)?;
-            Box::new(masked::Hashed::new(cell, key.clone()))
+            VarLen::text(masked::Hashed::new(cell, key.clone()))
         }
     })
 }
@@ -119,6 +125,13 @@ pub(crate) fn make_builder(
     let spark = options.is_spark();
     let text_dates = options.zero_dates == ZeroDates::Text;
     let zero_is_error = options.zero_dates == ZeroDates::Error;
+    let character = |length, pad_to| Character::of(column, length, options, pad_to);
+    let compressed = |length| {
+        character(CellLength::whole(), 0).map(|plain| {
+            let is_text = plain.is_text();
+            VarLen::boxed(Compressed::new(length, plain.cell()), is_text)
+        })
+    };
     Ok(match column.column_type {
         T::Tiny | T::Short | T::Int24 | T::Long | T::LongLong => integer(column, spark)?,
         T::Float => Primitive::boxed(number::Float),
@@ -127,23 +140,19 @@ pub(crate) fn make_builder(
         T::Bit { bits: 1 } => Box::new(boolean::BitBuilder::default()),
         T::Bit { bits } => bits::make(bits, spark),
         T::Year => Primitive::boxed(number::Year),
-        T::Date if text_dates => temporal_text::boxed(temporal_text::DateText),
-        T::DateTime2 { fsp } if text_dates => {
-            temporal_text::boxed(temporal_text::DateTimeText { fsp })
-        }
-        T::Timestamp2 { fsp } if text_dates => {
-            temporal_text::boxed(temporal_text::TimestampText { fsp })
-        }
+        T::Date if text_dates => VarLen::text(temporal_text::DateText),
+        T::DateTime2 { fsp } if text_dates => VarLen::text(temporal_text::DateTimeText { fsp }),
+        T::Timestamp2 { fsp } if text_dates => VarLen::text(temporal_text::TimestampText { fsp }),
         T::DateTimeOld { fsp: None } | T::TimestampOld { fsp: None } | T::TimeOld { fsp: None }
             if is_mariadb =>
         {
             return Err(unknown_fraction(column));
         }
         T::DateTimeOld { fsp } if text_dates => {
-            temporal_text::boxed(temporal_text::DateTimeOldText { fsp: fsp.unwrap_or(0) })
+            VarLen::text(temporal_text::DateTimeOldText { fsp: fsp.unwrap_or(0) })
         }
         T::TimestampOld { fsp } if text_dates => {
-            temporal_text::boxed(temporal_text::TimestampOldText { fsp: fsp.unwrap_or(0) })
+            VarLen::text(temporal_text::TimestampOldText { fsp: fsp.unwrap_or(0) })
         }
         T::Date => Primitive::boxed(temporal::Date { zero_is_error }),
         T::DateTime2 { fsp } => Primitive::boxed(temporal::DateTime { fsp, zero_is_error }),
@@ -157,7 +166,7 @@ pub(crate) fn make_builder(
         T::Time2 { fsp } => match options.time {
             Time::Duration | Time::Interval => Primitive::boxed(temporal::TimeDuration { fsp }),
             Time::Micros => Primitive::boxed(temporal::TimeMicros { fsp }),
-            Time::Text => temporal_text::boxed(temporal_text::TimeText { fsp }),
+            Time::Text => VarLen::text(temporal_text::TimeText { fsp }),
         },
         T::TimeOld { fsp } => {
             let fsp = fsp.unwrap_or(0);
@@ -166,63 +175,76 @@ pub(crate) fn make_builder(
                     Primitive::boxed(temporal::TimeOldDuration { fsp })
                 }
                 Time::Micros => Primitive::boxed(temporal::TimeOldMicros { fsp }),
-                Time::Text => temporal_text::boxed(temporal_text::TimeOldText { fsp }),
+                Time::Text => VarLen::text(temporal_text::TimeOldText { fsp }),
             }
         }
-        T::Char { max_bytes } => {
-            character(column, CellLength::declared(max_bytes), options, max_bytes)?
-        }
-        T::VarChar { max_bytes } => character(column, CellLength::declared(max_bytes), options, 0)?,
-        T::Blob { length_bytes } => character(column, CellLength::blob(length_bytes), options, 0)?,
+        T::Char { max_bytes } => character(CellLength::declared(max_bytes), max_bytes)?.builder(),
+        T::VarChar { max_bytes } => character(CellLength::declared(max_bytes), 0)?.builder(),
+        T::Blob { length_bytes } => character(CellLength::blob(length_bytes), 0)?.builder(),
         T::Enum { bytes } => match (&column.members, options.enumeration) {
             (Some(members), Enumeration::Dictionary) => {
-                Box::new(dictionary::EnumDictionary::new(bytes, members))
+                Box::new(enumeration::EnumDictionary::new(bytes, members))
             }
-            (Some(members), Enumeration::Text) => Box::new(set::EnumText::new(bytes, members)),
-            _ if spark => Primitive::boxed(number::EnumOrdinal32 { bytes }),
-            _ => Primitive::boxed(number::EnumOrdinal16 { bytes }),
+            (Some(members), Enumeration::Text) => {
+                VarLen::text(enumeration::EnumText { bytes, members: Arc::clone(members) })
+            }
+            _ if spark => Primitive::boxed(enumeration::EnumOrdinal32 { bytes }),
+            _ => Primitive::boxed(enumeration::EnumOrdinal16 { bytes }),
         },
         T::Set { bytes } => match &column.members {
-            Some(members) => Box::new(set::SetText::new(bytes, members)),
-            None if spark => Primitive::boxed(bits::SetDecimal { bytes }),
-            None => Primitive::boxed(bits::SetBits { bytes }),
+            Some(members) => VarLen::text(set::SetText { bytes, members: Arc::clone(members) }),
+            None if spark => Primitive::boxed(set::SetDecimal { bytes }),
+            None => Primitive::boxed(set::SetBits { bytes }),
         },
-        T::Json { length_bytes } => match options.json {
-            Json::Text | Json::Diff => Box::new(json::JsonText::new(length_bytes)),
-            Json::Variant => Box::new(variant::JsonVariant::new(length_bytes)),
-            Json::Bytes => Box::new(binary::Binary::new(CellLength::blob(length_bytes))),
-        },
-        T::Geometry { length_bytes } => match options.geometry {
-            Geometry::Mysql => Box::new(binary::Binary::new(CellLength::blob(length_bytes))),
-            Geometry::Ewkb => Box::new(binary::GeometryBytes::new(length_bytes, true)),
-            Geometry::Wkb => Box::new(binary::GeometryBytes::new(length_bytes, false)),
-        },
+        T::Json { length_bytes } => {
+            let length = CellLength::blob(length_bytes);
+            match options.json {
+                Json::Text | Json::Diff => VarLen::text(json::JsonText { length }),
+                Json::Variant => Box::new(variant::JsonVariant::new(length)),
+                Json::Bytes => VarLen::binary(binary::Bytes::new(length)),
+            }
+        }
+        T::Geometry { length_bytes } => {
+            let length = CellLength::blob(length_bytes);
+            match options.geometry {
+                Geometry::Mysql => VarLen::binary(binary::Bytes::new(length)),
+                Geometry::Ewkb => VarLen::binary(geometry::Ewkb { length }),
+                Geometry::Wkb => VarLen::binary(geometry::Wkb { length }),
+            }
+        }
         T::Vector { length_bytes } => {
             Box::new(vector::VectorList::new(CellLength::blob(length_bytes)))
         }
         T::VectorVarBinary { max_bytes } => {
             Box::new(vector::VectorList::new(CellLength::declared(max_bytes)))
         }
-        T::Uuid => temporal_text::boxed(address::UuidText),
-        T::Inet4 => temporal_text::boxed(address::Inet4Text),
-        T::Inet6 => temporal_text::boxed(address::Inet6Text),
-        T::VarCharCompressed { max_bytes } => {
-            let plain = character(column, CellLength::whole(), options, 0)?;
-            compressed::boxed(CellLength::declared(max_bytes), plain)
-        }
-        T::BlobCompressed { length_bytes } => {
-            let plain = character(column, CellLength::whole(), options, 0)?;
-            compressed::boxed(CellLength::blob(length_bytes), plain)
-        }
+        T::Uuid => VarLen::text(address::UuidText),
+        T::Inet4 => VarLen::text(address::Inet4Text),
+        T::Inet6 => VarLen::text(address::Inet6Text),
+        T::VarCharCompressed { max_bytes } => compressed(CellLength::declared(max_bytes))?,
+        T::BlobCompressed { length_bytes } => compressed(CellLength::blob(length_bytes))?,
         T::TypedArray => return Err(not_decoded(column)),
     })
+}
+
+/// The changes of a document, of a column that contains none.
+#[cold]
+fn no_document() -> DecodeError {
+    DecodeError::Invalid { what: "partial bit of a column without JSON", value: 1 }
+}
+
+/// True if an integer column is unsigned. The log must contain this.
+fn is_unsigned(column: &Column) -> std::result::Result<bool, Error> {
+    column
+        .unsigned
+        .ok_or_else(|| Error::schema("the log does not tell whether the column is signed"))
 }
 
 fn not_decoded(column: &Column) -> Error {
     Error::unsupported(format!("columns of type {} are not decoded yet", column.sql_type()))
 }
 
-/// The form of MariaDB 5.3: how many bytes a value takes depends on its fraction, which the log does not tell.
+/// The form of MariaDB 5.3: the size of a value depends on its fraction digits, which are not in the log.
 fn unknown_fraction(column: &Column) -> Error {
     Error::unsupported(format!(
         "{} of the MariaDB 5.3 form (mysql56_temporal_format=OFF): the log does not tell its fraction digits: give the \
@@ -231,13 +253,9 @@ fn unknown_fraction(column: &Column) -> Error {
     ))
 }
 
-/// The integers: the log must tell whether they are signed.
 fn integer(column: &Column, spark: bool) -> std::result::Result<Box<dyn ColumnBuilder>, Error> {
     use ColumnType as T;
-    let Some(unsigned) = column.unsigned else {
-        return Err(Error::schema("the log does not tell whether the column is signed"));
-    };
-    Ok(match (&column.column_type, unsigned, spark) {
+    Ok(match (&column.column_type, is_unsigned(column)?, spark) {
         (T::Tiny, false, _) => Primitive::boxed(number::Tiny),
         (T::Tiny, true, false) => Primitive::boxed(number::TinyUnsigned),
         (T::Tiny, true, true) => Primitive::boxed(number::TinyUnsignedWide),
@@ -254,41 +272,4 @@ fn integer(column: &Column, spark: bool) -> std::result::Result<Box<dyn ColumnBu
         (_, true, false) => Primitive::boxed(number::LongLongUnsigned),
         (_, true, true) => Primitive::boxed(number::LongLongUnsignedWide),
     })
-}
-
-/// Text where the collation says so, bytes where it is binary or not told. `pad_to`: BINARY(n) is cut of its zeros.
-fn character(
-    column: &Column,
-    length: CellLength,
-    options: &TypeOptions,
-    pad_to: u16,
-) -> std::result::Result<Box<dyn ColumnBuilder>, Error> {
-    let Some(collation) = column.collation else {
-        return Ok(Box::new(binary::Binary::new(length)));
-    };
-    let charset = collation.charset();
-    if charset.is_binary() {
-        return Ok(Box::new(binary::Binary::padded(length, usize::from(pad_to))));
-    }
-    if options.invalid_text == InvalidText::Binary {
-        return Ok(Box::new(binary::Binary::new(length)));
-    }
-    let replace = options.invalid_text == InvalidText::Replace;
-    match charset.transcoding() {
-        Some(Transcoding::Utf8) if !replace => {
-            Ok(Box::new(text::Text::utf8(length, charset.name())))
-        }
-        Some(Transcoding::Ascii) if !replace => Ok(Box::new(text::Text::ascii(length))),
-        Some(_) => Ok(Box::new(text::TranscodedText::new(length, charset, replace))),
-        None => Err(unknown_collation(collation)),
-    }
-}
-
-/// Text whose collation no server known here has.
-fn unknown_collation(collation: Collation) -> Error {
-    Error::unsupported(format!(
-        "collation id {} is of no server known to this version, so the text's character set is not known; \
-         invalid_text='binary' gives text columns as bytes",
-        collation.0
-    ))
 }

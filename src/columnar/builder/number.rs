@@ -1,11 +1,10 @@
-//! Integers, floats, YEAR and ENUM ordinals.
+//! Integers, floats and YEAR.
 //!
 //! | cell | bytes, little-endian |
 //! |---|---|
 //! | TINYINT, SMALLINT, MEDIUMINT, INT, BIGINT | 1, 2, 3, 4, 8 |
 //! | FLOAT, DOUBLE | 4, 8, IEEE 754 |
 //! | YEAR | 1: 0 is 0000, else 1900 + n |
-//! | ENUM | 1 or 2: the ordinal from 1, 0 the empty error value |
 
 use super::primitive::Cell;
 use crate::wire::{Reader, Result};
@@ -74,40 +73,5 @@ impl Cell for LongLongUnsignedWide {
     #[inline]
     fn read(&self, image: &mut Reader<'_>) -> Result<Option<i128>> {
         Ok(Some(i128::from(image.u64(WHAT)?)))
-    }
-}
-
-/// The ordinal of an ENUM.
-pub(super) struct EnumOrdinal16 {
-    pub(super) bytes: u8,
-}
-
-impl Cell for EnumOrdinal16 {
-    type Arrow = UInt16Type;
-
-    fn read(&self, image: &mut Reader<'_>) -> Result<Option<u16>> {
-        enum_ordinal(image, self.bytes).map(Some)
-    }
-}
-
-/// The ordinal of an ENUM for Spark.
-pub(super) struct EnumOrdinal32 {
-    pub(super) bytes: u8,
-}
-
-impl Cell for EnumOrdinal32 {
-    type Arrow = Int32Type;
-
-    fn read(&self, image: &mut Reader<'_>) -> Result<Option<i32>> {
-        enum_ordinal(image, self.bytes).map(|ordinal| Some(i32::from(ordinal)))
-    }
-}
-
-/// Reads the ordinal of an ENUM of `bytes` bytes.
-#[inline]
-pub(super) fn enum_ordinal(image: &mut Reader<'_>, bytes: u8) -> Result<u16> {
-    match bytes {
-        1 => image.u8("ENUM").map(u16::from),
-        _ => image.u16("ENUM"),
     }
 }

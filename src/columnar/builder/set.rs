@@ -1,116 +1,66 @@
-//! ENUM and SET as text, where the members are known.
+//! SET: its members as text, or its bits as a number where the members are not known.
+//!
+//! A cell is the bits, little-endian in 1, 2, 3, 4 or 8 bytes.
 
-use super::ColumnBuilder;
-use super::number::enum_ordinal;
-use super::var_bytes::VarBytes;
-use crate::error::{DecodeError, Error};
+use super::primitive::Cell;
+use super::var_len::VarLenCell;
+use crate::error::DecodeError;
 use crate::wire::{Reader, Result};
-use arrow_array::ArrayRef;
+use arrow_array::types::{Decimal128Type, UInt64Type};
 use arrow_schema::DataType;
 use std::sync::Arc;
 
-/// An ENUM's member; the ordinal 0 is the empty error value.
-pub(super) struct EnumText {
-    bytes: u8,
-    members: Arc<[Arc<str>]>,
-    values: VarBytes,
-}
-
-impl EnumText {
-    pub(super) fn new(bytes: u8, members: &Arc<[Arc<str>]>) -> Self {
-        Self { bytes, members: Arc::clone(members), values: VarBytes::default() }
-    }
-}
-
-impl ColumnBuilder for EnumText {
-    fn data_type(&self) -> DataType {
-        DataType::Utf8
-    }
-
-    fn append(&mut self, image: &mut Reader<'_>) -> Result<()> {
-        let ordinal = enum_ordinal(image, self.bytes)?;
-        let member = match usize::from(ordinal).checked_sub(1) {
-            None => "",
-            Some(index) => self.members.get(index).ok_or(DecodeError::Invalid {
-                what: "ENUM ordinal beyond the members",
-                value: u64::from(ordinal),
-            })?,
-        };
-        self.values.append(member.as_bytes())
-    }
-
-    fn begin(&mut self) {
-        self.values.begin();
-    }
-
-    fn append_null(&mut self) {
-        self.values.append_null();
-    }
-
-    fn truncate(&mut self, rows: usize) {
-        self.values.truncate(rows);
-    }
-
-    fn finish(&mut self) -> std::result::Result<ArrayRef, Error> {
-        self.values.finish_text()
-    }
-}
-
-/// A SET's members joined by commas, as SELECT shows them.
+/// The members whose bits are set, joined by commas, as SELECT shows them.
 pub(super) struct SetText {
-    bytes: u8,
-    members: Arc<[Arc<str>]>,
-    values: VarBytes,
+    pub(super) bytes: u8,
+    pub(super) members: Arc<[Arc<str>]>,
 }
 
-impl SetText {
-    pub(super) fn new(bytes: u8, members: &Arc<[Arc<str>]>) -> Self {
-        Self { bytes, members: Arc::clone(members), values: VarBytes::default() }
+impl VarLenCell for SetText {
+    fn read(&mut self, image: &mut Reader<'_>, out: &mut Vec<u8>) -> Result<()> {
+        let mut left = image.uint_le(usize::from(self.bytes), "SET")?;
+        let mut separator: &[u8] = b"";
+        while left != 0 {
+            let index = left.trailing_zeros();
+            let member = self.members.get(index as usize).ok_or(DecodeError::Invalid {
+                what: "SET bit beyond the members",
+                value: u64::from(index),
+            })?;
+            out.extend_from_slice(separator);
+            out.extend_from_slice(member.as_bytes());
+            separator = b",";
+            left &= left - 1;
+        }
+        Ok(())
     }
 }
 
-impl ColumnBuilder for SetText {
+/// The bits.
+pub(super) struct SetBits {
+    pub(super) bytes: u8,
+}
+
+impl Cell for SetBits {
+    type Arrow = UInt64Type;
+
+    fn read(&self, image: &mut Reader<'_>) -> Result<Option<u64>> {
+        image.uint_le(usize::from(self.bytes), "SET").map(Some)
+    }
+}
+
+/// The bits for Spark, which has no unsigned integers: decimal(20,0).
+pub(super) struct SetDecimal {
+    pub(super) bytes: u8,
+}
+
+impl Cell for SetDecimal {
+    type Arrow = Decimal128Type;
+
     fn data_type(&self) -> DataType {
-        DataType::Utf8
+        DataType::Decimal128(20, 0)
     }
 
-    fn append(&mut self, image: &mut Reader<'_>) -> Result<()> {
-        let bits = image.uint_le(usize::from(self.bytes), "SET")?;
-        let members = &self.members;
-        self.values.append_with(|out| write_members(bits, members, out))
+    fn read(&self, image: &mut Reader<'_>) -> Result<Option<i128>> {
+        image.uint_le(usize::from(self.bytes), "SET").map(|bits| Some(i128::from(bits)))
     }
-
-    fn begin(&mut self) {
-        self.values.begin();
-    }
-
-    fn append_null(&mut self) {
-        self.values.append_null();
-    }
-
-    fn truncate(&mut self, rows: usize) {
-        self.values.truncate(rows);
-    }
-
-    fn finish(&mut self) -> std::result::Result<ArrayRef, Error> {
-        self.values.finish_text()
-    }
-}
-
-/// The members whose bits are set, joined by commas.
-pub(super) fn write_members(bits: u64, members: &[Arc<str>], out: &mut Vec<u8>) -> Result<()> {
-    let mut left = bits;
-    let mut separator: &[u8] = b"";
-    while left != 0 {
-        let index = left.trailing_zeros();
-        let member = members.get(index as usize).ok_or(DecodeError::Invalid {
-            what: "SET bit beyond the members",
-            value: u64::from(index),
-        })?;
-        out.extend_from_slice(separator);
-        out.extend_from_slice(member.as_bytes());
-        separator = b",";
-        left &= left - 1;
-    }
-    Ok(())
 }

@@ -1,152 +1,98 @@
 //! CHAR, VARCHAR and TEXT as UTF-8.
 //!
-//! UTF-8 and ASCII columns are copied as they are and checked once an event, over all of the event's cells at a time.
-//! Text in other character sets is transcoded cell by cell, straight into the column's bytes.
+//! UTF-8 and ASCII columns are copied, and checked once per event, over all cells of the event together.
+//! Text in other character sets is transcoded cell by cell, directly into the column's bytes.
 
-use super::ColumnBuilder;
 use super::length::CellLength;
 use super::var_bytes::VarBytes;
+use super::var_len::VarLenCell;
 use crate::charset::Charset;
-use crate::error::{DecodeError, Error};
+use crate::error::DecodeError;
 use crate::wire::{Reader, Result};
-use arrow_array::ArrayRef;
-use arrow_schema::DataType;
 
 /// Text whose stored form is UTF-8 (or ASCII).
 pub(super) struct Text {
-    length: CellLength,
-    values: VarBytes,
-    checked_rows: usize,
-    charset: &'static str,
+    pub(super) length: CellLength,
+    pub(super) charset: Charset,
     is_valid: fn(&[u8]) -> bool,
 }
 
 impl Text {
-    pub(super) fn utf8(length: CellLength, charset: &'static str) -> Self {
-        let is_valid = |bytes: &[u8]| simdutf8::basic::from_utf8(bytes).is_ok();
-        Self { length, values: VarBytes::default(), checked_rows: 0, charset, is_valid }
+    pub(super) fn utf8(length: CellLength, charset: Charset) -> Self {
+        Self { length, charset, is_valid: |bytes| simdutf8::basic::from_utf8(bytes).is_ok() }
     }
 
     pub(super) fn ascii(length: CellLength) -> Self {
-        let is_valid = |bytes: &[u8]| bytes.is_ascii();
-        Self { length, values: VarBytes::default(), checked_rows: 0, charset: "ascii", is_valid }
+        Self { length, charset: Charset::Ascii, is_valid: <[u8]>::is_ascii }
     }
 
-    /// Whether all cells since the last check are valid: together they are, and none starts inside a character.
-    fn new_cells_are_valid(&self) -> bool {
-        let bytes = self.values.bytes();
-        let start = self.values.start(self.checked_rows);
+    /// True if all cells from row `from` on are valid: together they are, and none starts inside a character.
+    fn are_valid(&self, values: &VarBytes, from: usize) -> bool {
+        let bytes = values.bytes();
         let is_boundary =
             |end: &i32| bytes.get(*end as usize).is_none_or(|byte| byte & 0xc0 != 0x80);
-        bytes.get(start..).is_none_or(self.is_valid)
-            && self.values.ends_from(self.checked_rows).iter().all(is_boundary)
+        bytes.get(values.start(from)..).is_none_or(self.is_valid)
+            && values.ends_from(from).iter().all(is_boundary)
     }
 
-    fn first_bad_row(&self) -> usize {
+    fn first_bad_row(&self, values: &VarBytes, from: usize) -> usize {
         let bad = |row: &usize| {
-            let cell = self.values.bytes().get(self.values.start(*row)..self.values.start(row + 1));
+            let cell = values.bytes().get(values.start(*row)..values.start(row + 1));
             !cell.is_some_and(self.is_valid)
         };
-        (self.checked_rows..self.values.rows()).find(bad).unwrap_or(self.checked_rows)
+        (from..values.rows()).find(bad).unwrap_or(from)
     }
 }
 
-impl ColumnBuilder for Text {
-    fn data_type(&self) -> DataType {
-        DataType::Utf8
-    }
-
+impl VarLenCell for Text {
     #[inline]
-    fn append(&mut self, image: &mut Reader<'_>) -> Result<()> {
-        self.values.append(self.length.cell(image)?)
-    }
-
-    fn begin(&mut self) {
-        self.values.begin();
-    }
-
-    fn append_null(&mut self) {
-        self.values.append_null();
-    }
-
-    fn seal(&mut self) -> std::result::Result<(), (usize, DecodeError)> {
-        if !self.new_cells_are_valid() {
-            let error = DecodeError::Text { what: "a cell", charset: self.charset };
-            return Err((self.first_bad_row(), error));
-        }
-        self.checked_rows = self.values.rows();
+    fn read(&mut self, image: &mut Reader<'_>, out: &mut Vec<u8>) -> Result<()> {
+        out.extend_from_slice(self.length.cell(image)?);
         Ok(())
     }
 
-    fn truncate(&mut self, rows: usize) {
-        self.values.truncate(rows);
-        self.checked_rows = self.checked_rows.min(rows);
-    }
-
-    fn finish(&mut self) -> std::result::Result<ArrayRef, Error> {
-        self.checked_rows = 0;
-        self.values.finish_text()
+    fn check(
+        &self,
+        values: &VarBytes,
+        from: usize,
+    ) -> std::result::Result<(), (usize, DecodeError)> {
+        if self.are_valid(values, from) {
+            return Ok(());
+        }
+        let error = DecodeError::Text { what: "a cell", charset: self.charset.name() };
+        Err((self.first_bad_row(values, from), error))
     }
 }
 
 /// Text that becomes UTF-8 character by character, or that is repaired where it is not valid.
 pub(super) struct TranscodedText {
-    length: CellLength,
-    values: VarBytes,
-    charset: Charset,
-    replace: bool,
+    pub(super) length: CellLength,
+    pub(super) charset: Charset,
+    /// True if invalid characters become U+FFFD instead of an error.
+    pub(super) replace: bool,
 }
 
-impl TranscodedText {
-    /// `replace`: what is no character becomes U+FFFD instead of an error.
-    pub(super) fn new(length: CellLength, charset: Charset, replace: bool) -> Self {
-        Self { length, values: VarBytes::default(), charset, replace }
-    }
-}
-
-impl ColumnBuilder for TranscodedText {
-    fn data_type(&self) -> DataType {
-        DataType::Utf8
-    }
-
+impl VarLenCell for TranscodedText {
     #[inline]
-    fn append(&mut self, image: &mut Reader<'_>) -> Result<()> {
+    fn read(&mut self, image: &mut Reader<'_>, out: &mut Vec<u8>) -> Result<()> {
         let cell = self.length.cell(image)?;
-        let (charset, replace) = (self.charset, self.replace);
-        self.values.append_with(|out| match replace {
-            false => charset.decode_into(cell, "a cell", out),
-            true => {
-                charset.decode_lossy_into(cell, out);
-                Ok(())
-            }
-        })
-    }
-
-    fn begin(&mut self) {
-        self.values.begin();
-    }
-
-    fn append_null(&mut self) {
-        self.values.append_null();
-    }
-
-    fn truncate(&mut self, rows: usize) {
-        self.values.truncate(rows);
-    }
-
-    fn finish(&mut self) -> std::result::Result<ArrayRef, Error> {
-        self.values.finish_text()
+        if !self.replace {
+            return self.charset.decode_into(cell, "a cell", out);
+        }
+        self.charset.decode_lossy_into(cell, out);
+        Ok(())
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::var_len::VarLen;
     use super::*;
 
     #[test]
     fn cells_are_checked_one_by_one_where_together_they_are_valid() {
         // "é" cut in two: the bytes together are valid, the cells are not.
-        let mut text = Text::utf8(CellLength::declared(10), "utf8mb4");
+        let mut text = VarLen::text(Text::utf8(CellLength::declared(10), Charset::Utf8mb4));
         text.append(&mut Reader::new(b"\x01a")).unwrap();
         text.append(&mut Reader::new(b"\x01\xc3")).unwrap();
         text.append(&mut Reader::new(b"\x01\xa9")).unwrap();

@@ -19,12 +19,8 @@ pub(super) struct JsonVariant {
 }
 
 impl JsonVariant {
-    pub(super) fn new(length_bytes: u8) -> Self {
-        Self {
-            length: CellLength::blob(length_bytes),
-            encoder: VariantEncoder::default(),
-            column: VariantColumn::default(),
-        }
+    pub(super) fn new(length: CellLength) -> Self {
+        Self { length, encoder: VariantEncoder::default(), column: VariantColumn::default() }
     }
 }
 
