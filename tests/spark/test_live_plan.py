@@ -280,19 +280,19 @@ def test_a_server_that_is_away_is_not_waited_for_unknowing(
     with pytest.raises(ConnectionLostError):
         patiently(ask, 0.5)
     assert caplog.messages == [
-        "db.example:3306: cannot connect. This is tried for 0.5 seconds (reconnect)"
+        "db.example:3306: cannot connect. Retrying for up to 0.5 seconds (reconnect)"
     ]
 
 
 def test_what_to_do_at_a_foreign_server() -> None:
-    """No option goes on there, so none is advised."""
+    """No option continues there, so none is advised."""
     parsed = {"host": "db.example", "table": "shop.orders", "failOnDataLoss": "false"}
     options = SourceOptions.parse(parsed)
     assert isinstance(options.place, LiveOptions)
     planner = Planner(options, options.place, pa.schema([]))
     planner.log = FakeLog(THERE)
     lost = at(3, 4)
-    said = "connect to the server that the checkpoint is of"
+    said = "connect to the server of the checkpoint"
     with pytest.raises(ServerIdentityError, match=said) as error:
         planner.resumed(lost, ServerIdentityError("this is another server"))
     assert "failOnDataLoss" not in str(error.value)

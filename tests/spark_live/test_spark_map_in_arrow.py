@@ -192,7 +192,7 @@ def test_what_cannot_be(
         splits(spark, url, start="binlog.000000:4", **keywords)
     declared = server_schema(login(url, keywords), TABLE)
     ranges = splits(spark, url, num_partitions=1, **keywords)
-    with pytest.raises(PythonException, match="give decoder"):
+    with pytest.raises(PythonException, match="has no login for the server"):
         ranges.mapInArrow(decoder(TABLE, declared), declared).collect()
     wrong = decoder(TABLE, declared, **{**keywords, "password": "wr0ng"})
     with pytest.raises(PythonException) as failure:

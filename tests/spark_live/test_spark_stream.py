@@ -371,7 +371,7 @@ def test_new_columns_end_a_query_that_follows_them(
     live.until(lambda: running.exception() is not None, WAIT)
     said = str(running.exception())
     assert "added" in said, said
-    assert "Start the query again" in said, said
+    assert "Restart the query" in said, said
     query.run()
     rows = {row["id"]: row.asDict().get("added") for row in query.rows()}
     assert rows == {1: None, 2: None, 3: 30}

@@ -1,1 +1,1 @@
-"""A server's log in Spark: micro-batches and batches of ranges, each of which a task reads."""
+"""Readers of a server's log in Spark: batches and micro-batches of ranges, one task per range."""

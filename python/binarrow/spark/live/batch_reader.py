@@ -1,4 +1,4 @@
-"""The batch reader of a server: the part of its log between two places, in ranges."""
+"""The batch reader of a server: reads its log between two places, in ranges."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class LiveBatchReader(DataSourceReader):
-    """One table's changes as they are in the log when the query is planned."""
+    """Reads one table's changes that are in the log when the query is planned."""
 
     def __init__(self, options: SourceOptions, live: LiveOptions, schema: pa.Schema) -> None:
         self._live = live
@@ -28,7 +28,7 @@ class LiveBatchReader(DataSourceReader):
 
     @naming_options()
     def partitions(self) -> Sequence[InputPartition]:
-        """The ranges: one a file, or as many as ``numPartitions`` says."""
+        """Returns the ranges: one per file, or at most ``numPartitions``."""
         try:
             stop = self._planner.end(self._live.ending())
             start = self._planner.start(self._live.starting("earliest"))
@@ -37,9 +37,9 @@ class LiveBatchReader(DataSourceReader):
             self._planner.close()
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """The rows of a range, in log order."""
+        """Reads the rows of a range, in log order."""
         return self._reader.read(partition)
 
     def __getstate__(self) -> dict[str, Any]:
-        """What tasks need: no connection, and no password."""
+        """The state that tasks need: no connection, and no password."""
         return {"_reader": self._reader}

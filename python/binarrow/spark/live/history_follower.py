@@ -1,4 +1,4 @@
-"""A table history of a query: the driver follows it, and each range carries its part.
+"""The table history of a query: the driver updates it, and each range contains a part of it.
 
 Only the process that plans batches opens it, so that a query is one writer.
 """
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
 
 
 class HistoryOptions(Protocol):
-    """Which history, and whose structures tasks need of it."""
+    """Options that select a history, and the tables whose structures tasks need."""
 
     @property
     def history(self) -> str | None:
-        """Its URL; None for none."""
+        """The URL of the history; None if there is none."""
 
     @property
     def history_source(self) -> str | None:
-        """Whose, where it holds several."""
+        """The source server, if the store contains several."""
 
     @property
     def history_password_file(self) -> str | None:
-        """The password, where it is on a server."""
+        """The file with the password of a store on a server."""
 
     @property
     def table(self) -> str | Sequence[str] | None:
@@ -36,21 +36,21 @@ class HistoryOptions(Protocol):
 
 
 class HistoryFollower:
-    """The history that options name. It is opened when it is asked, unless it is given."""
+    """The history of the options. It is opened when first used, unless an open one is passed."""
 
     def __init__(self, options: HistoryOptions, history: SchemaHistory | None = None) -> None:
         self._options = options
         self._history = history
 
     def begin(self, log: ServerLog) -> None:
-        """Sees to it that the history has begun: before a query's first place is looked for."""
+        """Starts an empty history, before the first position of a query is resolved."""
         history = self._opened()
         if history is not None and not history.covered:
             head = log.head()
             log.range_end(head, head, NO_LIMIT, history)
 
     def follow(self, log: ServerLog, start: Position, stop: Position) -> None:
-        """Takes what changed tables up to `stop` in.
+        """Stores the statements up to `stop` that changed tables.
 
         Raises:
             SchemaError: The history does not cover `start`.
@@ -61,10 +61,10 @@ class HistoryFollower:
         own = [one.start for one in history.covered if one.server == start.server]
         if own and all(place_of(start) < place_of(first) for first in own):
             raise SchemaError(
-                f"the history begins at {own[0]}, and this is to read from {start}: what tables"
-                " were there is not known. Begin where it does (startingOffsets, in a new"
-                " checkpoint), or tell it what they were at the older place: binarrow history"
-                " baseline takes CREATE TABLE text"
+                f"the history begins at {own[0]}, after {start}, where this query begins: the"
+                " structures of the tables there are unknown. Begin at the start of the history"
+                " (startingOffsets, in a new checkpoint), or add the older structures as CREATE"
+                " TABLE text with the command binarrow history baseline"
             )
         last = history.covered[-1].stop if history.covered else None
         if last is not None and last.server == stop.server == start.server:
@@ -75,12 +75,12 @@ class HistoryFollower:
         log.range_end(start, stop, NO_LIMIT, history)
 
     def part(self, start: Position, stop: Position) -> str | None:
-        """What a task needs that reads from `start` to `stop`; None without a history."""
+        """Returns the part of the history for a task that reads a range; None without one."""
         history = self._opened()
         return None if history is None else history.part(start, stop, tables=self._options.table)
 
     def close(self) -> None:
-        """Lets go of the store."""
+        """Closes the store."""
         if self._history is not None:
             self._history.close()
         self._history = None

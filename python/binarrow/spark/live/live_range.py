@@ -25,26 +25,26 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LiveRange:
-    """From one position to another, both stored as :meth:`Position.to_json` writes them."""
+    """A range between two positions, both stored as text by :meth:`Position.to_json`."""
 
     start: str
     stop: str
     history: str | None = None
-    """The structures of tables at its start, where a history is given."""
+    """The structures of tables in the range, if there is a history."""
 
     def to_json(self) -> str:
-        """The range as text, without anything secret."""
+        """Returns the range as text, without secrets."""
         return json.dumps(asdict(self), sort_keys=True)
 
     @classmethod
     def from_json(cls, text: str) -> LiveRange:
-        """The range that :meth:`to_json` stored."""
+        """Parses the text of :meth:`to_json`."""
         return cls(**json.loads(text))
 
     def read(
         self, target: Target, heartbeat: float, reconnect: float, options: Mapping[str, Any]
     ) -> BinlogReader:
-        """Begins to read it, over connections of its own."""
+        """Starts to read the range, over its own connections."""
         spec = target.connection_spec()
 
         def begin() -> BinlogReader:
@@ -62,7 +62,7 @@ class LiveRange:
 
 @dataclass
 class LivePartition(InputPartition):
-    """What a task gets: a range, and how to log in. Spark pickles it for the task alone."""
+    """The partition of a task: a range, and the login. Spark pickles it for this task only."""
 
     range: LiveRange
     target: Target = field(repr=False)
@@ -70,7 +70,7 @@ class LivePartition(InputPartition):
 
 @dataclass(frozen=True)
 class RangeReader:
-    """What tasks share: how a range is decoded. It holds no password."""
+    """The settings with which all tasks decode their ranges. Contains no password."""
 
     table: str | None
     schema: pa.Schema
@@ -78,7 +78,7 @@ class RangeReader:
     truncates: Literal["error", "emit", "skip"]
     heartbeat: float
     reconnect: float
-    read_options: dict[str, Any] = field(repr=False)  # it may hold a salt
+    read_options: dict[str, Any] = field(repr=False)  # it may contain a salt
 
     @classmethod
     def of(
@@ -89,7 +89,7 @@ class RangeReader:
         *,
         is_stream: bool,
     ) -> RangeReader:
-        """The one for a query's options. What a stream cannot tell is an error by default."""
+        """Creates the reader for a query's options. A stream reports unknown values as errors."""
         own = {"partial_images": "error"} if is_stream else {}
         return cls(
             table=options.table,
@@ -102,9 +102,9 @@ class RangeReader:
         )
 
     def read(self, partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
-        """The rows of a partition, in log order."""
+        """Reads the rows of a partition, in log order."""
         if not isinstance(partition, LivePartition):
-            return  # Spark's for a batch of nothing
+            return  # Spark's partition of an empty batch
         with naming_options():
             reader = partition.range.read(
                 partition.target, self.heartbeat, self.reconnect, self.read_options

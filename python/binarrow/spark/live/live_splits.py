@@ -1,4 +1,4 @@
-"""A server's log between two places in ranges, as rows that hold no secret."""
+"""Divides a server's log between two places into ranges, as rows without secrets."""
 
 from __future__ import annotations
 
@@ -18,20 +18,23 @@ from binarrow.spark.live.place import place_of_keyword
 from binarrow.spark.live.plan import FIRST_EVENT_AT, ranges
 from binarrow.spark.live.server_log import ServerLog
 
-ONE_A_FILE = 1 << 30
+ONE_PER_FILE = 1 << 30
 """More partitions than a log has files."""
 
 
 @dataclass(frozen=True)
 class LiveSplit:
-    """A range of a server's log and where the server is: all that a task needs but the login."""
+    """A range of a server's log, with the address and the user, and without a password."""
 
     endpoints: tuple[Endpoint, ...]
     user: str
     range: LiveRange
 
     def row(self, files: Sequence[Binlog]) -> tuple[str, int, int, str]:
-        """Its row in a DataFrame of ranges, given the server's files: path, start, stop, split."""
+        """Returns the row of a DataFrame of ranges: path, start, stop, split.
+
+        `files` are the files of the server.
+        """
         start, stop = (Position.from_json(text) for text in (self.range.start, self.range.stop))
         last, end = stop.file, stop.offset
         if last != start.file and end <= FIRST_EVENT_AT:  # the end of the file before it
@@ -42,12 +45,12 @@ class LiveSplit:
         return f"{self.endpoints[0]}/{names_of}", start.offset, end, self.to_json()
 
     def to_json(self) -> str:
-        """The range as text, without anything secret."""
+        """Returns the range as text, without secrets."""
         return json.dumps(asdict(self), sort_keys=True)
 
     @classmethod
     def parse(cls, text: str) -> LiveSplit | None:
-        """The range that :meth:`to_json` stored; None for another kind."""
+        """Parses the text of :meth:`to_json`; None if the text is of another kind of split."""
         stored = json.loads(text)
         if not isinstance(stored, dict) or "endpoints" not in stored:
             return None
@@ -57,15 +60,16 @@ class LiveSplit:
     def read(
         self, task_login: Target | None, waiting: Mapping[str, float], options: Mapping[str, Any]
     ) -> BinlogReader:
-        """Begins to read it, over connections of its own.
+        """Starts to read the range, over its own connections.
 
         Raises:
-            ConfigError: Nothing says how to log in.
+            ConfigError: There is no login.
         """
         if task_login is None:
             raise ConfigError(
-                f"the ranges are of the server {self.endpoints[0]}: give decoder() what splits()"
-                ' was given to log in: password= or password_file= (password="" for none), tls_ca='
+                f"decoder() has no login for the server {self.endpoints[0]} of these ranges: pass"
+                " the same password=, password_file= and tls_ca= as to splits()"
+                ' (password="" for none)'
             )
         target = replace(task_login, endpoints=self.endpoints, user=self.user)
         return self.range.read(target, waiting["heartbeat"], waiting["reconnect"], options)
@@ -73,7 +77,7 @@ class LiveSplit:
 
 @dataclass(frozen=True)
 class _Whose:
-    """Of which tables ranges carry the structures, of a history that is open."""
+    """Options for an open history: the tables whose structures are added to the ranges."""
 
     table: str | Sequence[str] | None
     history: str | None = None
@@ -89,18 +93,18 @@ def live_rows(
     history: SchemaHistory | None,
     tables: str | Sequence[str] | None,
 ) -> list[tuple[str, int, int, str]]:
-    """The ranges between two places, as they are in the log now: path, start, stop, split."""
+    """Returns the ranges between two places of the current log: path, start, stop, split."""
     target = login(url, given)
     start, stop = (place_of_keyword(each) for each in places)
     log = ServerLog(target, **waiting_of(given), counted={})
     follower = HistoryFollower(_Whose(tables), history)
     try:
         follower.begin(log)
-        # The end first: what is logged meanwhile is behind it.
+        # Find the end first: changes logged during planning are after it.
         last, first = log.resolve_end(stop), log.resolve_start(start)
         log.check(first)
         follower.follow(log, first, last)
-        count = ONE_A_FILE if num_partitions is None else num_partitions
+        count = ONE_PER_FILE if num_partitions is None else num_partitions
         found = [
             LiveRange(one.to_json(), other.to_json(), follower.part(one, other))
             for one, other in ranges(log, first, last, count)

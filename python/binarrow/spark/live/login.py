@@ -1,4 +1,4 @@
-"""How tasks log in by themselves: keywords that hold no place, and the password in no DataFrame."""
+"""The logins of tasks: keywords without the address, and passwords kept out of DataFrames."""
 
 from __future__ import annotations
 
@@ -12,44 +12,44 @@ from binarrow.server.target import Target, target
 from binarrow.typed_keywords import LoginKeywords
 
 DEFAULT_HEARTBEAT = 10.0
-"""Seconds of silence after which the server says that it lives."""
+"""The heartbeat interval in seconds."""
 
 DEFAULT_RECONNECT = 300.0
-"""Seconds for which a server that does not answer is waited for."""
+"""How long to retry, in seconds, if a server does not answer."""
 
 SCHEMES = ("mysql://", "mariadb://")
 
 
 WAITING: Mapping[str, float] = {"heartbeat": DEFAULT_HEARTBEAT, "reconnect": DEFAULT_RECONNECT}
-"""The keywords of streams among them, as they are by default."""
+"""The keywords of streams, with their defaults."""
 
 _PLACES = ("password", "password_file", "option_file")
 
 
 def check_no_secret(what: str, url: str, instead: str) -> None:
-    """Whether a URL, which stands in plans and logs, is free of a password.
+    """Checks that a URL contains no password, because it is shown in plans and logs.
 
     Raises:
-        ConfigError: It is not; the message does not quote it.
+        ConfigError: It contains one. The message does not show it.
     """
     authority = url.partition("://")[2].partition("/")[0].partition("?")[0]
     credentials, at, _ = authority.rpartition("@")
     if at and ":" in credentials:
         raise ConfigError(
-            f"a password in {what} would stand in plans and logs: set the option {instead}, a file"
-            " on the driver whose first line it is"
+            f"a password in {what} would be visible in plans and logs: set the option {instead},"
+            " a file on the driver with the password in its first line"
         )
 
 
 def login(url: str | None, given: Mapping[str, Any]) -> Target:
-    """The server of a URL and who asks; without a URL, only how, for a place that a range names.
+    """Returns the server and login of a URL; without a URL, the login for the server of a range.
 
     Raises:
-        ConfigError: A password stands in the URL, or keywords do not fit together.
+        ConfigError: The URL contains a password, or keywords exclude each other.
     """
     if url is not None:
         check_no_secret("the URL of the server", url, "password_file")
-    # A range brings its own place: none of the environment's may take it.
+    # A range has its own address, which must not come from the environment.
     place: dict[str, Any] = {} if url is not None else {"host": "range", "user": "range"}
     own = {key: given[key] for key in _PLACES if key in given}
     keywords = {
@@ -59,12 +59,12 @@ def login(url: str | None, given: Mapping[str, Any]) -> Target:
 
 
 def waiting_of(given: Mapping[str, Any]) -> dict[str, float]:
-    """The keywords of streams among them."""
+    """Returns the keywords of streams."""
     return {key: given.get(key, value) for key, value in WAITING.items()}
 
 
 def task_login(given: Mapping[str, Any]) -> Target | None:
-    """What a task logs in with, contents in the place of the driver's files; None without any."""
+    """Returns the login of tasks, with the contents of the driver's files; None if not given."""
     of_login = {key: given[key] for key in LoginKeywords.__annotations__ if key in given}
     if not of_login.keys() - WAITING.keys():
         return None
@@ -72,7 +72,7 @@ def task_login(given: Mapping[str, Any]) -> Target | None:
 
 
 class Pem(bytes):
-    """What a file of certificates or keys holds; it shows nothing of it."""
+    """The content of a file of certificates or keys, not shown in its `repr`."""
 
     def __repr__(self) -> str:
         return "<PEM>"
@@ -82,7 +82,7 @@ _FILES = ("tls_ca", "tls_cert", "tls_key", "server_public_key")
 
 
 def with_secret(target: Target) -> Target:
-    """With the password and what files hold in their place: a task may not see the driver's files.
+    """Returns the login with the contents of its files: tasks may not see the driver's files.
 
     Raises:
         ConfigError: A file cannot be read.

@@ -1,9 +1,9 @@
-"""Offsets of a streaming query: positions as JSON, anchored where the query began.
+"""Offsets of a streaming query: positions as JSON.
 
-Spark stores a batch's end only, and asks for the beginning of the first batch again after a crash.
-So the first offset is marked as ``initial``, and the end of the first batch holds where it began,
-in ``from``: what "latest" meant then stays so. Where a part of the log was lost and the query shall
-go on all the same, the end of that batch holds where it went on, in ``resumed``.
+Spark stores only the end of a batch, and asks for the start of the first batch again after a crash.
+So the first offset is marked as ``initial``, and the end of the first batch contains its start in
+``from``: "latest" then means the same position after a restart. If a part of the log was lost and
+the query continues without it, the end of that batch contains the new start in ``resumed``.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 from binarrow import ConfigError, Position
 
 Offset = dict[str, Any]
-"""A position's stored form, with ``initial``, ``from`` or ``resumed`` where they are needed."""
+"""A position's stored form, with ``initial``, ``from`` or ``resumed`` if needed."""
 
 MARKS = ("initial", "from", "resumed")
 
@@ -29,22 +29,22 @@ def offset_of(position: Position) -> Offset:
 
 
 def position_of(offset: Offset) -> Position:
-    """The position of an offset.
+    """Returns the position of an offset.
 
     Raises:
-        ConfigError: It is none of ours.
+        ConfigError: The offset is not from this data source.
     """
     stored = {key: value for key, value in offset.items() if key not in MARKS}
     return Position.from_json(json.dumps(stored))
 
 
 def position_from_text(text: str) -> Position:
-    """The position that somebody copied out of a query's progress, or stored as a position.
+    """Parses an offset copied from a query's progress, or a stored position.
 
-    A file and an offset alone will do.
+    A file and an offset alone are enough.
 
     Raises:
-        ValueError: It is neither, or it has tables in ``ahead``.
+        ValueError: The text is neither, or the position has tables in ``ahead``.
     """
     stored = json.loads(text)
     if not isinstance(stored, dict):
@@ -72,7 +72,7 @@ def same_for_all(position: Position) -> Position:
 
 
 def changed(position: Position, **fields: Any) -> Position:
-    """The position with other fields of its stored form."""
+    """Returns the position with other values of some stored fields."""
     return Position.from_json(json.dumps({**offset_of(position), **fields}))
 
 
@@ -87,24 +87,24 @@ def of_gtids(text: str) -> Position:
 
 
 def reads_by_gtid(position: Position) -> bool:
-    """Whether what follows can be asked for by GTID only, on the same server too."""
+    """True if reading can continue by GTID only, even on the same server."""
     return bool(offset_of(position).get("by_gtid"))
 
 
 def initial(position: Position) -> Offset:
-    """The offset at which a query begins that has no checkpoint yet."""
+    """Returns the start offset of a query that has no checkpoint yet."""
     return {**offset_of(position), "initial": True}
 
 
 def is_initial(offset: Offset) -> bool:
-    """Whether a query begins there; then only the end of its batch tells where it began."""
+    """True for the start of a query; then only the end of the first batch contains its start."""
     return bool(offset.get("initial"))
 
 
 def end_of_batch(start: Offset, end: Position, resumed: Position | None = None) -> Offset:
-    """The offset at which a batch from `start` ends: `start` itself where there is nothing new.
+    """Returns the offset at which a batch from `start` ends; `start` itself if nothing is new.
 
-    `resumed` is where it goes on, where `start` is lost.
+    `resumed` is the position at which reading continues if `start` is lost.
     """
     offset = offset_of(end)
     if resumed is not None:
@@ -117,7 +117,7 @@ def end_of_batch(start: Offset, end: Position, resumed: Position | None = None) 
 
 
 def start_of_batch(start: Offset, end: Offset) -> Position:
-    """Where a batch begins, of which Spark tells the two offsets."""
+    """Returns the start of a batch, from Spark's two offsets."""
     if "resumed" in end:
         return position_of(end["resumed"])
     if is_initial(start) and "from" in end:

@@ -1,4 +1,4 @@
-"""The options that are about a server: how to reach it, where to begin, how much at a time."""
+"""The options of servers: how to connect, where to begin, how much to read per batch."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from binarrow.spark.live.place import Place, chosen
 from binarrow.spark.live.read_limit import check_limits
 
 DEFAULT_PARTITIONS = 4
-"""Dumps of a server at once, while a stream catches up."""
+"""Concurrent dumps from a server, while a stream catches up."""
 
 
 @dataclass(frozen=True)
 class LiveOptions:
-    """A server, and which part of its log."""
+    """A server, and the part of its log to read."""
 
     target: Target = field(repr=False)
-    """As the options say: a password file is read at each connection that is made with it."""
+    """The server and login. A password file is read again for each connection."""
     given: Mapping[str, Any] = field(repr=False)
     """All options, parsed."""
     num_partitions: int
@@ -39,10 +39,10 @@ class LiveOptions:
 
     @classmethod
     def of(cls, parsed: Mapping[str, Any]) -> LiveOptions | None:
-        """What options say of a server; None where they name none.
+        """Returns the options of a server; None if they name none.
 
         Raises:
-            ConfigError: They do not fit together, or a password stands in a URL.
+            ConfigError: Options exclude each other, or a URL contains a password.
         """
         url = parsed.get("url")
         path = parsed.get("path", "")
@@ -71,18 +71,16 @@ class LiveOptions:
         )
 
     def check_stream(self) -> None:
-        """Whether the options are those of a stream.
+        """Checks that all options are valid for a stream.
 
         Raises:
             ConfigError: One is for batch queries.
         """
-        _refuse(
-            self.given, _names("batches"), "a stream has no end: leave it out, or use spark.read"
-        )
+        _refuse(self.given, _names("batches"), "a stream has no end: remove it, or use spark.read")
         check_limits(self.max_bytes, self.max_rows)
 
     def check_batch(self) -> None:
-        """Whether the options are those of a batch query.
+        """Checks that all options are valid for a batch query.
 
         Raises:
             ConfigError: One is for streams.
@@ -90,21 +88,21 @@ class LiveOptions:
         _refuse(self.given, _names("streams"), "it is for spark.readStream")
 
     def starting(self, default: Place) -> Place:
-        """Where to begin."""
+        """Returns the place to begin."""
         offsets, timestamp = self.given.get("startingOffsets"), self.given.get("startingTimestamp")
         return chosen("starting", offsets, timestamp, default)
 
     def ending(self) -> Place:
-        """Where a batch query ends: where the log ends when it is planned, if not said."""
+        """Returns the place where a batch query ends: by default the end of the log."""
         offsets, timestamp = self.given.get("endingOffsets"), self.given.get("endingTimestamp")
         return chosen("ending", offsets, timestamp, "latest")
 
 
 def check_files(parsed: Mapping[str, Any]) -> None:
-    """Whether the options name nothing that only a server has.
+    """Checks that all options are valid for files.
 
     Raises:
-        ConfigError: They do.
+        ConfigError: One is for servers.
     """
     of_servers = _names("server", "batches", "streams")
     _refuse(parsed, of_servers, "it is for a server, and load() names files")
@@ -117,7 +115,7 @@ def _refuse(parsed: Mapping[str, Any], names: Iterable[str], why: str) -> None:
 
 
 def _names(*of: str) -> list[str]:
-    """The options that only such queries take."""
+    """The options that only queries of these kinds accept."""
     return [name for name, each in spark_options().items() if each.spark and each.spark.of in of]
 
 

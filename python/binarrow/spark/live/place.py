@@ -1,4 +1,4 @@
-"""Places of a log as options name them: ``startingOffsets`` and the like."""
+"""Parses options that name a place of a log, such as ``startingOffsets``."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from binarrow.spark.live.offset import position_from_text, same_for_all
 
 @dataclass(frozen=True)
 class Gtids:
-    """A GTID set: the transactions that are read already."""
+    """A GTID set: the transactions that have been read already."""
 
     text: str
 
 
 Place = Literal["earliest", "latest"] | Position | Gtids | datetime
-"""Where to begin or end: the log's beginning or end, a position, after a GTID set, at a time."""
+"""A place to begin or end: the log's beginning or end, a position, after a GTID set, a time."""
 
 
 def parse_place(text: str) -> Place:
-    """What ``startingOffsets`` and ``endingOffsets`` may be.
+    """Parses ``startingOffsets`` and ``endingOffsets``.
 
     Raises:
-        ValueError: It is none of them.
+        ValueError: The text is not a place.
     """
     word = text.strip()
     if word == "earliest":
@@ -51,10 +51,10 @@ def parse_place(text: str) -> Place:
 
 
 def place_of_keyword(given: Position | str | datetime) -> Place:
-    """What ``start`` and ``stop`` may be in Python: as for :meth:`binarrow.Server.stream`.
+    """Converts ``start`` and ``stop`` of Python, which are as in :meth:`binarrow.Server.stream`.
 
     Raises:
-        ConfigError: It is none of them.
+        ConfigError: The value is not a place.
     """
     if isinstance(given, Position):
         return same_for_all(given)
@@ -77,7 +77,7 @@ def place_of_keyword(given: Position | str | datetime) -> Place:
 
 def _file_and_offset(word: str) -> Position | None:
     file, colon, offset = word.rpartition(":")
-    # A binary log's name ends in its number; neither a GTID nor a time to the minute has such.
+    # The name of a binlog file ends with a number, unlike the first part of a GTID or a time.
     is_name = file.rpartition(".")[2].isdecimal() and "." in file
     if colon and is_name and offset.isascii() and offset.isdecimal():
         return Position(file, int(offset))
@@ -85,12 +85,12 @@ def _file_and_offset(word: str) -> Position | None:
 
 
 def parse_timestamp(text: str) -> datetime:
-    """What ``startingTimestamp`` and ``endingTimestamp`` may be.
+    """Parses ``startingTimestamp`` and ``endingTimestamp``.
 
-    A time with its zone, or as Kafka's source takes it: milliseconds since 1970 UTC.
+    They are times with a time zone or, as in Spark's Kafka source, milliseconds since 1970 UTC.
 
     Raises:
-        ValueError: It is neither.
+        ValueError: The text is neither.
     """
     word = text.strip()
     if word.isascii() and word.isdecimal():
@@ -114,7 +114,7 @@ def chosen(
     timestamp: datetime | None,
     default: Place,
 ) -> Place:
-    """The place that two options name.
+    """Returns the place that one of two options names, or the default.
 
     Raises:
         ConfigError: Both are set.

@@ -1,7 +1,7 @@
-"""Where batches end, and how they are shared out. Pure: the log is asked, and nothing is kept.
+"""Plans the ends of batches, and divides them into ranges. Functions without state.
 
-A batch ends at the end of the log, else at a file's end, else at the end of a transaction that
-reading on finds. Files are the unit that costs nothing: the server lists them with their sizes.
+A batch ends at the end of the log, else at the end of a file, else at the end of a transaction,
+which is found by reading the log. Ends of files need no reading: the server lists their sizes.
 """
 
 from __future__ import annotations
@@ -19,44 +19,44 @@ FIRST_EVENT_AT = 4
 """The offset of a file's first event."""
 
 UNSPLIT_BYTES = 64 << 20
-"""Bytes of log that stand for a file where a batch cannot be cut at files."""
+"""Bytes of log that count as one file if a batch cannot be divided at files."""
 
 
 NO_LIMIT = 1 << 62
-"""More bytes than a log has."""
+"""More bytes than a log contains."""
 
 
 class Log(Protocol):
-    """What planning asks of a server's log."""
+    """The queries about a server's log that planning needs."""
 
     @property
     def server(self) -> str:
-        """The server's id, as positions hold it."""
+        """The server's id, as in positions."""
 
     def files(self) -> Sequence[Binlog]:
-        """The files, the oldest first, each with its bytes."""
+        """Returns the files with their sizes, the oldest first."""
 
     def file_start(self, file: str) -> Position:
-        """The position of a file's first event."""
+        """Returns the position of a file's first event."""
 
     def range_end(self, start: Position, stop: Position, max_bytes: int) -> Position:
-        """The end of the last transaction that ends at most so many bytes behind `start`.
+        """Returns the end of the last transaction that ends at most `max_bytes` after `start`.
 
-        It is after one transaction at least, and at `stop` at the latest.
+        The range contains at least one transaction, and does not go beyond `stop`.
         """
 
     def count(self, start: Position, stop: Position, max_rows: int) -> Position:
-        """The same for so many rows of what is read."""
+        """Returns the end of the last transaction up to which at most `max_rows` rows are read."""
 
 
 def end_of_next_batch(log: Log, start: Position, head: Position, limit: Any) -> Position:
-    """Where the batch that begins at `start` ends; `start` itself where there is nothing new.
+    """Returns the end of the batch that begins at `start`; `start` itself if nothing is new.
 
     Args:
-        log: The log of the server that is connected.
-        start: Where the last batch ended, on this server or on another.
-        head: Where this log ends, or shall end.
-        limit: One of Spark's read limits; None for all that is there.
+        log: The log of the connected server.
+        start: The end of the last batch, on this server or on another.
+        head: The end of this log, or an earlier position at which to stop.
+        limit: One of Spark's read limits; None to read to `head`.
 
     Raises:
         PositionPurgedError: The server no longer has the file of `start`.
@@ -64,7 +64,7 @@ def end_of_next_batch(log: Log, start: Position, head: Position, limit: Any) -> 
     """
     kind, size = _limit(limit)
     if (start.server, start.file, start.offset) == (head.server, head.file, head.offset):
-        return start  # an idle query asks all the time
+        return start  # an idle query asks again and again
     if kind == "rows":
         return log.count(start, head, size)
     if is_elsewhere(log, start) or is_elsewhere(log, head):
@@ -88,7 +88,7 @@ def _end_in_files(log: Log, start: Position, head: Position, kind: str, size: in
 
 
 def _cut_at_bytes(files: Sequence[Binlog], start: Position, head: Position, size: int) -> int:
-    """How many of the files, from `start` to `head`, have together at most so many bytes."""
+    """Returns how many files fit in `size` bytes, counted from `start` to `head`."""
     sizes = [one.size for one in files[:-1]] + [head.offset]
     sizes[0] -= start.offset
     return sum(total <= size for total in accumulate(sizes))
@@ -97,9 +97,9 @@ def _cut_at_bytes(files: Sequence[Binlog], start: Position, head: Position, size
 def ranges(
     log: Log, start: Position, stop: Position, count: int
 ) -> list[tuple[Position, Position]]:
-    """A batch in ranges that follow each other: one a file, but at most `count`.
+    """Divides a batch into consecutive ranges: one per file, but at most `count`.
 
-    What is not in this server's files, or is only known by GTID, is one range.
+    A batch that is not in the files of this server, or is known by GTID only, is one range.
     """
     if start == stop:
         return []
@@ -124,23 +124,23 @@ def ranges(
 
 
 def is_elsewhere(log: Log, position: Position) -> bool:
-    """Whether a position is of another server than the one that is connected, or goes by GTID."""
+    """True if a position is on another server than the connected one, or goes by GTID."""
     return position.server != log.server or reads_by_gtid(position) or not position.file
 
 
 def check_there(files: Sequence[Binlog], position: Position, head: Position) -> None:
-    """Whether the files still hold a position, as far as their names and sizes tell.
+    """Checks by names and sizes that the files still contain a position.
 
     Raises:
-        PositionPurgedError: They begin behind it.
-        ServerIdentityError: They end before it.
+        PositionPurgedError: The files begin after it.
+        ServerIdentityError: The files end before it.
     """
     place = _place(files, position)
     if place < 0:
         raise PositionPurgedError(
             f"the server no longer has {position.file}, its oldest file is {files[0].name}"
         )
-    # The last file grows: the head may be a later answer than the list of files.
+    # The last file grows: the head may be newer than the list of files.
     grown = head.offset if head.file == position.file else 0
     if place == len(files) or position.offset > max(files[place].size, grown):
         raise ServerIdentityError(
@@ -149,17 +149,17 @@ def check_there(files: Sequence[Binlog], position: Position, head: Position) -> 
 
 
 def shift_above(before: Position, file: str) -> int:
-    """The version shift under which a file of another log is above what was before it."""
+    """Returns the version shift that orders a file of another log after the position `before`."""
     return max(0, file_number(before.file) + before.version_shift + 1 - file_number(file))
 
 
 def place_of(position: Position) -> tuple[int, int]:
-    """What orders the positions of one server."""
+    """The sort key of positions of one server."""
     return file_number(position.file) + position.version_shift, position.offset
 
 
 def file_number(file: str) -> int:
-    """The number at the end of a file's name; 0 where it has none."""
+    """The number at the end of a file's name; 0 if it has none."""
     digits = file.rpartition(".")[2]
     return int(digits) if digits.isascii() and digits.isdecimal() else 0
 
@@ -180,7 +180,7 @@ def _limit(limit: Any) -> tuple[str, int]:
 
 
 def _place(files: Sequence[Binlog], position: Position) -> int:
-    """Which file it is; -1 before the first, their number behind the last."""
+    """Returns the index of a position's file; -1 before the first, `len(files)` after the last."""
     for place, one in enumerate(files):
         if one.name == position.file:
             return place

@@ -1,4 +1,4 @@
-"""The driver's part of reading a server: where batches end, and which ranges tasks read."""
+"""Plans on the driver how to read a server: the ends of batches, and the ranges of tasks."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger("binarrow.spark")
 
-ANEW = "begin with a new checkpoint and a first load, a copy of the table"
+START_OVER = "start with a new checkpoint and a first load, a copy of the table"
 
-GO_ON = (
-    "; or set failOnDataLoss=false to go on at the oldest file that the server has, without what is"
-    " lost"
+CONTINUE = (
+    "; or set failOnDataLoss=false to continue at the oldest file on the server, without the lost"
+    " changes"
 )
 
 COUNTED = (
@@ -39,11 +39,11 @@ COUNTED = (
     "statements",
     "skip_events",
 )
-"""The keywords that say which rows there are."""
+"""The keywords that change the number of rows."""
 
 
 class Planner:
-    """Plans batches of one table's changes, in one process; another makes its own."""
+    """Plans batches of one table's changes. Each process has its own."""
 
     def __init__(self, options: SourceOptions, live: LiveOptions, schema: pa.Schema) -> None:
         self._options = options
@@ -60,21 +60,21 @@ class Planner:
         self._is_prepared = False
 
     def start(self, place: Place) -> Position:
-        """The position at which to start for a place that an option names."""
+        """Returns the position at which to start for the value of an option."""
         self._prepare()
         return self.log.identified(self.log.resolve_start(place))
 
     def end(self, place: Place) -> Position:
-        """The position at which to end for a place that an option names."""
+        """Returns the position at which to end for the value of an option."""
         self._prepare()
         return self.log.identified(self.log.resolve_end(place))
 
     def next_offset(self, start: Offset, head: Position, limit: Any) -> Offset:
-        """Where the batch that begins at `start` ends.
+        """Returns the end of the batch that begins at `start`.
 
         Raises:
-            PositionPurgedError: Its log is gone.
-            ServerIdentityError: The log was reset, or the server is one that knows nothing of it.
+            PositionPurgedError: The log at `start` is purged.
+            ServerIdentityError: The log was reset, or the server does not have its transactions.
             SchemaError: The table has columns that the query does not know.
         """
         self._prepare()
@@ -88,12 +88,12 @@ class Planner:
         end = self.log.identified(end, before if resumed is None else resumed)
         offset = end_of_batch(start, end, resumed)
         if offset is not start and self._options.schema_change_policy == "follow":
-            # Later than what the batch holds was written: no column of it is missed.
+            # After the rows of the batch were written, so that it finds all of their columns.
             self.log.ask(lambda server: check_columns(server, self._options, self._schema))
         return offset
 
     def partitions(self, start: Position, stop: Position) -> list[LivePartition]:
-        """What tasks read of a batch, each with the password as it is now."""
+        """Returns the ranges of a batch for its tasks, each with the current password."""
         self._prepare()
         if start == stop:
             return []
@@ -101,10 +101,10 @@ class Planner:
             self.log.check(start)
             parts = ranges(self.log, start, stop, self._live.num_partitions)
         except (PositionPurgedError, ServerIdentityError) as error:
-            # Of a batch that is played again.
+            # Spark repeats a batch whose log is lost.
             start = self.resumed(start, error)
-            is_gone = stop.server == start.server and place_of(stop) <= place_of(start)
-            parts = [] if is_gone else ranges(self.log, start, stop, self._live.num_partitions)
+            is_lost = stop.server == start.server and place_of(stop) <= place_of(start)
+            parts = [] if is_lost else ranges(self.log, start, stop, self._live.num_partitions)
         if parts:
             self._history.follow(self.log, start, stop)
         target = with_secret(self._live.target)
@@ -116,29 +116,29 @@ class Planner:
         ]
 
     def close(self) -> None:
-        """Ends the connection, and lets go of the history."""
+        """Closes the connection and the history."""
         self.log.close()
         self._history.close()
 
     def resumed(self, lost: Position, error: PositionPurgedError | ServerIdentityError) -> Position:
-        """Where to go on although the log from `lost` on is gone.
+        """Returns the position at which to continue if the log at `lost` is not available.
 
         Raises:
-            PositionPurgedError: The options say that this is an error.
-            ServerIdentityError: Likewise, or the server is another one.
+            PositionPurgedError: The option failOnDataLoss is true.
+            ServerIdentityError: The option failOnDataLoss is true, or the server is another one.
         """
         is_other = lost.server != self.log.server
         is_foreign = is_other and isinstance(error, ServerIdentityError)
         if self._live.fail_on_data_loss or is_foreign:
-            connect = "connect to the server that the checkpoint is of, or " if is_other else ""
-            advice = f"{connect}{ANEW}{'' if is_foreign else GO_ON}"
-            raise type(error)(f"{error}. What to do: {advice}") from error
+            connect = "connect to the server of the checkpoint, or " if is_other else ""
+            advice = f"{connect}{START_OVER}{'' if is_foreign else CONTINUE}"
+            raise type(error)(f"{error}. Solution: {advice}") from error
         oldest = self.log.file_start(self.log.files()[0].name)
         is_purged = not is_other and file_number(lost.file) < file_number(oldest.file)
         shift = lost.version_shift if is_purged else shift_above(lost, oldest.file)
         LOG.warning(
-            "CHANGES ARE LOST: all of %s between %s and %s of the server %s. The query goes on"
-            " there, as failOnDataLoss=false says. %s",
+            "CHANGES ARE LOST: all of %s between %s and %s of the server %s. The query continues"
+            " after them, because of failOnDataLoss=false. %s",
             self._options.name,
             lost,
             oldest,

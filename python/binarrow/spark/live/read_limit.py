@@ -1,4 +1,4 @@
-"""What Spark 4.2 brought for streaming sources, and what stands for it where it is not there."""
+"""Read limits of streaming sources (Spark 4.2), and their replacements for earlier versions."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ try:
     )
 
     IS_LIMITED = True
-except ImportError:  # Spark 4.0 and 4.1 ask for all that is there, in one batch
+except ImportError:  # in Spark 4.0 and 4.1 each batch reads to the end of the log
     IS_LIMITED = False
 
     class SupportsTriggerAvailableNow:  # type: ignore[no-redef]
-        """Nothing."""
+        """An empty replacement."""
 
 
 def default_read_limit(files: int, max_bytes: int | None, max_rows: int | None) -> Any:
-    """How much a batch reads: what the options say, else a file for each task.
+    """Returns the read limit of a batch: from the options, else one file per task.
 
     Raises:
-        ConfigError: This Spark knows no limits, and the options set one.
+        ConfigError: The options set a limit that this version of Spark does not support.
     """
     check_limits(max_bytes, max_rows)
     if max_bytes is not None:
@@ -35,13 +35,13 @@ def default_read_limit(files: int, max_bytes: int | None, max_rows: int | None) 
 
 
 def check_limits(max_bytes: int | None, max_rows: int | None) -> None:
-    """Whether the limits of a batch fit together, and this Spark."""
+    """Checks that at most one limit is set, and that this version of Spark supports it."""
     if max_bytes is not None and max_rows is not None:
         raise ConfigError("maxBytesPerTrigger and maxRowsPerTrigger: set one of them")
     if not IS_LIMITED and (max_bytes is not None or max_rows is not None):
         raise ConfigError(
-            "maxBytesPerTrigger and maxRowsPerTrigger need Spark 4.2: earlier ones read all that"
-            " there is in one batch"
+            "maxBytesPerTrigger and maxRowsPerTrigger need Spark 4.2: in earlier versions each"
+            " batch reads to the end of the log"
         )
 
 

@@ -1,7 +1,7 @@
-"""A server's log as the driver sees it: where it ends, which files it has, what is in them.
+"""A server's log for the driver: its end, its files, and positions in it.
 
-Spark ends a query at an error on the driver. So what may pass by itself, a server that starts again
-or a connection that breaks, is waited out here.
+Spark ends a query at an error on the driver. So this module retries after errors that may be
+temporary, such as a restart of the server or a broken connection.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 POLL_INTERVAL = 0.5
-"""Seconds between two questions for the end of the log: an idle query asks all the time."""
+"""Minimum seconds between two queries for the end of the log: an idle query asks very often."""
 
 NO_TABLE = "no table.is read"
 """A pattern that matches no table."""
 
 
 class ServerLog:
-    """The log of the first of some servers that answers. It connects when it is asked."""
+    """The log of the first server that answers. Connects when it is first used."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class ServerLog:
         reconnect: float,
         counted: Mapping[str, Any],
     ) -> None:
-        """`counted` are the keywords by which rows are counted: which they are."""
+        """Creates the log; `counted` are the keywords that select the rows to count."""
         self._target = target
         self._waiting: dict[str, Any] = {"heartbeat": heartbeat, "reconnect": reconnect}
         self._reconnect = reconnect
@@ -63,25 +63,25 @@ class ServerLog:
 
     @property
     def server(self) -> str:
-        """The id of the server that is connected, as positions hold it."""
+        """The id of the connected server, as in positions."""
         return self.ask(lambda server: server.id)
 
     def head(self) -> Position:
-        """Where the log ends; as it was a moment ago, where it was asked then."""
+        """Returns the end of the log, cached for a moment."""
         now = time.monotonic()
         if self._head is None or now - self._head[0] >= POLL_INTERVAL:
             self._head = (now, self._in_file(self.ask(lambda server: server.position())))
         return self._head[1]
 
     def files(self) -> Sequence[Binlog]:
-        """The files, the oldest first, each with its bytes."""
+        """Returns the files with their sizes, the oldest first."""
         files = self.ask(lambda server: server.binlogs())
         if not files:
             raise ConfigError("the server has no log: start it with log_bin")
         return files
 
     def file_start(self, file: str) -> Position:
-        """The position of a file's first event."""
+        """Returns the position of a file's first event."""
         return self.ask(lambda server: server.file_start(file, reconnect=self._reconnect))
 
     def range_end(
@@ -91,10 +91,10 @@ class ServerLog:
         max_bytes: int,
         history: SchemaHistory | None = None,
     ) -> Position:
-        """The end of the last transaction that ends at most so many bytes behind `start`.
+        """Returns the end of the last transaction that ends at most `max_bytes` after `start`.
 
-        It is after one transaction at least, and at `stop` at the latest. A history is told what
-        changes tables.
+        The range contains at least one transaction, and does not go beyond `stop`. A history
+        stores the statements in the range that change tables.
         """
         most = None if max_bytes >= NO_LIMIT else max_bytes
         return self.ask(
@@ -109,10 +109,10 @@ class ServerLog:
         )
 
     def count(self, start: Position, stop: Position, max_rows: int) -> Position:
-        """The end of the last transaction up to which at most so many rows are read.
+        """Returns the end of the last transaction up to which at most `max_rows` rows are read.
 
-        It is after one transaction at least, and at `stop` at the latest. The log is decoded for
-        it, on the driver.
+        The range contains at least one transaction, and does not go beyond `stop`. The driver
+        decodes the log to count the rows.
         """
         place, rows = start, 0
         with self._transactions(start, stop, **self._counted) as stream:
@@ -126,12 +126,12 @@ class ServerLog:
         return self.range_end(place, stop, NO_LIMIT)
 
     def check(self, position: Position) -> None:
-        """Whether the server has the log from a position on, by its GTIDs too.
+        """Checks that the server has the log from a position on, including its GTIDs.
 
-        It is asked once a connection: what a batch ends at is still there when the next begins.
+        Asks once per connection: the end of a batch still exists when the next batch begins.
 
         Raises:
-            PositionPurgedError: It is purged.
+            PositionPurgedError: The position is purged.
             ServerIdentityError: The log was reset.
         """
         if position.server != self.server or self._is_checked:
@@ -146,9 +146,9 @@ class ServerLog:
         self._is_checked = True
 
     def identified(self, position: Position, before: Position | None = None) -> Position:
-        """The position, with the time when its file was begun: a reset log has the same names.
+        """Returns the position with the creation time of its file: a reset log reuses the names.
 
-        `before` is one that may know it already.
+        `before` is a position that may contain the time already.
         """
         is_here = position.server == self.server and position.file
         is_known = position.begun is not None or position == before  # an idle query asks often
@@ -162,7 +162,7 @@ class ServerLog:
         return changed(position, begun=begun)
 
     def resolve_start(self, place: Place) -> Position:
-        """Returns the position at which to start for a place that an option names.
+        """Returns the position at which to start for the value of an option.
 
         A GTID set, as text or as a Position of a GTID set alone, contains what was read already:
         all other transactions are read, and none of the set.
@@ -175,7 +175,7 @@ class ServerLog:
         return changed(found, by_gtid=True, gtid_set=gtids)
 
     def resolve_end(self, place: Place) -> Position:
-        """Returns the position at which to end for a place that an option names.
+        """Returns the position at which to end for the value of an option.
 
         The place of a GTID set is before the first transaction that is not in it.
         """
@@ -192,7 +192,7 @@ class ServerLog:
         return self._first(place)
 
     def ask(self, question: Callable[[Server], T]) -> T:
-        """Asks the server, for as long as what is wrong may pass."""
+        """Asks the server, and retries after temporary errors."""
 
         def attempt() -> T:
             try:
@@ -207,14 +207,14 @@ class ServerLog:
         return patiently(attempt, self._reconnect)
 
     def close(self) -> None:
-        """Ends the connection; the next question makes another."""
+        """Closes the connection; the next call of `ask` opens another."""
         if self._connection is not None:
             self._connection.close()
         self._connection = None
         self._head = self._resolved = None
 
     def _gtids_alone(self, place: Place) -> str | None:
-        """The GTID set that is the whole place, on this server; None for other places."""
+        """Returns the GTID set of a place without a file, on this server; None for others."""
         if isinstance(place, Gtids):
             return of_gtids(place.text).gtid_set
         if not isinstance(place, Position) or place.file:
@@ -234,11 +234,11 @@ class ServerLog:
         return self._resolved[1]
 
     def _first(self, place: Gtids | datetime) -> Position:
-        """Before the first transaction that is after a place; the log's end where there is none."""
+        """Returns the start of the first transaction after a place; else the end of the log."""
         start: Any = place.text if isinstance(place, Gtids) else place
         head = self.head()
         with self._transactions(start, head, tables=NO_TABLE) as stream, warnings.catch_warnings():
-            warnings.simplefilter("ignore", BinarrowWarning)  # no table: that is meant
+            warnings.simplefilter("ignore", BinarrowWarning)  # no table matches, on purpose
             for item in stream:
                 return item.position
         return changed(head, by_gtid=True, gtid_set=start) if isinstance(place, Gtids) else head

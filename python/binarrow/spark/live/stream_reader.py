@@ -1,4 +1,4 @@
-"""The streaming reader: where micro-batches end, on the driver, and their rows, in tasks."""
+"""The streaming reader: plans micro-batches on the driver, and reads their rows in tasks."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
 
 class LiveStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """One table's changes as they are committed.
+    """Reads one table's changes as they are committed.
 
-    Spark makes it in several processes: one on the driver plans, another only makes what tasks
-    read with, and that is all that travels.
+    Spark creates it in several processes: one on the driver plans the batches, another creates the
+    state for tasks. Only that state is pickled.
     """
 
     def __init__(self, options: SourceOptions, live: LiveOptions, schema: pa.Schema) -> None:
@@ -44,26 +44,26 @@ class LiveStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     @naming_options()
     def initialOffset(self) -> Offset:  # noqa: N802
-        """Where a query begins that has no checkpoint: Spark asks twice, and must hear the same."""
+        """Returns the start of a query without a checkpoint. Spark asks twice for the same one."""
         if self._initial is None:
             self._initial = initial(self._planner.start(self._live.starting("latest")))
         return self._initial
 
     def getDefaultReadLimit(self) -> Any:  # noqa: N802
-        """How much a batch reads."""
+        """Returns how much a batch reads."""
         live = self._live
         return default_read_limit(live.num_partitions, live.max_bytes, live.max_rows)
 
     @naming_options()
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
-        """Where the log ends now: batches end there, whatever comes later."""
+        """Stores the current end of the log, at which the last batch ends."""
         self._last_head = self._planner.log.head()
 
     @naming_options()
     def latestOffset(self, start: Any = None, limit: Any = None) -> Offset:  # noqa: N802
-        """Where the next batch ends."""
-        if start is None:  # before Spark 4.2: all that there is
-            # Which batch it is Spark does not say: each end holds where the query began.
+        """Returns the end of the next batch."""
+        if start is None:  # before Spark 4.2: read to the end of the log
+            # Any batch may be the first: each end contains the start of the query.
             first = self.initialOffset()
             return end_of_batch(first, self._planner.log.head())
         head = self._last_head or self._planner.log.head()
@@ -71,22 +71,22 @@ class LiveStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     @naming_options()
     def reportLatestOffset(self) -> Offset:  # noqa: N802
-        """Where the log ends: what is still to be read."""
+        """Returns the end of the log, with which Spark computes the lag."""
         return offset_of(self._planner.log.head())
 
     @naming_options()
     def partitions(self, start: Offset, end: Offset) -> Sequence[InputPartition]:
-        """The ranges between two offsets."""
+        """Returns the ranges between two offsets."""
         return self._planner.partitions(start_of_batch(start, end), position_of(end))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """The rows of a range, in log order."""
+        """Reads the rows of a range, in log order."""
         return self._reader.read(partition)
 
     def stop(self) -> None:
-        """Lets go of what is open; where Spark does not call it, the process ends."""
+        """Closes connections. If Spark does not call it, the process ends instead."""
         self._planner.close()
 
     def __getstate__(self) -> dict[str, Any]:
-        """What tasks need: no connection, and no password."""
+        """The state that tasks need: no connection, and no password."""
         return {"_reader": self._reader}

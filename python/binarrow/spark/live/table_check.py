@@ -1,4 +1,4 @@
-"""Whether a server and its table are as a query needs them."""
+"""Checks that a server and its table fulfil the requirements of a query."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ if TYPE_CHECKING:
     from binarrow.spark.source_options import SourceOptions
 
 NO_SUCH_TABLE = {1049, 1146}
-"""The server's numbers for a database and a table that are not there."""
+"""Server errors for a database and a table that do not exist."""
 
 
 DENIED = {1044, 1142, 1143}
-"""Those for a database, a table and a column that the user may not see."""
+"""Server errors for a database, a table and a column to which the user has no access."""
 
 
 def check_names(server: Server, options: SourceOptions) -> None:
-    """Whether somebody knows the columns' names.
+    """Checks that the names of columns are known.
 
     Raises:
-        ConfigError: The log does not tell them, and nothing else does.
+        ConfigError: Neither the log nor an option contains them.
     """
     is_known = (
         options.history is not None
@@ -39,9 +39,9 @@ def check_names(server: Server, options: SourceOptions) -> None:
         return
     if metadata is None:
         raise ConfigError(
-            f"the log of this server ({server.version}) names no columns: set the option history,"
-            ' for example "sqlite:////var/lib/binarrow/history.db", which follows the tables from'
-            " now on; or the option schemas, with CREATE TABLE"
+            f"the log of this server ({server.version}) contains no column names: set the option"
+            ' history, for example "sqlite:////var/lib/binarrow/history.db", which follows the'
+            " tables from now on; or the option schemas, with CREATE TABLE"
         )
     raise ConfigError(
         f"binlog_row_metadata is {metadata} on this server, so its log contains no column names."
@@ -53,15 +53,15 @@ def check_names(server: Server, options: SourceOptions) -> None:
 
 
 def check_columns(server: Server, options: SourceOptions, schema: pa.Schema) -> None:
-    """Whether the table now has columns that the query's schema lacks.
+    """Checks that the query's schema has all current columns of the table.
 
     Raises:
-        SchemaError: It has: the query must begin anew to have them too.
+        SchemaError: The table has new columns: restart the query to read them.
     """
     if options.table is None:
-        return  # a document has the columns that its row had
+        return  # a document has the columns of its row
     if "columns" in options.read or options.read.get("column_names") == "positional":
-        return  # which they are was said once and for all
+        return  # the columns are fixed
     try:
         described = server.describe(options.table)
     except ServerError as error:
@@ -82,14 +82,14 @@ def check_columns(server: Server, options: SourceOptions, schema: pa.Schema) -> 
     ]
     if new:
         again = (
-            "Start the query again with the same checkpoint, and with them in its .schema(...)"
+            "Restart the query with the same checkpoint, and add them to its .schema(...)"
             if options.is_schema_given
-            else "Start the query again with the same checkpoint: load() sees the new columns"
+            else "Restart the query with the same checkpoint: load() finds the new columns"
         )
         raise SchemaError(
             f"{options.table} now has columns that this query does not know: {', '.join(new)}."
-            f" {again}; nothing is lost, for no row of this batch was read. Or set"
-            " schemaChangePolicy=project to go on without them"
+            f" {again}; nothing is lost, because no row of this batch was read. Or set"
+            " schemaChangePolicy=project to continue without them"
         )
 
 

@@ -1,7 +1,8 @@
-"""Mirrors of tables: changes, folded to what becomes of each row, in Delta, Iceberg or Parquet.
+"""Mirrors of tables in Delta, Iceberg or Parquet, kept up to date with batches of changes.
 
-`changes` knows the columns, `fold` makes of a batch what becomes of each key, `columns` compares
-with the target's, `apply` puts it together; the other files are the formats.
+`changes` finds the columns of a batch, `fold` reduces it to one row per key, `columns` compares
+its columns with the target's, and `apply` combines these steps. `table` and `parquet` are the
+formats.
 """
 
 from binarrow.spark.mirror.apply import apply_changes

@@ -1,4 +1,4 @@
-"""`apply_changes`: the function that brings a batch of changes into a mirror."""
+"""`apply_changes`: the function that applies a batch of changes to a mirror."""
 
 from __future__ import annotations
 
@@ -36,60 +36,62 @@ def apply_changes(
     missing_rows: Literal["error", "ignore"] = "error",
     properties: Mapping[str, str] | None = None,
 ) -> Callable[..., None]:
-    """The function for ``foreachBatch`` that keeps a mirror of a table up to date.
+    """Returns a function for ``foreachBatch`` that keeps a mirror of a table up to date.
 
         changes.writeStream.foreachBatch(apply_changes("lake.shop.orders")).start()
 
-    It takes a DataFrame of one table's changes in the flat layout, and a batch's number, which it
-    does not need: a batch that comes twice leaves the mirror as it is, and a new checkpoint may
-    begin its numbers anew. A batch is one commit of Delta or Iceberg, or one version of Parquet; a
-    batch without changes is none. For a DataFrame outside of a stream call it yourself:
-    ``apply_changes(target)(frame)``.
+    The function accepts a DataFrame of one table's changes in the flat layout, and the number of
+    the batch, which it ignores: a batch can be applied twice without effect, and a new checkpoint
+    may start its numbers again. A batch is one commit of Delta or Iceberg, or one version of
+    Parquet; a batch without changes writes nothing. For a DataFrame outside of a stream, call the
+    function yourself: ``apply_changes(target)(frame)``.
 
-    Of each key the latest change by (``_commit_version``, ``_change_ordinal``) counts; the row
-    before an update counts as deleted, so changes of the key are right. ``_change_type`` truncate
-    empties the mirror in its place.
+    For each key, the last change by (``_commit_version``, ``_change_ordinal``) is applied. The row
+    before an update counts as deleted, so updates of the key are correct. A change of the
+    ``_change_type`` truncate empties the mirror at its position among the changes.
 
-    Where the server logs only some columns (``binlog_row_image`` MINIMAL or NOBLOB), the option
-    ``envelope`` must hold ``present``: columns that an image leaves out then keep their value.
-    Without it a hole cannot be told from NULL, and the mirror would be wrong. An update that gives
-    a row another key without telling the whole row is an error.
+    If the server logs only some columns (``binlog_row_image`` MINIMAL or NOBLOB), the option
+    ``envelope`` must contain ``present``: columns that a row image leaves out then keep their
+    value. Without it a missing column looks like NULL, and the mirror would be wrong. An update
+    that changes the key of a row without logging the full row is an error.
 
-    Columns that the changes have gained are added to the target, with a warning, and are NULL in
-    rows that do not change since. If the source may have back-filled them in these rows (NOT NULL,
-    or a DEFAULT), that is an error: see ``backfilled_columns``. The log has neither values that
-    ALTER TABLE converts nor, before MySQL 9.6 and in MariaDB, what ``ON DELETE CASCADE`` changes.
+    New columns of the changes are added to the target, with a warning. They are NULL in rows that
+    do not change afterwards. If the source may have back-filled them in these rows (NOT NULL,
+    or a DEFAULT), that is an error: see ``backfilled_columns``. The log does not contain values
+    that ALTER TABLE converts nor, before MySQL 9.6 and in MariaDB, the rows that ``ON DELETE
+    CASCADE`` changes.
 
     Args:
-        target: A table of Delta or Iceberg, as SQL names it; the path of a Delta table; or a folder
-            for Parquet that driver and executors see under the same path. It is made where it is
-            not there.
-        keys: The columns that tell rows apart; NULL is a value like others. None takes the
-            primary key, which the log tells with ``binlog_row_metadata=FULL``.
-        format: None finds out, of a target that is there.
+        target: A table of Delta or Iceberg, by its name in SQL; the path of a Delta table; or a
+            folder for Parquet that driver and executors see under the same path. It is created
+            if it does not exist.
+        keys: The columns that identify a row; NULL is a value like others. None uses the primary
+            key, which the log contains with ``binlog_row_metadata=FULL``.
+        format: The format of the target. None detects the format of an existing target.
         envelope_prefix: The option ``envelopePrefix`` of the changes.
-        missing_columns: When the target has columns that the changes lack: ``"error"``, or
-            ``"null"``, which keeps what they hold and leaves them NULL in new rows.
+        missing_columns: If the target has columns that the changes lack: ``"error"``, or
+            ``"null"``, which keeps their values in existing rows and stores NULL in new ones.
         backfilled_columns: For values that the source filled in and the log does not contain: a
             column that ALTER TABLE added to existing rows, or one that an INSERT left out
-            (``binlog_row_image=MINIMAL``). ``"error"`` is an error that says what to do;
+            (``binlog_row_image=MINIMAL``). ``"error"`` is an error with instructions;
             ``"null"`` makes them NULL. A schema that ``load()`` read from a server shows which
             columns have a DEFAULT; other columns count as having one.
-        missing_rows: When a change tells a part of a row that the target does not have:
+        missing_rows: If a change contains only a part of a row that the target does not have:
             ``"error"``, or ``"ignore"``, for a mirror whose first load is newer than the changes.
-        properties: Table properties (``TBLPROPERTIES``) of a table that is made.
+        properties: Table properties (``TBLPROPERTIES``) of a new table.
 
     Raises:
-        ConfigError, SchemaError: From the function: it says what does not fit, and what to do.
+        ConfigError, SchemaError: By the returned function, if the changes and the target do not
+            fit. The message contains the reason and the solution.
     """
     names = (keys,) if isinstance(keys, str) else None if keys is None else tuple(keys)
     if names == ():
         raise ConfigError(
-            "a mirror needs a key: rows of a table without one cannot be told apart; give the table"
-            " one (ALTER TABLE ... ADD PRIMARY KEY), or archive its changes instead"
+            "a mirror needs a key: nothing else identifies the rows of a table; add one to the"
+            " table (ALTER TABLE ... ADD PRIMARY KEY), or archive its changes instead"
         )
     if format not in (None, "delta", "iceberg", "parquet"):
-        raise ConfigError(f"format {format!r}: it is delta, iceberg or parquet")
+        raise ConfigError(f"unknown format {format!r}: expected delta, iceberg or parquet")
     own = dict(properties or {})
 
     def apply(frame: DataFrame, batch_id: int = 0) -> None:
@@ -111,8 +113,8 @@ def apply_changes(
                 if backfilled_columns == "error" and not mirror.is_empty():
                     check_added(target, difference)
                 LOG.warning(
-                    "%s gets the columns %s: NULL in rows that are there, for the log does not"
-                    " tell what the source filled them with (DEFAULT)",
+                    "%s gets the columns %s: NULL in existing rows, because the log does not"
+                    " contain the values that the source filled in (DEFAULT)",
                     target,
                     ", ".join(field.name for field in difference.added),
                 )
@@ -126,7 +128,7 @@ def apply_changes(
 def _merge(mirror: TableMirror | ParquetMirror, folded: Folded) -> None:
     try:
         mirror.merge(folded)
-    except Exception as error:  # of Spark's or Java's, as each format wraps what a task raises
+    except Exception as error:  # of Spark or Java: each format wraps errors of tasks differently
         if MISSING_ROW in str(error):
             raise SchemaError(MISSING_ROW) from error
         raise
@@ -138,10 +140,10 @@ def open_target(
     format: Format | None,  # noqa: A002
     properties: Mapping[str, str],
 ) -> TableMirror | ParquetMirror:
-    """The mirror that a target's name means.
+    """Returns the mirror with a target's name.
 
     Raises:
-        ConfigError: Its format is not known, or not one for such a name.
+        ConfigError: The format is unknown, or does not support such a name.
     """
     is_path = "/" in target and not re.search(r"\.`[^`]+`$", target)
     local = local_folder(target) if is_path else None
@@ -150,14 +152,14 @@ def open_target(
     if format == "parquet":
         if local is None:
             raise ConfigError(
-                f"a Parquet mirror is a folder that the driver sees as well, and {target} is none:"
-                " give its path, or use Delta or Iceberg"
+                f"a Parquet mirror is a local path on the driver, and {target} is not: pass the"
+                " path of a folder, or use Delta or Iceberg"
             )
         return ParquetMirror(spark, local)
     if not is_path:
         return TableMirror(spark, target, format, properties)
     if format == "iceberg":
-        raise ConfigError(f"Iceberg's tables go by name, and {target} is a path")
+        raise ConfigError(f"{target} is a path: pass the name of an Iceberg table")
     return TableMirror(spark, f"delta.{quoted_name(target)}", format, properties)
 
 
@@ -174,13 +176,13 @@ def _found_format(spark: SparkSession, target: str, *, is_path: bool, local: Pat
             found: Format = provider.data_type
             return found
         raise ConfigError(f"{target} is a table, but neither of Delta nor of Iceberg")
-    raise ConfigError(f"{target} is not there yet: say which format= to make it in")
+    raise ConfigError(f"{target} does not exist yet: pass format= to create it")
 
 
 @contextmanager
 def _persisted(frame: DataFrame) -> Iterator[None]:
-    """Keeps a frame, for each look at it would read the source again."""
-    if frame.storageLevel.useMemory or frame.storageLevel.useDisk:  # its owner does
+    """Persists a frame, because each query of it would read the source again."""
+    if frame.storageLevel.useMemory or frame.storageLevel.useDisk:  # by its owner
         yield
         return
     frame.persist()

@@ -1,4 +1,4 @@
-"""What a frame of changes is made of: the table's own columns, the key, the envelope."""
+"""The parts of a frame of changes: the table's own columns, the key, the envelope."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ NEW = ("insert", "update_postimage")
 TRUNCATE = "truncate"
 
 PRIMARY_KEY = "mysql.primary_key"
-"""In a field's metadata: its place in the primary key."""
+"""Key of a field's metadata: the column's ordinal in the primary key."""
 
 
 @dataclass(frozen=True)
 class Changes:
-    """A frame in the flat layout, and which of its columns are what."""
+    """A frame in the flat layout, and the roles of its columns."""
 
     frame: DataFrame
     fields: tuple[StructField, ...]
     """The table's own columns, in its order."""
     keys: tuple[int, ...]
-    """Places of the key's columns in `fields`."""
+    """Indexes of the key's columns in `fields`."""
     prefix: str
     has_present: bool
     is_case_sensitive: bool
 
     @classmethod
     def of(cls, frame: DataFrame, keys: Sequence[str] | None, prefix: str) -> Changes:
-        """Looks at the frame's schema.
+        """Finds the columns in the frame's schema.
 
         Raises:
-            ConfigError: It lacks a column of the envelope or of the key, or nothing tells the key.
+            ConfigError: It lacks a column of the envelope or of the key, or the key is unknown.
         """
         is_case_sensitive = frame.sparkSession.conf.get("spark.sql.caseSensitive") == "true"
         envelope = [f"{prefix}{name}" for name in ENVELOPE_COLUMNS]
@@ -51,16 +51,16 @@ class Changes:
         ):
             if name not in found:
                 raise ConfigError(
-                    f"the changes have no column {name}: apply_changes takes the layout flat, with"
+                    f"the changes have no column {name}: apply_changes needs the layout flat, with"
                     " change_type, commit_version and change_ordinal in the option envelope, and"
-                    " the option envelopePrefix as envelope_prefix="
+                    " the value of the option envelopePrefix as envelope_prefix="
                 )
         fields = tuple(field for field in frame.schema.fields if field.name not in envelope)
         diffs = [field.name for field in fields if JSON_DIFF in (field.metadata or {})]
         if diffs:
             raise ConfigError(
-                f"the changes hold differences of {', '.join(diffs)} (json=diff), and a mirror"
-                " needs whole documents: read them with the option json=text or json=variant"
+                f"the changes contain differences of {', '.join(diffs)} (json=diff), and a mirror"
+                " needs complete documents: read them with the option json=text or json=variant"
             )
         has_present = f"{prefix}present" in found
         names = [field.name for field in fields]
@@ -72,7 +72,7 @@ class Changes:
         return cls(frame, fields, places, prefix, has_present, is_case_sensitive)
 
     def envelope(self, name: str) -> str:
-        """The column of the envelope, as SQL."""
+        """An envelope column, quoted for SQL."""
         return quoted_name(f"{self.prefix}{name}")
 
     @property
@@ -82,19 +82,19 @@ class Changes:
 
     @property
     def is_other_key(self) -> bool:
-        """Whether the log tells a primary key, and they are another one."""
+        """True if the log contains a primary key, and the key is another one."""
         return not self.is_primary_key and any(
             PRIMARY_KEY in (field.metadata or {}) for field in self.fields
         )
 
     @property
     def is_primary_key(self) -> bool:
-        """Whether the log tells that they are the primary key's, which are never NULL."""
+        """True if all columns of the key are in the primary key, and so never NULL."""
         return all(PRIMARY_KEY in (self.fields[place].metadata or {}) for place in self.keys)
 
 
 def find(schema: StructType, name: str, *, is_case_sensitive: bool) -> StructField | None:
-    """The field of a name, compared as Spark is set to."""
+    """Returns the field with a name, with case sensitivity as set in Spark; None if missing."""
     for field in schema.fields:
         if same_name(field.name, name, is_case_sensitive=is_case_sensitive):
             return field
@@ -102,7 +102,7 @@ def find(schema: StructType, name: str, *, is_case_sensitive: bool) -> StructFie
 
 
 def same_name(one: str, other: str, *, is_case_sensitive: bool) -> bool:
-    """Whether the two are one column to Spark."""
+    """True if Spark takes both names for the same column."""
     return one == other or (not is_case_sensitive and one.lower() == other.lower())
 
 
@@ -122,12 +122,12 @@ def _places(
             )
         places.append(same[0])
     if len(set(places)) < len(places):
-        raise ConfigError(f"a column stands twice in the key: {', '.join(keys)}")
+        raise ConfigError(f"a column is listed twice in the key: {', '.join(keys)}")
     return tuple(places)
 
 
 def _primary_key(fields: Sequence[StructField]) -> tuple[int, ...]:
-    """The key that the log tells: the schema carries it in its fields' metadata."""
+    """Returns the primary key, which the log contains, from the metadata of the fields."""
     ordinals = {
         int(field.metadata[PRIMARY_KEY]): place
         for place, field in enumerate(fields)
@@ -135,13 +135,13 @@ def _primary_key(fields: Sequence[StructField]) -> tuple[int, ...]:
     }
     if not ordinals:
         raise ConfigError(
-            "nothing tells the key of the table: name its columns in keys=. A table without a key"
-            " has rows that nothing tells apart: give it one (ALTER TABLE ... ADD PRIMARY KEY), or"
-            " archive its changes instead of mirroring it"
+            "the key of the table is unknown: name its columns in keys=. The rows of a table"
+            " without a key cannot be identified: add one (ALTER TABLE ... ADD PRIMARY KEY), or"
+            " archive the changes instead of mirroring the table"
         )
     if sorted(ordinals) != list(range(1, len(ordinals) + 1)):
         raise SchemaError(
-            "the changes hold only a part of the table's primary key: keep all of its columns, or"
-            " name another key in keys="
+            "the changes contain only a part of the table's primary key: include all of its"
+            " columns, or name another key in keys="
         )
     return tuple(ordinals[ordinal] for ordinal in sorted(ordinals))

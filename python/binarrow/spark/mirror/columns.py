@@ -1,4 +1,4 @@
-"""A target's columns beside those of the changes: what is added or widened, what does not fit."""
+"""Compares a target's columns with those of the changes: added, widened, incompatible."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Difference:
-    """What a target must become before the changes fit."""
+    """The changes of a target's schema that a batch of changes needs."""
 
     added: tuple[StructField, ...]
     filled: tuple[str, ...]
-    """Those added that the source may have filled in its own rows: NOT NULL, or with a DEFAULT."""
+    """Added columns that the source may have back-filled: NOT NULL, or with a DEFAULT."""
     widened: tuple[StructField, ...]
-    """Under the names that the target has."""
+    """By their names in the target."""
     evolved: StructType
     """The target's columns afterwards."""
     places: dict[str, int]
-    """For each of them that the changes have, its place there."""
+    """The index of each target column in the changes, if it is there."""
 
 
 def compare(
     target: str, found: StructType, changes: Changes, missing: Literal["error", "null"]
 ) -> Difference:
-    """Compares by name, as Spark is set to.
+    """Compares columns by name, with case sensitivity as set in Spark.
 
     Raises:
-        SchemaError: The target has columns that the changes lack, or of types that do not fit.
+        SchemaError: The target has columns that the changes lack, or columns of other types.
     """
     added: list[StructField] = []
     filled: list[str] = []
@@ -56,16 +56,16 @@ def compare(
         if not fits(held.dataType, field.dataType):
             raise SchemaError(
                 f"column {held.name} of {target} is {held.dataType.simpleString()} and"
-                f" {field.dataType.simpleString()} in the changes: alter the target's column so"
-                " that it holds both, or make the mirror anew under another name"
+                f" {field.dataType.simpleString()} in the changes: alter the target's column to a"
+                " type for both, or create the mirror again under another name"
             )
         widened.append(_plain(held.name, field.dataType))
     lacking = [name for name in found.names if name not in places]
     if lacking and missing == "error":
         raise SchemaError(
             f"{target} has columns that the changes lack: {', '.join(lacking)}. If the source has"
-            " dropped them, drop them in the target too, or keep what they hold with"
-            f" missing_columns='null': new rows are NULL there{_or_renamed(added)}"
+            " dropped them, drop them in the target too, or keep their values with"
+            f" missing_columns='null' (NULL in new rows){_or_renamed(added)}"
         )
     wider = {field.name: field for field in widened}
     evolved = [*(wider.get(field.name, field) for field in found.fields), *added]
@@ -75,16 +75,14 @@ def compare(
 
 def _or_renamed(added: Sequence[StructField]) -> str:
     names = ", ".join(field.name for field in added)
-    return (
-        f". If one has got a new name ({names}), rename it in the target instead" if added else ""
-    )
+    return f". If one was renamed ({names}), rename it in the target instead" if added else ""
 
 
 def check_added(target: str, difference: Difference) -> None:
-    """Whether a target with rows can get the columns that it lacks.
+    """Checks that the missing columns can be added to a target with rows.
 
     Raises:
-        SchemaError: The source has filled some of them in rows that do not change.
+        SchemaError: The source may have back-filled one of them in existing rows.
     """
     if not difference.filled:
         return
@@ -93,35 +91,35 @@ def check_added(target: str, difference: Difference) -> None:
         f"{name} {by_name[name].dataType.simpleString()}" for name in difference.filled
     )
     raise SchemaError(
-        f"{target} lacks columns that the source has filled in its rows, or may have, for they are"
-        f" NOT NULL, or nothing says that they have no DEFAULT: {columns}. Its log does not tell"
-        " the values. Fill them in yourself:"
+        f"{target} lacks columns that the source may have back-filled in existing rows, because"
+        f" they are NOT NULL, or are not known to have no DEFAULT: {columns}. The log does not"
+        " contain these values. Fill them in yourself:"
         f" ALTER TABLE {target} ADD COLUMNS ({columns}), then UPDATE it with the source's values"
-        " (DEFAULT), and start again with the same checkpoint; or make the mirror anew, the one way"
-        " where it is Parquet; or let them be NULL with backfilled_columns='null'"
+        " (DEFAULT), and restart with the same checkpoint; or create the mirror again (the only way"
+        " for Parquet); or store NULL with backfilled_columns='null'"
     )
 
 
 def may_be_filled(field: StructField) -> bool:
-    """Whether a row that is inserted may get a value there that no image tells."""
-    told = field.metadata or {}
-    return told.get(NULLABLE) == "false" or told.get(HAS_DEFAULT) != "false"
+    """True if the server may store a value for the column that no row image contains."""
+    metadata = field.metadata or {}
+    return metadata.get(NULLABLE) == "false" or metadata.get(HAS_DEFAULT) != "false"
 
 
 def mirror_schema(changes: Changes) -> StructType:
-    """The schema of a target that is made: the table's own columns."""
+    """The schema of a new target: the table's own columns."""
     return t.StructType([_plain(field.name, field.dataType) for field in changes.fields])
 
 
 def fits(narrow: DataType, wide: DataType) -> bool:
-    """Whether every value of the one type has an equal one in the other."""
+    """True if every value of the first type has an equal value in the second."""
     if narrow.simpleString() == wide.simpleString():
         return True
     if isinstance(narrow, tuple(_DIGITS)) and isinstance(wide, t.DecimalType):
         return wide.precision - wide.scale >= _DIGITS[type(narrow)]
     if isinstance(narrow, t.DecimalType) and isinstance(wide, t.DecimalType):
-        whole = narrow.precision - narrow.scale
-        return wide.scale >= narrow.scale and wide.precision - wide.scale >= whole
+        integer_digits = narrow.precision - narrow.scale
+        return wide.scale >= narrow.scale and wide.precision - wide.scale >= integer_digits
     return type(wide) in _WIDER.get(type(narrow), ())
 
 

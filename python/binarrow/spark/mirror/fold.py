@@ -1,7 +1,7 @@
-"""The fold of a batch: of each key what becomes of its row, once all of its changes are done.
+"""Folds a batch: reduces the changes of each key to the state of its row after the last one.
 
-A folded frame has the columns `key` and `row` (structs of `_0`, `_1`, ...),
-`is_gone`, and `told`: which columns of the row are known, where not all are; NULL otherwise.
+A folded frame has the columns `key` and `row` (structs of `_0`, `_1`, ...), `is_deleted`, and
+`known`: one boolean per column of the row, true if its value is known; NULL if all values are.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Summary:
-    """What one pass over a batch tells."""
+    """Properties of a batch, found in one pass over it."""
 
     rows: int
     truncated_at: tuple[int, int] | None
-    """Place of the last change that empties the table."""
+    """Version and ordinal of the last change that empties the table."""
     has_null_keys: bool
     is_partial: bool
-    """Whether some image does not hold all that it should."""
+    """True if a row image lacks columns that the mirror needs."""
 
 
 def summarize(changes: Changes, backfilled_columns: Literal["error", "null"]) -> Summary:
-    """Looks at each change once.
+    """Checks and summarizes the changes in one pass.
 
     Raises:
-        ConfigError, SchemaError: They are not what a mirror can be made of.
+        ConfigError, SchemaError: The changes cannot be applied to a mirror.
     """
     kind, version, ordinal = (
         changes.envelope(name) for name in ("change_type", "commit_version", "change_ordinal")
@@ -50,121 +50,124 @@ def summarize(changes: Changes, backfilled_columns: Literal["error", "null"]) ->
     key_is_null = " OR ".join(f"{quoted_name(name)} IS NULL" for name in changes.key_names)
     sums = {
         "rows": "count(*)",
-        "odd": f"count_if(NOT coalesce({kind} IN {(*NEW, *OLD, TRUNCATE)}, false))",
+        "unknown_types": f"count_if(NOT coalesce({kind} IN {(*NEW, *OLD, TRUNCATE)}, false))",
         "unplaced": f"count_if({version} IS NULL OR {ordinal} IS NULL)",
         "truncated_at": f"max(CASE WHEN {kind} = '{TRUNCATE}'"
         f" THEN struct({version} AS version, {ordinal} AS ordinal) END)",
         "null_keys": f"count_if({kind} <> '{TRUNCATE}' AND ({key_is_null}))",
     }
     if changes.is_other_key:
-        sums["alone"] = (
+        sums["unpaired"] = (
             f"count_if({kind} = 'update_postimage') > count_if({kind} = 'update_preimage')"
         )
     if changes.has_present:
         bits = changes.envelope("present")
-        width, whole = (len(changes.fields) + 7) // 8, _whole(len(changes.fields))
-        keyed = " AND ".join(_holds(bits, place) for place in changes.keys)
+        width, all_bits = (len(changes.fields) + 7) // 8, _all_bits(len(changes.fields))
+        keyed = " AND ".join(_contains(bits, place) for place in changes.keys)
         sums["other_bits"] = f"count_if({is_new} OR {is_old}) - count_if(length({bits}) = {width})"
         sums["without_key"] = f"count_if({is_old} AND NOT coalesce({keyed}, false))"
-        sums["holes"] = f"count_if({kind} = 'update_postimage' AND {bits} <> X'{whole}')"
+        sums["partial_updates"] = (
+            f"count_if({kind} = 'update_postimage' AND {bits} <> X'{all_bits}')"
+        )
         key_is_null = f"({key_is_null}) AND {keyed}"
         computed = [
-            f"NOT {_holds(bits, place)}"
+            f"NOT {_contains(bits, place)}"
             for place, field in enumerate(changes.fields)
             if GENERATED in (field.metadata or {})
         ]
         if computed and backfilled_columns == "error":
-            is_hidden = f"{kind} = 'update_postimage' AND ({' OR '.join(computed)})"
-            sums["hidden"] = f"count_if({is_hidden})"
-        sums["new_holes"] = f"count_if({kind} = 'insert' AND {bits} <> X'{whole}')"
+            leaves_out = f"{kind} = 'update_postimage' AND ({' OR '.join(computed)})"
+            sums["omit_generated"] = f"count_if({leaves_out})"
+        sums["partial_inserts"] = f"count_if({kind} = 'insert' AND {bits} <> X'{all_bits}')"
     if changes.is_primary_key:
         sums["impossible"] = f"count_if({kind} <> '{TRUNCATE}' AND ({key_is_null}))"
     found = changes.frame.select(*(f.expr(sql).alias(name) for name, sql in sums.items())).first()
     assert found is not None  # noqa: S101 - a sum over no rows is a row
     _check(changes, found)
-    if changes.has_present and found.new_holes and backfilled_columns == "error":
-        _check_untold(changes)
+    if changes.has_present and found.partial_inserts and backfilled_columns == "error":
+        _check_omitted(changes)
     return Summary(
         rows=found.rows,
         truncated_at=None if found.truncated_at is None else tuple(found.truncated_at),
         has_null_keys=found.null_keys > 0,
-        is_partial=changes.has_present and found.holes > 0,
+        is_partial=changes.has_present and found.partial_updates > 0,
     )
 
 
 def _check(changes: Changes, found: Row) -> None:
-    if found.odd:
+    if found.unknown_types:
         raise ConfigError(
-            f"{found.odd} rows are no changes: {changes.prefix}change_type is none of"
-            f" {', '.join((*NEW, *OLD, TRUNCATE))}"
+            f"{found.unknown_types} rows have an unknown {changes.prefix}change_type; expected one"
+            f" of {', '.join((*NEW, *OLD, TRUNCATE))}"
         )
     if found.unplaced:
         raise ConfigError(
             f"{found.unplaced} changes have no {changes.prefix}commit_version or"
-            f" {changes.prefix}change_ordinal: their order is not known"
+            f" {changes.prefix}change_ordinal, so their order is unknown"
         )
-    if changes.is_other_key and found.alone:
+    if changes.is_other_key and found.unpaired:
         raise ConfigError(
-            f"updates come without the rows before them, so nothing tells whether one changes"
-            f" {', '.join(changes.key_names)}: read with oldValue=true, or take the primary key"
+            f"updates without their old rows do not show whether one changes"
+            f" {', '.join(changes.key_names)}: read with oldValue=true, or use the primary key"
         )
     if changes.is_primary_key and found.impossible:
         raise SchemaError(
             f"{found.impossible} changes have NULL in the primary key"
-            f" ({', '.join(changes.key_names)}), so different rows would become one: keep zero"
-            " dates apart with the option zeroDates=text, and mask no column of the key"
+            f" ({', '.join(changes.key_names)}), so different rows would be merged into one: read"
+            " zero dates with the option zeroDates=text, and do not mask columns of the key"
         )
     if not changes.has_present:
         return
     if found.other_bits:
         raise ConfigError(
-            f"{changes.prefix}present has bits for other columns than the changes have: give"
-            " apply_changes all columns of the table, in their order, as they were read"
+            f"{changes.prefix}present has bits for other columns than those of the changes: pass"
+            " all columns of the table to apply_changes, in the order in which they were read"
         )
-    if "hidden" in found and found.hidden:
+    if "omit_generated" in found and found.omit_generated:
         raise SchemaError(
-            f"{found.hidden} updates leave out columns that MariaDB computes, whatever becomes of"
-            " them: leave these out of the mirror with the option columns, which names the others;"
-            " or let them keep their old values with backfilled_columns='null'"
+            f"{found.omit_generated} updates leave out columns that MariaDB computes, even if their"
+            " values change: exclude these columns with the option columns, which lists the others;"
+            " or keep their old values with backfilled_columns='null'"
         )
     if found.without_key:
         raise SchemaError(
-            f"{found.without_key} images do not hold the key ({', '.join(changes.key_names)}):"
-            " with binlog_row_image MINIMAL or NOBLOB the server logs the primary key, so name that"
+            f"{found.without_key} row images do not contain the key"
+            f" ({', '.join(changes.key_names)}): with binlog_row_image MINIMAL or NOBLOB the server"
+            " logs the primary key, so name its columns"
         )
 
 
-def _check_untold(changes: Changes) -> None:
-    """An error where inserted rows leave out what the source may have filled in."""
+def _check_omitted(changes: Changes) -> None:
+    """Raises an error if inserted rows leave out columns that the source may have filled in."""
     kind, bits = changes.envelope("change_type"), changes.envelope("present")
     columns = [(i, field.name) for i, field in enumerate(changes.fields) if may_be_filled(field)]
     inserted = changes.frame.where(f"{kind} = 'insert'")
-    held = inserted.selectExpr(*(f"bool_and({_holds(bits, place)})" for place, _ in columns))
+    held = inserted.selectExpr(*(f"bool_and({_contains(bits, place)})" for place, _ in columns))
     found = held.first() if columns else None
-    untold = [name for (_, name), is_held in zip(columns, found or (), strict=True) if not is_held]
-    if untold:
+    omitted = [name for (_, name), is_held in zip(columns, found or (), strict=True) if not is_held]
+    if omitted:
         raise SchemaError(
-            f"inserted rows leave out {', '.join(untold)}, which the source may have filled in"
-            " (DEFAULT): they are from before it was added, or the server logs only what an INSERT"
-            " names (binlog_row_image=MINIMAL; FULL logs all). Make the mirror anew from after"
-            " these changes; or let them be NULL with backfilled_columns='null', and put them in"
-            " yourself"
+            f"inserted rows leave out {', '.join(omitted)}, which the source may have filled in"
+            " (DEFAULT): the rows were logged before the column was added, or the server logs only"
+            " the columns that an INSERT names (binlog_row_image=MINIMAL; FULL logs all). Create"
+            " the mirror again from a position after these changes; or store NULL with"
+            " backfilled_columns='null', and update these rows yourself"
         )
 
 
 @contextmanager
 def fold(changes: Changes, summary: Summary) -> Iterator[DataFrame]:
-    """What becomes of each key, since the table was last emptied.
+    """Returns the final state of each key, from the changes after the table was last emptied.
 
     Raises:
-        SchemaError: A change cannot be folded; it says why, and what helps.
+        SchemaError: A change cannot be folded. The message contains the reason and the solution.
     """
     if summary.truncated_at is not None:
         version, ordinal = summary.truncated_at
         later = changes.frame.where(f"{_place(changes)} > struct({version}L, {ordinal}L)")
         changes = replace(changes, frame=later)
     if not summary.is_partial:
-        yield _fold_whole(changes)
+        yield _fold_complete(changes)
         return
     folded = _fold_partial(changes).persist()
     try:
@@ -176,7 +179,7 @@ def fold(changes: Changes, summary: Summary) -> Iterator[DataFrame]:
 
 @dataclass(frozen=True)
 class Folded:
-    """A folded frame, which SQL calls `s`, and what a target needs to know of it."""
+    """A folded frame, `s` in SQL, and the settings that a target needs to merge it."""
 
     frame: DataFrame
     changes: Changes
@@ -185,57 +188,60 @@ class Folded:
     missing_rows: Literal["error", "ignore"]
 
     @property
-    def is_all(self) -> bool:
-        """Whether it is the whole content: the table was emptied before."""
+    def replaces_all(self) -> bool:
+        """True if the frame replaces the content of the target: the table was emptied first."""
         return self.summary.truncated_at is not None
 
     @property
-    def is_there(self) -> str:
-        """Whether a key that the target does not have becomes a row, as SQL."""
+    def is_inserted(self) -> str:
+        """A SQL condition: a key that the target does not have is inserted."""
         if self.missing_rows == "ignore":
-            return "(NOT s.is_gone AND s.told IS NULL)"
-        return "NOT s.is_gone"
+            return "(NOT s.is_deleted AND s.known IS NULL)"
+        return "NOT s.is_deleted"
 
     def value(self, place: int, before: str) -> str:
-        """The value of a column in a row that is there, as SQL."""
+        """The value of a column in an existing row, as SQL."""
         new = f"s.row._{place}"
         if not self.summary.is_partial:
             return new
-        return f"CASE WHEN s.told IS NULL OR s.told[{place}] THEN {new} ELSE {before} END"
+        return f"CASE WHEN s.known IS NULL OR s.known[{place}] THEN {new} ELSE {before} END"
 
     def new_value(self, place: int) -> str:
         """The value of a column in a new row, as SQL."""
         new = f"s.row._{place}"
         if not self.summary.is_partial or place != self.changes.keys[0]:
             return new
-        return f"CASE WHEN s.told IS NULL THEN {new} ELSE raise_error('{MISSING_ROW}') END"
+        return f"CASE WHEN s.known IS NULL THEN {new} ELSE raise_error('{MISSING_ROW}') END"
 
 
 MISSING_ROW = (
-    "a change tells only a part of a row that the mirror does not have: load the mirror before it"
-    " follows changes; or, where its first load is newer than the changes, set"
+    "a change contains only a part of a row that the mirror does not have: complete the first load"
+    " before you apply changes; or, if the first load is newer than the changes, set"
     ' missing_rows="ignore"'
 )
 
 
-def _fold_whole(changes: Changes) -> DataFrame:
-    """Where all images are whole: the latest change of each key says it all."""
+def _fold_complete(changes: Changes) -> DataFrame:
+    """Folds complete row images: the last change of each key is its final state."""
     kind = changes.envelope("change_type")
     last = changes.frame.selectExpr(
         f"{_struct(changes, changes.keys)} AS key",
         f"{_place(changes)} AS place",
-        f"struct({_is_one_of(kind, OLD)} AS is_gone, {_row(changes)} AS row) AS last",
+        f"struct({_is_one_of(kind, OLD)} AS is_deleted, {_row(changes)} AS row) AS last",
     )
     folded = last.groupBy("key").agg(f.max_by("last", "place").alias("last"))
     return folded.selectExpr(
-        "key", "last.row AS row", "last.is_gone AS is_gone", "CAST(NULL AS array<boolean>) AS told"
+        "key",
+        "last.row AS row",
+        "last.is_deleted AS is_deleted",
+        "CAST(NULL AS array<boolean>) AS known",
     )
 
 
 def _fold_partial(changes: Changes) -> DataFrame:
-    """Where images have holes: of each column the latest change that tells it.
+    """Folds images with missing columns: takes each column from the last change that contains it.
 
-    `problem` says why a key cannot be folded; NULL where it can.
+    `problem` is the reason why a key cannot be folded; NULL if it can.
     """
     steps = _steps(_pairs(changes), changes)
     columns = range(len(changes.fields))
@@ -245,28 +251,28 @@ def _fold_partial(changes: Changes) -> DataFrame:
         f.max("problem").alias("problem"),
         *(
             f.max_by(
-                f"row._{i}", f.expr(f"CASE WHEN step <> 'set' OR told[{i}] THEN place END")
+                f"row._{i}", f.expr(f"CASE WHEN step <> 'set' OR known[{i}] THEN place END")
             ).alias(f"c{i}")
             for i in columns
         ),
-        *(f.expr(f"bool_or(step <> 'set' OR told[{i}])").alias(f"h{i}") for i in columns),
+        *(f.expr(f"bool_or(step <> 'set' OR known[{i}])").alias(f"h{i}") for i in columns),
     )
     values = ", ".join(f"c{i} AS _{i}" for i in columns)
-    told = ", ".join(f"h{i}" for i in columns)
+    known = ", ".join(f"h{i}" for i in columns)
     return by_key.selectExpr(
         "key",
         f"struct({values}) AS row",
-        "step = 'gone' AS is_gone",
-        f"CASE WHEN began IS NULL THEN array({told}) END AS told",
-        "CASE WHEN step = 'set' AND began = 'gone' THEN 'gone' ELSE problem END AS problem",
+        "step = 'deleted' AS is_deleted",
+        f"CASE WHEN began IS NULL THEN array({known}) END AS known",
+        "CASE WHEN step = 'set' AND began = 'deleted' THEN 'deleted' ELSE problem END AS problem",
     )
 
 
 def _check_folded(folded: DataFrame) -> None:
-    """An error where a key could not be folded.
+    """Checks that all keys could be folded.
 
     Raises:
-        SchemaError: It says why, and what helps.
+        SchemaError: One could not. The message contains the reason and the solution.
     """
     found = (
         folded.groupBy("problem").count().where("problem IS NOT NULL").orderBy("problem").first()
@@ -278,76 +284,79 @@ def _check_folded(folded: DataFrame) -> None:
 
 _PROBLEMS = {
     "moved": (
-        "{keys} rows get another key in updates whose images do not hold the whole row: what they"
-        " leave out stands under the old key only. Log whole images"
+        "{keys} rows get another key in updates whose row images are not complete: only the row"
+        " of the old key has the missing values. Log full images"
         " (SET PERSIST binlog_row_image = FULL; MySQL 5.7 and MariaDB: SET GLOBAL, and the option"
         " file), and create the mirror again from a position after these changes"
     ),
-    "gone": (
-        "{keys} rows are changed after they were deleted: the changes are not complete or not in"
-        " order; give apply_changes all operations of one stream"
+    "deleted": (
+        "{keys} rows are changed after they were deleted: the changes are incomplete or out of"
+        " order; pass all operations of one stream to apply_changes"
     ),
 }
 
 
 def _pairs(changes: Changes) -> DataFrame:
-    """One row for each change, with the row before and the row after, where told."""
+    """Returns one row per change, with the before image and the after image, if logged."""
     kind, ordinal = changes.envelope("change_type"), changes.envelope("change_ordinal")
     bits = changes.envelope("present")
-    told = ", ".join(_holds(bits, place) for place in range(len(changes.fields)))
+    known = ", ".join(_contains(bits, place) for place in range(len(changes.fields)))
     halves = changes.frame.selectExpr(
         f"{changes.envelope('commit_version')} AS version",
         f"{ordinal} div 2 AS pair",
         f"{kind} AS kind",
         f"{_row(changes)} AS row",
-        f"array({told}) AS told",
+        f"array({known}) AS known",
     )
     old, new = _is_one_of("kind", OLD), _is_one_of("kind", NEW)
     return halves.groupBy("version", "pair").agg(
-        _only(f"CASE WHEN {old} THEN struct(row, told) END").alias("old"),
-        _only(f"CASE WHEN {new} THEN struct(kind, row, told) END").alias("new"),
+        _only(f"CASE WHEN {old} THEN struct(row, known) END").alias("old"),
+        _only(f"CASE WHEN {new} THEN struct(kind, row, known) END").alias("new"),
     )
 
 
 def _steps(pairs: DataFrame, changes: Changes) -> DataFrame:
-    """What each change does to a key: `gone`, `new` (all is told, or NULL), or `set`."""
+    """Returns the effect of each change on a key.
+
+    `step` is `deleted`, `new` (all columns are logged, or NULL), or `set` (some columns are).
+    """
     columns = range(len(changes.fields))
-    # What the image after an update leaves out is as it was before.
+    # A column that the after image leaves out has its value from the before image.
     values = ", ".join(
-        f"CASE WHEN new.told[{i}] OR old IS NULL THEN new.row._{i} ELSE old.row._{i} END AS _{i}"
+        f"CASE WHEN new.known[{i}] OR old IS NULL THEN new.row._{i} ELSE old.row._{i} END AS _{i}"
         for i in columns
     )
-    told = ", ".join(f"new.told[{i}] OR coalesce(old.told[{i}], false)" for i in columns)
+    known = ", ".join(f"new.known[{i}] OR coalesce(old.known[{i}], false)" for i in columns)
     filled = pairs.selectExpr(
         "version",
         "pair",
         f"CASE WHEN old IS NOT NULL THEN {_key_of('old.row', changes)} END AS was",
         "new.kind AS kind",
         f"CASE WHEN new IS NOT NULL THEN struct({values}) END AS row",
-        f"CASE WHEN new IS NOT NULL THEN array({told}) END AS told",
+        f"CASE WHEN new IS NOT NULL THEN array({known}) END AS known",
     )
     keyed = filled.selectExpr(
         "*", f"CASE WHEN kind IS NOT NULL THEN {_key_of('row', changes)} END AS is"
     ).selectExpr(
-        "*", "was IS NOT NULL AND NOT was <=> is AS moves", "forall(told, t -> t) AS whole"
+        "*", "was IS NOT NULL AND NOT was <=> is AS moves", "forall(known, k -> k) AS complete"
     )
-    gone = keyed.where("moves").selectExpr(
+    deleted = keyed.where("moves").selectExpr(
         "was AS key",
         "struct(version, pair, 0 AS half) AS place",
-        "'gone' AS step",
+        "'deleted' AS step",
         "NULL AS row",
-        "NULL AS told",
+        "NULL AS known",
         "CAST(NULL AS string) AS problem",
     )
-    there = keyed.where("kind IS NOT NULL").selectExpr(
+    stored = keyed.where("kind IS NOT NULL").selectExpr(
         "is AS key",
         "struct(version, pair, 1 AS half) AS place",
-        "CASE WHEN kind = 'insert' OR whole THEN 'new' ELSE 'set' END AS step",
+        "CASE WHEN kind = 'insert' OR complete THEN 'new' ELSE 'set' END AS step",
         "row",
-        "told",
-        "CASE WHEN moves AND kind <> 'insert' AND NOT whole THEN 'moved' END AS problem",
+        "known",
+        "CASE WHEN moves AND kind <> 'insert' AND NOT complete THEN 'moved' END AS problem",
     )
-    return gone.unionAll(there)
+    return deleted.unionAll(stored)
 
 
 def _only(sql: str) -> Column:
@@ -377,12 +386,12 @@ def _is_one_of(kind: str, kinds: Sequence[str]) -> str:
     return f"({kind} IN {tuple(kinds)})"
 
 
-def _holds(bits: str, place: int) -> str:
-    """Whether an image holds a column: its bit, the lowest of a byte first."""
+def _contains(bits: str, place: int) -> str:
+    """A SQL condition: an image contains a column. Bits start with the lowest of each byte."""
     byte = f"CAST(conv(hex(substring({bits}, {place // 8 + 1}, 1)), 16, 10) AS int)"
     return f"({byte} & {1 << place % 8}) <> 0"
 
 
-def _whole(columns: int) -> str:
-    """The bits of an image that holds all columns, in hexadecimal."""
+def _all_bits(columns: int) -> str:
+    """The bits of an image that contains all columns, in hexadecimal."""
     return ((1 << columns) - 1).to_bytes((columns + 7) // 8, "little").hex()

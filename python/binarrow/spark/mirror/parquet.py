@@ -1,13 +1,13 @@
-"""Mirrors in plain Parquet: a folder of versions, and a file that says which of them is current.
+"""Mirrors in plain Parquet: a folder of versions, and a file with the name of the current one.
 
     orders/
         current.json                    {"version": 7, "folder": "versions/00000007-5f0c..."}
         versions/00000007-5f0c.../      Parquet files
         versions/00000006-91ab.../      kept for readers until the next version is current
 
-A version is written whole and never changed; then `current.json` is replaced, which a file system
-does at once or not at all. What a crash leaves behind goes with the next version. Each batch writes
-the whole table: this is for small tables, and for storage without table formats.
+A version is written completely and never changed; then `current.json` is replaced atomically.
+Files left by a crash are deleted with the next version. Each batch writes the complete table:
+this format is for small tables, and for storage without table formats.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ VERSIONS = "versions"
 
 
 def read_mirror(spark: SparkSession, path: str) -> DataFrame:
-    """The current content of a Parquet mirror that :func:`apply_changes` keeps.
+    """Returns the current content of a Parquet mirror that :func:`apply_changes` maintains.
 
-    The DataFrame is of one version. It can be read until the mirror has been changed twice.
+    The DataFrame reads one version. It is valid until the mirror has been changed twice.
 
     Args:
         spark: The session, classic or Connect.
@@ -56,7 +56,7 @@ def read_mirror(spark: SparkSession, path: str) -> DataFrame:
     local = local_folder(path) if path.startswith("file:") else None
     folder = path.rstrip("/") if local is None else _on_disk(local)
     try:
-        # By Spark: the folder may be one that only the cluster sees.
+        # Spark reads it, because the folder may exist on the cluster only.
         lines = spark.read.text(_literal(f"{folder}/{CURRENT}"), wholetext=True).collect()
     except AnalysisException as error:
         raise ConfigError(f"there is no mirror in {path}: it has no {CURRENT}") from error
@@ -64,7 +64,7 @@ def read_mirror(spark: SparkSession, path: str) -> DataFrame:
 
 
 def local_folder(target: str) -> Path | None:
-    """The folder on this machine that a path or URL means; None where it is elsewhere."""
+    """Returns the local folder of a path or URL; None if it is not local."""
     place = urlsplit(target)
     if place.scheme == "file":
         return Path(unquote(place.path))
@@ -79,12 +79,12 @@ class ParquetMirror:
     path: Path
 
     def schema(self) -> StructType | None:
-        """Its columns; None where nothing has been written."""
+        """The columns of the mirror; None if nothing has been written."""
         current = self._current()
         return None if current is None else t.StructType.fromJson(current["schema"])
 
     def is_empty(self) -> bool:
-        """Whether it has no rows."""
+        """True if the mirror has no rows."""
         current = self._current()
         return current is None or _read(self.spark, _on_disk(self.path), current).isEmpty()
 
@@ -93,13 +93,15 @@ class ParquetMirror:
         self._publish(self.spark.createDataFrame([], schema), schema)
 
     def evolve(self, difference: Difference) -> None:
-        """Nothing: each version has a schema of its own."""
+        """Does nothing: each version has its own schema."""
 
     def merge(self, folded: Folded) -> None:
         """Writes the next version."""
         current = self._current()
         if current is None:
-            raise ConfigError(f"the mirror in {self.path} has gone meanwhile")
+            raise ConfigError(
+                f"the mirror in {self.path} was deleted while a batch was applied: create it again"
+            )
         old = _read(self.spark, _on_disk(self.path), current)
         schema, places = folded.difference.evolved, folded.difference.places
         cells = []
@@ -122,10 +124,10 @@ class ParquetMirror:
             f"old.{quoted_name(names[place])} <=> s.key._{i}"
             for i, place in enumerate(folded.changes.keys)
         )
-        if folded.is_all:
+        if folded.replaces_all:
             old = old.where("false")
         joined = old.selectExpr("struct(*) AS old").join(folded.frame.alias("s"), expr(on), "full")
-        stays = f"s.key IS NULL OR (NOT s.is_gone AND (old IS NOT NULL OR {folded.is_there}))"
+        stays = f"s.key IS NULL OR (NOT s.is_deleted AND (old IS NOT NULL OR {folded.is_inserted}))"
         self._publish(joined.where(stays).selectExpr(*cells), schema)
 
     def _current(self) -> dict[str, Any] | None:
@@ -143,7 +145,7 @@ class ParquetMirror:
         _sync(self.path / folder)
         if self._current() != before:
             raise ConfigError(
-                f"something else has changed the mirror in {self.path}: one query at a time may"
+                f"another query has changed the mirror in {self.path}: run one at a time"
             )
         pointer = {"version": version, "folder": folder, "schema": json.loads(schema.json())}
         replace_file(self.path / CURRENT, json.dumps(pointer).encode())
@@ -159,16 +161,16 @@ def _read(spark: SparkSession, path: str, current: dict[str, Any]) -> DataFrame:
 
 
 def _on_disk(path: Path) -> str:
-    """A path as Spark takes it, whatever its default file system: nothing in it is escaped."""
+    """A path for Spark, whatever its default file system is: nothing in it is escaped."""
     return f"file://{path.absolute()}"
 
 
 def _literal(path: str) -> str:
-    """A path that Spark reads from, which it takes for a pattern."""
+    """Escapes a path that Spark reads from, because it takes the path as a pattern."""
     return re.sub(r"([\\*?{}\[\]])", r"\\\1", path)
 
 
 def _sync(folder: Path) -> None:
-    """Waits until the files are on the disk, before another file names their folder."""
+    """Syncs the files to disk, before `current.json` names them."""
     for each in (*folder.iterdir(), folder, folder.parent):
         sync(each)

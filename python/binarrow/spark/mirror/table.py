@@ -1,4 +1,4 @@
-"""Mirrors in tables that know MERGE: Delta's and Iceberg's. A batch is one commit."""
+"""Mirrors in tables that support MERGE: Delta and Iceberg. A batch is one commit."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TableMirror:
-    """A table, by the name that SQL has for it."""
+    """A table, by its name in SQL."""
 
     spark: SparkSession
     name: str
     format: Literal["delta", "iceberg"]
     properties: Mapping[str, str]
-    """Of a table that is made."""
+    """The properties of a new table."""
 
     def schema(self) -> StructType | None:
-        """Its columns; None where there is no such table."""
+        """The columns of the table; None if there is no such table."""
         try:
             return self.spark.table(self.name).schema
         except AnalysisException as error:
@@ -42,11 +42,11 @@ class TableMirror:
             raise
 
     def is_empty(self) -> bool:
-        """Whether it has no rows."""
+        """True if the table has no rows."""
         return self.spark.table(self.name).isEmpty()
 
     def create(self, schema: StructType) -> None:
-        """Makes the table."""
+        """Creates the table."""
         columns = ", ".join(_column(field.name, field.dataType) for field in schema.fields)
         properties = ", ".join(f"{_text(k)} = {_text(v)}" for k, v in self.properties.items())
         self.spark.sql(
@@ -58,7 +58,7 @@ class TableMirror:
         """Adds columns and widens types.
 
         Raises:
-            SchemaError: The format does not widen so.
+            SchemaError: The format does not support it.
         """
         for field in difference.widened:
             wider = field.dataType.simpleString()
@@ -69,20 +69,20 @@ class TableMirror:
             except PySparkException as error:
                 enable = (
                     f" (ALTER TABLE {self.name} SET TBLPROPERTIES"
-                    " ('delta.enableTypeWidening' = 'true') lets it, where both types are its own)"
+                    " ('delta.enableTypeWidening' = 'true') enables it, if Delta has both types)"
                 )
                 raise SchemaError(
                     f"column {field.name} of {self.name} has become {wider}, and {self.format} does"
                     f" not widen it{enable if self.format == 'delta' else ''}: alter the target's"
-                    " column, or make the mirror anew under another name"
+                    " column, or create the mirror again under another name"
                 ) from error
         if difference.added:
             columns = ", ".join(_column(f.name, f.dataType) for f in difference.added)
             self.spark.sql(f"ALTER TABLE {self.name} ADD COLUMNS ({columns})")
 
     def merge(self, folded: Folded) -> None:
-        """Brings what is folded into the table."""
-        if folded.is_all:
+        """Merges a folded batch into the table."""
+        if folded.replaces_all:
             self._content(folded).writeTo(self.name).overwrite(lit(True))  # noqa: FBT003
             return
         with _view(folded.frame) as view:
@@ -101,21 +101,21 @@ class TableMirror:
         values = ", ".join(folded.new_value(place) for place in columns)
         return (
             f"MERGE INTO {self.name} t USING {view} s ON {on}"
-            " WHEN MATCHED AND s.is_gone THEN DELETE"
+            " WHEN MATCHED AND s.is_deleted THEN DELETE"
             f" WHEN MATCHED THEN UPDATE SET {sets}"
-            f" WHEN NOT MATCHED AND {folded.is_there}"
+            f" WHEN NOT MATCHED AND {folded.is_inserted}"
             f" THEN INSERT ({', '.join(columns.values())}) VALUES ({values})"
         )
 
     def _content(self, folded: Folded) -> DataFrame:
-        """All rows that there are after the table was emptied."""
+        """Returns the complete content of the table after it was emptied."""
         values = {name: folded.new_value(place) for name, place in folded.difference.places.items()}
         cells = (
             f"CAST({values.get(field.name, 'NULL')} AS {field.dataType.simpleString()})"
             f" AS {quoted_name(field.name)}"
             for field in folded.difference.evolved.fields
         )
-        return folded.frame.alias("s").where(folded.is_there).selectExpr(*cells)
+        return folded.frame.alias("s").where(folded.is_inserted).selectExpr(*cells)
 
 
 @contextmanager
