@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import sys
+import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -34,6 +36,17 @@ if TYPE_CHECKING:
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 REPOSITORY = Path(__file__).parent.parent
+
+# Temporary files, and data folders of servers, are in memory if it has room. Servers wait for the disk several times
+# for each statement that changes a table, whatever their options.
+MEMORY, ROOM = "/dev/shm", 4 << 30
+
+if (
+    "TMPDIR" not in os.environ
+    and os.access(MEMORY, os.W_OK)
+    and shutil.disk_usage(MEMORY).free >= ROOM
+):
+    os.environ["TMPDIR"] = tempfile.tempdir = MEMORY
 
 
 @pytest.hookimpl(tryfirst=True)  # before xdist, which reads the marks

@@ -117,17 +117,21 @@ class Server:
         _lab("stop", self.flavor, "--datadir", str(self.datadir))
 
     def stop(self) -> None:
-        """Shuts the server down and removes its data folder if that is a temporary one."""
+        """Shuts the server down. If its data folder is a temporary one, kills the server and removes the folder."""
         atexit.unregister(self.stop)
-        self.shutdown()
-        if self.owns_datadir:
-            shutil.rmtree(self.datadir.parent, ignore_errors=True)
+        if not self.owns_datadir:
+            self.shutdown()
+            return
+        self._close_session()
+        self.kill()
+        shutil.rmtree(self.datadir.parent, ignore_errors=True)
 
     def kill(self) -> None:
         """Ends the server at once, as a crash would; the data folder stays until `stop`."""
-        os.kill(self.pid, signal.SIGKILL)
-        while _is_alive(self.pid):
-            time.sleep(0.01)
+        if self._is_running():
+            os.kill(self.pid, signal.SIGKILL)
+            while _is_alive(self.pid):
+                time.sleep(0.01)
         self._session = None
 
     def restart(self, *, crash: bool = False) -> None:
@@ -202,6 +206,14 @@ class Server:
 
     def __exit__(self, *_exception: object) -> None:
         self.stop()
+
+    def _is_running(self) -> bool:
+        """True if the process is there, and is that of this server: another may have its number by now."""
+        try:
+            command = Path(f"/proc/{self.pid}/cmdline").read_bytes()
+        except (FileNotFoundError, ProcessLookupError):
+            return False
+        return f"--datadir={self.datadir}".encode() in command.split(b"\0")
 
     def _own_session(self) -> Session:
         if self._session is None:
