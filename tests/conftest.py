@@ -54,9 +54,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """With several workers each file goes to one of them, and all that need Spark to one too."""
     with_spark = {item.path for item in items if "spark" in getattr(item, "fixturenames", ())}
     for item in items:
-        item.add_marker(
-            pytest.mark.xdist_group("spark" if item.path in with_spark else item.path.stem)
-        )
+        group = "spark" if item.path in with_spark else f"{item.path.parent.name}.{item.path.stem}"
+        item.add_marker(pytest.mark.xdist_group(group))
 
 
 @dataclass(frozen=True)
