@@ -23,7 +23,7 @@ from support import live
 from support.servers.servers import Server
 from support.workloads.writers import Read, logged, values, writing
 
-READS = int(os.environ.get("BINARROW_VISIBLE_READS", "50"))
+READS = int(os.environ.get("BINARROW_VISIBLE_READS", "20"))
 
 STREAMED = 4
 """The number of positions that are streamed from; the others are compared with the log."""
@@ -88,7 +88,7 @@ def servers() -> Iterator[Callable[[str], Server]]:
         if flavor not in started:
             options = ["--sync-binlog=1", "--innodb-flush-log-at-trx-commit=1"]
             options += ["--performance-schema=ON", *live.NO_GTIDS] if flavor == "mysql" else []
-            started[flavor] = Server.start(flavor, options)
+            started[flavor] = Server.start(flavor, options, on_disk=True)
             live.prepare(started[flavor])
         return started[flavor]
 

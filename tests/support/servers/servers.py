@@ -72,14 +72,16 @@ class Server:
         *,
         datadir: Path | None = None,
         test_options: bool = True,
+        on_disk: bool = False,
     ) -> Server:
         """Starts a server, installing it first if need be.
 
         `options` are server options such as `--log-bin-compress=ON`; they win over
         `TEST_OPTIONS` and `NAMES_IN_THE_LOG`, which `test_options=False` leaves out. Without `datadir` the server gets a
-        fresh temporary folder that `stop` removes.
+        fresh temporary folder that `stop` removes; with `on_disk` it is not in memory (see `conftest.py`).
         """
-        folder = datadir or Path(tempfile.mkdtemp(prefix="binarrow-server-")) / "data"
+        place = "/var/tmp" if on_disk else None
+        folder = datadir or Path(tempfile.mkdtemp(prefix="binarrow-server-", dir=place)) / "data"
         defaults: list[str] = [*TEST_OPTIONS] if test_options else []
         if test_options and flavor not in OLD_FLAVORS:
             defaults.append(NAMES_IN_THE_LOG)
