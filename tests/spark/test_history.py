@@ -57,7 +57,7 @@ def test_splits_carry_what_their_tasks_need(
     with SchemaHistory.open(url, source="shop") as history:
         table = schema(log, "d.a", history=history)
         ranges = splits(spark, log, target_bytes=1, history=history, tables="d.a")
-        with pytest.raises(binarrow.ConfigError, match="stays on the driver"):
+        with pytest.raises(binarrow.ConfigError, match="cannot be sent to tasks"):
             decoder("d.a", table, history=history)  # type: ignore[arg-type]
     ranges.cache().count()
     for file in tmp_path.glob("history.db*"):

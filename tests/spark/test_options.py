@@ -32,7 +32,7 @@ def test_words_of_spark_are_those_of_the_table(name):
     assert [parse(name, word) for word in words] == list(words)
     with pytest.raises(ConfigError) as failure:
         parse(name, "nonsense")
-    assert str(failure.value).endswith(f"it is one of {', '.join(words)}")
+    assert str(failure.value).endswith(f"it must be one of {', '.join(words)}")
 
 
 VALUES = {

@@ -182,7 +182,7 @@ def test_nested_rows_without_old_values(spark, shop, by_hand):
         ({"table": "shop.orders", "targetBytes": "many"}, "is not a size"),
         ({"table": "shop.orders", "time": "sundial"}, "micros, interval, text"),
         ({"table": "shop.orders", "numPartitions": "0"}, "at least 1"),
-        ({}, "which table"),
+        ({}, "no table is set"),
     ],
 )
 def test_bad_options(spark, shop, options, message):

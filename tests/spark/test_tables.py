@@ -79,7 +79,7 @@ def test_what_table_of_refuses(spark: SparkSession, shop: Shop) -> None:
     ("options", "message"),
     [
         ({}, "tables"),
-        ({"table": "a.b", "tables": "a.*"}, "one of the two"),
+        ({"table": "a.b", "tables": "a.*"}, "set either"),
         ({"tables": "a.*", "layout": "flat"}, "nested-json"),
         ({"table": "a.b", "layout": "nested-json"}, "tables"),
         ({"table": "a.b", "excludeTables": "a.c"}, "excludeTables"),
@@ -106,8 +106,8 @@ def test_options_of_several() -> None:
 def test_what_the_decoder_refuses() -> None:
     wanted = StructType.fromDDL("id int")
     for keywords, message in [
-        ({}, "name one of them"),
-        ({"table": "a.b", "schema": wanted, "tables": "a.*"}, "name one of them"),
+        ({}, "either table or tables="),
+        ({"table": "a.b", "schema": wanted, "tables": "a.*"}, "either table or tables="),
         ({"table": "a.b"}, "schema"),
         ({"tables": "a.*", "layout": "nested"}, "nested-json"),
         ({"table": "a.b", "schema": wanted, "layout": "nested-json"}, "tables"),

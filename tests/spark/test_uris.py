@@ -55,7 +55,9 @@ def test_storage_options_are_shown_nowhere(spark, objects, capfd):
     register(spark)
     reader = spark.read.format("binarrow").option("table", TABLE)
     broken = '{"secret_key": "oh-so-secret",'
-    with pytest.raises(Exception, match="option 'storageOptions': it is a JSON object") as failure:
+    with pytest.raises(
+        Exception, match="option 'storageOptions': it must be a JSON object"
+    ) as failure:
         reader.option("storageOptions", broken).load("s3://logs/shop")
     assert "oh-so-secret" not in str(failure.value)
     given = reader.option("storageOptions", json.dumps(objects.s3_options))

@@ -1,23 +1,23 @@
 """Binary logs in Spark, decoded by its tasks in parallel.
 
-As a format:
+Read them as a format:
 
     from binarrow.spark import register
 
     register(spark)
     df = spark.read.format("binarrow").option("table", "shop.orders").load("/archive/binlog.*")
 
-or by hand, where the list of files shall not be scanned on the driver:
+or with functions, which scan the files in tasks instead of on the driver:
 
     from binarrow.spark import decoder, schema, splits
 
     orders = schema("/archive/binlog.000001", "shop.orders")
     df = splits(spark, "/archive/binlog.*").mapInArrow(decoder("shop.orders", orders), orders)
 
-Changes, in batches or streams, keep a mirror of the table up to date by
+To keep a mirror of a table up to date, pass batches or streams of changes to
 :func:`binarrow.spark.apply_changes`.
 
-Needs the extra ``binarrow[spark]``, and the package on the driver and on every executor.
+Requires the extra ``binarrow[spark]`` on the driver and on every executor.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -44,7 +44,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    # The mirror imports pyspark, which the others do when they are called.
+    # The mirror imports pyspark at once; the other functions import it when they are called.
     if name in ("apply_changes", "read_mirror"):
         from binarrow.spark import mirror
 

@@ -41,16 +41,16 @@ class BinarrowDataSource(DataSource):
     """
 
     _is_schema_given = True
-    """Whether the query has a schema of its own. Else Spark asks :meth:`schema` before all else."""
+    """True if the query declares a schema. Else Spark calls :meth:`schema` first."""
 
     @classmethod
     def name(cls) -> str:
-        """What ``format(...)`` takes."""
+        """The name for ``format(...)``."""
         return "binarrow"
 
     @naming_options()
     def schema(self) -> StructType:
-        """The schema of the table: where files mention it first, or as a server has it now."""
+        """Returns the schema of the table: at its first mention in files, or now on a server."""
         self._is_schema_given = False
         options = SourceOptions.parse(self.options)
         shaping = {key: value for key, value in options.read.items() if key in SCHEMA_OPTIONS}
@@ -77,7 +77,7 @@ class BinarrowDataSource(DataSource):
 
     @naming_options()
     def reader(self, schema: StructType) -> FileReader | LiveBatchReader:
-        """The reader for a batch query."""
+        """Returns the reader for a batch query."""
         options = SourceOptions.parse(self.options, is_schema_given=self._is_schema_given)
         if isinstance(options.place, LiveOptions):
             options.place.check_batch()
@@ -86,10 +86,10 @@ class BinarrowDataSource(DataSource):
 
     @naming_options()
     def streamReader(self, schema: StructType) -> LiveStreamReader:  # noqa: N802
-        """The reader for a streaming query."""
+        """Returns the reader for a streaming query."""
         options = SourceOptions.parse(self.options, is_schema_given=self._is_schema_given)
         if not isinstance(options.place, LiveOptions):
-            raise ConfigError("files are read by spark.read; a stream wants a server: option host")
+            raise ConfigError("streams read servers: set the option host, or use spark.read")
         options.place.check_stream()
         return LiveStreamReader(options, options.place, arrow_schema(schema))
 

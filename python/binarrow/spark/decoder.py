@@ -1,4 +1,4 @@
-"""Decoding inside a Spark task."""
+"""`decoder`: the function that decodes changes inside a Spark task."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class DecoderKeywords(TaskKeywords, LoginKeywords, total=False):
-    """Keywords of :func:`decoder`: how rows come, and for ranges of a server how to log in."""
+    """Keywords of :func:`decoder`: those of rows, and the login for ranges of a server."""
 
 
 def decoder(
@@ -75,26 +75,26 @@ def decoder(
     if tables is not None:
         settings |= {"tables": tables, "exclude_tables": exclude_tables}
     if (table is None) == (tables is None):
-        raise ConfigError("decoder() takes a table, or tables=: name one of them")
+        raise ConfigError("decoder() needs either table or tables=")
     if check_layout(settings.get("layout"), several=table is None):
         del settings["layout"]
     if not isinstance(settings.get("history", ""), str):
         raise ConfigError(
-            "a history that is open stays on the driver: give it to splits(), whose ranges carry"
-            " what tasks need, or its URL here, which tasks open themselves"
+            "an open history cannot be sent to tasks: pass it to splits(), whose ranges contain the"
+            " parts for tasks, or pass its URL here, which each task opens"
         )
     if settings.get("schemas") is not None:
         settings["schemas"] = loaded(settings["schemas"])
     if schema is None:
         if table is not None:
             raise ConfigError(
-                f"decoder() needs the schema of {table}: binarrow.spark.schema() tells it"
+                f"decoder() needs the schema of {table}: pass the result of binarrow.spark.schema()"
             )
         shaping = {key: settings[key] for key in TABLES_SCHEMA_OPTIONS if key in settings}
         schema = tables_schema(**shaping)
     target = arrow_schema(schema)
 
-    # What Spark pickles: this function by value, with plain data; the rest by its name.
+    # Spark pickles this function by value, with plain data, and imported functions by name.
     def decode(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from binarrow.spark.decoder import open_ranges
         from binarrow.spark.table_batches import decode_table
@@ -108,13 +108,13 @@ def decoder(
 def open_ranges(
     batches: Iterable[pa.RecordBatch], options: Mapping[str, Any], login: Target | None = None
 ) -> Iterator[BinlogReader | Stream]:
-    """Readers of the ranges (column ``split``) or files (column ``path``) in the batches."""
+    """Opens the ranges (column ``split``) or files (column ``path``) in the batches."""
     from binarrow.spark.live.live_splits import LiveSplit  # which imports pyspark
 
     of_files = {key: value for key, value in options.items() if key not in WAITING}
     for batch in batches:
         if "split" in batch.schema.names:
-            # A range carries its part of the history.
+            # A range contains its part of the history.
             own = {key: value for key, value in of_files.items() if key != "history"}
             waiting = waiting_of(options)
             for text in batch.column("split").to_pylist():

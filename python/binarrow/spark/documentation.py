@@ -12,7 +12,7 @@ LISTS = {
     "codes": "Comma-separated.",
     "mask": "Comma-separated.",
 }
-"""How the text of a kind of values is written."""
+"""Notes on the text form, by kind of values."""
 
 MEANING = 64
 """The width of the last column."""
@@ -21,7 +21,7 @@ CODE = re.compile(r'``"?([^`"]*)"?``')
 
 
 def option_tables() -> str:
-    """Two tables with name, default and meaning: of all queries, and of those of a server."""
+    """Returns two tables with name, default and meaning: of all queries, and of servers only."""
     options = spark_options()
     general = {name: option for name, option in options.items() if is_of(option, "both", "files")}
     server = {name: option for name, option in options.items() if name not in general}
@@ -34,12 +34,12 @@ def option_tables() -> str:
 
 
 def is_of(option: Option, *queries: str) -> bool:
-    """True if queries of these kinds take the option."""
+    """True if queries of these kinds accept the option."""
     return option.spark is not None and option.spark.of in queries
 
 
 def default_of(option: Option) -> str:
-    """The default as the table shows it."""
+    """Returns the default for the table."""
     match option:
         case Option(spark=spark) if spark is not None and spark.default:
             return spark.default
@@ -52,7 +52,7 @@ def default_of(option: Option) -> str:
 
 
 def meaning_of(option: Option) -> str:
-    """What the option does, with the names that things have in Spark."""
+    """Returns the effect of the option, with Spark's names of options."""
     spark = option.spark
     text = spark.doc if spark is not None and spark.doc else option.summary
     if not option.functions and not (spark and spark.doc):
@@ -65,7 +65,7 @@ def meaning_of(option: Option) -> str:
 
 
 def _in_spark(found: re.Match[str]) -> str:
-    """A word of code as Spark has it: options by their names there, values without quotes."""
+    """Returns a word of code for Spark: options by their Spark names, values without quotes."""
     return f"``{_NAMES.get(found[1], found[1])}``"
 
 

@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 @dataclass
 class Ranges(InputPartition):
-    """What one task reads: ranges that follow each other in the log, as JSON."""
+    """The input of one task: consecutive ranges of the log, as JSON."""
 
     splits: tuple[str, ...]
 
 
 class FileReader(DataSourceReader):
-    """Plans the tasks on the driver and decodes in them."""
+    """Plans ranges on the driver, and decodes them in tasks."""
 
     def __init__(self, options: SourceOptions, files: FileOptions, target: pa.Schema) -> None:
         self._options = options
@@ -40,14 +40,14 @@ class FileReader(DataSourceReader):
 
     @naming_options()
     def partitions(self) -> Sequence[InputPartition]:
-        """One partition a range, or as many as ``numPartitions`` says."""
+        """Returns one partition per range, or at most ``numPartitions``."""
         storage = self._files.storage_options
         found = expand_source(list(self._files.paths), storage_options=storage)
         files = [absolute(path) for path in found]
         options = self._options
         scanned = _scan(files, self._target_bytes(files), storage)
         with options.opened_history() as history:
-            # Tasks get the part that they need.
+            # Each range contains the part of the history that its task needs.
             scanned = link_splits(
                 scanned,
                 gaps=self._files.gaps,
@@ -57,7 +57,7 @@ class FileReader(DataSourceReader):
                 storage_options=storage,
             )
         count = self._files.num_partitions or len(scanned)
-        # Spark wants a list, and takes an empty one for "one partition of nothing".
+        # Spark needs a list, and reads one empty partition if the list is empty.
         sizes = [split.stop - split.start for split in scanned]
         return [
             Ranges(tuple(scanned[place].to_json() for place in group))
@@ -65,7 +65,7 @@ class FileReader(DataSourceReader):
         ]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """The rows of a partition, in log order."""
+        """Reads the rows of a partition, in log order."""
         if not isinstance(partition, Ranges):
             return
         storage = self._files.storage_options
@@ -85,15 +85,15 @@ class FileReader(DataSourceReader):
             return self._files.target_bytes
         with _pool(files) as pool:
             total = sum(pool.map(lambda file: size(file, self._files.storage_options), files))
-        return max(1, total // (self._files.num_partitions * _RANGES_A_PARTITION))
+        return max(1, total // (self._files.num_partitions * _RANGES_PER_PARTITION))
 
 
-_RANGES_A_PARTITION = 4
-"""So that groups of ranges come out about equal, though ranges do not."""
+_RANGES_PER_PARTITION = 4
+"""Ranges differ in size; several of them make partitions of about equal size."""
 
 
 def _scan(files: Sequence[str], target_bytes: int, storage: Options) -> list[Split]:
-    """The ranges of all files, in log order."""
+    """Returns the ranges of all files, in log order."""
 
     def scan(place: int, file: str) -> list[Split]:
         return scan_splits(file, target_bytes=target_bytes, place=place, storage_options=storage)
@@ -104,7 +104,7 @@ def _scan(files: Sequence[str], target_bytes: int, storage: Options) -> list[Spl
 
 
 def _pool(files: Sequence[str]) -> ThreadPoolExecutor:
-    """Threads for the files: what lies elsewhere is waited for most of the time."""
+    """Creates threads for the files: many for remote files, which mostly wait."""
     at_once = _REMOTE_AT_ONCE if any(map(is_uri, files)) else os.cpu_count() or 1
     return ThreadPoolExecutor(max_workers=max(1, min(len(files), at_once)))
 

@@ -1,4 +1,4 @@
-"""Sharing pieces of a log out to tasks."""
+"""Divides the ranges of a log among tasks."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 
 def grouped(sizes: Sequence[int], count: int) -> list[range]:
-    """Neighbours together, in at most `count` groups of about equal size, by their places."""
+    """Returns the indexes of at most `count` groups of neighbours, of about equal size."""
     if len(sizes) <= count:
         return [range(place, place + 1) for place in range(len(sizes))]
     total = max(sum(sizes), 1)

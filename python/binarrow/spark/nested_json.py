@@ -1,4 +1,4 @@
-"""Several tables in one frame, ``layout="nested-json"``, and one table's typed rows out of it."""
+"""`table_of`: the typed rows of one table from a frame of several (``layout="nested-json"``)."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ def table_of(
     layout: Literal["flat", "nested"] = "flat",
     envelope_prefix: str = "_",
 ) -> DataFrame:
-    """One table's rows out of a frame of several: what reading it as ``table`` gives.
+    """Returns one table's rows from a frame of several, as if it was read with ``table``.
 
-    Such a frame comes from the option ``tables`` of the format, or from
+    Such a frame is the result of the option ``tables`` of the format, or of
     :func:`binarrow.spark.decoder` with ``tables``. In ``foreachBatch`` the log is read once for all
-    tables if the frame is kept:
+    tables if the frame is persisted:
 
         def mirror(changes, batch_id):
             changes.persist()
@@ -49,39 +49,38 @@ def table_of(
             users(table_of(changes, "shop.users", users_schema), batch_id)
             changes.unpersist()
 
-    Each document has the columns that its row had when it was logged. So the frame needs no fixed
-    schema, and a change of a table does not end its query: ``schema`` may have other columns from
-    one batch to the next. A column that a document lacks is NULL, one that ``schema`` lacks is left
-    out, and a value that the declared type does not hold fails the query; only decimals are
-    rounded, where the type has fewer digits behind the point. Names count as the table writes them,
-    upper and lower case.
+    Each document has the columns of its row at the time it was logged. So the frame needs no fixed
+    schema, and a change of a table does not end the query: ``schema`` may have other columns in
+    the next batch. Columns that a document lacks are NULL; columns that ``schema`` lacks are left
+    out. A value that does not fit the declared type is an error, except that decimals are rounded
+    if the type has fewer fractional digits. Column names are case-sensitive.
 
     Args:
         frame: Changes of several tables, as text or VARIANT.
         table: ``database.table``.
-        schema: The columns: what :func:`binarrow.spark.schema` gives of the table in either layout,
-            or columns of the table alone, to which the frame's envelope is added.
+        schema: The result of :func:`binarrow.spark.schema` for the table in either layout, or only
+            columns of the table, to which the frame's envelope is added.
         layout: ``"flat"`` for rows with ``_change_type``, one before and one after an update;
             ``"nested"`` for one row with ``_op``, ``before`` and ``after``.
-        envelope_prefix: What the names of the envelope begin with, in frame and result.
+        envelope_prefix: The prefix of the envelope columns, in the frame and in the result.
 
     Returns:
-        The columns and the envelope. Where the frame has ``_present_before`` and
-        ``_present_after``, flat rows have ``_present``; the bits are those of the schema's own
-        columns, in its order.
+        The columns and the envelope. If the frame has ``_present_before`` and
+        ``_present_after``, flat rows have ``_present``, with a bit for each column of the table in
+        ``schema``, in its order.
     """
     p = envelope_prefix
     for needed in (f"{p}database", f"{p}table", f"{p}op", *SIDES):
         if needed not in frame.columns:
             raise ConfigError(
-                f"the frame has no column {needed!r}, as one of several tables has: read it with"
-                f" the option tables, or name another envelope_prefix than {p!r}"
+                f"the frame has no column {needed!r}, which frames of several tables have: read it"
+                f" with the option tables, or pass another envelope_prefix than {p!r}"
             )
     database, dot, name = table.partition(".")
     if not (database and dot and name):
         raise ConfigError(f"{table!r} is not a table: write database.table")
 
-    # A database that was dropped has emptied all of its tables.
+    # DROP DATABASE empties all tables of the database.
     is_named = (_column(f"{p}table") == name) | _column(f"{p}table").isNull()
     rows = frame.where((_column(f"{p}database") == database) & is_named)
     sides = {side: _Side.of(frame.schema[side], _own_fields(schema, p)) for side in SIDES}
@@ -92,7 +91,7 @@ def table_of(
 
 @dataclass(frozen=True)
 class _Side:
-    """The documents before changes, or after, and the columns that are wanted of them."""
+    """The column `before` or `after` of documents, and the fields to read from them."""
 
     name: str
     is_variant: bool
@@ -105,19 +104,19 @@ class _Side:
         is_variant = isinstance(documents.dataType, VariantType)
         if not is_variant and not isinstance(documents.dataType, StringType):
             raise ConfigError(
-                f"the frame's column {documents.name!r} is neither text nor a VARIANT: the rows"
-                " are of one table already"
+                f"the frame's column {documents.name!r} is neither text nor VARIANT: pass a frame"
+                " that was read with the option tables"
             )
         variants = [field.name for field in fields if isinstance(field.dataType, VariantType)]
         if variants and not is_variant:
             raise ConfigError(
-                f"the schema wants the column {variants[0]!r} as a VARIANT, and the frame holds"
-                ' text: read it with the option json="variant", as the schema was'
+                f"the column {variants[0]!r} is VARIANT in the schema, and text in the frame: read"
+                ' the frame with the option json="variant" too'
             )
         return cls(documents.name, is_variant, fields)
 
     def read(self) -> Column:
-        """A struct of the columns as they stand in the documents."""
+        """Returns a struct of the columns, read from the documents."""
         from pyspark.sql import functions as sf
         from pyspark.sql.types import StructType
 
@@ -127,14 +126,14 @@ class _Side:
         return sf.variant_get(_column(self.name), "$", f"struct<{members}>")
 
     def columns(self, row: Column) -> list[Column]:
-        """The columns, out of the struct."""
+        """Returns the columns of the struct."""
         return [
             self._column(row, field).alias(field.name, metadata=field.metadata)
             for field in self.fields
         ]
 
     def bits(self) -> Column:
-        """Which of the columns the documents have, in bytes, the first column's bit the lowest."""
+        """Returns one bit per column that a document has; the first column's bit is the lowest."""
         from pyspark.sql import functions as sf
 
         documents = _column(self.name)
@@ -157,7 +156,7 @@ class _Side:
         value = row.getField(field.name)
         if not self.is_variant:
             return value
-        if isinstance(field.dataType, DayTimeIntervalType):  # which a VARIANT does not have
+        if isinstance(field.dataType, DayTimeIntervalType):  # VARIANT does not support it
             return sf.timestamp_micros(value) - sf.timestamp_micros(sf.lit(0))
         if isinstance(field.dataType, VariantType):
             is_document = row.getField(_mark(field.name)).isNotNull()
@@ -198,7 +197,7 @@ def _flat(
         sf.when(op == "c", "insert")
         .when(op == "u", "update_postimage")
         .when(op == "t", "truncate"),
-        # Of the two rows of an update it is the second.
+        # It is the second of the two rows of an update.
         sf.when(op == "u", ordinal.bitwiseOR(sf.lit(1))).otherwise(ordinal),
         _column("after").isNotNull() | (op == "t"),
     )
@@ -214,8 +213,8 @@ def _flat(
     missing = [name for name in declared if name not in envelope]
     if missing:
         raise ConfigError(
-            f"the schema has the envelope's column {missing[0]!r}, and the frame has it not: name"
-            " it in the option envelope of both"
+            f"the schema contains envelope column {missing[0]!r} but the frame does not: add it to"
+            " the option envelope when reading"
         )
     wanted = declared or list(envelope)
     return halves.where(_column(f"{_INNER}is_there")).select(
@@ -249,12 +248,12 @@ def _own_fields(schema: StructType, prefix: str) -> list[StructField]:
     envelope = {f"{prefix}{word}" for word in ENVELOPE}
     own = [field for field in schema if field.name not in envelope]
     if not own:
-        raise ConfigError("schema has no columns of the table: name those that you want")
+        raise ConfigError("the schema has no columns of the table: add the columns to read")
     return own
 
 
 def _declared_envelope(schema: StructType, prefix: str) -> list[str]:
-    """The envelope's columns in a schema of the flat layout."""
+    """The envelope columns in a schema of the flat layout."""
     envelope = {f"{prefix}{word}" for word in ENVELOPE}
     if f"{prefix}op" in schema.names:
         return []
@@ -262,7 +261,7 @@ def _declared_envelope(schema: StructType, prefix: str) -> list[str]:
 
 
 def _member(field: StructField) -> str:
-    """How a column is read out of a VARIANT."""
+    """Returns the member of a struct type that reads a column from a VARIANT."""
     from pyspark.sql.types import DayTimeIntervalType, VariantType
 
     kind = field.dataType.simpleString()
@@ -275,7 +274,7 @@ def _member(field: StructField) -> str:
 
 
 def _mark(name: str) -> str:
-    """The member beside a column whose document is `null`, which would look as a NULL does."""
+    """The name of an extra member, which shows whether a document is JSON `null` or missing."""
     return f"{name} "
 
 
@@ -286,4 +285,4 @@ def _column(name: str) -> Column:
 
 
 _INNER = "binarrow "
-"""Before names that stand beside the frame's own for a while."""
+"""The prefix of temporary columns next to the frame's own."""

@@ -1,4 +1,4 @@
-"""What each option of the format ``binarrow`` may be, and the names of all of them."""
+"""Parses the values of the options of the format ``binarrow``."""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ from binarrow.spark.options import hint
 
 
 def canonical(name: str) -> str:
-    """The option's name in its own case; Spark hands the names over in lower case."""
+    """Returns the option's name in its own letter case; Spark passes names in lower case."""
     if name.lower() == "masksalt":
-        raise ConfigError("a salt in an option would stand in plans and logs: set 'maskSaltFile'")
+        raise ConfigError(
+            "a salt in an option would be visible in plans and logs: set 'maskSaltFile'"
+        )
     by_lower_case = {known.lower(): known for known in PARSERS}
     canonical = by_lower_case.get(name.lower())
     if canonical is None:
@@ -26,10 +28,10 @@ def canonical(name: str) -> str:
 
 
 def parse(name: str, value: str) -> Any:
-    """The value of an option.
+    """Parses the value of an option.
 
     Raises:
-        ConfigError: It cannot have this one.
+        ConfigError: The value is not valid.
     """
     try:
         return PARSERS[name](value)
@@ -51,7 +53,7 @@ def _count(value: str) -> int:
 
 def _seconds(value: str) -> float:
     if not 0 < float(value) < math.inf:
-        raise ValueError("it is a number of seconds above 0")
+        raise ValueError("it must be a number of seconds above 0")
     return float(value)
 
 
@@ -73,21 +75,21 @@ def _json_object(value: str) -> dict[str, Any]:
     except ValueError:
         parsed = None
     if not isinstance(parsed, dict):
-        raise ValueError("it is a JSON object")  # noqa: TRY004
+        raise ValueError("it must be a JSON object")  # noqa: TRY004
     return parsed
 
 
 def _masks(value: str) -> tuple[tuple[str, str], ...]:
     pairs = [word.rpartition("=") for word in _words(value)]
     if not all(name and mask in ("sha256", "null") for name, _, mask in pairs):
-        raise ValueError("it is COLUMN=sha256 or COLUMN=null, with commas between several")
+        raise ValueError("it must be COLUMN=sha256 or COLUMN=null, separated by commas")
     return tuple((name, mask) for name, _, mask in pairs)
 
 
 def _one_of(*words: str) -> Callable[[str], str]:
     def parse(value: str) -> str:
         if value not in words:
-            raise ValueError(f"it is one of {', '.join(words)}")
+            raise ValueError(f"it must be one of {', '.join(words)}")
         return value
 
     return parse
@@ -116,7 +118,7 @@ OF_KIND: dict[str, Callable[[str], Any]] = {
     "text": str,
     "time": parse_timestamp,
 }
-"""What reads the text of an option, by the kind of its values."""
+"""Parsers, by kind of values."""
 
 PARSERS = {
     name: _one_of(*option.spark_kind.words)
@@ -124,7 +126,7 @@ PARSERS = {
     else OF_KIND[option.spark_kind.name]
     for name, option in spark_options().items()
 }
-"""What reads the text of each option."""
+"""Parsers, by name of the option."""
 
 SECRETS = ("storageOptions",)
-"""Options whose values no message shows."""
+"""Options whose values are not shown in messages."""

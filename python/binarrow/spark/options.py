@@ -1,4 +1,4 @@
-"""The keywords of the decoder, and what Spark's tasks make of them."""
+"""Checks and converts the keywords of the functions for Spark, and their defaults in tasks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from binarrow._native import History, Schemas, Sql
 
 DEFAULT_TARGET_BYTES = 64 << 20
-"""Bytes of log for one task: seconds of work, and little lost when a task is repeated."""
+"""Bytes of log for one task: a few seconds of work, so that it is cheap to repeat a task."""
 
 TASK_DEFAULTS: Mapping[str, Any] = {
     "batch_rows": 16_384,  # flat optimum of the transfer to the JVM: 4 to 64 thousand rows
@@ -31,21 +31,21 @@ SCHEMA_OPTIONS = tuple(
     for option in keywords_of("infer_schema")
     if option.name not in ("history", "storage_options")
 )
-"""The keywords that shape the schema too, and so are :func:`binarrow.infer_schema`'s as well."""
+"""The keywords that change the schema, which :func:`binarrow.infer_schema` accepts too."""
 
 
 TABLES_SCHEMA_OPTIONS = tuple(option.name for option in keywords_of("nested_json_schema"))
-"""Those of them that shape the schema of several tables."""
+"""The keywords that change the schema of several tables."""
 
 
 @contextmanager
 def opened(
     history: History | None, source: str | None = None, password_file: str | None = None
 ) -> Iterator[SchemaHistory | None]:
-    """The history, closed afterwards where it is opened here."""
+    """Opens a history by its URL, and closes it afterwards. An open history remains open."""
     if history is None or isinstance(history, SchemaHistory):
         if source is not None:
-            raise ConfigError("history_source names a source at a URL: give history= as one")
+            raise ConfigError("history_source needs the URL of a history: pass it as history=")
         yield history
         return
     with SchemaHistory.open(history, source=source, password_file=password_file) as own:
@@ -53,29 +53,29 @@ def opened(
 
 
 def check_keywords(function: str, given: Iterable[str], known: Iterable[str]) -> None:
-    """Raise a TypeError, as Python does for unknown keywords, with the nearest name."""
+    """Raises a TypeError for an unknown keyword, like Python, with the most similar name."""
     for name in given:
         if name not in known:
             raise TypeError(f"{function}() got an unexpected keyword {name!r}{hint(name, known)}")
 
 
 def spark_types(types: str | TypeOptions) -> Literal["spark"] | TypeOptions:
-    """Types that Spark takes.
+    """Checks that types are of the profile ``spark``, and returns them.
 
     Raises:
-        ConfigError: They are the native ones.
+        ConfigError: They are of the profile ``native``.
     """
     if isinstance(types, TypeOptions) and types.profile == "spark":
         return types
     if types == "spark":
         return "spark"
     raise ConfigError(
-        f"Spark does not take the types {types!r}; use TypeOptions(profile='spark', ...)"
+        f"Spark does not support the types {types!r}; use TypeOptions(profile='spark', ...)"
     )
 
 
 def loaded(schemas: Schemas) -> Schemas:
-    """The text in the place of files' names: a task may not see the driver's files.
+    """Replaces names of files by their text: tasks may not see the driver's files.
 
     Raises:
         InputError: A file cannot be read.
@@ -97,22 +97,22 @@ def _sql(given: Sql) -> Sql:
 
 
 def hint(name: str, known: Iterable[str]) -> str:
-    """The nearest of the names that are known, or all of them."""
+    """Returns a hint with the most similar known name, or with all known names."""
     by_lower_case = {each.lower(): each for each in known}
     nearest = difflib.get_close_matches(name.lower(), by_lower_case, n=1, cutoff=0.5)
     if nearest:
         return f"; did you mean {by_lower_case[nearest[0]]!r}?"
-    return f"; there are: {', '.join(sorted(by_lower_case.values()))}"
+    return f"; expected one of: {', '.join(sorted(by_lower_case.values()))}"
 
 
 def check_layout(layout: str | None, *, several: bool) -> bool:
-    """Whether a layout is named, and it is that of several tables.
+    """Checks that a layout fits one or several tables; True if it is ``nested-json``.
 
     Raises:
-        ConfigError: It is one of one table where there are several, or the other way round.
+        ConfigError: It does not fit.
     """
     if several and layout not in (None, "nested-json"):
-        raise ConfigError(f"several tables have layout='nested-json', not {layout!r}")
+        raise ConfigError(f"several tables need layout='nested-json', not {layout!r}")
     if layout == "nested-json" and not several:
-        raise ConfigError("layout='nested-json' is that of several tables: name them in tables")
+        raise ConfigError("layout='nested-json' is for several tables: name them in tables")
     return layout == "nested-json"

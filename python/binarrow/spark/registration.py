@@ -1,4 +1,4 @@
-"""Makes the format ``binarrow`` known to a session."""
+"""Registers the format ``binarrow`` with a session."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def register(spark: SparkSession) -> None:
-    """Register the data source ``binarrow`` with a session; doing it twice does no harm."""
+    """Registers the data source ``binarrow`` with a session; a second call has no effect."""
     from binarrow.spark.datasource import BinarrowDataSource
 
     spark.dataSource.register(BinarrowDataSource)

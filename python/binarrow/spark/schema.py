@@ -1,4 +1,4 @@
-"""Schemas across the border: what the log says, as Spark's StructType, and back as Arrow."""
+"""Converts schemas of tables to Spark's StructType, and back to Arrow."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
     from binarrow._native import Source
 
 JSON_DIFF = "binarrow.json_diff"
-"""In a field's metadata: its values may be differences in the place of documents."""
+"""Key of a field's metadata: its values may be differences instead of documents."""
 
 
 NULLABLE = "mysql.nullable"
-"""In a field's metadata: whether the column takes NULL."""
+"""Key of a field's metadata: true if the column may be NULL."""
 
 GENERATED = "mariadb.generated"
-"""Likewise, of a MariaDB: whether the column is computed. Images of updates may leave it out then,
-though its value has changed."""
+"""Key of a field's metadata: true if MariaDB computes the column. Images of updates may then leave
+it out, even if its value has changed."""
 
 HAS_DEFAULT = "mysql.has_default"
-"""In a field's metadata, where the schema is a server's: whether rows that do not tell the column's
-value get one all the same: by DEFAULT, AUTO_INCREMENT, or because it is computed."""
+"""Key of a field's metadata, in the schema of a server's table: true if INSERT may omit the column
+(DEFAULT, AUTO_INCREMENT or generated)."""
 
 
 def schema(
@@ -43,12 +43,12 @@ def schema(
     history_source: str | None = None,
     **keywords: Unpack[SchemaKeywords],
 ) -> StructType:
-    """The Spark schema of a table's changes, from the first time the files mention the table.
+    """Returns the Spark schema of a table's changes, as of its first mention in the files.
 
-    Every field is nullable. Hand the same keywords to :func:`binarrow.spark.decoder`.
+    Every field is nullable. Pass the same keywords to :func:`binarrow.spark.decoder`.
 
     Args:
-        source: Files, in log order; one that holds the table is enough.
+        source: Files, in log order; one that contains the table is enough.
         table: ``database.table``.
         history_source: The name of the history, if ``history`` is the URL of a store of several.
         keywords: As for :func:`binarrow.infer_schema`; ``types`` is ``"spark"`` by default, or a
@@ -68,15 +68,15 @@ def tables_schema(
     envelope: str | Sequence[str] | None = None,
     envelope_prefix: str = "_",
 ) -> StructType:
-    """The Spark schema of several tables' changes, whatever the tables: ``layout="nested-json"``.
+    """Returns the Spark schema of several tables' changes (``layout="nested-json"``).
 
-    Hand the same keywords to :func:`binarrow.spark.decoder`.
+    It is the same for all tables. Pass the same keywords to :func:`binarrow.spark.decoder`.
 
     Args:
-        types: ``TypeOptions(profile="spark", json="variant", ...)`` has the rows as VARIANT in the
-            place of text.
-        envelope: The envelope columns; None for the usual four.
-        envelope_prefix: What their names begin with.
+        types: ``TypeOptions(profile="spark", json="variant", ...)`` returns rows as VARIANT instead
+            of text.
+        envelope: The envelope columns; None for the default ones.
+        envelope_prefix: The prefix of their names.
     """
     from pyspark.sql.pandas.types import from_arrow_schema
 
@@ -89,10 +89,10 @@ def tables_schema(
 def server_schema(
     target: Target, table: str, *, reconnect: float = 0.0, has_history: bool = False, **shaping: Any
 ) -> StructType:
-    """The Spark schema of the changes of a server's table, as the table is now.
+    """Returns the Spark schema of the changes of a server's table, as the table is now.
 
-    `has_history` says that structures come from a history, which nobody opens for this: where the
-    log ends, it tells what the server does.
+    `has_history` is true if the query has a history. The history is not opened for this: at the end
+    of the log it has the same structures as the server.
     """
     shaping["types"] = spark_types(shaping.get("types", "spark"))
 
@@ -107,7 +107,7 @@ def server_schema(
     columns = {column.name: column for column in described.columns}
     for field in declared.fields:
         column = columns.get(field.name)
-        if column is None or not field.metadata:  # which the envelope's columns have not
+        if column is None or not field.metadata:  # envelope columns have no metadata
             continue
         field.metadata[HAS_DEFAULT] = str(column.has_default).lower()
         if is_mariadb and "GENERATED" in column.extra.upper():
@@ -116,13 +116,13 @@ def server_schema(
 
 
 def _declared(inferred: pa.Schema, types: str | TypeOptions) -> StructType:
-    """The schema in Spark's types. Its fields' metadata is what MySQL says of the columns."""
+    """Converts the schema to Spark's types, with MySQL's properties as metadata of the fields."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
     declared = from_arrow_schema(_plain(inferred), prefer_timestamp_ntz=True)
     has_diffs = isinstance(types, TypeOptions) and types.json == "diff"
-    for field, told in zip(declared.fields, inferred, strict=True):
-        metadata = {key.decode(): value.decode() for key, value in (told.metadata or {}).items()}
+    for field, source in zip(declared.fields, inferred, strict=True):
+        metadata = {key.decode(): value.decode() for key, value in (source.metadata or {}).items()}
         field.metadata = {k: v for k, v in metadata.items() if k.startswith("mysql.")}
         if has_diffs and field.metadata.get("mysql.type") == "json":
             field.metadata[JSON_DIFF] = "true"
@@ -130,28 +130,31 @@ def _declared(inferred: pa.Schema, types: str | TypeOptions) -> StructType:
 
 
 def arrow_schema(declared: StructType) -> pa.Schema:
-    """The one Arrow schema that Spark takes for a declared schema."""
+    """Returns the Arrow schema that Spark expects for a declared schema."""
     import pyarrow as pa
     from pyspark.sql.pandas.types import to_arrow_schema
 
-    # Spark 4.2 and later must be told the time zone; earlier ones always say UTC.
+    # Spark 4.2 and later need the time zone; earlier versions always use UTC.
     knows_timezone = "timezone" in inspect.signature(to_arrow_schema).parameters
     schema = (
         to_arrow_schema(declared, timezone="UTC") if knows_timezone else to_arrow_schema(declared)
     )
-    # What tells whether a column has values in rows that do not have it.
-    told = [
+    # Shows whether rows that were logged without a column may have a value in it.
+    properties = [
         {key: field.metadata[key] for key in (NULLABLE, HAS_DEFAULT) if key in field.metadata}
         for field in declared.fields
     ]
     return pa.schema(
         field.with_metadata({**(field.metadata or {}), **own})
-        for field, own in zip(schema, told, strict=True)
+        for field, own in zip(schema, properties, strict=True)
     )
 
 
 def difference(expected: pa.Schema, actual: pa.Schema) -> str:
-    """Where two schemas part, field by field; empty when they are equal but for metadata."""
+    """Describes the differences of two schemas by field; empty if they are equal.
+
+    Metadata is not compared.
+    """
     lines = []
     for place, (wanted, got) in enumerate(zip_longest(expected, actual), start=1):
         if wanted is None or got is None or not wanted.equals(got, check_metadata=False):
@@ -168,7 +171,7 @@ def _describe(field: pa.Field | None) -> str:
 
 
 def _plain(inferred: pa.Schema) -> pa.Schema:
-    """The schema without metadata and extension types, which Spark does not know."""
+    """Returns the schema without metadata and extension types, which Spark does not know."""
     import pyarrow as pa
 
     def plain(field: pa.Field) -> pa.Field:

@@ -1,4 +1,4 @@
-"""The options of the format ``binarrow``, understood."""
+"""Parses and checks the options of the format ``binarrow``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from binarrow.sql import quoted_name
 
 @dataclass(frozen=True)
 class FileOptions:
-    """Which files, and how they are cut."""
+    """The files of a query, and the settings for dividing them."""
 
     paths: tuple[str, ...]
     target_bytes: int
@@ -34,21 +34,21 @@ class SourceOptions:
     """The options of ``format("binarrow")``: one table's changes or several tables'."""
 
     table: str | None
-    """None where there are several: ``read["tables"]``."""
+    """None if there are several: ``read["tables"]``."""
     place: FileOptions | LiveOptions
     schema_change_policy: Literal["follow", "project", "fail"]
     truncates: Literal["error", "emit", "skip"] | None = None
-    """None where it is not said: batches skip them, to a stream they are errors."""
+    """None if not set: batch queries skip such statements, streams report them as errors."""
     is_schema_given: bool = False
-    """Whether the query names its columns itself."""
+    """True if the query declares a schema."""
     history: str | None = None
     history_source: str | None = None
     history_password_file: str | None = None
-    read: dict[str, Any] = field(default_factory=dict, repr=False)  # it may hold a salt
+    read: dict[str, Any] = field(default_factory=dict, repr=False)  # it may contain a salt
 
     @property
     def tables(self) -> str | tuple[str, ...]:
-        """What the keyword ``tables`` takes for them."""
+        """The value of the keyword ``tables``."""
         patterns: tuple[str, ...] = self.read.get("tables", ())
         return patterns if self.table is None else self.table
 
@@ -59,7 +59,7 @@ class SourceOptions:
 
     @property
     def on_schema_change(self) -> Literal["error", "conform", "evolve"]:
-        """What the decoder does with rows of another structure."""
+        """The decoder's policy for rows of another structure."""
         match self.schema_change_policy:
             case "fail":
                 return "error"
@@ -69,15 +69,15 @@ class SourceOptions:
                 return "conform"
 
     def opened_history(self) -> AbstractContextManager[SchemaHistory | None]:
-        """The history, if there is one; closed afterwards."""
+        """Opens the history, if there is one, and closes it afterwards."""
         return opened(self.history, self.history_source, self.history_password_file)
 
     @classmethod
     def parse(cls, options: Mapping[str, str], *, is_schema_given: bool = False) -> SourceOptions:
-        """Understand the options, whatever the case of their names.
+        """Parses the options; their names may be in any letter case.
 
         Raises:
-            ConfigError: One is unknown, is missing, or has a value that it cannot have.
+            ConfigError: An option is unknown, missing, or has an invalid value.
         """
         given = {canonical(name): value for name, value in options.items()}
         parsed = {name: parse(name, value) for name, value in given.items()}
@@ -102,7 +102,7 @@ def _files(parsed: Mapping[str, Any]) -> FileOptions:
     paths = parsed.get("paths", ()) + ((parsed["path"],) if "path" in parsed else ())
     if not paths:
         raise ConfigError(
-            'which log? name files in .load("/archive/binlog.*"), or a server in'
+            'no log is set: name files in .load("/archive/binlog.*"), or a server in'
             ' .option("host", "db.example")'
         )
     check_files(parsed)
@@ -116,12 +116,12 @@ def _files(parsed: Mapping[str, Any]) -> FileOptions:
 
 
 def _read_keywords(parsed: Mapping[str, Any]) -> dict[str, Any]:
-    """The keywords of :func:`binarrow.read_binlog` that the options stand for."""
+    """Converts the options to keywords of :func:`binarrow.read_binlog`."""
     types = {key: parsed[name] for name, key in _TYPE_KEYWORDS.items() if name in parsed}
     read = {key: parsed[name] for name, key in _READ_KEYWORDS.items() if name in parsed}
     read["types"] = TypeOptions(profile="spark", **types)
     if "tables" in parsed:
-        read.pop("layout", None)  # which is the readers' method
+        read.pop("layout", None)  # a method of the reader sets it
         read["tables"] = parsed["tables"]
         read["exclude_tables"] = parsed.get("excludeTables", ())
     if "columns" in parsed:
@@ -133,7 +133,7 @@ def _read_keywords(parsed: Mapping[str, Any]) -> dict[str, Any]:
         read["mask_salt"] = read_mask_salt(parsed["maskSaltFile"])
     if "schemas" in parsed and "schemasFile" in parsed:
         raise ConfigError("schemas is text and schemasFile names files: set one of them")
-    if "schemas" in parsed and "table" in parsed:  # of tables without a database: that of the table
+    if "schemas" in parsed and "table" in parsed:  # names without a database: that of the table
         database = parsed["table"].partition(".")[0]
         read["schemas"] = f"USE {quoted_name(database)}; {parsed['schemas']}"
     if "schemasFile" in parsed:
@@ -145,17 +145,17 @@ def _check_tables(parsed: Mapping[str, Any]) -> None:
     several = "tables" in parsed
     if several == ("table" in parsed):
         raise ConfigError(
-            'which table? set .option("table", "database.table"), or'
-            ' .option("tables", "database.*") for several: one of the two'
+            'no table is set, or two options set it: set either .option("table", "database.table"),'
+            ' or .option("tables", "database.*") for several'
         )
     check_layout(parsed.get("layout"), several=several)
     if not several and "excludeTables" in parsed:
-        raise ConfigError("excludeTables leaves out some of several: set tables, not table")
+        raise ConfigError("excludeTables is for several tables: set tables, not table")
     for name in ("columns", "schemaChangePolicy"):
         if several and name in parsed:
             raise ConfigError(
-                f"{name} is for one table: of several each row has the columns that it had"
-                " when it was logged, and table_of() takes those that are wanted"
+                f"{name} is for one table: rows of several tables have the columns of the time when"
+                " they were logged; select columns with table_of()"
             )
 
 
@@ -165,7 +165,7 @@ def _check_history(parsed: Mapping[str, Any]) -> None:
     if "historyPasswordFile" in parsed and "history" not in parsed:
         raise ConfigError("historyPasswordFile is for a history on a server: set history too")
     if "history" in parsed and ("schemas" in parsed or "schemasFile" in parsed):
-        raise ConfigError("history and schemas both tell structures: set one of them")
+        raise ConfigError("history and schemas both contain structures: set one of them")
     if "historySource" in parsed and "history" not in parsed:
         raise ConfigError("historySource names a source of a history: set history too")
 

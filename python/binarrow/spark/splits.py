@@ -1,4 +1,4 @@
-"""Cutting files into ranges, so that many tasks decode them at once."""
+"""`splits`: divides files or a server's log into ranges, which tasks decode in parallel."""
 
 from __future__ import annotations
 
@@ -46,42 +46,42 @@ def splits(
     num_partitions: int | None = None,
     **login: Unpack[LoginKeywords],
 ) -> DataFrame:
-    """The ranges of the files, one row and one partition each, for :func:`binarrow.spark.decoder`.
+    """Returns ranges of files, one row and one partition each, for :func:`binarrow.spark.decoder`.
 
-    Or of a server's log between two places, one a binlog file::
+    A server's log between two places is divided into one range per binlog file::
 
         login = {"password_file": "secret", "tls_ca": "ca.pem"}
         ranges = splits(spark, "mysql://repl@db/", start=before, stop=after, **login)
         changes = ranges.mapInArrow(decoder("shop.orders", orders, **login), orders)
 
     The columns are ``path``, ``start``, ``stop`` (offsets) and ``split`` (JSON for the decoder).
-    Several files are scanned by a Spark job, one task a file; the scan reads event headers only.
+    Several files are scanned by a Spark job with one task per file, which reads event headers only.
     Driver and executors must see the files under the same path, or by the same URI.
 
     Args:
         spark: The session, classic or Connect.
         paths: A path, a glob, a folder, or several, in log order; or URIs of them; or the URL of a
             server, ``mysql://user@host:3306/``.
-        target_bytes: About how large a range shall be; it ends at a transaction's end.
-        gaps: Whether files that do not follow each other are an error.
-        history: Structures of tables over time, as for :func:`binarrow.read_binlog`. It is followed
-            on the driver; the ranges carry the part that their tasks need.
-        history_source: Whose, where ``history`` is a URL.
-        tables: With ``history``, the tables whose structures the ranges carry, as globs; without
-            it all, and the ranges are larger.
-        storage_options: How to reach files that URIs name: see :func:`binarrow.read_binlog`. The
-            DataFrame does not hold them: hand them to :func:`binarrow.spark.decoder` too.
-        start: Where to begin in a server's log: ``"earliest"``, the default, ``"latest"``, a
-            position, ``"file:offset"``, a GTID set of what was read already, or a datetime.
-        stop: Where to end, likewise; ``"latest"`` by default: where the log ends now.
-        num_partitions: How many ranges of a server's log at most: each task that runs is a
+        target_bytes: The approximate size of a range; it ends at the end of a transaction.
+        gaps: The reaction to missing files and files out of order: ``"error"``, or ``"allow"``.
+        history: Structures of tables over time, as for :func:`binarrow.read_binlog`. The driver
+            updates it; each range contains the part that its task needs.
+        history_source: The name of the history, if ``history`` is the URL of a store of several.
+        tables: With ``history``, the tables whose structures the ranges contain, as globs. By
+            default ranges contain all tables, and are larger.
+        storage_options: Options of the file systems of URIs: see :func:`binarrow.read_binlog`. The
+            DataFrame does not contain them: pass them to :func:`binarrow.spark.decoder` too.
+        start: The place to begin in a server's log: ``"earliest"``, the default, ``"latest"``, a
+            position, ``"file:offset"``, a GTID set that has already been consumed, or a datetime.
+        stop: The place to end, in the same forms; by default ``"latest"``, the end of the log now.
+        num_partitions: The maximum number of ranges of a server's log: each running task has a
             connection to the server.
-        **login: How to log in: keywords of :func:`binarrow.connect`. The DataFrame does not hold
-            them: hand them to :func:`binarrow.spark.decoder` too.
+        **login: Keywords of :func:`binarrow.connect` for the login. The DataFrame does not contain
+            them: pass them to :func:`binarrow.spark.decoder` too.
 
     Raises:
         PositionPurgedError: The server no longer has the log from ``start`` on.
-        ConfigError: Keywords that do not fit together.
+        ConfigError: Keywords exclude each other.
     """
     if isinstance(paths, str) and paths.lower().startswith(SCHEMES):
         from binarrow.spark.live.live_splits import live_rows  # it imports pyspark
@@ -92,7 +92,7 @@ def splits(
         places = (start or "earliest", stop or "latest")
         with opened(history, history_source) as structures:
             rows_live = live_rows(paths, places, num_partitions, login, structures, tables)
-        return _one_a_partition(spark, rows_live, SPLITS_SCHEMA)
+        return _one_per_partition(spark, rows_live, SPLITS_SCHEMA)
     if start is not None or stop is not None or num_partitions is not None or login:
         raise ConfigError("start, stop, num_partitions and logins are for the URL of a server")
     size = parse_byte_size(target_bytes)
@@ -107,21 +107,21 @@ def splits(
             found, gaps=gaps, history=structures, tables=tables, storage_options=own
         )
     rows = [(each.path, each.start, each.stop, each.to_json()) for each in linked]
-    return _one_a_partition(spark, rows, SPLITS_SCHEMA)
+    return _one_per_partition(spark, rows, SPLITS_SCHEMA)
 
 
 def _scan_in_tasks(
     spark: SparkSession, files: Sequence[str], target_bytes: int, storage: Options
 ) -> list[Split]:
-    """The splits of all files in log order, each file scanned by a task of its own."""
+    """Returns the splits of all files in log order; one task scans each file."""
     places = [(path, place) for place, path in enumerate(files, start=1)]
-    scans = _one_a_partition(spark, places, "path string, place int").mapInArrow(
+    scans = _one_per_partition(spark, places, "path string, place int").mapInArrow(
         _scanner(target_bytes, storage), "place int, number int, split string"
     )
     rows = sorted(scans.collect(), key=lambda row: (row.place, row.number))
     found = [Split.from_json(row.split) for row in rows]
     for message in (message for split in found for message in split.warnings):
-        warnings.warn(message, BinarrowWarning, stacklevel=3)  # those of tasks are not shown
+        warnings.warn(message, BinarrowWarning, stacklevel=3)  # warnings of tasks are not shown
     return found
 
 
@@ -151,13 +151,13 @@ def _scanner(
     return scan
 
 
-def _one_a_partition(
+def _one_per_partition(
     spark: SparkSession, rows: Sequence[tuple[object, ...]], ddl: str
 ) -> DataFrame:
-    """A DataFrame with each row in a partition of its own.
+    """Returns a DataFrame with each row in its own partition.
 
-    `parallelize` is not there in Spark Connect and `repartition` leaves partitions empty. A range
-    of n numbers in n partitions is exact, and joining it to a broadcast table keeps it so.
+    Spark Connect has no `parallelize`, and `repartition` leaves partitions empty. A range of n
+    numbers in n partitions is exact, and a join with a broadcast table does not move rows.
     """
     from pyspark.sql.functions import broadcast
 

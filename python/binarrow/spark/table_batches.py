@@ -1,4 +1,4 @@
-"""The changes of a table as record batches of one schema."""
+"""Reads the changes of a table as record batches of one schema."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def decode_table(
     on_schema_change: Literal["error", "conform", "evolve"],
     truncates: Literal["error", "emit", "skip"],
 ) -> Iterator[pa.RecordBatch]:
-    """Changes from each reader in turn, under one schema; closes the readers.
+    """Returns the changes of each reader in turn, under one schema; closes the readers.
 
-    They are one table's, or where that is None those of all tables that the readers read.
+    They are the changes of `table`, or of all tables if it is None.
     """
     checked = False
 
@@ -36,7 +36,7 @@ def decode_table(
         )
 
     for reader in readers:
-        # `with` closes on every way out: the end, an error, and Spark dropping the generator.
+        # `with` closes it at the end, after an error, and if Spark drops the generator.
         with reader, changes(reader) as rows:
             for batch in rows:
                 if not checked:
@@ -48,6 +48,6 @@ def decode_table(
 def _check(actual: pa.Schema, target: pa.Schema, table: str | None) -> None:
     if not actual.equals(target, check_metadata=False):
         raise SchemaError(
-            f"the batches of {table or 'several tables'} are not of the declared schema:\n"
+            f"the batches of {table or 'several tables'} do not have the declared schema:\n"
             f"{difference(target, actual)}"
         )
