@@ -137,6 +137,19 @@ pub enum XaState {
     RolledBack,
 }
 
+/// A statement's text, and the facts about it that the text does not contain.
+#[derive(Debug, Clone, Copy)]
+pub struct StatementContext<'s> {
+    /// Its text.
+    pub text: &'s str,
+    /// For each of its renames, the online schema-change tool that made it.
+    pub tools: &'s [Option<OnlineTool>],
+    /// The columns whose existing values change, or may change, by table.
+    pub altered: &'s [(TableName, Vec<AlteredColumn>)],
+    /// The meaning of letter case in names of tables.
+    pub name_case: NameCase,
+}
+
 impl Include {
     /// True if any item is wanted.
     pub fn any(&self) -> bool {
@@ -148,24 +161,19 @@ impl Include {
         self.schema_changes || self.truncates || self.emptied
     }
 
-    /// The items of a statement. `tools` contains, for each of its renames, the online schema-change tool that made it.
-    pub fn items_of(
-        &self,
-        ddl: Ddl,
-        statement: &str,
-        tools: &[Option<OnlineTool>],
-        name_case: NameCase,
-    ) -> Vec<Item> {
+    /// The items of a statement.
+    pub fn items_of(&self, ddl: Ddl, context: &StatementContext<'_>) -> Vec<Item> {
+        let StatementContext { text, tools, name_case, .. } = *context;
         let mut items = Vec::new();
         if self.emptied {
-            let emptied = self.emptied_by(&ddl, tools, name_case);
+            let emptied = self.emptied_by(&ddl, context);
             items.extend(emptied.into_iter().map(Item::Emptied));
         }
         if ddl.kind == DdlKind::Truncate && self.truncates {
             let is_wanted = |name: &&TableName| self.wants(name, name_case) != Wanted::No;
             items.extend(ddl.tables.iter().filter(is_wanted).cloned().map(Item::Truncate));
         } else if self.schema_changes {
-            let change = self.schema_change(ddl, statement, tools, name_case);
+            let change = self.schema_change(ddl, text, tools, name_case);
             items.extend(change.map(Item::SchemaChange));
         }
         items
@@ -213,12 +221,8 @@ impl Include {
 
     /// The tables whose rows change by a statement. If an online schema-change tool replaces a table by its copy, the rows
     /// stay.
-    fn emptied_by(
-        &self,
-        ddl: &Ddl,
-        tools: &[Option<OnlineTool>],
-        name_case: NameCase,
-    ) -> Vec<Emptied> {
+    fn emptied_by(&self, ddl: &Ddl, context: &StatementContext<'_>) -> Vec<Emptied> {
+        let StatementContext { tools, altered, name_case, .. } = *context;
         let (by, is_whole) = match ddl.rows {
             RowsGone::All(by) => (by, true),
             RowsGone::Some(by) | RowsGone::UnlessStrict(by) => (by, false),
@@ -273,7 +277,7 @@ impl Include {
                 add(to, by, false, resembles);
             }
         }
-        let altered = ddl.altered.iter().filter(|_| by.is_empty());
+        let altered = altered.iter().filter(|_| by.is_empty());
         emptied.extend(altered.map(|(name, columns)| Emptied {
             database: name.database.clone(),
             table: Some(name.table.clone()),
@@ -388,7 +392,9 @@ mod tests {
     fn items(include: &Include, sql: &str) -> Vec<Item> {
         let ddl = Ddl::parse(sql, "shop", QuoteMode::default()).unwrap().unwrap();
         let tools = OnlineChanges::default().tools_of(&ddl, sql, include.tables.online());
-        include.items_of(ddl, sql, &tools, NameCase::Exact)
+        let name_case = NameCase::Exact;
+        include
+            .items_of(ddl, &StatementContext { text: sql, tools: &tools, altered: &[], name_case })
     }
 
     fn shown(include: &Include, sql: &str) -> String {

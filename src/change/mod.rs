@@ -21,8 +21,8 @@ pub use group::{
     TransactionTracker, Undone,
 };
 pub use item::{
-    Doubt, Emptied, Include, Item, MarkKind, SchemaChange, SkippedStatement, TransactionMark,
-    XaState,
+    Doubt, Emptied, Include, Item, MarkKind, SchemaChange, SkippedStatement, StatementContext,
+    TransactionMark, XaState,
 };
 pub use online_changes::{OnlineChanges, OnlineSchemaChange};
 pub use operations::Operations;

@@ -5,7 +5,7 @@ use super::segment::{LogItem, PlacedItem, Span};
 use super::walk::{LoneStatement, Statement, Target, Walk};
 use crate::change::{
     AlterContext, AlteredTables, Doubt, EventGroup, Include, Item, MarkKind, OnlineChanges,
-    SkippedStatement, Transaction, TransactionMark, XaState,
+    SkippedStatement, StatementContext, Transaction, TransactionMark, XaState,
 };
 use crate::error::Result;
 use crate::history::{Catalog, Ddl, TableName, repaired_tables};
@@ -146,16 +146,18 @@ impl Markers {
         let tools = self.online.tools_of(&ddl, text, self.include.tables.online());
         // False for the first of the two events of MariaDB's ALTER TABLE, and for an ALTER TABLE that is rolled back.
         let takes_effect = !walk.transaction().is_some_and(|group| group.without_effect);
+        let mut altered = Vec::new();
         if self.include.emptied && takes_effect {
             let (place, tables) = ((file, *offset), &self.include.tables);
             let context = AlterContext { place, catalog, tables, name_case };
-            ddl.altered = self.altered.meet(&ddl, (text, database), session, (&tools, &context));
+            altered = self.altered.meet(&ddl, (text, database), session, (&tools, &context));
         }
         self.online.meet(text, database, mode, folds, Some(&ddl));
         if self.include.schema_changes || self.include.truncates {
             self.warn_of_doubts(&ddl, statement, file, walk);
         }
-        let mut items = self.include.items_of(ddl, text, &tools, name_case);
+        let context = StatementContext { text, tools: &tools, altered: &altered, name_case };
+        let mut items = self.include.items_of(ddl, &context);
         if statement.target == Target::Unsure {
             for item in &mut items {
                 if let Item::Emptied(emptied) = item {

@@ -3,7 +3,6 @@
 //! <https://dev.mysql.com/doc/refman/9.7/en/sql-data-definition-statements.html>,
 //! <https://mariadb.com/kb/en/data-definition/>
 
-use super::super::catalog::AlteredColumn;
 use super::alter_rows::{MovedColumn, effect};
 use super::cursor::Cursor;
 use super::row_changes::deletes_all_of_one_table;
@@ -59,9 +58,6 @@ pub struct Ddl {
     pub rows: RowsGone,
     /// The columns of an ALTER TABLE that are added, removed or renamed.
     pub moved: Vec<MovedColumn>,
-    /// The columns whose existing values change, or may change, by table. The structures before decide: see
-    /// [`altered_columns`](crate::history::altered_columns).
-    pub altered: Vec<(TableName, Vec<AlteredColumn>)>,
 }
 
 /// What a statement does to the rows of its tables, and which statement that is.
@@ -135,7 +131,6 @@ impl Ddl {
             renames: Vec::new(),
             rows: RowsGone::None,
             moved: Vec::new(),
-            altered: Vec::new(),
         }
     }
 
