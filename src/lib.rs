@@ -13,6 +13,7 @@ pub mod binlog;
 pub mod change;
 pub mod charset;
 pub mod columnar;
+pub mod ddl;
 pub mod error;
 pub mod export;
 pub mod history;

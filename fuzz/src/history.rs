@@ -5,7 +5,8 @@ use super::split;
 use binarrow::binlog::TableMap;
 use binarrow::charset::Collation;
 use binarrow::columnar::{ColumnNames, PlanOptions, TablePlan};
-use binarrow::history::{Catalog, DdlSession, LoggedDdl, Schemas, SqlServer, TableState};
+use binarrow::ddl::{DdlSession, SqlServer};
+use binarrow::history::{Catalog, LoggedDdl, Schemas, TableState};
 use binarrow::position::Position;
 use std::sync::Arc;
 

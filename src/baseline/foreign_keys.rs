@@ -4,8 +4,9 @@
 
 use super::structures::{odd, prepare, structure};
 use crate::change::TableFilter;
+use crate::ddl::TableName;
 use crate::error::Result;
-use crate::history::{ForeignKey, ForeignKeys, ReferentialAction, TableName};
+use crate::history::{ForeignKey, ForeignKeys, ReferentialAction};
 use crate::net::{Flavor, Server};
 use std::collections::BTreeSet;
 

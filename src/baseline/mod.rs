@@ -20,8 +20,9 @@ mod table_now;
 mod touched;
 
 use crate::change::TableFilter;
+use crate::ddl::{DdlSession, SqlServer, TableName};
 use crate::error::{Error, ErrorKind, Result};
-use crate::history::{Baseline as Given, DdlSession, Schemas, SqlServer, TableName};
+use crate::history::{Baseline as Given, Schemas};
 use crate::net::{Flavor, Server};
 use crate::position::Position;
 pub use foreign_keys::foreign_keys;

@@ -3,8 +3,9 @@
 use super::touched::Touched;
 use super::{LOG, Progress};
 use crate::change::TableFilter;
+use crate::ddl::{SqlServer, TableName};
 use crate::error::{Error, ErrorKind, Result};
-use crate::history::{Catalog, SqlServer, TableName};
+use crate::history::Catalog;
 use crate::net::Server;
 use crate::protocol::TextRow;
 use std::collections::BTreeMap;

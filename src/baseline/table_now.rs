@@ -1,8 +1,9 @@
 //! One table as its server describes it now, and how much the server's log will tell of it.
 
 use super::structures::{prepare, structure};
+use crate::ddl::{DdlSession, SqlServer, TableName};
 use crate::error::{Error, ErrorKind, Result};
-use crate::history::{Baseline as Given, DdlSession, SqlServer, TableName};
+use crate::history::Baseline as Given;
 use crate::net::{Flavor, Server};
 use crate::schema::{LogTells, TableSchema};
 

@@ -4,8 +4,9 @@ use crate::binlog::{
     CHECKSUM_LEN, EventHeader, EventType, FIRST_EVENT_AT, FormatDescription, Query, Rotate,
     checksum,
 };
+use crate::ddl::{Ddl, DdlSession, TableName};
 use crate::error::{Error, ErrorKind, Result};
-use crate::history::{Catalog, Ddl, DdlSession, LoggedDdl, TableName};
+use crate::history::{Catalog, LoggedDdl};
 use crate::net::{Dump, DumpOptions, DumpStart, Server};
 use crate::position::{Position, compare_files};
 use crate::wire::Inflater;

@@ -2,9 +2,8 @@
 
 use super::left_columns::LeftColumns;
 use super::{OnlineTool, TableFilter, ToolTable};
-use crate::history::{
-    AlteredColumn, Catalog, Ddl, DdlKind, DdlSession, TableName, altered_columns,
-};
+use crate::ddl::{Ddl, DdlKind, DdlSession, TableName};
+use crate::history::{AlteredColumn, Catalog, altered_columns};
 use crate::schema::NameCase;
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,7 +1,8 @@
 //! Items in the log that are not rows: statements that change tables, transactions, heartbeats.
 
 use super::{LoggedGtid, OnlineTool, TableFilter};
-use crate::history::{AlteredColumn, Ddl, DdlKind, RowsGone, TableName};
+use crate::ddl::{Ddl, DdlKind, RowsGone, TableName};
+use crate::history::AlteredColumn;
 use crate::position::Xid;
 use crate::schema::{NameCase, folded};
 
@@ -382,7 +383,7 @@ mod tests {
     use super::*;
     use crate::change::OnlineChanges;
     use crate::change::OnlineSchemaChange::{self, Evidence, Trust};
-    use crate::history::QuoteMode;
+    use crate::ddl::QuoteMode;
 
     fn include(tables: &[&str], online: OnlineSchemaChange) -> Include {
         let tables = TableFilter::try_new(tables, &[]).unwrap().with_online(online);

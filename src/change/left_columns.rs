@@ -4,7 +4,8 @@
 //! values in it that the table does not have.
 
 use super::TableFilter;
-use crate::history::{AlteredColumn, Ddl, DdlKind, TableName};
+use crate::ddl::{Ddl, DdlKind, TableName};
+use crate::history::AlteredColumn;
 use std::collections::{HashMap, HashSet};
 
 /// The names of removed and renamed columns so far, by table.
@@ -80,7 +81,7 @@ impl Names {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::history::QuoteMode;
+    use crate::ddl::QuoteMode;
 
     fn taken(statements: &[&str]) -> Vec<String> {
         let mut left = LeftColumns::default();

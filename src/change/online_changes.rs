@@ -12,7 +12,7 @@
 //! In: statements of the log, in its order. Out: the tool of each rename. Called by `source::markers`.
 
 use super::{OnlineTool, ToolTable};
-use crate::history::{Ddl, DdlKind, QuoteMode, TableName, TriggerEvent, TriggerStatement};
+use crate::ddl::{Ddl, DdlKind, QuoteMode, TableName, TriggerEvent, TriggerStatement};
 
 /// The proof that a tool swaps two tables.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

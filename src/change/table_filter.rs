@@ -1,8 +1,8 @@
 //! The tables to read: `database.table` patterns with `*` and `?`.
 
 use super::{OnlineSchemaChange, OnlineTool};
+use crate::ddl::TableName;
 use crate::error::Error;
-use crate::history::TableName;
 use crate::schema::folded;
 
 /// Patterns of tables to take, and of tables to leave out among them.

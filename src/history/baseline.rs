@@ -1,8 +1,8 @@
 //! Structures that do not come from the log: what a history begins with, and what mends it.
 
 use super::catalog::Catalog;
-use super::logged_ddl::DdlSession;
 use super::secrets::without_secrets;
+use crate::ddl::DdlSession;
 use crate::error::Result;
 
 /// The structures of tables at a place, as a script of CREATE statements.

@@ -2,8 +2,8 @@
 
 use super::catalog::Catalog;
 use super::logged_ddl::LoggedDdl;
-use super::sql::cursor::Cursor;
-use super::sql::statement::{Ddl, DdlKind, TableName};
+use crate::ddl::cursor::Cursor;
+use crate::ddl::statement::{Ddl, DdlKind, TableName};
 use crate::schema::folded;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -115,7 +115,7 @@ fn is_conditional(ddl: &LoggedDdl) -> bool {
         cursor.expect("CREATE")?;
         let replaces = cursor.accept_all(&["OR", "REPLACE"])?;
         cursor.accept_any(&["TABLE", "DATABASE", "SCHEMA"])?;
-        Ok::<_, super::sql::token::SyntaxError>(replaces || cursor.accept("IF")?)
+        Ok::<_, crate::ddl::token::SyntaxError>(replaces || cursor.accept("IF")?)
     };
     parse().unwrap_or(true)
 }
@@ -123,7 +123,8 @@ fn is_conditional(ddl: &LoggedDdl) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::history::{DdlSession, SqlServer, TableState};
+    use crate::ddl::{DdlSession, SqlServer};
+    use crate::history::TableState;
     use crate::position::Position;
 
     const SERVER: SqlServer = SqlServer { is_mariadb: false, version: (8, 4, 0) };

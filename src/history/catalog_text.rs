@@ -2,8 +2,7 @@
 
 use super::catalog::{Catalog, TableState};
 use super::entry::{of_json, to_json};
-use super::logged_ddl::DdlSession;
-use super::resolve::SqlServer;
+use crate::ddl::{DdlSession, SqlServer};
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 

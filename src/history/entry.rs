@@ -3,10 +3,11 @@
 use super::baseline::{Baseline, Scope};
 use super::catalog::Catalog;
 use super::catalog_text::CatalogText;
-use super::logged_ddl::{DdlSession, LoggedDdl};
+use super::logged_ddl::LoggedDdl;
 use super::secrets::without_secrets;
 use super::store::{EntryKey, EntryKind, EntryRow};
 use super::stored_session::StoredSession;
+use crate::ddl::DdlSession;
 use crate::error::{Error, Result};
 use crate::position::Position;
 use serde::{Deserialize, Serialize};

@@ -1,6 +1,7 @@
 //! Two processes and one store: the one that is not the writer follows the log in its own memory.
 
 use super::*;
+use crate::ddl::{DdlSession, SqlServer};
 use crate::error::{ErrorKind, Result};
 use crate::position::Position;
 use std::sync::atomic::AtomicBool;

@@ -8,11 +8,11 @@
 
 use super::catalog::{Catalog, TableState};
 use super::schemas::Schemas;
-use super::sql::create_table::CreateTable;
-use super::sql::cursor::Cursor;
-use super::sql::key::{KeyColumn, KeyKind, is_same_name};
-use super::sql::statement::TableName;
-use super::sql::token::Result;
+use crate::ddl::create_table::CreateTable;
+use crate::ddl::cursor::Cursor;
+use crate::ddl::key::{KeyColumn, KeyKind, is_same_name};
+use crate::ddl::statement::TableName;
+use crate::ddl::token::Result;
 use std::collections::BTreeSet;
 
 /// The foreign keys of some tables.

@@ -1,6 +1,7 @@
 //! Histories over a store in memory: order, coverage, what is refused.
 
 use super::*;
+use crate::ddl::{DdlSession, SqlServer};
 use crate::error::{ErrorKind, Result};
 use crate::position::Position;
 use std::sync::{Arc, Mutex};

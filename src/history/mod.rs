@@ -1,21 +1,13 @@
-//! Table structures that do not come from table maps: `CREATE TABLE` text, and the DDL of the log over time.
+//! Structures of tables that do not come from table maps: from `CREATE TABLE` text, and over time, by the DDL in the log.
 //!
-//! In: SQL as SHOW CREATE TABLE, `mysqldump --no-data` and `mariadb-dump` print it, or as people write it. Out:
-//! [`TableSchema`](crate::schema::TableSchema), and with [`Schemas`] the structures of tables in the log made whole. Called
-//! by `columnar::table_plan` and `python::schemas`.
+//! In: SQL text, as SHOW CREATE TABLE, `mysqldump --no-data` and `mariadb-dump` print it or as people write it, and the
+//! statements of a log ([`LoggedDdl`]). Out: [`TableSchema`](crate::schema::TableSchema).
 //!
-//! ```text
-//! text ─ sql ─ CreateTable ─ resolve ─ TableSchema
-//!          what it says, of either server ─ what one server makes of it
-//! ```
+//! * [`Schemas`] contains the structures that a caller gives as text. Called by `columnar::table_plan` and `python::schemas`.
+//! * A [`Catalog`] contains all tables at one position of the log. It applies the statements of the log, one after the other.
+//! * A [`SchemaHistory`] contains the catalogs of all positions, in a [`Store`]. Called by `source::follower`.
 //!
-//! Of DDL in the log, [`Ddl`] tells what a statement does to which tables, by its head. Called by `change`.
-//!
-//! A [`Catalog`] holds all tables at one place of the log and takes the statements of the log in, one by one: `catalog`.
-//!
-//! What is not understood is an error that names the table and the line, never a guess.
-//!
-//! <https://dev.mysql.com/doc/refman/9.7/en/create-table.html>, <https://mariadb.com/kb/en/create-table/>
+//! A statement that is not understood is an error that names the table and the line, never a guess.
 
 mod baseline;
 mod before;
@@ -29,11 +21,9 @@ mod ledger;
 mod logged_ddl;
 mod memory_store;
 mod part;
-mod resolve;
 mod schema_history;
 mod schemas;
 mod secrets;
-mod sql;
 mod store;
 mod stored_session;
 mod view;
@@ -53,19 +43,11 @@ pub use catalog_text::CatalogText;
 pub use entry::{Entry, EntryBody};
 pub use epoch::Epoch;
 pub use foreign_keys::{Actions, ChildAction, ForeignKey, ForeignKeys, ReferentialAction};
-pub use logged_ddl::{DdlSession, LoggedDdl};
+pub use logged_ddl::LoggedDdl;
 pub use memory_store::MemoryStore;
 pub use part::HistoryPart;
-pub use resolve::SqlServer;
 pub use schema_history::SchemaHistory;
 pub use schemas::Schemas;
 pub(crate) use secrets::without_secrets;
-pub use sql::alter_rows::MovedColumn;
-pub use sql::create_table::CreateTable;
-pub use sql::row_changes::{changes_no_rows, deletes_all_of_one_table};
-pub use sql::statement::{Ddl, DdlKind, RowsGone, TableName};
-pub use sql::temporary::{TemporaryStatement, repaired_tables};
-pub use sql::token::QuoteMode;
-pub use sql::trigger::{TriggerEvent, TriggerStatement};
 pub use store::{EntryKey, EntryKind, EntryRange, EntryRow, EpochRow, Store, StoreWrite};
 pub use view::HistoryView;

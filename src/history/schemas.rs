@@ -1,13 +1,13 @@
 //! Structures of many tables, from SQL text, by database and table.
 
-use super::resolve::SqlServer;
-use super::sql::column::CharsetClause;
-use super::sql::create_table::CreateTable;
-use super::sql::cursor::Cursor;
-use super::sql::script::{between_statements, is_create_table};
-use super::sql::token::{self, Token};
 use crate::binlog::{FormatDescription, TableMap};
 use crate::charset::{Charset, Collation};
+use crate::ddl::SqlServer;
+use crate::ddl::column::CharsetClause;
+use crate::ddl::create_table::CreateTable;
+use crate::ddl::cursor::Cursor;
+use crate::ddl::script::{between_statements, is_create_table};
+use crate::ddl::token::{self, Token};
 use crate::error::{Error, Result};
 use crate::schema::TableSchema;
 use std::borrow::Cow;

@@ -1,8 +1,7 @@
 //! The stored form of what a statement ran under.
 
-use super::logged_ddl::DdlSession;
-use super::resolve::SqlServer;
 use crate::charset::Collation;
+use crate::ddl::{DdlSession, SqlServer};
 use serde::{Deserialize, Serialize};
 
 /// A [`DdlSession`] as it is stored; what is not known is left out.

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::charset::Collation;
+use crate::ddl::{CreateTable, SqlServer};
 use crate::error::ErrorKind;
 use crate::schema::{ColumnType as T, TableSchema};
 use proptest::prelude::*;
@@ -10,7 +11,7 @@ const MYSQL: SqlServer = SqlServer { is_mariadb: false, version: (9, 7, 0) };
 const MARIADB: SqlServer = SqlServer { is_mariadb: true, version: (11, 8, 9) };
 
 fn create(text: &str) -> CreateTable {
-    let mut cursor = sql::cursor::Cursor::new(text).unwrap();
+    let mut cursor = crate::ddl::cursor::Cursor::new(text).unwrap();
     cursor.expect("CREATE").unwrap();
     let head = CreateTable::parse_head(&mut cursor).unwrap();
     CreateTable::parse_body(&mut cursor, head).unwrap_or_else(|e| panic!("{}", e.message))
@@ -569,7 +570,7 @@ proptest! {
         let mut schemas = Schemas::default();
         let _ = schemas.add_text(&text);
         let _ = schemas.add_table("d", "t", &text);
-        let Ok(mut cursor) = sql::cursor::Cursor::new(&text) else { return Ok(()) };
+        let Ok(mut cursor) = crate::ddl::cursor::Cursor::new(&text) else { return Ok(()) };
         if !matches!(cursor.accept("CREATE"), Ok(true)) {
             return Ok(());
         }

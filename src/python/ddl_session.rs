@@ -1,8 +1,8 @@
 //! What a statement runs under, as keywords say it: server, SQL mode, character set, collation.
 
 use crate::charset::{Charset, Collation};
+use crate::ddl::{DdlSession, SqlServer};
 use crate::error::{Error, Result};
-use crate::history::{DdlSession, SqlServer};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 

@@ -10,10 +10,11 @@ use super::position::PyPosition;
 use super::schemas::Sql;
 use super::table_description::described;
 use crate::change::TableFilter;
+use crate::ddl::{DdlSession, SqlServer};
 use crate::error::{Error, Result};
 use crate::history::{
-    Baseline, Catalog, DdlSession, HistoryView, LoggedDdl, MemoryStore, SchemaHistory, Scope,
-    SqlServer, TableState, without_secrets,
+    Baseline, Catalog, HistoryView, LoggedDdl, MemoryStore, SchemaHistory, Scope, TableState,
+    without_secrets,
 };
 use crate::position::Position;
 use crate::store::{ServerStore, SqliteStore};

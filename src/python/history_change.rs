@@ -2,9 +2,10 @@
 
 use super::errors::abandonable;
 use super::position::PyPosition;
+use crate::ddl::Ddl;
 use crate::error::Result;
 use crate::history::{
-    Catalog, Ddl, Entry, EntryBody, EntryKey, Followed, LoggedDdl, SchemaHistory, Scope,
+    Catalog, Entry, EntryBody, EntryKey, Followed, LoggedDdl, SchemaHistory, Scope,
 };
 use crate::position::Position;
 use pyo3::prelude::*;

@@ -6,7 +6,7 @@ use super::summary::datetime;
 use crate::change::{
     Item, LoggedGtid, MarkKind, SchemaChange, SkippedStatement, TransactionMark, XaState,
 };
-use crate::history::TableName;
+use crate::ddl::TableName;
 use crate::reader::Poll;
 use crate::source::LogItem;
 use pyo3::prelude::*;

@@ -4,7 +4,7 @@
 //! concern a table whose rows have the name in other letter case.
 
 use crate::change::{Doubt, Emptied, Item};
-use crate::history::TableName;
+use crate::ddl::TableName;
 use crate::schema::{NameCase, folded};
 use crate::source::LogItem;
 use std::collections::HashSet;

@@ -9,8 +9,8 @@
 //! <https://dev.mysql.com/doc/refman/9.7/en/merge-storage-engine.html>
 
 use super::unlogged::{Reaction, UnloggedCount, Watch};
+use crate::ddl::TableName;
 use crate::error::{Error, Result};
-use crate::history::TableName;
 use crate::schema::full_name;
 
 /// A statement that may have changed rows of a table under the name of its MERGE table.

@@ -6,8 +6,8 @@ use crate::binlog::{
     XaPrepare, XidEvent, checksum, table_id_and_flags,
 };
 use crate::change::{LoggedGtid, TransactionEvent};
+use crate::ddl::{DdlSession, changes_no_rows, deletes_all_of_one_table};
 use crate::error::{Error, ErrorKind, Result};
-use crate::history::{DdlSession, changes_no_rows, deletes_all_of_one_table};
 use crate::wire::Inflater;
 
 /// The meaning of an event for a walk.

@@ -7,8 +7,9 @@ use crate::change::{
     AlterContext, AlteredTables, Doubt, EventGroup, Include, Item, MarkKind, OnlineChanges,
     SkippedStatement, StatementContext, Transaction, TransactionMark, XaState,
 };
+use crate::ddl::{Ddl, TableName, repaired_tables};
 use crate::error::Result;
-use crate::history::{Catalog, Ddl, TableName, repaired_tables};
+use crate::history::Catalog;
 use crate::position::{Position, Xid};
 use crate::schema::NameCase;
 use std::sync::Arc;

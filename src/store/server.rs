@@ -6,8 +6,9 @@
 use super::lock_file::refused;
 use super::server_lock;
 use super::server_sql as sql;
+use crate::ddl::TableName;
 use crate::error::{Error, ErrorKind, Result};
-use crate::history::{EntryKey, EntryRange, EntryRow, EpochRow, Store, StoreWrite, TableName};
+use crate::history::{EntryKey, EntryRange, EntryRow, EpochRow, Store, StoreWrite};
 use crate::net::{Connection, Server};
 use crate::source::Connector;
 use std::time::Duration;

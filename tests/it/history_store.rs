@@ -2,9 +2,8 @@
 //! the way.
 
 use binarrow::ErrorKind;
-use binarrow::history::{
-    Baseline, Catalog, DdlSession, LoggedDdl, SchemaHistory, SqlServer, Store,
-};
+use binarrow::ddl::{DdlSession, SqlServer};
+use binarrow::history::{Baseline, Catalog, LoggedDdl, SchemaHistory, Store};
 use binarrow::position::Position;
 use binarrow::store::SqliteStore;
 use std::path::Path;

@@ -9,9 +9,8 @@ use crate::rows::{Outcome, between, emitting, local, read, split_file};
 use binarrow::ErrorKind;
 use binarrow::change::TableFilter;
 use binarrow::columnar::ColumnNames;
-use binarrow::history::{
-    Baseline, Catalog, DdlSession, HistoryView, MemoryStore, SchemaHistory, SqlServer,
-};
+use binarrow::ddl::{DdlSession, SqlServer};
+use binarrow::history::{Baseline, Catalog, HistoryView, MemoryStore, SchemaHistory};
 use binarrow::position::Position;
 use binarrow::reader::ReadOptions;
 use binarrow::source::{

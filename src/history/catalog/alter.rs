@@ -1,13 +1,13 @@
 //! ALTER TABLE: the actions of a statement, in the order in which servers take them.
 
-use super::super::sql::alter_table::{Action, Name, Place};
-use super::super::sql::column::{CharsetClause, ColumnDefinition};
-use super::super::sql::create_table::CreateTable;
-use super::super::sql::data_type::DataType;
-use super::super::sql::key::{Key, KeyColumn, KeyKind, is_same_name};
 use super::definition::{TableDefinition, max_prefix};
 use super::settings::{Result, Settings};
 use crate::charset::Collation;
+use crate::ddl::alter_table::{Action, Name, Place};
+use crate::ddl::column::{CharsetClause, ColumnDefinition};
+use crate::ddl::create_table::CreateTable;
+use crate::ddl::data_type::DataType;
+use crate::ddl::key::{Key, KeyColumn, KeyKind, is_same_name};
 use std::collections::{HashMap, HashSet};
 
 /// What became of a table.

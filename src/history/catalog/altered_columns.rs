@@ -30,17 +30,17 @@
 //! "The characters are the same": the character set does not change, or has all characters, or the `sql_mode` is
 //! strict. If neither the statement nor a history contains the character set, it probably does not change.
 
-use super::super::logged_ddl::{DdlSession, LoggedDdl};
-use super::super::sql::alter_table::{self, Action};
-use super::super::sql::column::ColumnDefinition;
-use super::super::sql::cursor::Cursor;
-use super::super::sql::data_type::DataType;
-use super::super::sql::key::{KeyColumn, KeyKind};
-use super::super::sql::statement::{TableName, skip_set_statement};
-use super::super::sql::token;
+use super::super::logged_ddl::LoggedDdl;
 use super::settings::Settings;
 use super::{Catalog, TableState};
 use crate::charset::Charset;
+use crate::ddl::alter_table::{self, Action};
+use crate::ddl::column::ColumnDefinition;
+use crate::ddl::cursor::Cursor;
+use crate::ddl::data_type::DataType;
+use crate::ddl::key::{KeyColumn, KeyKind};
+use crate::ddl::statement::{TableName, skip_set_statement};
+use crate::ddl::{DdlSession, token};
 use crate::position::Position;
 use crate::schema::{Column, ColumnType, GeometryType, TableSchema};
 use std::sync::Arc;

@@ -1,17 +1,17 @@
 //! Statements of the log, taken in by a catalog.
 
 use super::super::logged_ddl::LoggedDdl;
-use super::super::sql::alter_table::{self, Action, Name};
-use super::super::sql::column::CharsetClause;
-use super::super::sql::create_table::{CreateTable, Head};
-use super::super::sql::cursor::Cursor;
-use super::super::sql::key::KeyKind;
-use super::super::sql::statement::{DATABASE_OPTIONS, Ddl, TableName, skip_set_statement};
-use super::super::sql::token::{Result, SyntaxError, Token};
 use super::definition::TableDefinition;
 use super::settings::Settings;
 use super::{Catalog, Followed, TableState};
 use crate::charset::Collation;
+use crate::ddl::alter_table::{self, Action, Name};
+use crate::ddl::column::CharsetClause;
+use crate::ddl::create_table::{CreateTable, Head};
+use crate::ddl::cursor::Cursor;
+use crate::ddl::key::KeyKind;
+use crate::ddl::statement::{DATABASE_OPTIONS, Ddl, TableName, skip_set_statement};
+use crate::ddl::token::{Result, SyntaxError, Token};
 use std::sync::Arc;
 
 impl Catalog {

@@ -1,12 +1,12 @@
 //! One table, with all that later statements build on: what a CREATE TABLE says, as the server that ran it understands it.
 
-use super::super::resolve::SqlServer;
-use super::super::sql::column::ColumnDefinition;
-use super::super::sql::create_table::CreateTable;
-use super::super::sql::data_type::DataType;
-use super::super::sql::key::{Constraint, Key, KeyColumn, KeyKind, is_same_name};
 use super::settings::{Result, Settings};
 use crate::charset::Collation;
+use crate::ddl::SqlServer;
+use crate::ddl::column::ColumnDefinition;
+use crate::ddl::create_table::CreateTable;
+use crate::ddl::data_type::DataType;
+use crate::ddl::key::{Constraint, Key, KeyColumn, KeyKind, is_same_name};
 use crate::error::Error;
 use crate::schema::{GeometryType, TableSchema};
 

@@ -24,9 +24,9 @@ mod tests;
 pub use altered_columns::{AlteredColumn, ValueChange, altered_columns};
 pub use definition::TableDefinition;
 
-use super::resolve::SqlServer;
-use super::sql::statement::TableName;
 use crate::charset::Collation;
+use crate::ddl::SqlServer;
+use crate::ddl::statement::TableName;
 use crate::error::{Error, Result};
 use crate::schema::{TableSchema, folded};
 use std::collections::BTreeMap;

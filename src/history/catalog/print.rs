@@ -1,11 +1,11 @@
 //! A table as the CREATE TABLE that makes it: read again, it is the same table.
 
-use super::super::sql::column::{CharsetClause, ColumnDefinition, RowPeriod};
-use super::super::sql::cursor::quoted_name;
-use super::super::sql::data_type::DataType;
-use super::super::sql::key::{Constraint, Key, KeyColumn, KeyKind};
 use super::definition::TableDefinition;
 use crate::charset::Charset;
+use crate::ddl::column::{CharsetClause, ColumnDefinition, RowPeriod};
+use crate::ddl::cursor::quoted_name;
+use crate::ddl::data_type::DataType;
+use crate::ddl::key::{Constraint, Key, KeyColumn, KeyKind};
 use crate::schema::quoted;
 use std::fmt::Write;
 

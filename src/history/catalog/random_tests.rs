@@ -1,9 +1,9 @@
 //! Statements by chance: none panics, and what they make is printed exactly.
 
-use super::super::logged_ddl::{DdlSession, LoggedDdl};
-use super::super::resolve::SqlServer;
+use super::super::logged_ddl::LoggedDdl;
 use super::{Catalog, TableState};
 use crate::charset::Collation;
+use crate::ddl::{DdlSession, SqlServer};
 use crate::position::Position;
 use proptest::collection::vec;
 use proptest::prelude::*;

@@ -1,15 +1,15 @@
 //! A catalog as a SQL script, and scripts as catalogs: its own, and what SHOW CREATE TABLE and dumps print.
 
-use super::super::logged_ddl::{DdlSession, LoggedDdl};
-use super::super::resolve::SqlServer;
-use super::super::sql::create_table::CreateTable;
-use super::super::sql::cursor::{Cursor, quoted_name};
-use super::super::sql::script::{between_statements, is_create_table};
-use super::super::sql::statement::TableName;
-use super::super::sql::token::{self, QuoteMode, Token};
+use super::super::logged_ddl::LoggedDdl;
 use super::definition::TableDefinition;
 use super::settings::Settings;
 use super::{Catalog, TableState};
+use crate::ddl::create_table::CreateTable;
+use crate::ddl::cursor::{Cursor, quoted_name};
+use crate::ddl::script::{between_statements, is_create_table};
+use crate::ddl::statement::TableName;
+use crate::ddl::token::{self, QuoteMode, Token};
+use crate::ddl::{DdlSession, SqlServer};
 use crate::error::{Error, Result};
 use crate::position::Position;
 use std::fmt::Write;

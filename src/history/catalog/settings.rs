@@ -1,10 +1,10 @@
 //! What a statement's session and database make of what it leaves out.
 
-use super::super::logged_ddl::DdlSession;
-use super::super::resolve::length_bytes;
-use super::super::sql::column::{CharsetClause, ColumnDefinition};
-use super::super::sql::data_type::DataType;
 use crate::charset::{Charset, Collation};
+use crate::ddl::DdlSession;
+use crate::ddl::column::{CharsetClause, ColumnDefinition};
+use crate::ddl::data_type::DataType;
+use crate::ddl::resolve::length_bytes;
 use crate::schema::ColumnType;
 
 /// What is wrong, without the table's name.

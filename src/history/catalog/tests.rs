@@ -1,8 +1,8 @@
 //! Statements and what they make of a catalog.
 
-use super::super::logged_ddl::{DdlSession, LoggedDdl};
-use super::super::resolve::SqlServer;
+use super::super::logged_ddl::LoggedDdl;
 use super::*;
+use crate::ddl::{DdlSession, SqlServer};
 use crate::position::Position;
 
 const MYSQL: SqlServer = SqlServer { is_mariadb: false, version: (9, 7, 0) };

@@ -2,8 +2,8 @@
 
 use super::events::Event;
 use crate::binlog::{EventHeader, EventType, FormatDescription, Query};
+use crate::ddl::DdlSession;
 use crate::error::Result;
-use crate::history::DdlSession;
 use crate::wire::Inflater;
 
 /// The tables that a statement concerns.

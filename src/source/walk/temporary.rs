@@ -16,7 +16,7 @@
 //! start of the server, or nothing shows that the log has statements of temporary tables.
 
 use super::statement::{Statement, Target};
-use crate::history::{Ddl, DdlKind, TableName, TemporaryStatement};
+use crate::ddl::{Ddl, DdlKind, TableName, TemporaryStatement};
 use crate::schema::NameCase;
 use std::collections::HashSet;
 

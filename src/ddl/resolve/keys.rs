@@ -1,6 +1,6 @@
 //! The keys of a table, as one server makes them of what a CREATE TABLE statement says.
 
-use super::super::sql::key::{Key, KeyColumn, KeyKind};
+use super::super::key::{Key, KeyColumn, KeyKind};
 use super::{Resolver, Result};
 use crate::schema::{Column, ColumnType, Index, IndexKind, KeyPart};
 

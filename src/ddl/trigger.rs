@@ -140,7 +140,7 @@ const MAX_NAMES: usize = 64;
 #[cfg(test)]
 mod tests {
     use super::{TriggerEvent, TriggerStatement};
-    use crate::history::QuoteMode;
+    use crate::ddl::QuoteMode;
 
     #[test]
     fn statements() {

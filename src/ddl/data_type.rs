@@ -10,7 +10,7 @@ use crate::schema::{ColumnType, GeometryType};
 
 /// A data type as the statement says it. What it becomes can depend on the server and on the character set.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::history) enum DataType {
+pub(crate) enum DataType {
     /// The same everywhere.
     Plain(ColumnType),
     /// TINYINT, SMALLINT and so on with the width that it is shown with.
@@ -45,7 +45,7 @@ pub(in crate::history) enum DataType {
 
 impl DataType {
     /// Of an ENUM or SET.
-    pub(in crate::history) fn members(&self) -> &[String] {
+    pub(crate) fn members(&self) -> &[String] {
         match self {
             Self::Enum(members) | Self::Set(members) => members,
             _ => &[],
@@ -55,17 +55,17 @@ impl DataType {
 
 /// A type, with what its name says besides.
 #[derive(Debug)]
-pub(in crate::history) struct ParsedType {
-    pub(in crate::history) data_type: DataType,
-    pub(in crate::history) charset: CharsetClause,
+pub(crate) struct ParsedType {
+    pub(crate) data_type: DataType,
+    pub(crate) charset: CharsetClause,
     /// M and D of FLOAT(M,D), DOUBLE(M,D), REAL(M,D): values are rounded to D digits.
-    pub(in crate::history) digits: Option<(u64, u64)>,
+    pub(crate) digits: Option<(u64, u64)>,
     /// Whether it is SERIAL: BIGINT UNSIGNED NOT NULL AUTO_INCREMENT UNIQUE.
-    pub(in crate::history) is_serial: bool,
+    pub(crate) is_serial: bool,
 }
 
 /// Reads a data type, without the attributes after it.
-pub(in crate::history) fn data_type(cursor: &mut Cursor<'_>) -> Result<ParsedType> {
+pub(crate) fn data_type(cursor: &mut Cursor<'_>) -> Result<ParsedType> {
     use ColumnType as T;
     use DataType::{Plain, Text};
     let unknown = cursor.error("a data type that is not known");

@@ -395,7 +395,7 @@ impl Head<'_> {
 }
 
 /// Steps over MariaDB's `SET STATEMENT max_statement_time=1 FOR` before a statement. Gives whether there is one behind it.
-pub(in crate::history) fn skip_set_statement(cursor: &mut Cursor<'_>) -> Result<bool> {
+pub(crate) fn skip_set_statement(cursor: &mut Cursor<'_>) -> Result<bool> {
     if !cursor.accept_all(&["SET", "STATEMENT"])? {
         return Ok(true);
     }
@@ -411,7 +411,7 @@ pub(in crate::history) fn skip_set_statement(cursor: &mut Cursor<'_>) -> Result<
 }
 
 /// What may follow ALTER DATABASE in the place of a name.
-pub(in crate::history) const DATABASE_OPTIONS: [&str; 8] =
+pub(crate) const DATABASE_OPTIONS: [&str; 8] =
     ["CHARACTER", "CHARSET", "DEFAULT", "COLLATE", "ENCRYPTION", "READ", "COMMENT", "UPGRADE"];
 
 #[cfg(test)]

@@ -10,17 +10,17 @@ use super::token::{Result, Token};
 
 /// Where a column goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::history) enum Place {
+pub(crate) enum Place {
     First,
     After(String),
 }
 
 /// A table's name, with the database where the statement names it.
-pub(in crate::history) type Name = (Option<String>, String);
+pub(crate) type Name = (Option<String>, String);
 
 /// One change that an ALTER TABLE makes to the structure or to the rows. A clause that changes neither has no action.
 #[derive(Debug)]
-pub(in crate::history) enum Action {
+pub(crate) enum Action {
     AddColumn {
         column: Box<ColumnDefinition>,
         place: Option<Place>,
@@ -92,7 +92,7 @@ pub(in crate::history) enum Action {
 }
 
 /// Reads the actions, after the table's name, up to the statement's end.
-pub(in crate::history) fn actions(cursor: &mut Cursor<'_>) -> Result<Vec<Action>> {
+pub(crate) fn actions(cursor: &mut Cursor<'_>) -> Result<Vec<Action>> {
     let mut actions = Vec::new();
     wait(cursor)?;
     while !is_statement_end(cursor) {
@@ -117,7 +117,7 @@ fn is_statement_end(cursor: &Cursor<'_>) -> bool {
 }
 
 /// MariaDB's `WAIT 5` and `NOWAIT`.
-pub(in crate::history) fn wait(cursor: &mut Cursor<'_>) -> Result<()> {
+pub(crate) fn wait(cursor: &mut Cursor<'_>) -> Result<()> {
     if cursor.accept("WAIT")? {
         cursor.bump()?;
     } else {
@@ -537,10 +537,7 @@ fn convert(cursor: &mut Cursor<'_>, actions: &mut Vec<Action>) -> Result<()> {
 }
 
 /// Reads what follows CREATE of an index, INDEX being stepped over: `name [USING BTREE] ON table (columns)`.
-pub(in crate::history) fn create_index(
-    cursor: &mut Cursor<'_>,
-    kind: KeyKind,
-) -> Result<(Name, Key)> {
+pub(crate) fn create_index(cursor: &mut Cursor<'_>, kind: KeyKind) -> Result<(Name, Key)> {
     let mut key = Key::new(kind);
     key.if_not_exists = cursor.accept_all(&["IF", "NOT", "EXISTS"])?;
     key.name = Some(cursor.name()?);

@@ -14,51 +14,51 @@ pub struct CreateTable {
     pub database: Option<Arc<str>>,
     /// The table.
     pub table: Arc<str>,
-    pub(in crate::history) columns: Vec<ColumnDefinition>,
+    pub(crate) columns: Vec<ColumnDefinition>,
     /// The columns' indexes by their names in lower case.
     by_name: BTreeMap<String, usize>,
     /// In the statement's order, those of attributes too.
-    pub(in crate::history) keys: Vec<Key>,
+    pub(crate) keys: Vec<Key>,
     /// CHECK, and with a server's rules applied FOREIGN KEY.
-    pub(in crate::history) constraints: Vec<Constraint>,
+    pub(crate) constraints: Vec<Constraint>,
     /// The table's own default.
-    pub(in crate::history) charset: CharsetClause,
+    pub(crate) charset: CharsetClause,
     /// Whether that may have been left out, and INVISIBLE too, as MariaDB and MySQL 5 do under `sql_mode=ANSI`.
-    pub(in crate::history) is_abridged: bool,
+    pub(crate) is_abridged: bool,
     /// Whether its keys are in the order that the server keeps them in.
-    pub(in crate::history) is_settled: bool,
+    pub(crate) is_settled: bool,
     /// MariaDB's WITH SYSTEM VERSIONING.
-    pub(in crate::history) versioned: bool,
+    pub(crate) versioned: bool,
     /// MariaDB's SEQUENCE=1.
-    pub(in crate::history) is_sequence: bool,
-    pub(in crate::history) engine: Option<String>,
-    pub(in crate::history) comment: Option<Arc<str>>,
+    pub(crate) is_sequence: bool,
+    pub(crate) engine: Option<String>,
+    pub(crate) comment: Option<Arc<str>>,
     /// MariaDB's application-time periods.
-    pub(in crate::history) periods: Vec<Period>,
+    pub(crate) periods: Vec<Period>,
 }
 
 /// What stands before the columns.
 #[derive(Debug, Clone)]
-pub(in crate::history) struct Head {
-    pub(in crate::history) database: Option<String>,
-    pub(in crate::history) table: String,
-    pub(in crate::history) is_temporary: bool,
-    pub(in crate::history) if_not_exists: bool,
+pub(crate) struct Head {
+    pub(crate) database: Option<String>,
+    pub(crate) table: String,
+    pub(crate) is_temporary: bool,
+    pub(crate) if_not_exists: bool,
     /// Whether the name is in double quotes.
     is_ansi: bool,
 }
 
 /// `PERIOD FOR name (start, end)`
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::history) struct Period {
-    pub(in crate::history) name: String,
-    pub(in crate::history) start: String,
-    pub(in crate::history) end: String,
+pub(crate) struct Period {
+    pub(crate) name: String,
+    pub(crate) start: String,
+    pub(crate) end: String,
 }
 
 impl CreateTable {
     /// Reads `[OR REPLACE] [TEMPORARY] TABLE [IF NOT EXISTS] name`, after CREATE.
-    pub(in crate::history) fn parse_head(cursor: &mut Cursor<'_>) -> Result<Head> {
+    pub(crate) fn parse_head(cursor: &mut Cursor<'_>) -> Result<Head> {
         cursor.accept_all(&["OR", "REPLACE"])?;
         let is_temporary = cursor.accept("TEMPORARY")?;
         cursor.expect("TABLE")?;
@@ -69,7 +69,7 @@ impl CreateTable {
     }
 
     /// Reads the rest, after the name, up to the statement's end.
-    pub(in crate::history) fn parse_body(
+    pub(crate) fn parse_body(
         cursor: &mut Cursor<'_>,
         Head { database, table, is_ansi, .. }: Head,
     ) -> Result<Self> {
@@ -112,24 +112,24 @@ impl CreateTable {
     }
 
     /// The index of a column, whatever the case of its name.
-    pub(in crate::history) fn column_index(&self, name: &str) -> Option<usize> {
+    pub(crate) fn column_index(&self, name: &str) -> Option<usize> {
         self.by_name.get(&name.to_lowercase()).copied()
     }
 
     /// True for a MERGE table, which has the rows of other tables.
-    pub(in crate::history) fn is_merge(&self) -> bool {
+    pub(crate) fn is_merge(&self) -> bool {
         let engine = self.engine.as_deref().unwrap_or_default();
         ["MERGE", "MRG_MYISAM"].iter().any(|own| own.eq_ignore_ascii_case(engine))
     }
 
     /// Whether the engine has hash keys of its own, and so needs no hidden column for them.
-    pub(in crate::history) fn has_hash_keys(&self) -> bool {
+    pub(crate) fn has_hash_keys(&self) -> bool {
         let engine = self.engine.as_deref().unwrap_or_default();
         ["MEMORY", "HEAP"].iter().any(|own| own.eq_ignore_ascii_case(engine))
     }
 
     /// The unique keys, in order; not the primary one.
-    pub(in crate::history) fn unique_keys(&self) -> impl Iterator<Item = &Key> {
+    pub(crate) fn unique_keys(&self) -> impl Iterator<Item = &Key> {
         self.keys.iter().filter(|key| key.kind == KeyKind::Unique)
     }
 
@@ -137,7 +137,7 @@ impl CreateTable {
     ///
     /// # Errors
     /// The name of a column that is there twice.
-    pub(in crate::history) fn reindex(&mut self) -> std::result::Result<(), Arc<str>> {
+    pub(crate) fn reindex(&mut self) -> std::result::Result<(), Arc<str>> {
         self.by_name.clear();
         for (index, column) in self.columns.iter().enumerate() {
             if self.by_name.insert(column.name.to_lowercase(), index).is_some() {
@@ -148,7 +148,7 @@ impl CreateTable {
     }
 
     /// Whether a name or a member holds a character in the place of bytes that are not UTF-8.
-    pub(in crate::history) fn has_unreadable_names(&self) -> bool {
+    pub(crate) fn has_unreadable_names(&self) -> bool {
         let is_unreadable = |text: &str| text.contains(char::REPLACEMENT_CHARACTER);
         is_unreadable(&self.table)
             || self.database.as_deref().is_some_and(is_unreadable)
@@ -245,7 +245,7 @@ impl CreateTable {
 
 impl Period {
     /// Reads what follows PERIOD FOR.
-    pub(in crate::history) fn parse(cursor: &mut Cursor<'_>) -> Result<Self> {
+    pub(crate) fn parse(cursor: &mut Cursor<'_>) -> Result<Self> {
         let name = cursor.name()?;
         cursor.expect_sign('(')?;
         let start = cursor.name()?;
@@ -257,7 +257,7 @@ impl Period {
 }
 
 /// Steps over an option's value.
-pub(in crate::history) fn skip_value(cursor: &mut Cursor<'_>) -> Result<()> {
+pub(crate) fn skip_value(cursor: &mut Cursor<'_>) -> Result<()> {
     match cursor.peek() {
         Token::Sign(_) | Token::End => Err(cursor.error("a value is missing")),
         _ => cursor.bump().map(drop),

@@ -3,10 +3,10 @@
 mod keys;
 mod logged;
 
-use super::sql::column::{CharsetClause, ColumnDefinition, RowPeriod};
-use super::sql::create_table::CreateTable;
-use super::sql::data_type::DataType;
-use super::sql::key::{Key, KeyColumn};
+use super::column::{CharsetClause, ColumnDefinition, RowPeriod};
+use super::create_table::CreateTable;
+use super::data_type::DataType;
+use super::key::{Key, KeyColumn};
 use crate::binlog::FormatDescription;
 use crate::charset::{Charset, Collation};
 use crate::error::Error;
@@ -44,7 +44,7 @@ impl CreateTable {
     }
 
     /// MariaDB's hidden columns that hold the hashes of long unique keys, where all such keys have one.
-    pub(in crate::history) fn hash_columns(&self, schema: &TableSchema) -> Vec<Column> {
+    pub(crate) fn hash_columns(&self, schema: &TableSchema) -> Vec<Column> {
         let is_long = |key: &&Key| self.is_long(key, &schema.columns);
         (1..=self.unique_keys().filter(is_long).count())
             .map(|number| Column {
@@ -57,7 +57,7 @@ impl CreateTable {
     }
 
     /// Whether MariaDB holds a key as a hash, in a column of its own.
-    pub(in crate::history) fn is_long(&self, key: &Key, columns: &[Column]) -> bool {
+    pub(crate) fn is_long(&self, key: &Key, columns: &[Column]) -> bool {
         key.is_hash && !self.has_hash_keys() || self.holds_whole_blob(key, columns)
     }
 
@@ -73,11 +73,11 @@ impl CreateTable {
 }
 
 /// What is wrong, without the table's name.
-pub(in crate::history) type Result<T, E = String> = std::result::Result<T, E>;
+pub(crate) type Result<T, E = String> = std::result::Result<T, E>;
 
-pub(in crate::history) struct Resolver<'c> {
-    pub(in crate::history) create: &'c CreateTable,
-    pub(in crate::history) server: SqlServer,
+pub(crate) struct Resolver<'c> {
+    pub(crate) create: &'c CreateTable,
+    pub(crate) server: SqlServer,
     default: &'c dyn Fn(usize) -> Option<Collation>,
 }
 
@@ -260,7 +260,7 @@ impl Resolver<'_> {
 impl CharsetClause {
     /// The collation that it stands for; `None` where it says nothing. `default_of`: what a character set takes where no
     /// collation is named.
-    pub(super) fn resolve(
+    pub(crate) fn resolve(
         &self,
         inherited: Option<Collation>,
         is_mariadb: bool,
@@ -288,7 +288,7 @@ impl CharsetClause {
 }
 
 /// How many bytes the length of a TEXT or BLOB takes that holds `bytes`.
-pub(super) fn length_bytes(bytes: u64) -> u8 {
+pub(crate) fn length_bytes(bytes: u64) -> u8 {
     match bytes {
         0..0x100 => 1,
         0x100..0x1_0000 => 2,

@@ -6,7 +6,7 @@ use super::token::{Result, Token};
 
 /// What a key is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::history) enum KeyKind {
+pub(crate) enum KeyKind {
     Primary,
     Unique,
     Index,
@@ -20,29 +20,29 @@ pub(in crate::history) enum KeyKind {
 
 /// A key.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::history) struct Key {
-    pub(in crate::history) kind: KeyKind,
+pub(crate) struct Key {
+    pub(crate) kind: KeyKind,
     /// Its name, where the statement gives one.
-    pub(in crate::history) name: Option<String>,
+    pub(crate) name: Option<String>,
     /// What CONSTRAINT calls it.
-    pub(in crate::history) constraint: Option<String>,
-    pub(in crate::history) parts: Vec<KeyColumn>,
+    pub(crate) constraint: Option<String>,
+    pub(crate) parts: Vec<KeyColumn>,
     /// MariaDB: the key is held as the hash of its columns, in a column of its own.
-    pub(in crate::history) is_hash: bool,
+    pub(crate) is_hash: bool,
     /// Not INVISIBLE, and not IGNORED.
-    pub(in crate::history) visible: bool,
+    pub(crate) visible: bool,
     /// Whether it was made for a foreign key: it goes where another key does as well.
-    pub(in crate::history) is_implicit: bool,
+    pub(crate) is_implicit: bool,
     /// Whether it is an attribute of its column.
-    pub(in crate::history) is_inline: bool,
-    pub(in crate::history) if_not_exists: bool,
+    pub(crate) is_inline: bool,
+    pub(crate) if_not_exists: bool,
     /// What a foreign key refers to.
-    pub(in crate::history) references: String,
+    pub(crate) references: String,
 }
 
 /// A part of a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::history) enum KeyColumn {
+pub(crate) enum KeyColumn {
     Column {
         name: String,
         /// In characters; 0 for the whole column.
@@ -57,32 +57,32 @@ pub(in crate::history) enum KeyColumn {
 
 /// A CHECK, a FOREIGN KEY or a REFERENCES.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::history) struct Constraint {
-    pub(in crate::history) name: Option<String>,
+pub(crate) struct Constraint {
+    pub(crate) name: Option<String>,
     /// The name of a foreign key's key, which MariaDB calls it by where it has no other.
-    pub(in crate::history) index_name: Option<String>,
+    pub(crate) index_name: Option<String>,
     /// Of a foreign key the columns; a CHECK has none here.
-    pub(in crate::history) columns: Vec<String>,
+    pub(crate) columns: Vec<String>,
     /// All but the name, and but a foreign key's columns.
-    pub(in crate::history) text: String,
+    pub(crate) text: String,
 }
 
 impl Constraint {
     /// One of no columns.
-    pub(in crate::history) fn new(name: Option<String>, text: String) -> Self {
+    pub(crate) fn new(name: Option<String>, text: String) -> Self {
         Self { name, index_name: None, columns: Vec::new(), text }
     }
 }
 
 /// What stands beside the columns of a table.
 #[derive(Debug)]
-pub(in crate::history) enum Element {
+pub(crate) enum Element {
     Key(Key),
     Check(Constraint),
 }
 
 /// Whether two names of columns or keys are the same: their case does not count.
-pub(in crate::history) fn is_same_name(a: &str, b: &str) -> bool {
+pub(crate) fn is_same_name(a: &str, b: &str) -> bool {
     a.eq_ignore_ascii_case(b)
         || !(a.is_ascii() && b.is_ascii()) && a.to_lowercase() == b.to_lowercase()
 }
@@ -91,7 +91,7 @@ pub(in crate::history) fn is_same_name(a: &str, b: &str) -> bool {
 const CONSTRAINTS: [&str; 4] = ["PRIMARY", "UNIQUE", "FOREIGN", "CHECK"];
 
 impl Key {
-    pub(in crate::history) fn new(kind: KeyKind) -> Self {
+    pub(crate) fn new(kind: KeyKind) -> Self {
         Self {
             kind,
             name: None,
@@ -107,22 +107,22 @@ impl Key {
     }
 
     /// That of one whole column.
-    pub(in crate::history) fn inline(kind: KeyKind, column: &str) -> Self {
+    pub(crate) fn inline(kind: KeyKind, column: &str) -> Self {
         let part = KeyColumn::Column { name: column.to_owned(), prefix: 0, descending: false };
         Self { parts: vec![part], is_inline: true, ..Self::new(kind) }
     }
 
     /// Whether it is called so.
-    pub(in crate::history) fn is_called(&self, name: &str) -> bool {
+    pub(crate) fn is_called(&self, name: &str) -> bool {
         self.name.as_deref().is_some_and(|own| is_same_name(own, name))
     }
 
-    pub(in crate::history) fn has_expression(&self) -> bool {
+    pub(crate) fn has_expression(&self) -> bool {
         self.parts.iter().any(|part| matches!(part, KeyColumn::Expression(_)))
     }
 
     /// A foreign key as the constraint that it is.
-    pub(in crate::history) fn foreign_key(&self) -> Option<Constraint> {
+    pub(crate) fn foreign_key(&self) -> Option<Constraint> {
         let columns = self.parts.iter().filter_map(|part| match part {
             KeyColumn::Column { name, .. } => Some(name.clone()),
             _ => None,
@@ -136,7 +136,7 @@ impl Key {
     }
 
     /// `[name] [USING HASH] (column [(prefix)] [ASC|DESC], ...) [options]`, up to the `,` or `)` behind it.
-    pub(in crate::history) fn parse(kind: KeyKind, cursor: &mut Cursor<'_>) -> Result<Self> {
+    pub(crate) fn parse(kind: KeyKind, cursor: &mut Cursor<'_>) -> Result<Self> {
         let mut key = Self::new(kind);
         key.if_not_exists = cursor.accept_all(&["IF", "NOT", "EXISTS"])?;
         while !cursor.is_sign('(') {
@@ -153,7 +153,7 @@ impl Key {
     }
 
     /// `(column [(prefix)] [ASC|DESC], ...)`
-    pub(in crate::history) fn columns(&mut self, cursor: &mut Cursor<'_>) -> Result<()> {
+    pub(crate) fn columns(&mut self, cursor: &mut Cursor<'_>) -> Result<()> {
         cursor.expect_sign('(')?;
         loop {
             if cursor.is_sign('(') {
@@ -178,7 +178,7 @@ impl Key {
     }
 
     /// What stands behind the columns.
-    pub(in crate::history) fn options(&mut self, cursor: &mut Cursor<'_>) -> Result<()> {
+    pub(crate) fn options(&mut self, cursor: &mut Cursor<'_>) -> Result<()> {
         while !matches!(cursor.peek(), Token::Sign(',' | ')' | ';') | Token::End) {
             if cursor.accept_any(&["USING", "TYPE"])? {
                 self.is_hash |= cursor.is("HASH");
@@ -203,7 +203,7 @@ impl Key {
 }
 
 impl KeyColumn {
-    pub(in crate::history) fn to_sql(&self) -> String {
+    pub(crate) fn to_sql(&self) -> String {
         match self {
             Self::Column { name, prefix, descending } => {
                 let prefix = if *prefix > 0 { format!("({prefix})") } else { String::new() };
@@ -218,7 +218,7 @@ impl KeyColumn {
 
 impl Element {
     /// Whether one begins here: else it is a column.
-    pub(in crate::history) fn begins(cursor: &Cursor<'_>) -> bool {
+    pub(crate) fn begins(cursor: &Cursor<'_>) -> bool {
         let words = ["CONSTRAINT", "KEY", "INDEX", "FULLTEXT", "SPATIAL"];
         words.iter().chain(&CONSTRAINTS).any(|word| cursor.is(word))
             // VECTOR is a word that a column may be called.
@@ -226,7 +226,7 @@ impl Element {
             || cursor.are(&["VECTOR", "INDEX"])
     }
 
-    pub(in crate::history) fn parse(cursor: &mut Cursor<'_>) -> Result<Self> {
+    pub(crate) fn parse(cursor: &mut Cursor<'_>) -> Result<Self> {
         let mut constraint = None;
         let is_known = |cursor: &Cursor<'_>| CONSTRAINTS.iter().any(|word| cursor.is(word));
         let mut if_not_exists = false;

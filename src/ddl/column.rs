@@ -10,72 +10,72 @@ use std::sync::Arc;
 
 /// What a column or a table says of its character set and collation.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(in crate::history) struct CharsetClause {
-    pub(in crate::history) charset: Option<Charset>,
+pub(crate) struct CharsetClause {
+    pub(crate) charset: Option<Charset>,
     /// By its name: what that stands for differs by server.
-    pub(in crate::history) collation: Option<String>,
+    pub(crate) collation: Option<String>,
     /// The attribute BINARY: the character set's `_bin` collation.
-    pub(in crate::history) binary: bool,
+    pub(crate) binary: bool,
     /// Whether the statement ran where the default was not known: nothing that is learned later stands for it.
-    pub(in crate::history) is_unknown: bool,
+    pub(crate) is_unknown: bool,
 }
 
 /// Which end of MariaDB's system period a column holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::history) enum RowPeriod {
+pub(crate) enum RowPeriod {
     Start,
     End,
 }
 
 /// A column as the statement says it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::history) struct ColumnDefinition {
-    pub(in crate::history) name: Arc<str>,
-    pub(in crate::history) data_type: DataType,
-    pub(in crate::history) charset: CharsetClause,
+pub(crate) struct ColumnDefinition {
+    pub(crate) name: Arc<str>,
+    pub(crate) data_type: DataType,
+    pub(crate) charset: CharsetClause,
     /// M and D of FLOAT(M,D), DOUBLE(M,D), REAL(M,D).
-    pub(in crate::history) digits: Option<(u64, u64)>,
-    pub(in crate::history) unsigned: bool,
-    pub(in crate::history) zerofill: bool,
-    pub(in crate::history) not_null: bool,
+    pub(crate) digits: Option<(u64, u64)>,
+    pub(crate) unsigned: bool,
+    pub(crate) zerofill: bool,
+    pub(crate) not_null: bool,
     /// NULL as an attribute.
-    pub(in crate::history) null: bool,
-    pub(in crate::history) auto_increment: bool,
+    pub(crate) null: bool,
+    pub(crate) auto_increment: bool,
     /// What follows DEFAULT.
-    pub(in crate::history) default: Option<String>,
+    pub(crate) default: Option<String>,
     /// What follows ON UPDATE.
-    pub(in crate::history) on_update: Option<String>,
-    pub(in crate::history) comment: Option<Arc<str>>,
-    pub(in crate::history) srid: Option<u64>,
-    pub(in crate::history) visible: bool,
+    pub(crate) on_update: Option<String>,
+    pub(crate) comment: Option<Arc<str>>,
+    pub(crate) srid: Option<u64>,
+    pub(crate) visible: bool,
     /// PRIMARY KEY as an attribute.
-    pub(in crate::history) primary: bool,
+    pub(crate) primary: bool,
     /// UNIQUE as an attribute.
-    pub(in crate::history) unique: bool,
+    pub(crate) unique: bool,
     /// Whether the server computes it.
-    pub(in crate::history) is_generated: bool,
+    pub(crate) is_generated: bool,
     /// The expression that it is computed by.
-    pub(in crate::history) expression: Option<String>,
+    pub(crate) expression: Option<String>,
     /// Whether it is computed and not stored.
-    pub(in crate::history) is_virtual: bool,
+    pub(crate) is_virtual: bool,
     /// MariaDB's COMPRESSED.
-    pub(in crate::history) compressed: bool,
-    pub(in crate::history) row_period: Option<RowPeriod>,
+    pub(crate) compressed: bool,
+    pub(crate) row_period: Option<RowPeriod>,
     /// WITH SYSTEM VERSIONING as an attribute.
-    pub(in crate::history) versioned: bool,
+    pub(crate) versioned: bool,
     /// WITHOUT SYSTEM VERSIONING as an attribute.
-    pub(in crate::history) unversioned: bool,
+    pub(crate) unversioned: bool,
     /// CHECK as an attribute.
-    pub(in crate::history) check: Option<Constraint>,
+    pub(crate) check: Option<Constraint>,
     /// REFERENCES as an attribute: whether it counts differs by server.
-    pub(in crate::history) references: Option<Constraint>,
+    pub(crate) references: Option<Constraint>,
     /// The line of the statement that it is in.
-    pub(in crate::history) line: usize,
+    pub(crate) line: usize,
 }
 
 impl ColumnDefinition {
     /// Reads a column: name, type, attributes, up to the `,` or `)` after it.
-    pub(in crate::history) fn parse(cursor: &mut Cursor<'_>) -> Result<Self> {
+    pub(crate) fn parse(cursor: &mut Cursor<'_>) -> Result<Self> {
         let line = cursor.line();
         let name = cursor.name()?;
         Self::parse_named(cursor, name, line, &|cursor| {
@@ -84,7 +84,7 @@ impl ColumnDefinition {
     }
 
     /// Reads what follows a column's name, up to where `is_end` says that it ends.
-    pub(in crate::history) fn parse_named(
+    pub(crate) fn parse_named(
         cursor: &mut Cursor<'_>,
         name: String,
         line: usize,
@@ -277,7 +277,7 @@ impl ColumnDefinition {
     }
 
     /// The keys that its attributes make.
-    pub(in crate::history) fn keys(&self) -> impl Iterator<Item = Key> + '_ {
+    pub(crate) fn keys(&self) -> impl Iterator<Item = Key> + '_ {
         let key = |is_there: bool, kind| is_there.then(|| Key::inline(kind, &self.name));
         let foreign = self.references.as_ref().map(|Constraint { name, text, .. }| Key {
             constraint: name.clone(),
@@ -326,7 +326,7 @@ impl CharsetClause {
     }
 
     /// Reads `CHARACTER SET name` or `COLLATE name`, if the token at hand begins one.
-    pub(in crate::history) fn named(&mut self, cursor: &mut Cursor<'_>) -> Result<bool> {
+    pub(crate) fn named(&mut self, cursor: &mut Cursor<'_>) -> Result<bool> {
         if cursor.accept("CHARSET")?
             || cursor.accept_all(&["CHARACTER", "SET"])?
             || cursor.accept_all(&["CHAR", "SET"])?
@@ -352,7 +352,7 @@ impl CharsetClause {
 }
 
 /// Steps over what follows DEFAULT: a literal, a call, an expression.
-pub(in crate::history) fn skip_default(cursor: &mut Cursor<'_>) -> Result<()> {
+pub(crate) fn skip_default(cursor: &mut Cursor<'_>) -> Result<()> {
     if cursor.accept_all(&["NEXT", "VALUE", "FOR"])? {
         return cursor.qualified_name().map(drop);
     }
@@ -405,7 +405,7 @@ fn skip_case(cursor: &mut Cursor<'_>) -> Result<()> {
 }
 
 /// Steps over `REFERENCES table (columns)` and what is to happen.
-pub(in crate::history) fn skip_references(cursor: &mut Cursor<'_>) -> Result<()> {
+pub(crate) fn skip_references(cursor: &mut Cursor<'_>) -> Result<()> {
     cursor.expect("REFERENCES")?;
     cursor.qualified_name()?;
     cursor.accept_parens()?;

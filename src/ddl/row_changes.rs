@@ -195,7 +195,7 @@ const OBJECTS_OF_SEVERAL_WORDS: [&[&str]; 15] = [
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::history::SqlServer;
+    use crate::ddl::SqlServer;
     use proptest::prelude::*;
 
     #[test]

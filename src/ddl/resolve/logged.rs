@@ -1,6 +1,6 @@
 //! A CREATE TABLE statement and what the log says of the same table, made one structure.
 
-use super::super::sql::create_table::CreateTable;
+use super::super::create_table::CreateTable;
 use super::SqlServer;
 use crate::binlog::{FormatDescription, TableMap};
 use crate::charset::Collation;
@@ -11,7 +11,7 @@ impl CreateTable {
     /// The structure of a table as the log tells it, made whole by this statement. Columns that servers add without saying
     /// so are added. `database_default`: the collation of columns of which neither tells one. The inner error is a
     /// difference between the two.
-    pub(in crate::history) fn completed(
+    pub(crate) fn completed(
         &self,
         log: TableSchema,
         map: &TableMap<'_>,

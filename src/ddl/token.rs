@@ -5,12 +5,12 @@
 //!
 //! <https://dev.mysql.com/doc/refman/9.7/en/language-structure.html>
 
-use super::super::resolve::SqlServer;
+use super::resolve::SqlServer;
 use std::borrow::Cow;
 
 /// A token.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::history) enum Token<'t> {
+pub(crate) enum Token<'t> {
     /// A keyword or a name without quotes.
     Word(&'t str),
     /// A name in backticks.
@@ -31,7 +31,7 @@ pub(in crate::history) enum Token<'t> {
 
 impl Token<'_> {
     /// The token in a message; of strings only that they are one, for nobody knows what they hold.
-    pub(in crate::history) fn label(&self) -> String {
+    pub(crate) fn label(&self) -> String {
         match self {
             Self::Word(word) | Self::Number(word) => format!("`{word}`"),
             Self::Quoted(name) => format!("`{name}`"),
@@ -44,12 +44,12 @@ impl Token<'_> {
 
 /// What is wrong with the text, and where: a byte offset.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::history) struct SyntaxError {
-    pub(in crate::history) message: String,
-    pub(in crate::history) at: usize,
+pub(crate) struct SyntaxError {
+    pub(crate) message: String,
+    pub(crate) at: usize,
 }
 
-pub(in crate::history) type Result<T> = std::result::Result<T, SyntaxError>;
+pub(crate) type Result<T> = std::result::Result<T, SyntaxError>;
 
 /// What `sql_mode` changes about quotes, and a server about comments.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -64,7 +64,7 @@ pub struct QuoteMode {
 
 /// Cuts text into tokens.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::history) struct Lexer<'t> {
+pub(crate) struct Lexer<'t> {
     text: &'t str,
     mode: QuoteMode,
     at: usize,
@@ -84,11 +84,11 @@ pub(in crate::history) struct Lexer<'t> {
 
 impl<'t> Lexer<'t> {
     #[cfg(test)]
-    pub(in crate::history) fn new(text: &'t str) -> Self {
+    pub(crate) fn new(text: &'t str) -> Self {
         Self::with_mode(text, QuoteMode::default())
     }
 
-    pub(in crate::history) fn with_mode(text: &'t str, mode: QuoteMode) -> Self {
+    pub(crate) fn with_mode(text: &'t str, mode: QuoteMode) -> Self {
         Self {
             text,
             mode,
@@ -103,7 +103,7 @@ impl<'t> Lexer<'t> {
     }
 
     /// The next token and where it begins.
-    pub(in crate::history) fn next_token(&mut self) -> Result<(usize, Token<'t>)> {
+    pub(crate) fn next_token(&mut self) -> Result<(usize, Token<'t>)> {
         self.skip_space()?;
         let start = self.at;
         self.line = self.line(start);
@@ -138,32 +138,32 @@ impl<'t> Lexer<'t> {
     }
 
     /// The database that the first lines of a dump have named since this was asked last.
-    pub(in crate::history) fn take_dumped(&mut self) -> Option<&'t str> {
+    pub(crate) fn take_dumped(&mut self) -> Option<&'t str> {
         self.dumped.take()
     }
 
     /// What has not been read.
-    pub(in crate::history) fn rest(&self) -> &'t str {
+    pub(crate) fn rest(&self) -> &'t str {
         self.text.get(self.at..).unwrap_or_default()
     }
 
     /// The byte after the token that was read last.
-    pub(in crate::history) fn at(&self) -> usize {
+    pub(crate) fn at(&self) -> usize {
         self.at
     }
 
     /// Whether double quotes are those of names.
-    pub(in crate::history) fn ansi_quotes(&self) -> bool {
+    pub(crate) fn ansi_quotes(&self) -> bool {
         self.mode.ansi_quotes
     }
 
     /// Goes on at byte `at`, a boundary of characters outside quotes and comments.
-    pub(in crate::history) fn seek(&mut self, at: usize) {
+    pub(crate) fn seek(&mut self, at: usize) {
         self.at = at;
     }
 
     /// The line that byte `at` is in, from 1.
-    pub(in crate::history) fn line(&self, at: usize) -> usize {
+    pub(crate) fn line(&self, at: usize) -> usize {
         let ends = |from: usize, to: usize| {
             let between = self.text.as_bytes().get(from..to).unwrap_or_default();
             between.iter().filter(|byte| **byte == b'\n').count()

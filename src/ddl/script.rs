@@ -5,7 +5,7 @@ use super::token::{Result, Token};
 
 /// Steps over a `;`, a client's command or what a client prints around a statement, if the token at hand begins one. `USE`
 /// tells `database`.
-pub(in crate::history) fn between_statements(
+pub(crate) fn between_statements(
     cursor: &mut Cursor<'_>,
     database: &mut Option<String>,
 ) -> Result<bool> {
@@ -38,7 +38,7 @@ pub(in crate::history) fn between_statements(
 }
 
 /// Whether a CREATE TABLE stands there, a temporary one too.
-pub(in crate::history) fn is_create_table(cursor: &Cursor<'_>) -> bool {
+pub(crate) fn is_create_table(cursor: &Cursor<'_>) -> bool {
     [&["CREATE", "TABLE"][..], &["CREATE", "TEMPORARY"], &["CREATE", "OR", "REPLACE", "TABLE"]]
         .iter()
         .any(|words| cursor.are(words))

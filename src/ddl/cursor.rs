@@ -5,52 +5,52 @@ use crate::schema::quoted;
 
 /// The token at hand, and the text after it.
 #[derive(Debug, Clone)]
-pub(in crate::history) struct Cursor<'t> {
+pub(crate) struct Cursor<'t> {
     lexer: Lexer<'t>,
     token: Token<'t>,
     at: usize,
 }
 
 impl<'t> Cursor<'t> {
-    pub(in crate::history) fn new(text: &'t str) -> Result<Self> {
+    pub(crate) fn new(text: &'t str) -> Result<Self> {
         Self::with_mode(text, QuoteMode::default())
     }
 
-    pub(in crate::history) fn with_mode(text: &'t str, mode: QuoteMode) -> Result<Self> {
+    pub(crate) fn with_mode(text: &'t str, mode: QuoteMode) -> Result<Self> {
         let mut lexer = Lexer::with_mode(text, mode);
         let (at, token) = lexer.next_token()?;
         Ok(Self { lexer, token, at })
     }
 
     /// The token at hand.
-    pub(in crate::history) fn peek(&self) -> &Token<'t> {
+    pub(crate) fn peek(&self) -> &Token<'t> {
         &self.token
     }
 
     /// The line of the token at hand, from 1.
-    pub(in crate::history) fn line(&self) -> usize {
+    pub(crate) fn line(&self) -> usize {
         self.lexer.line(self.at)
     }
 
     /// The line that a syntax error is in.
-    pub(in crate::history) fn line_of(&self, error: &SyntaxError) -> usize {
+    pub(crate) fn line_of(&self, error: &SyntaxError) -> usize {
         self.lexer.line(error.at)
     }
 
     /// The database that a dump's first lines, if they were before the token at hand, say it is of.
-    pub(in crate::history) fn take_dumped(&mut self) -> Option<&'t str> {
+    pub(crate) fn take_dumped(&mut self) -> Option<&'t str> {
         self.lexer.take_dumped()
     }
 
     /// The token at hand, stepped over.
-    pub(in crate::history) fn bump(&mut self) -> Result<Token<'t>> {
+    pub(crate) fn bump(&mut self) -> Result<Token<'t>> {
         let (at, token) = self.lexer.next_token()?;
         self.at = at;
         Ok(std::mem::replace(&mut self.token, token))
     }
 
     /// An error at the token at hand.
-    pub(in crate::history) fn error(&self, message: impl Into<String>) -> SyntaxError {
+    pub(crate) fn error(&self, message: impl Into<String>) -> SyntaxError {
         SyntaxError {
             message: format!("{} near {}", message.into(), self.token.label()),
             at: self.at,
@@ -58,23 +58,23 @@ impl<'t> Cursor<'t> {
     }
 
     /// Whether the token at hand is this keyword.
-    pub(in crate::history) fn is(&self, keyword: &str) -> bool {
+    pub(crate) fn is(&self, keyword: &str) -> bool {
         matches!(self.token, Token::Word(word) if word.eq_ignore_ascii_case(keyword))
     }
 
     /// Whether the token at hand is this sign.
-    pub(in crate::history) fn is_sign(&self, sign: char) -> bool {
+    pub(crate) fn is_sign(&self, sign: char) -> bool {
         self.token == Token::Sign(sign)
     }
 
     /// Whether the token at hand and those after it are these keywords.
-    pub(in crate::history) fn are(&self, keywords: &[&str]) -> bool {
+    pub(crate) fn are(&self, keywords: &[&str]) -> bool {
         let mut ahead = self.clone();
         keywords.iter().all(|keyword| ahead.is(keyword) && ahead.bump().is_ok())
     }
 
     /// Steps over a keyword, if it is there.
-    pub(in crate::history) fn accept(&mut self, keyword: &str) -> Result<bool> {
+    pub(crate) fn accept(&mut self, keyword: &str) -> Result<bool> {
         let is_there = self.is(keyword);
         if is_there {
             self.bump()?;
@@ -83,7 +83,7 @@ impl<'t> Cursor<'t> {
     }
 
     /// Steps over keywords, if all of them are there.
-    pub(in crate::history) fn accept_all(&mut self, keywords: &[&str]) -> Result<bool> {
+    pub(crate) fn accept_all(&mut self, keywords: &[&str]) -> Result<bool> {
         let are_there = self.are(keywords);
         if are_there {
             for _ in keywords {
@@ -94,7 +94,7 @@ impl<'t> Cursor<'t> {
     }
 
     /// Steps over one of some keywords, if it is there.
-    pub(in crate::history) fn accept_any(&mut self, keywords: &[&str]) -> Result<bool> {
+    pub(crate) fn accept_any(&mut self, keywords: &[&str]) -> Result<bool> {
         let is_there = keywords.iter().any(|keyword| self.is(keyword));
         if is_there {
             self.bump()?;
@@ -102,7 +102,7 @@ impl<'t> Cursor<'t> {
         Ok(is_there)
     }
 
-    pub(in crate::history) fn accept_sign(&mut self, sign: char) -> Result<bool> {
+    pub(crate) fn accept_sign(&mut self, sign: char) -> Result<bool> {
         let is_there = self.is_sign(sign);
         if is_there {
             self.bump()?;
@@ -110,14 +110,14 @@ impl<'t> Cursor<'t> {
         Ok(is_there)
     }
 
-    pub(in crate::history) fn expect(&mut self, keyword: &str) -> Result<()> {
+    pub(crate) fn expect(&mut self, keyword: &str) -> Result<()> {
         match self.accept(keyword)? {
             true => Ok(()),
             false => Err(self.error(format!("{keyword} is missing"))),
         }
     }
 
-    pub(in crate::history) fn expect_sign(&mut self, sign: char) -> Result<()> {
+    pub(crate) fn expect_sign(&mut self, sign: char) -> Result<()> {
         match self.accept_sign(sign)? {
             true => Ok(()),
             false => Err(self.error(format!("`{sign}` is missing"))),
@@ -125,7 +125,7 @@ impl<'t> Cursor<'t> {
     }
 
     /// A name, in quotes or without.
-    pub(in crate::history) fn name(&mut self) -> Result<String> {
+    pub(crate) fn name(&mut self) -> Result<String> {
         match &self.token {
             Token::Word(_) | Token::Quoted(_) | Token::DoubleQuoted(_) => {}
             _ => return Err(self.error("a name is missing")),
@@ -138,7 +138,7 @@ impl<'t> Cursor<'t> {
     }
 
     /// `name`, `database.name`, or `.name`, which is of the session's database as `name` is.
-    pub(in crate::history) fn qualified_name(&mut self) -> Result<(Option<String>, String)> {
+    pub(crate) fn qualified_name(&mut self) -> Result<(Option<String>, String)> {
         if self.accept_sign('.')? {
             return Ok((None, self.name()?));
         }
@@ -150,7 +150,7 @@ impl<'t> Cursor<'t> {
     }
 
     /// A name where a string stands for one too.
-    pub(in crate::history) fn name_or_text(&mut self) -> Result<String> {
+    pub(crate) fn name_or_text(&mut self) -> Result<String> {
         match &self.token {
             Token::Text(_) => self.text(),
             _ => self.name(),
@@ -158,7 +158,7 @@ impl<'t> Cursor<'t> {
     }
 
     /// A string.
-    pub(in crate::history) fn text(&mut self) -> Result<String> {
+    pub(crate) fn text(&mut self) -> Result<String> {
         match &self.token {
             Token::Text(_) | Token::DoubleQuoted(_) | Token::Bytes(_) => {}
             _ => return Err(self.error("a string is missing")),
@@ -172,7 +172,7 @@ impl<'t> Cursor<'t> {
     }
 
     /// A whole number.
-    pub(in crate::history) fn number(&mut self) -> Result<u64> {
+    pub(crate) fn number(&mut self) -> Result<u64> {
         let number = match self.token {
             Token::Number(digits) => digits.parse().ok(),
             _ => None,
@@ -183,7 +183,7 @@ impl<'t> Cursor<'t> {
     }
 
     /// `(n)`, if it is there.
-    pub(in crate::history) fn number_in_parens(&mut self) -> Result<Option<u64>> {
+    pub(crate) fn number_in_parens(&mut self) -> Result<Option<u64>> {
         if !self.accept_sign('(')? {
             return Ok(None);
         }
@@ -193,7 +193,7 @@ impl<'t> Cursor<'t> {
     }
 
     /// Steps over a pair of parentheses and all that is in it.
-    pub(in crate::history) fn skip_parens(&mut self) -> Result<()> {
+    pub(crate) fn skip_parens(&mut self) -> Result<()> {
         self.expect_sign('(')?;
         let mut depth = 1_usize;
         while depth > 0 {
@@ -208,7 +208,7 @@ impl<'t> Cursor<'t> {
     }
 
     /// Steps over parentheses, if they are there.
-    pub(in crate::history) fn accept_parens(&mut self) -> Result<bool> {
+    pub(crate) fn accept_parens(&mut self) -> Result<bool> {
         let are_there = self.is_sign('(');
         if are_there {
             self.skip_parens()?;
@@ -217,10 +217,7 @@ impl<'t> Cursor<'t> {
     }
 
     /// What `step` steps over, as text that reads the same in every `sql_mode`: without comments, strings in single quotes.
-    pub(in crate::history) fn text_of(
-        &mut self,
-        step: impl FnOnce(&mut Self) -> Result<()>,
-    ) -> Result<String> {
+    pub(crate) fn text_of(&mut self, step: impl FnOnce(&mut Self) -> Result<()>) -> Result<String> {
         let mut from = self.clone();
         step(self)?;
         let ansi_quotes = self.lexer.ansi_quotes();
@@ -251,13 +248,13 @@ impl<'t> Cursor<'t> {
     }
 
     /// Steps over the statement's end.
-    pub(in crate::history) fn skip_statement(&mut self) -> Result<()> {
+    pub(crate) fn skip_statement(&mut self) -> Result<()> {
         while !matches!(self.bump()?, Token::Sign(';') | Token::End) {}
         Ok(())
     }
 
     /// Steps to the `;` or the end that a statement ends at.
-    pub(in crate::history) fn skip_statement_end(&mut self) -> Result<()> {
+    pub(crate) fn skip_statement_end(&mut self) -> Result<()> {
         while !matches!(self.peek(), Token::Sign(';') | Token::End) {
             self.bump()?;
         }
@@ -265,12 +262,12 @@ impl<'t> Cursor<'t> {
     }
 
     /// The byte where the token at hand begins.
-    pub(in crate::history) fn at(&self) -> usize {
+    pub(crate) fn at(&self) -> usize {
         self.at
     }
 
     /// What is left of the line of the token at hand, that token included; goes on after it.
-    pub(in crate::history) fn rest_of_line(&mut self) -> Result<&'t str> {
+    pub(crate) fn rest_of_line(&mut self) -> Result<&'t str> {
         let mut lexer = self.lexer;
         lexer.seek(self.at);
         let rest = lexer.rest();
@@ -280,7 +277,7 @@ impl<'t> Cursor<'t> {
     }
 
     /// Goes on at the next line that begins with `word`, or at the end.
-    pub(in crate::history) fn skip_to_line(&mut self, word: &str) -> Result<()> {
+    pub(crate) fn skip_to_line(&mut self, word: &str) -> Result<()> {
         let mut lexer = self.lexer;
         lexer.seek(self.at);
         let rest = lexer.rest();
@@ -302,7 +299,7 @@ impl<'t> Cursor<'t> {
 }
 
 /// A name in backticks.
-pub(in crate::history) fn quoted_name(name: &str) -> String {
+pub(crate) fn quoted_name(name: &str) -> String {
     format!("`{}`", name.replace('`', "``"))
 }
 

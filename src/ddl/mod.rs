@@ -1,0 +1,40 @@
+//! SQL statements of both servers: tokens, parsed statements, and the structure that a server makes of a CREATE TABLE.
+//!
+//! In: text, and the session that ran it ([`DdlSession`]). Out: parsed statements, and
+//! [`TableSchema`](crate::schema::TableSchema)s. A statement is read without knowledge of the tables before it. Called by
+//! `history`, `change`, `baseline` and `source`.
+//!
+//! ```text
+//! text ─ token ─ cursor ─ create_table, column, data_type ─ CreateTable ─ resolve ─ TableSchema
+//!                       ├ statement ─ Ddl: the tables that a statement changes
+//!                       │   └ alter_rows: the effect of an ALTER TABLE on rows
+//!                       └ row_changes: recognizes statements that change no rows
+//! ```
+//!
+//! <https://dev.mysql.com/doc/refman/9.7/en/create-table.html>, <https://mariadb.com/kb/en/create-table/>
+
+pub(crate) mod alter_rows;
+pub(crate) mod alter_table;
+pub(crate) mod column;
+pub(crate) mod create_table;
+pub(crate) mod cursor;
+pub(crate) mod data_type;
+pub(crate) mod key;
+pub(crate) mod resolve;
+pub(crate) mod row_changes;
+pub(crate) mod script;
+pub(crate) mod session;
+pub(crate) mod statement;
+pub(crate) mod temporary;
+pub(crate) mod token;
+pub(crate) mod trigger;
+
+pub use alter_rows::MovedColumn;
+pub use create_table::CreateTable;
+pub use resolve::SqlServer;
+pub use row_changes::{changes_no_rows, deletes_all_of_one_table};
+pub use session::DdlSession;
+pub use statement::{Ddl, DdlKind, RowsGone, TableName};
+pub use temporary::{TemporaryStatement, repaired_tables};
+pub use token::QuoteMode;
+pub use trigger::{TriggerEvent, TriggerStatement};
