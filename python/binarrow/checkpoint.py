@@ -62,7 +62,7 @@ class FileCheckpoint:
 
     def __init__(self, path: str | os.PathLike[str], *, interval: float = 1.0) -> None:
         if not interval >= 0:
-            raise ConfigError("interval: a number of seconds is needed, 0 for each batch")
+            raise ConfigError("interval must be a number of seconds; 0 saves after each batch")
         # A symbolic link is kept: its target is replaced.
         self._path = Path(os.path.realpath(path))
         self._interval = float(interval)
@@ -125,13 +125,13 @@ class FileCheckpoint:
         try:
             record: Any = json.loads(data)
         except (ValueError, RecursionError):
-            raise self._damaged("it is torn, or another file") from None
+            raise self._damaged("it is incomplete, or another file") from None
         if not isinstance(record, dict) or record.get("format") != FORMAT:
             raise self._damaged("it is another file")
         if record.get("version") != VERSION:
             raise CheckpointError(
-                f"the checkpoint {self._path} is of version {record.get('version')!r}, and this"
-                f" binarrow knows {VERSION}: use the binarrow that wrote it, or a later one"
+                f"the checkpoint {self._path} has version {record.get('version')!r}, and this"
+                f" binarrow supports {VERSION}: use the binarrow that wrote it, or a later one"
             )
         try:
             return Position.from_json(json.dumps(record.get("position")))
@@ -139,7 +139,7 @@ class FileCheckpoint:
             raise self._damaged(str(error)) from None
 
     def _opened(self) -> Any:
-        # A pipe in its place would wait for a writer.
+        # To open a named pipe without O_NONBLOCK would wait for a writer.
         file = os.open(self._path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         if not stat.S_ISREG(os.fstat(file).st_mode):
             os.close(file)
@@ -149,7 +149,7 @@ class FileCheckpoint:
     def _see_folder(self) -> None:
         if not self._path.parent.is_dir():
             raise CheckpointError(
-                f"the checkpoint {self._path} has no folder: make {self._path.parent}"
+                f"the checkpoint {self._path} has no folder: create {self._path.parent}"
             )
 
     def _tidy(self) -> None:
@@ -164,8 +164,8 @@ class FileCheckpoint:
 
     def _damaged(self, what: str) -> CheckpointError:
         return CheckpointError(
-            f"the checkpoint {self._path} is not one that can be gone on from: {what}. Put back a"
-            " copy, or the file that belongs there; or delete it to begin at start="
+            f"the checkpoint {self._path} cannot be used: {what}. Restore a copy, or the file that"
+            " belongs there; or delete it to begin at start="
         )
 
     def _failed(self, what: str, error: OSError) -> CheckpointError:

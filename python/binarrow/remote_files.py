@@ -1,8 +1,9 @@
-"""Files that URIs name: found, sized and opened by pyarrow's file systems, else by fsspec's.
+"""Finds and opens files at URIs, with the file systems of pyarrow, else of fsspec.
 
-The native readers call :func:`find` and :func:`open_file`; nothing is imported before a URI is met.
-Credentials are the file system's own (environment, profile, instance), or in ``storage_options``:
-keywords of pyarrow's file system (``S3FileSystem``: ``endpoint_override``, ...), or of fsspec's.
+The native readers call :func:`find` and :func:`open_file`; pyarrow and fsspec are imported when the
+first URI is used. Credentials come from the file system (environment, profile, instance), or from
+``storage_options``: keywords of pyarrow's file system (``S3FileSystem``: ``endpoint_override``,
+...), or of fsspec's.
 """
 
 from __future__ import annotations
@@ -24,16 +25,16 @@ if TYPE_CHECKING:
 
 Options = Mapping[str, Any] | None
 Files = list[tuple[str, int | None]]
-"""URIs, with their sizes where they are known."""
+"""URIs, with their sizes if known."""
 
 
 def absolute(path: str) -> str:
-    """The name by which every process finds it: a task's working folder is its own."""
+    """Returns a path that is valid in all processes, whatever their working folder is."""
     return path if is_uri(path) else os.path.abspath(path)
 
 
 def size(path: str, options: Options = None) -> int:
-    """The size of the file at a path or a URI; 0 where nothing tells it."""
+    """Returns the size of the file at a path or a URI; 0 if it is unknown."""
     if not is_uri(path):
         return Path(path).stat().st_size
     return sum(size or 0 for _, size in find(path, options)[1])
@@ -42,13 +43,13 @@ def size(path: str, options: Options = None) -> int:
 def find(
     uri: str, options: Options = None
 ) -> tuple[Literal["path", "file", "folder", "glob"], Files]:
-    """What a URI stands for: a path of this system, a file, what is in a folder or matches a glob.
+    """Returns the kind of a URI, and its files: those in a folder, or those that match a glob.
 
-    ``*`` and ``[...]`` make a glob; ``?`` begins a URI's query.
+    The kind ``path`` is a local path. ``*`` and ``[...]`` make a glob; ``?`` begins a URI's query.
 
     Raises:
-        ConfigError: Nothing that is installed opens such a URI, or it holds a password.
-        OSError: It cannot be reached. A file that is not there is none.
+        ConfigError: No installed package opens such a URI, or the URI contains a password.
+        OSError: It cannot be reached. For a missing file, the list of files is empty instead.
     """
     if uri.lower().startswith("file://"):
         return "path", [(_local_path(uri), None)]
@@ -58,15 +59,15 @@ def find(
         return "file", []
     except ConfigError:
         raise
-    except Exception as error:  # noqa: BLE001  each library has its own
+    except Exception as error:  # noqa: BLE001  each library has its own exceptions
         raise _cleaned(error, uri) from None
 
 
 def open_file(uri: str, options: Options = None) -> tuple[Any, int | None]:
-    """A binary file object for reading at any offset, without a buffer of its own; and its size.
+    """Opens a file for reading at any offset, without a buffer. Returns it with its size.
 
     Raises:
-        ConfigError: Nothing that is installed opens such a URI, or it holds a password.
+        ConfigError: No installed package opens such a URI, or the URI contains a password.
         OSError: There is no such file, or it cannot be reached.
     """
     if uri.lower().startswith("file://"):
@@ -76,17 +77,17 @@ def open_file(uri: str, options: Options = None) -> tuple[Any, int | None]:
         return _place(uri, options).open()
     except ConfigError:
         raise
-    except Exception as error:  # noqa: BLE001  each library has its own
+    except Exception as error:  # noqa: BLE001  each library has its own exceptions
         raise _cleaned(error, uri) from None
 
 
 class _ArrowPlace(NamedTuple):
-    """A path of a file system of pyarrow's."""
+    """A path in a file system of pyarrow."""
 
     system: FileSystem
     path: str
     uri: Callable[[str], str]
-    """The URI of a path."""
+    """Returns the URI of a path."""
 
     def find(self) -> tuple[Literal["file", "folder", "glob"], Files]:
         from pyarrow.fs import FileSelector, FileType
@@ -105,7 +106,7 @@ class _ArrowPlace(NamedTuple):
         return "folder", [(self.uri(each.path), each.size) for each in files]
 
     def _matches(self, folder: str, parts: list[str]) -> Files:
-        """The files below a folder that match, a part of the glob a level."""
+        """Returns matching files below a folder; each part of the glob matches one level."""
         from pyarrow.fs import FileSelector, FileType
 
         pattern, *rest = parts
@@ -131,7 +132,7 @@ class _ArrowPlace(NamedTuple):
 
 
 class _FsspecPlace(NamedTuple):
-    """A path of a file system of fsspec's."""
+    """A path in a file system of fsspec."""
 
     system: Any
     path: str
@@ -141,7 +142,7 @@ class _FsspecPlace(NamedTuple):
         if _is_glob(self.path.partition("?")[0]):
             found = self.system.glob(self.path, detail=True).values()
             return "glob", self._files(found)
-        # A web server knows no folders, and to look for links it would read the whole of a file.
+        # A web server has no folders: `info` would read the complete file to look for links.
         if self.path.endswith("/") or self.system.info(self.path)["type"] == "directory":
             return "folder", self._files(self.system.ls(self.path, detail=True))
         return "file", [(self.uri(self.path), self.system.info(self.path).get("size"))]
@@ -151,7 +152,7 @@ class _FsspecPlace(NamedTuple):
         return [(self.uri(each["name"]), each.get("size")) for each in files]
 
     def open(self) -> tuple[Any, int | None]:
-        # The reader asks for large blocks: a cache would only read more than that.
+        # The reader requests large blocks: a cache would only read more than needed.
         file = self.system.open(self.path, "rb", cache_type="none")
         if hasattr(file, "size"):
             size = file.size if _gives_ranges(file) else None
@@ -159,13 +160,13 @@ class _FsspecPlace(NamedTuple):
             size = self.system.info(self.path).get("size")
         if size is not None:
             return _File(self.system, file, self.path, seekable=True), size
-        # A web server's stream calls itself seekable, and is not.
+        # The stream of a web server reports that it is seekable, but it is not.
         stream = self.system.open(self.path, "rb", block_size=0)
         return _File(self.system, stream, self.path, seekable=False), None
 
 
 def _gives_ranges(file: Any) -> bool:
-    """Whether a file can be read from anywhere: not all web servers say that they cannot."""
+    """True if a file can be read at any offset. Not all web servers report that correctly."""
     if not str(getattr(file, "path", "")).startswith(("http://", "https://")) or not file.size:
         return file.size is not None
     try:
@@ -178,7 +179,7 @@ def _gives_ranges(file: Any) -> bool:
 
 
 class _File:
-    """A file object of fsspec's, with its file system, which may close it when it goes."""
+    """A file of fsspec, with its file system, which may close the file when it is deleted."""
 
     def __init__(self, system: Any, file: IO[bytes], uri: str, *, seekable: bool) -> None:
         self._system = system
@@ -190,13 +191,13 @@ class _File:
     def read(self, size: int) -> bytes:
         try:
             return self._file.read(size)
-        except Exception as error:  # noqa: BLE001  each library has its own
+        except Exception as error:  # noqa: BLE001  each library has its own exceptions
             raise _cleaned(error, self._uri) from None
 
     def seek(self, offset: int) -> int:
         try:
             return self._file.seek(offset)
-        except Exception as error:  # noqa: BLE001  likewise
+        except Exception as error:  # noqa: BLE001  each library has its own exceptions
             raise _cleaned(error, self._uri) from None
 
     def seekable(self) -> bool:
@@ -208,8 +209,8 @@ def _place(uri: str, options: Options) -> _ArrowPlace | _FsspecPlace:
         user, at, _ = part.partition("://")[2].partition("/")[0].rpartition("@")
         if at and ":" in user:
             raise ConfigError(
-                f"{shown_uri(uri)}: a password in a URI would stand in plans and logs: leave it"
-                " out, and give storage_options=, or set what the file system takes from outside"
+                f"{shown_uri(uri)}: a password in a URI would be visible in plans and logs: pass it"
+                " in storage_options=, or set it in the environment of the file system"
             )
     scheme = uri.partition("://")[0].lower()
     if scheme in ("mysql", "mariadb"):
@@ -232,11 +233,11 @@ _ARROW_SCHEMES = {
     "hdfs": "hdfs",
     "viewfs": "viewfs",
 }
-"""What pyarrow calls the schemes that it knows."""
+"""pyarrow's names of the schemes that it supports."""
 
 
 def _arrow_place(scheme: str, uri: str, options: Options) -> _ArrowPlace | None:
-    """The place in a file system of pyarrow's; None where it has none that takes the options."""
+    """Returns a path in a file system of pyarrow; None if none of them accepts the options."""
     given, _, rest = uri.partition("://")
     rest, mark, query = rest.partition("?")
     authority, _, path = rest.partition("/")
@@ -261,7 +262,7 @@ def _arrow_place(scheme: str, uri: str, options: Options) -> _ArrowPlace | None:
 
 
 _SYSTEMS: dict[tuple[int, str, str, str, str], tuple[FileSystem, str]] = {}
-"""File systems that are open, with the paths of their roots: to make one may take round trips."""
+"""Open file systems, with the paths of their roots: creating one may take round trips."""
 
 _MAX_SYSTEMS = 16
 
@@ -269,12 +270,12 @@ _MAX_SYSTEMS = 16
 def _arrow_system(
     scheme: str, authority: str, query: str, options: Options
 ) -> tuple[FileSystem, str]:
-    """A file system, and the path in it of a URI that has none.
+    """Creates a file system, and returns it with the path of its root.
 
     Raises:
-        ImportError: This pyarrow is built without it.
-        NotImplementedError: Likewise.
-        TypeError: It has no such options.
+        ImportError: This pyarrow was built without it.
+        NotImplementedError: This pyarrow does not support it.
+        TypeError: It does not have such options.
     """
     from pyarrow import fs
 
@@ -345,15 +346,15 @@ def _fsspec_place(uri: str, options: Options) -> _FsspecPlace:
         raise ConfigError(
             f"{shown_uri(uri)}: pyarrow has no file system for it"
             f"{' with these storage_options' if options else ''}, and fsspec is not installed:"
-            " pip install fsspec, and the package that it names for the scheme"
+            " pip install fsspec, and the package that it requires for the scheme"
         ) from error
     try:
         system, path = url_to_fs(uri, **(options or {}))
     except (ImportError, ValueError, TypeError) as error:
-        # It says what to install, or that it knows no such scheme.
+        # The message names the package to install, or says that the scheme is unknown.
         raise ConfigError(f"{shown_uri(uri)}: {error}") from None
     _check_options(uri, type(system), options)
-    system.invalidate_cache()  # new files come all the time
+    system.invalidate_cache()  # new files are added all the time
     parts = uri.split("::")
     first = next(place for place, part in enumerate(parts) if "://" in part)
     asked = parts[first].rstrip("/")
@@ -375,7 +376,7 @@ def _is_glob(path: str) -> bool:
 def _local_path(uri: str) -> str:
     host, slash, path = uri[len("file://") :].partition("/")
     if host not in ("", "localhost") or not slash:
-        raise ConfigError(f"{uri}: a file of another machine; write file:///path")
+        raise ConfigError(f"{uri}: the file is on another machine; write file:///path")
     return unquote(f"/{path}")
 
 
@@ -383,13 +384,13 @@ _QUERY = re.compile(r"(\b[a-z][a-z0-9+.-]*://[^\s?'\"<>]*\?)[^\s'\"<>]+", re.IGN
 
 
 def _cleaned(error: Exception, uri: str) -> OSError:
-    """An OSError that says the same, without the URI's query, which may be a signature."""
+    """Returns an OSError with the same message, without URI queries, which may be signatures."""
     text = str(error) or type(error).__name__
     for part in uri.split("::"):
         query = part.partition("?")[2]
         if query:
             text = text.replace(query, "...")
-    # Libraries print a URL with other escapes than it was given with.
+    # Libraries may print a URL with other escapes than in `uri`.
     text = _QUERY.sub(r"\1...", text)
     kinds = (FileNotFoundError, PermissionError)
     return next((kind for kind in kinds if isinstance(error, kind)), OSError)(text)

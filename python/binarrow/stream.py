@@ -82,7 +82,7 @@ class Stream(Generic[T_co]):
         """Returns the batches of one table under one schema. Do not use this stream afterwards."""
         if self._keeper is not None:
             raise ConfigError(
-                "table() hands rows out where no checkpoint can follow: use tables= and iterate"
+                "table() cannot save its position in a checkpoint: use tables= and iterate"
             )
         return self._reader.table(
             name, schema=schema, on_schema_change=on_schema_change, truncates=truncates
@@ -92,7 +92,7 @@ class Stream(Generic[T_co]):
         """Returns all changes under one schema: see :meth:`BinlogReader.nested_json`."""
         if self._keeper is not None:
             raise ConfigError(
-                "nested_json() hands rows out where no checkpoint can follow: iterate instead"
+                "nested_json() cannot save its position in a checkpoint: iterate instead"
             )
         return self._reader.nested_json(truncates=truncates)
 
@@ -154,34 +154,34 @@ class Stream(Generic[T_co]):
 
     def __repr__(self) -> str:
         if getattr(self, "_reader", None) is None:
-            return "<Stream, not made>"
+            return "<Stream, not created>"
         state = "closed" if self.closed else f"position {self.position}"
         return f"<Stream, {state}>"
 
 
 class _Keeper:
-    """Follows what is done, and saves it now and then."""
+    """Tracks the position after the processed changes, and saves it at intervals."""
 
     def __init__(self, checkpoint: Checkpoint) -> None:
         self._checkpoint = checkpoint
         self._lock = threading.Lock()
-        self._begun = False
+        self._has_started = False
         self._done: Position | None = None
         self._saved: Position | None = None
         self._due = 0.0
         self._process = os.getpid()
 
     def begin(self, reader: BinlogReader[Any]) -> None:
-        """Saves the start, before any row: `latest` must not mean another place after a crash."""
-        if self._begun:
+        """Saves the start before any row, so that `latest` means the same after a crash."""
+        if self._has_started:
             return
         reader.start()
         self._done = reader.position
         self.flush()
-        self._begun = True
+        self._has_started = True
 
     def next_change(self, reader: BinlogReader[T], deadline: float | None) -> T | None:
-        """Waits for a batch or item and saves meanwhile; None when the time is up."""
+        """Waits for a batch or item, and saves at intervals; None at the deadline."""
         self.begin(reader)
         self._done = reader.position
         while True:
@@ -194,18 +194,18 @@ class _Keeper:
                 self.all_done(reader)
                 raise
             except (PositionPurgedError, ServerIdentityError) as error:
-                error.add_note(f"the position was kept by {self._checkpoint!r}")
+                error.add_note(f"the position was stored in {self._checkpoint!r}")
                 raise
             if change is not None:
                 return change
-            # Nothing was handed out: what it stands at now was passed over.
+            # No change was returned: events up to the current position were skipped.
             self._done = reader.position
             if deadline is not None and time.monotonic() >= deadline:
                 return None
 
     def all_done(self, reader: BinlogReader[Any]) -> None:
-        """Takes all that was handed out for done."""
-        if self._begun:
+        """Counts all returned changes as processed."""
+        if self._has_started:
             self._done = reader.position
             self.flush()
 

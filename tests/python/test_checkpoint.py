@@ -119,7 +119,7 @@ def test_a_torn_file_is_an_error_at_every_length(kept):
 )  # fmt: skip
 def test_foreign_files_are_errors(kept, content):
     kept.path.write_text(content)
-    with pytest.raises(CheckpointError, match="not one that can be gone on from") as caught:
+    with pytest.raises(CheckpointError, match="cannot be used") as caught:
         kept.load()
     assert "s3cret" not in str(caught.value)
     assert kept.path.read_text() == content

@@ -392,7 +392,7 @@ def test_find(store: str) -> None:
     assert sql.startswith("CREATE TABLE `orders` (\n  `id` int unsigned NOT NULL")
     table = json.loads(command("find", store, "shop.orders", "--json"))
     assert table["columns"][0]["name"] == "id"
-    assert "no table shop.people there" in command("find", store, "shop.people", code=1)
+    assert "no table shop.people at this place" in command("find", store, "shop.people", code=1)
     assert "write database.table" in command("find", store, "orders", code=2)
 
 
@@ -407,13 +407,13 @@ def test_diff(store: str) -> None:
     assert (difference["kind"], difference["what"]) == ("added", "column paid")
     assert statement["statement"]["tables"] == ["shop.orders"]
     same = command("diff", store, "all", "--from", "binlog.000001:600")
-    assert same == "no statement between the two\n"
+    assert same == "no statement between the two places\n"
 
 
 def test_a_baseline_from_a_file(tmp_path: Path) -> None:
     sql, path = tmp_path / "shop.sql", str(tmp_path / "new.db")
     sql.write_text(SHOP)
-    assert "need --position" in command("baseline", path, str(sql), code=2)
+    assert "--position is required" in command("baseline", path, str(sql), code=2)
     printed = command("baseline", path, str(sql), "--position", FIRST, "--server", "mariadb-11.8")
     assert printed == "2 tables as of binlog.000001:157\n"
     assert "utf8mb4_uca1400_ai_ci" in command("find", path, "shop.people")

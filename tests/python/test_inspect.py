@@ -224,7 +224,7 @@ def test_bytes_must_be_asked_for(shop):
 def test_help_says_what_may_show_values():
     text = " ".join(run("--help").stdout.replace("│", " ").split())
     assert "values of rows, and passwords" in text
-    assert "They hold the values of rows" in text
+    assert "They contain the values of rows" in text
 
 
 # ---- how it behaves

@@ -180,7 +180,7 @@ def test_what_cannot_be_read(objects, shop, monkeypatch):
     for call in (table, binarrow.expand_source, binarrow.scan_splits):
         with pytest.raises((binarrow.ConfigError, binarrow.InputError)) as failure:
             call(secret)
-        assert "give storage_options=" in str(failure.value)
+        assert "in storage_options=" in str(failure.value)
         assert "very-secret" not in str(failure.value)
     with pytest.raises(binarrow.MissingInputError) as failure:
         list(binarrow.scan_splits(f"{objects.http}/logs/nothing?sig=hush"))

@@ -1,4 +1,4 @@
-"""The command ``binarrow``. One module a command; heavy imports happen inside the commands."""
+"""The command ``binarrow``. One module per command; heavy imports happen inside the commands."""
 
 from binarrow.cli.app import app, main
 

@@ -43,20 +43,20 @@ def options(
         False, "--version", callback=_print_version, is_eager=True, help="Print the version."
     ),
 ) -> None:
-    """Options before the command."""
+    """Declares the options before the command."""
 
 
 def main() -> None:
     """The entry point of the executable."""
-    # Whoever closes our output early (`| head`) ends us quietly, as it ends any Unix tool.
+    # If a reader closes the output early (`| head`), end without an error, like any Unix tool.
     if hasattr(signal, "SIGPIPE"):
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    # Under PYTHONUNBUFFERED, what is written only in part when a signal arrives would be lost.
+    # With PYTHONUNBUFFERED, the rest of a partial write would be lost when a signal arrives.
     if isinstance(sys.stdout, io.TextIOWrapper) and isinstance(sys.stdout.buffer, io.RawIOBase):
         sys.stdout = open(  # noqa: SIM115 - it is open until the end
             sys.stdout.fileno(), "w", buffering=1, encoding=sys.stdout.encoding, closefd=False
         )
-    # What the terminal's encoding has no character for is no reason to fail.
+    # Characters that the terminal's encoding lacks are escaped, and not errors.
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

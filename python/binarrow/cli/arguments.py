@@ -1,4 +1,4 @@
-"""Arguments that several commands share, and what their text means."""
+"""Arguments that several commands share, and their parsers."""
 
 import re
 import sys
@@ -13,7 +13,7 @@ from binarrow import ConfigError
 
 
 class Format(StrEnum):
-    """How a command prints."""
+    """The output formats of commands."""
 
     table = "table"
     json = "json"
@@ -29,7 +29,7 @@ Files: TypeAlias = Annotated[
     ),
 ]
 FormatOption: TypeAlias = Annotated[
-    Format, typer.Option(help="A table for people, or JSON, one object a line.")
+    Format, typer.Option(help="A table for people, or JSON, one object per line.")
 ]
 
 
@@ -63,11 +63,11 @@ _NAMED = re.compile(r"([^/=*?\[]+\.\d+)=(.+)")
 
 
 def where(text: str | None) -> str | datetime | None:
-    """A place in the log: a point in time if the text is one, else FILE:OFFSET or a GTID set.
+    """Parses a place in the log: a time, FILE:OFFSET, or a GTID set.
 
     A time without a zone is local time, as everywhere on the command line.
     """
-    if text is None or text.isdigit():  # an offset, though some read as dates
+    if text is None or text.isdigit():  # an offset, even if it looks like a date
         return text
     try:
         return datetime.fromisoformat(text).astimezone()

@@ -1,4 +1,4 @@
-"""Changes as lines: for people, or one JSON object each."""
+"""Formats changes as lines: text for people, or one JSON object each."""
 
 from __future__ import annotations
 
@@ -18,22 +18,23 @@ if TYPE_CHECKING:
     from binarrow import ChangeBatch
 
 ENVELOPE = ("change_type", "commit_timestamp", "present")
-"""The envelope columns that lines are made of."""
+"""The envelope columns that are printed."""
 
 PREFIX = "binarrow "
-"""Of their names, which no column of a table is likely to have."""
+"""The prefix of their names, which the columns of a table are unlikely to have."""
 
 HEAD = f"{'committed (UTC)':26}  {'lag':>8}  {'table':24} {'change':7} values"
 
 ORDINAL = b"mysql.ordinal_position"
-"""The key of a column's place in its table, by which its bit of ``present`` is found."""
+"""Key of a field's metadata: the column's number in its table, which is also that of its bit in
+``present``."""
 
 SECOND = 1_000_000
 
 
 @dataclass(frozen=True)
 class Change:
-    """One change: a row, or an update's row before and after."""
+    """One change: an inserted or deleted row, or the row before and after an update."""
 
     kind: str
     """``insert``, ``update`` or ``delete``."""
@@ -44,7 +45,10 @@ class Change:
 
 
 def changes_of(batch: ChangeBatch) -> Iterator[Change]:
-    """A batch's changes, an update's two rows together; what an image lacks is left out."""
+    """Returns the changes of a batch; the two rows of an update are one change.
+
+    Columns that a row image lacks are left out.
+    """
     import pyarrow as pa
 
     places = [int(field.metadata[ORDINAL]) - 1 for field in batch.schema if _is_own(field)]
@@ -84,14 +88,14 @@ def _is_own(field: pa.Field) -> bool:
 
 
 def key_of(batch: ChangeBatch) -> frozenset[str]:
-    """The columns of the primary key, as far as the log tells."""
+    """Returns the columns of the primary key; empty if the log does not contain them."""
     return frozenset(
         field.name for field in batch.schema if b"mysql.primary_key" in (field.metadata or {})
     )
 
 
 def json_line(table: str, change: Change, now: int) -> str:
-    """A change as one JSON object."""
+    """Formats a change as one JSON object."""
     committed = datetime.fromtimestamp(change.committed / SECOND, UTC)
     record: dict[str, Any] = {
         "table": table,
@@ -107,7 +111,7 @@ def json_line(table: str, change: Change, now: int) -> str:
 def text_line(
     table: str, change: Change, now: int, key: frozenset[str], *, in_seconds: bool
 ) -> str:
-    """A change as a line for people: of an update, the key and what changed."""
+    """Formats a change as a line for people: for an update, the key and the changed columns."""
     committed = datetime.fromtimestamp(change.committed / SECOND, UTC)
     values = (
         _update(change, key) if change.kind == "update" else _row(change.after or change.before)
@@ -119,7 +123,7 @@ def text_line(
 
 
 def lag(micros: int, *, in_seconds: bool) -> str:
-    """A time for people, in the unit that fits; servers that log whole seconds leave no better."""
+    """Formats a lag in a suitable unit; in seconds if the server logs times in seconds only."""
     if in_seconds or abs(micros) >= 100 * SECOND:
         return "< 1 s" if 0 <= micros < SECOND else f"{micros / SECOND:.0f} s"
     if abs(micros) >= SECOND:
@@ -137,7 +141,7 @@ def _update(change: Change, key: frozenset[str]) -> str:
     for name in dict.fromkeys([*before, *after]):
         old, new = (_shown(row[name]) if name in row else None for row in (before, after))
         if new is None:
-            # Only the image before has it: with MINIMAL images that is the key.
+            # Only the before image has it: with MINIMAL images that is the key.
             shown.append(f"{on_one_line(name)}={old}")
         elif old is None or old == new:
             if old is None or name in key or not key:
@@ -160,7 +164,7 @@ def _shown(cell: Any) -> str:
 
 
 def _escaped(text: str) -> str:
-    """The text without what could end the line or command a terminal, and nothing lost."""
+    """Escapes line breaks and control characters, so that the text can be restored."""
     text = text.replace("\\", "\\\\").replace("'", "\\'")
     if text.isprintable():
         return text

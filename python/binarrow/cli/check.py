@@ -1,4 +1,4 @@
-"""`binarrow check`: is a server set up for reading its changes?"""
+"""`binarrow check`: checks that a server is set up for reading its changes."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ def command(
     *,
     login: Login,
 ) -> None:
-    """Grade a server's settings for reading its changes; say what to change.
+    """Grade a server's settings for reading its changes, and suggest fixes.
 
     An error means that changes cannot be read, or are lost: the exit code is 1.
 
-    A warning means that something is missed, or harder than it need be.
+    A warning means that something is missing, or harder than necessary.
     """
     with login.connect(url) as server:
         checks = server.check(use, tables=tables)

@@ -1,4 +1,4 @@
-"""`binarrow export`: changes as files, one folder a table."""
+"""`binarrow export`: writes changes to files, one folder per table."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -33,42 +33,44 @@ Examples:
 def command(
     files: Files,
     to: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="Where the tables go.", show_default=False)
+        Path, typer.Option(metavar="FOLDER", help="The folder to write to.", show_default=False)
     ],
     file_format: Annotated[
         FileFormat,
         typer.Option(
             "--file-format",
             "--format",
-            help="What the files are. ticdc-json and debezium-json: the change events of those"
-            " tools, one a line.",
+            help="The format of the files. ticdc-json and debezium-json: the change events of those"
+            " tools, one per line.",
         ),
     ] = FileFormat.parquet,
     source_name: Annotated[
         str, typer.Option(help="debezium-json: the name of the server (topic.prefix).")
     ] = "binarrow",
     query: Annotated[
-        bool, typer.Option("--query", help="debezium-json: the statements, where the log has them.")
+        bool, typer.Option("--query", help="debezium-json: the statements, if they are logged.")
     ] = False,
     overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace the folders of tables that are there.")
+        bool, typer.Option("--overwrite", help="Replace existing folders of tables.")
     ] = False,
     *,
     reading: Reading,
 ) -> None:
     """Write the changes of each table to FOLDER/DB.TABLE/part-00000 and so on.
 
-    The folders appear when everything is written, and not at all when something fails.
+    The folders appear when all files are complete; after an error there are none.
     In folder names, the characters % . / of a database or table are escaped as %25, %2E, %2F.
 
-    A table whose structure changes in the log goes on in a new part.
+    If the structure of a table changes in the log, a new part begins.
     """
     with reading.keywords() as keywords:
         types = keywords["types"]
         shape: dict[str, Any] = {"types": types_for(file_format, types)}
         if file_format.events is not None:
             if types != "native":
-                raise binarrow.ConfigError(f"--format {file_format.value} has types of its own")
+                raise binarrow.ConfigError(
+                    f"--format {file_format.value} has its own types: leave out --types"
+                )
             shape = binarrow.event_keywords(file_format.events, query=query)
         reader = binarrow.read_binlog(named(files), **{**keywords, **shape})
         with (

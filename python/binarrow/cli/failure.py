@@ -1,4 +1,4 @@
-"""How commands end: exit code 1 for bad input, 2 for a bad call, 130 for Ctrl-C; one clear line."""
+"""Reports errors of commands: one line, and exit code 1 (input), 2 (call) or 130 (Ctrl-C)."""
 
 import functools
 import sys
@@ -25,7 +25,7 @@ def unmatched_patterns_are_errors(*, in_part: bool) -> Iterator[None]:
     """Turns the warning about a pattern that nothing matches into an error of the command.
 
     A command that reads a part of the log, with --start or --stop, only warns about a table: it
-    may have changes in another part. A pattern of --mask must match all the same.
+    may have changes in another part. A pattern of --mask must match in any case.
     """
     errors = "mask:" if in_part else ""
     with warnings.catch_warnings():
@@ -37,7 +37,7 @@ def unmatched_patterns_are_errors(*, in_part: bool) -> Iterator[None]:
 
 
 def reports_failure(command: Callable[P, None]) -> Callable[P, None]:
-    """Turns what a command raises into a line on stderr and an exit code."""
+    """Turns the exceptions of a command into a line on stderr and an exit code."""
 
     @functools.wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:

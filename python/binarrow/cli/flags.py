@@ -1,4 +1,4 @@
-"""Flags of commands, from the table of options, and the keywords that they stand for."""
+"""Flags of commands, from the table of options, and their conversion to keywords."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ class Reading:
 
     @contextmanager
     def keywords(self) -> Iterator[dict[str, Any]]:
-        """The keywords; a history is open in the block.
+        """Returns the keywords. A history is open in the block.
 
         Raises:
-            ConfigError: A value is not of its form, or flags do not fit together.
-            InputError: The salt's file cannot be read.
+            ConfigError: A value is invalid, or flags exclude each other.
+            InputError: The file of the salt cannot be read.
         """
         given = dict(self.values)
         salt_file = given.pop("mask_salt", None)
@@ -64,7 +64,7 @@ Command = Callable[..., None]
 
 
 def reads(command: str) -> Callable[[Command], Command]:
-    """Adds the flags of reading that the table has for a command, as its argument `reading`."""
+    """Adds a command's flags of reading, from the table, as its argument `reading`."""
     own_flags = {name: both for name, both in _OF_READS.items() if command in both[1].commands}
     return adds_flags(
         "reading", [_parameter(*both, command) for both in own_flags.values()], Reading
@@ -79,7 +79,7 @@ def adds_flags(
     Args:
         argument: The name of the command's argument.
         flags: The parameters of the flags.
-        value: Makes the argument of the values of the flags, by name.
+        value: Creates the argument from the values of the flags, by name.
     """
 
     def with_flags(function: Command) -> Command:
@@ -100,7 +100,7 @@ def adds_flags(
 
 
 def flag(name: str, command: str = "", **settings: Any) -> Any:
-    """The flag of an option, for a parameter that a command declares itself."""
+    """Returns the flag of an option, for a parameter that a command declares itself."""
     option, own = next(
         (option, own)
         for option, own in _FLAGS
@@ -112,12 +112,12 @@ def flag(name: str, command: str = "", **settings: Any) -> Any:
 
 
 def help_of(option: Option, own: Flag) -> str:
-    """The help of an option's flag."""
+    """Returns the help text of an option's flag."""
     text = re.sub(r":\w+:`([^`]*)`", r"\1", own.doc or option.summary)
     text = re.sub(r'``"?([^`"]*)"?``', lambda found: _NAMES.get(found[1], found[1]), text)
     if _is_list(option):
         text = f"{text} May be given again."
-    return text.replace("[", "\\[")  # which is markup of rich
+    return text.replace("[", "\\[")  # "[" begins markup of rich
 
 
 def is_on_server(history: str) -> bool:
@@ -156,7 +156,7 @@ def _is_list(option: Option) -> bool:
 
 
 def _parameter(option: Option, own: Flag, command: str) -> inspect.Parameter:
-    """The flag as a parameter of a command."""
+    """Returns the flag as a parameter of a command."""
     default = own.commands[command]
     settings: dict[str, Any] = {"show_default": False} if default is None else {}
     choices: Any = StrEnum
@@ -177,7 +177,7 @@ def _parameter(option: Option, own: Flag, command: str) -> inspect.Parameter:
 
 
 def _keyword(option: Option, own: Flag, value: Any) -> Any:
-    """The value of the keyword that a flag's value stands for."""
+    """Converts the value of a flag to the value of its keyword."""
     if own.word:
         return own.word if value else option.default
     if isinstance(value, StrEnum):

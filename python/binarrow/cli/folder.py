@@ -1,4 +1,4 @@
-"""A folder of exported tables that is there whole or not at all."""
+"""Writes the folder of exported tables, which appear only when all of them are complete."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 GROUP_ROWS = 1 << 17
 GROUP_BYTES = 32 << 20
-"""Rows wait until there are so many: Parquet is slow to read in many small row groups."""
+"""Rows or bytes to collect before they are written: many small row groups make Parquet slow."""
 
 
 _NO_CASE = (
@@ -29,7 +29,7 @@ _NO_CASE = (
 
 @dataclass(frozen=True)
 class ExportedTable:
-    """What was written for one table."""
+    """The written files of one table."""
 
     path: Path
     rows: int
@@ -38,7 +38,7 @@ class ExportedTable:
 
 
 class ExportFolder:
-    """Collects tables in a hidden folder beside their place, and moves them there at the end."""
+    """Writes tables to a hidden folder in the target folder, and moves them at the end."""
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class ExportFolder:
 
     def __enter__(self) -> Self:
         if str(self._root) == "-":
-            raise ConfigError("--to names a folder: every table has files of its own")
+            raise ConfigError("--to must be a folder: each table has its own files")
         self._made_root = not self._root.exists()
         try:
             self._root.mkdir(parents=True, exist_ok=True)
@@ -113,7 +113,7 @@ class ExportFolder:
     def _move(self, table: _Table) -> ExportedTable:
         place = self._root / table.path.name
         if place.exists():
-            replaced = self._staging / "replaced"  # no table has a folder without a dot
+            replaced = self._staging / "replaced"  # names of tables' folders contain a dot
             replaced.mkdir(exist_ok=True)
             place.rename(replaced / table.path.name)
         table.path.rename(place)
@@ -122,7 +122,7 @@ class ExportFolder:
 
 
 class _Table:
-    """One table's part files."""
+    """Writes the part files of one table."""
 
     def __init__(self, path: Path, file_format: FileFormat) -> None:
         path.mkdir()
@@ -144,7 +144,7 @@ class _Table:
             self._flush()
 
     def add_events(self, schema: pa.Schema, rows: int, events: bytes) -> None:
-        """Adds lines that are written already, of changes under one schema."""
+        """Adds formatted lines of changes under one schema."""
         self._begin(schema)
         if self._events is None:
             self._events = self._next_part().open("wb")
@@ -152,12 +152,12 @@ class _Table:
         self.rows += rows
 
     def finish(self) -> None:
-        """Ends the part that is open, if one is."""
+        """Ends the open part, if there is one."""
         self._flush()
         self._close()
 
     def _begin(self, schema: pa.Schema) -> None:
-        """Another schema begins another part."""
+        """Starts a new part if the schema is new."""
         # Metadata counts: a new member of an ENUM changes nothing else.
         if self._schema is None or not schema.equals(self._schema, check_metadata=True):
             self.finish()
@@ -172,7 +172,7 @@ class _Table:
             self._events = None
 
     def abandon(self) -> None:
-        """Lets go of the open file after a failure."""
+        """Closes the open file after a failure."""
         self._waiting.clear()
         self._close()
 

@@ -11,7 +11,7 @@ MOST_BYTES = 255
 
 
 def folder_name(database: str, table: str) -> str:
-    """Returns the name of a table's folder: two tables never share one.
+    """Returns the name of a table's folder, which is unique.
 
     ``%``, ``.``, ``/`` and control characters of a name are escaped as in a URL: the table ``b.c``
     of the database ``a`` is in ``a.b%2Ec``.

@@ -1,4 +1,4 @@
-"""`binarrow inspect`: every event as it stands in the files."""
+"""`binarrow inspect`: prints the events of files."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Examples:
   binarrow inspect 'binlog.*' --format json | jq -r .type | sort | uniq -c"""
 
 HEXDUMP_BYTES = 1 << 20
-"""A large event is dumped in pieces of so many bytes."""
+"""Bytes of a large event that are dumped at once."""
 
 
 @reports_failure
@@ -39,8 +39,8 @@ def command(
         typer.Option(
             "--type",
             metavar="TYPE",
-            help="Only events of this type, as the list names it, in any case; a glob; may be given"
-            " again.",
+            help="Only events of this type, by its name in the output, in any letter case; a glob;"
+            " may be given again.",
         ),
     ] = None,
     start: Annotated[
@@ -55,34 +55,34 @@ def command(
         bool,
         typer.Option(
             "--queries",
-            help="Show statements whole. They may hold values of rows, and passwords.",
+            help="Show complete statements. They may contain values of rows, and passwords.",
         ),
     ] = False,
     table_metadata: Annotated[
         bool,
         typer.Option(
             "--table-metadata",
-            help="Under each Table_map event its columns and key, as mysqlbinlog"
-            " --print-table-metadata prints them.",
+            help="Show the columns and the key under each Table_map event, like mysqlbinlog"
+            " --print-table-metadata.",
         ),
     ] = False,
     hexdump: Annotated[
         bool,
         typer.Option(
             "--hexdump",
-            help="Under each event its bytes, as mysqlbinlog --hexdump prints them. They hold the"
+            help="Show the bytes under each event, like mysqlbinlog --hexdump. They contain the"
             " values of rows.",
         ),
     ] = False,
     format: FormatOption = Format.table,  # noqa: A002 - the option's name
 ) -> None:
-    """Print the events of binlog files, one a line. FILE may be - for standard input.
+    """Print the events of binlog files, one per line. FILE may be - for standard input.
 
-    Of a transaction that is compressed the events inside follow, indented.
+    A compressed transaction is followed by its events, indented.
 
-    Values of rows are not shown, nor statements beyond their first value, unless asked for.
+    By default values of rows are not shown, and statements are cut before their first value.
 
-    Times are shown in UTC; those given without a zone are local.
+    Times are shown in UTC; times of options without a zone are local.
     """
     events = binarrow.inspect(
         sources(files),

@@ -1,4 +1,4 @@
-"""What is not a row, as lines: for people, or one JSON object each."""
+"""Formats items that are not rows as lines: text for people, or one JSON object each."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Item: TypeAlias = SchemaChange | Truncate | SkippedStatement | Transaction | Hea
 
 
 def json_item(item: Item, now: int) -> str:
-    """An item as one JSON object: ``item`` says which."""
+    """Formats an item as one JSON object; ``item`` is its kind."""
     record: dict[str, Any] = {"item": _name(item), **_fields(item)}
     if not isinstance(item, Heartbeat):
         committed = item.commit_timestamp
@@ -24,7 +24,7 @@ def json_item(item: Item, now: int) -> str:
 
 
 def text_item(item: Item, now: int, *, in_seconds: bool) -> str:
-    """An item as a line for people, in the columns of the changes."""
+    """Formats an item as a line for people, in the columns of changes."""
     time, late = "", ""
     if not isinstance(item, Heartbeat):
         time = f"{item.commit_timestamp:%Y-%m-%dT%H:%M:%S.%f}"
@@ -74,7 +74,7 @@ def _fields(item: Item) -> dict[str, Any]:
 
 
 def _words(item: Item) -> tuple[str, str, str]:
-    """The table, what happens, and the rest of the line."""
+    """Returns the table, the kind, and the rest of the line."""
     match item:
         case SchemaChange():
             tool = f" ({item.tool})" if item.tool else ""

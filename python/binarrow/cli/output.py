@@ -1,4 +1,4 @@
-"""Printing: tables for people, JSON lines for programs."""
+"""Prints tables for people, and JSON lines for programs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 
 def print_json(record: dict[str, Any]) -> None:
-    """One object on one line."""
+    """Prints one object on one line."""
     print(json_text(record))
 
 
@@ -22,7 +22,7 @@ _CONTROLS = {code: f"\\u{code:04x}" for code in range(0x7F, 0xA0)}
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """A table; in colour on a terminal, and never narrower than its text in a pipe."""
+    """Prints a table: in colour on a terminal, and in full width into a pipe."""
     from rich import box
     from rich.console import Console
     from rich.markup import escape
@@ -47,15 +47,15 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> Non
 
 @dataclass(frozen=True)
 class Screen:
-    """Where lines go."""
+    """The properties of the output."""
 
     width: int | None
-    """How many characters fit on a line; None in a pipe, where lines are whole."""
+    """Characters that fit on a line; None in a pipe, where lines are not cut."""
     colour: bool
 
     @classmethod
     def of_stdout(cls) -> Screen:
-        """A terminal as wide and as colourful as rich finds it, or a pipe."""
+        """Returns the width and colours of stdout, as rich detects them."""
         from rich.console import Console
 
         console = Console()
@@ -64,19 +64,19 @@ class Screen:
         return cls(console.width if is_terminal else None, colour)
 
     def fitted(self, line: str) -> str:
-        """The line, cut where the terminal's would be."""
+        """Cuts the line at the width of the terminal."""
         if self.width is None or len(line) <= self.width:
             return line
         return line[: self.width - 1] + "…"
 
     def styled(self, text: str, style: Literal["bold", "dim"]) -> str:
-        """The text in a style, where there are colours."""
+        """Returns the text in a style, if the terminal has colours."""
         code = {"bold": 1, "dim": 2}[style]
         return f"\x1b[{code}m{text}\x1b[0m" if self.colour else text
 
 
 def on_one_line(text: str) -> str:
-    """The text without line breaks and without what could command a terminal."""
+    """Returns the text without line breaks, with its control characters escaped."""
     return printable(" ".join(text.split()))
 
 
@@ -90,15 +90,15 @@ def printable(text: str) -> str:
 
 
 def grouped(number: int) -> str:
-    """A number for people: ``1 234 567``."""
+    """Formats a number for people: ``1 234 567``."""
     return f"{number:,}".replace(",", " ")
 
 
 def byte_count(size: int) -> str:
-    """A size for people: ``12.3 MB``."""
+    """Formats a size for people: ``12.3 MB``."""
     amount = float(size)
     for unit in ("B", "kB", "MB", "GB"):
-        if amount < 1000:  # noqa: PLR2004 - what the units are in
+        if amount < 1000:  # noqa: PLR2004 - the ratio of the units
             return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
         amount /= 1000
     return f"{amount:.1f} TB"

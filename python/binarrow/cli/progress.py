@@ -1,4 +1,4 @@
-"""A progress bar on stderr for whatever takes longer than a second."""
+"""Shows a progress bar on stderr if a command takes longer than a second."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from binarrow import BinlogReader
 
 PATIENCE = 1.0
-"""Seconds before the bar appears: what is quicker needs none."""
+"""Seconds before the bar appears."""
 
 INTERVAL = 0.2
 
 
 @contextmanager
 def progress_of(reader: BinlogReader) -> Iterator[None]:
-    """Shows how far the reader is, with rate and time left; silent where stderr is no terminal."""
+    """Shows the reader's progress, rate and time left, if stderr is a terminal."""
     if not sys.stderr.isatty():
         yield
         return

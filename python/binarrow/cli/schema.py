@@ -1,4 +1,4 @@
-"""`binarrow schema`: the columns of one table."""
+"""`binarrow schema`: prints the columns of one table."""
 
 from typing import Annotated
 
@@ -27,7 +27,7 @@ def command(
     *,
     reading: Reading,
 ) -> None:
-    """Print a table's columns: Arrow type, and what the log tells of MySQL's."""
+    """Print a table's columns: the Arrow type, and MySQL's properties, if they are logged."""
     with reading.keywords() as keywords:
         schema = binarrow.infer_schema(named(files), table, **keywords)
     metadata = [_metadata(field.metadata) for field in schema]

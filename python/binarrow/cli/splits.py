@@ -1,4 +1,4 @@
-"""`binarrow splits`: the ranges that tasks would read."""
+"""`binarrow splits`: prints the ranges of files for tasks."""
 
 from typing import Annotated
 
@@ -22,13 +22,13 @@ Examples:
 def command(
     files: Files,
     target_bytes: Annotated[
-        str, typer.Option(metavar="SIZE", help="About how large a range shall be: 64m, 1g.")
+        str, typer.Option(metavar="SIZE", help="The approximate size of a range: 64m, 1g.")
     ] = "64m",
     format: FormatOption = Format.table,  # noqa: A002 - the option's name
     *,
     reading: Reading,
 ) -> None:
-    """Print the ranges into which files are cut at transaction ends, one a Spark task."""
+    """Print ranges of files that end at ends of transactions, one per Spark task."""
     size = parse_byte_size(target_bytes)
     if isinstance(named(files), dict):
         raise binarrow.ConfigError("ranges contain files only: leave out NAME= before them")

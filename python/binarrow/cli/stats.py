@@ -1,4 +1,4 @@
-"""`binarrow stats`: what is in the files, in figures."""
+"""`binarrow stats`: counts the changes in files."""
 
 from datetime import datetime
 from pathlib import Path
@@ -97,7 +97,7 @@ def _print(stats: dict[str, Any]) -> None:
 
 
 def _plain(value: Any) -> Any:
-    """The value with times as ISO 8601, whatever it is made of."""
+    """Returns the value with all times in it as ISO 8601."""
     match value:
         case datetime():
             return value.isoformat()

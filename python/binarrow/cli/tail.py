@@ -1,4 +1,4 @@
-"""`binarrow tail`: a server's changes as they are committed."""
+"""`binarrow tail`: prints a server's changes as they are committed."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ Examples:
   binarrow tail --option-file ~/.my.cnf --history shop.db"""
 
 PATIENCE = 0.25
-"""Seconds without changes after which it checks for a signal and for a reader of the output."""
+"""Seconds without changes after which signals and the reader of the output are checked."""
 
 PRINTING = 1.0
-"""Seconds that printing a batch may take after a signal if nobody reads the output."""
+"""Seconds that printing a batch may take after a signal if no process reads the output."""
 
-NOBODY_READS = 128 + signal.SIGPIPE
+OUTPUT_CLOSED = 128 + signal.SIGPIPE
 
 
 @reports_failure
@@ -70,16 +70,17 @@ def command(
     login: Login,
     reading: Reading,
 ) -> None:
-    """Print a server's changes as they are committed, one a line, until Ctrl-C.
+    """Print a server's changes as they are committed, one per line, until Ctrl-C.
 
-    A line has the time of the commit, the lag from there to here, the table,
-    and the values of the row; of an update, its key and what changed.
+    A line contains the time of the commit, the lag between commit and output,
+    the table, and the values of the row; for an update, its key and the
+    changed columns.
 
-    JSON has the row before and after whole, and the lag in microseconds. Of
-    what --include adds it says in "item" what it is.
+    JSON contains the complete rows before and after, and the lag in
+    microseconds. The lines that --include adds have their kind in "item".
 
-    The lag is by the clocks of both machines. MariaDB and MySQL 5 log whole
-    seconds only.
+    The lag depends on the clocks of both machines. MariaDB and MySQL 5 log
+    times in seconds only.
 
     At the end, and after Ctrl-C, the position to continue from is printed to stderr.
     """
@@ -118,7 +119,7 @@ def command(
 def _follow(stream: Stream[Any], printer: _JsonPrinter | _TextPrinter, signals: _Signals) -> None:
     """Prints until the end or a signal.
 
-    All changes before the position on stderr are on stdout, each complete.
+    All changes before the position on stderr are on stdout completely.
     """
     position = None  # after the printed changes; None before the first read
     watched = select.poll()
@@ -141,8 +142,8 @@ def _follow(stream: Stream[Any], printer: _JsonPrinter | _TextPrinter, signals: 
                 sys.stdout.flush()
             signals.is_printing = False
             if change is None and any(event & select.POLLERR for _, event in watched.poll(0)):
-                position = None  # nobody would continue
-                raise typer.Exit(NOBODY_READS)
+                position = None  # no process would continue
+                raise typer.Exit(OUTPUT_CLOSED)
             position = stream.position
     except _PrintingEndedError:
         if position is None:
@@ -156,15 +157,15 @@ def _follow(stream: Stream[Any], printer: _JsonPrinter | _TextPrinter, signals: 
 
 
 class _PrintingEndedError(Exception):
-    """A signal arrived while nobody reads the output."""
+    """A signal arrived while no process reads the output."""
 
 
 class _Signals:
     """Notes Ctrl-C and SIGTERM instead of raising them, so that no change and no position is lost.
 
     They are handled between changes: a batch that is being printed is printed completely, the
-    position is printed, the checkpoint is saved. If nobody reads the output, printing ends after
-    PRINTING seconds or at the second signal.
+    position is printed, the checkpoint is saved. If no process reads the output, printing ends
+    after PRINTING seconds or at the second signal.
     """
 
     def __init__(self) -> None:
@@ -204,7 +205,7 @@ def _drop_output() -> None:
 
 class _JsonPrinter:
     def begin(self) -> None:
-        """There is no head."""
+        """Does nothing: JSON has no header line."""
 
     def print_batch(self, batch: ChangeBatch) -> None:
         """Prints a line for each change."""
@@ -213,7 +214,7 @@ class _JsonPrinter:
         sys.stdout.writelines(f"{json_line(table, change, now)}\n" for change in changes_of(batch))
 
     def print_item(self, item: Item) -> None:
-        """Prints a line for what is not a row."""
+        """Prints a line for an item that is not a row."""
         sys.stdout.write(f"{json_item(item, time.time_ns() // 1000)}\n")
 
 
@@ -225,13 +226,13 @@ class _TextPrinter:
         self._has_begun = False
 
     def begin(self) -> None:
-        """Prints the head, once."""
+        """Prints the header line, once."""
         if not self._has_begun:
             print(self._screen.styled(self._screen.fitted(HEAD), "bold"), flush=True)
         self._has_begun = True
 
     def print_batch(self, batch: ChangeBatch) -> None:
-        """Likewise."""
+        """Prints a line for each change."""
         now = time.time_ns() // 1000
         table, key = f"{batch.database}.{batch.table}", key_of(batch)
         for change in changes_of(batch):
@@ -239,11 +240,11 @@ class _TextPrinter:
             sys.stdout.write(f"{self._screen.fitted(line)}\n")
 
     def print_item(self, item: Item) -> None:
-        """Likewise."""
+        """Prints a line for an item that is not a row."""
         line = text_item(item, time.time_ns() // 1000, in_seconds=self._in_seconds)
         sys.stdout.write(f"{self._screen.fitted(line)}\n")
 
 
 def _terminate(number: int, _frame: FrameType | None) -> NoReturn:
-    """Ends as Ctrl-C does, with what there is to clean up."""
+    """Ends like Ctrl-C, so that cleanup runs."""
     raise SystemExit(128 + number)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class FileFormat(StrEnum):
-    """What `--file-format` takes."""
+    """Values of `--file-format`."""
 
     parquet = "parquet"
     arrow = "arrow"
@@ -26,12 +26,12 @@ class FileFormat(StrEnum):
 
     @property
     def suffix(self) -> str:
-        """The end of a file's name."""
+        """The suffix of file names."""
         return f".{self.value}" if self.events is None else ".jsonl"
 
     @property
     def events(self) -> Literal["ticdc-json", "debezium-json"] | None:
-        """The tool's format, where it holds change events, which Rust writes."""
+        """The format of change events, which Rust writes; None for other formats."""
         match self:
             case FileFormat.ticdc_json:
                 return "ticdc-json"
@@ -52,7 +52,7 @@ class Writer(Protocol):
 
 
 def types_for(file_format: FileFormat, profile: Literal["native", "spark"]) -> TypeOptions:
-    """The types of the columns: text formats get enums and times as text."""
+    """Returns the types of columns: in text formats, enums and times are text."""
     if file_format in (FileFormat.csv, FileFormat.jsonl):
         return TypeOptions(profile=profile, enum="text", time="text")
     return TypeOptions(profile=profile)
@@ -94,7 +94,7 @@ class _CsvWriter:
 
 
 class _JsonLinesWriter:
-    """One object a line; decimals as text, to keep their digits; times in ISO 8601."""
+    """One object per line; decimals as text, to keep their digits; times in ISO 8601."""
 
     def __init__(self, path: Path) -> None:
         self._file = path.open("w", encoding="utf-8")
@@ -112,7 +112,7 @@ class _JsonLinesWriter:
 
 
 def _as_text(table: pa.Table) -> pa.Table:
-    """The table with the columns that CSV has no form for as text."""
+    """Converts the columns that CSV does not support to text."""
     import pyarrow as pa
 
     columns = [_column_as_text(column) for column in table.columns]
@@ -136,7 +136,7 @@ def _text(cell: object) -> str:
 
 
 def cell_as_json(value: Any) -> str:
-    """What JSON has no form for."""
+    """Converts a value that JSON does not support."""
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()
     return value.isoformat() if hasattr(value, "isoformat") else str(value)

@@ -1,4 +1,4 @@
-"""`binarrow history`: the structures of tables over time. One module a command."""
+"""`binarrow history`: the structures of tables over time. One module per command."""
 
 import typer
 

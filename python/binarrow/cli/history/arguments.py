@@ -1,4 +1,4 @@
-"""Arguments that the commands on a table history share, and what they stand for."""
+"""Arguments that the commands on a table history share, and their conversion."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ History: TypeAlias = Annotated[
     str,
     typer.Argument(
         metavar="HISTORY",
-        help="Where it is kept: the path of a file, sqlite:///shop.db, or"
+        help="The location of the history: the path of a file, sqlite:///shop.db, or"
         " mysql://user@host/database.",
         show_default=False,
     ),
@@ -29,7 +29,7 @@ Source: TypeAlias = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="Whose tables: the name in a store of several histories; default, if not given.",
+        help="The name of the history, in a store of several.",
         show_default=False,
     ),
 ]
@@ -39,12 +39,13 @@ HistoryPasswordFile: TypeAlias = Annotated[Path | None, flag("history_password_f
 def opened(
     history: str, source: str | None, password_file: Path | None, *, is_new: bool = False
 ) -> SchemaHistory:
-    """The history; one that is to be read must be there."""
+    """Opens a history. Without `is_new` it must exist."""
     path = Path(history.removeprefix("sqlite:///").partition("?")[0])
     is_server = is_on_server(history)
     if not is_server and not is_new and not path.exists():
         raise ConfigError(
-            f"there is no history {history}: 'binarrow history baseline {history} URL' begins one"
+            f"there is no history {history}: create it with 'binarrow history baseline {history}"
+            " URL'"
         )
     return SchemaHistory.open(
         history, source=source, password_file=password_file if is_server else None
@@ -52,7 +53,7 @@ def opened(
 
 
 def names(table: str) -> tuple[str, str]:
-    """Database and table."""
+    """Splits a name into database and table."""
     database, dot, name = table.partition(".")
     if not dot or not database or not name:
         raise ConfigError(f"{table!r} is not a table: write database.table")
@@ -60,7 +61,7 @@ def names(table: str) -> tuple[str, str]:
 
 
 def as_row(change: HistoryChange, longest: int = 80) -> list[object]:
-    """A stored statement as cells of a table."""
+    """Formats a stored statement as cells of a table."""
     text = on_one_line(change.statement)
     if change.kind == "baseline":
         text = f"baseline, {change.statement.count('CREATE TABLE')} tables"
@@ -76,11 +77,11 @@ def as_row(change: HistoryChange, longest: int = 80) -> list[object]:
 
 
 COLUMNS = ["committed (UTC)", "in force from", "database", "statement", "not followed"]
-"""Of such a table."""
+"""The columns of tables of statements."""
 
 
 def as_record(change: HistoryChange) -> dict[str, object]:
-    """A stored statement as JSON."""
+    """Converts a stored statement to JSON."""
     return {
         "kind": change.kind,
         "position": f"{change.position.file}:{change.position.offset}",

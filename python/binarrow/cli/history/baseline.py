@@ -1,4 +1,4 @@
-"""`binarrow history baseline`: what a table history begins with, or what mends it."""
+"""`binarrow history baseline`: creates a table history, or restores unknown tables in it."""
 
 from __future__ import annotations
 
@@ -36,12 +36,13 @@ def command(
     ] = None,
     position: Annotated[
         str | None,
-        typer.Option(metavar="FILE:OFFSET", help="Of a file: where in the log the tables were so."),
+        typer.Option(metavar="FILE:OFFSET", help="For a file: its position in the log."),
     ] = None,
     server: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME-VERSION", help="Of a file: its server, as mysql-8.4 or mariadb-11.8."
+            metavar="NAME-VERSION",
+            help="For a file: its server, such as mysql-8.4 or mariadb-11.8.",
         ),
     ] = None,
     tables: Tables = None,
@@ -50,17 +51,20 @@ def command(
     *,
     login: Login,
 ) -> None:
-    """Take the structures of a server's tables as they are now, or those in a file.
+    """Store the current structures of a server's tables, or those in a file.
 
-    The first one begins the history; readers with --history follow the log
-    from there on. One that is taken again mends a history that lost a table.
+    The first baseline creates the history; readers with --history follow the
+    log from there on. A new baseline restores tables that have become unknown.
 
-    No lock is taken. It needs REPLICATION SLAVE, REPLICATION CLIENT (MariaDB:
-    BINLOG MONITOR) and SELECT; tables that the account may not see are named.
+    It takes no lock. The account needs REPLICATION SLAVE, REPLICATION CLIENT
+    (MariaDB: BINLOG MONITOR) and SELECT; tables that it may not see are named.
     """
     is_file = structures is not None and "://" not in structures
     if is_file and position is None:
-        raise ConfigError("structures in a file need --position: where in the log they are so")
+        raise ConfigError(
+            "--position is required with an SQL file: the position in the log at which the tables"
+            " had these structures"
+        )
     with opened(history, source, history_password_file, is_new=True) as opened_history:
         if is_file and structures is not None:
             taken = opened_history.baseline(
@@ -69,8 +73,8 @@ def command(
         else:
             with login.connect(structures) as connection:
                 taken = opened_history.baseline(connection, position, tables=tables, server=server)
-        _tell(opened_history, f"{taken.file}:{taken.offset}")
+        _print(opened_history, f"{taken.file}:{taken.offset}")
 
 
-def _tell(history: SchemaHistory, place: str) -> None:
+def _print(history: SchemaHistory, place: str) -> None:
     print(f"{grouped(len(history.tables(place)))} tables as of {place}")

@@ -1,4 +1,4 @@
-"""`binarrow history check`: is a table history what the server has?"""
+"""`binarrow history check`: compares a table history with a server."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ def command(
     *,
     login: Login,
 ) -> None:
-    """Compare a history with the tables that the server has now; the exit code is 1 if they differ.
+    """Compare a history with the server's current tables; the exit code is 1 if they differ.
 
-    First the log is followed from the history's end to now, and the history
-    with it. What differs then was changed without the log: with sql_log_bin=0,
-    say. 'binarrow history baseline' sets it right.
+    First the history is updated with the log up to now. Differences that
+    remain were not logged, for example because of sql_log_bin=0. To correct
+    the history, run 'binarrow history baseline'.
     """
     with (
         opened(history, source, history_password_file) as opened_history,

@@ -1,4 +1,4 @@
-"""`binarrow history diff`: what changed of a table between two places of the log."""
+"""`binarrow history diff`: prints changes of a table between two places of the log."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def command(
         typer.Option(
             "--from",
             metavar="WHERE",
-            help="FILE:OFFSET, a GTID set, or a time as 2026-11-21T09:00.",
+            help="FILE:OFFSET, a GTID set, or a time such as 2026-11-21T09:00.",
             show_default=False,
         ),
     ],
@@ -58,7 +58,7 @@ def command(
         typer.Option(
             "--to",
             metavar="WHERE",
-            help="Likewise; the history's end, if not given.",
+            help="As for --from; by default the end of the history.",
             show_default=False,
         ),
     ] = None,
@@ -67,7 +67,7 @@ def command(
     json: Annotated[bool, typer.Option("--json", help="Short for --format json.")] = False,
     format: FormatOption = Format.table,  # noqa: A002 - the option's name
 ) -> None:
-    """Print what changed between two places: columns, keys, and the statements that did it."""
+    """Print the changes between two places: of columns and keys, and their statements."""
     is_json = json or format is Format.json
     with opened(history, source, history_password_file) as opened_history:
         begin, end = where(start), where(stop)
@@ -88,7 +88,7 @@ def command(
     elif statements:
         print_table(COLUMNS, [as_row(change) for change in statements])
     else:
-        print("no statement between the two")
+        print("no statement between the two places")
 
 
 def _compare(

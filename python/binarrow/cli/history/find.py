@@ -1,4 +1,4 @@
-"""`binarrow history find`: a table as it was."""
+"""`binarrow history find`: prints the structure of a table at a place of the log."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def command(
         str | None,
         typer.Option(
             metavar="WHERE",
-            help="FILE:OFFSET, a GTID set, or a time as 2026-11-21T09:00; the history's end, if"
-            " not given.",
+            help="FILE:OFFSET, a GTID set, or a time such as 2026-11-21T09:00; by default the end"
+            " of the history.",
             show_default=False,
         ),
     ] = None,
@@ -55,7 +55,7 @@ def command(
     with opened(history, source, history_password_file) as opened_history:
         found = opened_history.find(database, name, where(at))
     if found is None:
-        raise SchemaError(f"there was no table {table} there")
+        raise SchemaError(f"there was no table {table} at this place")
     if sql:
         text = found.to_sql()
         print(printable(text) if sys.stdout.isatty() else text)

@@ -1,4 +1,4 @@
-"""`binarrow history show`: what a table history knows."""
+"""`binarrow history show`: prints an overview of a table history."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ def command(
     history: History,
     source: Source = None,
     changes: Annotated[
-        bool, typer.Option("--changes", help="Also list all that it holds, in log order.")
+        bool, typer.Option("--changes", help="Also list all stored statements, in log order.")
     ] = False,
     history_password_file: HistoryPasswordFile = None,
     json: Annotated[bool, typer.Option("--json", help="Short for --format json.")] = False,
     format: FormatOption = Format.table,  # noqa: A002 - the option's name
 ) -> None:
-    """Print which parts of the log a history covers, and how many tables and statements it knows.
+    """Print the covered parts of the log, and the numbers of tables and statements.
 
-    Tables are those at its end. One that is unknown cannot be read until a new
-    baseline, or a CREATE TABLE in the log, tells its structure.
+    Tables are those at the end of the history. An unknown table cannot be read
+    until a new baseline, or a CREATE TABLE in the log, contains its structure.
     """
     with opened(history, source, history_password_file) as opened_history:
         covered = opened_history.covered
@@ -101,6 +101,6 @@ def command(
 
 
 def _size(history: str) -> int | None:
-    """Bytes of a file; None where it is on a server."""
+    """The size of the file; None if the history is on a server."""
     path = Path(history.removeprefix("sqlite:///").partition("?")[0])
     return path.stat().st_size if path.is_file() else None
