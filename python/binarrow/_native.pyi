@@ -758,8 +758,8 @@ def read_binlog(
             that matches no column is reported in a warning at the end of the input: test a new glob
             on a few files before you use it for a stream that does not end. The statement of a
             :class:`SchemaChange` is not masked; it contains defaults and comments.
-        mask_salt: The secret for ``"sha256"`` in ``mask``. Nobody can find values by hashing
-            guesses without it.
+        mask_salt: The secret for ``"sha256"`` in ``mask``. Without it, values cannot be found by
+            hashing guesses.
 
             It is not part of any ``repr``, log or message.
         start: The place at which the read starts: a :class:`Position`, ``"file:offset"``, a GTID
@@ -1079,8 +1079,8 @@ def infer_schema(
             "total"]}``.
         mask: Columns whose values are hidden, by glob of ``database.table.column``, in any letter
             case: ``{"shop.customers.email": "sha256"}``.
-        mask_salt: The secret for ``"sha256"`` in ``mask``. Nobody can find values by hashing
-            guesses without it.
+        mask_salt: The secret for ``"sha256"`` in ``mask``. Without it, values cannot be found by
+            hashing guesses.
         layout: The form of rows: ``"flat"`` returns one row for each row image, ``"nested"`` one
             row for each change, with the structs ``before`` and ``after``.
         envelope: The columns to add to those of the table, by their names without the prefix.

@@ -18,7 +18,7 @@ def replace_file(path: Path, content: bytes) -> None:
     Raises:
         OSError: The folder is not writable, or the disk is full.
     """
-    import tempfile  # only a process that saves positions needs it
+    import tempfile  # here, because only processes that save positions need it
 
     handle, name = tempfile.mkstemp(SUFFIX, _prefix(path), path.parent)
     temporary = Path(name)
@@ -40,7 +40,7 @@ def replace_file(path: Path, content: bytes) -> None:
 
 
 def temporary_files(path: Path) -> Iterator[Path]:
-    """The temporary files of :func:`replace_file`, also those of processes that were killed."""
+    """Returns temporary files of :func:`replace_file`, including those of killed processes."""
     for each in path.parent.iterdir():
         if each.name.startswith(_prefix(path)) and each.name.endswith(SUFFIX):
             yield each

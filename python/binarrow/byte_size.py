@@ -1,4 +1,4 @@
-"""Sizes as people write them: ``64m``, ``1g``, ``65536``."""
+"""Parses sizes such as ``64m``, ``1g`` and ``65536``."""
 
 import re
 
@@ -9,7 +9,7 @@ _SIZE = re.compile(r"\s*(\d+)\s*([kmgt]?)(?:i?b)?\s*", re.IGNORECASE)
 
 
 def parse_byte_size(size: int | str) -> int:
-    """The number of bytes that a size stands for; ``k``, ``m``, ``g`` are powers of 1024."""
+    """Returns the number of bytes of a size; ``k``, ``m``, ``g`` are powers of 1024."""
     match = _SIZE.fullmatch(str(size))
     if match is None or int(match[1]) == 0:
         raise ConfigError(f"{size!r} is not a size in bytes; write it as 64m, 1g or 65536")

@@ -1,4 +1,4 @@
-"""The salt of hashed columns, where it is kept in a file."""
+"""Reads the salt of hashed columns from a file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from binarrow._native import InputError
 
 
 def read_mask_salt(path: str | PathLike[str]) -> bytes:
-    """The bytes of a file, without the end of a line behind them.
+    """Returns the bytes of a file, without the line break at the end.
 
     Raises:
         InputError: The file cannot be read.
@@ -17,5 +17,5 @@ def read_mask_salt(path: str | PathLike[str]) -> bytes:
     try:
         salt = Path(path).read_bytes()
     except OSError as error:
-        raise InputError(f"the salt's file {path}: {error.strerror}") from error
+        raise InputError(f"cannot read the salt file {path}: {error.strerror}") from error
     return salt.removesuffix(b"\n").removesuffix(b"\r")

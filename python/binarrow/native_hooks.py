@@ -1,6 +1,6 @@
-"""The functions that the extension module calls: it imports nothing of this package.
+"""The functions that the extension module calls, because it imports nothing from this package.
 
-They import what they need when they are called, so that `import binarrow` stays fast.
+They import modules when they are called, so that `import binarrow` remains fast.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def find_files(
     uri: str, options: Mapping[str, Any] | None
 ) -> tuple[str, list[tuple[str, int | None]]]:
-    """Finds the files that a URI stands for."""
+    """Finds the files of a URI."""
     from binarrow import remote_files
 
     return remote_files.find(uri, options)
@@ -39,7 +39,7 @@ def open_history(place: str | os.PathLike[str]) -> SchemaHistory:
 
 
 def install() -> None:
-    """Passes them to the extension module; the package does it at its import."""
+    """Passes the functions to the extension module. Called when the package is imported."""
     set_hooks(find_files=find_files, open_file=open_file, open_history=open_history)
 
 

@@ -42,6 +42,6 @@ def password_bytes(password: Password) -> bytes:
             return value.encode(errors="surrogateescape")
         except UnicodeEncodeError:
             pass
-    # bytes() accepts other types, such as int, with a meaning that nobody intends.
+    # bytes() also accepts other types, such as int, with an unintended result.
     kind = type(value).__name__
-    raise ConfigError(f"the password is a {kind} that is neither text nor bytes")
+    raise ConfigError(f"the password is neither text nor bytes, but a {kind}")

@@ -242,7 +242,7 @@ with server.stream("latest", checkpoint=checkpoint, tables="kept.t") as changes:
 
 def test_arguments_of_a_wrong_kind(kept: Server) -> None:
     with reach(kept) as connection:
-        with pytest.raises(TypeError, match="give FileCheckpoint"):
+        with pytest.raises(TypeError, match="pass FileCheckpoint"):
             connection.stream(checkpoint="pos.json")  # type: ignore[arg-type]
         with pytest.raises(
             TypeError, match=r"stream\(\) got an unexpected keyword argument 'table'"

@@ -272,7 +272,7 @@ def test_option_files_that_include_others(tmp_path):
     for line, match in (
         (f"!include {path}", "too deeply"),
         ("!include gone.cnf", "gone.cnf"),
-        (f"!includedir {path}", "no folder"),
+        (f"!includedir {path}", "not a folder"),
         ("!inkludedir x", "line with !"),
     ):
         text = f"[client]\npassword=hunter2\n{line}\n"

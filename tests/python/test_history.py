@@ -214,7 +214,7 @@ def test_structures_need_a_place() -> None:
             history.baseline("", FIRST)
         with pytest.raises(binarrow.ConfigError, match="line 2"):
             history.baseline("USE shop;\nCREATE TABLE t (a INT COMMENT 'x", FIRST)
-        with pytest.raises(TypeError, match="schemas is a Server, or SQL"):
+        with pytest.raises(TypeError, match="schemas must be a Server, or SQL"):
             history.baseline(7, FIRST)  # type: ignore[arg-type]
 
 
@@ -248,11 +248,11 @@ def test_a_relative_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_where_a_history_is_kept() -> None:
     for url, message in [
-        ("postgresql://h/d", "sqlite:///path or mysql://user@host/database"),
+        ("postgresql://h/d", "sqlite:///path, mysql://user@host/database"),
         ("sqlite://", "sqlite:///relative"),
         ("sqlite:///a.db?mode=ro", "no other keyword"),
-        ("mysql://u@host/", "names its database"),
-        ("mysql://u:hush@host/a/b", "names its database"),
+        ("mysql://u@host/", "must contain a database"),
+        ("mysql://u:hush@host/a/b", "must contain a database"),
         ("mysql://u:hush@host/d?nope=1", "unknown keyword"),
     ]:
         with pytest.raises(binarrow.ConfigError, match=message) as caught:
@@ -260,7 +260,7 @@ def test_where_a_history_is_kept() -> None:
         assert "hush" not in str(caught.value)
     with pytest.raises(binarrow.ConfigError, match="source is given twice"):
         SchemaHistory.open("sqlite:///a.db?source=x", source="y")
-    with pytest.raises(binarrow.ConfigError, match="password: an SQLite file takes no"):
+    with pytest.raises(binarrow.ConfigError, match="password: not a keyword of an SQLite file"):
         SchemaHistory.open("a.db", password="x")
     with pytest.raises(binarrow.ConfigError, match="source"):
         SchemaHistory.open("memory:", source="a\nb")

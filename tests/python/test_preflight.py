@@ -169,7 +169,7 @@ def test_all_is_well():
             "43200 s",
             "binlog_expire_logs_seconds = 2592000",
         ),
-        ({"max_binlog_total_size": "1000"}, "max_binlog_total_size", "warning", "1000", "behind"),
+        ({"max_binlog_total_size": "1000"}, "max_binlog_total_size", "warning", "1000", "lags"),
         ({"gtid_mode": "ON_PERMISSIVE"}, "gtid_mode", "warning", "ON_PERMISSIVE", "ON"),
         ({"gtid_mode": None}, "gtid_mode", "warning", "OFF", "ON"),
         ({"sync_binlog": "0"}, "sync_binlog", "warning", "0", "sync_binlog = 1"),

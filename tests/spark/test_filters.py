@@ -76,7 +76,7 @@ def test_data_source(spark, shop, expected, tmp_path):
         ({"mask": "email=md5"}, "COLUMN=sha256"),
         ({"mask": "email"}, "COLUMN=sha256"),
         ({"mask": "email=sha256", "maskSalt": SALT}, "set 'maskSaltFile'"),
-        ({"mask": "email=sha256", "maskSaltFile": "/nowhere/salt"}, "the salt's file"),
+        ({"mask": "email=sha256", "maskSaltFile": "/nowhere/salt"}, "the salt file"),
         ({"operations": "upsert"}, "upsert"),
         ({"columns": "price"}, "price"),
     ],

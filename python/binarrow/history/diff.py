@@ -38,7 +38,7 @@ class Difference:
 def differences(
     before: TableSchema | None, after: TableSchema | None, statements: Iterable[str] = ()
 ) -> list[Difference]:
-    """Returns the differences between two structures; None stands for a table that does not exist.
+    """Returns the differences between two structures; None is a table that does not exist.
 
     Args:
         before: The earlier structure.
@@ -67,7 +67,7 @@ def _columns(
 ) -> Iterator[Difference]:
     old = {column.name: column for column in before}
     new = {column.name: column for column in after}
-    # Where a statement gave a column another name: today's name by that of then.
+    # The new names of renamed columns, by their old names.
     names = {name: renames[name] for name in old if renames.get(name) in new}
     names = {was: now for was, now in names.items() if was != now and now not in old}
     for column in before:
@@ -93,7 +93,7 @@ def _columns(
 
 
 def _moved(before: list[str], after: list[str]) -> Iterator[Difference]:
-    """The fewest columns that stand elsewhere among those of both."""
+    """Returns the smallest set of moved columns, among those in both structures."""
     place = {name: number for number, name in enumerate(before)}
     for name in after:
         if name not in _longest_run([place[one] for one in after], after):
@@ -104,7 +104,7 @@ def _moved(before: list[str], after: list[str]) -> Iterator[Difference]:
 
 
 def _longest_run(places: list[int], names: list[str]) -> set[str]:
-    """The names of a longest rising run."""
+    """Returns the names of a longest increasing subsequence of places."""
     tails: list[int] = []
     ends: list[int] = []
     previous: list[int] = []
@@ -193,7 +193,7 @@ RENAME = re.compile(
 
 
 def _renames(statements: Iterable[str]) -> dict[str, str]:
-    """Last names by first ones, of columns that statements give other names."""
+    """Returns the last name of each column that statements rename, by its first name."""
     last: dict[str, str] = {}
     for statement in statements:
         for found in RENAME.finditer(statement):

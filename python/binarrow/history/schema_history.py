@@ -78,11 +78,12 @@ class SchemaHistory:
                 not exist. ``memory:`` is not stored.
             source: The name of the history: a store can contain histories of many logs. It is
                 ``"default"`` if it is given neither here nor as ``?source=`` in the URL.
-            user: For a server, as the keywords below: see :func:`binarrow.connect`.
-            password: Likewise; a function is called for each connection.
-            password_file: Likewise.
-            option_file: Likewise.
-            keywords: Likewise: ``tls``, ``tls_ca``, ``compression``, ``connect_timeout``, ...
+            user: For a store on a server: as in :func:`binarrow.connect`.
+            password: For a store on a server: as in :func:`binarrow.connect`.
+            password_file: For a store on a server: as in :func:`binarrow.connect`.
+            option_file: For a store on a server: as in :func:`binarrow.connect`.
+            keywords: For a store on a server, other keywords of :func:`binarrow.connect`: ``tls``,
+                ``tls_ca``, ``compression``, ``connect_timeout``, ...
 
         Raises:
             ConfigError: The URL is not valid, or ``source`` is given twice.
@@ -103,7 +104,7 @@ class SchemaHistory:
 
     @property
     def source(self) -> str:
-        """Its name in the store."""
+        """The name of the history in the store."""
         return self._native.source
 
     @property
@@ -113,7 +114,7 @@ class SchemaHistory:
 
     @property
     def covered(self) -> tuple[CoveredRange, ...]:
-        """The ranges of logs that it covers, the latest last; empty at first."""
+        """The covered ranges of logs, the latest last; empty if the history is empty."""
         return tuple(
             CoveredRange(start, stop, server) for start, stop, server in self._native.covered()
         )
@@ -129,14 +130,14 @@ class SchemaHistory:
     ) -> Position:
         """Adds the structures of tables, and returns their position.
 
-        The first baseline begins the history. A later one repairs it, for tables that were unknown,
-        or after a part of the log that was not read.
+        The first baseline creates the history. A later one repairs it, for tables that were
+        unknown, or after a part of the log that was not read.
 
         Args:
             schemas: A server: its current tables are read over a separate connection, without a
                 lock, and the position is that of its log at this time. This needs REPLICATION
-                SLAVE, REPLICATION CLIENT (MariaDB: BINLOG MONITOR) and SELECT. Or SQL: what
-                ``mysqldump --no-data --databases`` prints, as text or in a file.
+                SLAVE, REPLICATION CLIENT (MariaDB: BINLOG MONITOR) and SELECT. Or SQL: the output
+                of ``mysqldump --no-data --databases``, as text or in a file.
             position: For SQL, the log position of these structures: a :class:`Position` or
                 ``"file:offset"``.
             tables: Only these tables, as patterns ``database.table``. All other tables are not
@@ -163,7 +164,7 @@ class SchemaHistory:
                 connection(), tables=tables, exclude_tables=exclude_tables
             )
         if not isinstance(schemas, str | bytes | os.PathLike):
-            raise TypeError("schemas is a Server, or SQL: a str, bytes, or the path of a file")
+            raise TypeError("schemas must be a Server, or SQL: a str, bytes, or the path of a file")
         if position is None:
             raise ConfigError(
                 "schemas as SQL need position=, the place in the log at which the tables had these"

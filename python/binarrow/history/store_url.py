@@ -37,7 +37,7 @@ def open_store(
         authority, _, database = rest.partition("/")
         if not database or "/" in database:
             raise ConfigError(
-                "the URL of a history on a server names its database:"
+                "the URL of a history on a server must contain a database:"
                 " mysql://user@host:3306/database"
             )
         place = target(
@@ -52,8 +52,8 @@ def open_store(
         return NativeHistory.on_server(spec, unquote(database), source)
     if separator and scheme.lower() != "sqlite":
         raise ConfigError(
-            "the URL of a history is sqlite:///path or mysql://user@host/database, or it is"
-            " the path of a file"
+            "the URL of a history must be sqlite:///path, mysql://user@host/database, or the path"
+            " of a file"
         )
     given = {
         "user": user,
@@ -63,14 +63,14 @@ def open_store(
         **keywords,
     }
     if unfit := [name for name, value in given.items() if value is not None]:
-        raise ConfigError(f"{', '.join(unfit)}: an SQLite file takes no such keyword")
+        raise ConfigError(f"{', '.join(unfit)}: not a keyword of an SQLite file: remove it")
     if query:
-        raise ConfigError("the URL of an SQLite file takes ?source=name, and no other keyword")
+        raise ConfigError("the URL of an SQLite file accepts ?source=name, and no other keyword")
     if not separator:
         return NativeHistory.in_file(Path(text), source)
     if not rest.startswith("/") or rest == "/":
         raise ConfigError(
-            "the URL of an SQLite file is sqlite:///relative/path or sqlite:////absolute/path"
+            "the URL of an SQLite file must be sqlite:///relative/path or sqlite:////absolute/path"
         )
     return NativeHistory.in_file(Path(unquote(rest[1:])), source)
 

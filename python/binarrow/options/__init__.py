@@ -1,12 +1,12 @@
 """The table of all options: one entry for each keyword, Spark option and command-line flag.
 
-An entry's ``functions`` are the functions that take the keyword:
+An entry's ``functions`` are the functions that accept the keyword:
 
 * ``read_binlog``, ``infer_schema`` and ``nested_json_schema``;
 * ``read_split``: in the dict of its argument ``options``;
 * ``stream`` and ``range``: methods of :class:`binarrow.Server`;
 * ``decoder``: of :mod:`binarrow.spark`, for the tasks;
-* ``connect``, and ``login``: the keywords with which Spark's functions log in;
+* ``connect``, and ``login``: the login keywords of Spark's functions;
 * ``TypeOptions``.
 
 ``make options`` generates from it the text that must be in the repository: the struct of keywords
@@ -43,12 +43,12 @@ ENVELOPE_COLUMNS = shape.ENVELOPE.items
 
 
 def keywords_of(function: str) -> tuple[Option, ...]:
-    """The options that a function takes, in the order of its signature."""
+    """Returns the options that a function accepts, in the order of its signature."""
     return tuple(option for option in OPTIONS if function in option.functions)
 
 
 def spark_options() -> dict[str, Option]:
-    """The options of the data source, by name."""
+    """Returns the options of the data source, by name."""
     ordered = (*data_source.OPTIONS, *OPTIONS)
     return {option.spark_name: option for option in ordered if option.spark is not None}
 

@@ -1,4 +1,4 @@
-"""The options of connections and streams: keywords of `connect`, `Server.stream` and their like."""
+"""The options of connections and streams: keywords of `connect`, `Server.stream` and the like."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The options of Spark's data source that are no keywords of Python's functions."""
+"""The options of Spark's data source that are not keywords of Python functions."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ OPTIONS = (
         BYTES,
         64 << 20,
         """
-        The approximate size of the ranges into which files are cut, one for each partition.
+        The approximate size of the ranges into which files are divided, one for each partition.
         """,
         spark=Spark(of="files", default="64m"),
     ),

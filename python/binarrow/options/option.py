@@ -13,7 +13,7 @@ class Kind:
 
     name: str
     python: str
-    """The annotation in Python."""
+    """The type annotation in Python."""
     rust: str = ""
     """The type in Rust, for keywords of the extension module: of ``src/python``, with its file."""
     words: tuple[str, ...] = ()
@@ -23,13 +23,13 @@ class Kind:
 
 
 def words(*each: str) -> Kind:
-    """Values that are one of a few words."""
+    """Returns a kind whose values are a few words."""
     listed = ", ".join(f'"{word}"' for word in each)
     return Kind("words", f"Literal[{listed}]", "&'static str", each)
 
 
 def lists(kind: Kind, *each: str) -> Kind:
-    """Lists of a few words."""
+    """Returns a kind whose values are lists of a few words."""
     return replace(kind, items=each)
 
 
@@ -48,18 +48,18 @@ JSON = Kind("json", "Mapping[str, Any]", "storage::Storage")
 
 @dataclass(frozen=True)
 class Spark:
-    """An option of the data source, where it is not simply the keyword in camel case."""
+    """An option of the data source, if it differs from the keyword in camel case."""
 
     name: str = ""
     """By default the keyword's name in camel case."""
     kind: Kind | None = None
     """By default the kind of the keyword."""
     default: str = ""
-    """The default as the documentation shows it; by default that of the keyword."""
+    """The default in the documentation; if empty, that of the keyword."""
     doc: str = ""
     """By default the first paragraph of the keyword's documentation."""
     of: Literal["both", "files", "server", "batches", "streams"] = "both"
-    """The queries that take it: all, those of files or of a server, or only batches or streams."""
+    """The queries that accept it: all, those of files or servers, or only batches or streams."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class Flag:
 
 @dataclass(frozen=True)
 class Option:
-    """An option of some functions in Python, with its names on the other surfaces."""
+    """An option of functions in Python, with its names in Spark and on the command line."""
 
     name: str
     kind: Kind

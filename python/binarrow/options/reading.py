@@ -1,4 +1,4 @@
-"""Options for the read itself: sizes of batches, threads, reactions to what cannot be read."""
+"""Options of the read itself: batch sizes, threads, reactions to events that cannot be read."""
 
 from __future__ import annotations
 

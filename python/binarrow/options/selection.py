@@ -1,4 +1,4 @@
-"""Options for what is read: tables, columns, operations, and the range of the log."""
+"""Options that select what is read: tables, columns, operations, and the range of the log."""
 
 from __future__ import annotations
 
@@ -235,8 +235,8 @@ OPTIONS = (
         SALT,
         None,
         """
-        The secret for ``"sha256"`` in ``mask``. Nobody can find values by hashing guesses without
-        it.
+        The secret for ``"sha256"`` in ``mask``. Without it, values cannot be found by hashing
+        guesses.
 
         It is not part of any ``repr``, log or message.
         """,

@@ -11,7 +11,7 @@ from binarrow.sql import quoted, quoted_name
 
 @dataclass(frozen=True)
 class Column:
-    """A column as the server describes it now."""
+    """A current column of a table."""
 
     name: str
     type: str
@@ -20,7 +20,7 @@ class Column:
     charset: str | None
     collation: str | None
     default: str | None
-    """As the server prints it; None where it is NULL."""
+    """The default, as the server prints it; None if it is NULL."""
     extra: str
     """``auto_increment``, ``STORED GENERATED``, ``INVISIBLE`` and the like."""
     comment: str
@@ -34,7 +34,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Key:
-    """A primary or unique key as the server describes it now."""
+    """A current primary or unique key of a table."""
 
     name: str
     columns: tuple[str, ...]
@@ -94,7 +94,7 @@ def describe(server: NativeServer, table: str) -> TableDescription:
             nullable=row[2] == "YES",
             charset=row[3],
             collation=row[4],
-            # MariaDB prints the word, and a text of that name in quotes.
+            # MariaDB prints NULL as a word, and the text 'NULL' in quotes.
             default=None if row[5] == "NULL" and server.flavor == "mariadb" else row[5],
             extra=row[6] or "",
             comment=row[7] or "",
@@ -110,7 +110,7 @@ def describe(server: NativeServer, table: str) -> TableDescription:
 def unique_keys(
     index_rows: Sequence[Sequence[str | None]], virtual: set[str | None]
 ) -> tuple[Key, ...]:
-    """Those that are unique of what ``SHOW INDEX`` prints: a row a column, in server's order."""
+    """Returns the unique keys in the rows of ``SHOW INDEX``, in the server's order."""
     parts: dict[str, list[tuple[str | None, bool]]] = {}
     for _, non_unique, name, _, column, *rest in index_rows:
         if non_unique == "0":

@@ -1,4 +1,4 @@
-"""Option files of MySQL's own programs, such as ``~/.my.cnf``.
+"""Reads option files of MySQL's own programs, such as ``~/.my.cnf``.
 
 Source: the manuals' pages on option files (MySQL ``option-files``, MariaDB
 ``configuring-mariadb-with-option-files``).
@@ -12,7 +12,7 @@ from pathlib import Path
 from binarrow._native import ConfigError
 
 DEEPEST = 10
-"""Files that include each other, as deep as MySQL's programs follow them."""
+"""The maximum depth of files that include each other, as in MySQL's programs."""
 
 SPACE = " \t\n\r\v\f"
 
@@ -29,9 +29,9 @@ ESCAPES = {
 
 
 def read_section(path: Path, section: str) -> dict[str, str | None]:
-    """The options of one section; None where one has no value. The last of several counts.
+    """Returns the options of one section; None for an option without a value. The last one wins.
 
-    Names have ``-`` for ``_``. Files that it includes are read in their place.
+    Names contain ``-`` instead of ``_``. Included files are read at the place of their line.
     """
     return dict(_options(path, section, DEEPEST))
 
@@ -53,7 +53,9 @@ def _options(path: Path, wanted: str, depth: int) -> Iterator[tuple[str, str | N
                 raise ConfigError(f"option_file: {path}, line {number}: a section without its ]")
             section = name.strip()
         elif section is None:
-            raise ConfigError(f"option_file: {path}, line {number}: an option before any [section]")
+            raise ConfigError(
+                f"option_file: {path}, line {number}: an option before the first [section]"
+            )
         elif section == wanted:
             name, equals, value = _without_comment(line).partition("=")
             yield name.strip().replace("_", "-"), _value(value) if equals else None
@@ -61,7 +63,7 @@ def _options(path: Path, wanted: str, depth: int) -> Iterator[tuple[str, str | N
 
 def _text(path: Path) -> str:
     try:
-        # Bytes that are not UTF-8 are kept: they may be a password's.
+        # Bytes that are not UTF-8 are kept: they may be part of a password.
         return path.read_bytes().decode(errors="surrogateescape")
     except OSError as error:
         raise ConfigError(f"option_file: {error}") from None
@@ -74,13 +76,15 @@ def _included(path: Path, line: str) -> list[Path]:
         return [named]
     if word == "includedir":
         if not named.is_dir():
-            raise ConfigError(f"option_file: {path} includes {named}, which is no folder")
+            raise ConfigError(f"option_file: {path} includes {named}, which is not a folder")
         return sorted(named.glob("*.cnf"))
-    raise ConfigError(f"option_file: {path} has a line with ! that is no !include or !includedir")
+    raise ConfigError(
+        f"option_file: {path} has a line with ! that is neither !include nor !includedir"
+    )
 
 
 def _without_comment(line: str) -> str:
-    """A comment may follow an option, but for ``#`` in quotes."""
+    """Removes the comment after an option; ``#`` in quotes does not begin one."""
     quote, escaped = "", False
     for at, character in enumerate(line):
         if character in "'\"" and not escaped:

@@ -1,4 +1,4 @@
-"""Is a server set up for reading its changes? Each setting graded, with what to change.
+"""Grades each setting of a server for reading its changes, and suggests fixes.
 
 Sources: the manuals' pages on binary logging options, of MySQL (``replication-options-binary-log``)
 and of MariaDB (``replication-and-binary-log-system-variables``).
@@ -41,7 +41,7 @@ RETENTION = 30 * DAY
 
 
 def checks(server: Session, use: Use | None = None, tables: Sequence[str] = ()) -> list[Check]:
-    """All checks, in the order in which to put things right."""
+    """Returns all checks, in the order in which to fix problems."""
     values = server.variables(*VARIABLES)
     remedy = partial(persistently, server.flavor, server.version)
     return [
@@ -66,7 +66,7 @@ def _log(values: dict[str, str], flavor: str, remedy: Remedy) -> Iterator[Check]
     else:
         advice = f"{in_option_file(flavor, 'log_bin', 'binlog')}, and restart it: it writes no log"
         yield Check("log_bin", "error", log_bin, advice)
-    form = values.get("binlog_format", "ROW")  # later versions know no other
+    form = values.get("binlog_format", "ROW")  # later versions have no other format
     if form == "ROW":
         yield Check("binlog_format", "ok", form, "")
     else:
@@ -74,12 +74,12 @@ def _log(values: dict[str, str], flavor: str, remedy: Remedy) -> Iterator[Check]
             "binlog_format",
             "error",
             form,
-            f"{remedy('binlog_format', 'ROW')}: otherwise the log holds statements, not rows;"
-            " connections that are open keep the old value",
+            f"{remedy('binlog_format', 'ROW')}: otherwise the log contains statements, not rows;"
+            " open connections keep the old value",
         )
     server_id = values.get("server_id", "0")
     if server_id == "0":
-        advice = f"{remedy('server_id', '1')}, or another number that no other server has"
+        advice = f"{remedy('server_id', '1')}, or another number that is unique among servers"
         yield Check("server_id", "error", server_id, advice)
     else:
         yield Check("server_id", "ok", server_id, "")
@@ -95,7 +95,7 @@ def _rows(values: dict[str, str], remedy: Remedy) -> Iterator[Check]:
             "warning",
             image,
             f"{remedy('binlog_row_image', 'FULL')}: otherwise updates and deletes contain only the"
-            " key and the columns that changed",
+            " key and the changed columns",
         )
     metadata = values.get("binlog_row_metadata")
     if metadata == "FULL":
@@ -121,8 +121,8 @@ def _rows(values: dict[str, str], remedy: Remedy) -> Iterator[Check]:
             "binlog_row_value_options",
             "warning",
             options,
-            "without binlog_row_image = FULL updated JSON documents cannot be put together;"
-            " json='diff' gives what changed",
+            "without binlog_row_image = FULL updated JSON documents cannot be reconstructed;"
+            " json='diff' returns the changes",
         )
     elif "binlog_row_value_options" in values:
         yield Check("binlog_row_value_options", "ok", options or "-", "")
@@ -149,7 +149,7 @@ def _retention(values: dict[str, str], remedy: Remedy) -> Iterator[Check]:
             "retention",
             "ok",
             "until purged by hand",
-            "mind the disk: nothing purges the log by itself",
+            "monitor the disk: the log is not purged automatically",
         )
     elif seconds < DAY:
         by_seconds = "binlog_expire_logs_seconds" in values
@@ -159,7 +159,7 @@ def _retention(values: dict[str, str], remedy: Remedy) -> Iterator[Check]:
             "retention",
             "warning",
             f"{seconds} s",
-            f"a reader that stops for longer loses changes: {remedy(name, value)}, or more",
+            f"a reader that is stopped for longer loses changes: {remedy(name, value)}, or more",
         )
     else:
         yield Check("retention", "ok", f"{seconds / DAY:g} days", "")
@@ -169,7 +169,7 @@ def _retention(values: dict[str, str], remedy: Remedy) -> Iterator[Check]:
             "max_binlog_total_size",
             "warning",
             f"{size} bytes",
-            "a reader that falls behind by more loses changes: mind that it is large enough",
+            "a reader that lags by more than this loses changes: check that it is large enough",
         )
 
 
@@ -211,13 +211,13 @@ def _keeping(server: Session, values: dict[str, str], remedy: Remedy) -> Iterato
     try:
         filters = server.database_filters()
     except ServerError:
-        return  # `privileges` tells why
+        return  # the check `privileges` reports the reason
     if filters:
         yield Check(
             "binlog_do_db, binlog_ignore_db",
             "warning",
             ", ".join(filters),
-            "the server leaves changes of some databases out of its log",
+            "the server does not log changes of some databases",
         )
 
 
@@ -226,7 +226,7 @@ def _position(server: Session) -> Iterator[Check]:
     try:
         is_visible = server.position().visible_to_select
     except ServerError:
-        return  # `log_bin` or `privileges` says why
+        return  # the check `log_bin` or `privileges` reports the reason
     if is_visible:
         yield Check("position()", "ok", "a SELECT after it sees all transactions before it", "")
         return
@@ -252,4 +252,4 @@ def _network(server: Session) -> Iterator[Check]:
     elif server.is_local:
         yield Check("tls", "ok", "none, on this machine", "")
     else:
-        yield Check("tls", "warning", "none", "what is read goes over the network in the clear")
+        yield Check("tls", "warning", "none", "changes are sent over the network unencrypted")

@@ -1,4 +1,4 @@
-"""Checks that the user has the privileges for a use. Part of :mod:`binarrow.server.preflight`."""
+"""Checks the user's privileges for a use. Part of :mod:`binarrow.server.preflight`."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Server(Session):
-    """A connection to a server, made by :func:`connect`. Use it in ``with``, or close it.
+    """A connection to a server, created by :func:`connect`. Use it in ``with``, or close it.
 
     A forked process must connect again: using its parent's connection raises
     :class:`ConfigError`.
@@ -126,13 +126,12 @@ class Server(Session):
         """
         if checkpoint is not None and not callable(getattr(checkpoint, "load", None)):
             kind = type(checkpoint).__name__
-            raise TypeError(f'checkpoint= is a {kind}: give FileCheckpoint("position.json")')
+            raise TypeError(f'checkpoint= is a {kind}: pass FileCheckpoint("position.json")')
         kept = checkpoint.load() if checkpoint is not None else None
         ends = stop == "end"
         if isinstance(stop, str) and stop.isalpha() and not ends:
             raise ConfigError(
-                f"stop={stop!r}: 'end', 'file:offset' or a GTID set is needed, "
-                "a Position or a datetime"
+                f"stop={stop!r} must be 'end', 'file:offset', a GTID set, a Position or a datetime"
             )
         log = self._spec.log(
             start if kept is None else kept,
@@ -170,7 +169,7 @@ class Server(Session):
             stop: The end of a later transaction.
             history_part: The structures of tables at ``start``, as text: ``SchemaHistory.part()``.
             server_id: As for :meth:`stream`.
-            heartbeat: Likewise.
+            heartbeat: As for :meth:`stream`.
             reconnect: Seconds for which a lost connection is retried, and for which the read waits
                 for a server that lags.
             keywords: As for :func:`read_binlog`: ``tables``, ``types``, ``schemas``, ...
@@ -206,27 +205,27 @@ class Server(Session):
         reconnect: float | None = 300.0,
         skip_events: Sequence[int] | None = None,
     ) -> Position:
-        """The position at which a range of the log ends. The log is read without decoding rows.
+        """Returns the end of a range of the log. The log is read without decoding rows.
 
         ``range_end(start, max_bytes=...)`` divides a log into ranges that :meth:`range` reads.
 
-        A position that is a GTID set alone has a file and an offset too: the end of the longest
-        prefix of the log whose transactions are all in the set.
-        ``range_end(position, stop=position)`` returns it.
+        It also finds the file and offset of a position that is a GTID set alone, with
+        ``range_end(position, stop=position)``: the end of the longest prefix of the log whose
+        transactions are all in the set.
 
         Args:
             start: The end of an earlier read, :meth:`file_start`, ``"file:offset"`` or a GTID set.
                 Transactions of a GTID set are skipped wherever they are in the log, and the
-                position that is returned contains them.
-            stop: The range ends there at the latest; in one of these forms. By default it is the
-                present end of the log.
-            max_bytes: The largest size of the range, in bytes of the log. A range has one
-                transaction at least, even if it is larger.
+                returned position contains them.
+            stop: The place that the range does not go beyond, in one of these forms. By default it
+                is the current end of the log.
+            max_bytes: The maximum size of the range, in bytes of the log. A range contains at
+                least one transaction, even if it is larger.
             history: A :class:`SchemaHistory`, to which the statements in the range are added. An
                 empty one gets its first baseline.
             server_id: As for :meth:`stream`.
-            heartbeat: Likewise.
-            reconnect: Likewise.
+            heartbeat: As for :meth:`stream`.
+            reconnect: As for :meth:`stream`.
             skip_events: Codes of unknown events to skip.
 
         Returns:
@@ -248,12 +247,12 @@ class Server(Session):
         )
 
     def file_start(self, name: str, *, reconnect: float | None = 300.0) -> Position:
-        """The position of the first event of a file of the log, with the GTIDs before it.
+        """Returns the position of the first event of a file of the log, with the GTIDs before it.
 
         Raises:
             PositionPurgedError: The server no longer has the file.
             ServerIdentityError: The file's number is above that of the newest file.
-            ConfigError: The file is not one of the server's log.
+            ConfigError: The name is not that of a file of the server's log.
         """
         return self._spec.file_start(name, reconnect=reconnect)
 
@@ -291,10 +290,10 @@ class Server(Session):
                 print(check.grade, check.name, check.value, check.advice)
 
         Args:
-            use: What the server is checked for: ``"stream"`` (streams without a history),
-                ``"history"`` (streams with one) or ``"spark"``. A privilege that this needs is an
-                ``error`` if it is missing. By default all privileges are checked, and a missing one
-                that only some uses need is a ``warning``.
+            use: The use to check the server for: ``"stream"`` (streams without a history),
+                ``"history"`` (streams with one) or ``"spark"``. If a privilege for it is missing,
+                that is an ``error``. By default all privileges are checked, and a missing one that
+                only some uses need is a ``warning``.
             tables: Tables, ``database.table``, whose structure the user must be allowed to see.
 
         Raises:
@@ -302,5 +301,5 @@ class Server(Session):
         """
         if use is not None and use not in get_args(Use):
             known = ", ".join(repr(each) for each in get_args(Use))
-            raise ConfigError(f"check({use!r}): {known} or None is needed")
+            raise ConfigError(f"check({use!r}): use must be {known} or None")
         return checks(self, use, [tables] if isinstance(tables, str) else list(tables or ()))

@@ -22,7 +22,7 @@ class Binlog(NamedTuple):
 
 
 class Session:
-    """A connection that sends queries about the server. It reads no changes."""
+    """A connection for queries about the server. It does not read changes."""
 
     def __init__(self, target: Target) -> None:
         self._spec = target.connection_spec()
@@ -98,11 +98,13 @@ class Session:
         return self._native.position()
 
     def binlogs(self) -> list[Binlog]:
-        """The files of the log, the oldest first. Needs REPLICATION CLIENT."""
+        """Returns the files of the log, the oldest first. Requires REPLICATION CLIENT."""
         return [Binlog(*one) for one in self._native.binlogs()]
 
     def describe(self, table: str) -> TableDescription:
-        """The columns and keys of ``database.table``. Needs SELECT or another privilege on it.
+        """Returns the columns and keys of ``database.table``.
+
+        Requires SELECT or another privilege on the table.
 
         Raises:
             ServerError: There is no such table, or the user may not see it.
@@ -110,7 +112,7 @@ class Session:
         return describe(self._native, table)
 
     def database_filters(self) -> list[str]:
-        """``binlog_do_db`` and ``binlog_ignore_db``: what the server leaves out of its log."""
+        """Returns ``binlog_do_db`` and ``binlog_ignore_db``: filters of the server's log."""
         return self._native.database_filters()
 
     def variables(self, *names: str) -> dict[str, str]:

@@ -157,7 +157,7 @@ class _Parts:
     hosts: list[tuple[str, int | None]] = field(default_factory=list)
     """Each with its own port, if it has one."""
     port: int | None = None
-    """For hosts without a port of their own."""
+    """The port of hosts that do not have their own."""
     socket: str | None = None
     user: str | None = None
     password: Password | None = field(default=None, repr=False)
