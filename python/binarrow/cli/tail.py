@@ -223,13 +223,13 @@ class _TextPrinter:
         major = server.version.partition(".")[0]
         self._in_seconds = server.flavor == "mariadb" or major == "5"
         self._screen = Screen.of_stdout()
-        self._has_begun = False
+        self._has_header = False
 
     def begin(self) -> None:
         """Prints the header line, once."""
-        if not self._has_begun:
+        if not self._has_header:
             print(self._screen.styled(self._screen.fitted(HEAD), "bold"), flush=True)
-        self._has_begun = True
+        self._has_header = True
 
     def print_batch(self, batch: ChangeBatch) -> None:
         """Prints a line for each change."""

@@ -86,7 +86,7 @@ class Option:
     kind: Kind
     default: object
     doc: str = field(repr=False)
-    """As a docstring: all surfaces show the first paragraph; only Python's help shows the rest."""
+    """The docstring: all surfaces show its first paragraph; only Python's help shows the rest."""
     functions: frozenset[str] = frozenset()
     """The functions that take it as a keyword; see :mod:`binarrow.options`."""
     spark: Spark | None = None

@@ -19,7 +19,7 @@ class Check:
     value: str
     """The value that the server reports."""
     advice: str
-    """What the value means and what to change; empty if there is nothing to do."""
+    """The meaning of the value and the suggested fix; empty if there is nothing to do."""
 
 
 def persistently(flavor: str, version: str, name: str, value: str) -> str:

@@ -15,7 +15,7 @@ DEFAULT_HEARTBEAT = 10.0
 """The heartbeat interval in seconds."""
 
 DEFAULT_RECONNECT = 300.0
-"""How long to retry, in seconds, if a server does not answer."""
+"""Seconds for which a lost connection is retried."""
 
 SCHEMES = ("mysql://", "mariadb://")
 

@@ -39,7 +39,7 @@ def parse_place(text: str) -> Place:
     if word.lower().startswith("gtid:"):
         gtids = word[len("gtid:") :].strip()
         if not gtids:
-            raise ValueError("gtid: wants a GTID set behind it")
+            raise ValueError("gtid: must be followed by a GTID set")
         return Gtids(gtids)
     try:
         return _time(word)

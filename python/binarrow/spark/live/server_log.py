@@ -141,7 +141,8 @@ class ServerLog:
             there = self.file_start(position.file)
             if there.begun != position.begun:
                 raise ServerIdentityError(
-                    f"{position.file} was begun anew since {position} was read: the log was reset"
+                    f"{position.file} was created again since {position} was read: the log"
+                    " was reset"
                 )
         self._is_checked = True
 
