@@ -142,7 +142,7 @@ fuzz: need-cargo ## Fuzz one target for a while: make fuzz TARGET=json SECONDS=6
 
 # Of a target that has many, the 60 inputs that reach the most, which the fuzzer writes first.
 .PHONY: fuzz-corpus
-fuzz-corpus: need-cargo ## Make the committed corpora anew, from themselves, what `make fuzz` has added, and recorded binlogs
+fuzz-corpus: need-cargo ## Create the committed corpora again: from themselves, the findings of `make fuzz`, and recorded binlogs
 	@$(FUZZ_BUILD) --bins
 	cargo run --quiet --manifest-path fuzz/Cargo.toml --no-default-features --example seeds -- out/fuzz/seeds
 	@for target in $(basename $(notdir $(wildcard fuzz/fuzz_targets/*.rs))); do \

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Archived binary logs become Parquet: all changes of a table, by day, each file exactly once.
+"""Converts archived binary logs to Parquet: all changes of a table, by day, each file exactly once.
 
     python examples/archive.py '/archive/binlog.*' shop.orders /lake/orders_changes
 
-Run it as often as new files come (`spark-submit` takes it too). What it has written is noted in
-TO/_archived, a file each; a run that was killed leaves no note, and the next one writes the same
-rows into the same folders again, in place of what is there.
+Run it again when there are new files, with Python or `spark-submit`. For each written log file it
+creates a note in TO/_archived. A run that was killed leaves no notes, and the next one replaces its
+rows.
 
-The rows of TO are partitioned by `day`, that of the commit, and `file`, the binlog file's number:
+The rows in TO are partitioned by `day`, the day of the commit, and `file`, the number of the binlog
+file:
 
     spark.read.parquet("/lake/orders_changes").where("day = '2026-01-05'")
 """
@@ -32,12 +33,12 @@ ENVELOPE = ("_change_type", "_commit_version", "_commit_timestamp", "_change_ord
 
 
 def archive(spark: SparkSession, logs: str, table: str, to: Path, overlap: int = 1) -> list[str]:
-    """Writes what is not there yet; gives the files that this was.
+    """Writes the changes in new files, and returns these files.
 
-    `overlap`: an XA transaction may be prepared in one file and committed in a later one, with
-    whose rows it comes. So many files before the first new one are read for their sake.
+    `overlap`: an XA transaction may be prepared in one file and committed in a later one, and its
+    rows belong to the later one. So this number of files before the first new one are read too.
     """
-    notes = to / "_archived"  # Spark passes over folders that begin with an underscore
+    notes = to / "_archived"  # Spark ignores folders that begin with an underscore
     files = binarrow.expand_source(logs)
     new = [path for path in files if not is_noted(notes, path)]
     if not new:
@@ -54,10 +55,10 @@ def archive(spark: SparkSession, logs: str, table: str, to: Path, overlap: int =
         rows = numbered.where(f.col("file").isin([number(path) for path in new]))
         (
             rows.withColumn("day", f.to_date("_commit_timestamp"))
-            .repartition(*PARTITIONS)  # a file of Parquet for each
+            .repartition(*PARTITIONS)  # one Parquet file for each
             .sortWithinPartitions(*PARTITIONS, "_commit_version", "_change_ordinal")
             .write.partitionBy(*PARTITIONS)
-            .option("partitionOverwriteMode", "dynamic")  # what is written anew, not the rest
+            .option("partitionOverwriteMode", "dynamic")  # replace only the written partitions
             .mode("overwrite")
             .parquet(str(to))
         )
@@ -68,9 +69,9 @@ def archive(spark: SparkSession, logs: str, table: str, to: Path, overlap: int =
 
 
 def structure(spark: SparkSession, files: Sequence[str], table: str) -> StructType | None:
-    """All columns that the table had in the files, with their latest types; None without rows.
+    """Returns all columns of the table in the files, with their latest types; None without rows.
 
-    A table that is altered has several structures. The files are decoded for them, one a task.
+    A table that was altered has several structures. To find them, tasks decode one file each.
     """
 
     def structures(path: str) -> list[StructType]:
@@ -79,7 +80,7 @@ def structure(spark: SparkSession, files: Sequence[str], table: str) -> StructTy
 
         found: dict[str, StructType] = {}
         for change in binarrow.read_binlog(path, tables=table, types="spark", threads=1):
-            plain = [  # without what Spark does not know, such as that a string is JSON
+            plain = [  # without extension types, such as JSON, which Spark does not know
                 (each.name, getattr(each.type, "storage_type", each.type)) for each in change.schema
             ]
             schema = from_arrow_schema(pa.schema(plain), prefer_timestamp_ntz=True)
@@ -90,9 +91,9 @@ def structure(spark: SparkSession, files: Sequence[str], table: str) -> StructTy
     columns: dict[str, StructField] = {}
     for schema in tasks.flatMap(structures).collect():
         for field in schema:
-            # A type that changes takes the place that the old one had.
+            # A column whose type changes keeps its place.
             columns[field.name.lower()] = field
-    # Those of the envelope are behind the table's own, also behind those that came later.
+    # The columns of the envelope are after those of the table, also after those added later.
     in_order = sorted(columns.values(), key=lambda field: field.name in ENVELOPE)
     return StructType(in_order) if in_order else None
 
@@ -106,18 +107,18 @@ def number(path: str) -> int:
 
 
 def note(notes: Path, path: str) -> Path:
-    """Where it is noted that a file was written."""
+    """Returns the path of the note that a file was written."""
     return notes / Path(path).name
 
 
 def is_noted(notes: Path, path: str) -> bool:
-    """Whether a file was written, as long as it is now."""
+    """True if a file was written with its current size."""
     noted = note(notes, path)
     return noted.exists() and int(noted.read_text()) == Path(path).stat().st_size
 
 
 def main() -> None:
-    """Archives what the command line names."""
+    """Archives the table of the command line."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -133,11 +134,11 @@ def main() -> None:
     arguments = parser.parse_args()
     spark = (
         SparkSession.builder.appName("archive")
-        .config("spark.sql.session.timeZone", "UTC")  # in which days are counted
+        .config("spark.sql.session.timeZone", "UTC")  # `day` is the day in UTC
         .getOrCreate()
     )
     done = archive(spark, arguments.logs, arguments.table, arguments.to, arguments.overlap)
-    print(f"{arguments.to}: {len(done)} files of log were written: {', '.join(done) or 'none new'}")
+    print(f"{arguments.to}: {len(done)} log files were archived: {', '.join(done) or 'none new'}")
     spark.stop()
 
 

@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
-r"""A table with a past, mirrored: its rows by Spark's JDBC source, then every change since.
+r"""Mirrors a table with existing rows: copies them with Spark's JDBC source, then applies changes.
 
     spark-submit --packages com.mysql:mysql-connector-j:9.7.0 \
         examples/first_load.py mysql://repl@db/ shop.orders /lake/orders --keys id \
         --format parquet --password-file secret
 
-The position is read first, then the rows are copied while the table goes on changing, then the
-changes since the position are applied. `position()` returns a place before which a SELECT sees all
-transactions, so no change is lost; where the server cannot give one, the current file's start is.
-A row that was copied with some of them already in it gets them once more and ends as it shall, for
-of each key the latest change counts: when the stream has passed what was the log's end at the end
-of the copy, the mirror is right, and stays so. The account needs SELECT on the table, too.
+It reads the position of the log, copies the rows while the table is in use, and then applies the
+changes after the position. A SELECT sees all transactions before `position()`, so no change is
+lost; if the server does not have such a position, the start of its current log file is used. Some
+changes may already be in the copied rows; they are applied again without harm, because the last
+change of each key wins. The mirror is correct when the stream has passed the position at which the
+log ended at the end of the copy. The account also needs SELECT on the table.
 
-Stop it when you like, and start it again: a copy that did not end is begun anew; one that did is
-not made again, and the stream goes on from its checkpoint.
+You can stop it at any time and start it again: an incomplete copy is repeated; a complete one is
+kept, and the stream continues from its checkpoint.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from binarrow.spark import apply_changes, register
 
 ENVELOPE = ("_change_type", "_commit_version", "_commit_timestamp", "_change_ordinal")
 
-AS_CHANGES_TELL_THEM = {
+AS_IN_CHANGES = {
     "time": "TIME_TO_SEC({0}) * 1000000 + IF({0} < 0, -1, 1) * MICROSECOND({0})",
     "bit": "{0} + 0",
     "year": "{0} + 0",
@@ -44,7 +44,7 @@ AS_CHANGES_TELL_THEM = {
     "decimal": "CAST({0} AS CHAR)",
     "json": "CAST({0} AS CHAR)",
 }
-"""SQL of the server that gives a column's cells as the changes have them, by its DATA_TYPE."""
+"""SQL expressions that return a column's values in the form of the changes, by its DATA_TYPE."""
 
 NOT_BY_JDBC = ("geometry", "point", "linestring", "polygon", "vector", "geomcollection")
 
@@ -61,21 +61,21 @@ def first_load(
     partitions: int = 1,
     once: bool = False,
 ) -> StreamingQuery:
-    """Copies the table where that was not done, and begins the stream.
+    """Copies the table, unless a complete copy exists, and starts the stream.
 
     `options` are those of the format: `url`, `table`, ...
     """
     register(spark)
     done = checkpoint.with_name(
         checkpoint.name + ".position"
-    )  # where the copy began, once it ended
+    )  # the position before the copy; the file exists when the copy is complete
     if not done.exists():
         with binarrow.connect(options["url"], password=password) as server:
             position = server.position()
             if not position.visible_to_select:  # the copy would lack changes
                 position = server.file_start(position.file)
         changes = spark.readStream.format("binarrow").options(**options).load().schema
-        drop(spark, to)  # what a copy left that did not end
+        drop(spark, to)  # the rest of an incomplete copy
         rows = copy(spark, options["url"], password, options["table"], changes, partitions, keys)
         apply_changes(to, keys, format=kind)(rows)
         checkpoint.parent.mkdir(parents=True, exist_ok=True)
@@ -100,7 +100,7 @@ def copy(
     partitions: int,
     keys: list[str],
 ) -> DataFrame:
-    """The rows of a table, as inserts."""
+    """Returns the rows of a table, as inserts."""
     database, _, name = table.partition(".")
     place = urlsplit(url)
     common = {
@@ -108,7 +108,7 @@ def copy(
         "url": f"jdbc:mysql://{place.hostname}:{place.port or 3306}/"
         "?tinyInt1isBit=false&yearIsDateType=false&connectionTimeZone=UTC"
         "&forceConnectionTimeZoneToSession=true&allowPublicKeyRetrieval=true"
-        "&useCursorFetch=true",  # else a task holds all its rows
+        "&useCursorFetch=true",  # otherwise a task reads all its rows into memory
         "user": place.username or "",
         "password": password,
         "fetchsize": "10000",
@@ -118,18 +118,18 @@ def copy(
         options = {**common, "dbtable": f"({query}) AS t", **more}
         return spark.read.format("jdbc").options(**options).load()
 
-    told = jdbc(
+    described = jdbc(
         "SELECT CAST(column_name AS CHAR) AS name, CAST(data_type AS CHAR) AS type"
         " FROM information_schema.columns"
         f" WHERE table_schema = '{database}' AND table_name = '{name}'"
     )
-    types = {row["name"].lower(): row["type"].lower() for row in told.collect()}
+    types = {row["name"].lower(): row["type"].lower() for row in described.collect()}
     own = [field for field in changes if field.name not in ENVELOPE]
     unknown = [each.name for each in own if types.get(each.name.lower()) in (None, *NOT_BY_JDBC)]
     if unknown:
         sys.exit(f"first_load: {table}: JDBC cannot copy the columns {', '.join(unknown)}")
     asked = ", ".join(
-        AS_CHANGES_TELL_THEM.get(types[each.name.lower()], "{0}").format(f"`{each.name}`")
+        AS_IN_CHANGES.get(types[each.name.lower()], "{0}").format(f"`{each.name}`")
         + f" AS `{each.name}`"
         for each in own
     )
@@ -152,7 +152,7 @@ def copy(
 
 
 def cast(name: str, kind: DataType) -> Column:
-    """A cell as the changes have it, where a zero date is NULL."""
+    """Returns a column in the form of the changes, in which a zero date is NULL."""
     cell = f.col(f"`{name}`")
     is_time = isinstance(kind, (DateType, TimestampType, TimestampNTZType))
     return (cell.try_cast(kind) if is_time else cell.cast(kind)).alias(name)
@@ -170,7 +170,7 @@ def drop(spark: SparkSession, to: str) -> None:
 
 
 def main() -> None:
-    """Mirrors what the command line names."""
+    """Mirrors the table of the command line."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -186,10 +186,10 @@ def main() -> None:
         default=1,
         help="tasks of the copy, by ranges of the first key, which is then a number or a date",
     )
-    parser.add_argument("--checkpoint", help="a folder (default: TO with .checkpoint behind it)")
-    parser.add_argument("--once", action="store_true", help="end at what is the log's end now")
+    parser.add_argument("--checkpoint", help="a folder (default: TO.checkpoint)")
+    parser.add_argument("--once", action="store_true", help="end at the current end of the log")
     parser.add_argument(
-        "--option", action="append", default=[], help="NAME=VALUE, one more of the format's"
+        "--option", action="append", default=[], help="NAME=VALUE, another option of the format"
     )
     arguments = parser.parse_args()
     options = {
@@ -203,7 +203,7 @@ def main() -> None:
         password = arguments.password_file.read_text().split("\n", 1)[0]
     spark = (
         SparkSession.builder.appName("first load")
-        .config("spark.sql.session.timeZone", "UTC")  # in which TIMESTAMP columns are asked for
+        .config("spark.sql.session.timeZone", "UTC")  # JDBC reads TIMESTAMP columns in UTC
         .getOrCreate()
     )
     query = first_load(
@@ -217,7 +217,7 @@ def main() -> None:
         partitions=arguments.partitions,
         once=arguments.once,
     )
-    print(f"{arguments.table}: copied, and goes on to {arguments.to}", flush=True)
+    print(f"{arguments.table}: copied; changes are applied to {arguments.to}", flush=True)
     query.awaitTermination()
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-r"""A table of a live server, mirrored: each change, as it is committed, to Delta, Iceberg, Parquet.
+r"""Mirrors a table of a live server in Delta, Iceberg or Parquet, as changes are committed.
 
     DELTA=org.apache.spark.sql.delta
     spark-submit --packages io.delta:delta-spark_4.2_2.13:4.4.0 \
@@ -11,9 +11,9 @@ r"""A table of a live server, mirrored: each change, as it is committed, to Delt
     python examples/live_mirror.py mysql://repl@db/ shop.orders /lake/orders --format parquet \
         --password-file secret --start earliest
 
-Stop it when you like, and start it again: it goes on from the checkpoint. It mirrors what is
-committed from its start on: a table that is older wants `first_load.py`, or a log that holds all of
-it and `--start earliest`.
+You can stop it at any time and start it again: it continues from the checkpoint. It mirrors changes
+that are committed after its start: for a table with existing rows use `first_load.py`, or
+`--start earliest` if the log contains all of its changes.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def mirror(
     checkpoint: str,
     once: bool,
 ) -> StreamingQuery:
-    """Begins to mirror; `once` ends at what is the log's end now.
+    """Starts to mirror; with `once` it ends at the current end of the log.
 
     `options` are those of the format: `url` or `host`, `table`, `startingOffsets`, ...
     """
@@ -49,7 +49,7 @@ def mirror(
 
 
 def main() -> None:
-    """Mirrors what the command line names."""
+    """Mirrors the table of the command line."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -60,10 +60,10 @@ def main() -> None:
     parser.add_argument("--keys", nargs="+", help="columns (default: the primary key)")
     parser.add_argument("--password-file", help="a file whose first line is the password")
     parser.add_argument("--start", default="latest", help="startingOffsets (default: %(default)s)")
-    parser.add_argument("--checkpoint", help="a folder (default: TO with .checkpoint behind it)")
-    parser.add_argument("--once", action="store_true", help="end at what is the log's end now")
+    parser.add_argument("--checkpoint", help="a folder (default: TO.checkpoint)")
+    parser.add_argument("--once", action="store_true", help="end at the current end of the log")
     parser.add_argument(
-        "--option", action="append", default=[], help="NAME=VALUE, one more of the format's"
+        "--option", action="append", default=[], help="NAME=VALUE, another option of the format"
     )
     arguments = parser.parse_args()
     options = {
@@ -84,7 +84,7 @@ def main() -> None:
         checkpoint=arguments.checkpoint or f"{arguments.to.rstrip('/')}.checkpoint",
         once=arguments.once,
     )
-    print(f"{arguments.table} goes to {arguments.to}", flush=True)
+    print(f"{arguments.table}: changes are applied to {arguments.to}", flush=True)
     query.awaitTermination()
 
 

@@ -1,8 +1,8 @@
-"""Mirrors of tables in DuckDB, kept by MERGE: `python examples/mirror.py` makes the shop's.
+"""Mirrors tables in DuckDB with MERGE: `python examples/mirror.py` mirrors the shop's tables.
 
-`merge` is for whole rows (`binlog_row_image=FULL`), `fold` for rows with holes too, `count` for
-tables without a key. Each takes the changes of one table as `read_binlog` gives them, in as many
-batches as come, in their order.
+`merge` is for full row images (`binlog_row_image=FULL`), `fold` also for images with missing
+columns, and `count` for tables without a key. Pass the batches of one table to them, in the order
+of `read_binlog`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ NEW = "_change_type IN ('insert', 'update_postimage')"
 def merge(
     duck: duckdb.DuckDBPyConnection, target: str, key: Sequence[str], changes: pa.RecordBatch
 ) -> None:
-    """Of each key the latest change counts; the row before an update goes as a deleted one does."""
+    """Applies the last change of each key; the row before an update counts as deleted."""
     columns = columns_of(duck, target)
     duck.register("changes", pa.table(changes))
     duck.execute(f"""
@@ -46,10 +46,10 @@ def merge(
 def fold(
     duck: duckdb.DuckDBPyConnection, target: str, key: Sequence[str], changes: pa.RecordBatch
 ) -> None:
-    """Of each column the latest change that holds it counts; in new rows holes are NULL.
+    """Applies the last change that contains each column; missing columns of new rows are NULL.
 
-    An update that gives a row another key, and does not tell all of it, leaves the rest under the
-    old key. Such a change is a run of its own; the changes between two of them are one.
+    If an update changes the key and its image is not complete, the missing values are in the row
+    of the old key. Such a change is a separate run; the changes between two of them are one run.
     """
     columns = columns_of(duck, target)
     others = [name for name in columns if name not in key]
@@ -57,19 +57,19 @@ def fold(
     duck.register("changes", pa.table(changes))
     duck.execute(f"""
         CREATE OR REPLACE TEMP TABLE steps AS
-        WITH pairs AS ({pairs(columns, key)}), told AS (
-            SELECT *, {each("_has_{0}", columns, " AND ")} AS _is_whole,
+        WITH pairs AS ({pairs(columns, key)}), known AS (
+            SELECT *, {each("_has_{0}", columns, " AND ")} AS _is_full,
                 _was AND _is AND ({each("{0} <> _old_{0}", key, " OR ")}) AS _is_move
             FROM pairs
         ), made AS (
-            SELECT _version, _ordinal, 0 AS _half, 'gone' AS _step, false AS _is_cut,
+            SELECT _version, _ordinal, 0 AS _half, 'deleted' AS _step, false AS _is_cut,
                 {each("_old_{0} AS {0}, _old_{0}", key)}, {each("true AS _has_{0}", columns)}
-            FROM told WHERE _was AND (NOT _is OR (_is_move AND _is_whole))
+            FROM known WHERE _was AND (NOT _is OR (_is_move AND _is_full))
             UNION ALL BY NAME
-            SELECT _version, _ordinal, 1 AS _half, _is_move AND NOT _is_whole AS _is_cut,
-                CASE WHEN _is_insert OR (_is_move AND _is_whole) THEN 'new' ELSE 'set' END AS _step,
+            SELECT _version, _ordinal, 1 AS _half, _is_move AND NOT _is_full AS _is_cut,
+                CASE WHEN _is_insert OR (_is_move AND _is_full) THEN 'new' ELSE 'set' END AS _step,
                 {each("{0}, _has_{0}", columns)}, {each("_old_{0}", key)}
-            FROM told WHERE _is
+            FROM known WHERE _is
         )
         SELECT *, row_number() OVER in_order AS _place,
             2 * count_if(_is_cut) OVER in_order - _is_cut::INT AS _run
@@ -88,7 +88,7 @@ def fold(
             USING (
                 SELECT {each("{0}, true AS _has_{0}", key)}, {each(latest, others)},
                     {each("bool_or(_has_{0} OR _step = 'new') AS _has_{0}", others)},
-                    last(_step ORDER BY _place) = 'gone' AS _gone
+                    last(_step ORDER BY _place) = 'deleted' AS _deleted
                 FROM (
                     SELECT * FROM steps WHERE _run = {run}
                     QUALIFY _place >= coalesce(max(_place) FILTER (WHERE _step <> 'set')
@@ -97,15 +97,15 @@ def fold(
                 GROUP BY {each("{0}", key)}
             ) AS c
             ON {each("t.{0} = c.{0}", key, " AND ")}
-            WHEN MATCHED AND _gone THEN DELETE
+            WHEN MATCHED AND _deleted THEN DELETE
             WHEN MATCHED THEN UPDATE SET {settings}
-            WHEN NOT MATCHED AND NOT _gone THEN
+            WHEN NOT MATCHED AND NOT _deleted THEN
                 INSERT ({each("{0}", columns)}) VALUES ({each("c.{0}", columns)})
         """)
 
 
 def count(duck: duckdb.DuckDBPyConnection, target: str, changes: pa.RecordBatch) -> None:
-    """Without a key a row is all that it holds; `target` has a column `copies` for equal ones."""
+    """Applies changes of a table without a key; `target` counts equal rows in `copies`."""
     columns = [name for name in columns_of(duck, target) if name != "copies"]
     duck.register("changes", pa.table(changes))
     duck.execute(f"""
@@ -128,10 +128,10 @@ def count(duck: duckdb.DuckDBPyConnection, target: str, changes: pa.RecordBatch)
 
 
 def pairs(columns: Sequence[str], key: Sequence[str]) -> str:
-    """One row a change: the key that was, `_old_…`, the row that is, what it tells, `_has_…`.
+    """SQL with one row per change: the old key `_old_…`, the new row, and `_has_…`: logged or not.
 
-    Both halves of an update have the same `_change_ordinal // 2`. A key that its second half
-    leaves out is as it was.
+    Both halves of an update have the same `_change_ordinal // 2`. A key column that the second half
+    leaves out is unchanged.
     """
     bits = "get_bit(a._present::BIT, {1} // 8 * 8 + 7 - {1} % 8) = 1"  # the lowest bit is the first
     kept = f"CASE WHEN {bits} OR b._present IS NULL THEN a.{{0}} ELSE b.{{0}} END AS {{0}}"
@@ -154,17 +154,17 @@ def pairs(columns: Sequence[str], key: Sequence[str]) -> str:
 
 
 def columns_of(duck: duckdb.DuckDBPyConnection, target: str) -> list[str]:
-    """The columns of a table."""
+    """Returns the columns of a table."""
     return [str(row[0]) for row in duck.execute(f"DESCRIBE {target}").fetchall()]
 
 
 def each(text: str, names: Sequence[str], between: str = ", ") -> str:
-    """The text once for each name, which takes the place of `{0}`."""
+    """Returns the text once for each name, which replaces `{0}`."""
     return between.join(text.format(name) for name in names)
 
 
 def main() -> None:
-    """Mirrors three of the shop's tables, whose log holds whole rows, and counts their rows."""
+    """Mirrors three tables of the shop, which logs full row images, and counts their rows."""
     duck = duckdb.connect()
     duck.execute("CREATE SCHEMA shop")
     keys = {"customers": ["id"], "products": ["sku"], "order_items": ["order_id", "line"]}

@@ -1,23 +1,24 @@
-r"""A table of a live server, mirrored by a flow of Spark Declarative Pipelines (AUTO CDC).
+r"""Mirrors a table of a live server with a flow of Spark Declarative Pipelines (AUTO CDC).
 
     pip install 'binarrow[spark]' 'pyspark[pipelines]>=4.2'
     MIRROR_PASSWORD_FILE=/etc/binarrow/password spark-pipelines run \
         --spec examples/pipeline/spark-pipeline.yml
 
-The server, the table, its keys and the target stand in `spark-pipeline.yml`, what the catalog needs
-in Spark's `spark-defaults.conf`. The password stands in a file on the machine of the driver, which
-the environment names: Connect hides a setting that has such a word in its name or value. A run ends
-at what is the log's end then; the next goes on from there. Updates must be logged whole
-(`binlog_row_image=FULL`): AUTO CDC would write NULL for what they leave out. A TRUNCATE ends a run,
-for AUTO CDC knows none.
+The server, the table, its keys and the target are set in `spark-pipeline.yml`, the catalog in
+Spark's `spark-defaults.conf`. The password is in a file on the machine of the driver; an
+environment variable names the file, because Connect hides settings with such a word in their name
+or value. A run ends at the end of the log at its start; the next run continues there. Updates must
+be logged with full images (`binlog_row_image=FULL`): AUTO CDC would write NULL for columns that
+they leave out. A TRUNCATE ends a run with an error, because AUTO CDC does not support it.
 
-The command of Spark 4.2 says `Run is COMPLETED`, and then fails with `UNKNOWN_RESPONSE` and exit
-status 1: its client knows no answer that tells what tasks in Python counted. All is written then.
+The command of Spark 4.2 prints `Run is COMPLETED`, and then fails with `UNKNOWN_RESPONSE` and exit
+status 1, because its client does not know a response about metrics of Python tasks. All rows are
+then written.
 
-AUTO CDC is new in Spark 4.2, and writes to tables that a MERGE of Spark's own changes row by row.
-No released format has them there yet: Delta 4.4 (`AUTOCDC_TARGET_DOES_NOT_SUPPORT_MERGE`) merges by
-itself, and Iceberg 1.12 runs on Spark 4.1. Tests run this on a catalog of Spark's own tests; for
-Delta, Iceberg and Parquet now there is `live_mirror.py`.
+AUTO CDC is new in Spark 4.2, and writes to tables that support Spark's own row-level MERGE. No
+released format supports it yet: Delta 4.4 (`AUTOCDC_TARGET_DOES_NOT_SUPPORT_MERGE`) has its own
+MERGE, and Iceberg 1.12 runs on Spark 4.1. Tests run this on a catalog of Spark's own tests; for
+Delta, Iceberg and Parquet use `live_mirror.py`.
 """
 
 import os
@@ -36,7 +37,7 @@ register(spark)
 
 @pipelines.temporary_view
 def changes() -> DataFrame:
-    """The table's changes; that of a key as a delete and an insert."""
+    """Reads the table's changes; an update of a key is a delete and an insert."""
     options = {
         name.removeprefix("spark.binarrow."): value
         for name, value in spark.conf.getAll.items()
