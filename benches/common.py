@@ -17,7 +17,7 @@ PROGRAMS = TARGET / "release"
 
 
 def enter_environment(script: str) -> None:
-    """Goes on in the environment that has the Python packages, made where it is missing."""
+    """Continues in the environment with the Python packages; creates it if it is missing."""
     python = ENVIRONMENT / "bin" / "python"
     if Path(sys.prefix) == ENVIRONMENT:
         return
@@ -64,5 +64,5 @@ def short(number: float) -> str:
 
 
 def say(message: str) -> None:
-    """Tells of progress."""
+    """Prints progress."""
     print(f"bench: {message}", file=sys.stderr)

@@ -1,11 +1,11 @@
-"""Makes large binlogs for the benches, with a MySQL of the lab, in seconds each.
+"""Creates large binlogs for the benches, with a MySQL of the lab, in seconds each.
 
-    python benches/make_binlog.py --mb 200                      # all shapes that are not made yet
+    python benches/make_binlog.py --mb 200                      # all shapes that do not exist yet
     python benches/make_binlog.py --mb 16 --shapes oltp small
 
 Each shape is one closed binlog file, `<folder>/<mb>mb/<shape>.000001`. The folder is
-`$BINARROW_BENCH`, else `~/.cache/binarrow/bench`; delete it to make the files anew. The rows are the
-same every time (one seed). Needs PyMySQL.
+`$BINARROW_BENCH`, else `~/.cache/binarrow/bench`; delete it to create the files again. The rows are
+the same every time (one seed). Needs PyMySQL.
 """
 
 from __future__ import annotations
@@ -248,7 +248,7 @@ def record(server: Server, shape: Shape, size: int) -> Path:
 
     log = server.binlog_files()[-1]
     before = log.stat().st_size
-    write_round(0)  # this one goes to another file; it tells how large a round is
+    write_round(0)  # written to another file, to measure the size of a round
     rounds = max(1, round(size / (log.stat().st_size - before)))
     server.flush_binlog()
     if shape.compressed:

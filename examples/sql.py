@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Changes of a table in Spark SQL: a temporary view of files, or of a server's log.
+"""Queries changes of a table in Spark SQL: a temporary view of files, or of a server's log.
 
     python examples/sql.py 'examples/shop/binlog.*' shop.orders
     python examples/sql.py mysql://repl@db/ shop.orders --password-file secret
 
-The view lives as long as the session. In `spark-sql` and notebooks the statements are the same,
-after `binarrow.spark.register(spark)`. (`CREATE TABLE ... USING binarrow` is not for this: Spark
-4.3 does not hand a table's OPTIONS to formats that are written in Python.)
+The view exists until the session ends. In `spark-sql` and notebooks the statements are the same,
+after `binarrow.spark.register(spark)`. (`CREATE TABLE ... USING binarrow` does not work: Spark 4.3
+does not pass a table's OPTIONS to formats that are written in Python.)
 """
 
 from __future__ import annotations
@@ -39,21 +39,21 @@ LIMIT 5
 
 
 def make_view(spark: SparkSession, options: dict[str, str]) -> None:
-    """The view `changes`. `options` are those of the format: `path`, or `url`; `table`; ..."""
+    """Creates the view `changes`; `options` are those of the format: `path` or `url`, `table`."""
     register(spark)
     quoted = [f"{name} '{value.replace(chr(39), chr(39) * 2)}'" for name, value in options.items()]
     spark.sql(VIEW.format(", ".join(quoted)))
 
 
 def main() -> None:
-    """Shows what the command line names."""
+    """Shows the changes of the table of the command line."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("log", help="files, as a quoted pattern; or mysql://user@host:3306/")
     parser.add_argument("table", help="database.table")
-    parser.add_argument("--start", default="earliest", help="of a server (default: %(default)s)")
-    parser.add_argument("--password-file", type=Path, help="a file whose first line it is")
+    parser.add_argument("--start", default="earliest", help="for a server (default: %(default)s)")
+    parser.add_argument("--password-file", type=Path, help="its first line is the password")
     arguments = parser.parse_args()
     options = {"table": arguments.table}
     if "://" in arguments.log:

@@ -1,7 +1,7 @@
-"""Writes what the table of options (python/binarrow/options) says into the files that must hold it.
+"""Generates text from the table of options (python/binarrow/options), and writes it to files.
 
     tools/write_options.py          writes the files
-    tools/write_options.py --check  names the files that differ, and fails
+    tools/write_options.py --check  prints the files that differ, and fails
 
 The files: the struct of keywords in Rust, the stubs of functions with keywords, the types of
 keywords, the entries of `Args:` in docstrings, and the run-time docstrings of native functions,
@@ -33,14 +33,14 @@ DOCS = "src/python/docs"
 WIDTH = 100
 
 WITH_KEYWORDS = ("read_binlog", "infer_schema", "nested_json_schema")
-"""The functions of the extension module that have `**keywords` in Rust."""
+"""The functions of the extension module with `**keywords` in Rust."""
 
 READ_KEYWORDS = (*WITH_KEYWORDS, "read_split")
-"""All functions of the extension module that read keywords by the table."""
+"""All functions of the extension module whose keywords are in the table."""
 
 
 def table() -> ModuleType:
-    """The table, without importing the package: its extension module may not be built yet."""
+    """Imports the table without the package, whose extension module may not be built yet."""
     package = ModuleType("binarrow")
     package.__path__ = [str(ROOT / "python/binarrow")]
     sys.modules.setdefault("binarrow", package)
@@ -48,7 +48,7 @@ def table() -> ModuleType:
 
 
 def written(options: ModuleType) -> dict[str, str]:
-    """The files by name, as the table wants them."""
+    """Returns the generated files, by name."""
     stubs = (ROOT / STUBS).read_text()
     for function in WITH_KEYWORDS:
         keywords = options.keywords_of(function)
@@ -76,7 +76,7 @@ def written(options: ModuleType) -> dict[str, str]:
 
 
 def rust(options: ModuleType) -> str:
-    """The struct of all keywords, how it is read, and the keywords of each function."""
+    """Returns the struct of all keywords, its parser, and the keywords of each function."""
     fields, reads, types = [], [], set()
     for option in options.keywords_of("read_binlog"):
         kind = option.kind
@@ -146,13 +146,13 @@ impl ReadKeywords {{
 
 
 def rust_type(option: Any) -> str:
-    """The type of a field."""
+    """Returns the type of a field."""
     name = option.kind.rust.rpartition("::")[2]
     return f"Option<{name}>" if option.default is None else name
 
 
 def rust_literal(value: object) -> str:
-    """A default in Rust."""
+    """Returns a default in Rust."""
     match value:
         case None:
             return "None"
@@ -165,7 +165,7 @@ def rust_literal(value: object) -> str:
 
 
 def formatted_rust(code: str) -> str:
-    """As `cargo fmt` has it."""
+    """Formats code like `cargo fmt`."""
     command = ["rustfmt", "--edition=2024", f"--config-path={ROOT}", "--emit=stdout"]
     return subprocess.run(
         command, input=code, capture_output=True, text=True, check=True
@@ -176,7 +176,7 @@ def formatted_rust(code: str) -> str:
 
 
 def keyword(option: Any, *, overload: int = 0) -> str:
-    """A parameter of a stub. Of two overloads, the second is the one with items."""
+    """Returns a parameter of a stub. The second of two overloads is the one with items."""
     if option.name == "include" and overload == 0:
         return "    include: None = None,\n"
     if option.name == "include":
@@ -185,12 +185,12 @@ def keyword(option: Any, *, overload: int = 0) -> str:
 
 
 def python_literal(value: object) -> str:
-    """A default as the formatter writes it."""
+    """Returns a default as the formatter writes it."""
     return json.dumps(value) if isinstance(value, str) else repr(value)
 
 
 def with_signatures(code: str, function: str, keywords: Iterable[Any]) -> str:
-    """The code with these keywords after the `*` of each `def` of a function."""
+    """Returns the code with these keywords after the `*` of each `def` of a function."""
     pieces = re.split(
         rf"(?<=^def {function}\()(.*?)^(?=\) -> )", code, flags=re.MULTILINE | re.DOTALL
     )
@@ -204,7 +204,7 @@ def with_signatures(code: str, function: str, keywords: Iterable[Any]) -> str:
 def with_arguments(
     code: str, function: str, keywords: Iterable[Any], *, is_short: bool = False
 ) -> str:
-    """The code with these entries in `Args:` of a function's docstring; other entries stay."""
+    """Returns the code with these entries in `Args:` of a docstring; other entries are kept."""
     lines = code.splitlines(keepends=True)
     function_node = next(
         node
@@ -240,19 +240,19 @@ def with_arguments(
 
 
 def depth(line: str) -> int:
-    """The number of spaces at the start of a line."""
+    """Returns the number of spaces at the start of a line."""
     return len(line) - len(line.lstrip(" "))
 
 
 def argument(option: Any, indent: str, *, is_short: bool) -> str:
-    """An entry of `Args:`."""
+    """Returns an entry of `Args:`."""
     text = option.summary if is_short else inspect.cleandoc(option.doc)
     lines = wrapped(f"{option.name}: {text}", indent)
     return "\n".join(lines) + "\n"
 
 
 def wrapped(text: str, indent: str) -> list[str]:
-    """Paragraphs of a docstring, the first line at `indent`, the others deeper; code as it is."""
+    """Wraps paragraphs of a docstring: the first line at `indent`, others deeper; code is kept."""
     lines: list[str] = []
     for number, paragraph in enumerate(text.split("\n\n")):
         deeper = indent + 4 * " "
@@ -273,13 +273,13 @@ def wrapped(text: str, indent: str) -> list[str]:
 
 
 def typed_keywords(options: ModuleType) -> str:
-    """The module with the types of keywords that functions hand on."""
+    """Returns the module with the types of keywords that functions pass to others."""
     reading = options.keywords_of("read_binlog")
     shaping = [option for option in reading if "range" in option.functions]
     others = [option.name for option in reading if "range" not in option.functions]
     tasks = options.keywords_of("decoder")
     login = options.keywords_of("login")
-    return f'''"""The types of keywords that functions hand on to others.
+    return f'''"""The types of keywords that functions pass to others.
 
 Written by ``make options`` from the table in ``binarrow.options``: edit the table.
 """
@@ -327,7 +327,7 @@ __all__ = ["NOT_SHAPING", "LoginKeywords", "SchemaKeywords", "ShapingKeywords", 
 
 
 def members(options: Iterable[Any], *, in_tasks: bool = False) -> str:
-    """The body of a class."""
+    """Returns the body of a class."""
     types = {option.name: (in_tasks and option.in_tasks) or option.annotation for option in options}
     return "".join(f"    {name}: {annotation}\n" for name, annotation in types.items())
 

@@ -1,4 +1,4 @@
-"""The types of keywords that functions hand on to others.
+"""The types of keywords that functions pass to others.
 
 Written by ``make options`` from the table in ``binarrow.options``: edit the table.
 """
