@@ -51,7 +51,7 @@ demo: need-cargo need-java .venv/.develop .venv/.spark ## Decode the shop's binl
 
 .PHONY: test
 test: need-cargo need-java .venv/.develop .venv/.spark servers ## Run all tests: lint, stubs, Rust, Python, Spark, live servers
-	@$(MAKE) --no-print-directory lint stubs test-rust test-python test-lakes
+	@$(MAKE) --no-print-directory lint stubs docs test-rust test-python test-lakes
 
 .PHONY: check
 check: need-cargo .venv/.develop ## Check what needs neither servers nor Java: format, style, Rust tests, Python tests
@@ -115,6 +115,10 @@ test-lakes: .venv/.develop .venv/.spark .venv/spark-4.2/.installed .venv/spark-4
 	done
 	BINARROW_LAKE=delta PYSPARK_PYTHON=$(CURDIR)/.venv/spark-4.2/bin/python .venv/spark-4.2/bin/python -m pytest tests/lakes
 	BINARROW_LAKE=iceberg PYSPARK_PYTHON=$(CURDIR)/.venv/spark-4.1/bin/python .venv/spark-4.1/bin/python -m pytest tests/lakes
+
+.PHONY: docs
+docs: .venv/.develop .venv/.docs ## Build the documentation into out/docs; search in it needs a web server: python -m http.server -d out/docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 
 .PHONY: options
 options: .venv/.python ## Write the files that hold what the table of options says
@@ -213,6 +217,10 @@ need-java:
 	$(BIN)/maturin build --quiet --release --out dist
 	@[[ -z $$(find dist -name '*.whl' -size +$(WHEEL_LIMIT)c) ]] || { \
 	  echo "binarrow: the wheel is larger than $(WHEEL_LIMIT) bytes" >&2; exit 1; }
+	@touch $@
+
+.venv/.docs: .venv/.python pyproject.toml
+	$(BIN)/pip install --quiet --group docs
 	@touch $@
 
 # What the extra [spark] names, without building the package once more.

@@ -25,7 +25,7 @@ from typing import Any
 
 ROOT = Path(__file__).parents[1]
 STUBS = "python/binarrow/_native.pyi"
-CONNECT = "python/binarrow/server/connect.py"
+CONNECT = "python/binarrow/server/connection.py"
 SERVER = "python/binarrow/server/server.py"
 TYPED = "python/binarrow/typed_keywords.py"
 RUST = "src/python/read_keywords.rs"

@@ -1,4 +1,4 @@
-"""The README's commands on a server's own folder, and exports of tables with odd names."""
+"""The documentation's commands on a server's own folder, and exports of tables with odd names."""
 
 from __future__ import annotations
 

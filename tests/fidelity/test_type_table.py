@@ -1,4 +1,4 @@
-"""The type table of the README, column by column, as a server's own log gives it."""
+"""The type table of the documentation, column by column, as a server's own log gives it."""
 
 from __future__ import annotations
 

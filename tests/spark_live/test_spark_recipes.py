@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import runpy
 import shutil
 import sys
@@ -22,11 +21,11 @@ import binarrow
 from binarrow.spark import read_mirror
 from binarrow.spark.schema import arrow_schema
 from support import live
+from support.documents import examples
 from support.servers.servers import Server
 from support.workloads.spark_load import GRANT, ORDERS, TABLE, Load, selected
 
 EXAMPLES = Path(archive.__file__).parent
-README = EXAMPLES.parent / "README.md"
 CONNECTOR = "ivy://com.mysql:mysql-connector-j:9.7.0?transitive=false"
 
 
@@ -112,9 +111,9 @@ def test_sql(spark: Any, server: Server) -> None:
     spark.catalog.dropTempView("changes")
 
 
-def test_readme(spark: Any, server: Server, tmp_path: Path) -> None:
-    """Its example of a stream, as it stands but for names and the end."""
-    [code] = re.findall(r"^```python spark\n(.*?)^```$", README.read_text(), re.M | re.S)
+def test_documentation(spark: Any, server: Server, tmp_path: Path) -> None:
+    """Its example of a stream runs, with other names and another end."""
+    [code] = examples("python", "spark")
     (tmp_path / "secret").write_text(f"{live.USER['password']}\n")
     for old, new in {
         "mysql://repl@db.example/": options(server)["url"],

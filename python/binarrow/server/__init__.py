@@ -1,6 +1,6 @@
 """A connection to a server, its settings, and streams of its changes."""
 
-from binarrow.server.connect import connect
+from binarrow.server.connection import connect
 from binarrow.server.description import Column, Key, TableDescription
 from binarrow.server.server import Server
 from binarrow.server.session import Binlog

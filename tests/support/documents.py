@@ -1,4 +1,4 @@
-"""The README's examples, and how to run one."""
+"""The examples in the README and in the documentation, and how to run one."""
 
 from __future__ import annotations
 
@@ -9,9 +9,20 @@ import sys
 from pathlib import Path
 
 REPOSITORY = Path(__file__).parents[2]
-BLOCKS: list[tuple[str, str]] = re.findall(
-    r"^```(python|console)\n(.*?)^```$", (REPOSITORY / "README.md").read_text(), re.M | re.S
-)
+PAGES = (REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").rglob("*.md")))
+
+# "```python live" in the README, "``` { .python .live }" in the site.
+FENCE = re.compile(r"^```(?:(\w+)(?: (\w+))?| { \.(\w+) \.(\w+) })\n(.*?)^```$", re.M | re.S)
+
+
+def examples(kind: str, marker: str = "") -> list[str]:
+    """The examples of a language with a marker, each once."""
+    found = [
+        (one[0] or one[2], one[1] or one[3], one[4])
+        for page in PAGES
+        for one in FENCE.findall(page.read_text())
+    ]
+    return list(dict.fromkeys(code for *other, code in found if other == [kind, marker]))
 
 
 def needs_spark(code: str) -> bool:

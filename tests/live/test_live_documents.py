@@ -1,4 +1,4 @@
-"""What the README says of servers: its statements set one up, its examples run, its tables are right."""
+"""What the documentation says of servers: its statements prepare one, its examples run, its tables are right."""
 
 from __future__ import annotations
 
@@ -16,29 +16,25 @@ from pathlib import Path
 import pytest
 
 import binarrow
+from support.documents import PAGES, examples
 from support.servers.servers import Server
 
-README = (Path(__file__).parents[2] / "README.md").read_text()
-BLOCKS = re.findall(r"^```(\w+) (\w+)\n(.*?)^```$", README, re.M | re.S)
+DOCUMENTS = "\n".join(page.read_text() for page in PAGES)
 PASSWORD = "a long password"
-
-
-def blocks(kind: str, of: str) -> list[str]:
-    return [text for one, other, text in BLOCKS if (one, other) == (kind, of)]
 
 
 @pytest.fixture(scope="module", params=["mysql", "mariadb-11.8"])
 def server(request: pytest.FixtureRequest) -> Iterator[Server]:
-    """Set up as the README says, and not otherwise."""
+    """Prepared by the statements of the documentation, and nothing else."""
     of = request.param.partition("-")[0]
     options = [
         "--" + line.replace(" ", "").replace("_", "-", line.count("_"))
-        for text in blocks("ini", of)
+        for text in examples("ini", of)
         for line in text.splitlines()
         if "=" in line
     ]
     with Server.start(request.param, options, test_options=False) as server:
-        [statements] = blocks("sql", of)
+        [statements] = examples("sql", of)
         statements = re.sub(r"--.*$", "", statements, flags=re.M)
         server.execute(*filter(None, map(str.strip, statements.split(";"))))
         server.execute(
@@ -61,7 +57,7 @@ def test_the_statements_are_all_it_takes(server: Server) -> None:
             connection.describe("shop.orders")  # SELECT is needed, as is said
 
 
-@pytest.mark.parametrize("code", blocks("python", "live") + blocks("console", "live"))
+@pytest.mark.parametrize("code", examples("python", "live") + examples("console", "live"))
 def test_examples(server: Server, tmp_path: Path, code: str) -> None:
     """They follow the log until Ctrl-C."""
     (tmp_path / "secret").write_text(f"{PASSWORD}\n")
@@ -105,8 +101,8 @@ def test_examples(server: Server, tmp_path: Path, code: str) -> None:
 
 
 def rows_of_table(head: str) -> dict[str, str]:
-    """First column to second, of a table of the README."""
-    table = README.split(f"| {head} |", 1)[1].split("\n\n", 1)[0]
+    """The first column to the second, of a table of the documentation."""
+    table = DOCUMENTS.split(f"| {head} |", 1)[1].split("\n\n", 1)[0]
     rows = [line.split("|")[1:3] for line in table.splitlines()[2:]]
     return {name.strip(): default.strip() for name, default in rows}
 

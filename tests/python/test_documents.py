@@ -1,0 +1,39 @@
+"""The examples of the README and the documentation run as they are; for those of Spark see tests/spark."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from support.documents import PAGES, REPOSITORY, examples, needs_spark, run
+
+PLAIN = [
+    *(("python", code) for code in examples("python") if not needs_spark(code)),
+    *(("console", code) for code in examples("console")),
+]
+
+
+def test_there_are_examples_of_each_kind():
+    python = "".join(examples("python"))
+    assert "read_binlog" in python
+    assert "mapInArrow" in python
+    assert examples("console")
+    assert len(PAGES) > 20
+
+
+@pytest.mark.parametrize(("kind", "code"), PLAIN, ids=[kind for kind, _ in PLAIN])
+def test_example(kind, code, tmp_path):
+    assert run(kind, code, tmp_path)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(REPOSITORY)) for page in PAGES])
+def test_links_between_files(page):
+    text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.M | re.S)
+    for target in re.findall(r"\]\(([^)]+)\)", text):
+        if "://" not in target and not target.startswith("#"):
+            assert (page.parent / target.partition("#")[0]).exists(), target
+
+
+def test_the_readme_is_short():
+    assert len((REPOSITORY / "README.md").read_text().splitlines()) <= 150
