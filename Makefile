@@ -201,14 +201,14 @@ need-java:
 
 # For tests: unoptimised enough to compile fast, with overflow checks; Python sources in place.
 .venv/.develop: .venv/.dev $(SOURCES) | need-cargo
-	VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/maturin develop --quiet
+	VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/maturin develop --quiet --extras cli
 	@rm -f .venv/.release
 	@touch $@
 
 # For use: the release wheel, installed as a user would.
 .venv/.release: .venv/.wheel
 	$(BIN)/pip install --quiet --force-reinstall --no-deps dist/*.whl
-	$(BIN)/pip install --quiet dist/*.whl
+	$(BIN)/pip install --quiet "$$(echo dist/*.whl)[cli]"
 	@rm -f .venv/.develop
 	@touch $@
 

@@ -19,6 +19,7 @@ LAYERS = (
     ("native_hooks",),
     ("",),  # the package itself
     ("cli", "spark"),
+    ("__main__",),
 )
 """Modules and folders of the package, the lowest layer first. Those of one layer are independent."""
 
