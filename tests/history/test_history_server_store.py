@@ -99,19 +99,19 @@ def test_any_place_is_what_follows_from_the_statements(store):
     """Rolled back to places at random, and the same statements met again."""
     count = 600
     with filled(store, count) as history:
-        whole = writer.told(history)
+        whole = writer.content_of(history)
     places = random.Random(3)
     with writer.fresh(count) as fresh, SchemaHistory.open(url(store)) as history:
-        assert writer.told(history) == writer.told(fresh) == whole
+        assert writer.content_of(history) == writer.content_of(fresh) == whole
         for _ in range(POSITIONS):
             number = places.randrange(count + 1)
             history.rollback(writer.position(number))
             fresh.rollback(writer.position(number))
-            assert writer.told(history) == writer.told(fresh), number
+            assert writer.content_of(history) == writer.content_of(fresh), number
             for again in range(number + 1, min(number + 3, count + 1)):
                 writer.apply(history, again)
                 writer.apply(fresh, again)
-            assert writer.told(history) == writer.told(fresh), number
+            assert writer.content_of(history) == writer.content_of(fresh), number
         assert sum(change.kind == "statement" for change in history.changes()) == count
 
 
@@ -172,7 +172,7 @@ def test_connections_that_are_gone(store):
             writer.apply(history, 23)
     with SchemaHistory.open(url(store)) as history:
         writer.apply(history, 24)
-        assert writer.told(history) == writer.told(writer.fresh(24))
+        assert writer.content_of(history) == writer.content_of(writer.fresh(24))
 
 
 @pytest.mark.parametrize("flavor", ["mysql", "mariadb_11_8"])
@@ -196,7 +196,7 @@ def test_large_checkpoints_and_small_packets(request, flavor):
                 )
                 writer.apply(history, 3)
                 history.checkpoint()
-                whole = writer.told(history)
+                whole = writer.content_of(history)
                 assert len(whole[0]["shop"]) > 300_000
         finally:
             server.execute(f"SET GLOBAL max_allowed_packet = {packet}")
@@ -204,7 +204,7 @@ def test_large_checkpoints_and_small_packets(request, flavor):
             [(pieces,)] = session.query("SELECT MAX(pieces) FROM binarrow_entries")
             assert pieces > 5
             with SchemaHistory.open(url(server)) as history:
-                assert writer.told(history) == whole
+                assert writer.content_of(history) == whole
             # One that is lost makes the checkpoint none.
             session.execute("DELETE FROM binarrow_pieces WHERE piece = 2")
             with (
@@ -224,7 +224,7 @@ def test_what_the_server_refuses(store):
         try:
             with SchemaHistory.open(url(store, "looker:l00k")) as history:
                 writer.apply(history, 5)
-                assert writer.told(history) == writer.told(writer.fresh(20))
+                assert writer.content_of(history) == writer.content_of(writer.fresh(20))
                 with pytest.raises(ConfigError, match="can only be read here"):
                     writer.apply(history, 21)
         finally:
@@ -249,7 +249,7 @@ def test_what_the_server_refuses(store):
                 history.tables()
             session.execute("REPLACE INTO binarrow_entries SELECT * FROM saved", "DROP TABLE saved")
         with SchemaHistory.open(url(store)) as history:
-            assert writer.told(history) == writer.told(writer.fresh(20))
+            assert writer.content_of(history) == writer.content_of(writer.fresh(20))
 
 
 def test_threads_share_it(store):
@@ -270,7 +270,7 @@ def test_threads_share_it(store):
         for thread in threads:
             thread.join()
         assert failed == []
-        assert writer.told(history) == writer.told(writer.fresh(30))
+        assert writer.content_of(history) == writer.content_of(writer.fresh(30))
 
 
 def test_the_server_that_is_read_keeps_it(mysql):

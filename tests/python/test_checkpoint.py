@@ -1,4 +1,4 @@
-"""Positions in files: whole or not there, whatever happens to who writes them."""
+"""Positions in files: complete or missing, whatever happens to their writers."""
 
 from __future__ import annotations
 
@@ -91,12 +91,12 @@ def test_a_link_stays_a_link(tmp_path):
 
 def test_a_torn_file_is_an_error_at_every_length(kept):
     kept.save(FULL)
-    whole = kept.path.read_bytes()
-    for length in range(len(whole.rstrip())):
-        kept.path.write_bytes(whole[:length])
+    complete = kept.path.read_bytes()
+    for length in range(len(complete.rstrip())):
+        kept.path.write_bytes(complete[:length])
         with pytest.raises(CheckpointError, match=r"pos\.json.*delete it to begin at start="):
             kept.load()
-    kept.path.write_bytes(bytes(len(whole)))  # as a crash of the machine may leave it
+    kept.path.write_bytes(bytes(len(complete)))  # as a crash of the machine may leave it
     with pytest.raises(CheckpointError, match="empty"):
         kept.load()
 

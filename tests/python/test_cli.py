@@ -225,11 +225,11 @@ def test_output_in_a_pipe_is_plain_and_may_be_cut_short(shop):
     assert cut.returncode == 128 + signal.SIGPIPE
     assert len(cut.stdout.splitlines()) == 2
 
-    whole = subprocess.run(
+    finished = subprocess.run(
         [*EXECUTABLE, "stats", shop.glob], capture_output=True, text=True, check=True
     )
-    assert whole.stderr == ""
-    assert "\x1b" not in whole.stdout
+    assert finished.stderr == ""
+    assert "\x1b" not in finished.stdout
 
 
 READ_FROM_A_PIPE = """
@@ -243,7 +243,7 @@ main()
 
 
 def test_ctrl_c_ends_with_130_and_no_traceback(shop, tmp_path):
-    # Nobody writes the rest: the reader waits for it until it is interrupted.
+    # No process writes the rest: the reader waits for it until it is interrupted.
     waiting = tmp_path / "binlog.000001"
     os.mkfifo(waiting)
     process = subprocess.Popen(

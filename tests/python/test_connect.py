@@ -117,7 +117,7 @@ def test_keywords_of_urls():
         ("mysql://[::1/", "brackets"),
         ("mysql://[::1]x/", "brackets"),
         ("mysql://db/?socket=/s", "a host and a socket"),
-        # what stands before @ was not meant as a host, nor what is behind as a path
+        # the part before @ was not meant as a host, nor the part after it as a path
         ("mysql://me:hunter2", "a port is a number"),
         ("mysql://me:hun/ter2@db/", "%2F"),
         ("mysql://me:12?hunter2@db/", "%3F"),
@@ -165,21 +165,23 @@ def test_keywords_that_are_none(keywords, match):
 
 
 def test_files_that_are_not_there(tmp_path):
-    gone = tmp_path / "gone"
+    missing = tmp_path / "missing"
     for name in ("option_file", "password_file"):
-        refusal(lambda name=name: binarrow.connect(host="db", **{name: gone}), f"{name}.*gone")
-    refusal(lambda: found(password=SECRET, password_file=gone), "give one of them")
+        refusal(
+            lambda name=name: binarrow.connect(host="db", **{name: missing}), f"{name}.*missing"
+        )
+    refusal(lambda: found(password=SECRET, password_file=missing), "give one of them")
     with pytest.raises(binarrow.MissingInputError, match="server_public_key"):
-        binarrow.connect(host="db", user="me", server_public_key=gone)
+        binarrow.connect(host="db", user="me", server_public_key=missing)
 
 
 def test_a_user_without_a_name(monkeypatch):
     assert target(None, environ={}).user == getpass.getuser()
 
-    def nobody():
+    def no_name():
         raise KeyError("uid not found")
 
-    monkeypatch.setattr(getpass, "getuser", nobody)
+    monkeypatch.setattr(getpass, "getuser", no_name)
     refusal(lambda: target(None, environ={}), "set user=")
 
 
@@ -202,7 +204,7 @@ def test_an_option_file(tmp_path):
 user = of the server
 socket = /not/this/one
 [client]
-  user = ann  # indented, and with a comment behind it
+  user = ann  # indented, and with a comment after it
 \tpassword = "hunter2 # \\" \\\\ \\s"\t
 host=db
 port   =   3307
@@ -271,7 +273,7 @@ def test_option_files_that_include_others(tmp_path):
     assert (one.user, one.secret(), str(one.endpoints[0])) == ("second", b"hunter2", "db:3307")
     for line, match in (
         (f"!include {path}", "too deeply"),
-        ("!include gone.cnf", "gone.cnf"),
+        ("!include missing.cnf", "missing.cnf"),
         (f"!includedir {path}", "not a folder"),
         ("!inkludedir x", "line with !"),
     ):

@@ -39,11 +39,11 @@ def by_table(rows: list[tuple[str, int, int]]) -> dict[str, list[tuple[str, int,
 
 
 @pytest.fixture(scope="module")
-def whole(shop):
+def complete(shop):
     return [key for change in binarrow.read_binlog(shop.glob) for key in keys(change)]
 
 
-def test_a_consumer_that_runs_once_for_each_batch(shop, whole):
+def test_a_consumer_that_runs_once_for_each_batch(shop, complete):
     rows, stored, runs = [], None, 0
     while True:
         start = None if stored is None else Position.from_json(stored)
@@ -56,18 +56,18 @@ def test_a_consumer_that_runs_once_for_each_batch(shop, whole):
             stored = change.position.to_json()
             assert reader.position == change.position
         runs += 1
-        assert len(rows) <= len(whole)
+        assert len(rows) <= len(complete)
     assert runs > 20
-    assert by_table(rows) == by_table(whole)
+    assert by_table(rows) == by_table(complete)
 
 
 @pytest.mark.parametrize("way", WAYS, ids=str)
-def test_any_batch_is_a_place_to_resume_at(shop, whole, way):
+def test_any_batch_is_a_place_to_resume_at(shop, complete, way):
     ends, rows = [], []
     for change in binarrow.read_binlog(shop.glob, **way):
         rows += keys(change)
         ends.append((len(rows), change.position))
-    assert by_table(rows) == by_table(whole)
+    assert by_table(rows) == by_table(complete)
     for number, (end, position) in enumerate([*ends[:: max(len(ends) // 3, 1)], ends[-1]]):
         other = WAYS[(WAYS.index(way) + 4 * number + 1) % len(WAYS)]
         rest = [
@@ -78,7 +78,7 @@ def test_any_batch_is_a_place_to_resume_at(shop, whole, way):
         assert by_table(rest) == by_table(rows[end:]), position.to_json()
 
 
-def test_a_checkpoint_of_a_consumer_that_stops_in_the_middle(shop, whole, tmp_path):
+def test_a_checkpoint_of_a_consumer_that_stops_in_the_middle(shop, complete, tmp_path):
     checkpoint = FileCheckpoint(tmp_path / "pos.json", interval=0)
     rows, runs = [], 0
     while True:
@@ -91,13 +91,13 @@ def test_a_checkpoint_of_a_consumer_that_stops_in_the_middle(shop, whole, tmp_pa
         if change is None:
             break
         runs += 1
-        assert len(rows) <= len(whole)
+        assert len(rows) <= len(complete)
     assert runs > 5
-    assert by_table(rows) == by_table(whole)
+    assert by_table(rows) == by_table(complete)
 
 
 @pytest.mark.parametrize("asks_for_schema", [False, True])
-def test_a_table_batch_by_batch(shop, whole, asks_for_schema):
+def test_a_table_batch_by_batch(shop, complete, asks_for_schema):
     count, start = 0, None
     while True:
         reader = binarrow.read_binlog(shop.glob, start=start, batch_rows=700)
@@ -116,10 +116,10 @@ def test_a_table_batch_by_batch(shop, whole, asks_for_schema):
             again = binarrow.read_binlog(shop.glob, start=before, batch_rows=700)
             assert next(again.table("shop.orders", on_schema_change="evolve")) == batch
         count += batch.num_rows
-        assert count <= len(by_table(whole)["orders"])
+        assert count <= len(by_table(complete)["orders"])
         start = table.position
         table.close()
-    assert count == len(by_table(whole)["orders"])
+    assert count == len(by_table(complete)["orders"])
 
 
 @pytest.fixture(scope="module")
@@ -157,7 +157,7 @@ def test_a_stop_is_the_base(shop, ahead):
     assert up_to(ahead) == up_to(ahead.base)
 
 
-def test_more_tables_begin_at_the_base(shop, whole):
+def test_more_tables_begin_at_the_base(shop, complete):
     rows = []
     for change in binarrow.read_binlog(shop.glob, tables="shop.orders", batch_rows=500):
         rows += keys(change)
@@ -168,7 +168,7 @@ def test_more_tables_begin_at_the_base(shop, whole):
     found = by_table(
         [key for one in binarrow.read_binlog(shop.glob, start=position) for key in keys(one)]
     )
-    expected = by_table(whole)
+    expected = by_table(complete)
     assert found["orders"] == expected["orders"][len(rows) :]
     base = int(position.file.rpartition(".")[2]) << 40 | position.offset
     for table in expected.keys() - {"orders"}:

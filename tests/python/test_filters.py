@@ -34,10 +34,10 @@ def own_columns(batch: pa.RecordBatch) -> list[str]:
 def test_a_selection_is_what_the_whole_has_in_those_columns(log):
     source = str(FIXTURES / log / "binlog.*")
     keywords: dict[str, Any] = {"column_names": "positional", "envelope": PRESENT}
-    whole = batches(source, **keywords)
-    assert whole
+    complete = batches(source, **keywords)
+    assert complete
     names: dict[str, set[str]] = defaultdict(set)
-    for table, batch in whole:
+    for table, batch in complete:
         own = set(own_columns(batch))
         names[table] = names[table] & own if names[table] else own
     # Every second column, the others, and one alone.
@@ -46,8 +46,8 @@ def test_a_selection_is_what_the_whole_has_in_those_columns(log):
         columns = {table: picked for table, picked in columns.items() if picked}
         for threads in (1, 3):
             part = batches(source, **keywords, columns=columns, threads=threads)
-            assert len(part) == len(whole)
-            for (table, all_columns), (of_table, selected) in zip(whole, part, strict=True):
+            assert len(part) == len(complete)
+            for (table, all_columns), (of_table, selected) in zip(complete, part, strict=True):
                 assert table == of_table
                 picked = columns.get(table, own_columns(all_columns))
                 kept = [
@@ -73,10 +73,10 @@ def test_a_selection_in_both_layouts_and_without_old_values(shop, log, old_value
         names[table] = names[table] & own if names[table] else own
     columns = {table: sorted(own)[1::2] or sorted(own) for table, own in names.items()}
     for layout in ("flat", "nested"):
-        whole = rows_of(source, columns, **keywords, layout=layout)
+        complete = rows_of(source, columns, **keywords, layout=layout)
         part = rows_of(source, None, **keywords, layout=layout, columns=columns)
-        assert part == whole
-        assert whole
+        assert part == complete
+        assert complete
 
 
 def rows_of(
@@ -148,7 +148,7 @@ def test_operations_are_what_the_source_did(shop):
     """An update that splits counts as an update; ordinals and versions stay those of all rows."""
     kinds = {"insert": ("inserts",), "update": ("updates",), "delete": ("deletes",)}
     order = ["_commit_version", "_change_ordinal"]
-    whole = [
+    complete = [
         tuple(row[name] for name in (*order, "_change_type"))
         for _, batch in batches(shop.glob)
         for row in batch.select([*order, "_change_type"]).to_pylist()
@@ -166,7 +166,7 @@ def test_operations_are_what_the_source_did(shop):
                     assert counts[counted] == expected, (table, operations)
             if count == 1:
                 together += [(*(row[name] for name in order), row["_change_type"]) for row in rows]
-    assert sorted(together) == sorted(whole)
+    assert sorted(together) == sorted(complete)
 
 
 @pytest.mark.parametrize(

@@ -332,24 +332,26 @@ def test_what_is_different() -> None:
             assert found is not None
             return found
 
-    def told(before: str, after: str, *statements: str) -> list[str]:
+    def described(before: str, after: str, *statements: str) -> list[str]:
         return [str(one) for one in differences(table(before), table(after), statements)]
 
-    assert told("a INT", "a INT") == []
-    assert told("a INT", "a INT, b INT NOT NULL") == ["column b added: int NOT NULL, after a"]
-    assert told("a INT, b INT", "b INT") == ["column a dropped"]
-    assert told("a INT", "a BIGINT NOT NULL") == [
+    assert described("a INT", "a INT") == []
+    assert described("a INT", "a INT, b INT NOT NULL") == ["column b added: int NOT NULL, after a"]
+    assert described("a INT, b INT", "b INT") == ["column a dropped"]
+    assert described("a INT", "a BIGINT NOT NULL") == [
         "column a type changed: int → bigint",
         "column a nullability changed: NULL → NOT NULL",
     ]
-    assert told("a INT, b INT, c INT", "c INT, a INT, b INT") == ["column c moved: after b → first"]
+    assert described("a INT, b INT, c INT", "c INT, a INT, b INT") == [
+        "column c moved: after b → first"
+    ]
     rename = "ALTER TABLE t CHANGE `a` x INT, RENAME COLUMN x TO z"
-    assert told("a INT, b INT", "z INT, b INT", rename) == ["column a renamed: a → z"]
-    assert told("a INT, b INT", "z INT, b INT") == [
+    assert described("a INT, b INT", "z INT, b INT", rename) == ["column a renamed: a → z"]
+    assert described("a INT, b INT", "z INT, b INT") == [
         "column a dropped",
         "column z added: int, first",
     ]
-    assert told("a INT, KEY k (a)", "a INT PRIMARY KEY, UNIQUE KEY k (a)") == [
+    assert described("a INT, KEY k (a)", "a INT PRIMARY KEY, UNIQUE KEY k (a)") == [
         "column a nullability changed: NULL → NOT NULL",
         "key PRIMARY added: primary (a)",
         "key k changed: index (a) → unique (a)",
@@ -437,19 +439,19 @@ def test_commands_that_read_follow_a_history(tmp_path: Path, repository: Path) -
     with SchemaHistory.open(path) as history:
         history.baseline("CREATE DATABASE shop", "binlog.000001:4")
     run = CliRunner()
-    told = run.invoke(app, ["stats", log, "--history", path, "--format", "json"])
-    assert told.exit_code == 0, told.output
-    rows = json.loads(told.stdout)["rows"]
-    told = run.invoke(app, ["export", log, "--to", str(folder), "--history", path])
-    assert told.exit_code == 0, told.output
+    ran = run.invoke(app, ["stats", log, "--history", path, "--format", "json"])
+    assert ran.exit_code == 0, ran.output
+    rows = json.loads(ran.stdout)["rows"]
+    ran = run.invoke(app, ["export", log, "--to", str(folder), "--history", path])
+    assert ran.exit_code == 0, ran.output
     assert (folder / "shop.orders").is_dir()
-    told = run.invoke(app, ["schema", log, "--table", "shop.orders", "--history", path])
-    assert told.exit_code == 0, told.output
+    ran = run.invoke(app, ["schema", log, "--table", "shop.orders", "--history", path])
+    assert ran.exit_code == 0, ran.output
     assert rows > 0
     with SchemaHistory.open(path) as history:
         assert len([change for change in history.changes() if change.kind == "statement"]) > 1
-    told = run.invoke(app, ["stats", log, "--history-source", "x"])
-    assert told.exit_code == 2
+    ran = run.invoke(app, ["stats", log, "--history-source", "x"])
+    assert ran.exit_code == 2
     empty = run.invoke(app, ["stats", log, "--history", str(tmp_path / "new.db")])
     assert empty.exit_code == 2
     assert "binarrow history baseline" in empty.stderr
@@ -463,7 +465,7 @@ def test_a_log_that_was_reset_is_another(tmp_path: Path) -> None:
     with SchemaHistory.open(store) as history:
         history.baseline("CREATE DATABASE shop", "binlog.000001:4")
         rows = sum(batch.num_rows for batch in binarrow.read_binlog(path, history=history))
-    # The same, begun an hour later.
+    # The same file, created an hour later.
     event = bytearray(log[4 : 4 + int.from_bytes(log[13:17], "little")])
     event[:4] = (int.from_bytes(event[:4], "little") + 3600).to_bytes(4, "little")
     event[-4:] = zlib.crc32(event[:-4]).to_bytes(4, "little")

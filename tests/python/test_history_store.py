@@ -58,10 +58,10 @@ def test_killed_while_it_writes(path):
 
 def test_all_that_is_said_to_be_stored_is_read_again(path):
     with filled(path) as history:
-        before = writer.told(history)
-        assert before == writer.told(writer.fresh(20))
+        before = writer.content_of(history)
+        assert before == writer.content_of(writer.fresh(20))
     with SchemaHistory.open(f"sqlite:///{path}") as history:
-        assert writer.told(history) == before
+        assert writer.content_of(history) == before
         assert writer.number_of(history.position) == 20
     # Nothing is left beside it but the lock file.
     assert sorted(file.name for file in path.parent.iterdir()) == [
@@ -80,7 +80,7 @@ def test_nothing_is_made_by_who_only_reads(path):
 
 
 def test_two_processes(path):
-    """One writes, the other is told who; both read."""
+    """One writes, and the other one knows which; both read."""
     with filled(path):
         found = other_process(
             "history = SchemaHistory.open(path)\n"
@@ -101,11 +101,11 @@ def test_two_processes(path):
     assert found.stderr == ""
     with SchemaHistory.open(path) as history:
         assert writer.number_of(history.position) == 21
-        assert writer.told(history) == writer.told(writer.fresh(21))
+        assert writer.content_of(history) == writer.content_of(writer.fresh(21))
 
 
 def test_a_fork(path):
-    """The child's history is the parent's; what the child does with it disturbs nobody."""
+    """The child's history is the parent's; its actions do not disturb other processes."""
     with filled(path) as history:
         child = os.fork()
         if child == 0:
@@ -187,13 +187,13 @@ def test_files_that_are_no_history(path):
 def test_rows_that_somebody_changed(path):
     with filled(path) as history:
         history.checkpoint()
-        whole = writer.told(history)
+        complete = writer.content_of(history)
 
     def changed(sql: str, *arguments: object) -> None:
         with contextlib.closing(sqlite3.connect(path)) as database, database:
             assert database.execute(sql, arguments).rowcount > 0
 
-    # A checkpoint that is damaged: what stands before it makes up for it.
+    # A damaged checkpoint: the entries before it replace it.
     changed("UPDATE binarrow_entries SET body = x'28b52ffd00' WHERE kind = 'checkpoint'")
     messages: list[str] = []
     handler = logging.Handler()
@@ -201,7 +201,7 @@ def test_rows_that_somebody_changed(path):
     logging.getLogger("binarrow").addHandler(handler)
     try:
         with SchemaHistory.open(path) as history:
-            assert writer.told(history) == whole
+            assert writer.content_of(history) == complete
     finally:
         logging.getLogger("binarrow").removeHandler(handler)
     assert any("checkpoint at 1:2200 of epoch 1 is damaged" in message for message in messages)
@@ -253,7 +253,7 @@ def busy(path: Path) -> Iterator[None]:
 
 
 def test_a_database_that_is_busy(path):
-    """Ctrl-C ends the wait for another program; at the end of its transaction all goes on."""
+    """Ctrl-C ends the wait for another program; at the end of its transaction the write continues."""
     with filled(path) as history:
         with busy(path):
             threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
@@ -261,13 +261,13 @@ def test_a_database_that_is_busy(path):
             with pytest.raises(KeyboardInterrupt):
                 writer.apply(history, 21)
             assert time.monotonic() - started < 3
-        # What was begun is done, or is not.
+        # The interrupted statement is stored, or is not.
         writer.apply(history, 21)
         writer.apply(history, 22)
         with busy(path), pytest.raises(InputError, match="another process holds it for long"):
             writer.apply(history, 23)
         writer.apply(history, 23)
-        assert writer.told(history) == writer.told(writer.fresh(23))
+        assert writer.content_of(history) == writer.content_of(writer.fresh(23))
 
 
 def test_threads_share_it(path):
@@ -289,5 +289,5 @@ def test_threads_share_it(path):
         for thread in threads:
             thread.join()
         assert failed == []
-        assert writer.told(history) == writer.told(writer.fresh(100))
+        assert writer.content_of(history) == writer.content_of(writer.fresh(100))
         assert sum(change.kind == "statement" for change in history.changes()) == 100

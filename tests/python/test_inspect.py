@@ -1,4 +1,4 @@
-"""The command `binarrow inspect`, and the function behind it."""
+"""The command `binarrow inspect`, and the function that it calls."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_by_offset(shop):
 
 
 def test_an_offset_is_never_a_date(shop):
-    """20200101 is one; so is a place in the middle of an event, or behind the file's end, an error."""
+    """20200101 is an offset. One in the middle of an event, or after the end of the file, is an error."""
     for offset in (20200101, records(shop.files[0])[10]["offset"] + 3):
         refused = run(shop.files[0], "--start", offset)
         assert refused.exit_code == 2
@@ -145,10 +145,10 @@ def test_statements_are_whole_only_when_asked_for(with_queries):
     hidden = records(with_queries, "--type", "rows_query")
     shown = records(with_queries, "--type", "rows_query", "--queries")
     assert any("VALUES (" in event["info"] for event in shown)
-    for short, whole in zip(hidden, shown, strict=True):
+    for short, full in zip(hidden, shown, strict=True):
         assert "'" not in short["info"]
         assert "(" not in short["info"]
-        assert whole["info"].startswith(short["info"].removesuffix(" …"))
+        assert full["info"].startswith(short["info"].removesuffix(" …"))
 
 
 @pytest.mark.parametrize("option", [(), ("--table-metadata",)])
@@ -169,10 +169,10 @@ def test_table_metadata(shop):
     assert lines[at + 2].startswith("#         `")
     keys = [line for line in lines if line.startswith("# Primary Key(order_id, ")]
     assert keys
-    [told] = {e["table_metadata"] for e in records(
+    [metadata] = {e["table_metadata"] for e in records(
         shop.files[0], "--type", "table_map", "--tables", "shop.order_items", "--table-metadata"
     )}  # fmt: skip
-    assert told.splitlines()[-1] == keys[0]
+    assert metadata.splitlines()[-1] == keys[0]
     assert "table_metadata" not in records(shop.files[0], "--type", "table_map")[0]
 
 

@@ -1,4 +1,4 @@
-"""Both layouts tell the same of every recorded log."""
+"""Both layouts contain the same changes of every recorded log."""
 
 from __future__ import annotations
 

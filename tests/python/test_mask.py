@@ -1,4 +1,4 @@
-"""`mask=`: values that do not leave, and a salt that nobody sees."""
+"""`mask=`: values that are hidden, and a salt that is not shown."""
 
 from __future__ import annotations
 
@@ -54,9 +54,9 @@ def test_null_stays_null_and_other_columns_are_as_they_were(shop):
     ]
     with (
         binarrow.read_binlog(shop.glob, tables="shop.orders", mask=mask, mask_salt=SALT) as masked,
-        binarrow.read_binlog(shop.glob, tables="shop.orders") as whole,
+        binarrow.read_binlog(shop.glob, tables="shop.orders") as complete,
     ):
-        for one, other in zip(masked, whole, strict=True):
+        for one, other in zip(masked, complete, strict=True):
             got, was = one.to_pyarrow(), other.to_pyarrow()
             touched = ["note", "customer_id"]
             assert got.drop_columns(touched).equals(was.drop_columns(touched))
@@ -86,29 +86,29 @@ def test_the_schema_tells_of_the_mask(shop):
 
 
 def test_a_masked_or_unselected_key_still_splits_updates(shop):
-    whole = column(shop.glob, "shop.products", "_change_type")
-    assert "insert" in whole
+    complete = column(shop.glob, "shop.products", "_change_type")
+    assert "insert" in complete
     assert shop.tables["shop.products"]["key_update"] > 0
     for mask in ("null", "sha256"):
         keywords: dict[str, Any] = {"mask": {"shop.products.sku": mask}}
         if mask == "sha256":
             keywords["mask_salt"] = SALT
-        assert column(shop.glob, "shop.products", "_change_type", **keywords) == whole
+        assert column(shop.glob, "shop.products", "_change_type", **keywords) == complete
 
 
 @pytest.mark.parametrize("types", [None, binarrow.TypeOptions(json="diff")])
 def test_what_changed_in_a_document_is_masked_too(types):
-    """A row whose document the log holds the changes of: the hash is that of the whole document."""
+    """The log contains only the changes of a document: the hash is that of the complete document."""
     source = str(FIXTURES / "mysql-partial-json" / "binlog.000001")
     masked = plain = 0
     mask = {"*.*.*": "sha256"}
     with (
-        binarrow.read_binlog(source, column_names="positional") as whole,
+        binarrow.read_binlog(source, column_names="positional") as complete,
         binarrow.read_binlog(
             source, column_names="positional", types=types, mask=mask, mask_salt=SALT
         ) as hashes,
     ):
-        for one, other in zip(whole, hashes, strict=True):
+        for one, other in zip(complete, hashes, strict=True):
             documents = [
                 field.name
                 for field in one.schema
@@ -146,9 +146,9 @@ def test_masks_that_cannot_be_are_errors(shop, keywords, error, message, caplog)
     caplog.set_level(logging.DEBUG)
     with pytest.raises(error, match=message) as caught:
         column(shop.glob, "shop.customers", "email", **keywords)
-    # The traceback shows the source of this file, where a parameter's name stands and no value.
-    told = "".join(traceback.format_exception(caught.value)) + repr(caught.value) + caplog.text
-    assert SALT not in told
+    # The traceback shows the source of this file, with a parameter's name and without its value.
+    shown = "".join(traceback.format_exception(caught.value)) + repr(caught.value) + caplog.text
+    assert SALT not in shown
 
 
 def test_the_salt_is_in_no_repr(shop, caplog):
@@ -182,13 +182,13 @@ def test_values_are_not_in_errors(shop):
     assert hashes[0] == hashed(f"\ufffd{email[1:]}")
 
 
-def test_a_pattern_of_no_table_is_told_of(shop):
+def test_a_pattern_of_no_table_is_reported(shop):
     """A name that was mistyped would let values out."""
     masks = {"shop.custmers.email": "null", "*.*.emial": "null", "*.*.email": "null"}
     given = {"mask": masks, "columns": {"shop.oders": ["id"]}}
-    with pytest.warns(binarrow.BinarrowWarning) as told:
+    with pytest.warns(binarrow.BinarrowWarning) as warned:
         list(binarrow.read_binlog(shop.glob, **given))
-    assert {str(one.message) for one in told} == {
+    assert {str(one.message) for one in warned} == {
         'columns: no change of a table that matches "shop.oders" in the input',
         'mask: no change of a table with a column that matches "shop.custmers.email" in the input',
         'mask: no change of a table with a column that matches "*.*.emial" in the input',

@@ -55,7 +55,7 @@ def test_small_batches_of_many_tables_are_put_together(shop: Shop) -> None:
 
 
 def test_a_position_counts_only_what_was_handed_out(shop: Shop) -> None:
-    whole = list(rows_of(binarrow.read_binlog(shop.glob, types="spark").nested_json()))
+    complete = list(rows_of(binarrow.read_binlog(shop.glob, types="spark").nested_json()))
     options = {"types": "spark", "batch_rows": 300, "segment_bytes": 4096}
     reader = binarrow.read_binlog(shop.glob, **options).nested_json()
     handed_out = []
@@ -68,14 +68,14 @@ def test_a_position_counts_only_what_was_handed_out(shop: Shop) -> None:
     assert position is not None
     again = binarrow.read_binlog(shop.glob, types="spark", start=position).nested_json()
     rest = list(rows_of(again))
-    assert set(handed_out) | set(rest) == set(whole)
-    assert len(handed_out) + len(rest) == len(whole)
+    assert set(handed_out) | set(rest) == set(complete)
+    assert len(handed_out) + len(rest) == len(complete)
 
 
 @pytest.mark.parametrize("sizes", [(300, 4096), (70, 64 << 10), (300, 8 << 20)])
 def test_each_row_comes_once_batch_by_batch(shop: Shop, sizes: tuple[int, int]) -> None:
-    whole = list(rows_of(binarrow.read_binlog(shop.glob, types="spark").nested_json()))
-    most, start, rows, runs = len(whole), None, [], 0
+    complete = list(rows_of(binarrow.read_binlog(shop.glob, types="spark").nested_json()))
+    most, start, rows, runs = len(complete), None, [], 0
     while len(rows) <= most:
         options: dict[str, Any] = {
             "types": "spark",
@@ -91,7 +91,7 @@ def test_each_row_comes_once_batch_by_batch(shop: Shop, sizes: tuple[int, int]) 
             break
         runs += 1
     assert runs > 1
-    assert sorted(map(repr, rows)) == sorted(map(repr, whole))
+    assert sorted(map(repr, rows)) == sorted(map(repr, complete))
 
 
 @pytest.mark.parametrize("batches_per_run", [1, 2])
@@ -102,7 +102,7 @@ def test_some_operations_batch_by_batch(
 ) -> None:
     """Rows may be returned again, but none is lost, and the read ends."""
     own: dict[str, Any] = {"types": "spark", "operations": operations}
-    whole = set(rows_of(binarrow.read_binlog(shop.glob, **own).nested_json()))
+    complete = set(rows_of(binarrow.read_binlog(shop.glob, **own).nested_json()))
     own |= {"batch_rows": sizes[0], "segment_bytes": sizes[1]}
     start, rows, runs = None, set(), 0
     while True:
@@ -113,8 +113,8 @@ def test_some_operations_batch_by_batch(
         if not batches:
             break
         runs += 1
-        assert runs <= len(whole), "the same rows are returned again and again"
-    assert rows == whole
+        assert runs <= len(complete), "the same rows are returned again and again"
+    assert rows == complete
 
 
 def rows_of(batches: Any) -> Any:

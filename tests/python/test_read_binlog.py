@@ -166,7 +166,7 @@ def test_a_table_that_changes_is_an_error_unless_asked_to_conform(shop):
 
 
 def test_reading_resumes_at_a_position(shop, everything):
-    """Nothing is lost; what comes twice is told by (`_commit_version`, `_change_ordinal`)."""
+    """Nothing is lost; (`_commit_version`, `_change_ordinal`) identifies repeated rows."""
     reader = binarrow.read_binlog(shop.files, batch_rows=100, segment_bytes=64 << 10)
     before = [next(reader) for _ in range(40)]
     reader.close()

@@ -47,8 +47,8 @@ def test_a_bucket(spark, shop, objects):
     names = spark.createDataFrame(
         [(f"{objects.http}/logs/shop/{path.name}",) for path in shop.files]
     )
-    whole = names.toDF("path").mapInArrow(decoder(TABLE, declared), declared)
-    assert rows(whole) == expected
+    complete = names.toDF("path").mapInArrow(decoder(TABLE, declared), declared)
+    assert rows(complete) == expected
 
 
 def test_storage_options_are_shown_nowhere(spark, objects, capfd):
