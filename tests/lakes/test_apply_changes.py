@@ -169,7 +169,7 @@ def test_columns_come_and_widen(lake, mirror, caplog):
     rows = [(1, "a", 1 << 41, None), (2, "b", 2, None), (3, "c", 1 << 40, price), (4, "d", 4, None)]
     caplog.clear()
     with pytest.raises(binarrow.SchemaError, match="inserted rows leave out price"):
-        mirror.apply(*changes, columns=WIDER)  # which the log alone does not tell of
+        mirror.apply(*changes, columns=WIDER)  # the log alone does not show the DEFAULT
     assert mirror.apply(*changes, columns=WIDER, backfilled_columns="null") == rows
     [warning] = caplog.messages
     assert "gets the columns price: NULL in existing rows" in warning
@@ -186,20 +186,20 @@ def test_columns_come_and_widen(lake, mirror, caplog):
         )
 
 
-def described(columns: str, **told: dict[str, str]) -> Any:
-    """A schema of changes, with what the server says of columns in their metadata."""
+def described(columns: str, **metadata_of: dict[str, str]) -> Any:
+    """A schema of changes, with properties of columns in their metadata."""
     from pyspark.sql.types import StructType
 
     schema = StructType.fromDDL(f"{columns}, {ENVELOPE}")
-    for name, metadata in told.items():
+    for name, metadata in metadata_of.items():
         schema[name].metadata = metadata
     return schema
 
 
-@pytest.mark.parametrize("told", [{"mysql.nullable": "false"}, {"mysql.has_default": "true"}])
-def test_a_column_that_the_source_has_filled(lake, mirror, told):
-    """Rows that are there have a value of which no change tells."""
-    schema = described(f"{COLUMNS}, price decimal(10,2)", price=told)
+@pytest.mark.parametrize("metadata", [{"mysql.nullable": "false"}, {"mysql.has_default": "true"}])
+def test_a_column_that_the_source_has_filled(lake, mirror, metadata):
+    """Existing rows have a value that no change contains."""
+    schema = described(f"{COLUMNS}, price decimal(10,2)", price=metadata)
     change = insert(2, 0, 2, "b", 2, Decimal("1.50"), bits=b"\x0f")
     frame = lake.spark.createDataFrame([change], schema)
     mirror.apply(insert(1, 0, 1, "a", 1))
@@ -223,8 +223,8 @@ def test_what_inserts_leave_out(lake, mirror):
     apply = lake.apply(mirror.target, "id")
     apply(lake.spark.createDataFrame([short], described(COLUMNS, n=plain)))
     assert mirror.rows() == [(1, "a", None)]
-    for told in ({}, {"mysql.nullable": "false"}, {**plain, "mysql.has_default": "true"}):
-        frame = lake.spark.createDataFrame([short], described(COLUMNS, n=told))
+    for metadata in ({}, {"mysql.nullable": "false"}, {**plain, "mysql.has_default": "true"}):
+        frame = lake.spark.createDataFrame([short], described(COLUMNS, n=metadata))
         with pytest.raises(binarrow.SchemaError, match=r"leave out n, .*backfilled_columns='null'"):
             apply(frame)
     assert mirror.apply(short, backfilled_columns="null") == [(1, "a", None)]

@@ -25,7 +25,7 @@ def test_the_command(lake: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         call += ["--password-file", str(secret), "--start", "earliest", "--once"]
         call += ["--option", "tls=required", "--checkpoint", str(tmp_path / "checkpoint")]
         monkeypatch.setattr(sys, "argv", call)
-        for seed in (1, 2):  # the second goes on where the first ended
+        for seed in (1, 2):  # the second continues where the first ended
             Load(server, seed).play(100)
             runpy.run_path(str(RECIPE), run_name="__main__")
             held = sorted(tuple(row) for row in lake.read(target).collect())

@@ -24,7 +24,7 @@ def server(request: pytest.FixtureRequest) -> Iterator[Server]:
 
 
 class Workload(KeyWorkload):
-    """Statements on one table, which gets another column later. Images with holes come without changes of keys."""
+    """Statements on one table, which gets another column later. Images with missing columns come without changes of keys."""
 
     def play_some(self, transactions: int, also: tuple[str, ...] = ()) -> None:
         for _ in range(transactions):
@@ -47,7 +47,7 @@ class Workload(KeyWorkload):
         (("MINIMAL", "NOBLOB", "FULL"), {"oldValue": "true", "splitKeyUpdates": "true"}),
         (("MINIMAL", "NOBLOB"), {"oldValue": "false", "splitKeyUpdates": "true"}),
     ],
-    ids=["whole", "whole-new", "holes", "holes-new"],
+    ids=["full", "full-new", "minimal", "minimal-new"],
 )
 def test_the_mirror_is_the_table(
     lake: Any, server: Server, images: tuple[str, ...], options: dict[str, str]
@@ -71,7 +71,7 @@ def test_the_mirror_is_the_table(
 
     register(lake.spark)
     target = lake.target()
-    # The log tells the key. That no column has a DEFAULT, files do not tell.
+    # The log contains the key. Files do not show that no column has a DEFAULT.
     apply = lake.apply(target, backfilled_columns="null")
     for log in (first, second):
         changes = (

@@ -43,7 +43,7 @@ SERVERS = ("mysql", "mysql-5.7", "mariadb-11.8", "mariadb-10.11")
 USER = {"user": "live", "password": "l1ve", "allow_public_key_retrieval": True}
 
 SMALL = "CREATE TABLE live.t (id DECIMAL(9,0) NOT NULL PRIMARY KEY, note VARCHAR(200) CHARACTER SET utf8mb4)"
-"""A table that any of the servers' logs tells enough of, read with `COLUMNS`."""
+"""A table that can be read from the log of any server, with `COLUMNS`."""
 
 BIG = "CREATE TABLE live.big (id DECIMAL(9,0) NOT NULL PRIMARY KEY, filler LONGBLOB)"
 
@@ -55,7 +55,7 @@ COLUMNS = {"column_names": "positional"}
 BEYOND, SHOWN_BEYOND = "'x','ü','🎉'", "'x','ü','?'"
 
 NO_GTIDS = ("--gtid-mode=OFF", "--enforce-gtid-consistency=OFF")
-"""MySQL's default, by which only files and offsets tell what was read."""
+"""MySQL's default, with which positions are files and offsets only."""
 
 WAIT = 20.0
 """Seconds within which what must happen has happened, on a machine that does other work too."""
@@ -96,9 +96,9 @@ def prepare(started: Server) -> None:
 
 
 def next_second(started: Server) -> None:
-    """Waits until a file that is begun anew is told from the one of its name: by the second."""
-    [begun] = struct.unpack("<I", started.binlog_files()[-1].read_bytes()[4:8])
-    until(lambda: time.time() >= begun + 1)
+    """Waits until a file that is created again differs from the earlier one in its second."""
+    [created] = struct.unpack("<I", started.binlog_files()[-1].read_bytes()[4:8])
+    until(lambda: time.time() >= created + 1)
 
 
 def reach(started: Server, port: int | None = None, **keywords: Any) -> binarrow.Server:

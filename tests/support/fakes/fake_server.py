@@ -115,7 +115,7 @@ class Peer:
         return bytes(data)
 
     def receive(self) -> bytes:
-        """The client's next packet; what is sent then goes on from its number."""
+        """The client's next packet; packets that are sent afterwards continue its numbers."""
         head = self.read(4)
         self.sequence = (head[3] + 1) % 256
         return self.read(int.from_bytes(head[:3], "little"))
@@ -176,7 +176,7 @@ class Peer:
         elif sql.lower().startswith("select @@global.gtid_"):
             self.rows(["ON" if sql.endswith("mode") else ""])
         elif sql == "SHOW PROCESSLIST":
-            self.send(OK)  # nobody: whoever ends a dump has nothing to end here
+            self.send(OK)  # there is no dump to end here
         elif command == b"\x01":
             self.leave()
         elif sql == "SHOW BINARY LOG STATUS":
@@ -345,7 +345,7 @@ def rotation(name: str = "binlog.000001", offset: int = 4) -> bytes:
 
 
 def with_checksum(plain: bytes) -> bytes:
-    """An event with its CRC32 behind it; its size counts that already."""
+    """An event followed by its CRC32, which is part of its size."""
     return plain + zlib.crc32(plain).to_bytes(4, "little")
 
 

@@ -1,4 +1,4 @@
-"""What a server that is no server must come to: an error of the right class, soon, and no secret told."""
+"""Servers that are not servers must cause an error of the right class, soon, without a secret in it."""
 
 from __future__ import annotations
 

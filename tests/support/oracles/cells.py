@@ -22,7 +22,7 @@ EPOCH_DAY = date(1970, 1, 1).toordinal()
 
 
 def column_cells(array: pa.Array, field: pa.Field) -> list[Cell]:
-    """The cells of a column; its field's metadata tells what MySQL calls it."""
+    """The cells of a column; the field's metadata contains its MySQL type."""
     kind = array.type
     if pa.types.is_dictionary(kind):
         array, kind = array.dictionary_decode(), kind.value_type

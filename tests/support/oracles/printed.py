@@ -28,7 +28,7 @@ PACKED: dict[str, Callable[[str], bytes]] = {
     "INET6": lambda shown: ipaddress.IPv6Address(shown).packed,
 }
 
-# What stands for a byte, by its number.
+# The escape of a byte, by its number.
 MARIADB_ESCAPES = {byte: f"\\x{byte:02x}" for byte in range(0x20)}
 MYSQL_ESCAPES = {
     **MARIADB_ESCAPES,
@@ -37,11 +37,11 @@ MYSQL_ESCAPES = {
 
 
 class NotPrintedError(Exception):
-    """The tool prints something that the cell alone does not tell."""
+    """The tool prints something that the cell alone does not show."""
 
 
 def shown(cell: Cell, kind: str, definition: str, escapes: dict[int, str]) -> str:
-    """`kind` is the type that the tool names behind the value, `definition` the column's in SQL."""
+    """`kind` is the type that the tool prints after the value, `definition` the column's in SQL."""
     if cell is None:
         return "NULL"
     word, _, size = kind.partition("(")

@@ -55,7 +55,7 @@ class Changes:
 
 @dataclass
 class TableState:
-    """One table under replay: a dict by key, or a multiset of whole rows where there is none."""
+    """One table under replay: a dict by key, or a multiset of rows if there is no key."""
 
     name: str
     names: Names = ()
@@ -123,7 +123,7 @@ class TableState:
             held = change.row
             assert self.rows[held] > 0, f"{self.name}: no row {held}"
             self.rows[held] -= 1
-        else:  # a unique key, which the image must tell in full
+        else:  # a unique key, which the image must contain completely
             fitting = [row for row, count in self.rows.items() if count and fits(change, row)]
             assert len(fitting) == 1, f"{self.name}: {len(fitting)} rows fit {change}"
             [held] = fitting

@@ -1,4 +1,4 @@
-"""Structures of tables as a server's information_schema and SHOW INDEX tell them, in the words of `SchemaHistory.find`.
+"""Structures of tables from a server's information_schema and SHOW INDEX, in the form of `SchemaHistory.find`.
 
 What is taken out before two are compared, since the binary log and `Column.type` do not know it: display widths of integers
 and of YEAR, ZEROFILL, (m,d) of FLOAT and DOUBLE, MariaDB's note on COMPRESSED, the name `utf8` for `utf8mb3`; characters beyond
@@ -49,7 +49,7 @@ class TableStructure:
 
 
 def plain_type(sql: str) -> str:
-    """A COLUMN_TYPE as far as `Column.type` tells it."""
+    """The part of a COLUMN_TYPE that `Column.type` contains."""
     sql = re.sub(r"^((?:tiny|small|medium|big)?int|year)\(\d+\)", r"\1", sql)
     sql = re.sub(r"^(float|double)\(\d+,\d+\)", r"\1", sql)
     sql = re.sub(r" zerofill\b", "", sql) if not sql.startswith(("enum", "set")) else sql

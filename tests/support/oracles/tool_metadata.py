@@ -53,7 +53,7 @@ CODECS = {
 def table_metadata(listing: bytes) -> list[list[str]]:
     """The lines of each Table_map event, in the listing's order.
 
-    The tool prints the members of ENUM and SET as they stand in the log; here they are text, in
+    The tool prints the members of ENUM and SET as they are in the log; here they are text, in
     the spelling of the tool.
     """
     tables: list[list[bytes]] = []

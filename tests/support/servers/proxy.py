@@ -27,7 +27,7 @@ class Link:
 
     cut_after: int | None = None
     freeze_after: int | None = None
-    """After these nothing goes either way any more, and nobody is told."""
+    """After these, no bytes are passed in either direction, and neither side is notified."""
     piece: int = PIECE
     """Bytes that are handed on at a time."""
     pause: float = 0.0
@@ -62,7 +62,7 @@ class Proxy:
         self._to = ("127.0.0.1", port)
 
     def freeze(self) -> None:
-        """Nothing is handed on any more, of the connections that there are, and nobody is told."""
+        """Stops passing bytes of all connections, without notifying either side."""
         with self._lock:
             gates, self._gates = self._gates, []
         for gate in gates:
@@ -140,22 +140,22 @@ class Proxy:
         self.close()
 
 
-def cutting(port: int, rng: random.Random, cuts: int, longest: int, whole: int) -> Proxy:
+def cutting(port: int, rng: random.Random, cuts: int, longest: int, size: int) -> Proxy:
     """Each of `cuts` connections ends after at most `longest` bytes, one in two by a reset: not the first, by
-    which one asks; and the second not before the reader has begun, nor after half of the `whole` log."""
+    which one asks; and the second not before the reader has started, nor after half of the `size` of the log."""
 
     def plan(number: int) -> Link:
         if not 1 <= number <= cuts:
             return Link()
         is_first = number == 1
-        least, most = (LOGIN, min(longest, whole // 2)) if is_first else (1, longest)
+        least, most = (LOGIN, min(longest, size // 2)) if is_first else (1, longest)
         return Link(cut_after=rng.randrange(least, most), reset=rng.random() < 0.5)
 
     return Proxy(port, plan)
 
 
 def _close(one: socket.socket, *, reset: bool = False) -> None:
-    """Closed, not only shut down: a peer that goes on writing must be told."""
+    """Closes sockets, not only shuts them down: a peer that continues to write must get an error."""
     with contextlib.suppress(OSError):
         if reset:
             one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)

@@ -75,7 +75,7 @@ def receive_all(replica: Server, source: Server) -> None:
 
 
 def stop_applying(replica: Server) -> None:
-    """The replica goes on to receive, and applies nothing."""
+    """The replica continues to receive, and applies nothing."""
     replica.execute("STOP SLAVE SQL_THREAD" if replica.is_mariadb else "STOP REPLICA SQL_THREAD")
 
 
@@ -85,7 +85,7 @@ def apply(replica: Server) -> None:
 
 
 def promote(replica: Server) -> None:
-    """It follows nobody any more."""
+    """The replica no longer follows a source."""
     if replica.is_mariadb:
         replica.execute("STOP SLAVE", "RESET SLAVE ALL")
     else:

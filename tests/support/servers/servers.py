@@ -110,7 +110,7 @@ class Server:
 
     @property
     def is_old(self) -> bool:
-        """MySQL 5: its log names no columns, and there is nothing else either to tell of them."""
+        """MySQL 5: its log contains no column names, and nothing else describes them."""
         return self.flavor in OLD_FLAVORS
 
     def shutdown(self) -> None:
@@ -229,7 +229,7 @@ class Server:
 
 
 class Session:
-    """One connection to a server, in autocommit mode unless a transaction is begun."""
+    """One connection to a server, in autocommit mode unless a transaction is started."""
 
     def __init__(self, server: Server, **keywords: Any) -> None:
         self._server = server

@@ -14,7 +14,7 @@ from support.workloads.ddl_statements import Statement
 
 Name = tuple[str, str]
 
-# All tables are compared after so many statements; between, those whose names stand in the statement.
+# All tables are compared after this number of statements; between, those that the statement names.
 ALL_EVERY = 25
 
 
@@ -28,7 +28,7 @@ class Step:
     tables: frozenset[Name]
     structures: dict[Name, TableStructure]
     script: str = ""
-    """All tables as a baseline takes them, behind random statements."""
+    """All tables in a baseline, after random statements."""
 
     @property
     def is_surprise(self) -> bool:

@@ -24,13 +24,13 @@ NOT_OF_TABLES = r"^\S+\s+(VIEW|TRIGGER|PROCEDURE|FUNCTION|EVENT|SEQUENCE|TEMPORA
 
 @dataclass(frozen=True)
 class Statement:
-    """A statement of the corpus, and where it stands."""
+    """A statement of the corpus, and its place."""
 
     place: str
     sql: str
     only: tuple[str, ...] = ()
     fails: bool = False
-    connection: str | None = None  # of this character set, begun before the statement
+    connection: str | None = None  # of this character set, opened before the statement
 
     def is_for(self, flavor: str) -> bool:
         return not self.only or flavor.split("-", maxsplit=1)[0] in self.only
@@ -71,6 +71,6 @@ def read(path: Path) -> Iterator[Statement]:
 
 
 def corpus() -> list[Statement]:
-    """All statements behind those of the start."""
+    """All statements after those of the start."""
     files = sorted(path for path in FOLDER.glob("*.sql") if path != START)
     return [statement for path in files for statement in read(path)]

@@ -95,7 +95,7 @@ def change(rng: random.Random, column: str) -> str:
 
 
 def other_change(rng: random.Random, column: str) -> str:
-    """One that is always logged whole."""
+    """A document that is always logged completely."""
     return rng.choice(
         (
             f"JSON_INSERT({column}, {path(rng)}, 1)",

@@ -70,7 +70,7 @@ class Played:
 
     @property
     def given(self) -> dict[str, str] | None:
-        """What a reader must be told of the tables."""
+        """The keywords with which a reader can read the tables."""
         return None if self.case.has_names else self.schemas
 
     def names(self) -> list[str]:

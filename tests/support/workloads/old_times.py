@@ -16,7 +16,7 @@ NAME = "times_5_5"
 CODES = {"BIGINT UNSIGNED NOT NULL": 8, "CHAR(4)": 254}
 TIMES = {"INT": (3, 7), "MEDIUMINT": (9, 11), "BIGINT": (8, 12)}  # TIMESTAMP, TIME, DATETIME
 
-ENTRY_BYTES = 17  # of a column in a .frm file: its type code stands as far from the next one's
+ENTRY_BYTES = 17  # of a column in a .frm file: the distance between type codes
 
 
 def table() -> Table:

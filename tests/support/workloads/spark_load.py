@@ -14,7 +14,7 @@ TABLE = "live.orders"
 ORDERS = """CREATE TABLE live.orders (
   id INT NOT NULL PRIMARY KEY, status VARCHAR(20) CHARACTER SET utf8mb4, total DECIMAL(10,2),
   paid_at DATETIME(6))"""
-GRANT = "GRANT SELECT ON live.* TO live@'%'"  # to be told what a table looks like now
+GRANT = "GRANT SELECT ON live.* TO live@'%'"  # to read the current structure of a table
 STATUSES = ("'new'", "'paid'", "'sent 📦'", "''", "NULL")
 KEYS = 400
 

@@ -4,7 +4,7 @@ python spark_query.py FOLDER FORMAT OPTIONS-AS-JSON [--once] [--crash]
 
 Prints "started", then a line for each batch that is done. `FOLDER/raw/batch=N` gets the changes of batch N,
 in place of what a killed process left there. `--once` ends at the log's end, and copies the mirror to
-`FOLDER/mirrored`; `--crash` kills the whole process in its first batch, when all is written and nothing committed.
+`FOLDER/mirrored`; `--crash` kills the process in its first batch, when all is written and nothing committed.
 """
 
 from __future__ import annotations

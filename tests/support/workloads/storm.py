@@ -573,7 +573,7 @@ class Storm:
         self.attempt(session, *statements)
 
     def _truncate(self, rng: random.Random, session: Session) -> None:
-        # MySQL 5.7 empties a table that a prepared transaction of a session that is gone has rows in.
+        # MySQL 5.7 empties a table with rows of a prepared transaction of a closed session.
         left_out = ("parent", "child", "xa_left", "xa_right")
         tables = [one for one in self._usable if one.name not in left_out]
         table = rng.choice(tables) if rng.random() < 0.2 else self._named("truncated")

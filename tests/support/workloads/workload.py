@@ -46,7 +46,7 @@ GENERATED = {f"{DATABASE}.generated": ("half", "third")}
 # A system-versioned table holds its history too, a sequence's rows are its counters: `test_mariadb.py` has them.
 NOT_COMPARED = (f"{DATABASE}.versioned", f"{DATABASE}.numbers")
 
-# What MySQL 5.7 does not allow where it has GTIDs, and what its log does not tell the structure of.
+# Statements that MySQL 5.7 does not allow with GTIDs, and tables whose structure its log lacks.
 NOT_WITH_OLD = {
     *("temporary_table_rolled_back", "create_select", "create_select_that_fails", "alter")
 }
@@ -118,7 +118,7 @@ class Prepared:
 
 @dataclass
 class Workload:
-    """A workload under way. `step` is one transaction, or what stands for one."""
+    """A running workload. `step` runs one transaction, or a group of statements instead of one."""
 
     server: Server
     session: Session
@@ -250,7 +250,7 @@ class Workload:
     # ------------------------------------------------------------- transactions of all kinds
 
     def statement(self, table: Table | None = None) -> str:
-        """An INSERT, UPDATE or DELETE on a table, any transactional one unless told."""
+        """An INSERT, UPDATE or DELETE on a table, by default on any transactional one."""
         table = table or self.rng.choice(self.transactional())
         kind = self.rng.random()
         if kind < 0.5:
@@ -337,7 +337,7 @@ class Workload:
             self.session.execute(f"DELETE ints, floats FROM {joined} WHERE {where}")
 
     def statement_that_fails(self) -> None:
-        """A statement undone in the middle of a transaction that goes on."""
+        """A statement undone in the middle of a transaction that continues."""
         table = self.tables["partitioned"]
         with self.transaction():
             self.session.execute(self.statement())
@@ -442,7 +442,7 @@ class Workload:
                 session.execute(statement)
                 break
             except pymysql.err.MySQLError as error:
-                if error.args[0] == XA_RBROLLBACK:  # it had changed nothing, its session is gone
+                if error.args[0] == XA_RBROLLBACK:  # it had changed nothing, its session is closed
                     committed = False
                     break
                 if error.args[0] != XAER_NOTA:  # else the disconnection has not been noticed yet
