@@ -277,7 +277,7 @@ SAMPLES = {
 
 
 def test_types_of_text_and_members(server: Server) -> None:
-    """CHAR loses its spaces, of two or four bytes too; members stand in the log in their column's charset."""
+    """CHAR loses its spaces, of two or four bytes too; members are in the log in their column's charset."""
     known = [name for name, *_ in server.query("SHOW CHARACTER SET") if name != "binary"]
     with database(server, "members"):
         shown = {}
@@ -353,7 +353,7 @@ def test_statements_are_text_whatever_the_client_speaks(server: Server) -> None:
             rows = cells_of(read(files, f"{name}.{word}"), f"c{word}")
             assert rows == [1, 1]
         infos = found[charset]
-        # a view's name stands there in UTF-8, what it selects in the client's characters
+        # a view's name is there in UTF-8, its SELECT in the client's character set
         [view] = [info for info in infos if " VIEW " in info]
         assert f"'{word}' AS `{word}`" in view
         infos.remove(view)

@@ -1,4 +1,4 @@
-"""Envelope columns that tell of the commit and of the statement, beside what the servers say of both."""
+"""Envelope columns of the commit and of the statement, compared with the servers' data."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def options(flavor: str) -> tuple[str, ...]:
 
 
 def read(files: list[Path], **keywords: Any) -> list[dict[str, Any]]:
-    """Rows in log order, with what the envelope tells: in segments as small as may be too."""
+    """Rows in log order, with the envelope: also in segments of the minimum size."""
     found = []
     for segment_bytes in (1 << 20, 1):
         rows: list[dict[str, Any]] = []
@@ -110,7 +110,7 @@ def test_what_the_server_says(server: Server) -> None:
     ]
     texts += [(filler, new[3])] * 390 + [("INSERT INTO t VALUES (3, 'x')", new[3])]
     assert [(row["_query"], row["_gtid"]) for row in rows] == texts
-    # MariaDB's log tells the connection from 11.5 on, of transactions that end with a Xid event.
+    # MariaDB's log contains the connection from 11.5 on, of transactions that end with a Xid event.
     threads = {row["_thread_id"] for row in rows}
     untold = server.flavor in ("mariadb-10.5", "mariadb-10.11")
     assert threads == ({None} if untold else {thread})
@@ -147,7 +147,7 @@ def test_a_statement_in_the_clients_character_set(server: Server) -> None:
     server.execute("DROP DATABASE told")
     (row,) = read(files)
     assert row["v"] == "模"
-    # Its bytes in gbk are those of ģ in UTF-8, and MariaDB's log does not tell which it is.
+    # Its bytes in gbk are those of ģ in UTF-8, and MariaDB's log does not show which it is.
     assert row["_query"] == f"INSERT INTO t VALUES (1, '{'ģ' if server.is_mariadb else '模'}')"
 
 

@@ -115,12 +115,12 @@ def test_flags_of_keys(mysql: Server) -> None:
         files = logged(mysql, "INSERT INTO keyed (a, b) VALUES (1, 2)")
     key = 1 | 2 | 16 | 32
     told = [key, key, 16 | 64, 1 | 32 | 64, 1 | 4 | 64, 1 | 64]
-    # A log alone tells of no other key than the one that the server takes for the primary one.
+    # A log alone contains no other key than the one that the server uses as the primary one.
     untold = [1 | 2 | 8 | 32] * 2 + [64, 1 | 64, 1 | 64, 1 | 64]
     for schemas, flags in (({"tidb_test.keyed": shown[1]}, told), (None, untold)):
         (event,) = events(files, "ticdc-json", tables="tidb_test.keyed", schemas=schemas)
         assert [column["flag"] for column in event["columns"]] == flags
-        assert event["row-id"] == 0  # no whole number is its key
+        assert event["row-id"] == 0  # its key is not an integer
 
 
 # ------------------------------------------------------------------------------ every type

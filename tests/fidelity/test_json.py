@@ -19,7 +19,7 @@ SOURCE_ROWS = 200
 KEY = "CONCAT('$.', JSON_EXTRACT(JSON_KEYS(j), CONCAT('$[', id % JSON_LENGTH(j), ']')))"
 ELEMENT = "CONCAT('$[', id % JSON_LENGTH(j), ']')"
 
-# What updates in place leave behind: shorter values, gaps, values that moved.
+# Results of updates in place: shorter values, gaps, values that moved.
 ROUNDS = (
     ("OBJECT", f"JSON_REPLACE(j, {KEY}, id)"),
     ("ARRAY", f"JSON_REPLACE(j, {ELEMENT}, CAST(id AS DECIMAL(9,3)))"),

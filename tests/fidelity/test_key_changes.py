@@ -65,7 +65,7 @@ UPDATES = [
     Update(
         "primary_first", "k INT NOT NULL, n INT PRIMARY KEY, UNIQUE (k)", "1, 1", "k = 2", False
     ),
-    # A UNIQUE key that may hold NULL finds no row: the whole row is the key.
+    # A UNIQUE key that may be NULL identifies no row: the complete row is the key.
     Update("null_to_empty", "k VARCHAR(9), n INT, UNIQUE (k)", "NULL, 1", "k = ''", True),
     Update("empty_to_null", "k VARCHAR(9), n INT, UNIQUE (k)", "'', 1", "k = NULL", True),
     Update("nullable_unique", "k VARCHAR(9), n INT, UNIQUE (k)", "'go', 1", "n = 2", True),
@@ -241,7 +241,7 @@ def rows(log: str, table: str, **keywords: Any) -> list[tuple[Any, ...]]:
 
 
 def test_after_images_without_what_is_as_it_was(mariadb_11_8: Server) -> None:
-    """`FULL_NODUP`: whole rows before a change, and after it what changed."""
+    """`FULL_NODUP`: complete rows before a change, and the changed columns after it."""
     with database(mariadb_11_8, "nodup"):
         mariadb_11_8.execute(
             "CREATE TABLE nodup.t (id INT PRIMARY KEY, n INT, note TEXT)",
@@ -311,7 +311,7 @@ def test_a_key_that_nobody_sees(mysql: Server) -> None:
 def test_a_log_that_does_not_tell_the_key(
     flavor: str, row_image: str, request: pytest.FixtureRequest
 ) -> None:
-    """Then the whole row is the key, as far as the images go; `schemas` tells better."""
+    """The complete row is the key, as far as the images contain it; `schemas` provides a better one."""
     server: Server = request.getfixturevalue(flavor)
     with database(server, "untold"):
         structure = "CREATE TABLE untold.t (id INT PRIMARY KEY, n INT, m INT)"

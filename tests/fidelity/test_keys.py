@@ -1,6 +1,6 @@
-"""The keys of tables: what CREATE TABLE text tells of them, beside what the servers themselves say.
+"""The keys of tables: those in CREATE TABLE text, compared with those of the servers.
 
-Servers sort keys, and take the first unique one of whole columns that are NOT NULL for a primary key where there is none;
+Servers sort keys, and use the first unique one of complete columns that are NOT NULL as the primary key if there is none;
 `information_schema` and the log's metadata call it that.
 """
 
@@ -97,7 +97,7 @@ def test_handle_keys(server: Server) -> None:
 
 
 def test_a_key_that_only_the_structure_tells(server: Server) -> None:
-    """The log names no key; the first unique one that no two rows share tells rows apart."""
+    """The log names no key; the first unique one without NULL identifies rows."""
     table = f"CREATE TABLE prefix ({TABLES['prefix'][0]})"
     with database(server, "keyed", table):
         (shown,) = server.query("SHOW CREATE TABLE prefix")
@@ -106,7 +106,7 @@ def test_a_key_that_only_the_structure_tells(server: Server) -> None:
     update = ("update_postimage", "abcd", 2)
     for schemas, expected in (
         ({"keyed.prefix": shown[1]}, [update, ("delete", "abcd", None)]),
-        # The whole row is the key: an update of anything changes it.
+        # The complete row is the key: an update of anything changes it.
         (None, [("delete", "abcd", 1), ("insert", "abcd", 2), ("delete", "abcd", 2)]),
     ):
         found = rows(files, "keyed.prefix", schemas=schemas, old_value=False)

@@ -27,7 +27,7 @@ HEARTBEAT, HEARTBEAT_V2 = 27, 41
 
 
 def moved(events: list[bytes]) -> list[bytes]:
-    """The events as they stand in the file from `BEGIN` on."""
+    """The events in the file from `BEGIN` on."""
     out, offset = [], BEGIN
     for one in events:
         offset += len(one)
@@ -54,7 +54,7 @@ def as_packets(*events: bytes) -> list[bytes]:
 
 
 def test_a_hole_up_to_beyond_4_gib() -> None:
-    """A heartbeat of the second version tells all of the offset, and the events after it agree."""
+    """A heartbeat of the second version contains the complete offset, and the events after it agree."""
 
     def script(peer: Peer) -> None:
         peer.log_size = END

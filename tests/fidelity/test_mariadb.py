@@ -195,7 +195,7 @@ def test_an_image_without_columns_is_a_row(special: Server) -> None:
 
 
 def test_updates_that_leave_out_what_stays_the_same(special: Server) -> None:
-    """binlog_row_image=FULL_NODUP: the image before is whole, the one after has what changed."""
+    """binlog_row_image=FULL_NODUP: the before image is complete, the after image has the changed columns."""
     if not since(special, 11, 4):
         with pytest.raises(Exception, match="FULL_NODUP"):
             special.execute("SET SESSION binlog_row_image = FULL_NODUP")
@@ -237,7 +237,7 @@ def test_row_metadata_of_all_sizes(special: Server) -> None:
         "INSERT INTO u VALUES ('2020-02-29', 'é')",
     )
     [(_, _, text)] = rows(files, f"{DATABASE}.u", column_names="positional")
-    assert text == "é".encode()  # the log does not tell that it is text
+    assert text == "é".encode()  # the log does not show that it is text
 
     special.execute("SET GLOBAL binlog_row_metadata = MINIMAL")
     files = logged(special, create, insert)

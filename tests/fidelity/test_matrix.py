@@ -1,7 +1,7 @@
 """The matrix: every type and charset x row image x metadata x compression x server, cell for cell.
 
 What a reader makes of the log must be what the server holds afterwards, and each row image what the
-server's own tool prints of it. What the log does not tell comes from SHOW CREATE TABLE. The settings
+server's own tool prints of it. What the log does not contain comes from SHOW CREATE TABLE. The settings
 are in `matrix.py`, one `Case` each; a server starts once and plays them all. `pytest -s` shows the
 table of what was compared, `BINARROW_SEED=7` takes other values.
 """
@@ -146,7 +146,7 @@ def compare_with_listing(server: Server, play: Played, tally: Tally, **keywords:
 
 
 def without_structures(server: Server, play: Played) -> None:
-    """Where nobody gives the tables' structures: an error that says what to do, or columns by place."""
+    """Without the tables' structures: an error that says what to do, or columns by place."""
     for table in play.names():
         with pytest.raises(binarrow.SchemaError, match="schemas=") as caught:
             list(read(play, tables=table))
@@ -155,7 +155,7 @@ def without_structures(server: Server, play: Played) -> None:
     if play.case.metadata == "MINIMAL":
         compare_with_listing(server, play, Tally(), column_names="positional")
         return
-    for table in play.names():  # each has an integer of which nobody tells the sign
+    for table in play.names():  # each has an integer whose sign is not logged
         with pytest.raises(binarrow.SchemaError, match=r"column @\d+: .* signed") as caught:
             list(read(play, tables=table, column_names="positional"))
         assert "schemas=" in str(caught.value)

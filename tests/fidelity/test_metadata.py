@@ -1,4 +1,4 @@
-"""Logs that do not name their columns, or do not tell their signs: clear errors, and a way out."""
+"""Logs that do not contain the names of columns, or their signs: clear errors, and a way out."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ def only(played: Played, request: pytest.FixtureRequest) -> str:
 
 @pytest.mark.parametrize(("old_value", "split"), CHOICES)
 def test_in_duckdb(played: Played, request: Any, old_value: bool, split: bool) -> None:
-    """Whole rows by the latest change of each key, those with holes folded; rows without a key counted."""
+    """Complete rows by the last change of each key; partial ones folded; rows without a key counted."""
     images = only(played, request)
     duck = duckdb.connect()
     for table, key in KEYS.items():
@@ -119,7 +119,7 @@ def held(duck: duckdb.DuckDBPyConnection, table: str) -> Counter[tuple[Any, ...]
 
 
 class DictMirror:
-    """A table as a dict of its rows by key, or as a multiset of whole rows where it has none."""
+    """A table as a dict of its rows by key, or as a multiset of rows if it has none."""
 
     def __init__(self, key: tuple[str, ...]) -> None:
         self.key = key

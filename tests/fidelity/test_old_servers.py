@@ -33,7 +33,7 @@ AS_BEFORE = (
     "--log-bin-use-v1-row-events=1",
 )
 
-# Nothing of which the sign matters: all of it can be read with no more than the log tells.
+# Nothing whose sign matters: all of it can be read with the contents of the log.
 SIGNLESS = (
     "CREATE TABLE t (id DECIMAL(5,0) NOT NULL PRIMARY KEY, word VARCHAR(300) CHARACTER SET utf8mb4,"
     " e ENUM('a', 'b'), s SET('x', 'y', 'z'), dt DATETIME(3), t TIME, bits BIT(10), f FLOAT)"
@@ -149,7 +149,7 @@ def types_of(files: list[Path]) -> set[str]:
     return {event.type_name for event in binarrow.inspect([str(path) for path in files])}
 
 
-# ------------------------------------------------------------------------- what they do not tell
+# ------------------------------------------------------------------------- what they do not log
 
 
 @old_servers

@@ -206,7 +206,7 @@ def files(request: pytest.FixtureRequest) -> Iterator[list[str]]:
 
 @dataclass(frozen=True)
 class Side:
-    """A row, and which of its columns are told."""
+    """A row, and which of its columns are logged."""
 
     cells: tuple[Any, ...]
     present: tuple[bool, ...]

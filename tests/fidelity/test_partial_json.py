@@ -144,7 +144,7 @@ def test_without_the_document_before_there_is_an_error(play: Play) -> None:
     assert "json='diff'" in str(caught.value)
     assert caught.value.event_type in {"Update_rows_partial", "Transaction_payload"}
     assert caught.value.offset
-    without = {f"{play.database}.keyed": ["note", "n"]}  # nobody asks for the documents
+    without = {f"{play.database}.keyed": ["note", "n"]}  # the documents are not selected
     hidden = {f"{play.database}.keyed.{name}": "null" for name in "abc"}
     for old_value in (True, False):
         for keywords in ({"columns": without}, {"mask": hidden}):

@@ -1,6 +1,6 @@
 """What each change of a row becomes, for every key, row image and choice of keywords.
 
-The expected rows stand in the files of `truth_table`, written by hand.
+The expected rows are in the files of `truth_table`, written by hand.
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ TYPES: list[tuple[str, pa.DataType, pa.DataType | None]] = [
     ("POINT", pa.binary(), None),
     ("GEOMETRY", pa.binary(), None),
 ]
-# (MariaDB's log shows a VECTOR as a VARBINARY: nothing there tells them apart.)
+# (MariaDB's log shows a VECTOR as a VARBINARY: they cannot be distinguished.)
 VECTORS: dict[str, pa.DataType] = {
     "mysql": pa.list_(pa.float32()),
     "mariadb-11.8": pa.binary(),

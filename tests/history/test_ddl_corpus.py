@@ -52,7 +52,7 @@ class Played:
     history: binarrow.SchemaHistory
 
     def tables(self) -> set[tuple[str, str]]:
-        """The tables that the history has where its view stands."""
+        """The tables of the history at its cursor."""
         found = set()
         for database, script in self.history.snapshot().items():
             names = (name for name, _ in TABLE.findall(script))
@@ -66,7 +66,7 @@ class Played:
 def found_in(
     history: binarrow.SchemaHistory, name: tuple[str, str], wanted: TableStructure
 ) -> TableStructure | str:
-    """A table where the history's view stands; why it has none."""
+    """A table at the cursor of the history, or the reason why it has none."""
     try:
         table = history.find(*name)
     except binarrow.SchemaError as error:

@@ -200,7 +200,7 @@ def told() -> Iterator[list[str]]:
 
 
 def once_begun(history: SchemaHistory) -> tuple[binarrow.CoveredRange, ...]:
-    """What it covers, once a stream has begun it."""
+    """The covered range, after a stream has created the history."""
     deadline = time.monotonic() + live.WAIT
     while not (covered := history.covered) and time.monotonic() < deadline:
         time.sleep(0.01)
@@ -266,7 +266,7 @@ def test_a_first_stream_from_before_statements(shop: Server) -> None:
             assert read(shop, start, history) == expected
         (message,) = [one for one in messages if "not known" in one]
         assert "shop.altered, shop.gone;" in message
-        # Behind the baseline it is known; before it, nobody tells.
+        # After the baseline it is known; before it, nothing contains it.
         found = history.find("shop", "altered")
         assert found is not None
         assert [column.name for column in found.columns] == ["id", "y"]

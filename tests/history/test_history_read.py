@@ -1,6 +1,6 @@
 """Logs that name no columns, read with a history: every row by the structure that its table had there.
 
-Each reader begins when all that it reads is over: the tables are others by then, or gone.
+Each reader starts after all statements: by then the tables have changed, or were dropped.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ OWN = ("_change_type", "_commit_version", "_commit_timestamp", "_change_ordinal"
 
 @contextmanager
 def nameless(server: Server) -> Iterator[None]:
-    """The log tells as little of tables as the server has by default."""
+    """The log contains as little about tables as by default."""
     least = "NO_LOG" if server.is_mariadb else "MINIMAL"
     server.execute(f"SET GLOBAL binlog_row_metadata = {least}")
     try:
@@ -102,7 +102,7 @@ def by_stream(
 def by_splits(
     server: Server, history: SchemaHistory, at: Position, target_bytes: int = 1
 ) -> tuple[int, list[tuple[str, str, Row]]]:
-    """As the tasks of a Spark job read: each range by itself, the history left behind on the driver."""
+    """Reads like the tasks of a Spark job: each range separately, with the history on the driver."""
     files = files_since(server, at)
     scanned = [
         split

@@ -237,7 +237,7 @@ def test_a_reader_is_ahead_of_the_writer_and_takes_over(
             return rows == shop.rows
 
         shop.work(1)
-        assert next(slow).num_rows == 1  # it has the lock, and nobody reads it any further
+        assert next(slow).num_rows == 1  # it has the lock, and is not read any further
         for _ in range(3):
             shop.work(2)
             live.until(read)

@@ -116,7 +116,7 @@ def test_any_place_is_what_follows_from_the_statements(store):
 
 
 def test_two_processes(store):
-    """One writes, the other is told who; both read."""
+    """One writes, and the other one knows which; both read."""
     code = (
         "import sys\n"
         f"sys.path.insert(0, {str(Path(writer.__file__).parents[1])!r})\n"

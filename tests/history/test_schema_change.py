@@ -198,7 +198,7 @@ def test_a_stream_is_altered_while_it_is_read(altered: Altered, threads: int) ->
 def test_narrowing_and_other_types_are_refused(
     altered: Altered, column: str, narrow: pa.DataType, error: str
 ) -> None:
-    """What came before the ALTER has gone out, under the narrow schema."""
+    """Rows before the ALTER were returned, under the narrow schema."""
     target = pa.schema([(column, narrow), ("id", pa.int32())])
     table = altered.read(envelope=[]).table(TABLE, schema=target, on_schema_change="conform")
     found, message = rows_before_the_error(table)

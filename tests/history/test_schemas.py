@@ -1,7 +1,7 @@
-"""The keyword `schemas`: CREATE TABLE text makes whole what the log leaves out, on every server.
+"""The keyword `schemas`: CREATE TABLE text provides what the log leaves out, on every server.
 
-The oracle is what the server's log tells with `binlog_row_metadata=FULL`: schemas, metadata of fields and cells must be
-the same where it tells less and SHOW CREATE TABLE, or a dump, says the rest. Where no server option makes the log tell
+The oracle is what the server's log contains with `binlog_row_metadata=FULL`: schemas, metadata of fields and cells must be
+the same where it contains less and SHOW CREATE TABLE, or a dump, has the rest. Where no server option makes the log contain
 more (MySQL 5) it is `information_schema`.
 """
 
@@ -46,7 +46,7 @@ class Played:
 
     @property
     def less(self) -> list[str | None]:
-        """The levels that tell less than all."""
+        """The levels that do not log all metadata."""
         return [level for level in self.levels if level != FULL]
 
     def name(self, table: str) -> str:
@@ -151,7 +151,7 @@ def test_as_the_full_log_tells(played: Played) -> None:
                 if played.server.is_mariadb:
                     if metadata.get(b"mysql.type", b"").decode().startswith(UNTOLD):
                         continue
-                    wanted.pop(b"mysql.visible", None)  # its log never tells that
+                    wanted.pop(b"mysql.visible", None)  # its log never contains that
                 assert (kind, wanted) == plain[name], f"{table}.{name}, {level}"
 
 
@@ -227,7 +227,7 @@ COLLATIONS = {
 
 
 def plain_type(kind: str) -> str:
-    """A column's type as the log's metadata tells it: without display width, and with MariaDB's words alone."""
+    """A column's type as in the log's metadata: without display width, and with MariaDB's words alone."""
     kind = kind.replace("/*M!100301 COMPRESSED*/", "compressed").replace(" zerofill", "")
     kind = re.sub(r"^((?:tiny|small|medium|big)?int|year|float|double)\([0-9,]+\)", r"\1", kind)
     return kind.replace("geomcollection", "geometrycollection").replace(SHOWN_BEYOND, BEYOND)

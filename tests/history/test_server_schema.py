@@ -59,7 +59,7 @@ def outcome(source: list[str] | binarrow.Server, name: str) -> object:
 
 @SERVERS
 def test_as_logged(server: Server, tables: Tables) -> None:
-    """Of every type, in every shape, under what the log tells of tables, and with it given."""
+    """Every type, in every shape, with the metadata of the log, and with given structures."""
     with reach(server) as connection:
         for metadata, given in (("FULL", False), ("FULL", True), ("MINIMAL", True)):
             with row_metadata(server, metadata), database(server, "told"):

@@ -1,4 +1,4 @@
-"""A stream whose server dies goes on at the replica, by GTID."""
+"""A stream whose server dies continues at the replica, by GTID."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def make_user(server: Server) -> None:
 
 
 def flat(batches: list[binarrow.ChangeBatch]) -> list[object]:
-    """The changes of each table, in order, wherever in the log they stand."""
+    """The changes of each table, in order, wherever they are in the log."""
     tables: dict[str, list[object]] = {}
     for batch in batches:
         changes = changes_of(batch)
@@ -180,7 +180,7 @@ def test_positions_from_before_and_after_go_on_there(failed: Failed) -> None:
 @pytest.mark.alone
 @pytest.mark.parametrize("flavor", ["mysql", "mariadb-11.8"])
 def test_a_server_of_another_history_is_refused(flavor: str) -> None:
-    # MariaDB tells histories apart by their domains.
+    # MariaDB distinguishes histories by their domains.
     own = ["--gtid-domain-id=7"] if flavor.startswith("mariadb") else []
     with Server.start(flavor, own) as one, Server.start(flavor, ["--server-id=2"]) as other:
         make_user(one)

@@ -27,7 +27,7 @@ def played(request: pytest.FixtureRequest) -> Any:
 
 
 def without(places: list[binarrow.Position], hole: int) -> str:
-    """The GTID set of all six transactions but one; MariaDB's positions cannot have a hole."""
+    """The GTID set of all six transactions but one; MariaDB's positions cannot have a gap."""
     source, _, numbers = str(places[-1].gtid_set).partition(":")
     last = int(numbers.rpartition("-")[2])
     missing = last - 6 + hole
@@ -78,7 +78,7 @@ def test_a_read_by_gtid_continues_from_files(played: Any) -> None:
     """Transactions after the position's offset may have been read already."""
     server, connection, places = played
     if server.flavor != "mysql":
-        return  # a GTID position of one domain has no holes
+        return  # a GTID position of one domain has no gaps
     read = without(places, 2)  # all but row 2
     stream = connection.stream(read, stop="end", batch_rows=1, **TABLE)
     assert ids(stream) == [2]

@@ -154,7 +154,7 @@ def test_heartbeats_keep_a_connection() -> None:
 
 @pytest.mark.parametrize("compression", [None, "zlib"])
 def test_a_log_that_comes_byte_by_byte(compression: str | None) -> None:
-    """While bytes come, however slowly, nobody is silent."""
+    """While bytes arrive, however slowly, the server does not count as silent."""
 
     def script(peer: Peer) -> None:
         peer.until_dump(zlib.compress if compression else None)
@@ -176,7 +176,7 @@ def test_a_log_that_comes_byte_by_byte(compression: str | None) -> None:
 
 
 def test_a_stream_that_should_not_end() -> None:
-    """A server that ends a dump which was to go on has lost us."""
+    """A server that ends a dump too early has lost the connection."""
 
     def script(peer: Peer) -> None:
         peer.until_dump()

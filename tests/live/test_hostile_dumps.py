@@ -232,7 +232,7 @@ def test_events_that_fill_their_pieces(compression: str | None) -> None:
     for length in (FULL - 1, FULL, FULL + 1, 2 * FULL):
         end = int.from_bytes(EVENTS[-1][13:17], "little")
         size = length - 1
-        # ignorable, of a type that nobody knows
+        # ignorable, of an unknown type
         plain = event(99, bytes(size - 23), log_pos=end + size, flags=0x80, size=size)
         long = with_checksum(plain)
         assert len(long) == size

@@ -102,7 +102,7 @@ def test_from_a_time_and_to_one(played: Played, share: float) -> None:
 
 
 def sets(played: Played) -> Iterator[str]:
-    """GTID sets of what was read already: a start in the middle, holes, one domain ahead of the other."""
+    """GTID sets of what was read already: a start in the middle, gaps, one domain ahead of the other."""
     before = played.before.gtid_set
     assert before is not None
     with reach(played.server) as connection:
@@ -161,7 +161,7 @@ def test_to_gtid_sets(played: Played) -> None:
 def in_pieces(
     played: Played, start: Any, rng: random.Random, **keywords: Any
 ) -> Iterator[binarrow.ChangeBatch]:
-    """As from a process that is killed every few batches, and goes on from the position it stored."""
+    """A process is killed every few batches, and continues from its stored position."""
     while True:
         with reach(played.server) as connection:
             stream = connection.stream(
@@ -208,7 +208,7 @@ def test_connections_that_are_cut(played: Played, way: str) -> None:
     """Nothing is lost and nothing comes twice, wherever the connection breaks: F1."""
     rng = random.Random(f"{played.server.flavor} {way}")
     wanted, cuts = played.changes(), CUTS // 3
-    # An event that never comes whole would be asked for again and again, after longer and longer pauses.
+    # An event that is never complete would be requested again and again, after longer and longer pauses.
     longest = 3 * max(event.size for path in played.files for event in binarrow.inspect(str(path)))
     whole = sum(path.stat().st_size for path in played.files)
     start = played.before.gtid_set if way == "gtid" else everything(played)

@@ -1,4 +1,4 @@
-"""A consumer that is killed, again and again, and goes on from its checkpoint."""
+"""A consumer that is killed, again and again, and continues from its checkpoint."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_a_consumer_that_is_killed_misses_nothing(kept: Server, tmp_path: Path) 
         keys = [(row[0], row[1]) for row in rows]
         assert keys == sorted(set(keys))
         known = [key for key in keys if key in seen]
-        assert keys[: len(known)] == known  # what comes again comes first: a replay without holes
+        assert keys[: len(known)] == known  # repeated rows come first: a replay without gaps
         if known:
             before = sorted(seen)
             at = before.index(known[0])

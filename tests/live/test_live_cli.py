@@ -35,7 +35,7 @@ ONE = pytest.mark.parametrize("server", ["mysql"], indirect=True)
 
 @pytest.fixture
 def told(server: Server) -> Iterator[Server]:
-    """A server with a table whose changes are told, and a user who may read them."""
+    """A server with a table, and a user who may read its changes."""
     with database(server, "told"):
         server.execute(
             f"CREATE USER {USER}@'%' IDENTIFIED BY '{SECRET}'",
@@ -416,7 +416,9 @@ def test_starts_that_cannot_be(told: Server) -> None:
         failed = run("tail", url(told), "--start", start, "--stop", "end")
         assert (failed.returncode, failed.stdout) == (code, ""), failed.stderr
         assert words in failed.stderr
-        assert len(failed.stderr.splitlines()) == 1  # nothing was read: no position to go on from
+        assert (
+            len(failed.stderr.splitlines()) == 1
+        )  # nothing was read: no position to continue from
 
 
 @ONE

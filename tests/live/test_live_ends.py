@@ -25,7 +25,7 @@ LIMIT = 1.0
 """Seconds that an end may take."""
 
 GONE = 3.0
-"""Seconds within which the server's thread is gone."""
+"""Seconds within which the server's thread must end."""
 
 
 @pytest.fixture
@@ -225,7 +225,7 @@ def test_the_interpreter_ends(server: Server) -> None:
 
 
 def test_a_process_that_is_killed(server: Server) -> None:
-    """Nobody tells the server; its next heartbeat does."""
+    """The server is not notified; it finds out with its next heartbeat."""
     started = process(server, "exit")
     started.kill()
     started.wait()

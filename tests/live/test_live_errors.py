@@ -1,4 +1,4 @@
-"""What a stream cannot go on after, and where it ends by itself: at once, once, with what to do.
+"""Errors after which a stream cannot continue: it ends at once, with one error that says what to do.
 
 The F's are those of the project's list of faults.
 """
@@ -20,7 +20,7 @@ from support.servers.proxy import Proxy
 from support.servers.servers import Server
 
 LIMIT = 6.0
-"""Seconds: a connection that is made anew, after a pause."""
+"""Seconds: a connection that is made again, after a pause."""
 
 pytestmark = pytest.mark.filterwarnings("ignore:no change of a table:binarrow.BinarrowWarning")
 
@@ -136,7 +136,7 @@ def test_a_start_from_before_a_reset(server: Server) -> None:
 
 @pytest.mark.parametrize("flavor", ["mysql", "mysql-5.7"])
 def test_a_start_from_before_a_reset_without_gtids(flavor: str) -> None:
-    """The new log has grown past the old place: when its file was begun tells."""
+    """The new log has grown past the old place: the creation time of its file shows the difference."""
     with live.server(flavor, *live.NO_GTIDS) as server, reach(server) as connection:
         reset(server)
         insert(server, next(NUMBERS))
@@ -260,7 +260,7 @@ def test_a_gtid_set(server: Server) -> None:
 
 @pytest.mark.parametrize("live_server", ["mysql", "mysql-5.7"], indirect=True)
 def test_a_gtid_set_from_where_no_gtids_are_known(server: Server) -> None:
-    """MySQL does not say what a place in the middle of a file stands after."""
+    """MySQL does not report the GTIDs before a place in the middle of a file."""
     with reach(server) as connection:
         insert(server, next(NUMBERS))
         here = connection.position()

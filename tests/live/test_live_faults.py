@@ -153,7 +153,7 @@ def test_memory_does_not_grow_with_a_transaction(server: Server) -> None:
 
 @pytest.mark.alone
 def test_a_link_that_goes_dead(server: Server) -> None:
-    """Nobody is told, so silence over three heartbeats is what tells: F2."""
+    """Neither side is notified; only silence over three heartbeats shows it: F2."""
     first, second, third = some(3)
     with Proxy(server.port) as proxy, following(server, proxy.port, heartbeat=0.3) as collector:
         insert(server, first)
@@ -260,7 +260,7 @@ class Writer(threading.Thread):
                 self.session.execute("ROLLBACK" if self.committed % 7 == 3 else "COMMIT")
                 self.committed += 1
         except pymysql.err.MySQLError:
-            pass  # the server is gone
+            pass  # the server has ended
 
 
 # (An orderly end takes MySQL ten seconds while anybody reads its log.)
@@ -372,7 +372,7 @@ def test_xa_transactions_decided_later(server: Server, between: str) -> None:
 
 
 def decided(session: object, statement: str) -> bool:
-    """The server may not have noticed yet that the session before is gone."""
+    """The server may not have noticed yet that the previous session has ended."""
     try:
         session.execute(statement)  # type: ignore[attr-defined]
     except pymysql.err.MySQLError:
@@ -398,7 +398,7 @@ def test_a_semi_synchronous_server_does_not_wait_for_us(server: Server) -> None:
         server.execute("INSTALL PLUGIN rpl_semi_sync_source SONAME 'semisync_source.so'")
     server.execute(
         f"SET GLOBAL rpl_semi_sync_{role}_timeout = 10000",
-        f"SET GLOBAL rpl_semi_sync_{role}_wait_no_{other} = OFF",  # else it waits for nobody at all
+        f"SET GLOBAL rpl_semi_sync_{role}_wait_no_{other} = OFF",  # else it waits for no replica at all
         f"SET GLOBAL rpl_semi_sync_{role}_enabled = ON",
     )
     wanted = some(5)

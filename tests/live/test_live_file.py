@@ -1,4 +1,4 @@
-"""The file that a server is writing to, and the one that a crash left behind."""
+"""The file that a server is writing to, and the one that a crash left."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ IN_USE_AT = 4 + 17  # the flags of the format description
 
 
 class Writer(threading.Thread):
-    """Commits transactions of `PARTS` rows, one after another, until told to stop."""
+    """Commits transactions of `PARTS` rows, one after another, until it is stopped."""
 
     def __init__(self, server: Server) -> None:
         super().__init__(daemon=True)
@@ -69,7 +69,7 @@ def read(files: list[Path], start: Position | None = None) -> binarrow.BinlogRea
 
 
 def assert_whole(parts: list[int]) -> None:
-    """Whole transactions only, each row once."""
+    """Complete transactions only, each row once."""
     assert parts == [*range(PARTS)] * (len(parts) // PARTS)
 
 
@@ -112,7 +112,7 @@ def test_reading_while_the_server_writes(server: Server) -> None:
 
 
 def test_a_tail_cut_off_by_a_crash(server: Server, tmp_path: Path) -> None:
-    """Every cut of the active file ends at the last whole transaction; of a closed one, never."""
+    """Every cut of the active file ends at the last complete transaction; of a closed one, never."""
     with database(server, "live", TABLE):
         server.flush_binlog()
         server.execute(

@@ -211,7 +211,7 @@ def test_a_set_with_tags() -> None:
 
 @pytest.mark.parametrize("flavor", live.SERVERS)
 def test_a_dump_that_is_killed_has_not_ended(flavor: str) -> None:
-    """Servers end it as at the end of the log; what is behind must come all the same."""
+    """Servers end the dump as at the end of the log; later events must be returned nevertheless."""
     numbers = list(range(40))
     slow = Link(pause=0.002)
     with (

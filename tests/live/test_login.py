@@ -28,7 +28,7 @@ SERVERS = ("mysql", "mysql-5.7", "mariadb-11.8", "mariadb-10.11")
 
 @dataclass(frozen=True)
 class Certificates:
-    """Authorities and what they signed: one for ``localhost``, one expired, one of nobody's."""
+    """Authorities and what they signed: one for ``localhost``, one expired, one of an unknown authority."""
 
     folder: Path
 

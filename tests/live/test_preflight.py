@@ -93,7 +93,7 @@ def test_privileges(flavor: str) -> None:
 
 
 def reads(server: Server) -> bool:
-    """Whether the user can read the log and ask where it stands."""
+    """True if the user can read the log and query its end."""
     with reach(server) as connection:
         questions = (
             connection.position,

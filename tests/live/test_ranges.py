@@ -1,4 +1,4 @@
-"""A server's log by parts: where they end, and their rows, which together are those of the whole."""
+"""A server's log in parts: their ends, and their rows, which together are those of the complete log."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_drains(played: tuple[Server, Position]) -> None:
         sizes = {one.name: one.size for one in connection.binlogs()}
         middle = places[len(places) // 2]
         assert connection.range_end(start, stop=middle) == middle
-        # What lies within a transaction is not gone to.
+        # Places within a transaction are not used.
         within = Position.from_json(
             middle.to_json().replace(f'"offset":{middle.offset}', f'"offset":{middle.offset - 1}')
         )
@@ -138,7 +138,7 @@ def test_range_beyond_the_log(played: tuple[Server, Position]) -> None:
             changes = flat(stream)
         adding.join()
         assert len(changes[0][1]) == 2
-        # An end within a transaction is nobody's.
+        # An end within a transaction is not valid.
         cut = Position.from_json(
             after.to_json().replace(f'"offset":{after.offset}', f'"offset":{after.offset - 9}')
         )
@@ -150,7 +150,7 @@ def test_range_beyond_the_log(played: tuple[Server, Position]) -> None:
 
 
 def test_a_drain_ends_with_its_server() -> None:
-    """Where a server is gone, a range waits for it; closing the server's object ends that."""
+    """If a server has ended, a range waits for it; closing the server's object ends the wait."""
     with live.server("mysql") as server:
         connection = reach(server)
         start = connection.position()
@@ -191,7 +191,7 @@ def test_parts_of_a_history(played: tuple[Server, Position]) -> None:
 
 @pytest.mark.parametrize("flavor", FLAVORS)
 def test_ranges_on_another_server(flavor: str) -> None:
-    """A replica gives the same rows, by GTID; one that is behind is waited for, and then it is an error."""
+    """A replica gives the same rows, by GTID; the range waits for one that lags, and then it is an error."""
     with replicas.pair(flavor) as (source, replica), root(source) as first, root(replica) as second:
         source.execute("CREATE DATABASE live", live.SMALL)
         start = first.position()

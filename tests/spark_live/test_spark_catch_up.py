@@ -1,4 +1,4 @@
-"""A stream that has fallen behind by many files reads them in parallel, and all of them."""
+"""A stream that lags by many files reads all of them, in parallel."""
 
 from __future__ import annotations
 

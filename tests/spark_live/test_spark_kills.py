@@ -108,7 +108,7 @@ def killed_at_last(query: Query) -> Iterator[Query]:
 
 
 def anchor(folder: Path) -> Position:
-    """Where the query began, as its checkpoint tells."""
+    """The start of the query, from its checkpoint."""
     lines = (folder / "checkpoint" / "offsets" / "0").read_text().splitlines()
     [offset] = [json.loads(line) for line in lines if '"from"' in line]
     return Position.from_json(json.dumps(offset["from"]))

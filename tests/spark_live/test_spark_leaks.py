@@ -1,4 +1,4 @@
-"""Tasks that do not end by themselves leave nothing behind: no dump on the server, no file."""
+"""Tasks that do not end by themselves leave nothing open: no dump on the server, no file."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from support.workloads.spark_load import GRANT
 
 SLOW = Link(piece=4096, pause=0.03)
 ROWS, LENGTH = 120, 250_000
-"""More log than the buffers of sockets take: the server's thread is there until somebody ends it."""
+"""More log than the buffers of sockets take: the server's thread exists until it is ended."""
 
 
 @pytest.fixture(scope="module")

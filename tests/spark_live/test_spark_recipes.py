@@ -129,7 +129,7 @@ def test_documentation(spark: Any, server: Server, tmp_path: Path) -> None:
 
 
 def test_first_load_and_mirror(spark: Any, server: Server, tmp_path: Path) -> None:
-    """The copy is made while the table changes; rows that come twice, are gone or have moved do no harm."""
+    """The copy is made while the table changes; repeated, deleted and moved rows do no harm."""
     spark.sql(f"ADD JAR '{CONNECTOR}'")
     with Load(server, seed=2) as load:
         load_before = load.transactions

@@ -55,7 +55,7 @@ def options(server: Server, **more: Any) -> dict[str, str]:
 
 
 class Query:
-    """A query with a checkpoint, started anew as often as a test wants, and what came of it."""
+    """A query with a checkpoint, started again as often as a test needs, and its rows."""
 
     def __init__(self, session: SparkSession, server: Server, folder: Path, **more: Any) -> None:
         self.session = session
@@ -181,7 +181,7 @@ def test_catching_up(
         return plain(frame.collect())
 
     assert batch(numPartitions=3) == expected
-    # Offsets that a query's progress told, and what the log says of them.
+    # Offsets in a query's progress, and their places in the log.
     middle = next(iter(done.recentProgress)).sources[0].endOffset
     cut = [row for row in expected if row in plain(query.batches[0])]
     assert 0 < len(cut) < len(expected)
@@ -281,7 +281,7 @@ def test_lost_logs(session: SparkSession, tmp_path: Path) -> None:
 
 
 def test_a_reset_log_that_has_grown_past_the_place(session: SparkSession, tmp_path: Path) -> None:
-    """Without GTIDs only the time tells at which the file of that name was begun."""
+    """Without GTIDs, only the creation time of the file of that name shows it."""
     with live.server("mysql", *live.NO_GTIDS) as server:
         server.execute("GRANT SELECT ON live.* TO live@'%'", "RESET BINARY LOGS AND GTIDS")
         query = Query(session, server, tmp_path, startingOffsets=here(server))
@@ -326,7 +326,7 @@ def test_a_server_that_starts_again_is_waited_for(
 
 
 def test_failover(session: SparkSession, tmp_path: Path) -> None:
-    """The checkpoint is of one server, and the query goes on at its replica."""
+    """The checkpoint is of one server, and the query continues at its replica."""
     with replicas.pair("mysql") as (source, replica):
         live.prepare(source)
         source.execute("GRANT SELECT ON live.* TO live@'%'")
@@ -413,7 +413,7 @@ def test_a_new_name_loses_no_values(session: SparkSession, mysql: Server, tmp_pa
 
 
 def test_rows_that_are_logged_in_part(session: SparkSession, mysql: Server, tmp_path: Path) -> None:
-    """An INSERT leaves out what has a DEFAULT, and nothing but `present` tells that from NULL."""
+    """An INSERT leaves out a column with a DEFAULT; only `present` distinguishes it from NULL."""
     mysql.execute("CREATE TABLE live.part (id INT PRIMARY KEY, a INT, d INT DEFAULT 7)")
     more = {"table": "live.part", "startingOffsets": here(mysql)}
     query = Query(session, mysql, tmp_path, **more)
@@ -536,7 +536,7 @@ def test_nothing_is_left_behind_and_no_password_shows(
     running = query.start(processingTime="0 seconds")
     insert(mysql, 23_000)
     wait_for(query, running, [23_000])
-    # A password that changes is read anew for the next batch.
+    # A password that changes is read again for the next batch.
     mysql.execute("ALTER USER live@'%' IDENTIFIED BY 'changed'")
     secret.write_text("changed\n")
     insert(mysql, 23_001)

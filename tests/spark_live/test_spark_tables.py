@@ -1,6 +1,6 @@
 """Several tables in one frame: each table's rows out of it are those of reading the table alone.
 
-Every type, charset and key of two servers, as JSON text and as VARIANT, whole and with holes; and a
+Every type, charset and key of two servers, as JSON text and as VARIANT, complete and partial; and a
 stream over three tables, fanned out to a mirror each.
 """
 

@@ -38,7 +38,7 @@ WAYS: list[dict[str, Any]] = [
 XAER_NOTA, XAER_RMFAIL = 1397, 1399
 
 COLUMNS_OF_A = "(id DECIMAL(9,0) PRIMARY KEY, v VARCHAR(20) CHARACTER SET utf8mb4)"
-"""Any server's log tells enough of them."""
+"""Any server's log contains enough about them."""
 
 XA = "XA START '{0}'|INSERT INTO items.a VALUES ({1}, 'x')|XA END '{0}'"
 
@@ -138,7 +138,7 @@ class Logged:
         self.file = server.flush_binlog()
 
     def run(self, session: Session, line: str) -> None:
-        """Runs a line; one with XA PREPARE in a session that ends with it, as others cannot go on."""
+        """Runs a line; one with XA PREPARE in a session that ends with it, because others cannot continue."""
         if line.startswith(("XA COMMIT", "XA ROLLBACK")):
             until(lambda: decided(session, line))
             return
@@ -234,7 +234,9 @@ def test_one_kind_of_item_alone(logged: Logged) -> None:
 
     kinds = ("create", "alter", "drop", "rename", "truncate")
     is_statement = [line for line in logged.expected if line.startswith(kinds)]
-    assert read("schema_change") == is_statement  # a truncate among them, as nobody asked for those
+    assert (
+        read("schema_change") == is_statement
+    )  # including a truncate, because those are not selected
     assert read(["truncate"]) == ["truncate items.b"]
     of_b = [line for line in is_statement if "items.b" in line or line.endswith(" items")]
     assert read("schema_change", tables="items.b") == of_b
@@ -281,7 +283,7 @@ def test_heartbeats_come_while_nothing_else_does(live_server: Server, tmp_path: 
 
 
 def beats_after(changes: list[Change]) -> list[Change]:
-    """The heartbeats behind the last change that is none."""
+    """The heartbeats after the last change."""
     beats = [change for change in changes if isinstance(change, Heartbeat)]
     others = [index for index, change in enumerate(changes) if not isinstance(change, Heartbeat)]
     return beats if not others else [*changes[max(others) + 1 :]]

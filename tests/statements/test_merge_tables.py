@@ -73,7 +73,7 @@ def test_rows_under_the_name_of_the_merge_table(merged: Server, write: str) -> N
     assert mirror(log, "merged.b", unlogged_changes="ignore") == []
     with pytest.raises(binarrow.UnsupportedEventError, match=r"If merged\.m is a MERGE table"):
         mirror(log, "merged.b", unlogged_changes="error")
-    # Another engine, or a table that nobody reads.
+    # Another engine, or a table that is not read.
     plain = MERGE.partition(" ENGINE")[0]
     assert mirror(log, "merged.b", schemas={**of_tables, "merged.m": plain}) == []
     assert mirror(log, "merged.c", schemas={"merged.m": MERGE})[:1] != [warning]
