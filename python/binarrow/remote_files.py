@@ -60,7 +60,7 @@ def find(
     except ConfigError:
         raise
     except Exception as error:  # noqa: BLE001  each library has its own exceptions
-        raise _cleaned(error, uri) from None
+        raise _without_query(error, uri) from None
 
 
 def open_file(uri: str, options: Options = None) -> tuple[Any, int | None]:
@@ -78,7 +78,7 @@ def open_file(uri: str, options: Options = None) -> tuple[Any, int | None]:
     except ConfigError:
         raise
     except Exception as error:  # noqa: BLE001  each library has its own exceptions
-        raise _cleaned(error, uri) from None
+        raise _without_query(error, uri) from None
 
 
 class _ArrowPlace(NamedTuple):
@@ -192,13 +192,13 @@ class _File:
         try:
             return self._file.read(size)
         except Exception as error:  # noqa: BLE001  each library has its own exceptions
-            raise _cleaned(error, self._uri) from None
+            raise _without_query(error, self._uri) from None
 
     def seek(self, offset: int) -> int:
         try:
             return self._file.seek(offset)
         except Exception as error:  # noqa: BLE001  each library has its own exceptions
-            raise _cleaned(error, self._uri) from None
+            raise _without_query(error, self._uri) from None
 
     def seekable(self) -> bool:
         return self._seekable
@@ -383,7 +383,7 @@ def _local_path(uri: str) -> str:
 _QUERY = re.compile(r"(\b[a-z][a-z0-9+.-]*://[^\s?'\"<>]*\?)[^\s'\"<>]+", re.IGNORECASE)
 
 
-def _cleaned(error: Exception, uri: str) -> OSError:
+def _without_query(error: Exception, uri: str) -> OSError:
     """Returns an OSError with the same message, without URI queries, which may be signatures."""
     text = str(error) or type(error).__name__
     for part in uri.split("::"):

@@ -55,7 +55,7 @@ class Stream(Generic[T_co]):
 
     def __init__(self, reader: BinlogReader[T_co], checkpoint: Checkpoint | None = None) -> None:
         self._reader = reader
-        self._keeper = _Keeper(checkpoint) if checkpoint is not None else None
+        self._saver = _PositionSaver(checkpoint) if checkpoint is not None else None
 
     @property
     def position(self) -> Position | None:
@@ -80,7 +80,7 @@ class Stream(Generic[T_co]):
         truncates: Literal["error", "emit", "skip"] = "skip",
     ) -> TableReader:
         """Returns the batches of one table under one schema. Do not use this stream afterwards."""
-        if self._keeper is not None:
+        if self._saver is not None:
             raise ConfigError(
                 "table() cannot save its position in a checkpoint: use tables= and iterate"
             )
@@ -90,7 +90,7 @@ class Stream(Generic[T_co]):
 
     def nested_json(self, *, truncates: Literal["error", "emit", "skip"] = "skip") -> TableReader:
         """Returns all changes under one schema: see :meth:`BinlogReader.nested_json`."""
-        if self._keeper is not None:
+        if self._saver is not None:
             raise ConfigError(
                 "nested_json() cannot save its position in a checkpoint: iterate instead"
             )
@@ -98,8 +98,8 @@ class Stream(Generic[T_co]):
 
     def start(self) -> None:
         """Starts to read, unless it has started, and saves the position if it is known."""
-        if self._keeper is not None:
-            self._keeper.begin(self._reader)
+        if self._saver is not None:
+            self._saver.begin(self._reader)
         else:
             self._reader.start()
 
@@ -109,15 +109,15 @@ class Stream(Generic[T_co]):
         Raises:
             StopIteration: The end was reached.
         """
-        if self._keeper is None:
+        if self._saver is None:
             return self._reader.poll(timeout)
-        return self._keeper.next_change(self._reader, time.monotonic() + timeout)
+        return self._saver.next_change(self._reader, time.monotonic() + timeout)
 
     def close(self) -> None:
         """Ends the read; the batch that the caller is processing does not count as done."""
         try:
-            if self._keeper is not None:
-                self._keeper.flush()
+            if self._saver is not None:
+                self._saver.flush()
         finally:
             self._reader.close()
 
@@ -125,10 +125,10 @@ class Stream(Generic[T_co]):
         return self
 
     def __next__(self) -> T_co:
-        if self._keeper is None:
+        if self._saver is None:
             return next(self._reader)
         while True:
-            change = self._keeper.next_change(self._reader, None)
+            change = self._saver.next_change(self._reader, None)
             if change is not None:
                 return change
 
@@ -142,8 +142,8 @@ class Stream(Generic[T_co]):
         traceback: TracebackType | None,
     ) -> None:
         try:
-            if self._keeper is not None and error is None:
-                self._keeper.all_done(self._reader)
+            if self._saver is not None and error is None:
+                self._saver.all_done(self._reader)
             self.close()
         except Exception as failure:
             if error is None:
@@ -159,7 +159,7 @@ class Stream(Generic[T_co]):
         return f"<Stream, {state}>"
 
 
-class _Keeper:
+class _PositionSaver:
     """Tracks the position after the processed changes, and saves it at intervals."""
 
     def __init__(self, checkpoint: Checkpoint) -> None:

@@ -48,7 +48,7 @@ def checks(server: Session, use: Use | None = None, tables: Sequence[str] = ()) 
         *_log(values, server.flavor, remedy),
         *_rows(values, remedy),
         *_retention(values, remedy),
-        *_keeping(server, values, remedy),
+        *_continuity(server, values, remedy),
         *_position(server),
         *privileges(server, use, tables),
         *_network(server),
@@ -173,7 +173,7 @@ def _retention(values: dict[str, str], remedy: Remedy) -> Iterator[Check]:
         )
 
 
-def _keeping(server: Session, values: dict[str, str], remedy: Remedy) -> Iterator[Check]:
+def _continuity(server: Session, values: dict[str, str], remedy: Remedy) -> Iterator[Check]:
     if server.flavor == "mysql":
         gtid_mode = values.get("gtid_mode", "OFF")
         if gtid_mode == "ON":

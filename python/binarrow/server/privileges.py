@@ -49,12 +49,12 @@ def _missing_for_the_log(server: Session, grants: Sequence[tuple[set[str], str]]
     granted = {one for names, place in grants if place == "*.*" for one in names}
     may_dump = {ALL, "REPLICATION SLAVE", "REPLICATION REPLICA"}
     missing = [] if granted & may_dump else ["REPLICATION SLAVE"]
-    if not _may_ask(server):
+    if not _may_read_end(server):
         missing.append("BINLOG MONITOR" if server.flavor == "mariadb" else "REPLICATION CLIENT")
     return missing
 
 
-def _may_ask(server: Session) -> bool:
+def _may_read_end(server: Session) -> bool:
     """True if the user may see the end of the log. Asks the server, because it knows all roles."""
     try:
         server.binlogs()

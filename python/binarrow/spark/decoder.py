@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from binarrow import BinlogReader, ConfigError, Split, read_binlog, read_split
-from binarrow.spark.live.login import WAITING, task_login, waiting_of
+from binarrow.spark.live.login import STREAM_DEFAULTS, stream_keywords, task_login
 from binarrow.spark.options import (
     TABLES_SCHEMA_OPTIONS,
     TASK_DEFAULTS,
@@ -66,7 +66,7 @@ def decoder(
     """
     check_keywords("decoder", options, DecoderKeywords.__annotations__)
     login = task_login(options)
-    of_login = LoginKeywords.__annotations__.keys() - WAITING.keys()
+    of_login = LoginKeywords.__annotations__.keys() - STREAM_DEFAULTS.keys()
     settings: dict[str, Any] = {
         **TASK_DEFAULTS,
         **{key: value for key, value in options.items() if key not in of_login},
@@ -111,15 +111,15 @@ def open_ranges(
     """Opens the ranges (column ``split``) or files (column ``path``) in the batches."""
     from binarrow.spark.live.live_splits import LiveSplit  # which imports pyspark
 
-    of_files = {key: value for key, value in options.items() if key not in WAITING}
+    of_files = {key: value for key, value in options.items() if key not in STREAM_DEFAULTS}
     for batch in batches:
         if "split" in batch.schema.names:
             # A range contains its part of the history.
             own = {key: value for key, value in of_files.items() if key != "history"}
-            waiting = waiting_of(options)
+            stream = stream_keywords(options)
             for text in batch.column("split").to_pylist():
                 if (live := LiveSplit.parse(text)) is not None:
-                    yield live.read(login, waiting, own)
+                    yield live.read(login, stream, own)
                 else:
                     yield read_split(Split.from_json(text), options=own)
         else:

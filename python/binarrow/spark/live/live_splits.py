@@ -13,7 +13,7 @@ from binarrow.server import Binlog
 from binarrow.server.target import Endpoint, Target
 from binarrow.spark.live.history_follower import HistoryFollower
 from binarrow.spark.live.live_range import LiveRange
-from binarrow.spark.live.login import login, waiting_of
+from binarrow.spark.live.login import login, stream_keywords
 from binarrow.spark.live.place import place_of_keyword
 from binarrow.spark.live.plan import FIRST_EVENT_AT, ranges
 from binarrow.spark.live.server_log import ServerLog
@@ -58,7 +58,7 @@ class LiveSplit:
         return cls(endpoints, stored["user"], LiveRange(**stored["range"]))
 
     def read(
-        self, task_login: Target | None, waiting: Mapping[str, float], options: Mapping[str, Any]
+        self, task_login: Target | None, stream: Mapping[str, float], options: Mapping[str, Any]
     ) -> BinlogReader:
         """Starts to read the range, over its own connections.
 
@@ -72,11 +72,11 @@ class LiveSplit:
                 ' (password="" for none)'
             )
         target = replace(task_login, endpoints=self.endpoints, user=self.user)
-        return self.range.read(target, waiting["heartbeat"], waiting["reconnect"], options)
+        return self.range.read(target, stream["heartbeat"], stream["reconnect"], options)
 
 
 @dataclass(frozen=True)
-class _Whose:
+class _HistoryTables:
     """Options for an open history: the tables whose structures are added to the ranges."""
 
     table: str | Sequence[str] | None
@@ -96,8 +96,8 @@ def live_rows(
     """Returns the ranges between two places of the current log: path, start, stop, split."""
     target = login(url, given)
     start, stop = (place_of_keyword(each) for each in places)
-    log = ServerLog(target, **waiting_of(given), counted={})
-    follower = HistoryFollower(_Whose(tables), history)
+    log = ServerLog(target, **stream_keywords(given), counted={})
+    follower = HistoryFollower(_HistoryTables(tables), history)
     try:
         follower.begin(log)
         # Find the end first: changes logged during planning are after it.

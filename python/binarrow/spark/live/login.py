@@ -20,7 +20,10 @@ DEFAULT_RECONNECT = 300.0
 SCHEMES = ("mysql://", "mariadb://")
 
 
-WAITING: Mapping[str, float] = {"heartbeat": DEFAULT_HEARTBEAT, "reconnect": DEFAULT_RECONNECT}
+STREAM_DEFAULTS: Mapping[str, float] = {
+    "heartbeat": DEFAULT_HEARTBEAT,
+    "reconnect": DEFAULT_RECONNECT,
+}
 """The keywords of streams, with their defaults."""
 
 _PLACES = ("password", "password_file", "option_file")
@@ -53,20 +56,22 @@ def login(url: str | None, given: Mapping[str, Any]) -> Target:
     place: dict[str, Any] = {} if url is not None else {"host": "range", "user": "range"}
     own = {key: given[key] for key in _PLACES if key in given}
     keywords = {
-        key: value for key, value in given.items() if key not in _PLACES and key not in WAITING
+        key: value
+        for key, value in given.items()
+        if key not in _PLACES and key not in STREAM_DEFAULTS
     }
     return target(url, **place, **own, keywords=keywords)
 
 
-def waiting_of(given: Mapping[str, Any]) -> dict[str, float]:
+def stream_keywords(given: Mapping[str, Any]) -> dict[str, float]:
     """Returns the keywords of streams."""
-    return {key: given.get(key, value) for key, value in WAITING.items()}
+    return {key: given.get(key, value) for key, value in STREAM_DEFAULTS.items()}
 
 
 def task_login(given: Mapping[str, Any]) -> Target | None:
     """Returns the login of tasks, with the contents of the driver's files; None if not given."""
     of_login = {key: given[key] for key in LoginKeywords.__annotations__ if key in given}
-    if not of_login.keys() - WAITING.keys():
+    if not of_login.keys() - STREAM_DEFAULTS.keys():
         return None
     return with_secret(login(None, of_login))
 
