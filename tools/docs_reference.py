@@ -30,8 +30,9 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
 
 
 def on_page_content(html: str, **_: Any) -> str:
-    """Removes the roles (`:class:`) of docstrings, which Markdown does not know."""
-    return re.sub(r":(?:class|func|meth|mod|attr|exc):(<code>)~?", r"\1", html)
+    """Removes what Markdown does not know: roles (`:class:`), and `::` before code."""
+    html = re.sub(r":(?:class|func|meth|mod|attr|exc):(<code>)~?", r"\1", html)
+    return html.replace("::</p>", ":</p>")
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
@@ -75,7 +76,8 @@ def command_line() -> str:
     """The help of all commands."""
     group: Any = typer.main.get_command(app)
     return "\n\n".join(
-        f"## `binarrow {name}`\n\n```text\n{help_of(name)}\n```" for name in commands("", group)
+        f"## `binarrow {name}`\n\n```text\n{help_of(name, command)}\n```"
+        for name, command in commands("", group)
     )
 
 
@@ -106,26 +108,27 @@ def markdown_of(text: str) -> str:
     return " ".join(text.split())
 
 
-def commands(prefix: str, group: Any) -> Iterable[str]:
-    """The names of all commands of a group."""
+def commands(prefix: str, group: Any) -> Iterable[tuple[str, Any]]:
+    """All commands of a group, with their names."""
     for name, command in group.commands.items():
         if hasattr(command, "commands"):
             yield from commands(f"{prefix}{name} ", command)
         else:
-            yield f"{prefix}{name}"
+            yield f"{prefix}{name}", command
 
 
-def help_of(command: str) -> str:
-    """The output of `--help`, without colors and frames."""
+def help_of(name: str, command: Any) -> str:
+    """The output of `--help`, without colors and frames. The examples keep their lines."""
     plain = os.environ | {"TYPER_USE_RICH": "0", "NO_COLOR": "1", "COLUMNS": "90"}
     ran = subprocess.run(
-        [sys.executable, "-c", "from binarrow.cli import main; main()", *command.split(), "--help"],
+        [sys.executable, "-c", "from binarrow.cli import main; main()", *name.split(), "--help"],
         env=plain,
         capture_output=True,
         text=True,
         check=True,
     )
-    return ran.stdout.strip().replace("Usage: -c ", "Usage: binarrow ")
+    text = ran.stdout.partition("\n  Examples:")[0].strip()
+    return f"{text.replace('Usage: -c ', 'Usage: binarrow ')}\n\n{command.epilog}"
 
 
 WRITERS: dict[str, Callable[..., str]] = {
