@@ -52,7 +52,9 @@ if (
 @pytest.hookimpl(tryfirst=True)  # before xdist, which reads the marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """With several workers each file goes to one of them, and all that need Spark to one too."""
-    with_spark = {item.path for item in items if "spark" in getattr(item, "fixturenames", ())}
+    with_spark = {
+        item.path for item in items if {"spark", "lake"} & {*getattr(item, "fixturenames", ())}
+    }
     for item in items:
         group = "spark" if item.path in with_spark else f"{item.path.parent.name}.{item.path.stem}"
         item.add_marker(pytest.mark.xdist_group(group))
@@ -136,7 +138,10 @@ def spark(event_log_folder: Path) -> Iterator[SparkSession]:
     session = (
         SparkSession.builder.master("local[2]")
         .config("spark.ui.enabled", value=False)
-        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1")  # compiles quicker
+        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+        # To compile each plan takes longer than a few rows take without. Scripts that tests run do compile them.
+        .config("spark.sql.codegen.wholeStage", value=False)
+        .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
         .config("spark.sql.shuffle.partitions", 2)
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.eventLog.enabled", value=True)
