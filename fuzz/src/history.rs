@@ -66,8 +66,9 @@ pub(crate) fn ddl(data: &[u8]) {
             statement: statement.into(),
             session: session.clone(),
         };
-        if Catalog::concerns(&ddl) {
-            catalog.apply(&ddl);
+        let parsed = ddl.parse();
+        if parsed.changes_structures() {
+            catalog.apply_parsed(&parsed, &ddl.session, &ddl.position);
         }
         let _ = Catalog::from_script(statement, Some("d"), &session);
     }

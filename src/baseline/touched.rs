@@ -4,9 +4,9 @@ use crate::binlog::{
     CHECKSUM_LEN, EventHeader, EventType, FIRST_EVENT_AT, FormatDescription, Query, Rotate,
     checksum,
 };
-use crate::ddl::{Ddl, DdlSession, TableName};
+use crate::ddl::{DdlSession, TableName};
 use crate::error::{Error, ErrorKind, Result};
-use crate::history::{Catalog, LoggedDdl};
+use crate::history::LoggedDdl;
 use crate::net::{Dump, DumpOptions, DumpStart, Server};
 use crate::position::{Position, compare_files};
 use crate::wire::Inflater;
@@ -35,10 +35,11 @@ impl Touched {
     /// Takes a statement in.
     fn add(&mut self, ddl: &LoggedDdl) {
         let Self::Some { databases, tables } = self else { return };
-        if !Catalog::concerns(ddl) {
+        let statement = ddl.parse();
+        if !statement.changes_structures() {
             return;
         }
-        match Ddl::parse(&ddl.statement, &ddl.database, ddl.session.quote_mode()) {
+        match statement.ddl() {
             Ok(Some(parsed)) if parsed.tables.is_empty() => drop(databases.insert(parsed.database)),
             Ok(Some(parsed)) => {
                 let new = parsed.tables.into_iter().filter(|name| !tables.contains(name));

@@ -2,7 +2,7 @@
 
 use super::left_columns::LeftColumns;
 use super::{OnlineTool, TableFilter, ToolTable};
-use crate::ddl::{Ddl, DdlKind, DdlSession, TableName};
+use crate::ddl::{Ddl, DdlKind, DdlSession, ParsedStatement, TableName};
 use crate::history::{AlteredColumn, Catalog, altered_columns};
 use crate::schema::NameCase;
 use std::collections::HashMap;
@@ -47,7 +47,7 @@ impl AlteredTables {
     pub fn meet(
         &mut self,
         ddl: &Ddl,
-        sql: (&str, &str),
+        statement: &ParsedStatement,
         session: &DdlSession,
         (tools, context): (&[Option<OnlineTool>], &AlterContext<'_>),
     ) -> ByTable {
@@ -57,12 +57,12 @@ impl AlteredTables {
         {
             return altered.clone();
         }
-        let mut altered = self.of_copies(ddl, sql, session, (tools, context));
+        let mut altered = self.of_copies(ddl, statement, session, (tools, context));
         let mut columns = self.left.meet(ddl, context.tables);
         if let (DdlKind::Alter, Some(table)) = (ddl.kind, ddl.tables.first())
             && context.may_be_read(table)
         {
-            columns.extend(altered_columns(context.catalog, table, sql, session));
+            columns.extend(altered_columns(context.catalog, table, statement, session));
             if !columns.is_empty() {
                 altered.push((table.clone(), columns));
             }
@@ -75,7 +75,7 @@ impl AlteredTables {
     fn of_copies(
         &mut self,
         ddl: &Ddl,
-        sql: (&str, &str),
+        statement: &ParsedStatement,
         session: &DdlSession,
         (tools, context): (&[Option<OnlineTool>], &AlterContext<'_>),
     ) -> ByTable {
@@ -93,7 +93,8 @@ impl AlteredTables {
             match ddl.kind {
                 DdlKind::Create | DdlKind::Drop => drop(self.copies.remove(name)),
                 DdlKind::Alter if self.copies.len() < MAX_COPIES => {
-                    let columns = altered_columns(context.catalog, name, sql, &session.lenient());
+                    let columns =
+                        altered_columns(context.catalog, name, statement, &session.lenient());
                     self.copies.entry(name.clone()).or_default().extend(columns);
                 }
                 _ => {}

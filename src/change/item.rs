@@ -383,7 +383,7 @@ mod tests {
     use super::*;
     use crate::change::OnlineChanges;
     use crate::change::OnlineSchemaChange::{self, Evidence, Trust};
-    use crate::ddl::QuoteMode;
+    use crate::ddl::{ParsedStatement, QuoteMode};
 
     fn include(tables: &[&str], online: OnlineSchemaChange) -> Include {
         let tables = TableFilter::try_new(tables, &[]).unwrap().with_online(online);
@@ -391,7 +391,7 @@ mod tests {
     }
 
     fn items(include: &Include, sql: &str) -> Vec<Item> {
-        let ddl = Ddl::parse(sql, "shop", QuoteMode::default()).unwrap().unwrap();
+        let ddl = ParsedStatement::parse(sql, "shop", QuoteMode::default()).ddl().unwrap().unwrap();
         let tools = OnlineChanges::default().tools_of(&ddl, sql, include.tables.online());
         let name_case = NameCase::Exact;
         include
@@ -532,7 +532,7 @@ mod tests {
             ("RENAME TABLE t TO _t_gho, _t_del TO t", &gh_ost),
             ("RENAME TABLE `shop`.`t` TO `shop`.`_t_old`, `shop`.`_t_new` TO `shop`.`t`", &pt),
         ] {
-            if let Ok(None) = Ddl::parse(sql, "shop", QuoteMode::default()) {
+            if let Ok(None) = ParsedStatement::parse(sql, "shop", QuoteMode::default()).ddl() {
                 assert_eq!(expected, "", "{sql}");
                 continue;
             }

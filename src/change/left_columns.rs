@@ -81,14 +81,15 @@ impl Names {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ddl::QuoteMode;
+    use crate::ddl::{ParsedStatement, QuoteMode};
 
     fn taken(statements: &[&str]) -> Vec<String> {
         let mut left = LeftColumns::default();
         let tables = TableFilter::exactly("shop", "t");
         let mut taken = Vec::new();
         for sql in statements {
-            let ddl = Ddl::parse(sql, "shop", QuoteMode::default()).unwrap().unwrap();
+            let ddl =
+                ParsedStatement::parse(sql, "shop", QuoteMode::default()).ddl().unwrap().unwrap();
             taken.extend(left.meet(&ddl, &tables).iter().map(|column| column.name.to_string()));
         }
         taken

@@ -12,7 +12,7 @@
 //! In: statements of the log, in its order. Out: the tool of each rename. Called by `source::markers`.
 
 use super::{OnlineTool, ToolTable};
-use crate::ddl::{Ddl, DdlKind, QuoteMode, TableName, TriggerEvent, TriggerStatement};
+use crate::ddl::{Ddl, DdlKind, TableName, TriggerEvent, TriggerStatement};
 
 /// The proof that a tool swaps two tables.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -40,37 +40,24 @@ struct Trigger {
 }
 
 impl OnlineChanges {
-    /// Adds a statement after its renames were checked. `ddl` contains its changes of tables. With `folds`, its names and
-    /// those of triggers are in lower case.
-    pub fn meet(
-        &mut self,
-        sql: &str,
-        database: &str,
-        mode: QuoteMode,
-        folds: bool,
-        ddl: Option<&Ddl>,
-    ) {
-        if let Some(ddl) = ddl {
-            let is_over = |name: &TableName| match ddl.tables.is_empty() {
-                true => ddl.kind == DdlKind::Drop && ddl.database == name.database,
-                false => {
-                    (ddl.kind != DdlKind::Alter || !ddl.renames.is_empty())
-                        && ddl.tables.contains(name)
-                }
-            };
-            self.triggers.retain(|trigger| !is_over(&trigger.table) && !is_over(&trigger.copy));
-            return;
-        }
-        if !sql.contains(PT_TRIGGER) {
-            return;
-        }
-        let statement = TriggerStatement::parse(sql, database, mode);
-        let statement = if folds { statement.map(TriggerStatement::folded) } else { statement };
+    /// Adds a statement that changes tables, after its renames were checked.
+    pub fn meet(&mut self, ddl: &Ddl) {
+        let is_over = |name: &TableName| match ddl.tables.is_empty() {
+            true => ddl.kind == DdlKind::Drop && ddl.database == name.database,
+            false => {
+                (ddl.kind != DdlKind::Alter || !ddl.renames.is_empty()) && ddl.tables.contains(name)
+            }
+        };
+        self.triggers.retain(|trigger| !is_over(&trigger.table) && !is_over(&trigger.copy));
+    }
+
+    /// Adds a statement about a trigger.
+    pub fn meet_trigger(&mut self, statement: TriggerStatement) {
         match statement {
-            Some(TriggerStatement::Drop { name }) => {
+            TriggerStatement::Drop { name } => {
                 self.triggers.retain(|trigger| trigger.name != name);
             }
-            Some(TriggerStatement::Create { name, event, table, names })
+            TriggerStatement::Create { name, event, table, names }
                 if name.table.starts_with(PT_TRIGGER) && self.triggers.len() < MAX_TRIGGERS =>
             {
                 let is_copy = |name: &TableName| use_of(name) == Some(PT_COPY);
@@ -79,7 +66,7 @@ impl OnlineChanges {
                     self.triggers.push(Trigger { name, event, table, copy });
                 }
             }
-            _ => {}
+            TriggerStatement::Create { .. } => {}
         }
     }
 
@@ -153,6 +140,7 @@ const MAX_TRIGGERS: usize = 3 * 1000;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ddl::{ParsedStatement, QuoteMode};
 
     const SWAP: &str = "RENAME TABLE `shop`.`t` TO `shop`.`_t_old`, `shop`.`_t_new` TO `shop`.`t`";
 
@@ -169,9 +157,11 @@ mod tests {
         let mut changes = OnlineChanges::default();
         let mut tools = Vec::new();
         for sql in statements {
-            let ddl = Ddl::parse(sql, "shop", QuoteMode::default()).unwrap();
+            let parsed = ParsedStatement::parse(sql, "shop", QuoteMode::default());
+            let ddl = parsed.ddl().unwrap();
             tools = ddl.as_ref().map_or(Vec::new(), |ddl| changes.tools_of(ddl, sql, online));
-            changes.meet(sql, "shop", QuoteMode::default(), false, ddl.as_ref());
+            ddl.iter().for_each(|ddl| changes.meet(ddl));
+            parsed.trigger().cloned().into_iter().for_each(|trigger| changes.meet_trigger(trigger));
         }
         tools.iter().map(|tool| tool.map(OnlineTool::name)).collect()
     }

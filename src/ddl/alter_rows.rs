@@ -34,10 +34,10 @@
 //! | RENAME TO | the table has another name: see [`Ddl::renames`](super::statement::Ddl) |
 //! | SECONDARY_LOAD, SECONDARY_UNLOAD | stay |
 
-use super::alter_table::{self, Action};
+use super::alter_table::{Action, Clauses};
 use super::column::CharsetClause;
-use super::cursor::Cursor;
 use super::statement::RowsGone;
+use super::token::Result;
 use crate::charset::Charset;
 
 /// A column that is added, removed or renamed; names are in lower case.
@@ -49,12 +49,12 @@ pub struct MovedColumn {
     pub to: Option<String>,
 }
 
-/// Returns the effect of the clauses after the table's name, and the columns that get other names.
-pub(super) fn effect(mut cursor: Cursor<'_>, has_ignore: bool) -> (RowsGone, Vec<MovedColumn>) {
-    match alter_table::actions(&mut cursor) {
-        Ok(actions) => {
-            let moved = moved(&actions);
-            (rows_gone(&actions, &moved, has_ignore), moved)
+/// Returns the effect of the clauses, and the columns that get other names.
+pub(super) fn effect(clauses: &Result<Clauses>, has_ignore: bool) -> (RowsGone, Vec<MovedColumn>) {
+    match clauses {
+        Ok(Clauses { actions, .. }) => {
+            let moved = moved(actions);
+            (rows_gone(actions, &moved, has_ignore), moved)
         }
         Err(_) => (RowsGone::Some("an ALTER TABLE with a clause that is not known"), Vec::new()),
     }
@@ -98,6 +98,7 @@ fn of_action(action: &Action) -> RowsGone {
         Action::PartitionToTable(_) | Action::TableToPartition(_) => {
             RowsGone::Some("CONVERT PARTITION or TABLE")
         }
+        Action::Exchange(_) => RowsGone::Some("EXCHANGE PARTITION"),
         Action::OtherRows(by) => RowsGone::Some(by),
         Action::AddColumn { .. }
         | Action::Change { .. }
@@ -181,13 +182,12 @@ const KEEPING_ENGINES: [&str; 12] = [
 
 #[cfg(test)]
 mod tests {
-    use super::super::statement::Ddl;
-    use super::super::token::QuoteMode;
     use super::*;
+    use crate::ddl::{ParsedStatement, QuoteMode};
 
     fn of(clauses: &str) -> RowsGone {
         let sql = format!("ALTER TABLE t {clauses}");
-        Ddl::parse(&sql, "shop", QuoteMode::default()).unwrap().unwrap().rows
+        ParsedStatement::parse(&sql, "shop", QuoteMode::default()).ddl().unwrap().unwrap().rows
     }
 
     #[test]
@@ -260,7 +260,7 @@ mod tests {
             );
         }
         let sql = "ALTER ONLINE IGNORE TABLE t ADD UNIQUE (a)";
-        let ddl = Ddl::parse(sql, "shop", QuoteMode::default()).unwrap().unwrap();
+        let ddl = ParsedStatement::parse(sql, "shop", QuoteMode::default()).ddl().unwrap().unwrap();
         assert_eq!(ddl.rows, RowsGone::Some("ALTER IGNORE TABLE"));
     }
 }

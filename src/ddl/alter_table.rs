@@ -19,7 +19,7 @@ pub(crate) enum Place {
 pub(crate) type Name = (Option<String>, String);
 
 /// One change that an ALTER TABLE makes to the structure or to the rows. A clause that changes neither has no action.
-#[derive(Debug)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Action {
     AddColumn {
         column: Box<ColumnDefinition>,
@@ -87,16 +87,33 @@ pub(crate) enum Action {
     PartitionToTable(Name),
     /// MariaDB's CONVERT TABLE t TO PARTITION p.
     TableToPartition(Name),
+    /// EXCHANGE PARTITION p WITH TABLE t.
+    Exchange(Name),
     /// The structure does not change, but the table has other or fewer rows afterwards.
     OtherRows(&'static str),
 }
 
-/// Reads the actions, after the table's name, up to the statement's end.
-pub(crate) fn actions(cursor: &mut Cursor<'_>) -> Result<Vec<Action>> {
+/// The clauses of an ALTER TABLE.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Clauses {
+    pub(crate) actions: Vec<Action>,
+    /// True if the statement gives the table another name, and does nothing else.
+    pub(crate) only_renames: bool,
+}
+
+/// Reads the clauses, after the table's name, up to the statement's end.
+pub(crate) fn clauses(cursor: &mut Cursor<'_>) -> Result<Clauses> {
     let mut actions = Vec::new();
+    let (mut renames, mut has_others) = (false, false);
     wait(cursor)?;
     while !is_statement_end(cursor) {
+        let is_option = cursor.is("ALGORITHM") || cursor.is("LOCK");
+        let before = actions.len();
         action(cursor, &mut actions)?;
+        match actions.get(before..) {
+            Some([Action::Rename(_)]) => renames = true,
+            _ => has_others |= !is_option,
+        }
         if actions.len() > MAX_ACTIONS {
             return Err(cursor.error(format!("more than {MAX_ACTIONS} actions")));
         }
@@ -106,7 +123,7 @@ pub(crate) fn actions(cursor: &mut Cursor<'_>) -> Result<Vec<Action>> {
             _ => {}
         }
     }
-    Ok(actions)
+    Ok(Clauses { actions, only_renames: renames && !has_others })
 }
 
 /// More than a table can have columns and keys: the time that a statement takes is bounded by it.
@@ -173,8 +190,16 @@ fn action(cursor: &mut Cursor<'_>, actions: &mut Vec<Action>) -> Result<()> {
         }
         // These are followed by nothing, or by names of partitions.
         word @ ("PARTITION" | "COALESCE" | "REORGANIZE" | "ANALYZE" | "CHECK" | "OPTIMIZE"
-        | "REBUILD" | "REPAIR" | "TRUNCATE" | "EXCHANGE" | "DISCARD" | "IMPORT") => {
+        | "REBUILD" | "REPAIR" | "TRUNCATE" | "DISCARD" | "IMPORT") => {
             actions.extend(other_rows(word).map(Action::OtherRows));
+            skip_partitions(cursor)
+        }
+        "EXCHANGE" => {
+            while !is_statement_end(cursor) && !cursor.is("TABLE") {
+                cursor.bump()?;
+            }
+            cursor.expect("TABLE")?;
+            actions.push(Action::Exchange(cursor.qualified_name()?));
             skip_partitions(cursor)
         }
         "REMOVE" => {
@@ -224,7 +249,6 @@ fn other_rows(word: &str) -> Option<&'static str> {
     Some(match word {
         "REPAIR" => "REPAIR PARTITION",
         "TRUNCATE" => "TRUNCATE PARTITION",
-        "EXCHANGE" => "EXCHANGE PARTITION",
         "DISCARD" => "DISCARD TABLESPACE",
         "IMPORT" => "IMPORT TABLESPACE",
         _ => return None,
@@ -536,8 +560,8 @@ fn convert(cursor: &mut Cursor<'_>, actions: &mut Vec<Action>) -> Result<()> {
     Ok(())
 }
 
-/// Reads what follows CREATE of an index, INDEX being stepped over: `name [USING BTREE] ON table (columns)`.
-pub(crate) fn create_index(cursor: &mut Cursor<'_>, kind: KeyKind) -> Result<(Name, Key)> {
+/// Reads what follows INDEX in CREATE INDEX: `name [USING BTREE] ON table (columns)`. The outer error is one before the columns.
+pub(crate) fn create_index(cursor: &mut Cursor<'_>, kind: KeyKind) -> Result<(Name, Result<Key>)> {
     let mut key = Key::new(kind);
     key.if_not_exists = cursor.accept_all(&["IF", "NOT", "EXISTS"])?;
     key.name = Some(cursor.name()?);
@@ -547,8 +571,9 @@ pub(crate) fn create_index(cursor: &mut Cursor<'_>, kind: KeyKind) -> Result<(Na
     }
     cursor.expect("ON")?;
     let table = cursor.qualified_name()?;
-    wait(cursor)?;
-    key.columns(cursor)?;
-    key.options(cursor)?;
+    let key = wait(cursor)
+        .and_then(|()| key.columns(cursor))
+        .and_then(|()| key.options(cursor))
+        .map(|()| key);
     Ok((table, key))
 }

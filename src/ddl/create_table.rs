@@ -48,6 +48,16 @@ pub(crate) struct Head {
     is_ansi: bool,
 }
 
+impl Head {
+    /// Reads `[IF NOT EXISTS] name`, after TABLE.
+    pub(crate) fn parse(cursor: &mut Cursor<'_>) -> Result<Self> {
+        let if_not_exists = cursor.accept_all(&["IF", "NOT", "EXISTS"])?;
+        let is_ansi = matches!(cursor.peek(), Token::DoubleQuoted(_));
+        let (database, table) = cursor.qualified_name()?;
+        Ok(Self { database, table, is_temporary: false, if_not_exists, is_ansi })
+    }
+}
+
 /// `PERIOD FOR name (start, end)`
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Period {
@@ -62,10 +72,7 @@ impl CreateTable {
         cursor.accept_all(&["OR", "REPLACE"])?;
         let is_temporary = cursor.accept("TEMPORARY")?;
         cursor.expect("TABLE")?;
-        let if_not_exists = cursor.accept_all(&["IF", "NOT", "EXISTS"])?;
-        let is_ansi = matches!(cursor.peek(), Token::DoubleQuoted(_));
-        let (database, table) = cursor.qualified_name()?;
-        Ok(Head { database, table, is_temporary, if_not_exists, is_ansi })
+        Ok(Head { is_temporary, ..Head::parse(cursor)? })
     }
 
     /// Reads the rest, after the name, up to the statement's end.

@@ -9,6 +9,34 @@ pub(crate) struct Cursor<'t> {
     lexer: Lexer<'t>,
     token: Token<'t>,
     at: usize,
+    query: QueryWatch,
+}
+
+/// Notices the words that begin a query in a CREATE TABLE, while the statement is read.
+///
+/// The words are reserved: without quotes they are not names, except after a point.
+#[derive(Debug, Clone, Copy, Default)]
+struct QueryWatch {
+    is_on: bool,
+    after_number: bool,
+    after_point: bool,
+    has_query: bool,
+}
+
+impl QueryWatch {
+    /// Takes a token that is passed, and the one after it.
+    fn pass(&mut self, token: &Token<'_>, next: &Token<'_>) {
+        let is = |token: &Token<'_>, keyword: &str| matches!(token, Token::Word(word) if word.eq_ignore_ascii_case(keyword));
+        if !self.after_point {
+            let is_of_partition = is(next, "LESS") || is(next, "IN");
+            self.has_query |= is(token, "SELECT")
+                || is(token, "TABLE")
+                || is(token, "VALUES") && !is_of_partition;
+        }
+        // `1.` is a number, and the word after it is not a name.
+        self.after_point = *token == Token::Sign('.') && !self.after_number;
+        self.after_number = matches!(token, Token::Number(_));
+    }
 }
 
 impl<'t> Cursor<'t> {
@@ -19,7 +47,7 @@ impl<'t> Cursor<'t> {
     pub(crate) fn with_mode(text: &'t str, mode: QuoteMode) -> Result<Self> {
         let mut lexer = Lexer::with_mode(text, mode);
         let (at, token) = lexer.next_token()?;
-        Ok(Self { lexer, token, at })
+        Ok(Self { lexer, token, at, query: QueryWatch::default() })
     }
 
     /// The token at hand.
@@ -45,8 +73,24 @@ impl<'t> Cursor<'t> {
     /// The token at hand, stepped over.
     pub(crate) fn bump(&mut self) -> Result<Token<'t>> {
         let (at, token) = self.lexer.next_token()?;
+        if self.query.is_on {
+            self.query.pass(&self.token, &token);
+        }
         self.at = at;
         Ok(std::mem::replace(&mut self.token, token))
+    }
+
+    /// Notices words that begin a query, from the current token on.
+    pub(crate) fn watch_for_query(&mut self) {
+        self.query = QueryWatch { is_on: true, ..QueryWatch::default() };
+    }
+
+    /// Reads to the end of the text. Returns true if there was no query since [`Self::watch_for_query`].
+    pub(crate) fn ends_without_query(&mut self) -> Result<bool> {
+        while *self.peek() != Token::End {
+            self.bump()?;
+        }
+        Ok(!self.query.has_query)
     }
 
     /// An error at the token at hand.

@@ -6,9 +6,11 @@
 //!
 //! ```text
 //! text ─ token ─ cursor ─ create_table, column, data_type ─ CreateTable ─ resolve ─ TableSchema
-//!                       ├ statement ─ Ddl: the tables that a statement changes
-//!                       │   └ alter_rows: the effect of an ALTER TABLE on rows
-//!                       └ row_changes: recognizes statements that change no rows
+//!                       └ parsed ─ ParsedStatement: one reading of a statement of the log
+//!                           ├ row_changes: recognizes statements that change no rows
+//!                           ├ statement ─ Ddl: the tables that it changes
+//!                           │   └ alter_rows: the effect of an ALTER TABLE on rows
+//!                           └ temporary, trigger
 //! ```
 //!
 //! <https://dev.mysql.com/doc/refman/9.7/en/create-table.html>, <https://mariadb.com/kb/en/create-table/>
@@ -20,6 +22,7 @@ pub(crate) mod create_table;
 pub(crate) mod cursor;
 pub(crate) mod data_type;
 pub(crate) mod key;
+pub(crate) mod parsed;
 pub(crate) mod resolve;
 pub(crate) mod row_changes;
 pub(crate) mod script;
@@ -31,10 +34,10 @@ pub(crate) mod trigger;
 
 pub use alter_rows::MovedColumn;
 pub use create_table::CreateTable;
+pub use parsed::ParsedStatement;
 pub use resolve::SqlServer;
-pub use row_changes::{changes_no_rows, deletes_all_of_one_table};
 pub use session::DdlSession;
 pub use statement::{Ddl, DdlKind, RowsGone, TableName};
-pub use temporary::{TemporaryStatement, repaired_tables};
+pub use temporary::TemporaryStatement;
 pub use token::QuoteMode;
 pub use trigger::{TriggerEvent, TriggerStatement};

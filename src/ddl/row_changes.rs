@@ -1,4 +1,4 @@
-//! Statements that change no rows, recognised by their first words.
+//! Words of statements that change no rows.
 //!
 //! Under `binlog_format=ROW` a server logs as text only statements that change no rows of tables: DDL, accounts, maintenance.
 //! Under STATEMENT and MIXED any statement may be text. No list of statements that change rows is complete
@@ -7,87 +7,31 @@
 //! <https://dev.mysql.com/doc/refman/9.7/en/sql-statements.html>, <https://mariadb.com/kb/en/sql-statements/>
 
 use super::cursor::Cursor;
-use super::statement::skip_set_statement;
-use super::token::{QuoteMode, Result, Token};
+use super::token::{Result, Token};
 
-/// Returns true if the statement is recognised as one that cannot change rows of tables.
-///
-/// Among them are statements that empty a table (TRUNCATE, DROP TABLE) or change its structure: see
-/// [`Ddl`](super::statement::Ddl).
-pub fn changes_no_rows(sql: &str, mode: QuoteMode) -> bool {
-    Cursor::with_mode(sql, mode).and_then(|cursor| statement(cursor)).unwrap_or(false)
-}
-
-/// Returns true for the text ``DELETE FROM `d`.`m` `` and nothing else, comments aside.
-///
-/// MySQL 5 logs this at the first use of a MEMORY table after a restart, which has emptied the table.
-pub fn deletes_all_of_one_table(sql: &str, mode: QuoteMode) -> bool {
-    let is_it = || -> Result<bool> {
-        let mut cursor = Cursor::with_mode(sql, mode)?;
-        Ok(cursor.accept_all(&["DELETE", "FROM"])?
-            && matches!(cursor.bump()?, Token::Quoted(_))
-            && cursor.accept_sign('.')?
-            && matches!(cursor.bump()?, Token::Quoted(_))
-            && *cursor.peek() == Token::End)
-    };
-    is_it().unwrap_or(false)
-}
-
-fn statement(mut cursor: Cursor<'_>) -> Result<bool> {
-    let cursor = &mut cursor;
-    while cursor.are(&["SET", "STATEMENT"]) {
-        if !skip_set_statement(cursor)? {
-            return Ok(false);
-        }
-    }
-    let word = match *cursor.peek() {
-        Token::Word(word) => word.to_ascii_uppercase(),
-        // An event that contains only a comment replaces an event that was removed.
-        Token::End => return Ok(true),
-        _ => return Ok(false),
-    };
-    cursor.bump()?;
-    match word.as_str() {
-        "CREATE" => create(cursor),
-        "ALTER" => {
-            while cursor.accept_any(&["ONLINE", "OFFLINE", "IGNORE"])? {}
-            attributes(cursor)?;
-            Ok(cursor.is("TABLE") || cursor.is("INSTANCE") || is_object(cursor))
-        }
-        "DROP" => {
-            cursor.accept("TEMPORARY")?;
-            Ok(cursor.is("TABLE") || cursor.is("TABLES") || is_object(cursor))
-        }
-        "RENAME" => Ok(is_any(cursor, &["TABLE", "TABLES", "USER"])),
-        "TRUNCATE" | "GRANT" | "REVOKE" | "FLUSH" | "XA" | "COMMIT" | "ROLLBACK" | "SAVEPOINT" => {
-            Ok(true)
-        }
+/// Returns true if a statement that begins with `word` changes no rows; the cursor is after that word. Statements that
+/// [`ParsedStatement`](super::ParsedStatement) reads further are not listed here.
+pub(super) fn is_harmless(word: &str, cursor: &mut Cursor<'_>) -> Result<bool> {
+    match word {
+        "GRANT" | "REVOKE" | "FLUSH" | "XA" | "COMMIT" | "ROLLBACK" | "SAVEPOINT" => Ok(true),
         "RELEASE" => Ok(cursor.is("SAVEPOINT")),
         "BEGIN" => Ok(*cursor.peek() == Token::End || cursor.is("WORK")),
         "START" => Ok(cursor.is("TRANSACTION")),
-        "ANALYZE" | "OPTIMIZE" | "REPAIR" | "CHECK" => {
-            cursor.accept_any(&["NO_WRITE_TO_BINLOG", "LOCAL"])?;
-            Ok(is_any(cursor, &["TABLE", "TABLES", "VIEW"]))
-        }
+        "ANALYZE" | "OPTIMIZE" | "CHECK" => is_maintenance(cursor),
         "INSTALL" | "UNINSTALL" => Ok(is_any(cursor, &["PLUGIN", "SONAME", "COMPONENT"])),
         "SET" => Ok(cursor.is("PASSWORD") || cursor.are(&["DEFAULT", "ROLE"])),
         _ => Ok(false),
     }
 }
 
-fn create(cursor: &mut Cursor<'_>) -> Result<bool> {
-    cursor.accept_all(&["OR", "REPLACE"])?;
-    attributes(cursor)?;
-    let mut ahead = cursor.clone();
-    ahead.accept("TEMPORARY")?;
-    match ahead.accept("TABLE")? {
-        true => has_no_query(&mut ahead),
-        false => Ok(is_object(cursor)),
-    }
+/// Returns true for the words after ANALYZE, OPTIMIZE, REPAIR and CHECK in a statement about tables or views.
+pub(super) fn is_maintenance(cursor: &mut Cursor<'_>) -> Result<bool> {
+    cursor.accept_any(&["NO_WRITE_TO_BINLOG", "LOCAL"])?;
+    Ok(is_any(cursor, &["TABLE", "TABLES", "VIEW"]))
 }
 
 /// Steps over `DEFINER = ...`, `ALGORITHM = ...`, `SQL SECURITY ...` and AGGREGATE.
-fn attributes(cursor: &mut Cursor<'_>) -> Result<()> {
+pub(super) fn skip_attributes(cursor: &mut Cursor<'_>) -> Result<()> {
     loop {
         if cursor.accept("DEFINER")? {
             cursor.accept_sign('=')?;
@@ -121,37 +65,12 @@ fn host(cursor: &mut Cursor<'_>) -> Result<()> {
 }
 
 /// True if the next words name an object whose statements change no rows of tables.
-fn is_object(cursor: &Cursor<'_>) -> bool {
+pub(super) fn is_object(cursor: &Cursor<'_>) -> bool {
     is_any(cursor, &OBJECTS) || OBJECTS_OF_SEVERAL_WORDS.iter().any(|words| cursor.are(words))
 }
 
-fn is_any(cursor: &Cursor<'_>, words: &[&str]) -> bool {
+pub(super) fn is_any(cursor: &Cursor<'_>, words: &[&str]) -> bool {
     words.iter().any(|word| cursor.is(word))
-}
-
-/// True if the rest of a CREATE TABLE has no query that fills the table.
-///
-/// The words that begin a query are reserved: without quotes they are not names, except after a point.
-fn has_no_query(cursor: &mut Cursor<'_>) -> Result<bool> {
-    let (mut after_number, mut after_point) = (false, false);
-    loop {
-        let token = cursor.bump()?;
-        if let Token::Word(word) = token
-            && !after_point
-        {
-            let is = |keyword: &str| word.eq_ignore_ascii_case(keyword);
-            let is_of_partition = is("VALUES") && is_any(cursor, &["LESS", "IN"]);
-            if is("SELECT") || is("TABLE") || is("VALUES") && !is_of_partition {
-                return Ok(false);
-            }
-        }
-        // `1.` is a number, and the word after it is not a name.
-        after_point = token == Token::Sign('.') && !after_number;
-        after_number = matches!(token, Token::Number(_));
-        if matches!(token, Token::End) {
-            return Ok(true);
-        }
-    }
 }
 
 /// Words that may follow CREATE, ALTER and DROP, except TABLE and unknown objects.
@@ -194,9 +113,16 @@ const OBJECTS_OF_SEVERAL_WORDS: [&[&str]; 15] = [
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::ddl::SqlServer;
+    use crate::ddl::{ParsedStatement, QuoteMode, SqlServer};
     use proptest::prelude::*;
+
+    fn changes_no_rows(sql: &str, mode: QuoteMode) -> bool {
+        ParsedStatement::parse(sql, "shop", mode).changes_no_rows()
+    }
+
+    fn deletes_all_of_one_table(sql: &str, mode: QuoteMode) -> bool {
+        ParsedStatement::parse(sql, "shop", mode).deletes_all_of_one_table()
+    }
 
     #[test]
     fn statements_that_change_no_rows() {

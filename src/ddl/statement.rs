@@ -1,12 +1,9 @@
-//! What a statement of the log does to tables: its head, which names them, and no more of it than that needs.
-//!
-//! <https://dev.mysql.com/doc/refman/9.7/en/sql-data-definition-statements.html>,
-//! <https://mariadb.com/kb/en/data-definition/>
+//! The tables that a statement changes, and what it does to them.
 
 use super::alter_rows::{MovedColumn, effect};
 use super::cursor::Cursor;
-use super::row_changes::deletes_all_of_one_table;
-use super::token::{QuoteMode, Result, Token};
+use super::parsed::{AlterTable, Body, ParsedStatement};
+use super::token::{Result, SyntaxError};
 use crate::error::Error;
 use crate::schema::folded;
 use std::fmt;
@@ -36,6 +33,12 @@ pub struct TableName {
 }
 
 impl TableName {
+    /// Reads a name; without a database it is in the session's.
+    pub(super) fn parse(cursor: &mut Cursor<'_>, session: &str) -> Result<Self> {
+        let (database, table) = cursor.qualified_name()?;
+        Ok(Self { database: database.unwrap_or_else(|| session.to_owned()), table })
+    }
+
     /// The name in lower case.
     #[must_use]
     pub fn folded(&self) -> Self {
@@ -97,18 +100,6 @@ impl RowsGone {
 }
 
 impl Ddl {
-    /// Reads a statement that ran in `database`. `None` where it is none of tables or databases (of a view, an account), or of
-    /// a temporary table, whose rows are not in the log either.
-    pub fn parse(sql: &str, database: &str, mode: QuoteMode) -> crate::error::Result<Option<Self>> {
-        let not_understood = |error: super::token::SyntaxError| {
-            Error::schema(format!("the statement is not understood: {}", error.message))
-        };
-        let cursor = Cursor::with_mode(sql, mode).map_err(not_understood)?;
-        // What a server writes for the empty MEMORY table that it finds when it starts.
-        let is_servers = deletes_all_of_one_table(sql, mode);
-        Head { cursor, database }.statement(is_servers).map_err(not_understood)
-    }
-
     /// The statement with all names in lower case.
     #[must_use]
     pub fn folded(self) -> Self {
@@ -137,6 +128,19 @@ impl Ddl {
     fn of_tables(kind: DdlKind, tables: impl IntoIterator<Item = TableName>) -> Self {
         let mut ddl = Self::of_database(kind, String::new());
         tables.into_iter().for_each(|table| ddl.touch(table));
+        ddl
+    }
+
+    fn of_alter(alter: &AlterTable) -> Self {
+        let names = std::iter::once(&alter.table).chain(&alter.others).chain(&alter.renamed);
+        let mut ddl = Self::of_tables(DdlKind::Alter, names.cloned());
+        (ddl.rows, ddl.moved) = effect(&alter.clauses, alter.has_ignore);
+        if let Some(to) = &alter.renamed {
+            ddl.renames.push((alter.table.clone(), to.clone()));
+        }
+        if alter.only_renames {
+            ddl.kind = DdlKind::Rename;
+        }
         ddl
     }
 
@@ -193,235 +197,73 @@ impl DdlKind {
     }
 }
 
-/// The words at a statement's beginning.
-struct Head<'t> {
-    cursor: Cursor<'t>,
-    /// The session's database.
-    database: &'t str,
-}
-
-impl Head<'_> {
-    fn statement(&mut self, is_servers: bool) -> Result<Option<Ddl>> {
-        let cursor = &mut self.cursor;
-        if !skip_set_statement(cursor)? {
-            return Ok(None);
-        }
-        if cursor.accept("CREATE")? {
-            self.create()
-        } else if cursor.accept("ALTER")? {
-            self.alter()
-        } else if cursor.accept("DROP")? {
-            self.drop_()
-        } else if cursor.accept("RENAME")? {
-            self.rename()
-        } else if cursor.accept("TRUNCATE")? {
-            cursor.accept("TABLE")?;
-            let ddl = Ddl::of_tables(DdlKind::Truncate, [self.table()?]);
-            Ok(Some(ddl.with_rows(RowsGone::All("TRUNCATE"))))
-        } else if is_servers && cursor.accept_all(&["DELETE", "FROM"])? {
-            let ddl = Ddl::of_tables(DdlKind::Truncate, [self.table()?]);
-            Ok(Some(ddl.with_rows(RowsGone::All("a start of the server"))))
-        } else {
-            Ok(None)
-        }
-    }
-
-    fn create(&mut self) -> Result<Option<Ddl>> {
-        let cursor = &mut self.cursor;
-        let rows = match cursor.accept_all(&["OR", "REPLACE"])? {
-            true => RowsGone::All("CREATE OR REPLACE"),
-            false => RowsGone::None,
+impl ParsedStatement {
+    /// The statement as one that changes tables or databases. `None` for all others (of a view, an account), and for statements
+    /// about temporary tables, whose rows are not in the log either.
+    ///
+    /// # Errors
+    /// The statement is not understood.
+    pub fn ddl(&self) -> crate::error::Result<Option<Ddl>> {
+        let not_understood = |error: &SyntaxError| {
+            Error::schema(format!("the statement is not understood: {}", error.message))
         };
-        if cursor.accept("TABLE")? {
-            cursor.accept_all(&["IF", "NOT", "EXISTS"])?;
-            return Ok(Some(Ddl::of_tables(DdlKind::Create, [self.table()?]).with_rows(rows)));
-        }
-        if cursor.accept_any(&["DATABASE", "SCHEMA"])? {
-            cursor.accept_all(&["IF", "NOT", "EXISTS"])?;
-            return Ok(Some(Ddl::of_database(DdlKind::Create, cursor.name()?).with_rows(rows)));
-        }
-        while cursor
-            .accept_any(&["ONLINE", "OFFLINE", "UNIQUE", "FULLTEXT", "SPATIAL", "VECTOR"])?
-        {
-        }
-        match cursor.accept("INDEX")? {
-            true => self.index(&["IF", "NOT", "EXISTS"]),
-            false => Ok(None),
-        }
-    }
-
-    /// `name [USING BTREE] ON table`
-    fn index(&mut self, condition: &[&str]) -> Result<Option<Ddl>> {
-        let cursor = &mut self.cursor;
-        cursor.accept_all(condition)?;
-        cursor.name()?;
-        if cursor.accept_any(&["USING", "TYPE"])? {
-            cursor.name()?;
-        }
-        cursor.expect("ON")?;
-        Ok(Some(Ddl::of_tables(DdlKind::Alter, [self.table()?])))
-    }
-
-    fn drop_(&mut self) -> Result<Option<Ddl>> {
-        let cursor = &mut self.cursor;
-        if cursor.accept_any(&["TABLE", "TABLES"])? {
-            cursor.accept_all(&["IF", "EXISTS"])?;
-            let mut ddl = Ddl::of_tables(DdlKind::Drop, [self.table()?]);
-            while self.cursor.accept_sign(',')? {
-                ddl.touch(self.table()?);
+        let body = self.body.as_ref().map_err(not_understood)?;
+        let tables = |kind, tables: &[TableName]| Ddl::of_tables(kind, tables.iter().cloned());
+        let table = |kind, table| tables(kind, std::slice::from_ref(table));
+        Ok(Some(match body {
+            Body::CreateTable { table: name, or_replace, .. } => {
+                table(DdlKind::Create, name).with_rows(replaced(*or_replace))
             }
-            return Ok(Some(ddl.with_rows(RowsGone::All("DROP TABLE"))));
-        }
-        if cursor.accept_any(&["DATABASE", "SCHEMA"])? {
-            cursor.accept_all(&["IF", "EXISTS"])?;
-            let ddl = Ddl::of_database(DdlKind::Drop, cursor.name()?);
-            return Ok(Some(ddl.with_rows(RowsGone::All("DROP DATABASE"))));
-        }
-        cursor.accept_any(&["ONLINE", "OFFLINE"])?;
-        match cursor.accept("INDEX")? {
-            true => self.index(&["IF", "EXISTS"]),
-            false => Ok(None),
-        }
-    }
-
-    fn rename(&mut self) -> Result<Option<Ddl>> {
-        if !self.cursor.accept_any(&["TABLE", "TABLES"])? {
-            return Ok(None);
-        }
-        self.cursor.accept_all(&["IF", "EXISTS"])?;
-        let mut renames = Vec::new();
-        loop {
-            let from = self.table()?;
-            self.wait()?;
-            self.cursor.expect("TO")?;
-            renames.push((from, self.table()?));
-            if !self.cursor.accept_sign(',')? {
-                return Ok(Some(Ddl::of_renames(DdlKind::Rename, renames)));
+            Body::CreateDatabase { name, or_replace, .. } => {
+                Ddl::of_database(DdlKind::Create, name.clone()).with_rows(replaced(*or_replace))
             }
-        }
-    }
-
-    fn alter(&mut self) -> Result<Option<Ddl>> {
-        let cursor = &mut self.cursor;
-        let mut has_ignore = false;
-        loop {
-            if cursor.accept("IGNORE")? {
-                has_ignore = true;
-            } else if !cursor.accept_any(&["ONLINE", "OFFLINE"])? {
-                break;
+            Body::CreateIndex { table: name, .. } | Body::DropIndex { table: name, .. } => {
+                table(DdlKind::Alter, name)
             }
-        }
-        if cursor.accept_any(&["DATABASE", "SCHEMA"])? {
-            // Without a name it is the session's.
-            let is_option = DATABASE_OPTIONS.iter().any(|word| cursor.is(word));
-            let name = if is_option { self.database.to_owned() } else { cursor.name()? };
-            return Ok(Some(Ddl::of_database(DdlKind::Alter, name)));
-        }
-        if !cursor.accept("TABLE")? {
-            return Ok(None);
-        }
-        cursor.accept_all(&["IF", "EXISTS"])?;
-        let table = self.table()?;
-        let mut ddl = Ddl::of_tables(DdlKind::Alter, [table.clone()]);
-        (ddl.rows, ddl.moved) = effect(self.cursor.clone(), has_ignore);
-        let mut others = 0;
-        // What the head says stands, whatever the rest is.
-        let renamed = self.actions(&mut ddl, &mut others).ok().flatten();
-        if let Some(to) = renamed {
-            ddl.touch(to.clone());
-            ddl.renames.push((table, to));
-            if others == 0 {
-                ddl.kind = DdlKind::Rename;
+            Body::AlterDatabase { name, .. } => Ddl::of_database(DdlKind::Alter, name.clone()),
+            Body::AlterTable(alter) => Ddl::of_alter(alter),
+            Body::DropTables(names) => {
+                tables(DdlKind::Drop, names).with_rows(RowsGone::All("DROP TABLE"))
             }
-        }
-        Ok(Some(ddl))
-    }
-
-    /// The other tables that an ALTER TABLE names; gives the new name, if it has one. `others` counts what else it does.
-    fn actions(&mut self, ddl: &mut Ddl, others: &mut usize) -> Result<Option<TableName>> {
-        self.wait()?;
-        let mut renamed = None;
-        loop {
-            let cursor = &mut self.cursor;
-            if cursor.accept("RENAME")? {
-                if ["COLUMN", "INDEX", "KEY"].iter().any(|word| cursor.is(word)) {
-                    *others += 1;
-                } else {
-                    let _ = cursor.accept_any(&["TO", "AS"])? || cursor.accept_sign('=')?;
-                    renamed = Some(self.table()?);
-                }
-            } else if !["ALGORITHM", "LOCK"].iter().any(|word| cursor.is(word)) {
-                *others += 1;
-                // EXCHANGE PARTITION p WITH TABLE t; MariaDB's CONVERT PARTITION p TO TABLE t, and CONVERT TABLE t TO ...
-                let cursor = &self.cursor;
-                let is_of_tables = ["EXCHANGE", "CONVERT"].iter().any(|word| cursor.is(word));
-                while is_of_tables && !self.is_action_end() && !self.cursor.is("TABLE") {
-                    self.cursor.bump()?;
-                }
-                if is_of_tables && self.cursor.accept("TABLE")? {
-                    let other = self.table()?;
-                    ddl.touch(other);
-                }
+            Body::DropDatabase(name) => Ddl::of_database(DdlKind::Drop, name.clone())
+                .with_rows(RowsGone::All("DROP DATABASE")),
+            Body::Rename { renames, .. } => Ddl::of_renames(DdlKind::Rename, renames.clone()),
+            Body::Truncate(name) => {
+                table(DdlKind::Truncate, name).with_rows(RowsGone::All("TRUNCATE"))
             }
-            while !self.is_action_end() {
-                if !self.cursor.accept_parens()? {
-                    self.cursor.bump()?;
-                }
+            // What a server writes for the empty MEMORY table that it finds when it starts.
+            Body::DeleteAll(name) => {
+                table(DdlKind::Truncate, name).with_rows(RowsGone::All("a start of the server"))
             }
-            if !self.cursor.accept_sign(',')? {
-                return Ok(renamed);
-            }
-        }
-    }
-
-    fn is_action_end(&self) -> bool {
-        matches!(self.cursor.peek(), Token::Sign(',' | ';') | Token::End)
-    }
-
-    /// MariaDB's `WAIT 5` and `NOWAIT`.
-    fn wait(&mut self) -> Result<()> {
-        if self.cursor.accept("WAIT")? {
-            self.cursor.bump()?;
-        } else {
-            self.cursor.accept("NOWAIT")?;
-        }
-        Ok(())
-    }
-
-    fn table(&mut self) -> Result<TableName> {
-        let (database, table) = self.cursor.qualified_name()?;
-        Ok(TableName { database: database.unwrap_or_else(|| self.database.to_owned()), table })
+            Body::Unreadable(error) => return Err(not_understood(error)),
+            Body::Sequence { .. }
+            | Body::DropSequences(_)
+            | Body::CreateTemporary(_)
+            | Body::DropTemporary(_)
+            | Body::Trigger(_)
+            | Body::Repair(_)
+            | Body::Other => return Ok(None),
+        }))
     }
 }
 
-/// Steps over MariaDB's `SET STATEMENT max_statement_time=1 FOR` before a statement. Gives whether there is one behind it.
-pub(crate) fn skip_set_statement(cursor: &mut Cursor<'_>) -> Result<bool> {
-    if !cursor.accept_all(&["SET", "STATEMENT"])? {
-        return Ok(true);
+/// The effect of CREATE OR REPLACE.
+fn replaced(or_replace: bool) -> RowsGone {
+    match or_replace {
+        true => RowsGone::All("CREATE OR REPLACE"),
+        false => RowsGone::None,
     }
-    while !cursor.is("FOR") {
-        match cursor.peek() {
-            Token::End => return Ok(false),
-            Token::Sign('(') => cursor.skip_parens()?,
-            _ => drop(cursor.bump()?),
-        }
-    }
-    cursor.bump()?;
-    Ok(true)
 }
-
-/// What may follow ALTER DATABASE in the place of a name.
-pub(crate) const DATABASE_OPTIONS: [&str; 8] =
-    ["CHARACTER", "CHARSET", "DEFAULT", "COLLATE", "ENCRYPTION", "READ", "COMMENT", "UPGRADE"];
 
 #[cfg(test)]
 mod tests {
     use super::DdlKind::{Alter, Create, Drop, Rename, Truncate};
     use super::*;
+    use crate::ddl::QuoteMode;
     use proptest::prelude::*;
 
     fn parse(sql: &str) -> Option<(DdlKind, String)> {
-        let ddl = Ddl::parse(sql, "shop", QuoteMode::default()).unwrap()?;
+        let ddl = ParsedStatement::parse(sql, "shop", QuoteMode::default()).ddl().unwrap()?;
         let names: Vec<_> =
             ddl.tables.iter().map(|name| format!("{}.{}", name.database, name.table)).collect();
         Some((ddl.kind, if names.is_empty() { ddl.database } else { names.join(" ") }))
@@ -517,18 +359,19 @@ mod tests {
     fn quotes_are_those_of_the_sql_mode() {
         let ansi = QuoteMode { ansi_quotes: true, ..QuoteMode::default() };
         let sql = "ALTER TABLE \"a\\\" COMMENT 'x', RENAME \"b\"\"c\"";
-        let ddl = Ddl::parse(sql, "shop", ansi).unwrap().unwrap();
+        let ddl = ParsedStatement::parse(sql, "shop", ansi).ddl().unwrap().unwrap();
         assert_eq!((&*ddl.tables[0].table, &*ddl.tables[1].table), ("a\\", "b\"c"));
         let plain = QuoteMode { no_backslash_escapes: true, ..QuoteMode::default() };
         let sql = "ALTER TABLE t COMMENT 'x\\', RENAME u";
-        let ddl = Ddl::parse(sql, "shop", plain).unwrap().unwrap();
+        let ddl = ParsedStatement::parse(sql, "shop", plain).ddl().unwrap().unwrap();
         assert_eq!(ddl.renames.len(), 1);
     }
 
     #[test]
     fn what_is_not_understood_is_an_error() {
         for sql in ["CREATE TABLE", "DROP TABLE t,", "RENAME TABLE t", "CREATE TABLE 'x' (a INT)"] {
-            let error = Ddl::parse(sql, "shop", QuoteMode::default()).unwrap_err();
+            let error =
+                ParsedStatement::parse(sql, "shop", QuoteMode::default()).ddl().unwrap_err();
             assert!(error.message().starts_with("the statement is not understood: "), "{sql}");
         }
     }
@@ -538,7 +381,7 @@ mod tests {
         fn any_text_is_safe(
             sql in "(CREATE |ALTER |DROP |RENAME |TRUNCATE |SET STATEMENT )?(TABLE |INDEX |DATABASE )?[ a-c'\"`/*!#;,x().=\\\\-]{0,12}(RENAME|FOR|TO|ON)?.*"
         ) {
-            let _ = Ddl::parse(&sql, "d", QuoteMode::default());
+            let _ = ParsedStatement::parse(&sql, "d", QuoteMode::default()).ddl();
         }
     }
 }

@@ -2,9 +2,8 @@
 //!
 //! <https://dev.mysql.com/doc/refman/9.7/en/create-temporary-table.html>
 
-use super::cursor::Cursor;
-use super::statement::{TableName, skip_set_statement};
-use super::token::{QuoteMode, Result};
+use super::parsed::{Body, ParsedStatement};
+use super::statement::TableName;
 
 /// A statement about temporary tables.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,85 +16,22 @@ pub enum TemporaryStatement {
     Rename(Vec<(TableName, TableName)>),
 }
 
-impl TemporaryStatement {
-    /// Parses a statement that ran in `database`; `None` if it is another one, or is not understood.
-    pub fn parse(sql: &str, database: &str, mode: QuoteMode) -> Option<Self> {
-        let mut cursor = Cursor::with_mode(sql, mode).ok()?;
-        parse(&mut cursor, database).ok().flatten()
-    }
-}
-
-fn parse(cursor: &mut Cursor<'_>, database: &str) -> Result<Option<TemporaryStatement>> {
-    if !skip_set_statement(cursor)? {
-        return Ok(None);
-    }
-    if cursor.accept("CREATE")? {
-        cursor.accept_all(&["OR", "REPLACE"])?;
-        if !cursor.accept_all(&["TEMPORARY", "TABLE"])? {
-            return Ok(None);
-        }
-        cursor.accept_all(&["IF", "NOT", "EXISTS"])?;
-        return Ok(Some(TemporaryStatement::Create(table(cursor, database)?)));
-    }
-    if cursor.accept("DROP")? {
-        if !cursor.accept("TEMPORARY")? || !cursor.accept_any(&["TABLE", "TABLES"])? {
-            return Ok(None);
-        }
-        cursor.accept_all(&["IF", "EXISTS"])?;
-        return Ok(Some(TemporaryStatement::Drop(tables(cursor, database)?)));
-    }
-    if cursor.accept("RENAME")? && cursor.accept_any(&["TABLE", "TABLES"])? {
-        cursor.accept_all(&["IF", "EXISTS"])?;
-        let mut renames = Vec::new();
-        loop {
-            let from = table(cursor, database)?;
-            if cursor.accept("WAIT")? {
-                cursor.bump()?;
-            } else {
-                cursor.accept("NOWAIT")?;
-            }
-            cursor.expect("TO")?;
-            renames.push((from, table(cursor, database)?));
-            if !cursor.accept_sign(',')? {
-                return Ok(Some(TemporaryStatement::Rename(renames)));
-            }
+impl ParsedStatement {
+    /// The statement, if it may be about temporary tables.
+    pub fn temporary(&self) -> Option<TemporaryStatement> {
+        match self.body.as_ref().ok()? {
+            Body::CreateTemporary(table) => Some(TemporaryStatement::Create(table.clone())),
+            Body::DropTemporary(tables) => Some(TemporaryStatement::Drop(tables.clone())),
+            Body::Rename { renames, .. } => Some(TemporaryStatement::Rename(renames.clone())),
+            _ => None,
         }
     }
-    Ok(None)
-}
-
-/// The tables of a REPAIR TABLE that ran in `database`; none if it is another statement, or is not understood.
-pub fn repaired_tables(sql: &str, database: &str, mode: QuoteMode) -> Vec<TableName> {
-    let parse = || -> Result<Vec<TableName>> {
-        let mut cursor = Cursor::with_mode(sql, mode)?;
-        if !skip_set_statement(&mut cursor)? || !cursor.accept("REPAIR")? {
-            return Ok(Vec::new());
-        }
-        cursor.accept_any(&["NO_WRITE_TO_BINLOG", "LOCAL"])?;
-        match cursor.accept_any(&["TABLE", "TABLES"])? {
-            true => tables(&mut cursor, database),
-            false => Ok(Vec::new()),
-        }
-    };
-    parse().unwrap_or_default()
-}
-
-fn tables(cursor: &mut Cursor<'_>, database: &str) -> Result<Vec<TableName>> {
-    let mut tables = vec![table(cursor, database)?];
-    while cursor.accept_sign(',')? {
-        tables.push(table(cursor, database)?);
-    }
-    Ok(tables)
-}
-
-fn table(cursor: &mut Cursor<'_>, session: &str) -> Result<TableName> {
-    let (database, table) = cursor.qualified_name()?;
-    Ok(TableName { database: database.unwrap_or_else(|| session.to_owned()), table })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ddl::QuoteMode;
 
     #[test]
     fn statements() {
@@ -123,15 +59,16 @@ mod tests {
             ("DROP TEMPORARY TABLE", None),
             ("CREATE TEMPORARY SEQUENCE s", None),
         ] {
-            assert_eq!(TemporaryStatement::parse(sql, "shop", QuoteMode::default()), expected);
+            let parsed = ParsedStatement::parse(sql, "shop", QuoteMode::default());
+            assert_eq!(parsed.temporary(), expected);
         }
     }
 
     #[test]
     fn repairs() {
         let names = |sql| {
-            let tables = repaired_tables(sql, "shop", QuoteMode::default());
-            tables.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+            let parsed = ParsedStatement::parse(sql, "shop", QuoteMode::default());
+            parsed.repaired_tables().iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
         };
         assert_eq!(names("REPAIR TABLE t, crm.u QUICK"), "shop.t crm.u");
         assert_eq!(names("repair local tables `t` USE_FRM"), "shop.t");

@@ -3,8 +3,8 @@
 //! <https://dev.mysql.com/doc/refman/9.7/en/create-trigger.html>, <https://mariadb.com/kb/en/create-trigger/>
 
 use super::cursor::Cursor;
-use super::statement::{TableName, skip_set_statement};
-use super::token::{QuoteMode, Result, Token};
+use super::statement::TableName;
+use super::token::{Result, Token};
 
 /// The statement that activates a trigger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,10 +39,32 @@ pub enum TriggerStatement {
 }
 
 impl TriggerStatement {
-    /// Parses a statement that ran in `database`; `None` if it is not about a trigger, or is not understood.
-    pub fn parse(sql: &str, database: &str, mode: QuoteMode) -> Option<Self> {
-        let mut cursor = Cursor::with_mode(sql, mode).ok()?;
-        parse(&mut cursor, database).ok().flatten()
+    /// Reads what follows TRIGGER in CREATE TRIGGER; `None` for another order of words.
+    pub(super) fn parse_create(cursor: &mut Cursor<'_>, database: &str) -> Result<Option<Self>> {
+        cursor.accept_all(&["IF", "NOT", "EXISTS"])?;
+        let trigger = TableName::parse(cursor, database)?;
+        if !cursor.accept_any(&["BEFORE", "AFTER"])? {
+            return Ok(None);
+        }
+        let event = if cursor.accept("INSERT")? {
+            TriggerEvent::Insert
+        } else if cursor.accept("UPDATE")? {
+            TriggerEvent::Update
+        } else if cursor.accept("DELETE")? {
+            TriggerEvent::Delete
+        } else {
+            return Ok(None);
+        };
+        cursor.expect("ON")?;
+        let table = TableName::parse(cursor, database)?;
+        let names = names_in(cursor)?;
+        Ok(Some(Self::Create { name: trigger, event, table, names }))
+    }
+
+    /// Reads what follows TRIGGER in DROP TRIGGER.
+    pub(super) fn parse_drop(cursor: &mut Cursor<'_>, database: &str) -> Result<Self> {
+        cursor.accept_all(&["IF", "EXISTS"])?;
+        Ok(Self::Drop { name: TableName::parse(cursor, database)? })
     }
 
     /// The statement with all names of tables in lower case, and of triggers, whose names have no case.
@@ -58,55 +80,6 @@ impl TriggerStatement {
             Self::Drop { name } => Self::Drop { name: name.folded() },
         }
     }
-}
-
-fn parse(cursor: &mut Cursor<'_>, database: &str) -> Result<Option<TriggerStatement>> {
-    if !skip_set_statement(cursor)? {
-        return Ok(None);
-    }
-    if cursor.accept_all(&["DROP", "TRIGGER"])? {
-        cursor.accept_all(&["IF", "EXISTS"])?;
-        return Ok(Some(TriggerStatement::Drop { name: name(cursor, database)? }));
-    }
-    if !cursor.accept("CREATE")? || !skip_definer(cursor)? {
-        return Ok(None);
-    }
-    cursor.accept_all(&["IF", "NOT", "EXISTS"])?;
-    let trigger = name(cursor, database)?;
-    if !cursor.accept_any(&["BEFORE", "AFTER"])? {
-        return Ok(None);
-    }
-    let event = if cursor.accept("INSERT")? {
-        TriggerEvent::Insert
-    } else if cursor.accept("UPDATE")? {
-        TriggerEvent::Update
-    } else if cursor.accept("DELETE")? {
-        TriggerEvent::Delete
-    } else {
-        return Ok(None);
-    };
-    cursor.expect("ON")?;
-    let table = name(cursor, database)?;
-    let names = names_in(cursor)?;
-    Ok(Some(TriggerStatement::Create { name: trigger, event, table, names }))
-}
-
-/// Skips `OR REPLACE DEFINER=user@host TRIGGER`; returns true if the statement is about a trigger.
-fn skip_definer(cursor: &mut Cursor<'_>) -> Result<bool> {
-    cursor.accept_all(&["OR", "REPLACE"])?;
-    if cursor.accept("TRIGGER")? {
-        return Ok(true);
-    }
-    if !cursor.accept("DEFINER")? {
-        return Ok(false);
-    }
-    for _ in 0..MAX_DEFINER {
-        if cursor.accept("TRIGGER")? {
-            return Ok(true);
-        }
-        cursor.bump()?;
-    }
-    Ok(false)
 }
 
 /// The qualified names in the rest of the statement, if both parts are in quotes.
@@ -126,31 +99,24 @@ fn names_in(cursor: &mut Cursor<'_>) -> Result<Vec<TableName>> {
     Ok(names)
 }
 
-fn name(cursor: &mut Cursor<'_>, database: &str) -> Result<TableName> {
-    let (own, table) = cursor.qualified_name()?;
-    Ok(TableName { database: own.unwrap_or_else(|| database.to_owned()), table })
-}
-
-/// The maximum number of tokens of a definer: `` = `user` @ `host` ``, or `CURRENT_USER()`.
-const MAX_DEFINER: usize = 8;
-
 /// The maximum number of names. A body may be long, but the trigger of a tool names one table.
 const MAX_NAMES: usize = 64;
 
 #[cfg(test)]
 mod tests {
     use super::{TriggerEvent, TriggerStatement};
-    use crate::ddl::QuoteMode;
+    use crate::ddl::{ParsedStatement, QuoteMode};
 
     #[test]
     fn statements() {
-        let shown = |sql| match TriggerStatement::parse(sql, "shop", QuoteMode::default())? {
-            TriggerStatement::Drop { name } => Some(format!("drop {name}")),
-            TriggerStatement::Create { name, event, table, names } => {
-                let names: Vec<_> = names.iter().map(ToString::to_string).collect();
-                Some(format!("{name} {event:?} {table}: {}", names.join(" ")))
-            }
-        };
+        let shown =
+            |sql| match ParsedStatement::parse(sql, "shop", QuoteMode::default()).trigger()? {
+                TriggerStatement::Drop { name } => Some(format!("drop {name}")),
+                TriggerStatement::Create { name, event, table, names } => {
+                    let names: Vec<_> = names.iter().map(ToString::to_string).collect();
+                    Some(format!("{name} {event:?} {table}: {}", names.join(" ")))
+                }
+            };
         for (sql, expected) in [
             ("DROP TRIGGER IF EXISTS `crm`.`x`", Some("drop crm.x")),
             ("drop trigger x", Some("drop shop.x")),

@@ -1,9 +1,8 @@
 //! The tables at an earlier place of the log, as far as a later place and the statements between the two tell.
 
 use super::catalog::Catalog;
-use super::logged_ddl::LoggedDdl;
-use crate::ddl::cursor::Cursor;
-use crate::ddl::statement::{Ddl, DdlKind, TableName};
+use super::logged_ddl::ParsedDdl;
+use crate::ddl::{DdlKind, TableName};
 use crate::schema::folded;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -14,9 +13,9 @@ impl Catalog {
     ///
     /// A table that none of them names is as it is later. One that was made between was not there. How any other was, nobody
     /// tells: its structure is unknown, up to a statement that makes it anew.
-    pub fn before(&self, statements: &[LoggedDdl]) -> Self {
+    pub fn before(&self, statements: &[ParsedDdl]) -> Self {
         let mut past = Past::default();
-        for ddl in statements.iter().filter(|ddl| Self::concerns(ddl)) {
+        for ddl in statements.iter().filter(|ddl| ddl.parsed.changes_structures()) {
             past.take(ddl, self.lower_case_table_names() != 0);
         }
         let Past { tables, databases, altered, lost } = past;
@@ -58,10 +57,11 @@ struct Past {
 }
 
 impl Past {
-    fn take(&mut self, ddl: &LoggedDdl, folds: bool) {
+    fn take(&mut self, ddl: &ParsedDdl, folds: bool) {
+        let ParsedDdl { logged: ddl, parsed: statement } = ddl;
         let fold = |name: &str| if folds { folded(name) } else { name.to_owned() };
         let key = |name: &TableName| (fold(&name.database), fold(&name.table));
-        let parsed = match Ddl::parse(&ddl.statement, &ddl.database, ddl.session.quote_mode()) {
+        let parsed = match statement.ddl() {
             Ok(Some(parsed)) => parsed,
             Ok(None) => return,
             Err(error) => {
@@ -77,7 +77,7 @@ impl Past {
         if parsed.tables.is_empty() {
             let name = fold(&parsed.database);
             match parsed.kind {
-                DdlKind::Create if is_conditional(ddl) => {}
+                DdlKind::Create if statement.is_conditional_create() => {}
                 // What tables are made with that come after it.
                 DdlKind::Alter => drop(self.altered.insert(name)),
                 _ => drop(self.databases.insert(name)),
@@ -90,7 +90,7 @@ impl Past {
             parsed.kind.name()
         )
         .into();
-        let is_made = parsed.kind == DdlKind::Create && !is_conditional(ddl);
+        let is_made = parsed.kind == DdlKind::Create && !statement.is_conditional_create();
         for (from, to) in &parsed.renames {
             let known = [(from, Some(&why)), (to, None)];
             for (name, state) in known {
@@ -106,25 +106,11 @@ impl Past {
     }
 }
 
-/// CREATE OR REPLACE, and CREATE ... IF NOT EXISTS: what it names may have been there.
-fn is_conditional(ddl: &LoggedDdl) -> bool {
-    let Ok(mut cursor) = Cursor::with_mode(&ddl.statement, ddl.session.quote_mode()) else {
-        return true;
-    };
-    let mut parse = || {
-        cursor.expect("CREATE")?;
-        let replaces = cursor.accept_all(&["OR", "REPLACE"])?;
-        cursor.accept_any(&["TABLE", "DATABASE", "SCHEMA"])?;
-        Ok::<_, crate::ddl::token::SyntaxError>(replaces || cursor.accept("IF")?)
-    };
-    parse().unwrap_or(true)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::ddl::{DdlSession, SqlServer};
-    use crate::history::TableState;
+    use crate::history::{LoggedDdl, TableState};
     use crate::position::Position;
 
     const SERVER: SqlServer = SqlServer { is_mariadb: false, version: (8, 4, 0) };
@@ -136,12 +122,14 @@ mod tests {
         let statements: Vec<_> = statements
             .iter()
             .zip(1..)
-            .map(|(statement, number)| LoggedDdl {
-                position: Position::in_file("binlog.000001", number * 100),
-                timestamp: 0,
-                database: "d".into(),
-                statement: (*statement).to_owned(),
-                session: session.clone(),
+            .map(|(statement, number)| {
+                ParsedDdl::from(LoggedDdl {
+                    position: Position::in_file("binlog.000001", number * 100),
+                    timestamp: 0,
+                    database: "d".into(),
+                    statement: (*statement).to_owned(),
+                    session: session.clone(),
+                })
             })
             .collect();
         let before = later.before(&statements);
@@ -213,7 +201,7 @@ mod tests {
             statement: "ALTER DATABASE d CHARACTER SET latin1".into(),
             session,
         };
-        let mut before = later.before(std::slice::from_ref(&ddl));
+        let mut before = later.before(&[ddl.clone().into()]);
         ddl.statement = "CREATE TABLE t (x VARCHAR(3))".into();
         before.apply(&ddl);
         // Whether or not the table counts as known, nobody says that its text is latin1.

@@ -101,8 +101,8 @@ fn a_follower_is_ahead_and_what_the_writer_stores_later_is_the_same() {
     let kept = Kept::default();
     let (writer, follower) = two(&kept);
     let mut ahead = follower.view_at(&at(100)).unwrap();
-    ahead.follow(&ddl(200, "b")).unwrap();
-    ahead.follow(&ddl(300, "c")).unwrap();
+    ahead.follow(&ddl(200, "b").into()).unwrap();
+    ahead.follow(&ddl(300, "c").into()).unwrap();
     ahead.reach(&at(350)).unwrap();
     // A strict statement is refused, and so is a baseline.
     assert_eq!(ahead.apply(&ddl(400, "d")).unwrap_err().kind(), ErrorKind::Config);
@@ -120,7 +120,7 @@ fn a_follower_is_ahead_and_what_the_writer_stores_later_is_the_same() {
     slow.apply(&ddl(400, "d")).unwrap();
     writer.flush().unwrap();
     assert_eq!(tables(&follower, 400), "abcd");
-    ahead.follow(&ddl(400, "d")).unwrap();
+    ahead.follow(&ddl(400, "d").into()).unwrap();
     assert_eq!(follower.changes(None).unwrap().len(), 4);
 }
 
@@ -129,10 +129,10 @@ fn a_follower_takes_over_with_what_it_followed() {
     let kept = Kept::default();
     let (_writer, follower) = two(&kept);
     let mut view = follower.view_at(&at(100)).unwrap();
-    view.follow(&ddl(200, "b")).unwrap();
+    view.follow(&ddl(200, "b").into()).unwrap();
     kept.lock().unwrap().1 = None; // the writer ends
     follower.publish().unwrap();
-    view.follow(&ddl(300, "c")).unwrap();
+    view.follow(&ddl(300, "c").into()).unwrap();
     drop((view, follower));
     let later = process(&kept, 3);
     assert_eq!((tables(&later, 200), tables(&later, 300)), ("ab".into(), "abc".into()));
@@ -143,7 +143,7 @@ fn another_log_is_noticed() {
     let kept = Kept::default();
     let (writer, follower) = two(&kept);
     let mut view = follower.view_at(&at(100)).unwrap();
-    view.follow(&ddl(200, "b")).unwrap();
+    view.follow(&ddl(200, "b").into()).unwrap();
     writer.view_at(&at(100)).unwrap().apply(&ddl(200, "c")).unwrap();
     let error = follower.covered().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Schema);
@@ -157,7 +157,7 @@ fn a_history_that_is_cut_back_is_noticed() {
     let mut slow = writer.view_at(&at(100)).unwrap();
     slow.apply(&ddl(200, "b")).unwrap();
     let mut view = follower.view_at(&at(200)).unwrap();
-    view.follow(&ddl(300, "c")).unwrap();
+    view.follow(&ddl(300, "c").into()).unwrap();
     writer.prune_after(&at(150)).unwrap();
     assert!(follower.covered().unwrap_err().message().contains("cut the table history back"));
 }
@@ -170,22 +170,22 @@ fn the_first_baseline_is_stored_in_one_write_and_an_own_one_gets_a_number_then()
     assert!(first.claim(&stopping).unwrap());
     first.begin_with(baseline(), &at(100), 0).unwrap();
     let mut view = first.view_at(&at(100)).unwrap();
-    view.follow(&ddl(200, "b")).unwrap();
+    view.follow(&ddl(200, "b").into()).unwrap();
     // Nobody sees a part of it; a process that does not wait creates its own.
     assert!(process(&kept, 3).is_empty().unwrap());
     assert!(second.claim(&stopping).unwrap());
     second.begin_with(baseline(), &at(50), 0).unwrap();
     second.publish().unwrap();
     let mut own = second.view_at(&at(50)).unwrap();
-    own.follow(&ddl(200, "b")).unwrap();
+    own.follow(&ddl(200, "b").into()).unwrap();
     first.publish().unwrap();
-    view.follow(&ddl(300, "c")).unwrap();
+    view.follow(&ddl(300, "c").into()).unwrap();
     assert_eq!(tables(&process(&kept, 3), 300), "abc");
     assert!(!process(&kept, 3).claim(&stopping).unwrap());
-    own.follow(&ddl(300, "c")).unwrap();
+    own.follow(&ddl(300, "c").into()).unwrap();
     kept.lock().unwrap().1 = None;
     second.publish().unwrap();
-    own.follow(&ddl(400, "d")).unwrap();
+    own.follow(&ddl(400, "d").into()).unwrap();
     let ids: Vec<u64> = process(&kept, 3).covered().unwrap().iter().map(|epoch| epoch.id).collect();
     assert_eq!(ids, [1, 2]);
     assert_eq!(tables(&process(&kept, 3), 60), "a");

@@ -1,7 +1,9 @@
 //! A statement of the log that changes tables, with everything that its meaning depends on.
 
-use crate::ddl::DdlSession;
+use super::catalog::{Catalog, Followed};
+use crate::ddl::{DdlSession, ParsedStatement};
 use crate::position::Position;
+use std::sync::Arc;
 
 /// A DDL statement as it is in the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,4 +18,35 @@ pub struct LoggedDdl {
     pub statement: String,
     /// The settings of the session that ran it.
     pub session: DdlSession,
+}
+
+impl LoggedDdl {
+    /// Reads the statement.
+    pub fn parse(&self) -> ParsedStatement {
+        ParsedStatement::parse(&self.statement, &self.database, self.session.quote_mode())
+    }
+}
+
+/// A DDL statement of the log, and the result of reading it.
+#[derive(Debug, Clone)]
+pub struct ParsedDdl {
+    /// The statement.
+    pub logged: LoggedDdl,
+    /// The result of reading it.
+    pub parsed: Arc<ParsedStatement>,
+}
+
+impl ParsedDdl {
+    /// Applies it to a catalog.
+    pub(super) fn apply_to(&self, catalog: &mut Catalog) -> Followed {
+        let LoggedDdl { session, position, .. } = &self.logged;
+        catalog.apply_parsed(&self.parsed, session, position)
+    }
+}
+
+impl From<LoggedDdl> for ParsedDdl {
+    fn from(logged: LoggedDdl) -> Self {
+        let parsed = Arc::new(logged.parse());
+        Self { logged, parsed }
+    }
 }

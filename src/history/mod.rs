@@ -43,7 +43,7 @@ pub use catalog_text::CatalogText;
 pub use entry::{Entry, EntryBody};
 pub use epoch::Epoch;
 pub use foreign_keys::{Actions, ChildAction, ForeignKey, ForeignKeys, ReferentialAction};
-pub use logged_ddl::LoggedDdl;
+pub use logged_ddl::{LoggedDdl, ParsedDdl};
 pub use memory_store::MemoryStore;
 pub use part::HistoryPart;
 pub use schema_history::SchemaHistory;

@@ -5,12 +5,11 @@ use super::catalog_text::CatalogText;
 use super::entry::{Entry, EntryBody};
 use super::epoch::{Epoch, stored_position};
 use super::ledger::{Ledger, PAGE, SnapshotAge};
-use super::logged_ddl::LoggedDdl;
+use super::logged_ddl::{LoggedDdl, ParsedDdl};
 use super::part::HistoryPart;
 use super::schema_history::SchemaHistory;
 use super::secrets::without_secrets;
 use super::store::{EntryKey, EntryRange};
-use crate::ddl::statement::Ddl;
 use crate::error::{Error, Result};
 use crate::position::{Position, file_number};
 use std::cmp::Ordering;
@@ -109,25 +108,25 @@ impl HistoryView {
     /// The history has another statement there, or none: an [`ErrorKind::Schema`](crate::ErrorKind::Schema) that names
     /// both. Another process writes the history: an [`ErrorKind::Config`](crate::ErrorKind::Config) that names it.
     pub fn apply(&mut self, ddl: &LoggedDdl) -> Result<Followed> {
-        self.apply_as(ddl, Ledger::become_writer)
+        self.apply_as(&ParsedDdl::from(ddl.clone()), Ledger::become_writer)
     }
 
     /// The same for a reader of the log: if another process writes the history, this one follows the log in its own memory.
     ///
     /// # Errors
     /// Those of [`Self::apply`], except the error for another writer.
-    pub fn follow(&mut self, ddl: &LoggedDdl) -> Result<Followed> {
+    pub fn follow(&mut self, ddl: &ParsedDdl) -> Result<Followed> {
         self.apply_as(ddl, Ledger::lead_or_follow)
     }
 
     fn apply_as(
         &mut self,
-        ddl: &LoggedDdl,
+        ddl: &ParsedDdl,
         lead: impl Fn(&mut Ledger) -> Result<()>,
     ) -> Result<Followed> {
         let Self { catalog, place } = self;
-        let Some(place) = place else { return Ok(Arc::make_mut(catalog).apply(ddl)) };
-        if !Catalog::concerns(ddl) {
+        let Some(place) = place else { return Ok(ddl.apply_to(Arc::make_mut(catalog))) };
+        if !ddl.parsed.changes_structures() {
             return Ok(Followed::default());
         }
         let history = Arc::clone(&place.history);
@@ -214,9 +213,10 @@ impl Place {
         &mut self,
         ledger: &mut Ledger,
         catalog: &mut Arc<Catalog>,
-        ddl: &LoggedDdl,
+        met: &ParsedDdl,
         lead: impl Fn(&mut Ledger) -> Result<()>,
     ) -> Result<Followed> {
+        let ddl = &met.logged;
         self.check_log(&ddl.position)?;
         self.renew(ledger, catalog)?;
         let first = EntryKey::of(&ddl.position, 0);
@@ -227,7 +227,7 @@ impl Place {
         }
         // Not yet the writer, this may not know yet what another wrote.
         for _ in 0..2 {
-            if let Some(followed) = self.take(ledger, catalog, end, Some(ddl))? {
+            if let Some(followed) = self.take(ledger, catalog, end, Some(met))? {
                 return Ok(followed);
             }
             if ledger.is_writer() {
@@ -256,7 +256,7 @@ impl Place {
                 summary(ddl)
             )));
         }
-        self.write(ledger, catalog, ddl)
+        self.write(ledger, catalog, met)
     }
 
     /// Stores a statement behind all that the history has, then takes it in.
@@ -264,15 +264,16 @@ impl Place {
         &mut self,
         ledger: &mut Ledger,
         catalog: &mut Arc<Catalog>,
-        ddl: &LoggedDdl,
+        met: &ParsedDdl,
     ) -> Result<Followed> {
+        let ddl = &met.logged;
         let position = stored_position(&ddl.position);
         let key = ledger.next_key(self.epoch.id, &position)?;
         let body = EntryBody::Ddl(LoggedDdl { position: position.clone(), ..ddl.clone() });
         let timestamp = ddl.timestamp;
         let mut entry = Entry { epoch: self.epoch.id, key, position, timestamp, body };
         ledger.append(&entry)?;
-        let followed = Arc::make_mut(catalog).apply(ddl);
+        let followed = met.apply_to(Arc::make_mut(catalog));
         self.move_to(&ddl.position, key);
         self.horizon = key;
         self.age.take(&entry);
@@ -332,7 +333,7 @@ impl Place {
         ledger: &mut Ledger,
         catalog: &mut Arc<Catalog>,
         until: EntryKey,
-        met: Option<&LoggedDdl>,
+        met: Option<&ParsedDdl>,
     ) -> Result<Option<Followed>> {
         let reached = EntryKey::end_of(&ledger.epoch(self.epoch.id)?.reached);
         loop {
@@ -348,13 +349,15 @@ impl Place {
                 EntryBody::Ddl(stored) => {
                     self.age.take(&entry);
                     match met {
-                        _ if !Catalog::concerns(stored) => {}
-                        Some(met) if is_same(stored, met) => {
-                            let followed = Arc::make_mut(catalog).apply(met);
-                            self.move_to(&met.position, entry.key);
+                        Some(met) if is_same(stored, &met.logged) => {
+                            let followed = met.apply_to(Arc::make_mut(catalog));
+                            self.move_to(&met.logged.position, entry.key);
                             return Ok(Some(followed));
                         }
-                        met => return Err(self.contradiction(stored, met)),
+                        _ if !stored.parse().changes_structures() => {}
+                        met => {
+                            return Err(self.contradiction(stored, met.map(|met| &met.logged)));
+                        }
                     }
                 }
                 _ => {
@@ -552,7 +555,7 @@ fn is_same(stored: &LoggedDdl, met: &LoggedDdl) -> bool {
 
 /// What a statement does to which tables.
 fn summary(ddl: &LoggedDdl) -> String {
-    match Ddl::parse(&ddl.statement, &ddl.database, ddl.session.quote_mode()) {
+    match ddl.parse().ddl() {
         Ok(Some(parsed)) => parsed.to_string(),
         _ => "a statement that is not understood".into(),
     }

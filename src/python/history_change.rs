@@ -2,7 +2,6 @@
 
 use super::errors::abandonable;
 use super::position::PyPosition;
-use crate::ddl::Ddl;
 use crate::error::Result;
 use crate::history::{
     Catalog, Entry, EntryBody, EntryKey, Followed, LoggedDdl, SchemaHistory, Scope,
@@ -27,8 +26,7 @@ pub(super) struct Change {
 
 /// A statement, with what it did.
 pub(super) fn with_tables(ddl: LoggedDdl, followed: Followed) -> Change {
-    let mode = ddl.session.quote_mode();
-    let named = match Ddl::parse(&ddl.statement, &ddl.database, mode) {
+    let named = match ddl.parse().ddl() {
         Ok(Some(parsed)) if parsed.tables.is_empty() => vec![format!("{}.*", parsed.database)],
         Ok(Some(parsed)) => parsed.tables.iter().map(ToString::to_string).collect(),
         _ => Vec::new(),

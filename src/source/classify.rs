@@ -1,12 +1,12 @@
 //! The meaning of an event for transactions.
 
+use super::logged_statement::LoggedStatement;
 use crate::binlog::{
     CHECKSUM_LEN, ChecksumAlgorithm, EventHeader, EventType, FormatDescription, GtidEvent,
     Incident, MariadbGtidEvent, PartialRowData, Query, QueryKind, STMT_END, StatusVariable,
     XaPrepare, XidEvent, checksum, table_id_and_flags,
 };
 use crate::change::{LoggedGtid, TransactionEvent};
-use crate::ddl::{DdlSession, changes_no_rows, deletes_all_of_one_table};
 use crate::error::{Error, ErrorKind, Result};
 use crate::wire::Inflater;
 
@@ -15,6 +15,8 @@ use crate::wire::Inflater;
 pub(crate) enum Classified {
     /// It belongs to a group, or may belong to one.
     Group(TransactionEvent),
+    /// The same, of a statement that does not control transactions.
+    Statement(TransactionEvent, LoggedStatement),
     /// It describes the format of the events after it.
     FormatDescription,
     /// It names the next file.
@@ -25,6 +27,16 @@ pub(crate) enum Classified {
     PreviousGtids,
     /// MariaDB's last GTIDs before this file.
     MariadbGtidList,
+}
+
+impl Classified {
+    /// The meaning for transactions; `None` for an event of a file.
+    pub(crate) fn into_transaction_event(self) -> Option<TransactionEvent> {
+        match self {
+            Self::Group(event) | Self::Statement(event, _) => Some(event),
+            _ => None,
+        }
+    }
 }
 
 /// Events that may be skipped although they cannot be decoded.
@@ -125,13 +137,18 @@ pub(crate) fn classify(
             let mut inflater = Inflater::default();
             let query = Query::decode(body)?.inflate(header.event_type, &mut inflater)?;
             let kind = query.kind();
-            if is_recognised(&query, &kind, format) {
+            if !matches!(kind, QueryKind::Other | QueryKind::CreateTableStartTransaction) {
+                return Ok(Classified::Group(TransactionEvent::Query(kind, query.thread_id)));
+            }
+            let statement = LoggedStatement::read(&query, format);
+            let event = if changes_no_rows(&statement, &query, format) {
                 TransactionEvent::Query(kind, query.thread_id)
             } else if skips.statements {
                 TransactionEvent::Skipped(query.thread_id)
             } else {
                 return Err(logged_as_text("a statement that may change rows"));
-            }
+            };
+            return Ok(Classified::Statement(event, statement));
         }
         E::XID => TransactionEvent::Xid(XidEvent::decode(body)?.xid),
         E::XA_PREPARE => {
@@ -161,7 +178,9 @@ pub(crate) fn classify(
             return Err(encrypted());
         }
         E::EXECUTE_LOAD_QUERY if skips.statements => {
-            TransactionEvent::Skipped(Query::decode_load(body)?.thread_id)
+            let query = Query::decode_load(body)?;
+            let event = TransactionEvent::Skipped(query.thread_id);
+            return Ok(Classified::Statement(event, LoggedStatement::read(&query, format)));
         }
         E::EXECUTE_LOAD_QUERY => return Err(logged_as_text("LOAD DATA")),
         E::MARIADB_PARTIAL_ROW_DATA => {
@@ -223,15 +242,15 @@ pub(super) fn ends_statement(
     Ok(flags & STMT_END != 0)
 }
 
-/// True if a Query event begins or ends a transaction, or contains a statement that cannot change rows.
-fn is_recognised(query: &Query<'_>, kind: &QueryKind, format: &FormatDescription) -> bool {
-    if !matches!(kind, QueryKind::Other | QueryKind::CreateTableStartTransaction) {
-        return true;
-    }
-    let mode = DdlSession::of(query, format).quote_mode();
-    let text = query.text();
-    changes_no_rows(&text, mode)
-        || deletes_all_of_one_table(&text, mode) && is_servers_own(&text, query, format)
+/// True if a statement cannot change rows.
+fn changes_no_rows(
+    statement: &LoggedStatement,
+    query: &Query<'_>,
+    format: &FormatDescription,
+) -> bool {
+    let LoggedStatement { parsed, text, .. } = statement;
+    parsed.changes_no_rows()
+        || parsed.deletes_all_of_one_table() && is_servers_own(text, query, format)
 }
 
 /// True if the server itself logged a DELETE of a complete table, for a MEMORY table that its restart has emptied. The event

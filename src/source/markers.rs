@@ -1,13 +1,14 @@
 //! Markers: everything between the rows that is not a row. Statements, begins and ends of transactions, heartbeats.
 
 use super::live::LOG;
+use super::logged_statement::LoggedStatement;
 use super::segment::{LogItem, PlacedItem, Span};
 use super::walk::{LoneStatement, Statement, Target, Walk};
 use crate::change::{
     AlterContext, AlteredTables, Doubt, EventGroup, Include, Item, MarkKind, OnlineChanges,
     SkippedStatement, StatementContext, Transaction, TransactionMark, XaState,
 };
-use crate::ddl::{Ddl, TableName, repaired_tables};
+use crate::ddl::{Ddl, TableName};
 use crate::error::Result;
 use crate::history::Catalog;
 use crate::position::{Position, Xid};
@@ -93,8 +94,8 @@ impl Markers {
         if statement.is_skipped {
             if self.include.skipped_statements {
                 let item = Item::SkippedStatement(SkippedStatement {
-                    database: statement.database.clone(),
-                    statement: statement.text.clone(),
+                    database: statement.logged.database.clone(),
+                    statement: statement.logged.text.clone(),
                 });
                 self.pending.push(PendingMarker { offset, rows_before, item });
             }
@@ -126,16 +127,17 @@ impl Markers {
         catalog: Option<&Catalog>,
         walk: &mut Walk,
     ) -> Result<Vec<Item>> {
-        let Statement { offset, database, text, session, .. } = statement;
-        let (mode, name_case) = (session.quote_mode(), walk.name_case());
+        let Statement { offset, logged: LoggedStatement { text, session, parsed, .. }, .. } =
+            statement;
+        let name_case = walk.name_case();
         let folds = name_case == NameCase::Folded;
-        let Some(mut ddl) = Ddl::parse(text, database, mode)? else {
-            self.online.meet(text, database, mode, folds, None);
-            let mut tables = repaired_tables(text, database, mode);
-            if folds {
-                tables = tables.iter().map(TableName::folded).collect();
+        let Some(mut ddl) = parsed.ddl()? else {
+            if let Some(trigger) = parsed.trigger().cloned() {
+                self.online.meet_trigger(if folds { trigger.folded() } else { trigger });
             }
-            return Ok(self.include.repaired(tables, name_case));
+            let tables = parsed.repaired_tables().iter();
+            let tables = tables.map(|name| if folds { name.folded() } else { name.clone() });
+            return Ok(self.include.repaired(tables.collect(), name_case));
         };
         if folds {
             ddl = ddl.folded();
@@ -151,9 +153,9 @@ impl Markers {
         if self.include.emptied && takes_effect {
             let (place, tables) = ((file, *offset), &self.include.tables);
             let context = AlterContext { place, catalog, tables, name_case };
-            altered = self.altered.meet(&ddl, (text, database), session, (&tools, &context));
+            altered = self.altered.meet(&ddl, parsed, session, (&tools, &context));
         }
-        self.online.meet(text, database, mode, folds, Some(&ddl));
+        self.online.meet(&ddl);
         if self.include.schema_changes || self.include.truncates {
             self.warn_of_doubts(&ddl, statement, file, walk);
         }

@@ -20,6 +20,7 @@ mod input;
 mod listing;
 mod live;
 mod log_name;
+mod logged_statement;
 mod markers;
 mod options;
 mod payload;

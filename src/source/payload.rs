@@ -3,7 +3,7 @@
 //! A small payload is unpacked into memory. A large one is unpacked twice, in bounded memory: once to find out how the
 //! transaction ends, once to decode it.
 
-use super::classify::{Classified, Skips, classify};
+use super::classify::{Skips, classify};
 use crate::binlog::{
     Compression, EventHeader, EventType, FormatDescription, Query, QueryKind, TransactionPayload,
 };
@@ -101,7 +101,8 @@ impl<'a> Payload<'a> {
             if end.is_some() {
                 return Err(Error::malformed("events after the transaction's end"));
             }
-            let Classified::Group(event) = classify(header, body, format, &Skips::NONE)? else {
+            let classified = classify(header, body, format, &Skips::NONE)?;
+            let Some(event) = classified.into_transaction_event() else {
                 return Err(Error::malformed("an event that cannot stand in a payload"));
             };
             if matches!(event, crate::change::TransactionEvent::Payload) {

@@ -111,6 +111,41 @@ fn strings_after(code: &str, calls: &[&str]) -> Vec<String> {
         .collect()
 }
 
+/// The walk reads each statement of a log once: kind, tables, markers and the effect on a catalog come from that result.
+#[test]
+fn one_place_reads_the_statements_of_a_log() {
+    let callers = |calls: &[&str], is_of: &dyn Fn(&Source) -> bool| {
+        let mut callers: Vec<String> = files()
+            .iter()
+            .filter(|file| file.module[0] != "ddl" && is_of(file))
+            .map(|file| (file, file.code.split("#[cfg(test)]").next().unwrap_or_default()))
+            .filter(|(file, _)| !file.module.iter().any(|part| part.ends_with("tests")))
+            .filter(|(_, code)| calls.iter().any(|call| code.contains(call)))
+            .map(|(file, _)| file.path.display().to_string())
+            .collect();
+        callers.sort();
+        callers
+    };
+    // Stored statements, and those that a caller gives, are read by `LoggedDdl::parse`.
+    let parse = ["ParsedStatement::parse("];
+    let expected = ["history/logged_ddl.rs", "source/logged_statement.rs"];
+    assert_eq!(callers(&parse, &|_| true), expected);
+    let is_of_walk = |file: &Source| file.module[0] == "source";
+    assert_eq!(callers(&["LoggedStatement::read("], &|_| true), ["source/classify.rs"]);
+    assert_eq!(callers(&["classify("], &is_of_walk), CLASSIFY);
+    // A statement with a secret is read again, without the secret.
+    let reads_again = ["ParsedDdl::from(", ".parse().ddl(", "Cursor::", "Lexer::"];
+    let may_read = |file: &Source| {
+        ["source", "change", "reader"].contains(&file.module[0].as_str())
+            && !file.path.ends_with("source/payload.rs")
+    };
+    assert_eq!(callers(&reads_again, &may_read), ["source/follower/in_force.rs"]);
+}
+
+/// The files that classify events: of a log, of a compressed transaction, of the first events of a dump.
+const CLASSIFY: [&str; 4] =
+    ["source/classify.rs", "source/live/start.rs", "source/payload.rs", "source/walk/file_walk.rs"];
+
 #[test]
 fn the_tests_see_what_they_look_for() {
     let file = |path: &str, code: &str| Source::new(Path::new(path), code);

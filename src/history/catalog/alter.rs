@@ -216,7 +216,10 @@ impl Alter<'_> {
                 }
             }
             Action::Rename(name) => self.renamed = Some(name),
-            Action::Convert(_) | Action::DefaultCharset(_) | Action::OtherRows(_) => {}
+            Action::Convert(_)
+            | Action::DefaultCharset(_)
+            | Action::Exchange(_)
+            | Action::OtherRows(_) => {}
             Action::Comment(text) => {
                 self.new.comment = Some(text).filter(|text| !text.is_empty()).map(Into::into);
             }

@@ -30,17 +30,17 @@
 //! "The characters are the same": the character set does not change, or has all characters, or the `sql_mode` is
 //! strict. If neither the statement nor a history contains the character set, it probably does not change.
 
-use super::super::logged_ddl::LoggedDdl;
 use super::settings::Settings;
 use super::{Catalog, TableState};
 use crate::charset::Charset;
-use crate::ddl::alter_table::{self, Action};
+use crate::ddl::alter_table::{Action, Clauses};
 use crate::ddl::column::ColumnDefinition;
 use crate::ddl::cursor::Cursor;
 use crate::ddl::data_type::DataType;
 use crate::ddl::key::{KeyColumn, KeyKind};
-use crate::ddl::statement::{TableName, skip_set_statement};
-use crate::ddl::{DdlSession, token};
+use crate::ddl::parsed::Body;
+use crate::ddl::token::Token;
+use crate::ddl::{DdlSession, ParsedStatement, TableName};
 use crate::position::Position;
 use crate::schema::{Column, ColumnType, GeometryType, TableSchema};
 use std::sync::Arc;
@@ -154,11 +154,12 @@ const GENERATED: &str = "is generated from a column that gets another type";
 pub fn altered_columns(
     catalog: Option<&Catalog>,
     table: &TableName,
-    (sql, database): (&str, &str),
+    statement: &ParsedStatement,
     session: &DdlSession,
 ) -> Vec<AlteredColumn> {
     // A statement that is not understood counts as a change of rows already.
-    let Ok(actions) = actions(sql, session) else { return Vec::new() };
+    let Ok(Body::AlterTable(alter)) = &statement.body else { return Vec::new() };
+    let Ok(Clauses { actions, .. }) = &alter.clauses else { return Vec::new() };
     let concerns = |action: &Action| match action {
         Action::Change { .. } | Action::Convert(_) | Action::AddPeriod(_) => true,
         Action::AddColumn { place, .. } => place.is_some(),
@@ -169,29 +170,16 @@ pub fn altered_columns(
     if !actions.iter().any(concerns) {
         return Vec::new();
     }
-    let known =
-        catalog.and_then(|catalog| followed(catalog, table, (sql, database), session, &actions));
+    let known = catalog.and_then(|catalog| followed(catalog, table, (statement, actions), session));
     known.unwrap_or_else(|| undecided(actions, session))
-}
-
-fn actions(sql: &str, session: &DdlSession) -> token::Result<Vec<Action>> {
-    let mut cursor = Cursor::with_mode(sql, session.quote_mode())?;
-    skip_set_statement(&mut cursor)?;
-    cursor.expect("ALTER")?;
-    while cursor.accept_any(&["ONLINE", "OFFLINE", "IGNORE"])? {}
-    cursor.expect("TABLE")?;
-    cursor.accept_all(&["IF", "EXISTS"])?;
-    cursor.qualified_name()?;
-    alter_table::actions(&mut cursor)
 }
 
 /// The columns that change, by the structures before and after the statement; `None` if one of the two is not known.
 fn followed(
     catalog: &Catalog,
     table: &TableName,
-    (sql, database): (&str, &str),
+    (statement, actions): (&ParsedStatement, &[Action]),
     session: &DdlSession,
-    actions: &[Action],
 ) -> Option<Vec<AlteredColumn>> {
     let Some(TableState::Known(before)) = catalog.find(&table.database, &table.table) else {
         return None;
@@ -204,13 +192,7 @@ fn followed(
         }
     }
     let mut after = catalog.clone();
-    after.apply(&LoggedDdl {
-        position: Position::default(),
-        timestamp: 0,
-        database: database.to_owned(),
-        statement: sql.to_owned(),
-        session: session.clone(),
-    });
+    after.apply_parsed(statement, session, &Position::default());
     let Some(TableState::Known(after)) = after.find(&new_table.database, &new_table.table) else {
         return None;
     };
@@ -260,25 +242,26 @@ fn followed(
 }
 
 /// The columns that change, if the structure before the statement is not known yet.
-fn undecided(actions: Vec<Action>, session: &DdlSession) -> Vec<AlteredColumn> {
+fn undecided(actions: &[Action], session: &DdlSession) -> Vec<AlteredColumn> {
     let settings =
         Settings { session, database: None, current: None, makes_keys: true, is_script: false };
     let mut altered = Vec::new();
     for action in actions {
         match action {
-            Action::Change { from, mut column, .. } => {
+            Action::Change { from, column, .. } => {
+                let mut column = column.clone();
                 column.not_null |= column.primary;
                 let name = Arc::clone(&column.name);
                 let effect = match settings.settle(&mut column, None) {
                     Ok(()) => Effect::Redefined(column, session.clone()),
                     Err(_) => Effect::Changes(TYPE),
                 };
-                altered.push(AlteredColumn { name, from: from.into(), effect });
+                altered.push(AlteredColumn { name, from: from.as_str().into(), effect });
             }
             Action::AddColumn { column, place: Some(_), .. } => {
                 altered.push(AlteredColumn::moves(&column.name));
             }
-            Action::DropColumn { name, .. } => altered.push(AlteredColumn::moves(&name)),
+            Action::DropColumn { name, .. } => altered.push(AlteredColumn::moves(name)),
             Action::AddKey(key) if key.kind == KeyKind::Primary && !session.is_strict() => {
                 for part in &key.parts {
                     if let KeyColumn::Column { name, .. } = part {
@@ -315,7 +298,7 @@ fn logged(column: &Column, session: &DdlSession) -> Option<ColumnDefinition> {
     let sql = column.sql_type();
     let mut cursor = Cursor::new(&sql).ok()?;
     let mut definition = ColumnDefinition::parse_named(&mut cursor, "c".to_owned(), 1, &|cursor| {
-        matches!(cursor.peek(), token::Token::End)
+        matches!(cursor.peek(), Token::End)
     })
     .ok()?;
     definition.not_null = !column.nullable;

@@ -221,7 +221,7 @@ fn apply(catalog: &mut Catalog, session: &DdlSession, statement: String) {
         statement,
         session: session.clone(),
     };
-    if Catalog::concerns(&ddl) {
+    if ddl.parse().changes_structures() {
         catalog.apply(&ddl);
     }
 }

@@ -154,8 +154,9 @@ impl Script {
             session: self.session.clone(),
         };
         let server = self.catalog.server;
-        if Catalog::concerns(&ddl) {
-            self.catalog.apply(&ddl);
+        let statement = ddl.parse();
+        if statement.changes_structures() {
+            self.catalog.apply_parsed(&statement, &ddl.session, &ddl.position);
         }
         self.catalog.server = server;
     }

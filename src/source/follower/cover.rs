@@ -4,7 +4,7 @@ use super::follow::{follow, statements};
 use super::in_force::InForce;
 use super::{SchemaFollower, TableHistory};
 use crate::error::{Error, ErrorKind, Result};
-use crate::history::{HistoryView, LoggedDdl, SchemaHistory};
+use crate::history::{HistoryView, ParsedDdl, SchemaHistory};
 use crate::position::Position;
 use crate::schema::NameCase;
 use crate::source::live::LOG;
@@ -104,7 +104,7 @@ pub(super) fn statements_between(
     walk: &mut Walk,
     from: &Position,
     to: &Position,
-) -> Result<Vec<LoggedDdl>> {
+) -> Result<Vec<ParsedDdl>> {
     read_between(walk, (from, to), |second| {
         second.want_statements();
         statements(second)

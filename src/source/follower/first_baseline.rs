@@ -6,7 +6,7 @@ use super::{SchemaFollower, TableHistory};
 use crate::baseline::Baseline;
 use crate::binlog::FIRST_EVENT_AT;
 use crate::error::{Error, Result};
-use crate::history::{Catalog, LoggedDdl, SchemaHistory, TableState};
+use crate::history::{Catalog, ParsedDdl, SchemaHistory, TableState};
 use crate::position::Position;
 use crate::source::live::LOG;
 use crate::source::options::Start;
@@ -103,7 +103,7 @@ fn begin(
     history: &Arc<SchemaHistory>,
     start: &Position,
     taken: &Baseline,
-    statements: &[LoggedDdl],
+    statements: &[ParsedDdl],
 ) -> Result<Vec<String>> {
     let Some(first) = statements.first() else {
         // Its current structure is the one at the start.
@@ -113,7 +113,7 @@ fn begin(
     };
     let before = taken.given().catalog()?.before(statements);
     let unknown = unknown_tables(&before);
-    history.begin(&before, start, first.timestamp.min(taken.timestamp))?;
+    history.begin(&before, start, first.logged.timestamp.min(taken.timestamp))?;
     let mut view = history.view_at(start)?;
     for ddl in statements {
         view.follow(ddl)?;

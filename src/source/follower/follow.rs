@@ -4,7 +4,7 @@ use super::SchemaFollower;
 use super::in_force::PendingDdl;
 use crate::change::{Transaction, TransactionEnd};
 use crate::error::{Error, ErrorKind, Result};
-use crate::history::LoggedDdl;
+use crate::history::ParsedDdl;
 use crate::source::walk::{Step, Walk};
 
 /// Follows the statements of a log to the end of a walk. `go_on` is called from time to time; if it returns false, the result
@@ -43,7 +43,7 @@ fn follow_steps(
 }
 
 /// The statements of a log that change tables, to the end of a walk that wants statements.
-pub(super) fn statements(walk: &mut Walk) -> Result<Vec<LoggedDdl>> {
+pub(super) fn statements(walk: &mut Walk) -> Result<Vec<ParsedDdl>> {
     let (mut pending, mut committed) = (PendingDdl::default(), Vec::new());
     let mut take = |walk: &mut Walk| -> Result<()> {
         while let Some(step) = walk.next(true)? {

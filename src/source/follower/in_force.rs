@@ -1,8 +1,9 @@
 //! The structures of tables in force along the log.
 
 use crate::error::Result;
-use crate::history::{Catalog, HistoryView, LoggedDdl, without_secrets};
+use crate::history::{Catalog, HistoryView, LoggedDdl, ParsedDdl, without_secrets};
 use crate::position::{Position, Xid};
+use crate::source::logged_statement::LoggedStatement;
 use crate::source::segment::Span;
 use crate::source::table_history::TableHistory;
 use crate::source::walk::Statement;
@@ -36,7 +37,7 @@ struct PendingStatement {
     offset: u64,
     /// Rows events of the transaction before it.
     rows_before: u32,
-    ddl: LoggedDdl,
+    ddl: ParsedDdl,
 }
 
 /// The catalogs in force along a run of spans.
@@ -87,15 +88,22 @@ impl Catalogs {
 impl PendingDdl {
     /// Takes a statement of the open transaction, or one without a transaction.
     pub(super) fn observe(&mut self, statement: &Statement) {
-        let text = without_secrets(&statement.text, statement.session.quote_mode());
-        let ddl = LoggedDdl {
-            position: Position::default(),
-            timestamp: statement.timestamp,
-            database: statement.database.clone(),
-            statement: text.into_owned(),
-            session: statement.session.clone(),
-        };
-        if Catalog::concerns(&ddl) {
+        let LoggedStatement { database, text, session, parsed, .. } = &statement.logged;
+        if parsed.changes_structures() {
+            let masked = without_secrets(text, session.quote_mode());
+            let has_secrets = masked != text.as_str();
+            let logged = LoggedDdl {
+                position: Position::default(),
+                timestamp: statement.timestamp,
+                database: database.clone(),
+                statement: masked.into_owned(),
+                session: session.clone(),
+            };
+            // A comment of a table may contain a secret: the text without secrets is another statement.
+            let ddl = match has_secrets {
+                true => ParsedDdl::from(logged),
+                false => ParsedDdl { logged, parsed: Arc::clone(parsed) },
+            };
             let (offset, rows_before) = (statement.offset, statement.rows_before);
             self.statements.push(PendingStatement { offset, rows_before, ddl });
         }
@@ -122,10 +130,12 @@ impl PendingDdl {
         start: u64,
         timestamp: i64,
         position: &Position,
-    ) -> impl Iterator<Item = (u64, LoggedDdl)> {
+    ) -> impl Iterator<Item = (u64, ParsedDdl)> {
         let statements = std::mem::take(&mut self.statements).into_iter();
         statements.map(move |PendingStatement { offset, rows_before, ddl }| {
-            let ddl = LoggedDdl { position: position.clone(), timestamp, ..ddl };
+            let ParsedDdl { logged, parsed } = ddl;
+            let logged = LoggedDdl { position: position.clone(), timestamp, ..logged };
+            let ddl = ParsedDdl { logged, parsed };
             (if rows_before == 0 { start } else { offset }, ddl)
         })
     }
@@ -166,7 +176,7 @@ impl InForce {
     }
 
     /// A statement is in force from an offset.
-    pub(super) fn follow(&mut self, from: u64, ddl: &LoggedDdl) -> Result<()> {
+    pub(super) fn follow(&mut self, from: u64, ddl: &ParsedDdl) -> Result<()> {
         self.view.follow(ddl)?;
         self.catalogs.changes.push((from, Arc::clone(self.view.catalog())));
         Ok(())

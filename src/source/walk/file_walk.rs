@@ -3,8 +3,8 @@
 use super::events::{Event, FileEvents, Peeked};
 use super::statement::Statement;
 use crate::binlog::{
-    EventHeader, EventType, FormatDescription, MariadbGtidList, PreviousGtids, QueryKind, Rotate,
-    TransactionPayload,
+    EventHeader, EventType, FormatDescription, MariadbGtidList, PreviousGtids, Query, QueryKind,
+    Rotate, TransactionPayload,
 };
 use crate::change::{
     EventEffect, EventGroup, TransactionEnd, TransactionEvent, TransactionTracker,
@@ -129,15 +129,14 @@ impl FileWalk {
             )));
         }
         let seen = match classified {
-            Classified::Group(group_event) => {
-                if rules.wants_statements && group_event.is_other_statement() {
-                    let rows_before = self.tracker.group().map_or(0, |group| group.rows_events);
-                    let is_skipped = group_event.is_skipped();
-                    let statement =
-                        Statement::decode((&event, body), format, rows_before, is_skipped)?;
-                    self.pending = Some((event, group_event));
-                    return Ok(Seen::Statement(Box::new(statement)));
-                }
+            Classified::Statement(group_event, logged) if rules.wants_statements => {
+                let rows_before = self.tracker.group().map_or(0, |group| group.rows_events);
+                let is_skipped = group_event.is_skipped();
+                let statement = Statement::new(&event, logged, rows_before, is_skipped);
+                self.pending = Some((event, group_event));
+                return Ok(Seen::Statement(Box::new(statement)));
+            }
+            Classified::Group(group_event) | Classified::Statement(group_event, _) => {
                 return self.follow(event, group_event, rules);
             }
             // A relay log has a second format description, that of its source.
@@ -201,15 +200,14 @@ impl FileWalk {
     }
 
     /// The XA transaction that the peeked event commits, if it does.
-    pub(crate) fn committed_xid(&self, event: &Event, rules: &Rules) -> Option<Xid> {
+    pub(crate) fn committed_xid(&self, event: &Event) -> Option<Xid> {
         if event.header.event_type != EventType::QUERY {
             return None;
         }
-        let format = &self.events.context().format;
         let body = self.events.body(event).ok()?;
         // An error is reported when the event is read.
-        match classify(&event.header, body, format, &rules.skips).ok()? {
-            Classified::Group(TransactionEvent::Query(QueryKind::XaCommit(xid), _)) => Some(xid),
+        match Query::decode(body).ok()?.kind() {
+            QueryKind::XaCommit(xid) => Some(xid),
             _ => None,
         }
     }

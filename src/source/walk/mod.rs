@@ -333,7 +333,7 @@ impl Walk {
             return Ok(Some(Step::TransactionsBegin(offset)));
         }
         if !may_wait
-            && let Some(xid) = open.committed_xid(&event, &self.rules)
+            && let Some(xid) = open.committed_xid(&event)
             && self.place.position.prepared.iter().all(|prepared| prepared.xid != xid)
         {
             // The search for that transaction in the log before it takes time.

@@ -16,7 +16,7 @@
 //! start of the server, or nothing shows that the log has statements of temporary tables.
 
 use super::statement::{Statement, Target};
-use crate::ddl::{Ddl, DdlKind, TableName, TemporaryStatement};
+use crate::ddl::{DdlKind, TableName, TemporaryStatement};
 use crate::schema::NameCase;
 use std::collections::HashSet;
 
@@ -58,14 +58,13 @@ impl TemporaryTables {
         if !is_flagged && (self.tables.is_empty() || !is_mariadb) {
             return Target::Tables;
         }
-        let (text, database) = (&*statement.text, &*statement.database);
-        let mode = statement.session.quote_mode();
+        let parsed = &statement.logged.parsed;
         let named = |name: TableName| Temporary {
             server_id: statement.server_id,
-            thread_id: statement.thread_id,
+            thread_id: statement.logged.thread_id,
             name: if name_case == NameCase::Folded { name.folded() } else { name },
         };
-        match TemporaryStatement::parse(text, database, mode) {
+        match parsed.temporary() {
             Some(TemporaryStatement::Create(name)) => {
                 self.are_logged = true;
                 if self.tables.len() < MAX_TABLES {
@@ -89,7 +88,7 @@ impl TemporaryTables {
             }
             None => {}
         }
-        let Ok(Some(ddl)) = Ddl::parse(text, database, mode) else { return Target::Tables };
+        let Ok(Some(ddl)) = parsed.ddl() else { return Target::Tables };
         let may_be = matches!(ddl.kind, DdlKind::Truncate | DdlKind::Alter | DdlKind::Rename);
         let Some(name) = ddl.tables.first().filter(|_| is_flagged && may_be) else {
             return Target::Tables;
