@@ -35,5 +35,16 @@ def test_links_between_files(page):
             assert (page.parent / target.partition("#")[0]).exists(), target
 
 
+def test_messages_in_the_table_of_troubleshooting():
+    table = (REPOSITORY / "docs" / "operations.md").read_text().split("| the message contains |")[1]
+    folders = (("src", "*.rs"), ("python/binarrow", "*.py"))
+    sources = "".join(
+        path.read_text() for folder, names in folders for path in (REPOSITORY / folder).rglob(names)
+    )
+    found = re.findall(r"`([^`]+)`", " ".join(row.split("|")[1] for row in table.splitlines()[2:]))
+    assert len(found) > 8
+    assert [text for text in found if text not in sources] == []
+
+
 def test_the_readme_is_short():
     assert len((REPOSITORY / "README.md").read_text().splitlines()) <= 150
