@@ -21,7 +21,7 @@ from binarrow.cli.app import app
 from binarrow.options import keywords_of, spark_options
 from binarrow.spark.documentation import default_of, is_of, meaning_of
 
-MARK = re.compile(r"^\{\{ ([a-z_]+)(?: ([a-z_]+))? \}\}$", re.MULTILINE)
+MARK = re.compile(r"^\{\{ (\S+)(?: (\S+))? \}\}$", re.MULTILINE)
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
