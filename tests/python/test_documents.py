@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+import binarrow
 from support.documents import PAGES, REPOSITORY, examples, needs_spark, run
 
 PLAIN = [
@@ -33,6 +34,16 @@ def test_links_between_files(page):
     for target in re.findall(r"\]\(([^)]+)\)", text):
         if "://" not in target and not target.startswith("#"):
             assert (page.parent / target.partition("#")[0]).exists(), target
+
+
+def test_all_statistics_are_described():
+    page = (REPOSITORY / "docs" / "reference" / "statistics.md").read_text()
+    rows = [line.split("|")[1] for line in page.splitlines() if line.startswith("| `")]
+    described = set(re.findall(r"`(\w+)`", " ".join(rows)))
+    with binarrow.read_binlog(REPOSITORY / "examples" / "shop" / "binlog.000001") as reader:
+        keys = set(reader.stats())
+    live = {"lag_seconds", "events", "bytes_received", "reconnects", "last_received"}
+    assert described == keys | live
 
 
 def test_messages_in_the_table_of_troubleshooting():
