@@ -31,12 +31,12 @@
 //! | DISCARD, IMPORT TABLESPACE | **removed or replaced** |
 //! | ADD SYSTEM VERSIONING, ADD and DROP PERIOD | stay |
 //! | DROP SYSTEM VERSIONING (MariaDB) | **removed**: historical rows |
-//! | RENAME TO | the table has another name: see [`Ddl::renames`](super::statement::Ddl) |
+//! | RENAME TO | the table has another name: see [`Ddl::renames`](super::effect::Ddl) |
 //! | SECONDARY_LOAD, SECONDARY_UNLOAD | stay |
 
 use super::alter_table::{Action, Clauses};
 use super::column::CharsetClause;
-use super::statement::RowsGone;
+use super::effect::RowsGone;
 use super::token::Result;
 use crate::charset::Charset;
 

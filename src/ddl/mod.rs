@@ -6,38 +6,43 @@
 //!
 //! ```text
 //! text ─ token ─ cursor ─ create_table, column, data_type ─ CreateTable ─ resolve ─ TableSchema
-//!                       └ parsed ─ ParsedStatement: one reading of a statement of the log
+//!                       └ parser ─ ParsedStatement: one reading of a statement of the log (parsed)
 //!                           ├ row_changes: recognizes statements that change no rows
-//!                           ├ statement ─ Ddl: the tables that it changes
+//!                           ├ effect ─ Ddl: the tables that it changes
 //!                           │   └ alter_rows: the effect of an ALTER TABLE on rows
 //!                           └ temporary, trigger
 //! ```
 //!
 //! <https://dev.mysql.com/doc/refman/9.7/en/create-table.html>, <https://mariadb.com/kb/en/create-table/>
 
-pub(crate) mod alter_rows;
+mod alter_rows;
 pub(crate) mod alter_table;
+pub(crate) mod body;
 pub(crate) mod column;
 pub(crate) mod create_table;
 pub(crate) mod cursor;
 pub(crate) mod data_type;
+mod effect;
 pub(crate) mod key;
-pub(crate) mod parsed;
+mod parsed;
+mod parser;
 pub(crate) mod resolve;
-pub(crate) mod row_changes;
+mod row_changes;
 pub(crate) mod script;
-pub(crate) mod session;
-pub(crate) mod statement;
-pub(crate) mod temporary;
+mod server;
+mod session;
+mod table_name;
+mod temporary;
 pub(crate) mod token;
-pub(crate) mod trigger;
+mod trigger;
 
 pub use alter_rows::MovedColumn;
 pub use create_table::CreateTable;
+pub use effect::{Ddl, DdlKind, RowsGone};
 pub use parsed::ParsedStatement;
-pub use resolve::SqlServer;
+pub use server::SqlServer;
 pub use session::DdlSession;
-pub use statement::{Ddl, DdlKind, RowsGone, TableName};
+pub use table_name::TableName;
 pub use temporary::TemporaryStatement;
 pub use token::QuoteMode;
 pub use trigger::{TriggerEvent, TriggerStatement};

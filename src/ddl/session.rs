@@ -1,6 +1,6 @@
 //! The settings of a session that change the meaning of its statements.
 
-use super::resolve::SqlServer;
+use super::server::SqlServer;
 use super::token::QuoteMode;
 use crate::binlog::{FormatDescription, Query, StatusVariable};
 use crate::charset::{Charset, Collation};

@@ -2,8 +2,9 @@
 //!
 //! <https://dev.mysql.com/doc/refman/9.7/en/create-temporary-table.html>
 
-use super::parsed::{Body, ParsedStatement};
-use super::statement::TableName;
+use super::body::Body;
+use super::parsed::ParsedStatement;
+use super::table_name::TableName;
 
 /// A statement about temporary tables.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,7 +5,7 @@
 //!
 //! <https://dev.mysql.com/doc/refman/9.7/en/language-structure.html>
 
-use super::resolve::SqlServer;
+use super::server::SqlServer;
 use std::borrow::Cow;
 
 /// A token.

@@ -3,7 +3,7 @@
 //! <https://dev.mysql.com/doc/refman/9.7/en/create-trigger.html>, <https://mariadb.com/kb/en/create-trigger/>
 
 use super::cursor::Cursor;
-use super::statement::TableName;
+use super::table_name::TableName;
 use super::token::{Result, Token};
 
 /// The statement that activates a trigger.

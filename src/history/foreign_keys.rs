@@ -8,10 +8,10 @@
 
 use super::catalog::{Catalog, TableState};
 use super::schemas::Schemas;
+use crate::ddl::TableName;
 use crate::ddl::create_table::CreateTable;
 use crate::ddl::cursor::Cursor;
 use crate::ddl::key::{KeyColumn, KeyKind, is_same_name};
-use crate::ddl::statement::TableName;
 use crate::ddl::token::Result;
 use std::collections::BTreeSet;
 

@@ -9,7 +9,7 @@ use super::ledger::Ledger;
 use super::logged_ddl::LoggedDdl;
 use super::store::{EntryKey, EntryRange, Store, StoreWrite};
 use super::view::HistoryView;
-use crate::ddl::statement::TableName;
+use crate::ddl::TableName;
 use crate::error::{Error, ErrorKind, Result};
 use crate::position::Position;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

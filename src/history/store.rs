@@ -3,7 +3,7 @@
 //! A store knows nothing of SQL that it keeps, of positions or catalogs: it keeps rows, in order, and one writer a source.
 //! Implementations: [`MemoryStore`](super::MemoryStore), and those in `crate::store`.
 
-use crate::ddl::statement::TableName;
+use crate::ddl::TableName;
 use crate::error::{Error, Result};
 use crate::position::{Position, file_number};
 use std::fmt;

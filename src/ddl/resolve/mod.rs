@@ -7,26 +7,11 @@ use super::column::{CharsetClause, ColumnDefinition, RowPeriod};
 use super::create_table::CreateTable;
 use super::data_type::DataType;
 use super::key::{Key, KeyColumn};
-use crate::binlog::FormatDescription;
+use super::server::SqlServer;
 use crate::charset::{Charset, Collation};
 use crate::error::Error;
 use crate::schema::{Column, ColumnType, Generated, TableSchema};
 use std::sync::Arc;
-
-/// The server that a statement was for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SqlServer {
-    /// Whether it is MariaDB.
-    pub is_mariadb: bool,
-    /// The numbers of its version.
-    pub version: (u16, u16, u16),
-}
-
-impl From<&FormatDescription> for SqlServer {
-    fn from(format: &FormatDescription) -> Self {
-        Self { is_mariadb: format.is_mariadb, version: format.version }
-    }
-}
 
 impl CreateTable {
     /// The structure of the table on `server`. `default` tells the collation of the column with this index where neither

@@ -25,8 +25,7 @@ pub use altered_columns::{AlteredColumn, ValueChange, altered_columns};
 pub use definition::TableDefinition;
 
 use crate::charset::Collation;
-use crate::ddl::SqlServer;
-use crate::ddl::statement::TableName;
+use crate::ddl::{SqlServer, TableName};
 use crate::error::{Error, Result};
 use crate::schema::{TableSchema, folded};
 use std::collections::BTreeMap;

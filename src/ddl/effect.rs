@@ -1,75 +1,53 @@
 //! The tables that a statement changes, and what it does to them.
 
 use super::alter_rows::{MovedColumn, effect};
-use super::cursor::Cursor;
-use super::parsed::{AlterTable, Body, ParsedStatement};
-use super::token::{Result, SyntaxError};
+use super::body::{AlterTable, Body};
+use super::parsed::ParsedStatement;
+use super::table_name::TableName;
+use super::token::SyntaxError;
 use crate::error::Error;
 use crate::schema::folded;
 use std::fmt;
 
-/// What a statement does.
+/// The kind of a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DdlKind {
-    /// Makes tables, or a database.
+    /// Creates tables, or a database.
     Create,
-    /// Changes a table, or a database; its indexes and partitions among it.
+    /// Changes a table, its indexes or partitions, or a database.
     Alter,
     /// Removes tables, or a database with all its tables.
     Drop,
-    /// Gives tables other names, and does nothing else.
+    /// Renames tables, and does nothing else.
     Rename,
     /// Empties a table.
     Truncate,
 }
 
-/// A table's name, with its database.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct TableName {
-    /// The database; empty where neither the statement nor its session names one.
-    pub database: String,
-    /// The table.
-    pub table: String,
-}
-
-impl TableName {
-    /// Reads a name; without a database it is in the session's.
-    pub(super) fn parse(cursor: &mut Cursor<'_>, session: &str) -> Result<Self> {
-        let (database, table) = cursor.qualified_name()?;
-        Ok(Self { database: database.unwrap_or_else(|| session.to_owned()), table })
-    }
-
-    /// The name in lower case.
-    #[must_use]
-    pub fn folded(&self) -> Self {
-        Self { database: folded(&self.database), table: folded(&self.table) }
-    }
-}
-
 /// A statement that changes tables or databases.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ddl {
-    /// What it does.
+    /// Its kind.
     pub kind: DdlKind,
-    /// The database that it makes, changes or drops; of tables, the database of the first.
+    /// The database that it creates, changes or drops; for tables, the database of the first one.
     pub database: String,
-    /// The tables that it names as changed, each once; none where it is of a database.
+    /// The tables that it changes, each once; none for a statement about a database.
     pub tables: Vec<TableName>,
     /// Old and new names, in the statement's order.
     pub renames: Vec<(TableName, TableName)>,
-    /// What becomes of their rows; the log has no row events of it.
+    /// The effect on their rows. The log has no row events for it.
     pub rows: RowsGone,
     /// The columns of an ALTER TABLE that are added, removed or renamed.
     pub moved: Vec<MovedColumn>,
 }
 
-/// What a statement does to the rows of its tables, and which statement that is.
+/// The effect of a statement on the rows of its tables, and the statement that has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum RowsGone {
-    /// They stay, or their tables have none.
+    /// The rows stay, or the tables have none.
     #[default]
     None,
-    /// All are gone.
+    /// All rows are removed.
     All(&'static str),
     /// Some rows are removed, added, or have other values.
     Some(&'static str),
@@ -175,12 +153,6 @@ impl fmt::Display for Ddl {
             write!(f, "{comma}{table}")?;
         }
         Ok(())
-    }
-}
-
-impl fmt::Display for TableName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}", self.database, self.table)
     }
 }
 
