@@ -22,7 +22,7 @@ mod touched;
 use crate::change::TableFilter;
 use crate::ddl::{DdlSession, SqlServer, TableName};
 use crate::error::{Error, ErrorKind, Result};
-use crate::history::{Baseline as Given, Schemas};
+use crate::history::{Baseline as HistoryBaseline, Schemas};
 use crate::net::{Flavor, Server};
 use crate::position::Position;
 pub use foreign_keys::foreign_keys;
@@ -146,8 +146,8 @@ impl Baseline {
     }
 
     /// What a history takes in.
-    pub fn given(&self) -> Given {
-        Given::whole(self.script.clone(), DdlSession::new(self.server))
+    pub fn given(&self) -> HistoryBaseline {
+        HistoryBaseline::whole(self.script.clone(), DdlSession::new(self.server))
     }
 }
 

@@ -3,7 +3,7 @@
 use super::structures::{prepare, structure};
 use crate::ddl::{DdlSession, SqlServer, TableName};
 use crate::error::{Error, ErrorKind, Result};
-use crate::history::Baseline as Given;
+use crate::history::Baseline as HistoryBaseline;
 use crate::net::{Flavor, Server};
 use crate::schema::{LogTells, TableSchema};
 
@@ -46,7 +46,7 @@ impl TableNow {
         let own = SqlServer { is_mariadb, version: identity.version };
         let quoted = format!("`{}`", database.replace('`', "``"));
         let script = format!("CREATE DATABASE {quoted};\nUSE {quoted};\n{statement};\n");
-        let catalog = Given::whole(script, DdlSession::new(own)).catalog()?;
+        let catalog = HistoryBaseline::whole(script, DdlSession::new(own)).catalog()?;
         // It may be called by a name of other case.
         let called = catalog
             .tables()

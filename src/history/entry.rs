@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     /// The range of the log that it is of.
-    pub epoch: u64,
+    pub timeline: u64,
     /// Its place in that.
     pub key: EntryKey,
     /// Where it is in force from.
@@ -73,7 +73,7 @@ impl Entry {
             }
         };
         let mut row = EntryRow {
-            epoch: self.epoch,
+            timeline: self.timeline,
             key: self.key,
             kind: self.kind(),
             timestamp: self.timestamp,
@@ -89,11 +89,11 @@ impl Entry {
 
     /// Reads the stored form.
     pub(super) fn of_row(row: EntryRow) -> Result<Self> {
-        let EntryRow { epoch, key, kind, .. } = row;
+        let EntryRow { timeline, key, kind, .. } = row;
         Self::read(row).map_err(|error| {
             let EntryKey { file, offset, .. } = key;
             Error::malformed(format!(
-                "the history's {kind} at {file}:{offset} of epoch {epoch} is damaged: {}",
+                "the history's {kind} at {file}:{offset} of timeline {timeline} is damaged: {}",
                 error.message()
             ))
         })
@@ -134,7 +134,7 @@ impl Entry {
                 EntryBody::Checkpoint(CatalogText::of_json(&text(unpack(&row.body)?)?)?)
             }
         };
-        Ok(Self { epoch: row.epoch, key: row.key, position, timestamp: row.timestamp, body })
+        Ok(Self { timeline: row.timeline, key: row.key, position, timestamp: row.timestamp, body })
     }
 
     /// Takes it into a catalog that stands before it.

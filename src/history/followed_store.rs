@@ -5,7 +5,7 @@
 //! the writer later stores its rows with the next step.
 
 use super::memory_store::MemoryStore;
-use super::store::{EntryKey, EntryRange, EntryRow, EpochRow, Store, StoreWrite};
+use super::store::{EntryKey, EntryRange, EntryRow, Store, StoreWrite, TimelineRow};
 use crate::error::{Error, Result};
 use crate::position::Position;
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ pub(super) struct FollowedStore {
     base: Box<dyn Store>,
     /// Rows of this process that are not in the store.
     own: MemoryStore,
-    /// The end of each epoch of the store at its last read: rows of `own` are beyond it.
+    /// The end of each timeline of the store at its last read: rows of `own` are beyond it.
     seen: BTreeMap<u64, EntryKey>,
     is_writer: bool,
 }
@@ -46,25 +46,25 @@ impl FollowedStore {
         self.base.flush_interval(server)
     }
 
-    /// The number of a new epoch. An epoch that is not stored yet must not get the number of an epoch that the writer
+    /// The number of a new timeline. A timeline that is not stored yet must not get the number of a timeline that the writer
     /// creates.
     pub(super) fn next_id(&self, last: Option<u64>) -> u64 {
         let next = last.map_or(1, |last| last + 1);
         if self.is_writer { next } else { next.max(FIRST_OWN) }
     }
 
-    /// The epochs of the source, each up to the end that this process knows.
+    /// The timelines of the source, each up to the end that this process knows.
     ///
     /// # Errors
     /// The writer stored another log than this process follows: an [`ErrorKind::Schema`](crate::ErrorKind::Schema).
-    pub(super) fn epochs(&mut self, source: &str) -> Result<Vec<EpochRow>> {
-        let mut rows = self.base.epochs(source)?;
+    pub(super) fn timelines(&mut self, source: &str) -> Result<Vec<TimelineRow>> {
+        let mut rows = self.base.timelines(source)?;
         if self.is_writer {
             return Ok(rows);
         }
         let stored: BTreeMap<u64, EntryKey> =
             rows.iter().map(|row| Ok((row.id, end_of(row)?))).collect::<Result<_>>()?;
-        for own in self.own.epochs(source)? {
+        for own in self.own.timelines(source)? {
             match rows.iter_mut().find(|row| row.id == own.id) {
                 Some(row) if self.is_ahead(source, row, &own)? => {
                     row.reached = own.reached;
@@ -72,23 +72,23 @@ impl FollowedStore {
                     row.server = row.server.take().or(own.server);
                 }
                 None if own.id >= FIRST_OWN => rows.push(own),
-                // The store reaches as far, or the epoch was pruned.
-                _ => self.own.write(source, &[StoreWrite::RemoveEpoch(own.id)])?,
+                // The store reaches as far, or the timeline was pruned.
+                _ => self.own.write(source, &[StoreWrite::RemoveTimeline(own.id)])?,
             }
         }
         self.seen = stored;
         Ok(rows)
     }
 
-    /// True if this process followed an epoch beyond the end in the store. Removes the rows that the store contains now.
-    fn is_ahead(&mut self, source: &str, row: &EpochRow, own: &EpochRow) -> Result<bool> {
+    /// True if this process followed a timeline beyond the end in the store. Removes the rows that the store contains now.
+    fn is_ahead(&mut self, source: &str, row: &TimelineRow, own: &TimelineRow) -> Result<bool> {
         let stored = end_of(row)?;
         if self.seen.get(&row.id).is_some_and(|seen| stored < *seen) {
             return Err(Error::schema(
                 "another process cut the table history back while this one followed it: open it again",
             ));
         }
-        let range = EntryRange { epoch: row.id, after: None, until: stored };
+        let range = EntryRange { timeline: row.id, after: None, until: stored };
         for met in self.own.changes(source, range, usize::MAX)? {
             if !self.is_stored(source, &met)? {
                 return Err(Error::schema(format!(
@@ -104,7 +104,8 @@ impl FollowedStore {
 
     fn is_stored(&mut self, source: &str, met: &EntryRow) -> Result<bool> {
         let at = |ordinal| EntryKey { ordinal, ..met.key };
-        let range = EntryRange { epoch: met.epoch, after: at(0).previous(), until: at(u32::MAX) };
+        let range =
+            EntryRange { timeline: met.timeline, after: at(0).previous(), until: at(u32::MAX) };
         let is_same = |row: &EntryRow| {
             row.kind == met.kind
                 && row.database == met.database
@@ -115,7 +116,7 @@ impl FollowedStore {
     }
 
     fn has_rows(&self, source: &str) -> bool {
-        !self.is_writer && self.own.has_epochs(source)
+        !self.is_writer && self.own.has_timelines(source)
     }
 
     /// See [`Store::changes`].
@@ -138,7 +139,7 @@ impl FollowedStore {
 
     /// The part of a range that the store did not contain at its last read.
     fn beyond(&self, range: EntryRange) -> EntryRange {
-        let after = range.after.max(self.seen.get(&range.epoch).copied());
+        let after = range.after.max(self.seen.get(&range.timeline).copied());
         EntryRange { after, ..range }
     }
 
@@ -146,15 +147,15 @@ impl FollowedStore {
     pub(super) fn last_entry(
         &mut self,
         source: &str,
-        epoch: u64,
+        timeline: u64,
         until: EntryKey,
         only_whole: bool,
     ) -> Result<Option<EntryRow>> {
-        let stored = self.base.last_entry(source, epoch, until, only_whole)?;
+        let stored = self.base.last_entry(source, timeline, until, only_whole)?;
         if !self.has_rows(source) {
             return Ok(stored);
         }
-        let own = self.own.last_entry(source, epoch, until, only_whole)?;
+        let own = self.own.last_entry(source, timeline, until, only_whole)?;
         Ok([stored, own].into_iter().flatten().max_by_key(|row| row.key))
     }
 
@@ -169,7 +170,7 @@ impl FollowedStore {
             return Ok(stored);
         }
         let own = self.own.last_by_time(source, timestamp)?;
-        Ok([stored, own].into_iter().flatten().max_by_key(|row| (row.epoch, row.key)))
+        Ok([stored, own].into_iter().flatten().max_by_key(|row| (row.timeline, row.key)))
     }
 
     /// Writes to the store, or, if another process is its writer, to the rows of this process.
@@ -181,20 +182,20 @@ impl FollowedStore {
         }
     }
 
-    /// Stores the rows of this process in one write; requires the lock. Returns the old and the new number of each epoch whose
+    /// Stores the rows of this process in one write; requires the lock. Returns the old and the new number of each timeline whose
     /// number changed.
     ///
     /// # Errors
-    /// Those of [`Self::epochs`] and of the store.
+    /// Those of [`Self::timelines`] and of the store.
     pub(super) fn become_writer(&mut self, source: &str) -> Result<Vec<(u64, u64)>> {
         // It compares them with the rows of the last writer, and drops those that are stored.
-        self.epochs(source)?;
-        let stored = self.base.epochs(source)?;
+        self.timelines(source)?;
+        let stored = self.base.timelines(source)?;
         let mut last = stored.last().map(|row| row.id);
         let (mut writes, mut renumbered) = (Vec::new(), Vec::new());
-        for own in self.own.epochs(source)? {
-            let epoch = match stored.iter().find(|row| row.id == own.id) {
-                Some(row) => EpochRow {
+        for own in self.own.timelines(source)? {
+            let timeline = match stored.iter().find(|row| row.id == own.id) {
+                Some(row) => TimelineRow {
                     reached: own.reached,
                     reached_begun: own.reached_begun,
                     server: row.server.clone().or(own.server),
@@ -204,15 +205,15 @@ impl FollowedStore {
                     let id = last.map_or(1, |last| last + 1);
                     last = Some(id);
                     renumbered.push((own.id, id));
-                    EpochRow { id, ..own.clone() }
+                    TimelineRow { id, ..own.clone() }
                 }
             };
             for entry in self.own.entries(source, own.id) {
-                let mut entry = EntryRow { epoch: epoch.id, ..entry.clone() };
+                let mut entry = EntryRow { timeline: timeline.id, ..entry.clone() };
                 entry.checksum = entry.sum();
                 writes.push(StoreWrite::Entry(entry));
             }
-            writes.push(StoreWrite::Epoch(epoch));
+            writes.push(StoreWrite::Timeline(timeline));
         }
         if !writes.is_empty() {
             self.base.write(source, &writes)?;
@@ -223,12 +224,16 @@ impl FollowedStore {
     }
 }
 
-fn end_of(row: &EpochRow) -> Result<EntryKey> {
+fn end_of(row: &TimelineRow) -> Result<EntryKey> {
     let reached = Position::from_json(&row.reached).map_err(|error| {
-        Error::malformed(format!("the history's epoch {} is damaged: {}", row.id, error.message()))
+        Error::malformed(format!(
+            "the history's timeline {} is damaged: {}",
+            row.id,
+            error.message()
+        ))
     })?;
     Ok(EntryKey::end_of(&reached))
 }
 
-/// The first number of epochs that are not stored: no store has so many epochs.
+/// The first number of timelines that are not stored: no store has so many timelines.
 const FIRST_OWN: u64 = 1 << 40;

@@ -32,8 +32,8 @@ impl Store for OfProcess {
         let holder = *self.0.lock().unwrap().1.get_or_insert(self.1);
         Ok((holder != self.1).then(|| format!("process {holder}")))
     }
-    fn epochs(&mut self, source: &str) -> Result<Vec<EpochRow>> {
-        self.0.lock().unwrap().0.epochs(source)
+    fn timelines(&mut self, source: &str) -> Result<Vec<TimelineRow>> {
+        self.0.lock().unwrap().0.timelines(source)
     }
     fn changes(&mut self, source: &str, range: EntryRange, limit: usize) -> Result<Vec<EntryRow>> {
         self.0.lock().unwrap().0.changes(source, range, limit)
@@ -41,11 +41,11 @@ impl Store for OfProcess {
     fn last_entry(
         &mut self,
         source: &str,
-        epoch: u64,
+        timeline: u64,
         until: EntryKey,
         whole: bool,
     ) -> Result<Option<EntryRow>> {
-        self.0.lock().unwrap().0.last_entry(source, epoch, until, whole)
+        self.0.lock().unwrap().0.last_entry(source, timeline, until, whole)
     }
     fn last_by_time(&mut self, source: &str, timestamp: i64) -> Result<Option<EntryRow>> {
         self.0.lock().unwrap().0.last_by_time(source, timestamp)
@@ -186,7 +186,8 @@ fn the_first_baseline_is_stored_in_one_write_and_an_own_one_gets_a_number_then()
     kept.lock().unwrap().1 = None;
     second.publish().unwrap();
     own.follow(&ddl(400, "d").into()).unwrap();
-    let ids: Vec<u64> = process(&kept, 3).covered().unwrap().iter().map(|epoch| epoch.id).collect();
+    let ids: Vec<u64> =
+        process(&kept, 3).covered().unwrap().iter().map(|timeline| timeline.id).collect();
     assert_eq!(ids, [1, 2]);
     assert_eq!(tables(&process(&kept, 3), 60), "a");
     assert_eq!(tables(&process(&kept, 3), 400), "abcd");

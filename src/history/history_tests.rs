@@ -115,8 +115,8 @@ impl Store for Shared {
     fn try_lock(&mut self, _: &str) -> Result<Option<String>> {
         Ok(None)
     }
-    fn epochs(&mut self, source: &str) -> Result<Vec<EpochRow>> {
-        self.0.lock().unwrap().epochs(source)
+    fn timelines(&mut self, source: &str) -> Result<Vec<TimelineRow>> {
+        self.0.lock().unwrap().timelines(source)
     }
     fn changes(&mut self, source: &str, range: EntryRange, limit: usize) -> Result<Vec<EntryRow>> {
         self.0.lock().unwrap().changes(source, range, limit)
@@ -124,11 +124,11 @@ impl Store for Shared {
     fn last_entry(
         &mut self,
         source: &str,
-        epoch: u64,
+        timeline: u64,
         until: EntryKey,
         whole: bool,
     ) -> Result<Option<EntryRow>> {
-        self.0.lock().unwrap().last_entry(source, epoch, until, whole)
+        self.0.lock().unwrap().last_entry(source, timeline, until, whole)
     }
     fn last_by_time(&mut self, source: &str, timestamp: i64) -> Result<Option<EntryRow>> {
         self.0.lock().unwrap().last_by_time(source, timestamp)
@@ -319,14 +319,14 @@ fn what_is_damaged_is_told_or_made_up_for() {
         store.tamper(false, change);
         let error = store.open().catalog_at(&at(300)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Malformed);
-        assert!(error.message().contains("ddl at 1:300 of epoch 1"), "{error}");
+        assert!(error.message().contains("ddl at 1:300 of timeline 1"), "{error}");
         assert_eq!(tables(&store.open().catalog_at(&at(200)).unwrap()), "abc");
         store.tamper(false, |row| *row = whole);
     }
     assert_eq!(tables(&store.open().catalog_at(&at(300)).unwrap()), "abcd");
-    let mut rows = store.0.lock().unwrap().epochs("s").unwrap();
+    let mut rows = store.0.lock().unwrap().timelines("s").unwrap();
     rows[0].reached = rows[0].reached.replace("300", "99");
-    store.0.lock().unwrap().write("s", &[StoreWrite::Epoch(rows.remove(0))]).unwrap();
+    store.0.lock().unwrap().write("s", &[StoreWrite::Timeline(rows.remove(0))]).unwrap();
     let error = SchemaHistory::open(Box::new(store), "s").unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Malformed, "{error}");
 }

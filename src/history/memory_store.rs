@@ -1,6 +1,6 @@
 //! A store that keeps nothing beyond its process.
 
-use super::store::{EntryKey, EntryKind, EntryRange, EntryRow, EpochRow, Store, StoreWrite};
+use super::store::{EntryKey, EntryKind, EntryRange, EntryRow, Store, StoreWrite, TimelineRow};
 use crate::error::Result;
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ pub struct MemoryStore {
 
 #[derive(Debug, Clone, Default)]
 struct Source {
-    epochs: BTreeMap<u64, EpochRow>,
+    timelines: BTreeMap<u64, TimelineRow>,
     entries: BTreeMap<(u64, EntryKey), EntryRow>,
 }
 
@@ -33,13 +33,13 @@ impl Store for MemoryStore {
         Ok(None)
     }
 
-    fn epochs(&mut self, source: &str) -> Result<Vec<EpochRow>> {
+    fn timelines(&mut self, source: &str) -> Result<Vec<TimelineRow>> {
         let source = self.sources.get(source);
-        Ok(source.map(|source| source.epochs.values().cloned().collect()).unwrap_or_default())
+        Ok(source.map(|source| source.timelines.values().cloned().collect()).unwrap_or_default())
     }
 
     fn changes(&mut self, source: &str, range: EntryRange, limit: usize) -> Result<Vec<EntryRow>> {
-        let rows = self.rows(source, range.epoch, range.until);
+        let rows = self.rows(source, range.timeline, range.until);
         let rows = rows.filter(|row| range.contains(row.key) && row.kind != EntryKind::Checkpoint);
         Ok(rows.take(limit).cloned().collect())
     }
@@ -47,11 +47,11 @@ impl Store for MemoryStore {
     fn last_entry(
         &mut self,
         source: &str,
-        epoch: u64,
+        timeline: u64,
         until: EntryKey,
         only_whole: bool,
     ) -> Result<Option<EntryRow>> {
-        let mut rows = self.rows(source, epoch, until).rev();
+        let mut rows = self.rows(source, timeline, until).rev();
         Ok(rows.find(|row| !only_whole || row.kind.is_whole()).cloned())
     }
 
@@ -64,21 +64,21 @@ impl Store for MemoryStore {
         let source = self.sources.entry(source.to_owned()).or_default();
         for write in writes {
             match write {
-                StoreWrite::Epoch(row) => drop(source.epochs.insert(row.id, row.clone())),
+                StoreWrite::Timeline(row) => drop(source.timelines.insert(row.id, row.clone())),
                 StoreWrite::Entry(row) => {
-                    source.entries.insert((row.epoch, row.key), row.clone());
+                    source.entries.insert((row.timeline, row.key), row.clone());
                 }
                 StoreWrite::RemoveEntries(range, kind) => {
                     let goes = |row: &EntryRow| {
-                        row.epoch == range.epoch
+                        row.timeline == range.timeline
                             && range.contains(row.key)
                             && kind.is_none_or(|kind: EntryKind| kind == row.kind)
                     };
                     source.entries.retain(|_, row| !goes(row));
                 }
-                StoreWrite::RemoveEpoch(id) => {
-                    source.epochs.remove(id);
-                    source.entries.retain(|(epoch, _), _| epoch != id);
+                StoreWrite::RemoveTimeline(id) => {
+                    source.timelines.remove(id);
+                    source.entries.retain(|(timeline, _), _| timeline != id);
                 }
             }
         }
@@ -88,23 +88,23 @@ impl Store for MemoryStore {
 
 impl MemoryStore {
     /// True if a source has entries.
-    pub(super) fn has_epochs(&self, source: &str) -> bool {
-        self.sources.get(source).is_some_and(|source| !source.epochs.is_empty())
+    pub(super) fn has_timelines(&self, source: &str) -> bool {
+        self.sources.get(source).is_some_and(|source| !source.timelines.is_empty())
     }
 
-    /// All entries of an epoch, checkpoints too.
-    pub(super) fn entries(&self, source: &str, epoch: u64) -> impl Iterator<Item = &EntryRow> {
-        self.rows(source, epoch, EntryKey::LAST)
+    /// All entries of a timeline, checkpoints too.
+    pub(super) fn entries(&self, source: &str, timeline: u64) -> impl Iterator<Item = &EntryRow> {
+        self.rows(source, timeline, EntryKey::LAST)
     }
 
     fn rows(
         &self,
         source: &str,
-        epoch: u64,
+        timeline: u64,
         until: EntryKey,
     ) -> impl DoubleEndedIterator<Item = &EntryRow> {
         let entries = self.sources.get(source).map(|source| &source.entries);
-        let range = (epoch, EntryKey::FIRST)..=(epoch, until);
+        let range = (timeline, EntryKey::FIRST)..=(timeline, until);
         entries
             .into_iter()
             .flat_map(move |entries| entries.range(range.clone()).map(|(_, row)| row))

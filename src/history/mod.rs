@@ -14,10 +14,9 @@ mod before;
 mod catalog;
 mod catalog_text;
 mod entry;
-mod epoch;
 mod followed_store;
 mod foreign_keys;
-mod ledger;
+mod history_index;
 mod logged_ddl;
 mod memory_store;
 mod part;
@@ -26,6 +25,8 @@ mod schemas;
 mod secrets;
 mod store;
 mod stored_session;
+mod timeline;
+mod timeline_cursor;
 mod view;
 
 #[cfg(test)]
@@ -41,7 +42,6 @@ pub use catalog::{
 };
 pub use catalog_text::CatalogText;
 pub use entry::{Entry, EntryBody};
-pub use epoch::Epoch;
 pub use foreign_keys::{Actions, ChildAction, ForeignKey, ForeignKeys, ReferentialAction};
 pub use logged_ddl::{LoggedDdl, ParsedDdl};
 pub use memory_store::MemoryStore;
@@ -49,5 +49,6 @@ pub use part::HistoryPart;
 pub use schema_history::SchemaHistory;
 pub use schemas::Schemas;
 pub(crate) use secrets::without_secrets;
-pub use store::{EntryKey, EntryKind, EntryRange, EntryRow, EpochRow, Store, StoreWrite};
+pub use store::{EntryKey, EntryKind, EntryRange, EntryRow, Store, StoreWrite, TimelineRow};
+pub use timeline::Timeline;
 pub use view::HistoryView;

@@ -30,17 +30,17 @@ impl SchemaHistory {
         end: &Position,
         wants: impl Fn(&str, &str) -> bool,
     ) -> Result<HistoryPart> {
-        self.with(|ledger| {
-            let (epoch, at) = ledger.locate(start)?;
-            let catalog = ledger.load(epoch, at)?.catalog;
-            if !ledger.epoch(epoch)?.contains(end) {
+        self.with(|index| {
+            let (timeline, at) = index.locate(start)?;
+            let catalog = index.load(timeline, at)?.catalog;
+            if !index.timeline(timeline)?.contains(end) {
                 return Ok(HistoryPart { text: CatalogText::of(&catalog) });
             }
             let mut named = HashSet::new();
             let until = EntryKey::end_of(end);
-            let mut range = EntryRange { epoch, after: Some(at), until };
+            let mut range = EntryRange { timeline, after: Some(at), until };
             loop {
-                let page = ledger.changes(range)?;
+                let page = index.changes(range)?;
                 let Some(last) = page.last() else { break };
                 range.after = Some(last.key);
                 for entry in &page {

@@ -4,10 +4,10 @@ use super::baseline::{Baseline, Scope};
 use super::catalog::{Catalog, Followed, TableDefinition, TableState};
 use super::catalog_text::CatalogText;
 use super::entry::{Entry, EntryBody};
-use super::epoch::{Epoch, stored_position};
-use super::ledger::Ledger;
+use super::history_index::HistoryIndex;
 use super::logged_ddl::LoggedDdl;
 use super::store::{EntryKey, EntryRange, Store, StoreWrite};
+use super::timeline::{Timeline, stored_position};
 use super::view::HistoryView;
 use crate::ddl::TableName;
 use crate::error::{Error, ErrorKind, Result};
@@ -28,7 +28,7 @@ pub struct SchemaHistory {
     process: u32,
     /// Rises when catalogs that were given out may be others now.
     generation: AtomicU64,
-    ledger: Mutex<Option<Ledger>>,
+    index: Mutex<Option<HistoryIndex>>,
 }
 
 impl SchemaHistory {
@@ -49,14 +49,14 @@ impl SchemaHistory {
         }
         let place = store.place();
         let own_tables = store.own_tables();
-        let ledger = Ledger::open(store, source).map_err(|error| error.context(&place))?;
+        let index = HistoryIndex::open(store, source).map_err(|error| error.context(&place))?;
         Ok(Arc::new(Self {
             source: source.to_owned(),
             place,
             own_tables,
             process: std::process::id(),
-            generation: AtomicU64::new(ledger.generation),
-            ledger: Mutex::new(Some(ledger)),
+            generation: AtomicU64::new(index.generation),
+            index: Mutex::new(Some(index)),
         }))
     }
 
@@ -81,16 +81,16 @@ impl SchemaHistory {
     }
 
     /// The ranges of logs that it knows, the latest last.
-    pub fn covered(&self) -> Result<Vec<Epoch>> {
-        self.with(|ledger| {
-            ledger.refresh()?;
-            Ok(ledger.epochs().to_vec())
+    pub fn covered(&self) -> Result<Vec<Timeline>> {
+        self.with(|index| {
+            index.refresh()?;
+            Ok(index.timelines().to_vec())
         })
     }
 
     /// The end of the range that was begun last; `None` where the history is empty.
     pub fn end(&self) -> Result<Option<Position>> {
-        Ok(self.covered()?.pop().map(|epoch| epoch.reached))
+        Ok(self.covered()?.pop().map(|timeline| timeline.reached))
     }
 
     /// Takes structures in that do not come from the log: as of `position`, behind all statements that end there.
@@ -102,7 +102,7 @@ impl SchemaHistory {
     /// # Errors
     /// A script that is none, or a place outside, as an [`ErrorKind::Config`]; another process that writes, too.
     pub fn baseline(&self, baseline: Baseline, position: &Position, timestamp: i64) -> Result<()> {
-        self.with(Ledger::become_writer)?;
+        self.with(HistoryIndex::become_writer)?;
         self.begin_with(baseline, position, timestamp)
     }
 
@@ -117,23 +117,23 @@ impl SchemaHistory {
         if position.file.is_empty() {
             return Err(Error::config("a baseline is of a position with a file and an offset"));
         }
-        self.with(|ledger| {
-            let inside = ledger.epochs().iter().rev().find(|epoch| epoch.contains(position));
-            let Some(epoch) = inside.map(|epoch| epoch.id) else {
+        self.with(|index| {
+            let inside = index.timelines().iter().rev().find(|timeline| timeline.contains(position));
+            let Some(timeline) = inside.map(|timeline| timeline.id) else {
                 if baseline.scope != Scope::Whole {
-                    let not_covered = ledger.locate(position).err();
+                    let not_covered = index.locate(position).err();
                     let message = not_covered.map(|e| e.message().to_owned()).unwrap_or_default();
                     return Err(Error::config(format!(
                         "a baseline of some tables is for a place that the history covers: {message}"
                     )));
                 }
                 let body = EntryBody::Baseline(baseline);
-                return ledger.begin_epoch(position, timestamp, body).map(drop);
+                return index.begin_timeline(position, timestamp, body).map(drop);
             };
-            let key = ledger.next_key(epoch, position)?;
+            let key = index.next_key(timeline, position)?;
             let position = stored_position(position);
             let body = EntryBody::Baseline(baseline);
-            ledger.insert(&Entry { epoch, key, position, timestamp, body })
+            index.insert(&Entry { timeline, key, position, timestamp, body })
         })
     }
 
@@ -145,12 +145,12 @@ impl SchemaHistory {
     pub(crate) fn claim(&self, stopping: &AtomicBool) -> Result<bool> {
         let deadline = Instant::now() + BEGINNING;
         loop {
-            if let Some(claimed) = self.with(Ledger::claim)? {
+            if let Some(claimed) = self.with(HistoryIndex::claim)? {
                 return Ok(claimed);
             }
             if Instant::now() >= deadline || stopping.load(Ordering::Relaxed) {
-                self.with(|ledger| {
-                    ledger.claim_own();
+                self.with(|index| {
+                    index.claim_own();
                     Ok(())
                 })?;
                 return Ok(true);
@@ -161,7 +161,7 @@ impl SchemaHistory {
 
     /// Completes the history that [`Self::claim`] started: it is stored in one write if no other process is the writer.
     pub(crate) fn publish(&self) -> Result<()> {
-        self.with(Ledger::publish)
+        self.with(HistoryIndex::publish)
     }
 
     /// Begins a covered range with a catalog as it is, its unknown tables too.
@@ -178,7 +178,7 @@ impl SchemaHistory {
             return Err(Error::config("a history begins at a position with a file and an offset"));
         }
         let body = EntryBody::Checkpoint(CatalogText::of(catalog));
-        self.with(|ledger| ledger.begin_epoch(position, timestamp, body).map(drop))
+        self.with(|index| index.begin_timeline(position, timestamp, body).map(drop))
     }
 
     /// The tables at a position, with the way on.
@@ -186,9 +186,9 @@ impl SchemaHistory {
     /// # Errors
     /// The position is outside all covered ranges: an [`ErrorKind::Schema`] that names the nearest.
     pub fn view_at(self: &Arc<Self>, position: &Position) -> Result<HistoryView> {
-        self.with(|ledger| {
-            let (epoch, until) = ledger.locate(position)?;
-            HistoryView::load(self, ledger, epoch, until, position)
+        self.with(|index| {
+            let (timeline, until) = index.locate(position)?;
+            HistoryView::load(self, index, timeline, until, position)
         })
     }
 
@@ -206,9 +206,9 @@ impl SchemaHistory {
     /// # Errors
     /// As [`Self::view_at`].
     pub fn catalog_at(&self, position: &Position) -> Result<Arc<Catalog>> {
-        self.with(|ledger| {
-            let (epoch, until) = ledger.locate(position)?;
-            Ok(ledger.load(epoch, until)?.catalog)
+        self.with(|index| {
+            let (timeline, until) = index.locate(position)?;
+            Ok(index.load(timeline, until)?.catalog)
         })
     }
 
@@ -248,9 +248,9 @@ impl SchemaHistory {
     /// # Errors
     /// All that the history has is later: an [`ErrorKind::Schema`].
     pub fn position_at(&self, timestamp: i64) -> Result<Position> {
-        self.with(|ledger| {
-            let source = ledger.source.clone();
-            let row = ledger.store.last_by_time(&source, timestamp)?;
+        self.with(|index| {
+            let source = index.source.clone();
+            let row = index.store.last_by_time(&source, timestamp)?;
             let row =
                 row.ok_or_else(|| Error::schema("the table history begins later than that"))?;
             Position::from_json(&row.position)
@@ -258,21 +258,21 @@ impl SchemaHistory {
         })
     }
 
-    /// A page of what the history holds but checkpoints, from behind `after` on in the order of epochs and places: begin with
-    /// `None`, go on with the last entry's epoch and key, until a page is empty.
+    /// A page of what the history holds but checkpoints, from behind `after` on in the order of timelines and places: begin with
+    /// `None`, go on with the last entry's timeline and key, until a page is empty.
     pub fn changes(&self, after: Option<(u64, EntryKey)>) -> Result<Vec<Entry>> {
-        self.with(|ledger| {
+        self.with(|index| {
             if after.is_none() {
-                ledger.refresh()?;
+                index.refresh()?;
             }
-            let ids: Vec<u64> = ledger.epochs().iter().map(|epoch| epoch.id).collect();
-            for epoch in ids {
+            let ids: Vec<u64> = index.timelines().iter().map(|timeline| timeline.id).collect();
+            for timeline in ids {
                 let after = match after {
-                    Some((passed, _)) if epoch < passed => continue,
-                    Some((passed, key)) if epoch == passed => Some(key),
+                    Some((passed, _)) if timeline < passed => continue,
+                    Some((passed, key)) if timeline == passed => Some(key),
                     _ => None,
                 };
-                let page = ledger.changes(EntryRange { epoch, after, until: EntryKey::LAST })?;
+                let page = index.changes(EntryRange { timeline, after, until: EntryKey::LAST })?;
                 if !page.is_empty() {
                     return Ok(page);
                 }
@@ -286,28 +286,32 @@ impl SchemaHistory {
     /// # Errors
     /// The history is empty.
     pub fn checkpoint(&self) -> Result<()> {
-        self.with(|ledger| {
-            ledger.become_writer()?;
-            ledger.flush()?;
-            let end = ledger.epochs().last().map(|epoch| epoch.reached.clone()).unwrap_or_default();
-            let (epoch, until) = ledger.locate(&end)?;
-            let catalog = ledger.load(epoch, until)?.catalog;
-            let key = ledger.next_key(epoch, &end)?;
-            let timestamp = ledger.time_at(epoch, until)?;
+        self.with(|index| {
+            index.become_writer()?;
+            index.flush()?;
+            let end = index
+                .timelines()
+                .last()
+                .map(|timeline| timeline.reached.clone())
+                .unwrap_or_default();
+            let (timeline, until) = index.locate(&end)?;
+            let catalog = index.load(timeline, until)?.catalog;
+            let key = index.next_key(timeline, &end)?;
+            let timestamp = index.time_at(timeline, until)?;
             let body = EntryBody::Checkpoint(CatalogText::of(&catalog));
-            ledger.append(&Entry { epoch, key, position: end, timestamp, body })
+            index.append(&Entry { timeline, key, position: end, timestamp, body })
         })
     }
 
     /// Forgets all that was before a covered position, so that the history begins there.
     pub fn prune(&self, before: &Position) -> Result<()> {
-        self.with(|ledger| {
-            ledger.become_writer()?;
-            let (id, until) = ledger.locate(before)?;
-            let mut epoch = ledger.epoch(id)?.clone();
-            let catalog = ledger.load(id, until)?.catalog;
+        self.with(|index| {
+            index.become_writer()?;
+            let (id, until) = index.locate(before)?;
+            let mut timeline = index.timeline(id)?.clone();
+            let catalog = index.load(id, until)?.catalog;
             // By GTID, the position may be of another server's log.
-            let from = match epoch.contains(before) {
+            let from = match timeline.contains(before) {
                 true => stored_position(before),
                 false => {
                     return Err(Error::config(
@@ -315,42 +319,42 @@ impl SchemaHistory {
                     ));
                 }
             };
-            let key = ledger.next_key(id, &from)?;
-            let timestamp = ledger.time_at(id, until)?;
+            let key = index.next_key(id, &from)?;
+            let timestamp = index.time_at(id, until)?;
             let body = EntryBody::Checkpoint(CatalogText::of(&catalog));
-            let entry = Entry { epoch: id, key, position: from.clone(), timestamp, body };
-            let old = EntryRange { epoch: id, after: None, until: key };
+            let entry = Entry { timeline: id, key, position: from.clone(), timestamp, body };
+            let old = EntryRange { timeline: id, after: None, until: key };
             let writes =
                 vec![StoreWrite::RemoveEntries(old, None), StoreWrite::Entry(entry.to_row()?)];
-            let reached = epoch.reached.clone();
-            epoch.cut(&from, &reached);
-            ledger.rewrite(epoch, writes, |other| other.id < id)
+            let reached = timeline.reached.clone();
+            timeline.cut(&from, &reached);
+            index.rewrite(timeline, writes, |other| other.id < id)
         })
     }
 
     /// Forgets all that is behind a covered position: what the history says of it comes from another log, or is to be read
     /// again.
     pub fn prune_after(&self, position: &Position) -> Result<()> {
-        self.with(|ledger| {
-            ledger.become_writer()?;
-            let (id, until) = ledger.locate(position)?;
-            let mut epoch = ledger.epoch(id)?.clone();
-            if !epoch.contains(position) {
+        self.with(|index| {
+            index.become_writer()?;
+            let (id, until) = index.locate(position)?;
+            let mut timeline = index.timeline(id)?.clone();
+            if !timeline.contains(position) {
                 return Err(Error::config(
                     "the history is cut at a file and an offset of its own log",
                 ));
             }
-            let from = epoch.from.clone();
-            epoch.cut(&from, position);
-            let behind = EntryRange { epoch: id, after: Some(until), until: EntryKey::LAST };
+            let from = timeline.from.clone();
+            timeline.cut(&from, position);
+            let behind = EntryRange { timeline: id, after: Some(until), until: EntryKey::LAST };
             let writes = vec![StoreWrite::RemoveEntries(behind, None)];
-            ledger.rewrite(epoch, writes, |other| other.id > id)
+            index.rewrite(timeline, writes, |other| other.id > id)
         })
     }
 
     /// Tells the store how far the log has been read.
     pub fn flush(&self) -> Result<()> {
-        self.with(Ledger::flush)
+        self.with(HistoryIndex::flush)
     }
 
     /// Tells the store how far the log has been read, and lets go of it; views of it cannot go on then.
@@ -359,40 +363,40 @@ impl SchemaHistory {
             self.abandon();
             return Ok(());
         }
-        let ledger = self.guard()?.take();
-        ledger.map_or(Ok(()), |mut ledger| ledger.flush()).map_err(|e| e.context(&self.place))
+        let index = self.guard()?.take();
+        index.map_or(Ok(()), |mut index| index.flush()).map_err(|e| e.context(&self.place))
     }
 
     pub(super) fn generation(&self) -> u64 {
         self.generation.load(Ordering::Acquire)
     }
 
-    /// Works on the ledger; whose errors are of the store's place.
-    pub(super) fn with<T>(&self, work: impl FnOnce(&mut Ledger) -> Result<T>) -> Result<T> {
+    /// Works on the index; whose errors are of the store's place.
+    pub(super) fn with<T>(&self, work: impl FnOnce(&mut HistoryIndex) -> Result<T>) -> Result<T> {
         if self.process != std::process::id() {
             return Err(Error::config(
                 "the table history was opened before a fork, and its store is the parent process's: open it here",
             ));
         }
         let mut guard = self.guard()?;
-        let ledger = guard.as_mut().ok_or_else(|| Error::config("the table history is closed"))?;
-        let done = work(ledger);
-        self.generation.store(ledger.generation, Ordering::Release);
+        let index = guard.as_mut().ok_or_else(|| Error::config("the table history is closed"))?;
+        let done = work(index);
+        self.generation.store(index.generation, Ordering::Release);
         done.map_err(|error| match error.kind() {
             ErrorKind::Schema | ErrorKind::Config => error,
             _ => error.context(&self.place),
         })
     }
 
-    fn guard(&self) -> Result<MutexGuard<'_, Option<Ledger>>> {
-        self.ledger.lock().map_err(|_| {
+    fn guard(&self) -> Result<MutexGuard<'_, Option<HistoryIndex>>> {
+        self.index.lock().map_err(|_| {
             Error::new(ErrorKind::Internal, "the table history broke off in another thread")
         })
     }
 
     /// The store's files and connections are another process's.
     fn abandon(&self) {
-        if let Ok(mut guard) = self.ledger.try_lock() {
+        if let Ok(mut guard) = self.index.try_lock() {
             std::mem::forget(guard.take());
         }
     }
@@ -402,8 +406,8 @@ impl Drop for SchemaHistory {
     fn drop(&mut self) {
         if self.process != std::process::id() {
             // A thread of the parent may have held the mutex at the fork: nobody releases it in this process.
-            let ledger = self.ledger.get_mut().unwrap_or_else(PoisonError::into_inner);
-            std::mem::forget(ledger.take());
+            let index = self.index.get_mut().unwrap_or_else(PoisonError::into_inner);
+            std::mem::forget(index.take());
         } else if let Err(error) = self.close() {
             log::warn!("how far the log was read is not stored: {error}");
         }

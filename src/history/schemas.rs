@@ -19,13 +19,13 @@ use std::collections::BTreeMap;
 /// may be given for a log of a few.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Schemas {
-    tables: BTreeMap<(String, String), Given>,
+    tables: BTreeMap<(String, String), GivenTable>,
     /// What CREATE DATABASE statements say.
     databases: BTreeMap<String, CharsetClause>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Given {
+enum GivenTable {
     Table(Box<CreateTable>),
     /// Why it cannot be used.
     Refused(String),
@@ -45,16 +45,16 @@ impl Schemas {
     /// The usable structures: database, table, structure.
     pub(super) fn tables(&self) -> impl Iterator<Item = (&str, &str, &CreateTable)> {
         self.tables.iter().filter_map(|((database, table), given)| match given {
-            Given::Table(create) => Some((database.as_str(), table.as_str(), &**create)),
-            Given::Refused(_) => None,
+            GivenTable::Table(create) => Some((database.as_str(), table.as_str(), &**create)),
+            GivenTable::Refused(_) => None,
         })
     }
 
     /// True for a MERGE table; `None` if its structure was not given.
     pub fn is_merge(&self, database: &str, table: &str) -> Option<bool> {
         match self.tables.get(&(database.to_owned(), table.to_owned()))? {
-            Given::Table(create) => Some(create.is_merge()),
-            Given::Refused(_) => None,
+            GivenTable::Table(create) => Some(create.is_merge()),
+            GivenTable::Refused(_) => None,
         }
     }
 
@@ -73,12 +73,12 @@ impl Schemas {
             )));
         };
         let mut create = match given {
-            Given::Table(create) => create,
-            Given::Refused(why) => return Err(Error::schema(why)),
+            GivenTable::Table(create) => create,
+            GivenTable::Refused(why) => return Err(Error::schema(why)),
         };
         create.table = table.into();
         let key = (database.to_owned(), table.to_owned());
-        if self.tables.insert(key, Given::Table(create)).is_some() {
+        if self.tables.insert(key, GivenTable::Table(create)).is_some() {
             return Err(given_twice(database, table));
         }
         Ok(())
@@ -111,8 +111,8 @@ impl Schemas {
         let key = (log.database.to_string(), log.table.to_string());
         let create = match self.tables.get(&key) {
             None => return Ok(log),
-            Some(Given::Table(create)) => create,
-            Some(Given::Refused(why)) => return Err(Error::schema(why)),
+            Some(GivenTable::Table(create)) => create,
+            Some(GivenTable::Refused(why)) => return Err(Error::schema(why)),
         };
         let server = SqlServer::from(format);
         let database_default = match self.databases.get(&key.0) {
@@ -130,8 +130,8 @@ impl Schemas {
     pub fn doubtful_members(&self) -> impl Iterator<Item = (&str, &str, &str)> {
         self.tables.iter().flat_map(|((database, table), given)| {
             let columns = match given {
-                Given::Table(create) => create.columns.as_slice(),
-                Given::Refused(_) => &[],
+                GivenTable::Table(create) => create.columns.as_slice(),
+                GivenTable::Refused(_) => &[],
             };
             columns
                 .iter()
@@ -192,8 +192,8 @@ impl Schemas {
 
     fn refuse_unreadable(&mut self) {
         for ((database, table), given) in &mut self.tables {
-            if matches!(given, Given::Table(create) if create.has_unreadable_names()) {
-                *given = Given::Refused(format!(
+            if matches!(given, GivenTable::Table(create) if create.has_unreadable_names()) {
+                *given = GivenTable::Refused(format!(
                     "the structure of {database}.{table}: a name or a member in it is not UTF-8: give a text in UTF-8"
                 ));
             }
@@ -249,12 +249,12 @@ impl Schemas {
             ))));
         };
         let given = match CreateTable::parse_body(cursor, head) {
-            Ok(create) => Given::Table(Box::new(create)),
+            Ok(create) => GivenTable::Table(Box::new(create)),
             Err(error) => {
                 let line = cursor.line_of(&error);
                 let why = &error.message;
                 cursor.skip_statement()?;
-                Given::Refused(format!("CREATE TABLE {database}.{table}, line {line}: {why}"))
+                GivenTable::Refused(format!("CREATE TABLE {database}.{table}, line {line}: {why}"))
             }
         };
         cursor.accept_sign(';')?;
@@ -321,7 +321,7 @@ impl Schemas {
     ) {
         let Some(database) = own.as_deref().or(database) else { return };
         if let Some(given) = self.tables.get_mut(&(database.to_owned(), table.clone())) {
-            *given = Given::Refused(format!("the structure of {database}.{table}: {why}"));
+            *given = GivenTable::Refused(format!("the structure of {database}.{table}: {why}"));
         }
     }
 }

@@ -34,22 +34,22 @@ pub trait Store: Send {
     /// The store can only be read: an [`ErrorKind::Config`](crate::ErrorKind::Config).
     fn try_lock(&mut self, source: &str) -> Result<Option<String>>;
 
-    /// The epochs of a source, by their ids.
-    fn epochs(&mut self, source: &str) -> Result<Vec<EpochRow>>;
+    /// The timelines of a source, by their ids.
+    fn timelines(&mut self, source: &str) -> Result<Vec<TimelineRow>>;
 
-    /// The entries of an epoch in a range, in order, at most `limit`; but for checkpoints, which change nothing.
+    /// The entries of a timeline in a range, in order, at most `limit`; but for checkpoints, which change nothing.
     fn changes(&mut self, source: &str, range: EntryRange, limit: usize) -> Result<Vec<EntryRow>>;
 
-    /// The last entry of an epoch up to and with `until`: of those that hold all tables, or of all.
+    /// The last entry of a timeline up to and with `until`: of those that hold all tables, or of all.
     fn last_entry(
         &mut self,
         source: &str,
-        epoch: u64,
+        timeline: u64,
         until: EntryKey,
         only_whole: bool,
     ) -> Result<Option<EntryRow>>;
 
-    /// The last entry, by epoch and place, whose time is at or before `timestamp`.
+    /// The last entry, by timeline and place, whose time is at or before `timestamp`.
     fn last_by_time(&mut self, source: &str, timestamp: i64) -> Result<Option<EntryRow>>;
 
     /// Does all of it or nothing, durably: it survives the loss of power when this returns. The store must be locked.
@@ -64,19 +64,19 @@ pub trait Store: Send {
 /// A change of a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StoreWrite {
-    /// An epoch, in the place of what has its id.
-    Epoch(EpochRow),
+    /// A timeline, in the place of what has its id.
+    Timeline(TimelineRow),
     /// An entry, in the place of what has its key.
     Entry(EntryRow),
     /// Removes entries in a range, of one kind or of all.
     RemoveEntries(EntryRange, Option<EntryKind>),
-    /// Removes an epoch and its entries.
-    RemoveEpoch(u64),
+    /// Removes a timeline and its entries.
+    RemoveTimeline(u64),
 }
 
 /// A run of one server's log that a history knows whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct EpochRow {
+pub struct TimelineRow {
     /// Its number: later ones are greater.
     pub id: u64,
     /// The server; `None` where the log came as files.
@@ -96,8 +96,8 @@ pub struct EpochRow {
 /// A row of a history.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EntryRow {
-    /// The epoch that it is of.
-    pub epoch: u64,
+    /// The timeline that it is of.
+    pub timeline: u64,
     /// Its place in that.
     pub key: EntryKey,
     /// What it is.
@@ -120,7 +120,7 @@ impl EntryRow {
     /// The checksum that it should have.
     pub fn sum(&self) -> u32 {
         let mut hasher = crc32fast::Hasher::new();
-        for number in [self.epoch, self.key.file, self.key.offset, self.key.ordinal.into()] {
+        for number in [self.timeline, self.key.file, self.key.offset, self.key.ordinal.into()] {
             hasher.update(&number.to_le_bytes());
         }
         hasher.update(&self.timestamp.to_le_bytes());
@@ -134,7 +134,7 @@ impl EntryRow {
     }
 }
 
-/// The place of an entry in its epoch.
+/// The place of an entry in its timeline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct EntryKey {
     /// The number of the file.
@@ -176,12 +176,12 @@ impl EntryKey {
     }
 }
 
-/// Entries of an epoch.
+/// Entries of a timeline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EntryRange {
-    /// The epoch.
-    pub epoch: u64,
-    /// They stand behind it; `None` for all from the epoch's beginning.
+    /// The timeline.
+    pub timeline: u64,
+    /// They stand behind it; `None` for all from the timeline's beginning.
     pub after: Option<EntryKey>,
     /// They stand before it, or are it.
     pub until: EntryKey,

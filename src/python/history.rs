@@ -86,11 +86,11 @@ impl PyHistory {
     }
 
     fn covered(&self, py: Python<'_>) -> PyResult<Vec<(PyPosition, PyPosition, Option<String>)>> {
-        let epochs = self.work(py, |shared| shared.history.covered())?;
-        let range = |epoch: crate::history::Epoch| {
-            (PyPosition(epoch.from), PyPosition(epoch.reached), epoch.server)
+        let timelines = self.work(py, |shared| shared.history.covered())?;
+        let range = |timeline: crate::history::Timeline| {
+            (PyPosition(timeline.from), PyPosition(timeline.reached), timeline.server)
         };
-        Ok(epochs.into_iter().map(range).collect())
+        Ok(timelines.into_iter().map(range).collect())
     }
 
     #[pyo3(signature = (spec, *, tables = None, exclude_tables = None))]

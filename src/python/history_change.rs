@@ -126,16 +126,16 @@ impl Walk {
             self.page = self.history.changes(self.after)?.into();
         }
         let Some(entry) = self.page.pop_front() else { return Ok(None) };
-        if self.after.is_none_or(|(epoch, _)| epoch != entry.epoch) {
-            // An epoch may begin with tables that come from another one.
-            let epochs = self.history.covered()?;
-            let epoch = epochs.into_iter().find(|epoch| epoch.id == entry.epoch);
-            self.catalog = match epoch {
-                Some(epoch) => self.history.catalog_at(&epoch.from)?,
+        if self.after.is_none_or(|(timeline, _)| timeline != entry.timeline) {
+            // A timeline may begin with tables that come from another one.
+            let timelines = self.history.covered()?;
+            let timeline = timelines.into_iter().find(|timeline| timeline.id == entry.timeline);
+            self.catalog = match timeline {
+                Some(timeline) => self.history.catalog_at(&timeline.from)?,
                 None => Arc::default(),
             };
         }
-        self.after = Some((entry.epoch, entry.key));
+        self.after = Some((entry.timeline, entry.key));
         Ok(Some(entry))
     }
 

@@ -8,7 +8,7 @@ use super::server_lock;
 use super::server_sql as sql;
 use crate::ddl::TableName;
 use crate::error::{Error, ErrorKind, Result};
-use crate::history::{EntryKey, EntryRange, EntryRow, EpochRow, Store, StoreWrite};
+use crate::history::{EntryKey, EntryRange, EntryRow, Store, StoreWrite, TimelineRow};
 use crate::net::{Connection, Server};
 use crate::source::Connector;
 use std::time::Duration;
@@ -32,9 +32,9 @@ pub struct ServerStore {
 /// The lock of a source, and what stood in the store when it was last written.
 struct Held {
     source: String,
-    epochs: Vec<EpochRow>,
+    timelines: Vec<TimelineRow>,
     /// The same, where a write that broke off has been done.
-    or: Option<Vec<EpochRow>>,
+    or: Option<Vec<TimelineRow>>,
 }
 
 impl ServerStore {
@@ -108,14 +108,14 @@ impl ServerStore {
             {
                 return Err(refused(&held.source, &holder));
             }
-            let now = epochs(connection, &held.source)?;
-            let is_known = now == held.epochs || held.or.as_ref() == Some(&now);
+            let now = timelines(connection, &held.source)?;
+            let is_known = now == held.timelines || held.or.as_ref() == Some(&now);
             if !is_known {
                 return Err(Error::config(
                     "while the connection to the table history's store was lost, another process wrote it: open it again",
                 ));
             }
-            held.epochs = now;
+            held.timelines = now;
         }
         self.server = Some(server);
         Ok(())
@@ -167,12 +167,12 @@ impl ServerStore {
                 .map_err(cannot_write)?;
             match holder {
                 Some(holder) => Ok(Err(holder)),
-                None => Ok(Ok(epochs(connection, source)?)),
+                None => Ok(Ok(timelines(connection, source)?)),
             }
         })?;
         Ok(match taken {
-            Ok(epochs) => {
-                self.locks.push(Held { source: source.to_owned(), epochs, or: None });
+            Ok(timelines) => {
+                self.locks.push(Held { source: source.to_owned(), timelines, or: None });
                 None
             }
             Err(holder) => Some(holder),
@@ -227,8 +227,8 @@ impl Store for ServerStore {
         self.take_lock(source, 0)
     }
 
-    fn epochs(&mut self, source: &str) -> Result<Vec<EpochRow>> {
-        self.read(|connection| epochs(connection, source))
+    fn timelines(&mut self, source: &str) -> Result<Vec<TimelineRow>> {
+        self.read(|connection| timelines(connection, source))
     }
 
     fn changes(&mut self, source: &str, range: EntryRange, limit: usize) -> Result<Vec<EntryRow>> {
@@ -239,11 +239,11 @@ impl Store for ServerStore {
     fn last_entry(
         &mut self,
         source: &str,
-        epoch: u64,
+        timeline: u64,
         until: EntryKey,
         only_whole: bool,
     ) -> Result<Option<EntryRow>> {
-        let select = sql::select_last(source, epoch, until, only_whole);
+        let select = sql::select_last(source, timeline, until, only_whole);
         Ok(self.read(|connection| entries(connection, source, &select))?.pop())
     }
 
@@ -256,7 +256,7 @@ impl Store for ServerStore {
         let Some(held) = self.locks.iter_mut().find(|held| held.source == source) else {
             return Err(Error::new(ErrorKind::Internal, "a history is written without its lock"));
         };
-        let after = written(&held.epochs, writes);
+        let after = written(&held.timelines, writes);
         held.or = Some(after.clone());
         let piece = self.piece;
         let statements: Vec<String> =
@@ -276,7 +276,7 @@ impl Store for ServerStore {
         })
         .map_err(cannot_write)?;
         if let Some(held) = self.locks.iter_mut().find(|held| held.source == source) {
-            held.epochs = after;
+            held.timelines = after;
             held.or = None;
         }
         Ok(())
@@ -290,23 +290,23 @@ impl Store for ServerStore {
 
 fn statements(source: &str, write: &StoreWrite, piece: usize) -> Vec<String> {
     match write {
-        StoreWrite::Epoch(row) => vec![sql::replace_epoch(source, row)],
+        StoreWrite::Timeline(row) => vec![sql::replace_timeline(source, row)],
         StoreWrite::Entry(row) => sql::replace_entry(source, row, piece),
         StoreWrite::RemoveEntries(range, kind) => sql::remove_entries(source, *range, *kind),
-        StoreWrite::RemoveEpoch(id) => sql::remove_epoch(source, *id),
+        StoreWrite::RemoveTimeline(id) => sql::remove_timeline(source, *id),
     }
 }
 
-/// The epochs after a write.
-fn written(epochs: &[EpochRow], writes: &[StoreWrite]) -> Vec<EpochRow> {
-    let mut after = epochs.to_vec();
+/// The timelines after a write.
+fn written(timelines: &[TimelineRow], writes: &[StoreWrite]) -> Vec<TimelineRow> {
+    let mut after = timelines.to_vec();
     for write in writes {
         match write {
-            StoreWrite::Epoch(row) => {
+            StoreWrite::Timeline(row) => {
                 after.retain(|other| other.id != row.id);
                 after.push(row.clone());
             }
-            StoreWrite::RemoveEpoch(id) => after.retain(|other| other.id != *id),
+            StoreWrite::RemoveTimeline(id) => after.retain(|other| other.id != *id),
             StoreWrite::Entry(_) | StoreWrite::RemoveEntries(..) => {}
         }
     }
@@ -332,8 +332,8 @@ fn check_version(connection: &mut Connection) -> Result<bool> {
     }
 }
 
-fn epochs(connection: &mut Connection, source: &str) -> Result<Vec<EpochRow>> {
-    connection.query(&sql::select_epochs(source))?.iter().map(sql::epoch).collect()
+fn timelines(connection: &mut Connection, source: &str) -> Result<Vec<TimelineRow>> {
+    connection.query(&sql::select_timelines(source))?.iter().map(sql::timeline).collect()
 }
 
 fn entries(connection: &mut Connection, source: &str, select: &str) -> Result<Vec<EntryRow>> {
@@ -343,7 +343,7 @@ fn entries(connection: &mut Connection, source: &str, select: &str) -> Result<Ve
         let (mut entry, pieces) = sql::entry(row)?;
         let mut next = 0;
         while next < pieces {
-            let select = sql::select_pieces(source, entry.epoch, entry.key, next);
+            let select = sql::select_pieces(source, entry.timeline, entry.key, next);
             let found = connection.query(&select)?;
             if found.is_empty() {
                 return Err(sql::damaged());

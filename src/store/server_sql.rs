@@ -1,10 +1,10 @@
 //! The statements of a store on a server: text in, text out. All values go in as hexadecimal digits, so that none can be read as SQL.
 //!
-//! The place of an entry is one column of bytes, greater for what stands later, so that a range of an epoch is a range of the
+//! The place of an entry is one column of bytes, greater for what stands later, so that a range of a timeline is a range of the
 //! primary key.
 
 use crate::error::{Error, Result};
-use crate::history::{EntryKey, EntryKind, EntryRange, EntryRow, EpochRow};
+use crate::history::{EntryKey, EntryKind, EntryRange, EntryRow, TimelineRow};
 use crate::position::{from_hex, to_hex};
 use crate::protocol::TextRow;
 
@@ -27,7 +27,7 @@ fn place(EntryKey { file, offset, ordinal }: EntryKey) -> String {
     format!("x'{file:016x}{offset:016x}{ordinal:08x}'")
 }
 
-pub(super) fn select_epochs(source: &str) -> String {
+pub(super) fn select_timelines(source: &str) -> String {
     format!(
         "SELECT id, server, begins, reached, revision, begins_file_time, reached_file_time FROM binarrow_epochs \
          WHERE source = {} ORDER BY id",
@@ -43,8 +43,13 @@ pub(super) fn select_changes(source: &str, range: EntryRange, limit: usize) -> S
     )
 }
 
-pub(super) fn select_last(source: &str, epoch: u64, until: EntryKey, only_whole: bool) -> String {
-    let range = condition(source, EntryRange { epoch, after: None, until });
+pub(super) fn select_last(
+    source: &str,
+    timeline: u64,
+    until: EntryKey,
+    only_whole: bool,
+) -> String {
+    let range = condition(source, EntryRange { timeline, after: None, until });
     let kinds = if only_whole { " AND kind IN ('baseline', 'checkpoint')" } else { "" };
     format!(
         "SELECT {COLUMNS} FROM binarrow_entries WHERE {range}{kinds} ORDER BY place DESC LIMIT 1"
@@ -60,15 +65,15 @@ pub(super) fn select_by_time(source: &str, timestamp: i64) -> String {
 }
 
 /// The pieces of a body from one on, two at most.
-pub(super) fn select_pieces(source: &str, epoch: u64, key: EntryKey, from: u32) -> String {
+pub(super) fn select_pieces(source: &str, timeline: u64, key: EntryKey, from: u32) -> String {
     format!(
         "SELECT piece, HEX(body) FROM binarrow_pieces WHERE {} AND piece >= {from} ORDER BY piece LIMIT 2",
-        equals(source, epoch, key)
+        equals(source, timeline, key)
     )
 }
 
-pub(super) fn replace_epoch(source: &str, row: &EpochRow) -> String {
-    let EpochRow { id, server, from, reached, revision, from_begun, reached_begun } = row;
+pub(super) fn replace_timeline(source: &str, row: &TimelineRow) -> String {
+    let TimelineRow { id, server, from, reached, revision, from_begun, reached_begun } = row;
     let server = server.as_deref().map_or("NULL".to_owned(), text);
     format!(
         "REPLACE INTO binarrow_epochs (source, id, server, begins, reached, revision, begins_file_time, \
@@ -81,8 +86,9 @@ pub(super) fn replace_epoch(source: &str, row: &EpochRow) -> String {
 
 /// The statements that put an entry in; none has more bytes of its body than `piece`.
 pub(super) fn replace_entry(source: &str, row: &EntryRow, piece: usize) -> Vec<String> {
-    let EntryRow { epoch, key, kind, timestamp, position, database, details, body, checksum } = row;
-    let same = equals(source, *epoch, *key);
+    let EntryRow { timeline, key, kind, timestamp, position, database, details, body, checksum } =
+        row;
+    let same = equals(source, *timeline, *key);
     let mut statements = vec![format!("DELETE FROM binarrow_pieces WHERE {same}")];
     let pieces: Vec<&[u8]> = match body.len() <= piece {
         true => Vec::new(),
@@ -91,7 +97,7 @@ pub(super) fn replace_entry(source: &str, row: &EntryRow, piece: usize) -> Vec<S
     let own = if pieces.is_empty() { body.as_slice() } else { &[] };
     statements.push(format!(
         "REPLACE INTO binarrow_entries (source, epoch, place, kind, logged_at, position, database_name, details, body, \
-         pieces, checksum) VALUES ({}, {epoch}, {}, '{kind}', {timestamp}, {}, {}, {}, {}, {}, {checksum})",
+         pieces, checksum) VALUES ({}, {timeline}, {}, '{kind}', {timestamp}, {}, {}, {}, {}, {}, {checksum})",
         text(source),
         place(*key),
         text(position),
@@ -102,7 +108,7 @@ pub(super) fn replace_entry(source: &str, row: &EntryRow, piece: usize) -> Vec<S
     ));
     for (number, piece) in pieces.iter().enumerate() {
         statements.push(format!(
-            "INSERT INTO binarrow_pieces (source, epoch, place, piece, body) VALUES ({}, {epoch}, {}, {number}, {})",
+            "INSERT INTO binarrow_pieces (source, epoch, place, piece, body) VALUES ({}, {timeline}, {}, {number}, {})",
             text(source),
             place(*key),
             bytes(piece)
@@ -136,7 +142,7 @@ pub(super) fn remove_entries(
     pieces.into_iter().chain([entries]).collect()
 }
 
-pub(super) fn remove_epoch(source: &str, id: u64) -> Vec<String> {
+pub(super) fn remove_timeline(source: &str, id: u64) -> Vec<String> {
     let source = text(source);
     vec![
         format!("DELETE FROM binarrow_pieces WHERE source = {source} AND epoch = {id}"),
@@ -145,18 +151,18 @@ pub(super) fn remove_epoch(source: &str, id: u64) -> Vec<String> {
     ]
 }
 
-fn condition(source: &str, EntryRange { epoch, after, until }: EntryRange) -> String {
+fn condition(source: &str, EntryRange { timeline, after, until }: EntryRange) -> String {
     let after = after.map(|after| format!(" AND place > {}", place(after))).unwrap_or_default();
-    format!("source = {} AND epoch = {epoch}{after} AND place <= {}", text(source), place(until))
+    format!("source = {} AND epoch = {timeline}{after} AND place <= {}", text(source), place(until))
 }
 
-fn equals(source: &str, epoch: u64, key: EntryKey) -> String {
-    format!("source = {} AND epoch = {epoch} AND place = {}", text(source), place(key))
+fn equals(source: &str, timeline: u64, key: EntryKey) -> String {
+    format!("source = {} AND epoch = {timeline} AND place = {}", text(source), place(key))
 }
 
-/// An epoch's row.
-pub(super) fn epoch(row: &TextRow) -> Result<EpochRow> {
-    Ok(EpochRow {
+/// A timeline's row.
+pub(super) fn timeline(row: &TextRow) -> Result<TimelineRow> {
+    Ok(TimelineRow {
         id: number(row, 0)?,
         server: cell(row, 1).ok().map(ToOwned::to_owned),
         from: cell(row, 2)?.to_owned(),
@@ -174,7 +180,7 @@ pub(super) fn entry(row: &TextRow) -> Result<(EntryRow, u32)> {
     let (offset, rest) = rest.split_first_chunk::<8>().ok_or_else(damaged)?;
     let ordinal = <[u8; 4]>::try_from(rest).map_err(|_| damaged())?;
     let entry = EntryRow {
-        epoch: number(row, 0)?,
+        timeline: number(row, 0)?,
         key: EntryKey {
             file: u64::from_be_bytes(*file),
             offset: u64::from_be_bytes(*offset),
@@ -263,7 +269,7 @@ mod tests {
 
     fn row(body: Vec<u8>) -> EntryRow {
         EntryRow {
-            epoch: 2,
+            timeline: 2,
             key: KEY,
             kind: EntryKind::Ddl,
             timestamp: -5,
@@ -281,9 +287,9 @@ mod tests {
         let hostile = "'; DROP TABLE t; -- \\";
         let statements = [
             replace_entry(hostile, &row(hostile.as_bytes().to_vec()), 4),
-            remove_entries(hostile, EntryRange { epoch: 1, after: Some(KEY), until: KEY }, None),
-            remove_epoch(hostile, 1),
-            vec![select_epochs(hostile), select_last(hostile, 1, KEY, true)],
+            remove_entries(hostile, EntryRange { timeline: 1, after: Some(KEY), until: KEY }, None),
+            remove_timeline(hostile, 1),
+            vec![select_timelines(hostile), select_last(hostile, 1, KEY, true)],
         ];
         for statement in statements.concat() {
             assert!(!statement.contains("DROP") && !statement.contains('\\'), "{statement}");

@@ -7,7 +7,7 @@
 
 use super::lock_file::{self, LockFile};
 use crate::error::{Error, ErrorKind, Result};
-use crate::history::{EntryKey, EntryKind, EntryRange, EntryRow, EpochRow, Store, StoreWrite};
+use crate::history::{EntryKey, EntryKind, EntryRange, EntryRow, Store, StoreWrite, TimelineRow};
 use rusqlite::{Connection, ErrorCode, OpenFlags, Row, Transaction, TransactionBehavior, params};
 use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt;
@@ -188,13 +188,13 @@ impl Store for SqliteStore {
         Ok(None)
     }
 
-    fn epochs(&mut self, source: &str) -> Result<Vec<EpochRow>> {
+    fn timelines(&mut self, source: &str) -> Result<Vec<TimelineRow>> {
         self.read(|connection| {
             let sql = "SELECT id, server, begins, reached, revision, begins_file_time, reached_file_time FROM binarrow_epochs
                        WHERE source = ? ORDER BY id";
             let mut statement = connection.prepare(sql)?;
             let rows = statement.query_map([source], |row| {
-                Ok(EpochRow {
+                Ok(TimelineRow {
                     id: number(row, 0)?,
                     server: row.get(1)?,
                     from: row.get(2)?,
@@ -209,7 +209,7 @@ impl Store for SqliteStore {
     }
 
     fn changes(&mut self, source: &str, range: EntryRange, limit: usize) -> Result<Vec<EntryRow>> {
-        let EntryRange { epoch, after, until } = range;
+        let EntryRange { timeline, after, until } = range;
         self.read(|connection| {
             let sql = format!(
                 "SELECT {COLUMNS} FROM binarrow_entries
@@ -224,7 +224,7 @@ impl Store for SqliteStore {
             let rows = statement.query_map(
                 params![
                     source,
-                    signed(epoch),
+                    signed(timeline),
                     after.0,
                     after.1,
                     after.2,
@@ -242,7 +242,7 @@ impl Store for SqliteStore {
     fn last_entry(
         &mut self,
         source: &str,
-        epoch: u64,
+        timeline: u64,
         until: EntryKey,
         only_whole: bool,
     ) -> Result<Option<EntryRow>> {
@@ -254,7 +254,7 @@ impl Store for SqliteStore {
                  ORDER BY file DESC, file_offset DESC, ordinal DESC LIMIT 1"
             );
             let (file, offset, ordinal) = numbers(until);
-            let values = params![source, signed(epoch), file, offset, ordinal];
+            let values = params![source, signed(timeline), file, offset, ordinal];
             optional(connection.prepare(&sql)?.query_row(values, entry))
         })
     }
@@ -288,7 +288,7 @@ impl Store for SqliteStore {
 
 fn put(transaction: &Transaction<'_>, source: &str, write: &StoreWrite) -> rusqlite::Result<()> {
     match write {
-        StoreWrite::Epoch(row) => {
+        StoreWrite::Timeline(row) => {
             let sql = "INSERT OR REPLACE INTO binarrow_epochs VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
             transaction.prepare(sql)?.execute(params![
                 source,
@@ -307,7 +307,7 @@ fn put(transaction: &Transaction<'_>, source: &str, write: &StoreWrite) -> rusql
             let (file, offset, ordinal) = numbers(row.key);
             transaction.prepare(sql)?.execute(params![
                 source,
-                signed(row.epoch),
+                signed(row.timeline),
                 file,
                 offset,
                 ordinal,
@@ -320,14 +320,14 @@ fn put(transaction: &Transaction<'_>, source: &str, write: &StoreWrite) -> rusql
                 row.checksum
             ])?;
         }
-        StoreWrite::RemoveEntries(EntryRange { epoch, after, until }, kind) => {
+        StoreWrite::RemoveEntries(EntryRange { timeline, after, until }, kind) => {
             let sql = "DELETE FROM binarrow_entries
                        WHERE source = ? AND epoch = ? AND (file, file_offset, ordinal) > (?, ?, ?)
                          AND (file, file_offset, ordinal) <= (?, ?, ?) AND (kind = ?9 OR ?9 IS NULL)";
             let (after, until) = (after.map_or((-1, 0, 0), numbers), numbers(*until));
             transaction.prepare(sql)?.execute(params![
                 source,
-                signed(*epoch),
+                signed(*timeline),
                 after.0,
                 after.1,
                 after.2,
@@ -337,7 +337,7 @@ fn put(transaction: &Transaction<'_>, source: &str, write: &StoreWrite) -> rusql
                 kind.map(EntryKind::name)
             ])?;
         }
-        StoreWrite::RemoveEpoch(id) => {
+        StoreWrite::RemoveTimeline(id) => {
             for table in [
                 "binarrow_entries WHERE source = ? AND epoch",
                 "binarrow_epochs WHERE source = ? AND id",
@@ -418,7 +418,7 @@ fn entry(row: &Row<'_>) -> rusqlite::Result<EntryRow> {
     let kind: String = row.get(4)?;
     let kind = EntryKind::by_name(&kind).map_err(|error| conversion(4, error))?;
     Ok(EntryRow {
-        epoch: number(row, 0)?,
+        timeline: number(row, 0)?,
         key: EntryKey { file: number(row, 1)?, offset: number(row, 2)?, ordinal: row.get(3)? },
         kind,
         timestamp: row.get(5)?,

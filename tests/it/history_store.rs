@@ -133,7 +133,7 @@ fn any_place_is_what_follows_from_the_statements() {
     while let Some(last) = {
         let page = history.changes(after).unwrap();
         count += page.len();
-        page.last().map(|last| (last.epoch, last.key))
+        page.last().map(|last| (last.timeline, last.key))
     } {
         after = Some(last);
     }

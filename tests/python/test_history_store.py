@@ -204,7 +204,7 @@ def test_rows_that_somebody_changed(path):
             assert writer.content_of(history) == complete
     finally:
         logging.getLogger("binarrow").removeHandler(handler)
-    assert any("checkpoint at 1:2200 of epoch 1 is damaged" in message for message in messages)
+    assert any("checkpoint at 1:2200 of timeline 1 is damaged" in message for message in messages)
     for damage in (
         "body = x'ff'",
         "body = CAST('DROP TABLE t1' || body AS BLOB)",
@@ -225,7 +225,7 @@ def test_rows_that_somebody_changed(path):
         assert str(path) in str(caught.value)
         path.write_bytes(copy)
     changed("UPDATE binarrow_epochs SET reached = 'x'")
-    with pytest.raises(MalformedBinlogError, match="epoch 1 is damaged"):
+    with pytest.raises(MalformedBinlogError, match="timeline 1 is damaged"):
         SchemaHistory.open(path)
 
 

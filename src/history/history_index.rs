@@ -1,31 +1,31 @@
-//! What a history knows of its store: its epochs, how far they reach, catalogs of places that were asked for.
+//! What a history knows of its store: its timelines, how far they reach, catalogs of places that were asked for.
 //!
 //! All of it stands behind one mutex in [`SchemaHistory`](super::SchemaHistory).
 
 use super::catalog::Catalog;
 use super::entry::{Entry, EntryBody};
-use super::epoch::Epoch;
 use super::followed_store::FollowedStore;
 use super::store::{EntryKey, EntryRange, Store, StoreWrite};
+use super::timeline::Timeline;
 use crate::error::{Error, ErrorKind, Result};
 use crate::position::{GtidState, Position};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-pub(super) struct Ledger {
+pub(super) struct HistoryIndex {
     pub(super) store: FollowedStore,
     pub(super) source: String,
-    epochs: Vec<Epoch>,
+    timelines: Vec<Timeline>,
     is_writer: bool,
     /// The time at which another process was found to be the writer.
     refused: Option<Instant>,
-    /// True while the first epoch is being created: it is stored when it is complete.
+    /// True while the first timeline is being created: it is stored when it is complete.
     is_beginning: bool,
-    /// The old and the new number of each epoch of this process that got another number when it was stored.
+    /// The old and the new number of each timeline of this process that got another number when it was stored.
     renumbered: Vec<(u64, u64)>,
     refreshed: Instant,
-    /// Epochs that reach further than the store knows.
+    /// Timelines that reach further than the store knows.
     unflushed: BTreeSet<u64>,
     flushed: Instant,
     /// Rises when catalogs that were given out may be others now.
@@ -36,7 +36,7 @@ pub(super) struct Ledger {
 /// A catalog, and where it is in force.
 #[derive(Clone)]
 pub(super) struct Loaded {
-    epoch: u64,
+    timeline: u64,
     until: EntryKey,
     pub(super) catalog: Arc<Catalog>,
     pub(super) age: SnapshotAge,
@@ -51,12 +51,12 @@ pub(super) struct SnapshotAge {
     pub(super) timestamp: i64,
 }
 
-impl Ledger {
+impl HistoryIndex {
     pub(super) fn open(store: Box<dyn Store>, source: &str) -> Result<Self> {
-        let mut ledger = Self {
+        let mut index = Self {
             store: FollowedStore::new(store),
             source: source.to_owned(),
-            epochs: Vec::new(),
+            timelines: Vec::new(),
             is_writer: false,
             refused: None,
             is_beginning: false,
@@ -67,16 +67,16 @@ impl Ledger {
             generation: 0,
             cache: Vec::new(),
         };
-        ledger.refresh()?;
-        Ok(ledger)
+        index.refresh()?;
+        Ok(index)
     }
 
-    pub(super) fn epochs(&self) -> &[Epoch] {
-        &self.epochs
+    pub(super) fn timelines(&self) -> &[Timeline] {
+        &self.timelines
     }
 
-    pub(super) fn epoch(&self, id: u64) -> Result<&Epoch> {
-        let found = self.epochs.iter().find(|epoch| epoch.id == id);
+    pub(super) fn timeline(&self, id: u64) -> Result<&Timeline> {
+        let found = self.timelines.iter().find(|timeline| timeline.id == id);
         found.ok_or_else(|| {
             Error::schema("what stood here in the history was pruned: open it again")
         })
@@ -86,7 +86,7 @@ impl Ledger {
         self.is_writer
     }
 
-    /// The current number of an epoch.
+    /// The current number of a timeline.
     pub(super) fn current_id(&self, id: u64) -> u64 {
         let found = self.renumbered.iter().find(|(from, _)| *from == id);
         found.map_or(id, |(_, to)| *to)
@@ -100,14 +100,16 @@ impl Ledger {
         }
         // How far this process followed the log in its own memory.
         self.flush()?;
-        let rows = self.store.epochs(&self.source)?;
-        let epochs: Vec<Epoch> = rows.into_iter().map(Epoch::of_row).collect::<Result<_>>()?;
-        let stays =
-            |old: &Epoch| epochs.iter().any(|new| (new.id, new.revision) == (old.id, old.revision));
-        if !self.epochs.iter().all(stays) || epochs.len() != self.epochs.len() {
+        let rows = self.store.timelines(&self.source)?;
+        let timelines: Vec<Timeline> =
+            rows.into_iter().map(Timeline::of_row).collect::<Result<_>>()?;
+        let stays = |old: &Timeline| {
+            timelines.iter().any(|new| (new.id, new.revision) == (old.id, old.revision))
+        };
+        if !self.timelines.iter().all(stays) || timelines.len() != self.timelines.len() {
             self.forget();
         }
-        self.epochs = epochs;
+        self.timelines = timelines;
         Ok(())
     }
 
@@ -173,7 +175,7 @@ impl Ledger {
             return Ok(None);
         }
         self.refresh()?;
-        if !self.epochs.is_empty() {
+        if !self.timelines.is_empty() {
             return Ok(Some(false));
         }
         if !self.is_writer && self.store.try_lock(&self.source)?.is_some() {
@@ -181,7 +183,7 @@ impl Ledger {
         }
         // Another process may have created it and ended meanwhile.
         self.refresh()?;
-        self.is_beginning = self.epochs.is_empty();
+        self.is_beginning = self.timelines.is_empty();
         Ok(Some(self.is_beginning))
     }
 
@@ -197,25 +199,26 @@ impl Ledger {
         self.lead_or_follow()
     }
 
-    /// The epoch that knows a position, and up to where in it.
+    /// The timeline that knows a position, and up to where in it.
     pub(super) fn locate(&mut self, position: &Position) -> Result<(u64, EntryKey)> {
         self.refresh()?;
-        let in_file = self.epochs.iter().rev().find(|epoch| epoch.contains(position));
-        if let Some(epoch) = in_file {
-            return Ok((epoch.id, EntryKey::end_of(position)));
+        let in_file = self.timelines.iter().rev().find(|timeline| timeline.contains(position));
+        if let Some(timeline) = in_file {
+            return Ok((timeline.id, EntryKey::end_of(position)));
         }
-        let by_gtid = self.epochs.iter().rev().find(|epoch| epoch.contains_gtids(position));
-        if let (Some(epoch), Some(gtids)) = (by_gtid, &position.gtid_set) {
-            let id = epoch.id;
+        let by_gtid =
+            self.timelines.iter().rev().find(|timeline| timeline.contains_gtids(position));
+        if let (Some(timeline), Some(gtids)) = (by_gtid, &position.gtid_set) {
+            let id = timeline.id;
             return Ok((id, self.last_covered(id, gtids)?));
         }
         Err(self.not_covered(position))
     }
 
-    /// The last entry of an epoch that a GTID position has in it.
-    fn last_covered(&mut self, epoch: u64, gtids: &GtidState) -> Result<EntryKey> {
-        let from = EntryKey::end_of(&self.epoch(epoch)?.from);
-        let mut range = EntryRange { epoch, after: Some(from), until: EntryKey::LAST };
+    /// The last entry of a timeline that a GTID position has in it.
+    fn last_covered(&mut self, timeline: u64, gtids: &GtidState) -> Result<EntryKey> {
+        let from = EntryKey::end_of(&self.timeline(timeline)?.from);
+        let mut range = EntryRange { timeline, after: Some(from), until: EntryKey::LAST };
         let (mut last, mut missing) = (from, None);
         loop {
             let page = self.changes(range)?;
@@ -250,13 +253,14 @@ impl Ledger {
 
     fn not_covered(&self, position: &Position) -> Error {
         let source = &self.source;
-        let Some(last) = self.epochs.last() else {
+        let Some(last) = self.timelines.last() else {
             return Error::schema(format!(
                 "the table history (source {source:?} in {}) is empty: take a baseline first",
                 self.store.place()
             ));
         };
-        let near = self.epochs.iter().rev().find(|epoch| epoch.fits(position)).unwrap_or(last);
+        let near =
+            self.timelines.iter().rev().find(|timeline| timeline.fits(position)).unwrap_or(last);
         let server = near.server.as_ref().map(|id| format!(" of server {id}")).unwrap_or_default();
         Error::schema(format!(
             "the table history (source {source:?}) does not know {position}: it covers {} to {}{server}; read the log \
@@ -265,24 +269,26 @@ impl Ledger {
         ))
     }
 
-    /// The range of the same log that begins next behind a place in an epoch, of those that were begun later.
-    pub(super) fn next_epoch(&self, epoch: &Epoch, at: EntryKey) -> Option<&Epoch> {
-        let behind = |other: &&Epoch| {
-            other.id > epoch.id && epoch.fits(&other.from) && EntryKey::end_of(&other.from) > at
+    /// The range of the same log that begins next behind a place in a timeline, of those that were begun later.
+    pub(super) fn next_timeline(&self, timeline: &Timeline, at: EntryKey) -> Option<&Timeline> {
+        let behind = |other: &&Timeline| {
+            other.id > timeline.id
+                && timeline.fits(&other.from)
+                && EntryKey::end_of(&other.from) > at
         };
-        self.epochs.iter().filter(behind).min_by_key(|other| EntryKey::of(&other.from, 0))
+        self.timelines.iter().filter(behind).min_by_key(|other| EntryKey::of(&other.from, 0))
     }
 
-    /// What stands in a range of an epoch, a page of it.
+    /// What stands in a range of a timeline, a page of it.
     pub(super) fn changes(&mut self, range: EntryRange) -> Result<Vec<Entry>> {
         let rows = self.store.changes(&self.source, range, PAGE)?;
         rows.into_iter().map(Entry::of_row).collect()
     }
 
-    /// The catalog of an epoch with all that stands in it up to `until`.
-    pub(super) fn load(&mut self, epoch: u64, until: EntryKey) -> Result<Loaded> {
+    /// The catalog of a timeline with all that stands in it up to `until`.
+    pub(super) fn load(&mut self, timeline: u64, until: EntryKey) -> Result<Loaded> {
         loop {
-            let loaded = self.load_once(epoch, until);
+            let loaded = self.load_once(timeline, until);
             let generation = self.generation;
             // The writer may have changed what was read in part.
             self.refresh()?;
@@ -292,12 +298,12 @@ impl Ledger {
         }
     }
 
-    fn load_once(&mut self, epoch: u64, until: EntryKey) -> Result<Loaded> {
-        self.epoch(epoch)?;
-        let cached = self.cache.iter().filter(|c| c.epoch == epoch && c.until <= until);
+    fn load_once(&mut self, timeline: u64, until: EntryKey) -> Result<Loaded> {
+        self.timeline(timeline)?;
+        let cached = self.cache.iter().filter(|c| c.timeline == timeline && c.until <= until);
         let cached = cached.max_by_key(|cached| cached.until).cloned();
-        let mut loaded = self.load_whole(epoch, until, cached)?;
-        let mut range = EntryRange { epoch, after: Some(loaded.until), until };
+        let mut loaded = self.load_whole(timeline, until, cached)?;
+        let mut range = EntryRange { timeline, after: Some(loaded.until), until };
         loop {
             let page = self.changes(range)?;
             let catalog = Arc::make_mut(&mut loaded.catalog);
@@ -311,7 +317,7 @@ impl Ledger {
             }
         }
         loaded.until = until;
-        self.cache.retain(|cached| (cached.epoch, cached.until) != (epoch, until));
+        self.cache.retain(|cached| (cached.timeline, cached.until) != (timeline, until));
         self.cache.truncate(CACHED - 1);
         self.cache.insert(0, loaded.clone());
         Ok(loaded)
@@ -320,15 +326,16 @@ impl Ledger {
     /// The last whole catalog: the one that is at hand, or a later one of the store.
     fn load_whole(
         &mut self,
-        epoch: u64,
+        timeline: u64,
         mut until: EntryKey,
         cached: Option<Loaded>,
     ) -> Result<Loaded> {
         let mut damaged = None;
         loop {
-            let Some(row) = self.store.last_entry(&self.source, epoch, until, true)? else {
-                let gone =
-                    || Error::malformed(format!("the history's epoch {epoch} has no beginning"));
+            let Some(row) = self.store.last_entry(&self.source, timeline, until, true)? else {
+                let gone = || {
+                    Error::malformed(format!("the history's timeline {timeline} has no beginning"))
+                };
                 return Err(damaged.unwrap_or_else(gone));
             };
             if let Some(cached) = cached.clone().filter(|cached| cached.until >= row.key) {
@@ -346,7 +353,7 @@ impl Ledger {
             match (catalog, key.previous()) {
                 (Ok(catalog), _) => {
                     let age = SnapshotAge { statements: 0, timestamp };
-                    return Ok(Loaded { epoch, until: key, catalog: Arc::new(catalog), age });
+                    return Ok(Loaded { timeline, until: key, catalog: Arc::new(catalog), age });
                 }
                 // What a checkpoint says follows from what stands before it.
                 (Err(error), Some(previous)) if is_checkpoint => {
@@ -360,9 +367,10 @@ impl Ledger {
     }
 
     /// A key behind all that stands at a position or before it. The position is not before an entry of its own place.
-    pub(super) fn next_key(&mut self, epoch: u64, position: &Position) -> Result<EntryKey> {
+    pub(super) fn next_key(&mut self, timeline: u64, position: &Position) -> Result<EntryKey> {
         let first = EntryKey::of(position, 0);
-        let last = self.store.last_entry(&self.source, epoch, EntryKey::end_of(position), false)?;
+        let last =
+            self.store.last_entry(&self.source, timeline, EntryKey::end_of(position), false)?;
         Ok(match last {
             Some(row) if row.key >= first => {
                 EntryKey { ordinal: row.key.ordinal.saturating_add(1), ..first }
@@ -372,91 +380,92 @@ impl Ledger {
     }
 
     /// The time of what was last in force at a place.
-    pub(super) fn time_at(&mut self, epoch: u64, until: EntryKey) -> Result<i64> {
-        let last = self.store.last_entry(&self.source, epoch, until, false)?;
+    pub(super) fn time_at(&mut self, timeline: u64, until: EntryKey) -> Result<i64> {
+        let last = self.store.last_entry(&self.source, timeline, until, false)?;
         Ok(last.map(|row| row.timestamp).unwrap_or_default())
     }
 
-    /// Writes an entry, and that its epoch reaches as far.
+    /// Writes an entry, and that its timeline reaches as far.
     pub(super) fn append(&mut self, entry: &Entry) -> Result<()> {
-        let mut epoch = self.epoch(entry.epoch)?.clone();
+        let mut timeline = self.timeline(entry.timeline)?.clone();
         let mut writes = vec![StoreWrite::Entry(entry.to_row()?)];
-        if EntryKey::of(&entry.position, 0) > EntryKey::of(&epoch.reached, 0) {
-            epoch.reach(&entry.position);
-            writes.push(StoreWrite::Epoch(epoch.to_row()?));
+        if EntryKey::of(&entry.position, 0) > EntryKey::of(&timeline.reached, 0) {
+            timeline.reach(&entry.position);
+            writes.push(StoreWrite::Timeline(timeline.to_row()?));
         }
         self.store.write(&self.source, &writes)?;
-        self.put(epoch);
+        self.put(timeline);
         Ok(())
     }
 
-    /// Begins an epoch with an entry that holds all tables.
-    pub(super) fn begin_epoch(
+    /// Begins a timeline with an entry that holds all tables.
+    pub(super) fn begin_timeline(
         &mut self,
         position: &Position,
         timestamp: i64,
         body: EntryBody,
     ) -> Result<u64> {
-        let id = self.store.next_id(self.epochs.last().map(|last| last.id));
-        let epoch = Epoch::new(id, position);
+        let id = self.store.next_id(self.timelines.last().map(|last| last.id));
+        let timeline = Timeline::new(id, position);
         let key = EntryKey::of(position, 0);
-        let position = epoch.from.clone();
-        let entry = Entry { epoch: id, key, position, timestamp, body };
-        let writes = [StoreWrite::Epoch(epoch.to_row()?), StoreWrite::Entry(entry.to_row()?)];
+        let position = timeline.from.clone();
+        let entry = Entry { timeline: id, key, position, timestamp, body };
+        let writes = [StoreWrite::Timeline(timeline.to_row()?), StoreWrite::Entry(entry.to_row()?)];
         self.store.write(&self.source, &writes)?;
-        self.put(epoch);
+        self.put(timeline);
         self.generation += 1;
         Ok(id)
     }
 
     /// Puts an entry between others: what was derived from those behind it is so no longer.
     pub(super) fn insert(&mut self, entry: &Entry) -> Result<()> {
-        let mut epoch = self.epoch(entry.epoch)?.clone();
-        epoch.revision += 1;
-        let behind = EntryRange { epoch: epoch.id, after: Some(entry.key), until: EntryKey::LAST };
+        let mut timeline = self.timeline(entry.timeline)?.clone();
+        timeline.revision += 1;
+        let behind =
+            EntryRange { timeline: timeline.id, after: Some(entry.key), until: EntryKey::LAST };
         let writes = [
             StoreWrite::RemoveEntries(behind, Some(super::store::EntryKind::Checkpoint)),
             StoreWrite::Entry(entry.to_row()?),
-            StoreWrite::Epoch(epoch.to_row()?),
+            StoreWrite::Timeline(timeline.to_row()?),
         ];
         self.store.write(&self.source, &writes)?;
-        self.put(epoch);
+        self.put(timeline);
         self.forget();
         Ok(())
     }
 
-    /// Removes epochs, and changes one otherwise than by something behind it.
+    /// Removes timelines, and changes one otherwise than by something behind it.
     pub(super) fn rewrite(
         &mut self,
-        mut epoch: Epoch,
+        mut timeline: Timeline,
         mut writes: Vec<StoreWrite>,
-        gone: impl Fn(&Epoch) -> bool,
+        gone: impl Fn(&Timeline) -> bool,
     ) -> Result<()> {
-        epoch.revision += 1;
-        writes.push(StoreWrite::Epoch(epoch.to_row()?));
-        let removed = self.epochs.iter().filter(|epoch| gone(epoch));
-        writes.extend(removed.map(|epoch| StoreWrite::RemoveEpoch(epoch.id)));
+        timeline.revision += 1;
+        writes.push(StoreWrite::Timeline(timeline.to_row()?));
+        let removed = self.timelines.iter().filter(|timeline| gone(timeline));
+        writes.extend(removed.map(|timeline| StoreWrite::RemoveTimeline(timeline.id)));
         self.store.write(&self.source, &writes)?;
-        self.epochs.retain(|epoch| !gone(epoch));
-        self.put(epoch);
+        self.timelines.retain(|timeline| !gone(timeline));
+        self.put(timeline);
         self.forget();
         Ok(())
     }
 
-    fn put(&mut self, epoch: Epoch) {
-        self.unflushed.remove(&epoch.id);
-        match self.epochs.iter_mut().find(|old| old.id == epoch.id) {
-            Some(old) => *old = epoch,
-            None => self.epochs.push(epoch),
+    fn put(&mut self, timeline: Timeline) {
+        self.unflushed.remove(&timeline.id);
+        match self.timelines.iter_mut().find(|old| old.id == timeline.id) {
+            Some(old) => *old = timeline,
+            None => self.timelines.push(timeline),
         }
     }
 
-    /// The log of an epoch has been read up to a position behind its end. Who is the writer says so.
+    /// The log of a timeline has been read up to a position behind its end. Who is the writer says so.
     pub(super) fn reach(&mut self, id: u64, position: &Position) -> Result<()> {
-        let found = self.epochs.iter_mut().find(|epoch| epoch.id == id);
-        let Some(epoch) = found else { return self.epoch(id).map(drop) };
-        epoch.reach(position);
-        let interval = self.store.flush_interval(epoch.server.as_deref());
+        let found = self.timelines.iter_mut().find(|timeline| timeline.id == id);
+        let Some(timeline) = found else { return self.timeline(id).map(drop) };
+        timeline.reach(position);
+        let interval = self.store.flush_interval(timeline.server.as_deref());
         self.unflushed.insert(id);
         if self.flushed.elapsed() >= interval {
             self.flush()?;
@@ -464,7 +473,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// A file of an epoch's log is there, and was begun at `timestamp`.
+    /// A file of a timeline's log is there, and was begun at `timestamp`.
     ///
     /// # Errors
     /// When the file of that name was begun that the history was made from.
@@ -474,22 +483,22 @@ impl Ledger {
         file: &str,
         timestamp: u32,
     ) -> std::result::Result<(), u32> {
-        let found = self.epochs.iter_mut().find(|epoch| epoch.id == id);
-        let is_news = found.map_or(Ok(false), |epoch| epoch.note_file(file, timestamp))?;
+        let found = self.timelines.iter_mut().find(|timeline| timeline.id == id);
+        let is_news = found.map_or(Ok(false), |timeline| timeline.note_file(file, timestamp))?;
         if is_news && self.is_writer {
             self.unflushed.insert(id);
         }
         Ok(())
     }
 
-    /// Tells the store how far the epochs reach.
+    /// Tells the store how far the timelines reach.
     pub(super) fn flush(&mut self) -> Result<()> {
         self.flushed = Instant::now();
         if self.unflushed.is_empty() {
             return Ok(());
         }
-        let moved = self.epochs.iter().filter(|epoch| self.unflushed.contains(&epoch.id));
-        let writes = moved.map(|epoch| Ok(StoreWrite::Epoch(epoch.to_row()?)));
+        let moved = self.timelines.iter().filter(|timeline| self.unflushed.contains(&timeline.id));
+        let writes = moved.map(|timeline| Ok(StoreWrite::Timeline(timeline.to_row()?)));
         let writes: Vec<StoreWrite> = writes.collect::<Result<_>>()?;
         self.store.write(&self.source, &writes)?;
         self.unflushed.clear();

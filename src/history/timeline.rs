@@ -1,12 +1,12 @@
-//! A run of one server's log that a history knows whole.
+//! A range of one server's log that a history covers completely.
 
-use super::store::{EntryKey, EpochRow};
+use super::store::{EntryKey, TimelineRow};
 use crate::error::{Error, Result};
 use crate::position::{Position, compare_files};
 
-/// A range of one server's log, `[from, reached]`, all of whose statements a history holds.
+/// A range of one server's log, `[from, reached]`: a history contains all its statements.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Epoch {
+pub struct Timeline {
     /// Its number: later ones are greater.
     pub id: u64,
     /// The server; `None` where the log came as files.
@@ -21,7 +21,7 @@ pub struct Epoch {
     begun: [Option<u32>; 2],
 }
 
-impl Epoch {
+impl Timeline {
     /// One that reaches no further than its beginning.
     pub(super) fn new(id: u64, from: &Position) -> Self {
         let from = stored_position(from);
@@ -96,8 +96,8 @@ impl Epoch {
         self.begun = [None; 2];
     }
 
-    pub(super) fn to_row(&self) -> Result<EpochRow> {
-        Ok(EpochRow {
+    pub(super) fn to_row(&self) -> Result<TimelineRow> {
+        Ok(TimelineRow {
             id: self.id,
             server: self.server.clone(),
             from: self.from.to_json()?,
@@ -108,12 +108,12 @@ impl Epoch {
         })
     }
 
-    pub(super) fn of_row(row: EpochRow) -> Result<Self> {
-        let EpochRow { id, server, from, reached, revision, from_begun, reached_begun } = row;
+    pub(super) fn of_row(row: TimelineRow) -> Result<Self> {
+        let TimelineRow { id, server, from, reached, revision, from_begun, reached_begun } = row;
         let begun =
             [from_begun, reached_begun].map(|begun| Some(begun).filter(|begun| *begun != 0));
         let damaged = |error: Error| {
-            Error::malformed(format!("the history's epoch {id} is damaged: {}", error.message()))
+            Error::malformed(format!("the history's timeline {id} is damaged: {}", error.message()))
         };
         let from = Position::from_json(&from).map_err(damaged)?;
         let reached = Position::from_json(&reached).map_err(damaged)?;
