@@ -44,7 +44,7 @@ pub struct AlteredTables {
 impl AlteredTables {
     /// Adds a statement. Returns the columns whose existing values change, or may change. `tools` contains, for each rename of
     /// the statement, the online schema-change tool that made it.
-    pub fn meet(
+    pub fn observe(
         &mut self,
         ddl: &Ddl,
         statement: &ParsedStatement,
@@ -58,7 +58,7 @@ impl AlteredTables {
             return altered.clone();
         }
         let mut altered = self.of_copies(ddl, statement, session, (tools, context));
-        let mut columns = self.left.meet(ddl, context.tables);
+        let mut columns = self.left.observe(ddl, context.tables);
         if let (DdlKind::Alter, Some(table)) = (ddl.kind, ddl.tables.first())
             && context.may_be_read(table)
         {

@@ -5,11 +5,11 @@
 //! opening event ends with its statement.
 
 use super::savepoints::{self, Savepoint, Savepoints};
+use super::transaction_event::{LoggedGtid, TransactionEvent};
 use crate::binlog::{FragmentOrder, QueryKind};
 use crate::error::{DecodeError, Error};
 use crate::limits::MAX_ROWS_EVENTS;
-use crate::position::{Gtid, MariadbGtid, Xid};
-use std::fmt;
+use crate::position::Xid;
 
 /// The properties of a transaction that a reader must know before its rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,93 +38,6 @@ impl Transaction {
             original_commit_timestamp: None,
             thread_id: None,
             xid: None,
-        }
-    }
-}
-
-/// The meaning of an event for groups.
-#[derive(Debug)]
-pub enum TransactionEvent {
-    /// A GTID event of any kind: a group begins.
-    Gtid {
-        /// The group's GTID; `None` if it is anonymous.
-        gtid: Option<LoggedGtid>,
-        /// True if rows follow without a `BEGIN` (MariaDB, except for single statements).
-        begins: bool,
-        /// Microseconds of the commit, if the event contains it.
-        commit_timestamp: Option<i64>,
-        /// Microseconds of the commit on the server that made the transaction, if the event contains it.
-        original_commit_timestamp: Option<i64>,
-        /// The connection, if the event contains it.
-        thread_id: Option<u32>,
-        /// True if its statement has no effect: the first event of MariaDB's two-phase ALTER TABLE, and its rollback.
-        without_effect: bool,
-    },
-    /// A statement, and the connection that ran it.
-    Query(QueryKind, u32),
-    /// A statement logged as text that may change rows and is skipped, and the connection that ran it.
-    Skipped(u32),
-    /// A Xid event, the commit, with its number.
-    Xid(u64),
-    /// The end of an XA transaction that is prepared, or with `one_phase` committed.
-    XaPrepare {
-        /// Its id.
-        xid: Xid,
-        /// True if it is committed immediately.
-        one_phase: bool,
-    },
-    /// A Table_map event.
-    TableMap,
-    /// A rows event of any kind.
-    Rows {
-        /// True if it is the last rows event of its statement.
-        statement_end: bool,
-    },
-    /// A part of a rows event (MariaDB's Partial_row_data): the last part counts as the event.
-    Fragment {
-        /// The number of the part, from 1.
-        seq: u32,
-        /// The number of parts.
-        total: u32,
-        /// In the first part: true if the rows event is the last one of its statement.
-        statement_end: Option<bool>,
-    },
-    /// A Transaction_payload event: a complete transaction.
-    Payload,
-    /// An event that neither begins nor ends anything.
-    Other,
-}
-
-impl TransactionEvent {
-    /// True for a statement that does not only control transactions: DDL, for example.
-    pub fn is_other_statement(&self) -> bool {
-        self.is_skipped()
-            || matches!(
-                self,
-                Self::Query(QueryKind::Other | QueryKind::CreateTableStartTransaction, _)
-            )
-    }
-
-    /// True for a statement that is skipped although it may change rows.
-    pub fn is_skipped(&self) -> bool {
-        matches!(self, Self::Skipped(_))
-    }
-}
-
-/// A GTID of either server.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum LoggedGtid {
-    /// MySQL's.
-    Mysql(Gtid),
-    /// MariaDB's.
-    Mariadb(MariadbGtid),
-}
-
-impl fmt::Display for LoggedGtid {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Mysql(gtid) => gtid.fmt(f),
-            Self::Mariadb(gtid) => gtid.fmt(f),
         }
     }
 }

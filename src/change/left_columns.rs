@@ -24,7 +24,7 @@ struct Names {
 
 impl LeftColumns {
     /// Adds a statement. Returns the columns that get a name that an earlier statement removed from another column.
-    pub(super) fn meet(&mut self, ddl: &Ddl, tables: &TableFilter) -> Vec<AlteredColumn> {
+    pub(super) fn observe(&mut self, ddl: &Ddl, tables: &TableFilter) -> Vec<AlteredColumn> {
         match ddl.kind {
             DdlKind::Drop | DdlKind::Truncate if ddl.tables.is_empty() => {
                 self.tables.retain(|name, _| name.database != ddl.database);
@@ -38,7 +38,7 @@ impl LeftColumns {
             Some(table)
                 if !ddl.moved.is_empty() && tables.accepts(&table.database, &table.table) =>
             {
-                self.tables.entry(table.clone()).or_default().meet(ddl)
+                self.tables.entry(table.clone()).or_default().observe(ddl)
             }
             _ => Vec::new(),
         };
@@ -53,7 +53,7 @@ impl LeftColumns {
 }
 
 impl Names {
-    fn meet(&mut self, ddl: &Ddl) -> Vec<AlteredColumn> {
+    fn observe(&mut self, ddl: &Ddl) -> Vec<AlteredColumn> {
         // All old names are removed before new names are added.
         let mut arrivals = Vec::new();
         for column in &ddl.moved {
@@ -90,7 +90,7 @@ mod tests {
         for sql in statements {
             let ddl =
                 ParsedStatement::parse(sql, "shop", QuoteMode::default()).ddl().unwrap().unwrap();
-            taken.extend(left.meet(&ddl, &tables).iter().map(|column| column.name.to_string()));
+            taken.extend(left.observe(&ddl, &tables).iter().map(|column| column.name.to_string()));
         }
         taken
     }

@@ -6,26 +6,26 @@
 mod altered_tables;
 mod ghost_table;
 mod group;
+mod include;
 mod item;
 mod left_columns;
 mod online_changes;
 mod operations;
 mod savepoints;
 mod table_filter;
+mod transaction_event;
 mod update_rule;
 
 pub use altered_tables::{AlterContext, AlteredTables};
 pub use ghost_table::{OnlineTool, ToolTable};
-pub use group::{
-    EventEffect, EventGroup, LoggedGtid, Transaction, TransactionEnd, TransactionEvent,
-    TransactionTracker, Undone,
-};
+pub use group::{EventEffect, EventGroup, Transaction, TransactionEnd, TransactionTracker, Undone};
+pub use include::{Include, StatementContext};
 pub use item::{
-    Doubt, Emptied, Include, Item, MarkKind, SchemaChange, SkippedStatement, StatementContext,
-    TransactionMark, XaState,
+    Doubt, Emptied, Item, MarkKind, SchemaChange, SkippedStatement, TransactionMark, XaState,
 };
 pub use online_changes::{OnlineChanges, OnlineSchemaChange};
 pub use operations::Operations;
 pub use table_filter::TableFilter;
 pub(crate) use table_filter::{TablePattern, matches_glob};
+pub use transaction_event::{LoggedGtid, TransactionEvent};
 pub use update_rule::{NewRow, OldRow, UpdateRule, UpdatedRows};

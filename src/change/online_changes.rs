@@ -41,7 +41,7 @@ struct Trigger {
 
 impl OnlineChanges {
     /// Adds a statement that changes tables, after its renames were checked.
-    pub fn meet(&mut self, ddl: &Ddl) {
+    pub fn observe(&mut self, ddl: &Ddl) {
         let is_over = |name: &TableName| match ddl.tables.is_empty() {
             true => ddl.kind == DdlKind::Drop && ddl.database == name.database,
             false => {
@@ -52,7 +52,7 @@ impl OnlineChanges {
     }
 
     /// Adds a statement about a trigger.
-    pub fn meet_trigger(&mut self, statement: TriggerStatement) {
+    pub fn observe_trigger(&mut self, statement: TriggerStatement) {
         match statement {
             TriggerStatement::Drop { name } => {
                 self.triggers.retain(|trigger| trigger.name != name);
@@ -160,8 +160,12 @@ mod tests {
             let parsed = ParsedStatement::parse(sql, "shop", QuoteMode::default());
             let ddl = parsed.ddl().unwrap();
             tools = ddl.as_ref().map_or(Vec::new(), |ddl| changes.tools_of(ddl, sql, online));
-            ddl.iter().for_each(|ddl| changes.meet(ddl));
-            parsed.trigger().cloned().into_iter().for_each(|trigger| changes.meet_trigger(trigger));
+            ddl.iter().for_each(|ddl| changes.observe(ddl));
+            parsed
+                .trigger()
+                .cloned()
+                .into_iter()
+                .for_each(|trigger| changes.observe_trigger(trigger));
         }
         tools.iter().map(|tool| tool.map(OnlineTool::name)).collect()
     }

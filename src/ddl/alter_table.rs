@@ -1,6 +1,8 @@
-//! What an ALTER TABLE statement asks for, action by action.
+//! The clauses of an ALTER TABLE, as actions.
 //!
 //! <https://dev.mysql.com/doc/refman/9.7/en/alter-table.html>, <https://mariadb.com/kb/en/alter-table/>
+
+mod table_option;
 
 use super::column::{CharsetClause, ColumnDefinition, skip_default};
 use super::create_table::Period;
@@ -216,7 +218,7 @@ fn action(cursor: &mut Cursor<'_>, actions: &mut Vec<Action>) -> Result<()> {
             cursor.bump()?;
             cursor.expect("VALIDATION")
         }
-        _ => option(cursor, actions),
+        _ => table_option::parse(cursor, actions),
     }
 }
 
@@ -264,99 +266,6 @@ fn skip_partitions(cursor: &mut Cursor<'_>) -> Result<()> {
     }
     Ok(())
 }
-
-/// An option of the table: `ENGINE=InnoDB`, `ALGORITHM INSTANT`.
-fn option(cursor: &mut Cursor<'_>, actions: &mut Vec<Action>) -> Result<()> {
-    let start = cursor.clone();
-    cursor.accept("DEFAULT")?;
-    let mut clause = CharsetClause::default();
-    if clause.named(cursor)? {
-        loop {
-            cursor.accept("DEFAULT")?;
-            if !clause.named(cursor)? {
-                break;
-            }
-        }
-        actions.push(Action::DefaultCharset(clause));
-        return Ok(());
-    }
-    *cursor = start;
-    let unknown = cursor.error("a clause that is not known");
-    let word = cursor.name()?.to_ascii_uppercase();
-    let has_sign = cursor.accept_sign('=')?;
-    match word.as_str() {
-        "ENGINE" | "TYPE" => actions.push(Action::Engine(cursor.name_or_text()?)),
-        "COMMENT" => actions.push(Action::Comment(cursor.text()?)),
-        "UNION" => {
-            cursor.skip_parens()?;
-            actions.push(Action::OtherRows("the option UNION"));
-        }
-        "DATA" | "INDEX" if cursor.accept("DIRECTORY")? => {
-            cursor.accept_sign('=')?;
-            cursor.text()?;
-        }
-        "START" if cursor.accept("TRANSACTION")? => {}
-        word if has_sign || OPTIONS.contains(&word) => {
-            match word {
-                "CONNECTION" => actions.push(Action::OtherRows("the option CONNECTION")),
-                "SEQUENCE" => actions.push(Action::OtherRows("the option SEQUENCE")),
-                _ if OPTIONS.contains(&word) => {}
-                _ => actions.push(Action::OtherRows("an option that is not known")),
-            }
-            match cursor.peek() {
-                Token::Sign('-' | '+') => {
-                    cursor.bump()?;
-                    cursor.bump()?;
-                }
-                Token::Sign(_) | Token::End => return Err(unknown),
-                _ => drop(cursor.bump()?),
-            }
-        }
-        _ => return Err(unknown),
-    }
-    Ok(())
-}
-
-/// Options of a table that may go without their `=`.
-const OPTIONS: [&str; 37] = [
-    "ALGORITHM",
-    "LOCK",
-    "AUTOEXTEND_SIZE",
-    "AUTO_INCREMENT",
-    "AVG_ROW_LENGTH",
-    "CHECKSUM",
-    "TABLE_CHECKSUM",
-    "COMPRESSION",
-    "CONNECTION",
-    "DELAY_KEY_WRITE",
-    "ENCRYPTION",
-    "ENCRYPTED",
-    "ENCRYPTION_KEY_ID",
-    "ENGINE_ATTRIBUTE",
-    "SECONDARY_ENGINE_ATTRIBUTE",
-    "SECONDARY_ENGINE",
-    "IETF_QUOTES",
-    "INSERT_METHOD",
-    "ITEF_QUOTES",
-    "KEY_BLOCK_SIZE",
-    "MAX_ROWS",
-    "MIN_ROWS",
-    "PACK_KEYS",
-    "PAGE_CHECKSUM",
-    "PAGE_COMPRESSED",
-    "PAGE_COMPRESSION_LEVEL",
-    "PASSWORD",
-    "ROW_FORMAT",
-    "SEQUENCE",
-    "STATS_AUTO_RECALC",
-    "STATS_PERSISTENT",
-    "STATS_SAMPLE_PAGES",
-    "STORAGE",
-    "TABLESPACE",
-    "TRANSACTIONAL",
-    "NODEGROUP",
-    "START_TRANSACTION",
-];
 
 /// A column, and where it goes.
 fn column(cursor: &mut Cursor<'_>) -> Result<(ColumnDefinition, Option<Place>)> {

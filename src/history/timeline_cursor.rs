@@ -99,10 +99,10 @@ impl TimelineCursor {
         &mut self,
         index: &mut HistoryIndex,
         catalog: &mut Arc<Catalog>,
-        met: &ParsedDdl,
+        statement: &ParsedDdl,
         lead: impl Fn(&mut HistoryIndex) -> Result<()>,
     ) -> Result<Followed> {
-        let ddl = &met.logged;
+        let ddl = &statement.logged;
         self.check_log(&ddl.position)?;
         self.reload(index, catalog)?;
         let first = EntryKey::of(&ddl.position, 0);
@@ -113,7 +113,7 @@ impl TimelineCursor {
         }
         // Not yet the writer, this may not know yet what another wrote.
         for _ in 0..2 {
-            if let Some(followed) = self.take(index, catalog, end, Some(met))? {
+            if let Some(followed) = self.take(index, catalog, end, Some(statement))? {
                 return Ok(followed);
             }
             if index.is_writer() {
@@ -142,7 +142,7 @@ impl TimelineCursor {
                 summary(ddl)
             )));
         }
-        self.write(index, catalog, met)
+        self.write(index, catalog, statement)
     }
 
     /// Stores a statement after all entries of the history, then applies it.
@@ -150,16 +150,16 @@ impl TimelineCursor {
         &mut self,
         index: &mut HistoryIndex,
         catalog: &mut Arc<Catalog>,
-        met: &ParsedDdl,
+        statement: &ParsedDdl,
     ) -> Result<Followed> {
-        let ddl = &met.logged;
+        let ddl = &statement.logged;
         let position = stored_position(&ddl.position);
         let key = index.next_key(self.timeline.id, &position)?;
         let body = EntryBody::Ddl(LoggedDdl { position: position.clone(), ..ddl.clone() });
         let timestamp = ddl.timestamp;
         let mut entry = Entry { timeline: self.timeline.id, key, position, timestamp, body };
         index.append(&entry)?;
-        let followed = met.apply_to(Arc::make_mut(catalog));
+        let followed = statement.apply_to(Arc::make_mut(catalog));
         self.move_to(&ddl.position, key);
         self.horizon = key;
         self.age.take(&entry);
@@ -213,13 +213,13 @@ impl TimelineCursor {
         self.taken = at;
     }
 
-    /// Applies the entries of the history up to `until`: baselines; and a statement, if it is `met`.
+    /// Applies the entries of the history up to `until`: baselines; and the given statement.
     fn take(
         &mut self,
         index: &mut HistoryIndex,
         catalog: &mut Arc<Catalog>,
         until: EntryKey,
-        met: Option<&ParsedDdl>,
+        statement: Option<&ParsedDdl>,
     ) -> Result<Option<Followed>> {
         let reached = EntryKey::end_of(&index.timeline(self.timeline.id)?.reached);
         loop {
@@ -234,15 +234,18 @@ impl TimelineCursor {
             match &entry.body {
                 EntryBody::Ddl(stored) => {
                     self.age.take(&entry);
-                    match met {
-                        Some(met) if is_same(stored, &met.logged) => {
-                            let followed = met.apply_to(Arc::make_mut(catalog));
-                            self.move_to(&met.logged.position, entry.key);
+                    match statement {
+                        Some(statement) if is_same(stored, &statement.logged) => {
+                            let followed = statement.apply_to(Arc::make_mut(catalog));
+                            self.move_to(&statement.logged.position, entry.key);
                             return Ok(Some(followed));
                         }
                         _ if !stored.parse().changes_structures() => {}
-                        met => {
-                            return Err(self.contradiction(stored, met.map(|met| &met.logged)));
+                        statement => {
+                            return Err(self.contradiction(
+                                stored,
+                                statement.map(|statement| &statement.logged),
+                            ));
                         }
                     }
                 }
@@ -395,28 +398,30 @@ impl TimelineCursor {
         })
     }
 
-    fn contradiction(&self, stored: &LoggedDdl, met: Option<&LoggedDdl>) -> Error {
-        self.foreign(&match met {
+    fn contradiction(&self, stored: &LoggedDdl, statement: Option<&LoggedDdl>) -> Error {
+        self.foreign(&match statement {
             None => format!(
                 "the history has a statement at {} ({}) that the log has not",
                 stored.position,
                 summary(stored)
             ),
-            Some(met) if stored.position.compare(&met.position) == Some(Ordering::Equal) => {
+            Some(statement)
+                if stored.position.compare(&statement.position) == Some(Ordering::Equal) =>
+            {
                 format!(
                     "at {} the history has another statement ({}) than the log at {} ({})",
                     stored.position,
                     summary(stored),
-                    met.position,
-                    summary(met)
+                    statement.position,
+                    summary(statement)
                 )
             }
-            Some(met) => format!(
+            Some(statement) => format!(
                 "the history's next statement is at {} ({}), the log's at {} ({})",
                 stored.position,
                 summary(stored),
-                met.position,
-                summary(met)
+                statement.position,
+                summary(statement)
             ),
         })
     }
@@ -431,12 +436,12 @@ impl TimelineCursor {
 }
 
 /// True if two statements are the same statement of a log.
-fn is_same(stored: &LoggedDdl, met: &LoggedDdl) -> bool {
+fn is_same(stored: &LoggedDdl, logged: &LoggedDdl) -> bool {
     let LoggedDdl { position, timestamp: _, database, statement, session } = stored;
-    EntryKey::of(position, 0) == EntryKey::of(&met.position, 0)
-        && *database == met.database
-        && *statement == without_secrets(&met.statement, met.session.quote_mode())
-        && *session == met.session
+    EntryKey::of(position, 0) == EntryKey::of(&logged.position, 0)
+        && *database == logged.database
+        && *statement == without_secrets(&logged.statement, logged.session.quote_mode())
+        && *session == logged.session
 }
 
 /// The kind of a statement and its tables, for messages.

@@ -133,7 +133,7 @@ impl Markers {
         let folds = name_case == NameCase::Folded;
         let Some(mut ddl) = parsed.ddl()? else {
             if let Some(trigger) = parsed.trigger().cloned() {
-                self.online.meet_trigger(if folds { trigger.folded() } else { trigger });
+                self.online.observe_trigger(if folds { trigger.folded() } else { trigger });
             }
             let tables = parsed.repaired_tables().iter();
             let tables = tables.map(|name| if folds { name.folded() } else { name.clone() });
@@ -153,9 +153,9 @@ impl Markers {
         if self.include.emptied && takes_effect {
             let (place, tables) = ((file, *offset), &self.include.tables);
             let context = AlterContext { place, catalog, tables, name_case };
-            altered = self.altered.meet(&ddl, parsed, session, (&tools, &context));
+            altered = self.altered.observe(&ddl, parsed, session, (&tools, &context));
         }
-        self.online.meet(&ddl);
+        self.online.observe(&ddl);
         if self.include.schema_changes || self.include.truncates {
             self.warn_of_doubts(&ddl, statement, file, walk);
         }

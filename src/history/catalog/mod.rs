@@ -15,6 +15,7 @@ mod definition;
 mod print;
 mod script;
 mod settings;
+mod type_change;
 
 #[cfg(test)]
 mod random_tests;
