@@ -1,0 +1,99 @@
+//! Divides one file into ranges between transaction ends.
+
+use super::{OpenXa, Split};
+use crate::error::{Error, ErrorKind, Result};
+use crate::position::{Position, PreparedRange};
+use crate::source::file_list::InputFile;
+use crate::source::options::LogOptions;
+use crate::source::walk::{Step, Walk};
+
+/// Divides the file at `path` into ranges of about `target_bytes` at transaction ends. The ranges contain nothing about other files
+/// yet. `go_on` is called from time to time; if it returns false, the scan ends with an error.
+pub fn scan_splits(
+    (file, path): (InputFile, &str),
+    place: u64,
+    target_bytes: u64,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<Vec<Split>> {
+    // No row is returned here: readers of the ranges report statements that are not understood.
+    let options =
+        LogOptions { verify_checksum: false, skip_statements: true, ..LogOptions::default() };
+    let mut walk = Walk::over_files(vec![file], options)?;
+    let mut splits: Vec<Split> = Vec::new();
+    let mut start: Option<Position> = None;
+    let mut foreign = Vec::new();
+    let split = |start: &Position, stop: u64, foreign: &mut Vec<String>| -> Result<Split> {
+        Ok(Split {
+            path: path.to_string(),
+            place,
+            start: start.to_json()?,
+            stop,
+            inherited: Vec::new(),
+            foreign: std::mem::take(foreign),
+            open: Vec::new(),
+            successor: None,
+            warnings: Vec::new(),
+            history: None,
+            prepared: Vec::new(),
+        })
+    };
+    let next_step = |walk: &mut Walk| walk.next(true).map_err(|error| walk.name_file(error));
+    let mut asked_at = 0;
+    while let Some(step) = next_step(&mut walk)? {
+        match step {
+            Step::FileBegins(_) => start = Some(walk.position().clone()),
+            Step::GtidsBefore => {
+                if let Some(start) = &mut start {
+                    start.gtid_set.clone_from(&walk.position().gtid_set);
+                }
+            }
+            Step::LoneStatement(statement) => walk.pass_statement(&statement),
+            Step::Transaction(verdicts) => {
+                let ended = walk.take_transaction()?;
+                walk.pass(&ended, verdicts)?;
+            }
+            _ => {}
+        }
+        let here = walk.position().offset;
+        if here.saturating_sub(asked_at) >= ASK_EVERY {
+            asked_at = here;
+            if !go_on() {
+                return Err(Error::new(ErrorKind::Internal, "the scan was interrupted"));
+            }
+        }
+        if let Some(first) = &start
+            && walk.transaction().is_none()
+            && here >= first.offset.saturating_add(target_bytes)
+        {
+            foreign.extend(walk.take_prepared_elsewhere().iter().map(ToString::to_string));
+            splits.push(split(first, here, &mut foreign)?);
+            start = Some(walk.position().clone());
+        }
+    }
+    let end = walk.position().clone();
+    foreign.extend(walk.take_prepared_elsewhere().iter().map(ToString::to_string));
+    if let Some(first) = start
+        && (end.offset > first.offset || splits.is_empty())
+    {
+        splits.push(split(&first, end.offset, &mut foreign)?);
+    }
+    if let Some(last) = splits.last_mut() {
+        last.successor = walk.files().successor().map(ToOwned::to_owned);
+        last.warnings.extend(walk.take_unclosed());
+        last.open = open_at_end(&walk, path)?;
+    }
+    Ok(splits)
+}
+
+/// The XA transactions that are prepared at the end of a file.
+fn open_at_end(walk: &Walk, path: &str) -> Result<Vec<OpenXa>> {
+    let open = |range: &PreparedRange| {
+        let at = Position { prepared: vec![range.clone()], ..Position::in_file(&*range.file, 4) };
+        let (xid, path, position) = (range.xid.to_string(), path.to_string(), at.to_json()?);
+        Ok(OpenXa { xid, path, position })
+    };
+    walk.position().prepared.iter().map(open).collect()
+}
+
+/// Bytes of a file between two questions whether to continue.
+const ASK_EVERY: u64 = 1 << 20;
