@@ -1,23 +1,22 @@
-//! Which tables the log between two places touches.
+//! The tables that statements in the log change between two places.
 
-use crate::binlog::{
-    CHECKSUM_LEN, EventHeader, EventType, FIRST_EVENT_AT, FormatDescription, Query, Rotate,
-    checksum,
-};
+use crate::binlog::{EventHeader, EventType, FIRST_EVENT_AT, FormatDescription, Query};
 use crate::ddl::{DdlSession, TableName};
 use crate::error::{Error, ErrorKind, Result};
 use crate::history::LoggedDdl;
-use crate::net::{Dump, DumpOptions, DumpStart, Server};
+use crate::net::{
+    Dump, DumpOptions, DumpStart, NextFile, Server, complete_event, is_own, next_file, resolve,
+};
 use crate::position::{Position, compare_files};
 use crate::wire::Inflater;
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// Tables whose structure may be another one than it was.
+/// Tables whose structure may have changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Touched {
-    /// Any.
+    /// All tables.
     Everything,
     /// All of these databases, and these tables.
     Some { databases: BTreeSet<String>, tables: Vec<TableName> },
@@ -32,7 +31,7 @@ impl Touched {
         *self == Self::nothing()
     }
 
-    /// Takes a statement in.
+    /// Adds the tables of a statement.
     fn add(&mut self, ddl: &LoggedDdl) {
         let Self::Some { databases, tables } = self else { return };
         let statement = ddl.parse();
@@ -51,7 +50,7 @@ impl Touched {
     }
 }
 
-/// What the log of a server touches between two places, over a connection of its own.
+/// The tables that the log of a server touches between two places. It is read over a second connection.
 pub(super) fn between(
     server: &mut Server,
     from: &Position,
@@ -70,7 +69,7 @@ pub(super) fn between(
             "another server answers on a second connection: take the baseline from a server's own address",
         ));
     }
-    // What cannot be asked for is passed over: the file from its start.
+    // An offset that cannot be requested: the file is read from its start.
     let is_far = from.offset > u64::from(u32::MAX) && !second.takes_large_offsets()?;
     let offset = if is_far { FIRST_EVENT_AT } else { from.offset };
     let start = DumpStart::File { file: from.file.clone(), offset };
@@ -91,50 +90,42 @@ pub(super) fn between(
     Ok(touched)
 }
 
-/// Whether a place is at `end` or behind it.
+/// True if a place is at `end` or after it.
 fn is_behind(file: &str, offset: u64, end: &Position) -> bool {
     let order = compare_files(file, &end.file).unwrap_or(Ordering::Less);
     order.then(offset.cmp(&end.offset)).is_ge()
 }
 
-/// Where a dump is.
+/// The place of a dump.
 struct Log {
     format: Option<FormatDescription>,
     file: String,
-    /// Where the next event stands.
+    /// Offset of the next event.
     offset: u64,
     inflater: Inflater,
 }
 
 impl Log {
-    /// Takes an event in; gives its statement.
+    /// Takes an event; returns its statement, if it has one.
     fn take(&mut self, event: &[u8]) -> Result<Option<LoggedDdl>> {
-        let header = EventHeader::decode(event)?;
-        if header.event_type.is_heartbeat() {
-            return Ok(None);
-        }
-        let checksum = self.format.as_ref().map_or(0, |format| format.checksum.len());
-        let end = event.len().saturating_sub(checksum);
-        let body = event.get(EventHeader::LEN..end).unwrap_or_default();
+        let header = complete_event(event)?;
         match header.event_type {
-            // Every file begins with one that is made for us.
-            EventType::ROTATE if header.timestamp == 0 => {
-                let rotate = Rotate::decode(unchecked_body(event))?;
-                (self.file, self.offset) = (rotate.file.to_owned(), rotate.position);
-                return Ok(None);
+            // Every file begins with one that the server makes for this reader.
+            EventType::ROTATE if !is_own(&header) => {
+                let NextFile { name, offset } = next_file(event)?;
+                (self.file, self.offset) = (name, offset);
             }
             EventType::FORMAT_DESCRIPTION => self.format = Some(FormatDescription::decode(event)?),
             _ => {}
         }
-        // What opens a file is sent again where a dump begins within it.
-        let opens_file = [EventType::FORMAT_DESCRIPTION, EventType::MARIADB_START_ENCRYPTION]
-            .contains(&header.event_type);
-        let is_made_for_us = opens_file && header.log_pos == 0;
-        if !(is_made_for_us || header.has(EventHeader::ARTIFICIAL)) {
-            self.offset = self.end_of(&header);
+        if !is_own(&header) {
+            return Ok(None);
         }
+        self.offset = self.end_of(&header);
         match (&self.format, header.event_type) {
             (Some(format), EventType::QUERY | EventType::MARIADB_QUERY_COMPRESSED) => {
+                let end = event.len().saturating_sub(format.checksum.len());
+                let body = event.get(EventHeader::LEN..end).unwrap_or_default();
                 let query = Query::decode(body)?.inflate(header.event_type, &mut self.inflater)?;
                 Ok(Some(LoggedDdl {
                     position: Position::in_file(self.file.as_str(), self.offset),
@@ -148,23 +139,15 @@ impl Log {
         }
     }
 
-    /// Where the next event stands. Events say so, but for MariaDB's of a transaction from 11.4 on; by the lower 32 bits only.
+    /// Offset after an event. MariaDB's events of a transaction do not contain it from 11.4 on.
     fn end_of(&self, header: &EventHeader) -> u64 {
         let next = self.offset.saturating_add(u64::from(header.event_size));
-        let stated = (next & !u64::from(u32::MAX)) | u64::from(header.log_pos);
-        let is_near = stated >= next && stated - next < LONGEST_HOLE;
-        if header.log_pos != 0 && is_near { stated } else { next }
+        match header.log_pos {
+            0 => next,
+            log_pos => resolve(next, log_pos).unwrap_or(next),
+        }
     }
 }
 
-/// The body of an event that was made for us. Whether that has a checksum only its bytes tell.
-fn unchecked_body(event: &[u8]) -> &[u8] {
-    let end = if checksum::verify(event) { CHECKSUM_LEN } else { 0 };
-    event.get(EventHeader::LEN..event.len().saturating_sub(end)).unwrap_or_default()
-}
-
-/// What a server may pass over within a file.
-const LONGEST_HOLE: u64 = 1 << 20;
-
-/// How often the server says that it lives.
+/// The time between two heartbeats of the server.
 const HEARTBEAT: Duration = Duration::from_secs(10);

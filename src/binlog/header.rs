@@ -54,9 +54,12 @@ impl EventHeader {
     /// MariaDB: written under `skip_replication`.
     pub const MARIADB_SKIP_REPLICATION: u16 = 0x8000;
 
-    /// Decodes the header at the start of `bytes`; what follows it is not looked at.
+    /// Decodes the header at the start of `bytes`; the bytes after it are ignored.
+    #[inline]
     pub fn decode(bytes: &[u8]) -> Result<Self> {
-        let mut reader = Reader::new(bytes);
+        // One check of the length, instead of one for each field.
+        let head: [u8; Self::LEN] = Reader::new(bytes).array("event header")?;
+        let mut reader = Reader::new(&head);
         let header = Self {
             timestamp: reader.u32("event timestamp")?,
             event_type: EventType(reader.u8("event type")?),
@@ -74,6 +77,13 @@ impl EventHeader {
             return Err(DecodeError::Limit { what: "event size", value, limit });
         }
         Ok(header)
+    }
+
+    /// The event at the start of `bytes`: its header, and its bytes if all of them are there.
+    #[inline]
+    pub fn first_event(bytes: &[u8]) -> Result<(Self, Option<&[u8]>)> {
+        let header = Self::decode(bytes)?;
+        Ok((header, bytes.get(..header.event_size as usize)))
     }
 
     /// Whether all bits of `flag` are set.

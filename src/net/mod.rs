@@ -17,6 +17,7 @@
 
 mod connection;
 mod dump;
+mod dump_event;
 mod options;
 mod packets;
 mod pem;
@@ -29,6 +30,9 @@ mod visible;
 
 pub use connection::Connection;
 pub use dump::{Dump, DumpOptions, DumpStart, random_id};
+pub(crate) use dump_event::{
+    NextFile, artificial_body, complete_event, is_opening, is_own, next_file, resolve,
+};
 pub use options::ConnectOptions;
 pub use pem::Pem;
 pub use server::{BinlogFile, Flavor, Identity, Server};
