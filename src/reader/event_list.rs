@@ -8,8 +8,8 @@ use crate::binlog::{
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::source::{
-    FileEnd, FileEvents, InputFile, PayloadEvents, Peeked, encrypted, name_logs, starts_encryption,
-    verify_crc, was_cut,
+    FileEnd, FileEvents, InputFile, NextEvent, PayloadEvents, encrypted, name_logs,
+    starts_encryption, verify_crc, was_cut,
 };
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -283,15 +283,16 @@ impl OpenFile {
     fn begin_at(&mut self, offset: u64, verify_checksum: bool) -> Result<()> {
         self.events.jump(offset);
         let begins = match self.events.peek(true) {
-            Ok(Peeked::Event(event)) => !verify_checksum || self.events.check_crc(&event).is_ok(),
-            Ok(Peeked::End) => {
+            Ok(NextEvent::Event(event)) => {
+                !verify_checksum || self.events.check_crc(&event).is_ok()
+            }
+            Ok(NextEvent::End) => {
                 // Its last event was read before, unless the server still writes to it.
                 self.closed = !self.events.context().format.in_use;
-                let size = self.events.window().input().size();
-                size.ok().flatten().is_none_or(|size| size >= offset)
+                self.events.size().is_none_or(|size| size >= offset)
             }
             Err(error) if error.kind() == ErrorKind::Io => return Err(error),
-            Ok(Peeked::Cut | Peeked::Pending) | Err(_) => false,
+            Ok(_) | Err(_) => false,
         };
         match begins {
             true => Ok(()),
@@ -309,12 +310,12 @@ impl OpenFile {
     ) -> Result<Option<T>> {
         let offset = self.events.offset();
         let event = match self.events.peek(true)? {
-            Peeked::Event(event) => event,
+            NextEvent::Event(event) => event,
             end => {
                 let in_use = self.events.context().format.in_use;
                 let end = match end {
-                    Peeked::Cut if !in_use => return Err(was_cut("an event", offset)),
-                    Peeked::Cut => FileEnd::InsideEvent,
+                    NextEvent::Cut if !in_use => return Err(was_cut("an event", offset)),
+                    NextEvent::Cut => FileEnd::InsideEvent,
                     _ => FileEnd::AfterTransaction,
                 };
                 if !(self.closed && end == FileEnd::AfterTransaction) {

@@ -300,11 +300,9 @@ impl SegmentDecoder {
         let mut at = 0;
         while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
             let offset = context.span.offset + at as u64;
-            let header = EventHeader::decode(rest)?;
+            let (header, event) = EventHeader::first_event(rest)?;
             let located = |error: Error| error.at_event(offset, header.event_type.name());
-            let event = rest
-                .get(..header.event_size as usize)
-                .ok_or_else(|| located(Error::malformed("the event is cut")))?;
+            let event = event.ok_or_else(|| located(Error::malformed("the event is cut")))?;
             let flow = self
                 .decode_event(context, &header, event, offset, &mut rows_event, emit)
                 .map_err(located)?;

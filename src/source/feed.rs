@@ -1,7 +1,7 @@
 //! Files that are not all known before: those of a log that is written while it is read.
 
+use super::event_source::LiveEvents;
 use super::file_list::InputFile;
-use super::input::Input;
 use crate::baseline::Baseline;
 use crate::error::Result;
 use crate::position::{GtidState, Position};
@@ -31,8 +31,8 @@ pub trait FileFeed: Send {
     /// The file after the last one, for a reader that stands at `position`; `None` where the log ends.
     fn next_file(&mut self, position: &Position) -> Result<Option<FedFile>>;
 
-    /// A file from `offset` on, a second time, whether or not this feed gave it.
-    fn reopen(&mut self, file: &str, offset: u64) -> Result<Box<dyn Input>>;
+    /// The events of a file from `offset` on, a second time. This need not be a file that this feed has provided.
+    fn reopen(&mut self, file: &str, offset: u64) -> Result<Box<dyn LiveEvents>>;
 
     /// The files from another place on, beside these.
     fn again(&mut self, from: &Position) -> Result<Box<dyn FileFeed>>;

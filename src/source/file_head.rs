@@ -1,15 +1,17 @@
 //! The head of a file: its first bytes, which show the kind of the file, and its format description.
 
 use super::classify::{check_crc, no_format};
-use super::window::{RawEvent, Window};
+use super::event_source::{Event, NextEvent};
+use super::input::Input;
+use super::window::Window;
 use crate::binlog::{
     ChecksumAlgorithm, ENCRYPTED_MAGIC, EventType, FIRST_EVENT_AT, FormatDescription, MAGIC,
 };
 use crate::error::{Error, Result};
 
 /// Passes the magic bytes of a binary log; the window is then at the first event.
-pub(crate) fn check_magic(window: &mut Window) -> Result<()> {
-    let magic = window.magic()?;
+pub(crate) fn check_magic(window: &mut Window, input: &mut dyn Input) -> Result<()> {
+    let magic = window.magic(input)?;
     let error = match magic {
         MAGIC => return Ok(()),
         ENCRYPTED_MAGIC => Error::unsupported(
@@ -30,22 +32,23 @@ pub(crate) fn check_magic(window: &mut Window) -> Result<()> {
     Err(error.at_event(0, "file header"))
 }
 
-/// Reads the format description, which must be the first event, and the time at which the file was created, in seconds since
-/// 1970 UTC.
+/// Passes the format description, which must be the first event. Also returns the time at which the file was created, in seconds
+/// since 1970 UTC.
 pub(crate) fn read_format(
     window: &mut Window,
+    first: NextEvent,
     verify_checksum: bool,
 ) -> Result<(FormatDescription, u32)> {
-    let offset = window.offset();
-    let RawEvent::Whole { header, at, len } = window.peek()? else {
+    let NextEvent::Event(Event { header, len, .. }) = first else {
         return Err(Error::malformed("the file ends before its format description")
-            .at_event(offset, EventType::FORMAT_DESCRIPTION.name()));
+            .at_event(window.offset(), EventType::FORMAT_DESCRIPTION.name()));
     };
+    let offset = window.offset();
     let located = |error: Error| error.at_event(offset, header.event_type.name());
     if header.event_type != EventType::FORMAT_DESCRIPTION {
         return Err(located(no_format(header.event_type)));
     }
-    let event = window.event(at, len);
+    let event = window.event(len);
     let format = FormatDescription::decode(event).map_err(|error| located(error.into()))?;
     // Without this check, damage to the format description could switch off the checksums of the other events.
     if verify_checksum && format.has_checksum {

@@ -1,5 +1,6 @@
 //! The files to read: their names, and the places of their bytes.
 
+use super::event_source::{EventSource, LiveEvents};
 use super::input::{BytesInput, FileInput, Input};
 use super::uri::{base_name, shown};
 use crate::error::{Error, ErrorKind, Result};
@@ -38,6 +39,8 @@ pub enum InputSource {
     Bytes(Arc<dyn AsRef<[u8]> + Send + Sync>),
     /// An open input; taken when its turn comes and kept from then on.
     Open(Option<Box<dyn Input>>),
+    /// A file of a server's log, as its dump sends it; taken when its turn comes.
+    Live(Option<Box<dyn LiveEvents>>),
 }
 
 /// A file that is not of the system: what lies in an object store, say.
@@ -114,10 +117,14 @@ impl InputFile {
     }
 
     /// Opens the input.
-    pub fn open(&mut self) -> Result<Box<dyn Input>> {
-        match &mut self.source {
+    pub fn open(&mut self) -> Result<EventSource> {
+        let in_use = || {
+            let message = "an input that is in use cannot be opened a second time";
+            Error::new(ErrorKind::Internal, message)
+        };
+        let failed = |error| Error::io("cannot open the file", error).in_file(&self.label);
+        let input: Box<dyn Input> = match &mut self.source {
             InputSource::Path(path) => {
-                let failed = |error| Error::io("cannot open the file", error).in_file(&self.label);
                 // Opening a pipe would wait for its other end.
                 let metadata = std::fs::metadata(&*path).map_err(failed)?;
                 if metadata.is_dir() {
@@ -130,18 +137,16 @@ impl InputFile {
                         path.display()
                     )));
                 }
-                let file = File::open(&*path).map_err(failed)?;
-                Ok(Box::new(FileInput(file)))
+                Box::new(FileInput(File::open(&*path).map_err(failed)?))
             }
-            InputSource::Stored(file) => file
-                .open()
-                .map_err(|error| Error::io("cannot open the file", error).in_file(&self.label)),
-            InputSource::Bytes(bytes) => Ok(Box::new(BytesInput(SharedBytes(Arc::clone(bytes))))),
-            InputSource::Open(input) => input.take().ok_or_else(|| {
-                let message = "an input that is in use cannot be opened a second time";
-                Error::new(ErrorKind::Internal, message)
-            }),
-        }
+            InputSource::Stored(file) => file.open().map_err(failed)?,
+            InputSource::Bytes(bytes) => Box::new(BytesInput(SharedBytes(Arc::clone(bytes)))),
+            InputSource::Open(input) => input.take().ok_or_else(in_use)?,
+            InputSource::Live(events) => {
+                return events.take().map(EventSource::Live).ok_or_else(in_use);
+            }
+        };
+        Ok(EventSource::Bytes(input))
     }
 
     /// The size, where it is known without opening the input.
@@ -150,13 +155,13 @@ impl InputFile {
             InputSource::Path(path) => std::fs::metadata(path).ok().map(|metadata| metadata.len()),
             InputSource::Stored(file) => file.known_len(),
             InputSource::Bytes(bytes) => Some((**bytes).as_ref().len() as u64),
-            InputSource::Open(_) => None,
+            InputSource::Open(_) | InputSource::Live(_) => None,
         }
     }
 
-    /// Gives an input back that can be opened once only.
-    pub fn put_back(&mut self, input: Box<dyn Input>) {
-        if let InputSource::Open(slot) = &mut self.source {
+    /// Takes back an input that can be opened once only.
+    pub(super) fn put_back(&mut self, source: EventSource) {
+        if let (InputSource::Open(slot), EventSource::Bytes(input)) = (&mut self.source, source) {
             *slot = Some(input);
         }
     }

@@ -3,8 +3,6 @@
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::FileExt;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Bytes that can be read at any offset.
 pub trait Input: Send {
@@ -13,30 +11,6 @@ pub trait Input: Send {
 
     /// The size now, where it is known without reading.
     fn size(&mut self) -> io::Result<Option<u64>>;
-
-    /// Where to go on after a read at `offset` that gave nothing, for what lies between was passed over; `None` at the end.
-    fn after_hole(&mut self, _offset: u64) -> io::Result<Option<u64>> {
-        Ok(None)
-    }
-
-    /// Reads like [`Self::read_at`], but fails with [`io::ErrorKind::WouldBlock`] if that would wait for bytes that are not
-    /// written yet.
-    fn read_ready(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
-        self.read_at(offset, buffer)
-    }
-
-    /// What was read from `offset` on up to the last read, and all that follows, will be read again, until it is forgotten.
-    fn give_back(&mut self, _offset: u64, _bytes: &[u8]) -> io::Result<()> {
-        Ok(())
-    }
-
-    /// What is before `offset` will not be read again.
-    fn forget(&mut self, _offset: u64) {}
-
-    /// Whether it ended in the middle, and what is missing comes again in another file.
-    fn is_left(&self) -> bool {
-        false
-    }
 }
 
 /// A file of the system, read with positioned reads.
@@ -50,50 +24,6 @@ impl Input for FileInput {
 
     fn size(&mut self) -> io::Result<Option<u64>> {
         self.0.metadata().map(|metadata| Some(metadata.len()))
-    }
-}
-
-/// An input that fails once its reader is to stop: a slow one would hold the end up otherwise.
-pub(super) struct StoppableInput {
-    /// The input.
-    pub(super) input: Box<dyn Input>,
-    /// Set when nobody wants more.
-    pub(super) stopping: Arc<AtomicBool>,
-}
-
-impl Input for StoppableInput {
-    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
-        match self.stopping.load(Ordering::Relaxed) {
-            true => Err(io::Error::other("the reader is closed")),
-            false => self.input.read_at(offset, buffer),
-        }
-    }
-
-    fn size(&mut self) -> io::Result<Option<u64>> {
-        self.input.size()
-    }
-
-    fn after_hole(&mut self, offset: u64) -> io::Result<Option<u64>> {
-        self.input.after_hole(offset)
-    }
-
-    fn read_ready(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
-        match self.stopping.load(Ordering::Relaxed) {
-            true => Err(io::Error::other("the reader is closed")),
-            false => self.input.read_ready(offset, buffer),
-        }
-    }
-
-    fn give_back(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        self.input.give_back(offset, bytes)
-    }
-
-    fn forget(&mut self, offset: u64) {
-        self.input.forget(offset);
-    }
-
-    fn is_left(&self) -> bool {
-        self.input.is_left()
     }
 }
 

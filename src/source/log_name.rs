@@ -7,6 +7,7 @@
 //! their place in the list.
 
 use super::classify::{body, check_crc};
+use super::event_source::EventSource;
 use super::file_head::{check_magic, read_format};
 use super::file_list::{InputFile, InputSource};
 use super::window::Window;
@@ -72,19 +73,21 @@ pub(super) fn neighbour(name: &str, number: impl Fn(u64) -> Option<u64>) -> Opti
 /// The content of the Rotate event at the end of a file. An input that can be read only once is not read; errors are left to
 /// the reader to report.
 fn successor(file: &mut InputFile) -> Option<String> {
-    if matches!(file.source, InputSource::Open(_)) {
+    if matches!(file.source, InputSource::Open(_) | InputSource::Live(_)) {
         return None;
     }
     let label = Arc::clone(&file.label);
-    let mut window = Window::new(file.open().ok()?, label, 0, HEAD_BYTES);
-    check_magic(&mut window).ok()?;
-    let (format, _) = read_format(&mut window, true).ok()?;
-    let size = window.input().size().ok()??;
+    let EventSource::Bytes(mut input) = file.open().ok()? else { return None };
+    let mut window = Window::new(label, 0, HEAD_BYTES);
+    check_magic(&mut window, &mut *input).ok()?;
+    let first = window.read(&mut *input).ok()?;
+    let (format, _) = read_format(&mut window, first, true).ok()?;
+    let size = input.size().ok()??;
     let from = size.saturating_sub(TAIL_BYTES).max(FIRST_EVENT_AT);
     let mut tail = vec![0; usize::try_from(size.checked_sub(from)?).ok()?];
     let mut filled = 0;
     while let Some(room) = tail.get_mut(filled..).filter(|room| !room.is_empty()) {
-        match window.input().read_at(from + filled as u64, room).ok()? {
+        match input.read_at(from + filled as u64, room).ok()? {
             0 => return None,
             count => filled += count,
         }

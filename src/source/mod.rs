@@ -4,13 +4,15 @@
 //! small events that provide context are read. Called by `reader`.
 //!
 //! ```text
-//! InputFile ─ Window (buffered bytes) ─ Walk ─ steps ─┬─ Segments ──> Segment, Segment, ...
-//!                                                      └─ scan, split ──> positions
+//! a file: bytes ─ events are found by their headers ─┐
+//!                                                    ├─ FileEvents ─ Walk ─ steps ─┬─ Segments ──> Segment, Segment, ...
+//! a dump: LiveFile hands over complete events ───────┘                             └─ scan, split ──> positions
 //! ```
 
 mod block_input;
 mod classify;
 mod delivered;
+mod event_source;
 mod feed;
 mod file_end;
 mod file_head;
@@ -39,6 +41,7 @@ pub(crate) use classify::{
 };
 pub use delivered::{Delivered, Left, Turn};
 pub(crate) use delivered::{add, only};
+pub use event_source::{Event, EventSource, LiveEvents, NextEvent};
 pub use feed::{FedFile, FileFeed, ResumePoint};
 pub(crate) use file_end::{FileEnd, was_cut};
 pub use file_list::{InputFile, InputSource, StoredFile};
@@ -60,5 +63,5 @@ pub use segments::Segments;
 pub use split::{FileOf, OpenXa, PreparedPart, Split, add_history, link_splits, scan_splits};
 pub use table_history::TableHistory;
 pub use uri::{base_name, is_uri, shown};
-pub(crate) use walk::{FileEvents, Peeked};
+pub(crate) use walk::FileEvents;
 pub(crate) use window::MAX_SPARE_BYTES;

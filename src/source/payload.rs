@@ -63,8 +63,8 @@ impl<'a> Payload<'a> {
             Self::Memory(bytes) => {
                 let mut offset = 0;
                 while let Some(rest) = bytes.get(offset..).filter(|rest| !rest.is_empty()) {
-                    let header = EventHeader::decode(rest)?;
-                    let event = rest.get(..header.event_size as usize).ok_or_else(cut)?;
+                    let (header, event) = EventHeader::first_event(rest)?;
+                    let event = event.ok_or_else(cut)?;
                     let body = event.get(EventHeader::LEN..).unwrap_or_default();
                     let go_on = each(&header, body, offset as u64)
                         .map_err(|error| within(error, &header, offset as u64))?;

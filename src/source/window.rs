@@ -1,50 +1,31 @@
-//! Bytes of an input, read ahead in pieces, with an event at a time looked at in place.
+//! A buffer of events: from the start of the current segment to the bytes that were read ahead.
 
+use super::event_source::{Event, NextEvent};
 use super::input::Input;
 use crate::binlog::{EventHeader, FIRST_EVENT_AT};
 use crate::error::{Error, Result};
 use crate::limits::MAX_READ;
 use std::sync::Arc;
 
-/// A buffer over a part of an input: from the start of the segment at hand to what has been read ahead.
+/// A buffer over a part of a file.
 pub(crate) struct Window {
-    input: Box<dyn Input>,
     name: Arc<str>,
     bytes: Vec<u8>,
-    /// How much of `bytes` holds input; the rest is room that was made before.
+    /// The number of bytes of the file in `bytes`. The bytes after them are room from an earlier use.
     filled: usize,
-    /// Offset in the input of the first byte.
+    /// Offset in the file of the first byte.
     start: u64,
     /// Index in `bytes` of the next event.
     next: usize,
     chunk: usize,
-    /// Buffers that were used before, to be used again.
+    /// Buffers to use again.
     spare: Vec<Vec<u8>>,
 }
 
-/// What stands at the window's next place.
-#[derive(Debug)]
-pub(crate) enum RawEvent {
-    /// A whole event, `len` bytes at index `at`.
-    Whole {
-        /// Its header.
-        header: EventHeader,
-        /// Index of its first byte in the window.
-        at: usize,
-        /// Its bytes, the checksum included.
-        len: usize,
-    },
-    /// The input ends here, between events.
-    End,
-    /// The input ends in the middle of an event.
-    Cut,
-}
-
 impl Window {
-    /// A window at `offset`.
-    pub(crate) fn new(input: Box<dyn Input>, name: Arc<str>, offset: u64, chunk: usize) -> Self {
+    /// A window at `offset`, which is filled by reads of at least `chunk` bytes. `name` is the file's name in messages.
+    pub(crate) fn new(name: Arc<str>, offset: u64, chunk: usize) -> Self {
         Self {
-            input,
             name,
             bytes: Vec::new(),
             filled: 0,
@@ -60,87 +41,83 @@ impl Window {
         self.start + self.next as u64
     }
 
-    /// Offset of the first byte kept.
+    /// Offset of the first byte that is kept.
     pub(crate) fn start(&self) -> u64 {
         self.start
     }
 
-    /// Bytes from the first kept to the next event.
+    /// Number of bytes that are kept, up to the next event.
     pub(crate) fn kept(&self) -> usize {
         self.next
     }
 
-    /// The input behind it.
-    pub(crate) fn input(&mut self) -> &mut dyn Input {
-        &mut *self.input
+    /// All bytes in the buffer.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        self.bytes.get(..self.filled).unwrap_or_default()
     }
 
-    /// What is before the first byte kept will not be read again.
-    pub(crate) fn release(&mut self) {
-        self.input.forget(self.start);
+    /// The bytes of the next event, of which there are `len`.
+    pub(crate) fn event(&self, len: usize) -> &[u8] {
+        self.bytes.get(self.next..self.next + len).unwrap_or_default()
     }
 
-    /// Whether the input goes on behind a hole, at which the next event is then. A hole of no length tells of a heartbeat.
-    pub(crate) fn pass_hole(&mut self) -> Result<bool> {
-        let offset = self.offset();
-        match self.input.after_hole(offset) {
-            Ok(Some(to)) => {
-                if to != offset {
-                    self.jump(to);
-                }
-                Ok(true)
+    /// The bytes from the next event on.
+    pub(crate) fn unread(&self) -> &[u8] {
+        self.bytes.get(self.next..self.filled).unwrap_or_default()
+    }
+
+    /// The next event, if all of it is in the buffer.
+    #[inline]
+    pub(crate) fn buffered(&self) -> Option<Event> {
+        let (header, event) = EventHeader::first_event(self.unread()).ok()?;
+        event.map(|event| Event { header, offset: self.offset(), len: event.len() })
+    }
+
+    /// The number of bytes that the next event needs at least, if it is not in the buffer.
+    fn needed(&self) -> Result<usize> {
+        let unread = self.unread();
+        if unread.len() < EventHeader::LEN {
+            return Ok(EventHeader::LEN);
+        }
+        let header = EventHeader::decode(unread)
+            .map_err(|error| Error::from(error).at_event(self.offset(), event_name(unread)))?;
+        Ok(header.event_size as usize)
+    }
+
+    /// The next event in `input`, which is not passed.
+    pub(crate) fn read(&mut self, input: &mut dyn Input) -> Result<NextEvent> {
+        loop {
+            if let Some(event) = self.buffered() {
+                return Ok(NextEvent::Event(event));
             }
-            Ok(None) => Ok(false),
-            Err(error) => Err(Error::of_read(offset, error).in_file(&self.name)),
+            let needed = self.needed()?;
+            let have = self.fill(input, needed)?;
+            if have < needed {
+                return Ok(if have == 0 { NextEvent::End } else { NextEvent::Cut });
+            }
         }
     }
 
-    /// Lets the input be read again from the first byte kept on.
-    pub(crate) fn give_back(&mut self) -> Result<()> {
-        let held = self.bytes.get(..self.filled).unwrap_or_default();
-        self.input
-            .give_back(self.start, held)
-            .map_err(|error| Error::of_read(self.start, error).in_file(&self.name))
-    }
-
-    /// Gives the input back.
-    pub(crate) fn into_input(self) -> Box<dyn Input> {
-        self.input
-    }
-
-    /// Bytes of an event that [`Self::peek`] found.
-    pub(crate) fn event(&self, at: usize, len: usize) -> &[u8] {
-        self.bytes.get(at..at + len).unwrap_or_default()
-    }
-
-    /// Looks at the next event without passing it.
-    pub(crate) fn peek(&mut self) -> Result<RawEvent> {
-        // A call that may wait always has a result.
-        Ok(self.look(true)?.unwrap_or(RawEvent::Cut))
-    }
-
-    /// Looks at the next event without consuming it and without waiting for it: `None` if it is not written yet.
-    pub(crate) fn peek_ready(&mut self) -> Result<Option<RawEvent>> {
-        self.look(false)
-    }
-
-    fn look(&mut self, waits: bool) -> Result<Option<RawEvent>> {
-        let Some(have) = self.ensure(EventHeader::LEN, waits)? else { return Ok(None) };
-        if have == 0 {
-            return Ok(Some(RawEvent::End));
+    /// The next event, which `receive` appends to the buffer, unless it is there already.
+    pub(crate) fn receive(
+        &mut self,
+        receive: impl FnOnce(u64, &mut Vec<u8>) -> Result<NextEvent>,
+    ) -> Result<NextEvent> {
+        if let Some(event) = self.buffered() {
+            return Ok(NextEvent::Event(event));
         }
-        let head = self.event(self.next, have.min(EventHeader::LEN));
-        if have < EventHeader::LEN {
-            return Ok(Some(RawEvent::Cut));
-        }
-        let header = EventHeader::decode(head)
-            .map_err(|error| Error::from(error).at_event(self.offset(), event_name(head)))?;
-        let len = header.event_size as usize;
-        let Some(have) = self.ensure(len, waits)? else { return Ok(None) };
-        Ok(Some(match have < len {
-            true => RawEvent::Cut,
-            false => RawEvent::Whole { header, at: self.next, len },
-        }))
+        self.bytes.truncate(self.filled);
+        let offset = self.offset();
+        let next = receive(offset, &mut self.bytes).map_err(|error| error.in_file(&self.name))?;
+        self.filled = self.bytes.len();
+        Ok(next)
+    }
+
+    /// Appends bytes.
+    pub(crate) fn push(&mut self, bytes: &[u8]) {
+        self.bytes.truncate(self.filled);
+        self.bytes.extend_from_slice(bytes);
+        self.filled = self.bytes.len();
     }
 
     /// Passes an event of `len` bytes.
@@ -153,7 +130,7 @@ impl Window {
         self.take_until(self.next)
     }
 
-    /// Takes a buffer back that [`Self::take_until`] gave: fresh memory costs more than it.
+    /// Takes a buffer back that [`Self::take_until`] returned: new memory costs more.
     pub(crate) fn recycle(&mut self, buffer: Vec<u8>) {
         if self.spare.len() < MAX_SPARE && buffer.len() <= MAX_SPARE_BYTES {
             self.spare.push(buffer);
@@ -164,7 +141,7 @@ impl Window {
     pub(crate) fn take_until(&mut self, end: usize) -> Vec<u8> {
         let tail = self.bytes.get(end..self.filled).unwrap_or_default();
         let mut rest = self.spare.pop().unwrap_or_default();
-        // What a used buffer holds beyond the tail is room, already paid for.
+        // The bytes of a used buffer after the tail are room that needs no new memory.
         if rest.len() < tail.len() {
             rest.clear();
             rest.extend_from_slice(tail);
@@ -179,7 +156,7 @@ impl Window {
         taken
     }
 
-    /// Forgets all that is kept and goes on at `offset`.
+    /// Drops all bytes that are kept and continues at `offset`.
     pub(crate) fn jump(&mut self, offset: u64) {
         let within = offset.checked_sub(self.start).and_then(|skip| usize::try_from(skip).ok());
         match within.filter(|skip| *skip <= self.filled) {
@@ -195,9 +172,8 @@ impl Window {
         }
     }
 
-    /// Reads until `len` bytes are available at the next place, or the input ends; returns the number of available bytes.
-    /// `None` if it would have to wait for more and may not.
-    fn ensure(&mut self, len: usize, waits: bool) -> Result<Option<usize>> {
+    /// Reads until `len` bytes are available from the next event on, or the input ends; returns the number of available bytes.
+    fn fill(&mut self, input: &mut dyn Input, len: usize) -> Result<usize> {
         let wanted = self.next + len;
         while self.filled < wanted {
             let missing = (wanted - self.filled).min(MAX_READ).max(self.chunk);
@@ -207,34 +183,24 @@ impl Window {
             }
             let offset = self.start + self.filled as u64;
             let buffer = self.bytes.get_mut(self.filled..room).unwrap_or_default();
-            let read = match waits {
-                true => self.input.read_at(offset, buffer),
-                false => self.input.read_ready(offset, buffer),
-            };
-            let count = match read {
-                Ok(count) => count,
-                Err(error) if !waits && error.kind() == std::io::ErrorKind::WouldBlock => {
-                    return Ok(None);
-                }
-                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+            match input.read_at(offset, buffer) {
+                Ok(0) => break,
+                Ok(count) => self.filled += count,
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(Error::of_read(offset, error).in_file(&self.name)),
-            };
-            if count == 0 {
-                break;
             }
-            self.filled += count;
         }
-        Ok(Some(self.filled.saturating_sub(self.next)))
+        Ok(self.filled.saturating_sub(self.next))
     }
 
-    /// The file's first 4 bytes, which [`Self::peek`] never sees: call before anything else, on a window at 0.
-    pub(crate) fn magic(&mut self) -> Result<[u8; 4]> {
-        let have = self.ensure(FIRST_EVENT_AT as usize, true)?.unwrap_or_default();
+    /// The file's first 4 bytes. This is called before all else, on a window at 0.
+    pub(crate) fn magic(&mut self, input: &mut dyn Input) -> Result<[u8; 4]> {
+        let have = self.fill(input, FIRST_EVENT_AT as usize)?.min(FIRST_EVENT_AT as usize);
         let mut magic = [0; 4];
-        for (to, from) in magic.iter_mut().zip(self.event(0, have.min(4))) {
+        for (to, from) in magic.iter_mut().zip(self.event(have)) {
             *to = *from;
         }
-        self.next = have.min(4);
+        self.next = have;
         self.take_kept();
         Ok(magic)
     }
@@ -248,5 +214,5 @@ fn event_name(header: &[u8]) -> &'static str {
 /// Buffers kept for use again.
 const MAX_SPARE: usize = 2;
 
-/// A larger buffer, that of a large event, is given back to the system.
+/// A larger buffer, that of a large event, is freed.
 pub(crate) const MAX_SPARE_BYTES: usize = 32 << 20;

@@ -1,20 +1,19 @@
 //! Complete transactions do not wait for events that may never arrive: a live log in every order of events, heartbeats and
-//!
-//! The feed plays a schedule and has its own clock, so that the tests do not depend on the machine's speed.
+//! pauses. The feed plays a schedule and has its own clock, so that the tests do not depend on the machine's speed.
 
 use crate::log::{
     Event, Log, T, U, anonymous_gtid, begin, gtid, insert, query, table_map, transaction, update,
     xa, xa_prepare, xid,
 };
 use binarrow::baseline::Baseline;
+use binarrow::binlog::EventHeader;
 use binarrow::change::Include;
 use binarrow::position::Position;
 use binarrow::source::{
-    BytesInput, FedFile, FileFeed, Input, InputFile, InputSource, LogOptions, ResumePoint,
+    FedFile, FileFeed, InputFile, InputSource, LiveEvents, LogOptions, NextEvent, ResumePoint,
     Segments, Start, Stop,
 };
 use binarrow::{Error, Result};
-use std::io;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -51,10 +50,7 @@ struct Play {
     /// The time that a read takes.
     cost: Duration,
     tells_heartbeats: bool,
-    heard: bool,
     told: usize,
-    /// True if arriving events are scanned before they are read: heartbeats are not reported then.
-    keeps: bool,
     /// The offset up to which it was read.
     read_to: u64,
     /// The end of the segments that were returned.
@@ -96,9 +92,7 @@ impl Play {
             now: Duration::ZERO,
             cost,
             tells_heartbeats,
-            heard: false,
             told: 0,
-            keeps: false,
             read_to: 0,
             handed: 0,
             read,
@@ -117,41 +111,38 @@ impl Play {
             .unwrap_or(head)
     }
 
-    fn read(&mut self, offset: u64, buffer: &mut [u8], waits: bool) -> io::Result<usize> {
+    /// Hands over the event at `offset`, once all of it has arrived.
+    fn next(&mut self, offset: u64, bytes: &mut Vec<u8>, waits: bool) -> Result<NextEvent> {
         self.now += self.cost;
         loop {
-            if self.heard {
-                return Ok(0);
-            }
-            let to = self.available();
-            if offset < to {
-                // One event at a time.
-                let starts = &self.log.starts;
-                let next = starts.iter().copied().find(|start| *start > offset).unwrap_or(to);
-                let count = buffer.len().min((to.min(next) - offset) as usize);
-                let from = offset as usize;
-                self.read_to = self.read_to.max(offset + count as u64);
-                buffer[..count].copy_from_slice(&self.log.bytes[from..from + count]);
-                for (end, read) in self.ends.iter().zip(&mut self.read) {
-                    if *end <= offset + count as u64 {
+            let starts = &self.log.starts;
+            let after = starts.iter().copied().find(|start| *start > offset);
+            let end = after.unwrap_or(self.log.end());
+            if offset < end && end <= self.available() {
+                let event = &self.log.bytes[offset as usize..end as usize];
+                let header = EventHeader::decode(event).unwrap();
+                bytes.extend_from_slice(event);
+                self.read_to = self.read_to.max(end);
+                for (group_end, read) in self.ends.iter().zip(&mut self.read) {
+                    if *group_end <= end {
                         read.get_or_insert(self.now);
                     }
                 }
-                return Ok(count);
+                let len = event.len();
+                return Ok(NextEvent::Event(binarrow::source::Event { header, offset, len }));
             }
             let come = self.arrivals.partition_point(|(at, _)| *at <= self.now);
-            if self.tells_heartbeats && !self.keeps && self.told < come {
+            if self.tells_heartbeats && self.told < come {
                 // A heartbeat arrives between events.
-                let is_between = self.log.starts.contains(&offset) || offset == self.log.end();
                 let is_repeated = |index: usize| index > 0 && self.arrivals[index - 1].1 == offset;
-                self.heard = is_between && (self.told..come).any(is_repeated);
+                let is_heard = (self.told..come).any(is_repeated);
                 self.told = come;
-                if self.heard {
-                    continue;
+                if is_heard {
+                    return Ok(NextEvent::Heartbeat);
                 }
             }
             if !waits {
-                return Err(io::ErrorKind::WouldBlock.into());
+                return Ok(NextEvent::Pending);
             }
             // Complete groups must have been returned before anybody waits.
             let complete = self.ends.iter().copied().filter(|end| *end <= offset).max();
@@ -162,7 +153,7 @@ impl Play {
             }
             match self.arrivals.get(come) {
                 Some((at, _)) => self.now = *at,
-                None => return Err(io::Error::other("nothing more comes")),
+                None => return Err(Error::config("nothing more comes")),
             }
         }
     }
@@ -215,35 +206,34 @@ fn log(random: &mut Random) -> (Log, Vec<u64>) {
     (log, ends)
 }
 
-struct PlayedInput(Arc<Mutex<Play>>);
+struct PlayedEvents(Arc<Mutex<Play>>);
 
-impl Input for PlayedInput {
-    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().read(offset, buffer, true)
+impl LiveEvents for PlayedEvents {
+    fn next(&mut self, offset: u64, bytes: &mut Vec<u8>, waits: bool) -> Result<NextEvent> {
+        self.0.lock().unwrap().next(offset, bytes, waits)
     }
+}
 
-    fn read_ready(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().read(offset, buffer, false)
-    }
+/// The events of a log that is complete, from an offset on.
+struct CompleteEvents {
+    log: Log,
+    from: u64,
+    has_begun: bool,
+}
 
-    fn size(&mut self) -> io::Result<Option<u64>> {
-        Ok(None)
-    }
-
-    fn give_back(&mut self, _: u64, _: &[u8]) -> io::Result<()> {
-        let mut play = self.0.lock().unwrap();
-        (play.keeps, play.heard) = (true, false);
-        Ok(())
-    }
-
-    fn forget(&mut self, offset: u64) {
-        let mut play = self.0.lock().unwrap();
-        play.keeps &= offset < play.read_to;
-    }
-
-    fn after_hole(&mut self, offset: u64) -> io::Result<Option<u64>> {
-        let is_heartbeat = std::mem::take(&mut self.0.lock().unwrap().heard);
-        Ok(is_heartbeat.then_some(offset))
+impl LiveEvents for CompleteEvents {
+    fn next(&mut self, offset: u64, bytes: &mut Vec<u8>, _: bool) -> Result<NextEvent> {
+        if std::mem::replace(&mut self.has_begun, true) && offset < self.from {
+            return Ok(NextEvent::Gap(self.from));
+        }
+        let Some(rest) = self.log.bytes.get(offset as usize..).filter(|rest| !rest.is_empty())
+        else {
+            return Ok(NextEvent::End);
+        };
+        let (header, event) = EventHeader::first_event(rest)?;
+        bytes.extend_from_slice(event.unwrap());
+        let len = event.unwrap().len();
+        Ok(NextEvent::Event(binarrow::source::Event { header, offset, len }))
     }
 }
 
@@ -252,14 +242,13 @@ struct PlayedFeed(Option<Arc<Mutex<Play>>>, Arc<Mutex<Play>>);
 impl FileFeed for PlayedFeed {
     fn next_file(&mut self, _: &Position) -> Result<Option<FedFile>> {
         let Some(play) = self.0.take() else { return Ok(None) };
-        let source = InputSource::Open(Some(Box::new(PlayedInput(play))));
+        let source = InputSource::Live(Some(Box::new(PlayedEvents(play))));
         Ok(Some(FedFile { file: InputFile::new(FILE, 1, source), moved: None }))
     }
 
-    fn reopen(&mut self, _: &str, _: u64) -> Result<Box<dyn Input>> {
-        let play = self.1.lock().unwrap();
-        let to = play.available() as usize;
-        Ok(Box::new(BytesInput(play.log.bytes[..to].to_vec())))
+    fn reopen(&mut self, _: &str, from: u64) -> Result<Box<dyn LiveEvents>> {
+        let log = self.1.lock().unwrap().log.clone();
+        Ok(Box::new(CompleteEvents { log, from, has_begun: false }))
     }
 
     fn again(&mut self, _: &Position) -> Result<Box<dyn FileFeed>> {

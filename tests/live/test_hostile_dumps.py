@@ -75,7 +75,7 @@ DUMPS: dict[str, tuple[type[binarrow.BinarrowError], str, list[bytes]]] = {
     ),
     "no-format": (
         binarrow.MalformedBinlogError,
-        "empty",
+        "format description",
         [b"\0" + rotation(), *as_packets(*EVENTS[1:]), EOF],
     ),
 }

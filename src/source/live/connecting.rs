@@ -1,6 +1,7 @@
 //! Connecting: for as long as what is wrong may pass, in growing intervals, to the server that answered last before others.
 
-use super::stream::{LOG, Stream};
+use super::LOG;
+use super::stream::Stream;
 use crate::error::{Error, ErrorKind, Result};
 use crate::net::{DumpStart, Server, SocketHandle};
 use crate::position::compare_files;

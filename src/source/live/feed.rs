@@ -1,18 +1,20 @@
 //! The files of a server's log, one after the other, as its dump goes through them.
 
+use super::LOG;
 use super::connecting::check_there;
 use super::control::LiveControl;
-use super::file::{LiveFile, NextFile, Shared, lock};
+use super::file::{LiveFile, Shared, lock};
+use super::options::LiveOptions;
 use super::start::{LiveStart, begin};
-use super::stream::{LOG, LiveOptions, MAIN, Stream};
+use super::stream::{MAIN, Stream};
 use crate::baseline::{Baseline, BaselineOptions};
 use crate::change::TableFilter;
 use crate::error::{Error, ErrorKind, Result};
-use crate::net::{DumpStart, Identity, Server};
+use crate::net::{DumpStart, Identity, NextFile, Server};
 use crate::position::Position;
+use crate::source::event_source::LiveEvents;
 use crate::source::feed::{FedFile, FileFeed, ResumePoint};
 use crate::source::file_list::{InputFile, InputSource};
-use crate::source::input::Input;
 use std::sync::{Arc, Mutex};
 
 /// The files of one server, or of those that its log goes on at.
@@ -63,13 +65,13 @@ impl FileFeed for LiveFeed {
         drop(shared);
         log::info!(target: LOG, "reading {name} from offset {offset}");
         self.files += 1;
-        let input = LiveFile::new(Arc::clone(&self.shared), name.clone(), offset);
-        let source = InputSource::Open(Some(Box::new(input)));
+        let events = LiveFile::new(Arc::clone(&self.shared), name.clone(), offset);
+        let source = InputSource::Live(Some(Box::new(events)));
         Ok(Some(FedFile { file: InputFile::new(&name, self.files, source), moved }))
     }
 
     /// By a second dump, that ends where the log ends now.
-    fn reopen(&mut self, file: &str, offset: u64) -> Result<Box<dyn Input>> {
+    fn reopen(&mut self, file: &str, offset: u64) -> Result<Box<dyn LiveEvents>> {
         let stream = self.second(&Position::in_file(file, offset), |_, _| Ok(()))?;
         Ok(Box::new(LiveFile::new(Shared::new(stream, None), file.to_owned(), offset)))
     }

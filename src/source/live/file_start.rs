@@ -1,21 +1,20 @@
-//! Where a file of a server's log begins, with what stands before it by GTID: its first events tell.
+//! The position at the start of a file of a server's log, with the GTIDs before it, from the first events of the file.
 
 use super::connecting::check_there;
 use super::control::LiveControl;
-use super::stream::{LiveOptions, Received, Stream, is_own};
-use crate::binlog::{
-    EventHeader, EventType, FIRST_EVENT_AT, FormatDescription, MariadbGtidList, PreviousGtids,
-};
+use super::first_events::FirstEvents;
+use super::options::LiveOptions;
+use super::stream::Stream;
+use crate::binlog::{EventType, FIRST_EVENT_AT, MariadbGtidList, PreviousGtids};
 use crate::error::{Error, ErrorKind, Result};
 use crate::net::DumpStart;
 use crate::position::{GtidState, Position};
-use crate::source::classify::body;
 use std::sync::Arc;
 
-/// The position of a file's first event. No more than the file's beginning is asked for.
+/// The position of a file's first event. Only the first events of the file are read.
 ///
 /// # Errors
-/// The server does not have the file: [`ErrorKind::PositionPurged`](crate::ErrorKind::PositionPurged) where it had it, else
+/// The server does not have the file: [`ErrorKind::PositionPurged`](crate::ErrorKind::PositionPurged) if it had it, otherwise
 /// [`ErrorKind::Config`](crate::ErrorKind::Config) or [`ErrorKind::ServerIdentity`](crate::ErrorKind::ServerIdentity).
 pub fn file_start(
     file: &str,
@@ -41,7 +40,7 @@ pub fn file_start(
     })
 }
 
-/// What the first events of a file say of it.
+/// What the first events of a file say about it.
 #[derive(Default)]
 struct Head {
     /// See [`Position::begun`].
@@ -51,39 +50,30 @@ struct Head {
 
 fn read_head(stream: &mut Stream) -> Result<Head> {
     let mut head = Head::default();
-    let mut format = None;
-    for _ in 0..EVENTS_LOOKED_AT {
-        let Received::Event = stream.next_event("", 0)? else {
-            if format.is_some() {
-                break;
-            }
-            let reason = "the server ended the dump before the file began";
-            return Err(Error::new(ErrorKind::ConnectionLost, reason));
-        };
-        let event = stream.event();
-        let header = EventHeader::decode(event)?;
-        match (&format, header.event_type) {
-            (_, _) if !is_own(event) => {}
-            (None, EventType::FORMAT_DESCRIPTION) => {
-                format = Some(FormatDescription::decode(event)?);
-                head.begun = Some(header.timestamp);
-            }
-            (Some(format), EventType::PREVIOUS_GTIDS) => {
-                let set = PreviousGtids::decode(body(event, format.checksum)?)?.gtid_set;
+    let mut events = FirstEvents::new(stream, MAX_EVENTS);
+    while let Some((header, body, _)) = events.next()? {
+        match header.event_type {
+            EventType::FORMAT_DESCRIPTION => head.begun = Some(header.timestamp),
+            EventType::MARIADB_START_ENCRYPTION => {}
+            EventType::PREVIOUS_GTIDS => {
+                let set = PreviousGtids::decode(body)?.gtid_set;
                 head.gtids_before = Some(GtidState::Mysql(set));
                 break;
             }
-            (Some(format), EventType::MARIADB_GTID_LIST) => {
-                let list = MariadbGtidList::decode(body(event, format.checksum)?)?;
+            EventType::MARIADB_GTID_LIST => {
+                let list = MariadbGtidList::decode(body)?;
                 head.gtids_before = Some(GtidState::Mariadb(list.position()));
                 break;
             }
-            (_, EventType::MARIADB_START_ENCRYPTION) => {}
             _ => break,
         }
+    }
+    if !events.has_begun() {
+        let reason = "the server ended the dump before the file began";
+        return Err(Error::new(ErrorKind::ConnectionLost, reason));
     }
     Ok(head)
 }
 
-/// They are the first or the second event of a file, behind those that open the dump.
-const EVENTS_LOOKED_AT: usize = 8;
+/// The GTIDs are in the first or the second event of a file, after the events at the start of the dump.
+const MAX_EVENTS: usize = 8;

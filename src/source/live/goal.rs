@@ -1,6 +1,7 @@
 //! A range that must be read to its end: a log that ends before it is asked again, for a server may be behind another.
 
-use super::stream::{LOG, Stream};
+use super::LOG;
+use super::stream::Stream;
 use crate::error::{Error, ErrorKind, Result};
 use std::time::{Duration, Instant};
 

@@ -1,30 +1,34 @@
-//! A server's log while it is written: its files as they come, to be read like any others.
+//! A server's log while it is written: its files, one after another, as the server's dump sends them.
 //!
 //! | file | does |
 //! |---|---|
-//! | `start.rs` | where it begins |
-//! | `stream.rs` | the dump, connected anew when the connection is lost |
-//! | `connecting.rs` | its connections, made for as long as what is wrong may pass |
-//! | `file.rs` | one file of the log as an input |
-//! | `spool.rs` | what came and may be asked for again |
-//! | `goal.rs` | a log that ends before what must be reached |
-//! | `file_start.rs` | where a file begins, and what stands before it by GTID |
-//! | `feed.rs` | the files one after the other, of one server or of those it goes on at |
-//! | `control.rs` | what others see of it, and how they end it |
+//! | `options.rs` | how a read connects, and what it requests |
+//! | `start.rs` | where the dump begins |
+//! | `stream.rs` | the dump, which is requested again if the connection is lost |
+//! | `connecting.rs` | its connections, which are tried again as long as the cause of a failure may pass |
+//! | `file.rs` | the events of one file |
+//! | `goal.rs` | a log that ends before the position that must be reached |
+//! | `first_events.rs` | the first events of a file |
+//! | `file_start.rs` | the position at the start of a file, with the GTIDs before it |
+//! | `feed.rs` | the files one after another, of one server or of several |
+//! | `control.rs` | the figures of a read, and its end |
 
 mod connecting;
 mod control;
 mod feed;
 mod file;
 mod file_start;
+mod first_events;
 mod goal;
-mod spool;
+mod options;
 mod start;
 mod stream;
 
 pub use control::LiveControl;
 pub use feed::LiveFeed;
 pub use file_start::file_start;
+pub use options::{Connector, ForeignKeyQuestion, LiveOptions};
 pub use start::LiveStart;
-pub(super) use stream::LOG;
-pub use stream::{Connector, ForeignKeyQuestion, LiveOptions};
+
+/// The target of log messages.
+pub(super) const LOG: &str = "binarrow::live";

@@ -1,14 +1,14 @@
 //! Where a live read begins: what to ask the server for, and the position there.
 
 use super::connecting::check_there;
-use super::file::{NextFile, rotate};
-use super::stream::{Received, Stream, is_own};
-use crate::binlog::{EventHeader, EventType, FIRST_EVENT_AT, FormatDescription};
+use super::first_events::FirstEvents;
+use super::stream::{Received, Stream};
+use crate::binlog::{EventType, FIRST_EVENT_AT};
 use crate::change::TransactionEvent;
 use crate::error::{Error, ErrorKind, Result};
-use crate::net::{DumpStart, Flavor, Server};
+use crate::net::{DumpStart, Flavor, NextFile, Server, is_own, next_file};
 use crate::position::{Ahead, GtidState, Position, file_number};
-use crate::source::classify::{Classified, Skips, body as event_body, classify};
+use crate::source::classify::{Classified, Skips, classify};
 use crate::source::feed::ResumePoint;
 
 /// Where a live read begins.
@@ -274,34 +274,21 @@ fn begun(stream: &Stream, file: &str) -> Result<Option<Begun>> {
     let server = second.open()?;
     second
         .start_dump(server, &DumpStart::File { file: file.to_owned(), offset: FIRST_EVENT_AT })?;
-    let mut format = None;
     let mut latest = None;
-    for _ in 0..EVENTS_LOOKED_AT {
-        let Received::Event = second.next_event("", 0)? else { break };
-        let event = second.event();
-        let header = EventHeader::decode(event)?;
-        match &format {
-            _ if !is_own(event) => {}
-            None if header.event_type == EventType::FORMAT_DESCRIPTION => {
-                format = Some(FormatDescription::decode(event)?);
-                latest = latest.max(Some(header.timestamp));
-            }
-            None => {}
-            // Another file's time would be too late.
-            Some(_) if header.event_type == EventType::ROTATE => break,
-            Some(format) => {
-                let body = event_body(event, format.checksum)?;
-                let classified = classify(&header, body, format, &Skips::ALL)?;
-                if let Classified::Group(TransactionEvent::Gtid {
-                    commit_timestamp: Some(micros),
-                    ..
-                }) = classified
-                {
-                    return Ok(Some(Begun { micros, is_exact: true }));
-                }
-                latest = latest.max(Some(header.timestamp));
-            }
+    let mut events = FirstEvents::new(&mut second, MAX_EVENTS);
+    while let Some((header, body, format)) = events.next()? {
+        // The time of another file would be too late.
+        if header.event_type == EventType::ROTATE {
+            break;
         }
+        let classified = classify(&header, body, format, &Skips::ALL)?;
+        if let Classified::Group(TransactionEvent::Gtid {
+            commit_timestamp: Some(micros), ..
+        }) = classified
+        {
+            return Ok(Some(Begun { micros, is_exact: true }));
+        }
+        latest = latest.max(Some(header.timestamp));
     }
     Ok(latest.map(|seconds| Begun { micros: i64::from(seconds) * 1_000_000, is_exact: false }))
 }
@@ -310,10 +297,9 @@ fn begun(stream: &Stream, file: &str) -> Result<Option<Begun>> {
 fn first_file(stream: &mut Stream) -> Result<NextFile> {
     loop {
         match stream.next_event("", 0)? {
-            Received::Event => {
-                let event = stream.event();
-                if event.get(4) == Some(&EventType::ROTATE.0) && !is_own(event) {
-                    return rotate(event);
+            Received::Event(header) => {
+                if header.event_type == EventType::ROTATE && !is_own(&header) {
+                    return next_file(stream.event());
                 }
             }
             Received::End | Received::Left => {
@@ -324,5 +310,5 @@ fn first_file(stream: &mut Stream) -> Result<NextFile> {
     }
 }
 
-/// Events at a file's beginning that are asked when it was begun.
-const EVENTS_LOOKED_AT: usize = 256;
+/// The number of events at the start of a file that are read for the time when the file was created.
+const MAX_EVENTS: usize = 256;

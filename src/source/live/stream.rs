@@ -1,81 +1,28 @@
-//! The dump behind a live read: connected, and connected anew when the connection is lost.
+//! The dump of a live read, which is requested again if the connection is lost.
 
+use super::LOG;
 use super::connecting::{Trouble, stopped};
 use super::control::LiveControl;
-use super::file::resolve;
 use super::goal::Short;
-use crate::baseline::foreign_keys;
+use super::options::LiveOptions;
 use crate::binlog::{EventHeader, EventType, FIRST_EVENT_AT};
-use crate::change::TableFilter;
 use crate::error::{Error, ErrorKind, Result};
-use crate::history::ForeignKeys;
 use crate::net::{
-    ConnectOptions, Dump, DumpOptions, DumpStart, Endpoint, Flavor, Identity, Server,
+    Dump, DumpOptions, DumpStart, Endpoint, Flavor, Identity, Server, complete_event, is_opening,
+    is_own, resolve,
 };
-use crate::position::{Position, compare_files};
+use crate::position::compare_files;
 use crate::schema::NameCase;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-/// What gives a connection's options, asked anew each time: passwords may be tokens that expire.
-pub type Connector = Arc<dyn Fn() -> Result<Vec<ConnectOptions>> + Send + Sync>;
-
-/// How a live read connects and stays connected.
-#[derive(Clone)]
-pub struct LiveOptions {
-    /// Gives the servers to try, in order.
-    pub connector: Connector,
-    /// How the dump is asked for.
-    pub dump: DumpOptions,
-    /// For how long a lost connection is tried to be made anew; `None` for not at all.
-    pub reconnect: Option<Duration>,
-    /// When the read ends, if nothing more comes then.
-    pub until: Option<SystemTime>,
-    /// Whether the reader is told of heartbeats.
-    pub heartbeats: bool,
-    /// What must be reached: a log that ends before it is asked again for as long as a lost connection is tried to be made anew.
-    pub goal: Option<Box<Position>>,
-    /// The query for the foreign keys, which precedes the request for the log.
-    pub foreign_keys: Option<ForeignKeyQuestion>,
-}
-
-/// A query for the foreign keys of the tables that are read, and its result.
-#[derive(Debug, Clone)]
-pub struct ForeignKeyQuestion {
-    /// The tables.
-    pub tables: TableFilter,
-    /// The first answer of the server; empty if it refuses, or if it logs all rows that foreign keys change.
-    pub answer: Arc<OnceLock<Arc<ForeignKeys>>>,
-}
-
-impl ForeignKeyQuestion {
-    /// Queries the foreign keys, unless this was done before.
-    pub(super) fn ask(&self, server: &mut Server) -> Result<()> {
-        if self.answer.get().is_some() {
-            return Ok(());
-        }
-        match foreign_keys(server, &self.tables) {
-            Ok(Some(keys)) => {
-                let _ = self.answer.set(Arc::new(keys));
-                Ok(())
-            }
-            Ok(None) => Ok(()),
-            Err(error) if error.server_code().is_some() => {
-                log::info!(target: LOG, "the server does not list its foreign keys: {}", error.message());
-                Ok(())
-            }
-            Err(error) => Err(error),
-        }
-    }
-}
-
-/// What comes next.
+/// What the server sends next.
 pub(super) enum Received {
-    /// An event: [`Stream::event`].
-    Event,
-    /// Nothing: the log ends.
+    /// An event, with its header. [`Stream::event`] returns its bytes.
+    Event(EventHeader),
+    /// The end of the log.
     End,
-    /// The log goes on by GTID, in another file: at another server, or at this one.
+    /// The log continues by GTID, in another file: on another server, or on this one.
     Left,
 }
 
@@ -83,38 +30,38 @@ pub(super) enum Received {
 pub(super) struct Stream {
     pub(super) options: LiveOptions,
     pub(super) control: Arc<LiveControl>,
-    /// Which of the read's connections it is: [`LiveControl`] ends all of them.
+    /// Its number among the connections of the read: [`LiveControl`] ends all of them.
     pub(super) slot: usize,
     dump: Option<Dump>,
-    /// When the dump began.
+    /// The time at which the dump began.
     dump_since: Instant,
-    /// Up to where own events are passed over, and where the next one stands.
+    /// The offset up to which events are skipped, and the offset of the next event.
     passing: Option<(u64, u64)>,
-    /// Where the log ended before a dump that is to end there.
+    /// The end of the log when a dump was requested that ends there.
     log_end: Option<(String, u64)>,
-    /// Where such a dump ended too early.
+    /// The place at which such a dump ended too early.
     ended_at: Option<(String, u64)>,
     pub(super) identity: Identity,
-    /// The server that answered last, and is asked first.
+    /// The server that answered last, which is tried first.
     pub(super) endpoint: Option<Endpoint>,
-    /// Whether no other is asked.
+    /// True if no other server is tried.
     pub(super) is_bound: bool,
-    /// Connections that were lost or could not be made, with nothing that came between.
+    /// Connections that were lost or failed, without an event between them.
     pub(super) trouble: Option<Trouble>,
-    /// Whether a lost connection is made anew by GTID on the same server too.
+    /// True if a dump is requested by GTID on the same server too, after a lost connection.
     pub(super) by_gtid: bool,
-    /// A server that has to be asked by GTID.
+    /// A server of which the log must be requested by GTID.
     pub(super) elsewhere: Option<Server>,
-    /// What is to be told next.
+    /// The error to return next.
     failed: Option<Error>,
-    /// The error that ended the connection, before another one is made.
+    /// The error that ended the connection, until the next one.
     lost: Option<Error>,
-    /// Where the log ended before the goal.
+    /// The place at which the log ended before the goal.
     pub(super) short: Option<Short>,
 }
 
 impl Stream {
-    /// A stream of one server, without a dump yet.
+    /// A stream from one server, without a dump yet.
     pub(super) fn new(
         identity: Identity,
         options: LiveOptions,
@@ -142,7 +89,7 @@ impl Stream {
         }
     }
 
-    /// A stream of whichever server answers first.
+    /// A stream from the server that answers first.
     pub(super) fn unconnected(options: LiveOptions, control: Arc<LiveControl>) -> Self {
         let identity = Identity {
             flavor: Flavor::Mysql,
@@ -154,8 +101,8 @@ impl Stream {
         Self::new(identity, options, control, MAIN)
     }
 
-    /// A stream beside this one, of the same server, that ends where the log does now. It has another id, for the server would
-    /// cut this one off.
+    /// A second stream from the same server, which ends at the current end of the log. It has another id, because with the same
+    /// id the server would end this one.
     pub(super) fn second(&self) -> Self {
         let server_id = match self.options.dump.server_id ^ SECOND_ID {
             0 => SECOND_ID,
@@ -177,7 +124,7 @@ impl Stream {
         second
     }
 
-    /// Which server is read.
+    /// The server that is read.
     pub(super) fn identity(&self) -> &Identity {
         &self.identity
     }
@@ -186,18 +133,18 @@ impl Stream {
         self.identity.flavor == Flavor::Mariadb
     }
 
-    /// Says how a lost connection is made anew: see [`crate::position::Position::by_gtid`].
+    /// Sets how a dump is requested after a lost connection: see [`crate::position::Position::by_gtid`].
     pub(super) fn set_by_gtid(&mut self, by_gtid: bool) {
-        // MySQL's sets tell what was read already wherever the read goes on.
+        // MySQL's sets contain what was read already, wherever the read continues.
         self.by_gtid = by_gtid && self.is_mariadb();
     }
 
-    /// The server to go on at by GTID, after [`Received::Left`].
+    /// The server on which the log continues by GTID, after [`Received::Left`].
     pub(super) fn take_elsewhere(&mut self) -> Option<Server> {
         self.elsewhere.take()
     }
 
-    /// Says which server is read from now on.
+    /// Sets the server that is read from now on.
     pub(super) fn set_server(&mut self, server: &mut Server) {
         if self.identity.id != server.identity().id {
             (self.log_end, self.ended_at) = (None, None);
@@ -210,7 +157,7 @@ impl Stream {
         self.set_server(&mut server);
         let mut passing = None;
         let start = match start {
-            // What cannot be asked for is passed over: the file from its start.
+            // An offset that cannot be requested: the file is read from its start, and events are skipped.
             DumpStart::File { file, offset }
                 if *offset > u64::from(u32::MAX) && !server.takes_large_offsets()? =>
             {
@@ -222,7 +169,7 @@ impl Stream {
         if self.options.dump.ends && self.log_end.is_none() {
             self.log_end = match server.end_of_log() {
                 Ok(end) => Some(end),
-                // Who may not ask has the dump made twice.
+                // Without the privilege for this question, the dump is requested twice.
                 Err(error) if error.server_code().is_some() => None,
                 Err(error) => return Err(error),
             };
@@ -236,12 +183,12 @@ impl Stream {
         Ok(())
     }
 
-    /// The bytes of the event that came last.
+    /// The bytes of the last event.
     pub(super) fn event(&self) -> &[u8] {
         self.dump.as_ref().map_or(&[], Dump::event)
     }
 
-    /// Waits for the next event, of file `file` and at `offset` if it is a file's own: where to go on after a lost connection.
+    /// Waits for the next event. After a lost connection, the dump continues at `offset` of `file`.
     pub(super) fn next_event(&mut self, file: &str, offset: u64) -> Result<Received> {
         loop {
             if let Some(received) = self.next_here(file, offset, true)? {
@@ -276,11 +223,6 @@ impl Stream {
         }
     }
 
-    /// Tells an error the next time.
-    pub(super) fn fail(&mut self, error: Error) {
-        self.failed = Some(error);
-    }
-
     /// The next event of this connection; `None` if it is lost, or if the event has not arrived yet and it may not wait.
     fn next_here(&mut self, file: &str, offset: u64, may_wait: bool) -> Result<Option<Received>> {
         if let Some(error) = self.failed.take() {
@@ -297,10 +239,17 @@ impl Stream {
                 self.control.heard();
             }
             let error = match advanced {
-                Ok(true) if self.is_over() => return Ok(Some(Received::End)),
-                Ok(true) if self.passes() => continue,
-                Ok(true) => return Ok(Some(Received::Event)),
-                // Before the first file is named there is no place to go on at.
+                Ok(true) => {
+                    let header = complete_event(self.event())?;
+                    if self.is_over(&header) {
+                        return Ok(Some(Received::End));
+                    }
+                    if self.passes(&header) {
+                        continue;
+                    }
+                    return Ok(Some(Received::Event(header)));
+                }
+                // Before the first file is named, there is no place to continue at.
                 Ok(false) if self.options.goal.is_some() && !file.is_empty() => {
                     self.ends_short(file, offset)?;
                     self.drop_dump();
@@ -322,7 +271,7 @@ impl Stream {
             if self.control.is_stopping() {
                 return Err(stopped());
             }
-            // Before the first file is named there is no place to go on at.
+            // Before the first file is named, there is no place to continue at.
             if !self.may_retry(&error) || file.is_empty() {
                 return Err(error);
             }
@@ -336,15 +285,15 @@ impl Stream {
         }
     }
 
-    /// Whether a dump that ended did so at the end of the log. Servers end one in the same way when its thread is killed: by
-    /// hand, in a shutdown, or by a dump of the same id that began later. One that ends before where the log ended when it was
-    /// asked for is asked for again. What a second one does not send either was passed over by GTID, of MariaDB; or who may not
-    /// ask where the log ends has no better answer.
+    /// True if a dump ended at the end of the log. Servers end a dump in the same way if its thread is killed: by a user, in a
+    /// shutdown, or by a later dump with the same id. A dump that ends before the end of the log at the time of its request is
+    /// requested again. If the second dump ends there too, MariaDB skipped the rest by GTID; or the account may not ask for the
+    /// end of the log, and there is no better answer.
     fn is_at_end(&self, file: &str, offset: u64) -> bool {
         let is_behind = self.log_end.as_ref().is_some_and(|(end, at)| {
             compare_files(file, end).is_some_and(|order| order.then(offset.cmp(at)).is_ge())
         });
-        // Before the first file is named there is no place to go on at, and nothing that may be missed.
+        // Before the first file is named, there is no place to continue at, and nothing that may be missing.
         let is_again = || self.has_ended_at(file, offset);
         file.is_empty() || is_behind || ((self.by_gtid || self.log_end.is_none()) && is_again())
     }
@@ -358,20 +307,19 @@ impl Stream {
         self.dump = None;
     }
 
-    /// Counts the event at hand; whether it is one to pass over.
-    fn passes(&mut self) -> bool {
+    /// Counts the event. Returns true if it is before the start.
+    fn passes(&mut self, header: &EventHeader) -> bool {
         let len = self.event().len();
         self.control.received(len);
-        if self.trouble.is_some() && !is_opening(self.event()) {
+        if self.trouble.is_some() && !is_opening(header) {
             self.trouble = None;
         }
         let Some((until, at)) = self.passing.filter(|(until, at)| at < until) else { return false };
-        let Ok(header) = EventHeader::decode(self.event()) else { return false };
-        if !is_own(self.event()) {
-            // A heartbeat tells of a place before the start.
+        if !is_own(header) {
+            // A heartbeat contains an offset before the start.
             return header.event_type.is_heartbeat();
         }
-        // Not all of a file need be sent: an event says itself where it stands.
+        // The server need not send all of a file: the event contains its offset.
         let begin = match header.log_pos {
             0 => at,
             log_pos => resolve(at, log_pos.wrapping_sub(header.event_size)).unwrap_or(at),
@@ -381,12 +329,10 @@ impl Stream {
         is_before && header.event_type != EventType::FORMAT_DESCRIPTION
     }
 
-    /// Whether it is past the time to end at, and nothing more came until then.
-    fn is_over(&self) -> bool {
+    /// True if the time to end is past, and nothing else was sent until then.
+    fn is_over(&self, header: &EventHeader) -> bool {
         let Some(until) = self.options.until else { return false };
-        let is_heartbeat =
-            EventHeader::decode(self.event()).is_ok_and(|header| header.event_type.is_heartbeat());
-        is_heartbeat && SystemTime::now() > until
+        header.event_type.is_heartbeat() && SystemTime::now() > until
     }
 }
 
@@ -399,37 +345,12 @@ impl Drop for Stream {
     }
 }
 
-/// Whether an event is one of those that open any dump, and tells nothing of how it goes on.
-fn is_opening(event: &[u8]) -> bool {
-    let opening = [EventType::ROTATE.0, EventType::FORMAT_DESCRIPTION.0];
-    event.get(4).is_some_and(|event_type| opening.contains(event_type))
-}
-
-/// Whether an event stands in the file, and is not made for us.
-pub(super) fn is_own(event: &[u8]) -> bool {
-    EventHeader::decode(event).is_ok_and(|header| {
-        let is_made_for_us = match header.event_type {
-            event_type if event_type.is_heartbeat() => true,
-            // What opens a file is sent again where a dump begins within it.
-            EventType::FORMAT_DESCRIPTION | EventType::MARIADB_START_ENCRYPTION => {
-                header.log_pos == 0
-            }
-            EventType::ROTATE => header.timestamp == 0,
-            _ => false,
-        };
-        !is_made_for_us && !header.has(EventHeader::ARTIFICIAL)
-    })
-}
-
-/// What it logs is logged as.
-pub(in crate::source) const LOG: &str = "binarrow::live";
-
-/// A read's connections.
+/// The connections of a read.
 pub(super) const MAIN: usize = 0;
 const SECOND: usize = 1;
 
-/// What makes another id of an id.
+/// The difference between the ids of the two connections.
 const SECOND_ID: u32 = 0x4000_0000;
 
-/// A dump that stood for so long was none that is lost as soon as it is made.
+/// A dump that lasted for this time was not lost immediately.
 const STEADY: Duration = Duration::from_secs(5);

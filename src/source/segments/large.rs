@@ -8,6 +8,7 @@ use crate::change::{EventGroup, Transaction, TransactionEnd};
 use crate::error::{Error, Result};
 use crate::position::{Position, PreparedRange};
 use crate::source::delivered::{Delivered, Turn};
+use crate::source::event_source::EventSource;
 use crate::source::follower::Catalogs;
 use crate::source::markers::MarkerAt;
 use crate::source::segment::{GtidPlaces, Segment, Span};
@@ -108,11 +109,11 @@ impl Segments {
         let (chunk, verify_checksum) = (self.walk.chunk(), self.walk.options().verify_checksum);
         let is_open = self.walk.context().is_some();
         let files = self.walk.files_mut();
-        let (index, names, input) = match files.feed() {
+        let (index, names, source) = match files.feed() {
             Some(feed) => {
                 let name: Arc<str> = prepared.file.as_str().into();
-                let input = feed.reopen(&prepared.file, prepared.start)?;
-                (None, (Arc::clone(&name), name), input)
+                let events = feed.reopen(&prepared.file, prepared.start)?;
+                (None, (Arc::clone(&name), name), EventSource::Live(events))
             }
             None => {
                 let index = files.index_of(&prepared.file).map_err(|error| {
@@ -125,12 +126,12 @@ impl Segments {
                 if is_open && index == files.index() {
                     return Ok(None);
                 }
-                let input = files.open(index)?;
+                let source = files.open(index)?;
                 let file = files.list().get(index).ok_or_else(no_file)?;
-                (Some(index), (Arc::clone(&file.name), Arc::clone(&file.label)), input)
+                (Some(index), (Arc::clone(&file.name), Arc::clone(&file.label)), source)
             }
         };
-        let (events, _) = FileEvents::open(input, names, chunk, verify_checksum)?;
+        let (events, _) = FileEvents::open(source, names, chunk, verify_checksum)?;
         Ok(Some(OtherFile { index, walk: FileWalk::new(events, false) }))
     }
 
@@ -212,13 +213,13 @@ impl Segments {
         let LargeRange { other_file, resume_at, markers, end, .. } = self.range.take()?;
         match other_file {
             Some(OtherFile { index: Some(index), walk }) => {
-                self.walk.files_mut().put_back(index, walk.events.into_input());
+                self.walk.files_mut().put_back(index, walk.events.into_source());
             }
             Some(OtherFile { index: None, .. }) => {}
             None => {
                 let events = self.walk.events()?;
                 events.jump(resume_at);
-                events.window().release();
+                events.release();
             }
         }
         if markers.is_empty() {

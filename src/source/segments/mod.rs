@@ -103,7 +103,7 @@ impl Segments {
     /// Takes the bytes of a decoded segment back, to be used again.
     pub fn recycle(&mut self, buffer: Vec<u8>) {
         if let Some(events) = self.walk.events() {
-            events.window().recycle(buffer);
+            events.recycle(buffer);
         }
     }
 
@@ -117,10 +117,14 @@ impl Segments {
 
     fn next_or_error(&mut self) -> Result<Option<Segment>> {
         loop {
-            if let Some(segment) = self.next_piece()? {
+            if self.range.is_some()
+                && let Some(segment) = self.next_piece()?
+            {
                 return Ok(Some(segment));
             }
-            if let Some(pending) = self.pending_xa_commit.take() {
+            if self.pending_xa_commit.is_some()
+                && let Some(pending) = self.pending_xa_commit.take()
+            {
                 self.start_prepared(pending)?;
                 continue;
             }
@@ -128,7 +132,9 @@ impl Segments {
                 return Err(failure);
             }
             let may_wait = !self.must_not_wait();
+            // Most steps are events that complete no segment: nothing large is moved for them.
             let segment = match self.walk.next(may_wait) {
+                Ok(Some(Step::Event)) => self.after_event(),
                 Ok(Some(step)) => self.take(step),
                 Ok(None) => match self.flush_all() {
                     None if self.failure.is_none() => return self.walk.check_goal().map(|()| None),
@@ -136,14 +142,17 @@ impl Segments {
                 },
                 Err(error) => Err(error),
             };
-            let segment = segment.unwrap_or_else(|error| {
-                // The complete transactions before it are returned first.
-                self.walk.end();
-                self.failure = Some(error);
-                self.flush_here()
-            });
-            if segment.is_some() {
-                return Ok(segment);
+            match segment {
+                Ok(None) => {}
+                Ok(segment) => return Ok(segment),
+                Err(error) => {
+                    // The complete transactions before it are returned first.
+                    self.walk.end();
+                    self.failure = Some(error);
+                    if let Some(segment) = self.flush_here() {
+                        return Ok(Some(segment));
+                    }
+                }
             }
         }
     }
@@ -274,8 +283,8 @@ impl Segments {
 
     /// A segment of all that is kept, or nothing if there is nothing to decode.
     fn flush_all(&mut self) -> Option<Segment> {
-        let offset = self.walk.events()?.window().offset();
-        self.flush(offset)
+        self.walk.events()?;
+        self.flush(u64::MAX)
     }
 
     /// A segment of what is kept up to the position.
@@ -294,11 +303,9 @@ impl Segments {
             self.failure.get_or_insert(error);
             return None;
         }
-        let window = self.walk.events()?.window();
-        let from = window.start();
-        let upto = offset.clamp(from, window.offset());
-        let bytes = window.take_until((upto - from) as usize);
-        window.release();
+        let events = self.walk.events()?;
+        let from = events.start();
+        let (bytes, upto) = events.take_until(offset);
         let draft = &mut self.draft;
         draft.end_wait();
         draft.count_bytes_to(upto);

@@ -8,10 +8,11 @@ use crate::error::{Error, Result};
 use crate::limits::MAX_EVENT_SIZE;
 use crate::source::classify::ends_statement;
 use crate::source::delivered::Delivered;
+use crate::source::event_source::{Event, NextEvent};
 use crate::source::segment::{
     CarriedMap, CarriedStatement, FileContext, RowsSeen, Span, SpanDetails,
 };
-use crate::source::walk::{Event, FileEvents, Peeked};
+use crate::source::walk::FileEvents;
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
@@ -108,7 +109,7 @@ impl Pieces {
         {
             self.pass_event(events).map_err(|error| error.in_file(&self.file.label))?;
         }
-        let bytes = events.window().take_kept();
+        let bytes = events.take_kept();
         if events.offset() >= end {
             self.parts.pop_front();
             self.enter_part(events);
@@ -149,7 +150,7 @@ impl Pieces {
     }
 
     fn pass_event(&mut self, events: &mut FileEvents) -> Result<()> {
-        let Peeked::Event(event) = events.peek(true)? else {
+        let NextEvent::Event(event) = events.peek(true)? else {
             return Err(Error::malformed("the file became shorter while it was read")
                 .at_event(events.offset(), "transaction"));
         };

@@ -280,7 +280,7 @@ impl Segments {
 
     /// True if the bytes from an offset of the open file on are no longer kept.
     fn is_dropped(&mut self, offset: u64) -> bool {
-        self.walk.events().is_some_and(|events| events.window().start() > offset)
+        self.walk.events().is_some_and(|events| events.start() > offset)
     }
 }
 

@@ -1,72 +1,71 @@
 //! The events of one file: complete events, or only their beginnings while rows are not needed.
 
 use super::heads::HeadReader;
-use crate::binlog::{EventHeader, EventType, FormatDescription};
-use crate::error::{Error, Result};
+use super::spool::Spool;
+use crate::binlog::{EventHeader, EventType, FIRST_EVENT_AT, FormatDescription};
+use crate::error::Result;
 use crate::source::classify::{body, check_crc};
+use crate::source::event_source::{Event, EventSource, LiveEvents, NextEvent};
 use crate::source::file_head::{check_magic, read_format};
 use crate::source::input::Input;
 use crate::source::segment::FileContext;
-use crate::source::window::{RawEvent, Window};
+use crate::source::window::Window;
 use std::sync::Arc;
 
-/// A file's events in order. Its bytes are kept until they are taken or released.
+/// A file's events in order. Their bytes are kept until they are taken or released.
 pub(crate) struct FileEvents {
     window: Window,
+    source: Source,
     context: Arc<FileContext>,
-    /// Set while only the beginnings of events are read.
+    /// Set while the rows of events are not needed.
     heads: Option<HeadReader>,
 }
 
-/// An event that was read.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Event {
-    /// Its header.
-    pub(crate) header: EventHeader,
-    /// Its offset in the file.
-    pub(crate) offset: u64,
-    /// The number of its bytes, the checksum included.
-    pub(crate) len: usize,
+/// The source of the events.
+enum Source {
+    /// A file, of which every part can be read again.
+    Bytes(Box<dyn Input>),
+    /// A dump, which sends each event once; and the events of the transaction that is read again.
+    Live(Box<dyn LiveEvents>, Option<Spool>),
 }
 
-impl Event {
-    /// The offset after it.
-    pub(crate) fn end(&self) -> u64 {
-        self.offset + self.len as u64
+impl Source {
+    /// The next event, which is not passed.
+    fn peek(&mut self, window: &mut Window, may_wait: bool) -> Result<NextEvent> {
+        match self {
+            Self::Bytes(input) => window.read(&mut **input),
+            Self::Live(_, Some(spool)) if window.offset() < spool.end() => window.read(spool),
+            Self::Live(events, _) => {
+                window.receive(|offset, bytes| events.next(offset, bytes, may_wait))
+            }
+        }
     }
-
-    /// Adds the place of the event to an error.
-    pub(crate) fn locate(&self, error: Error) -> Error {
-        error.at_event(self.offset, self.header.event_type.name())
-    }
-}
-
-/// What is next in a file.
-pub(crate) enum Peeked {
-    /// An event.
-    Event(Event),
-    /// An event that has not arrived yet.
-    Pending,
-    /// The end of the input.
-    End,
-    /// The end of the input, inside an event.
-    Cut,
 }
 
 impl FileEvents {
     /// The events of a file from its first one, the format description. Also returns the time at which the file was created, in
     /// seconds since 1970 UTC.
     pub(crate) fn open(
-        input: Box<dyn Input>,
+        source: EventSource,
         (name, label): (Arc<str>, Arc<str>),
         chunk: usize,
         verify_checksum: bool,
     ) -> Result<(Self, u32)> {
-        let mut window = Window::new(input, Arc::clone(&label), 0, chunk);
-        check_magic(&mut window)?;
-        let (format, created) = read_format(&mut window, verify_checksum)?;
+        let (mut window, mut source) = match source {
+            EventSource::Bytes(mut input) => {
+                let mut window = Window::new(Arc::clone(&label), 0, chunk);
+                check_magic(&mut window, &mut *input)?;
+                (window, Source::Bytes(input))
+            }
+            EventSource::Live(events) => {
+                let window = Window::new(Arc::clone(&label), FIRST_EVENT_AT, chunk);
+                (window, Source::Live(events, None))
+            }
+        };
+        let first = source.peek(&mut window, true)?;
+        let (format, created) = read_format(&mut window, first, verify_checksum)?;
         let context = Arc::new(FileContext { name, label, format });
-        Ok((Self { window, context, heads: None }, created))
+        Ok((Self { window, source, context, heads: None }, created))
     }
 
     /// The file's name and format.
@@ -74,14 +73,20 @@ impl FileEvents {
         &self.context
     }
 
-    /// The bytes behind the events.
-    pub(crate) fn window(&mut self) -> &mut Window {
-        &mut self.window
+    /// The size of the file, if it is known.
+    pub(crate) fn size(&mut self) -> Option<u64> {
+        match &mut self.source {
+            Source::Bytes(input) => input.size().ok().flatten(),
+            Source::Live(..) => None,
+        }
     }
 
-    /// Gives the input back.
-    pub(crate) fn into_input(self) -> Box<dyn Input> {
-        self.window.into_input()
+    /// Returns the source.
+    pub(crate) fn into_source(self) -> EventSource {
+        match self.source {
+            Source::Bytes(input) => EventSource::Bytes(input),
+            Source::Live(events, _) => EventSource::Live(events),
+        }
     }
 
     /// Offset of the next event.
@@ -89,15 +94,49 @@ impl FileEvents {
         self.heads.as_ref().map_or(self.window.offset(), HeadReader::offset)
     }
 
+    /// Offset of the first byte that is kept.
+    pub(crate) fn start(&self) -> u64 {
+        self.window.start()
+    }
+
     /// Number of bytes that are kept, up to the next event.
     pub(crate) fn kept(&self) -> usize {
         self.window.kept()
     }
 
+    /// Takes the bytes that are kept.
+    pub(crate) fn take_kept(&mut self) -> Vec<u8> {
+        self.window.take_kept()
+    }
+
+    /// Takes the bytes that are kept up to `offset`, or all of them if it is after them; also returns the offset after them. The
+    /// bytes before them are not read again.
+    pub(crate) fn take_until(&mut self, offset: u64) -> (Vec<u8>, u64) {
+        let from = self.window.start();
+        let end = offset.clamp(from, self.window.offset());
+        let bytes = self.window.take_until((end - from) as usize);
+        self.release_spool();
+        (bytes, end)
+    }
+
+    /// Takes a buffer back, to be used again.
+    pub(crate) fn recycle(&mut self, buffer: Vec<u8>) {
+        self.window.recycle(buffer);
+    }
+
     /// Drops the bytes before the next event.
     pub(crate) fn release(&mut self) {
         self.window.take_kept();
-        self.window.release();
+        self.release_spool();
+    }
+
+    fn release_spool(&mut self) {
+        let start = self.window.start();
+        if let Source::Live(_, spool) = &mut self.source
+            && spool.as_ref().is_some_and(|spool| spool.end() <= start)
+        {
+            *spool = None;
+        }
     }
 
     /// Continues at `offset`.
@@ -108,8 +147,12 @@ impl FileEvents {
 
     /// Reads only the beginnings of the next rows events, until [`Self::jump`]. The bytes that are kept can be read again.
     pub(crate) fn read_heads(&mut self) -> Result<()> {
-        self.window.give_back()?;
-        self.heads = Some(HeadReader::new(self.window.offset()));
+        let mut event = Vec::new();
+        if let Source::Live(_, spool) = &mut self.source {
+            *spool = Some(Spool::try_new(self.window.start(), self.window.bytes())?);
+            event.extend_from_slice(self.window.unread());
+        }
+        self.heads = Some(HeadReader::new(self.window.offset(), event));
         Ok(())
     }
 
@@ -118,45 +161,58 @@ impl FileEvents {
         self.heads.is_some()
     }
 
-    /// The next event. With `may_wait`, waits for an event that is not written yet.
-    pub(crate) fn peek(&mut self, may_wait: bool) -> Result<Peeked> {
+    /// The next event. With `may_wait`, waits for an event that has not arrived yet.
+    #[inline]
+    pub(crate) fn peek(&mut self, may_wait: bool) -> Result<NextEvent> {
+        match self.window.buffered().filter(|_| self.heads.is_none()) {
+            Some(event) => Ok(NextEvent::Event(event)),
+            None => self.peek_source(may_wait),
+        }
+    }
+
+    #[inline(never)]
+    fn peek_source(&mut self, may_wait: bool) -> Result<NextEvent> {
         if let Some(heads) = &mut self.heads {
-            let offset = heads.offset();
-            match heads.peek(self.window.input())? {
+            let next = match &mut self.source {
+                Source::Bytes(input) => heads.peek(&mut **input)?,
+                Source::Live(events, spool) => {
+                    heads.receive(&mut **events, spool.as_mut(), may_wait)?
+                }
+            };
+            match next {
                 // A compressed transaction is one event, which is always read completely.
-                Some(header)
-                    if header.event_type == EventType::TRANSACTION_PAYLOAD
-                        && offset == self.window.offset() =>
+                NextEvent::Event(event)
+                    if event.header.event_type == EventType::TRANSACTION_PAYLOAD
+                        && event.offset == self.window.offset() =>
                 {
-                    self.heads = None;
+                    self.end_heads();
                 }
-                Some(header) => {
-                    let len = header.event_size as usize;
-                    return Ok(Peeked::Event(Event { header, offset, len }));
+                NextEvent::Event(_) | NextEvent::Pending => return Ok(next),
+                _ => {
+                    let offset = heads.offset();
+                    self.jump(offset);
                 }
-                None => self.jump(offset),
             }
         }
-        let offset = self.window.offset();
-        let next = match may_wait {
-            true => Some(self.window.peek()?),
-            false => self.window.peek_ready()?,
-        };
-        Ok(match next {
-            Some(RawEvent::Whole { header, len, .. }) => {
-                Peeked::Event(Event { header, offset, len })
+        self.source.peek(&mut self.window, may_wait)
+    }
+
+    /// Reads complete events again, from the next one on, which is the first after the bytes that are kept.
+    fn end_heads(&mut self) {
+        let heads = self.heads.take();
+        if let (Source::Live(_, spool), Some(heads)) = (&mut self.source, heads) {
+            *spool = None;
+            if self.window.unread().is_empty() {
+                self.window.push(heads.event());
             }
-            Some(RawEvent::End) => Peeked::End,
-            Some(RawEvent::Cut) => Peeked::Cut,
-            None => Peeked::Pending,
-        })
+        }
     }
 
     /// The bytes of the next event. If only beginnings are read, the bytes of a rows event are incomplete.
     pub(crate) fn bytes(&self, event: &Event) -> &[u8] {
         match &self.heads {
             Some(heads) => heads.event(),
-            None => self.window.event(self.window.kept(), event.len),
+            None => self.window.event(event.len),
         }
     }
 

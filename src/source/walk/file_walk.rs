@@ -1,6 +1,6 @@
 //! The events of one file, and the transactions that they form.
 
-use super::events::{Event, FileEvents, Peeked};
+use super::events::FileEvents;
 use super::statement::Statement;
 use crate::binlog::{
     EventHeader, EventType, FormatDescription, MariadbGtidList, PreviousGtids, Query, QueryKind,
@@ -12,6 +12,7 @@ use crate::change::{
 use crate::error::{Error, Result};
 use crate::position::{GtidState, Xid};
 use crate::source::classify::{Classified, Skips, classify};
+use crate::source::event_source::{Event, NextEvent};
 use crate::source::payload::{self, Payload};
 
 /// The checks and the decoding of each event.
@@ -33,8 +34,8 @@ pub(crate) struct FileWalk {
     tracker: TransactionTracker,
     /// True if the file is complete: its Rotate or Stop event was read.
     pub(crate) is_closed: bool,
-    /// The transaction that has ended.
-    ended: Option<Ended>,
+    /// The end of the tracker's transaction, if it was read.
+    end: Option<End>,
     /// A statement's event that was returned, and not added to its transaction yet.
     pending: Option<(Event, TransactionEvent)>,
     /// True until the first event after a start that a caller named.
@@ -73,6 +74,13 @@ pub(crate) struct Ended {
     pub(crate) dropped_rows_events: u64,
 }
 
+/// The end of a transaction.
+struct End {
+    outcome: TransactionEnd,
+    offset: u64,
+    dropped_rows_events: u64,
+}
+
 impl FileWalk {
     /// Walks from the next of `events`. `is_resumed`: it is the event after a start that a caller named.
     pub(crate) fn new(events: FileEvents, is_resumed: bool) -> Self {
@@ -80,7 +88,7 @@ impl FileWalk {
             events,
             tracker: TransactionTracker::default(),
             is_closed: false,
-            ended: None,
+            end: None,
             pending: None,
             is_resumed,
         }
@@ -88,17 +96,20 @@ impl FileWalk {
 
     /// The open transaction.
     pub(crate) fn transaction(&self) -> Option<&EventGroup> {
-        self.tracker.group()
+        self.tracker.group().filter(|_| self.end.is_none())
     }
 
-    /// The transaction that has ended.
-    pub(crate) fn ended(&self) -> Option<&Ended> {
-        self.ended.as_ref()
+    /// The transaction that has ended, and the offset after it.
+    pub(crate) fn ended(&self) -> Option<(&EventGroup, u64)> {
+        let end = self.end.as_ref()?;
+        Some((self.tracker.group()?, end.offset))
     }
 
     /// Takes the transaction that has ended.
     pub(crate) fn take_ended(&mut self) -> Option<Ended> {
-        self.ended.take()
+        let End { outcome, offset, dropped_rows_events } = self.end.take()?;
+        let group = self.tracker.take()?;
+        Some(Ended { group, outcome, end: offset, dropped_rows_events })
     }
 
     /// Gives up the open transaction at the end of the file.
@@ -194,8 +205,7 @@ impl FileWalk {
             (outcome, dropped_rows_events) = (payload.outcome, payload.dropped_rows_events);
         }
         self.events.advance(&event);
-        let Some(group) = self.tracker.take() else { return Ok(Seen::Inside) };
-        self.ended = Some(Ended { group, outcome, end: event.end(), dropped_rows_events });
+        self.end = Some(End { outcome, offset: event.end(), dropped_rows_events });
         Ok(Seen::Ends)
     }
 
@@ -225,7 +235,7 @@ impl FileWalk {
     pub(crate) fn transaction_at(&mut self, offset: u64, rules: &Rules) -> Result<Option<Ended>> {
         self.events.jump(offset);
         self.events.read_heads()?;
-        while let Peeked::Event(event) = self.events.peek(true)? {
+        while let NextEvent::Event(event) = self.events.peek(true)? {
             match self.pass(event, rules).map_err(|error| event.locate(error))? {
                 Seen::Ends => return Ok(self.take_ended()),
                 Seen::Statement(_) => drop(self.finish(rules)?),

@@ -14,6 +14,7 @@ use crate::position::Position;
 use crate::schema::NameCase;
 use crate::source::classify::Skips;
 use crate::source::delivered::damaged;
+use crate::source::event_source::NextEvent;
 use crate::source::feed::{FileFeed, ResumePoint};
 use crate::source::file_end::{FileEnd, was_cut};
 use crate::source::file_list::InputFile;
@@ -126,10 +127,10 @@ impl Walk {
             Start::Position(start) => self.files.index_of(&start.file)? == self.files.index(),
             _ => false,
         };
-        let input = self.files.open(self.files.index())?;
+        let source = self.files.open(self.files.index())?;
         let names = (Arc::clone(&name), label);
         let (mut events, created) =
-            FileEvents::open(input, names, self.chunk(), self.options.verify_checksum)?;
+            FileEvents::open(source, names, self.chunk(), self.options.verify_checksum)?;
         if resumes && !has_moved {
             self.place.position.check_begun(created)?;
         }
@@ -139,12 +140,12 @@ impl Walk {
             let is_read_from_its_start = !resumes || self.place.position.offset <= FIRST_EVENT_AT;
             self.temporary.start_again(format.server_id, is_read_from_its_start);
         }
-        events.window().take_kept();
+        events.take_kept();
         self.complete_from = FIRST_EVENT_AT;
         let (mut is_closed, mut is_resumed, mut from) = (false, false, 0);
         if resumes && self.place.position.offset > FIRST_EVENT_AT {
             let offset = self.place.position.offset;
-            let size = events.window().input().size().ok().flatten();
+            let size = events.size();
             // Its last event was read before, unless the server is still writing to it.
             is_closed = size == Some(offset) && !events.context().format.in_use;
             if let Some(len) = size.filter(|len| *len < offset) {
@@ -203,15 +204,31 @@ impl Walk {
         }
     }
 
-    /// The file ends: between events, or with `is_cut` inside an event.
-    pub(super) fn end_file(&mut self, is_cut: bool) -> Result<Step> {
+    /// Handles what follows the events of a file, or of a part of it.
+    pub(super) fn after_events(&mut self, next: NextEvent) -> Result<Step> {
+        self.next = Next::Read;
+        match next {
+            NextEvent::Gap(to) => self.pass_gap(to),
+            NextEvent::Heartbeat => {
+                let Some(open) = &self.open else { return Err(no_file()) };
+                Ok(Step::Heartbeat(open.events.offset()))
+            }
+            NextEvent::End | NextEvent::Left | NextEvent::Cut => self.end_file(next),
+            NextEvent::Event(_) | NextEvent::Pending => Ok(Step::Event),
+        }
+    }
+
+    /// The file ends.
+    fn end_file(&mut self, end: NextEvent) -> Result<Step> {
+        let is_cut = end == NextEvent::Cut;
+        // A file is not read further after a change to another server.
+        let is_left = end == NextEvent::Left;
         let is_live = self.files.is_live();
         let Some(open) = &mut self.open else { return Err(no_file()) };
         let (offset, is_closed) = (open.events.offset(), open.is_closed);
         self.bounds.count_to(offset);
         let context = Arc::clone(open.events.context());
-        // A file of a server that crashed has no end event. A file is not read further after a change to another server.
-        let is_left = open.events.window().input().is_left();
+        // A file of a server that crashed has no end event.
         let in_use = context.format.in_use || (is_live && !is_closed);
         let unfinished = open.take_unfinished();
         if (is_cut || unfinished.is_some()) && !in_use {
@@ -264,7 +281,7 @@ impl Walk {
             return Err(error);
         }
         if let Some(open) = self.open.take() {
-            self.files.put_back(self.files.index(), open.events.into_input());
+            self.files.put_back(self.files.index(), open.events.into_source());
         }
         self.event = None;
         self.next = if self.files.is_last() { Next::End } else { Next::Read };
@@ -304,7 +321,7 @@ impl Walk {
     pub(crate) fn end_second(&mut self, mut second: Self) {
         if !self.files.is_live() {
             if let Some(open) = second.open.take() {
-                second.files.put_back(second.files.index(), open.events.into_input());
+                second.files.put_back(second.files.index(), open.events.into_source());
             }
             self.files.take_back(second.files.lend_list());
         }

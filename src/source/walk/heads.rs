@@ -1,8 +1,10 @@
-//! Reads only the beginnings of events, while their rows are not needed.
+//! Reads events while their rows are not needed: only the beginnings of events of files.
 
+use super::spool::Spool;
 use crate::binlog::{EventHeader, PartialRowData};
 use crate::error::{Error, Result};
 use crate::limits::MAX_READ;
+use crate::source::event_source::{Event, LiveEvents, NextEvent};
 use crate::source::input::Input;
 
 /// A reader of the beginnings of events: large pieces where events are small, small ones where they are large.
@@ -19,15 +21,15 @@ pub(super) struct HeadReader {
 }
 
 impl HeadReader {
-    /// Starts at the event at `offset`.
-    pub(super) fn new(offset: u64) -> Self {
+    /// Starts at the event at `offset`, of which the bytes in `event` were read.
+    pub(super) fn new(offset: u64, event: Vec<u8>) -> Self {
         Self {
             next: offset,
             bytes: Vec::new(),
             filled: 0,
             start: offset,
             read_size: LARGE_READ,
-            event: Vec::new(),
+            event,
         }
     }
 
@@ -44,12 +46,40 @@ impl HeadReader {
     /// Continues after an event of `len` bytes.
     pub(super) fn advance(&mut self, len: usize) {
         self.next += len as u64;
+        self.event.clear();
     }
 
-    /// The header of the next event; `None` if the input ends before or inside it.
-    pub(super) fn peek(&mut self, input: &mut dyn Input) -> Result<Option<EventHeader>> {
+    /// The next event of a dump, which is received completely and added to `spool`.
+    pub(super) fn receive(
+        &mut self,
+        events: &mut dyn LiveEvents,
+        spool: Option<&mut Spool>,
+        may_wait: bool,
+    ) -> Result<NextEvent> {
+        if !self.event.is_empty() {
+            let header = EventHeader::decode(&self.event)?;
+            let len = self.event.len();
+            return Ok(NextEvent::Event(Event { header, offset: self.next, len }));
+        }
+        let next = loop {
+            match events.next(self.next, &mut self.event, may_wait)? {
+                // It says nothing about the transaction.
+                NextEvent::Heartbeat => {}
+                next => break next,
+            }
+        };
+        if let Some(spool) = spool {
+            spool.push(&self.event)?;
+        }
+        Ok(next)
+    }
+
+    /// The next event of a file. At the end of the file, and if it ends inside the event, returns [`NextEvent::End`].
+    pub(super) fn peek(&mut self, input: &mut dyn Input) -> Result<NextEvent> {
         let offset = self.next;
-        let Some(head) = self.bytes_at(input, offset, EventHeader::LEN)? else { return Ok(None) };
+        let Some(head) = self.bytes_at(input, offset, EventHeader::LEN)? else {
+            return Ok(NextEvent::End);
+        };
         let header = EventHeader::decode(head)
             .map_err(|error| Error::from(error).at_event(offset, "event header"))?;
         let size = header.event_size as usize;
@@ -58,14 +88,17 @@ impl HeadReader {
         event.clear();
         match self.bytes_at(input, offset, wanted)? {
             Some(bytes) => event.extend_from_slice(bytes),
-            None => return Ok(None),
+            None => return Ok(NextEvent::End),
         }
         self.event = event;
         self.read_size = if size < LARGE_EVENT { LARGE_READ } else { SMALL_READ };
         // Without its last byte the event is incomplete.
         let is_complete =
             wanted == size || self.bytes_at(input, offset + size as u64 - 1, 1)?.is_some();
-        Ok(is_complete.then_some(header))
+        Ok(match is_complete {
+            true => NextEvent::Event(Event { header, offset, len: size }),
+            false => NextEvent::End,
+        })
     }
 
     /// `len` bytes at `offset`; `None` if the input ends before.

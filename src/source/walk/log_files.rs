@@ -2,9 +2,9 @@
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::position::{Position, file_number};
+use crate::source::event_source::EventSource;
 use crate::source::feed::{FileFeed, ResumePoint};
 use crate::source::file_list::InputFile;
-use crate::source::input::{Input, StoppableInput};
 use crate::source::log_name::name_logs;
 use crate::source::segment::FILE_NUMBER_SHIFT;
 use std::collections::HashSet;
@@ -167,18 +167,15 @@ impl LogFiles {
     }
 
     /// Opens a file of the list.
-    pub(crate) fn open(&mut self, index: usize) -> Result<Box<dyn Input>> {
-        let file = self.list.get_mut(index).ok_or_else(no_file)?;
-        let input = file.open()?;
-        Ok(Box::new(StoppableInput { input, stopping: Arc::clone(&self.stopping) }))
+    pub(crate) fn open(&mut self, index: usize) -> Result<EventSource> {
+        let source = self.list.get_mut(index).ok_or_else(no_file)?.open()?;
+        Ok(source.stoppable(&self.stopping))
     }
 
-    /// Takes back an input that may be needed again. A feed opens its inputs again instead.
-    pub(crate) fn put_back(&mut self, index: usize, input: Box<dyn Input>) {
-        if self.feed.is_none()
-            && let Some(file) = self.list.get_mut(index)
-        {
-            file.put_back(input);
+    /// Takes back a source that may be needed again. A feed opens its files again instead.
+    pub(crate) fn put_back(&mut self, index: usize, source: EventSource) {
+        if let Some(file) = self.list.get_mut(index) {
+            file.put_back(source);
         }
     }
 

@@ -15,6 +15,7 @@ mod gtid_range;
 mod heads;
 mod log_files;
 mod place;
+mod spool;
 mod statement;
 mod step;
 mod temporary;
@@ -25,12 +26,13 @@ use crate::change::EventGroup;
 use crate::error::{Error, ErrorKind, Result};
 use crate::position::{GtidState, Position, PreparedRange, Xid};
 use crate::schema::NameCase;
+use crate::source::event_source::{Event, NextEvent};
 use crate::source::options::LogOptions;
 use crate::source::segment::{FILE_NUMBER_SHIFT, FileContext};
 use bounds::Bounds;
-pub(crate) use events::{Event, FileEvents, Peeked};
-use file_walk::Rules;
+pub(crate) use events::FileEvents;
 pub(crate) use file_walk::{Ended, FileWalk};
+use file_walk::{Rules, Seen};
 pub(crate) use log_files::{LogFiles, no_file};
 use place::LogPlace;
 pub(crate) use statement::{Statement, Target};
@@ -76,8 +78,8 @@ pub(crate) struct Walk {
 enum Next {
     /// Continues to read.
     Read,
-    /// Continues to read after [`Step::Pause`].
-    AfterPause,
+    /// Handles what followed the last event, after [`Step::Pause`].
+    AfterPause(NextEvent),
     /// The caller must pass a transaction or statement first.
     AfterPass,
     /// Closes the open file.
@@ -277,7 +279,8 @@ impl Walk {
     fn try_next(&mut self, may_wait: bool) -> Result<Option<Step>> {
         loop {
             match self.next {
-                Next::Read | Next::AfterPause => {}
+                Next::Read => {}
+                Next::AfterPause(next) => return self.after_events(next).map(Some),
                 Next::AfterPass => {
                     return Err(Error::new(ErrorKind::Internal, "a transaction was not passed"));
                 }
@@ -315,19 +318,14 @@ impl Walk {
             return Ok(None);
         }
         let event = match open.events.peek(may_wait)? {
-            Peeked::Event(event) => event,
-            Peeked::Pending => return Ok(Some(Step::Pending)),
-            Peeked::End if self.files.is_live() && self.next != Next::AfterPause => {
-                self.next = Next::AfterPause;
+            NextEvent::Event(event) => event,
+            NextEvent::Pending => return Ok(Some(Step::Pending)),
+            next if self.files.is_live() => {
+                self.next = Next::AfterPause(next);
                 return Ok(Some(Step::Pause));
             }
-            Peeked::End if open.events.window().pass_hole()? => {
-                return self.pass_gap(offset).map(Some);
-            }
-            Peeked::End => return self.end_file(false).map(Some),
-            Peeked::Cut => return self.end_file(true).map(Some),
+            next => return self.after_events(next).map(Some),
         };
-        self.next = Next::Read;
         if !self.has_begun && begins_transaction(&event.header) {
             self.has_begun = true;
             return Ok(Some(Step::TransactionsBegin(offset)));
@@ -350,7 +348,11 @@ impl Walk {
         if !self.keeps_bytes && open.events.kept() >= RELEASED_AT {
             open.events.release();
         }
-        self.on_seen(seen)
+        match seen {
+            Ok(Seen::Inside) => Ok(Some(Step::Event)),
+            Ok(Seen::Ends) => self.end_transaction().map_err(|error| self.locate(error)),
+            seen => self.on_seen(seen),
+        }
     }
 }
 

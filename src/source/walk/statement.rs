@@ -1,7 +1,7 @@
 //! A statement in the log that does not control transactions: DDL, or a statement that is skipped.
 
-use super::events::Event;
 use crate::binlog::{EventHeader, EventType};
+use crate::source::event_source::Event;
 use crate::source::logged_statement::LoggedStatement;
 
 /// The tables that a statement concerns.

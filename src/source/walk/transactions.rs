@@ -1,6 +1,5 @@
 //! The effect of events on the position of a walk: the transactions to read, and the end.
 
-use super::events::Event;
 use super::file_walk::{Ended, FileWalk, Seen};
 use super::log_files::no_file;
 use super::place::contains;
@@ -10,6 +9,7 @@ use crate::binlog::EventType;
 use crate::change::{EventGroup, LoggedGtid, Transaction, TransactionEnd};
 use crate::error::{Error, Result};
 use crate::source::delivered;
+use crate::source::event_source::Event;
 use crate::source::options::{Start, Stop};
 
 impl Walk {
@@ -58,37 +58,33 @@ impl Walk {
         }
     }
 
-    /// Moves the position past a part that the server skipped.
-    pub(super) fn pass_gap(&mut self, before: u64) -> Result<Step> {
-        let Some(open) = &self.open else { return Err(no_file()) };
-        let offset = open.events.offset();
-        let in_transaction = open.transaction().is_some();
-        self.next = Next::Read;
-        if offset == before {
-            // Nothing was skipped.
-            return Ok(Step::Heartbeat(offset));
-        }
-        if in_transaction {
+    /// Moves past a part that the server skipped, up to offset `to`.
+    pub(super) fn pass_gap(&mut self, to: u64) -> Result<Step> {
+        let Some(open) = &mut self.open else { return Err(no_file()) };
+        let from = open.events.offset();
+        if open.transaction().is_some() {
             return Err(Error::malformed(format!(
-                "the server passed over a part of a transaction, from offset {before} on"
+                "the server passed over a part of a transaction, from offset {from} on"
             )));
         }
-        self.bounds.count_to(before);
-        self.bounds.count_from(offset);
-        self.place.position.offset = offset;
-        self.complete_from = offset;
-        Ok(Step::Gap(offset))
+        open.events.jump(to);
+        self.bounds.count_to(from);
+        self.bounds.count_from(to);
+        self.place.position.offset = to;
+        self.complete_from = to;
+        Ok(Step::Gap(to))
     }
 
     /// A transaction is complete: ends the walk if it is not one to pass.
-    fn end_transaction(&mut self) -> Result<Option<Step>> {
+    pub(super) fn end_transaction(&mut self) -> Result<Option<Step>> {
         let Some(open) = &mut self.open else { return Err(no_file()) };
-        let end = open.ended().map_or(0, |ended| ended.end);
-        if open.events.reads_heads() {
+        if open.events.reads_heads()
+            && let Some((_, end)) = open.ended()
+        {
             open.events.jump(end);
         }
         let ended = self.open.as_ref().and_then(FileWalk::ended);
-        let Some(Ended { group, .. }) = ended else { return Err(no_file()) };
+        let Some((group, end)) = ended else { return Err(no_file()) };
         let (time, gtid) = (group.transaction.commit_timestamp, group.gtid.as_ref());
         let file = (self.files.index(), &*self.place.position.file);
         if self.bounds.is_past_stop(file, end.saturating_sub(1)) || self.bounds.exceeds_limit(end) {

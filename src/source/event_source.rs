@@ -1,0 +1,112 @@
+//! The next event of a file, and the two sources of events: bytes, in which each event is found by its header, and a server's
+//! dump, which hands over complete events.
+
+use super::input::Input;
+use crate::binlog::EventHeader;
+use crate::error::{Error, Result};
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// An event that was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Event {
+    /// Its header.
+    pub header: EventHeader,
+    /// The offset in the file.
+    pub offset: u64,
+    /// The number of its bytes, the checksum included.
+    pub len: usize,
+}
+
+impl Event {
+    /// The offset after it.
+    pub(crate) fn end(&self) -> u64 {
+        self.offset + self.len as u64
+    }
+
+    /// Adds the place of the event to an error.
+    pub(crate) fn locate(&self, error: Error) -> Error {
+        error.at_event(self.offset, self.header.event_type.name())
+    }
+}
+
+/// What is next in a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NextEvent {
+    /// An event.
+    Event(Event),
+    /// An event that has not arrived yet.
+    Pending,
+    /// Nothing up to this offset: the server skipped a part of the file.
+    Gap(u64),
+    /// The server's report that it is alive.
+    Heartbeat,
+    /// The end of the file.
+    End,
+    /// The end of what is read of the file: the log continues in another file, which contains the rest again.
+    Left,
+    /// The end of the file, inside an event.
+    Cut,
+}
+
+/// The events of one file of a log that is being written, as a server's dump sends them.
+pub trait LiveEvents: Send {
+    /// Appends the next event to `bytes` and returns it: first the format description, at offset 4, then the event at `offset`. If
+    /// the next event is at a later offset, returns [`NextEvent::Gap`] until the caller continues there. With `may_wait`, waits for
+    /// the next event.
+    fn next(&mut self, offset: u64, bytes: &mut Vec<u8>, may_wait: bool) -> Result<NextEvent>;
+}
+
+/// The source of a file's events.
+pub enum EventSource {
+    /// The bytes of a file.
+    Bytes(Box<dyn Input>),
+    /// A server's dump.
+    Live(Box<dyn LiveEvents>),
+}
+
+impl EventSource {
+    /// The same source, which fails once `stopping` is set: a slow one would delay the end otherwise.
+    pub(super) fn stoppable(self, stopping: &Arc<AtomicBool>) -> Self {
+        let stopping = Arc::clone(stopping);
+        match self {
+            Self::Bytes(source) => Self::Bytes(Box::new(Stoppable { source, stopping })),
+            Self::Live(source) => Self::Live(Box::new(Stoppable { source, stopping })),
+        }
+    }
+}
+
+/// A source that fails once its reader is to stop.
+struct Stoppable<S: ?Sized> {
+    source: Box<S>,
+    /// Set when nobody wants more.
+    stopping: Arc<AtomicBool>,
+}
+
+impl<S: ?Sized> Stoppable<S> {
+    fn check(&self) -> io::Result<()> {
+        match self.stopping.load(Ordering::Relaxed) {
+            true => Err(io::Error::other("the reader is closed")),
+            false => Ok(()),
+        }
+    }
+}
+
+impl Input for Stoppable<dyn Input> {
+    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        self.check()?;
+        self.source.read_at(offset, buffer)
+    }
+
+    fn size(&mut self) -> io::Result<Option<u64>> {
+        self.source.size()
+    }
+}
+
+impl LiveEvents for Stoppable<dyn LiveEvents> {
+    fn next(&mut self, offset: u64, bytes: &mut Vec<u8>, may_wait: bool) -> Result<NextEvent> {
+        self.check().map_err(|error| Error::of_read(offset, error))?;
+        self.source.next(offset, bytes, may_wait)
+    }
+}
