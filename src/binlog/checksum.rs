@@ -7,6 +7,7 @@ use crate::binlog::event_type::EventType;
 use crate::binlog::header::EventHeader;
 use crate::error::DecodeError;
 use crate::wire::Result;
+use std::sync::LazyLock;
 
 /// What stands at the end of each event of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,18 +51,22 @@ pub fn verify(event: &[u8]) -> bool {
 
 /// CRC32 of an event without its checksum, the in-use flag taken as 0.
 fn crc32(covered: &[u8]) -> u32 {
-    if covered.get(TYPE_AT) != Some(&EventType::FORMAT_DESCRIPTION.0) {
-        return crc32fast::hash(covered);
+    let mut hasher = NEW_HASHER.clone();
+    match covered.split_at_checked(FLAGS_AT) {
+        Some((head, [flags, tail @ ..]))
+            if covered.get(TYPE_AT) == Some(&EventType::FORMAT_DESCRIPTION.0) =>
+        {
+            hasher.update(head);
+            hasher.update(&[flags & !(EventHeader::IN_USE as u8)]);
+            hasher.update(tail);
+        }
+        _ => hasher.update(covered),
     }
-    let Some((head, [flags, tail @ ..])) = covered.split_at_checked(FLAGS_AT) else {
-        return crc32fast::hash(covered);
-    };
-    let mut hasher = crc32fast::Hasher::new();
-    hasher.update(head);
-    hasher.update(&[flags & !(EventHeader::IN_USE as u8)]);
-    hasher.update(tail);
     hasher.finalize()
 }
+
+/// Copying it saves the detection of the processor for each event.
+static NEW_HASHER: LazyLock<crc32fast::Hasher> = LazyLock::new(crc32fast::Hasher::new);
 
 /// Bytes of a CRC32.
 pub const CHECKSUM_LEN: usize = 4;

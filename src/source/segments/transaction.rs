@@ -108,7 +108,7 @@ impl Segments {
         if !emits {
             self.draft.drop_rows_events(*dropped_rows_events);
         }
-        match outcome.clone() {
+        match outcome {
             TransactionEnd::Committed if is_wanted => {
                 self.keep_rows(group, *end, pending, delivered);
                 let xa = group.xa.clone().map(|xid| (XaState::Committed, xid));
@@ -125,18 +125,18 @@ impl Segments {
             }
             TransactionEnd::Prepared(xid) if emits => {
                 self.keep_rows(group, *end, pending, delivered);
-                Some(Ending::of(MarkKind::Prepare, Some((XaState::Prepared, xid))))
+                Some(Ending::of(MarkKind::Prepare, Some((XaState::Prepared, xid.clone()))))
             }
             TransactionEnd::Prepared(xid) => {
-                self.follower.keep_for_prepared(&xid);
-                is_wanted.then(|| Ending::alone(MarkKind::Prepare, XaState::Prepared, xid))
+                self.follower.keep_for_prepared(xid);
+                is_wanted.then(|| Ending::alone(MarkKind::Prepare, XaState::Prepared, xid.clone()))
             }
-            TransactionEnd::XaCommitted(xid) => {
-                is_wanted.then(|| Ending::of(MarkKind::End, Some((XaState::Committed, xid))))
-            }
+            TransactionEnd::XaCommitted(xid) => is_wanted
+                .then(|| Ending::of(MarkKind::End, Some((XaState::Committed, xid.clone())))),
             TransactionEnd::XaRolledBack(xid) => {
-                self.follower.forget_prepared(&xid);
-                is_wanted.then(|| Ending::alone(MarkKind::Rollback, XaState::RolledBack, xid))
+                self.follower.forget_prepared(xid);
+                is_wanted
+                    .then(|| Ending::alone(MarkKind::Rollback, XaState::RolledBack, xid.clone()))
             }
         }
     }
@@ -216,16 +216,23 @@ impl Segments {
             return;
         }
         let emits = self.walk.options().emit_uncommitted;
-        let mut parts: Vec<_> = match emits || group.undone.is_empty() {
-            true => vec![(group.transaction.start, end, 0)],
-            false => group.kept(end).filter(|(start, end, _)| start < end).collect(),
-        };
+        let all = (group.transaction.start, end, 0);
         let markers = pending.iter().filter(|marker| marker.rows_before > 0);
         let markers = markers.map(|marker| (marker.offset, marker.rows_before));
-        for (offset, rows_before) in markers.chain(self.follower.cuts()) {
+        let mut cuts = markers.chain(self.follower.cuts()).peekable();
+        let is_kept_completely = emits || group.undone.is_empty();
+        if is_kept_completely && cuts.peek().is_none() {
+            drop(cuts);
+            return self.push_spans(group, end, &[all], delivered);
+        }
+        let mut parts: Vec<_> = match is_kept_completely {
+            true => vec![all],
+            false => group.kept(end).filter(|(start, end, _)| start < end).collect(),
+        };
+        for (offset, rows_before) in cuts {
             divide(&mut parts, offset, rows_before);
         }
-        self.push_spans(group, end, parts, delivered);
+        self.push_spans(group, end, &parts, delivered);
     }
 
     /// Keeps the rows of a transaction in which the input ends.
@@ -233,8 +240,8 @@ impl Segments {
         let delivered = self.delivered_of(group.transaction.start, group.gtid.as_ref());
         let is_large = self.is_dropped(group.transaction.start);
         if group.has_rows() || is_large {
-            let parts = vec![(group.transaction.start, end, 0)];
-            self.push_spans(group, end, parts, &delivered);
+            let all = (group.transaction.start, end, 0);
+            self.push_spans(group, end, &[all], &delivered);
         }
         self.walk.pass_unfinished(end);
         if is_large {
@@ -246,7 +253,7 @@ impl Segments {
         &mut self,
         group: &EventGroup,
         end: u64,
-        parts: Vec<(u64, u64, u32)>,
+        parts: &[(u64, u64, u32)],
         delivered: &Option<Arc<Delivered>>,
     ) {
         let Some(file) = self.walk.context().map(Arc::clone) else { return };
@@ -254,7 +261,7 @@ impl Segments {
         let tells_commits = self.walk.options().tells_commits;
         self.draft.add_time(group.transaction.commit_timestamp);
         let (last, extent) = (parts.len(), group.transaction.start..end);
-        for (index, (start, end, rows_before)) in parts.into_iter().enumerate() {
+        for (index, &(start, end, rows_before)) in parts.iter().enumerate() {
             self.draft.spans.push(Span {
                 bytes: start as usize..end as usize,
                 offset: start,
