@@ -10,7 +10,7 @@ use super::cursor::Cursor;
 use super::key::{Constraint, Element, Key, KeyKind};
 use super::token::{Result, Token};
 
-/// Where a column goes.
+/// The place of a column.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Place {
     First,
@@ -222,7 +222,7 @@ fn action(cursor: &mut Cursor<'_>, actions: &mut Vec<Action>) -> Result<()> {
     }
 }
 
-/// Whether the token at hand begins an action, and so is not one more name of a list.
+/// True if the current token begins an action; otherwise it is another name of a list.
 fn begins_action(cursor: &Cursor<'_>) -> bool {
     let words = [
         "ADD",

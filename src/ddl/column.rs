@@ -8,15 +8,15 @@ use super::token::{Result, Token};
 use crate::charset::Charset;
 use std::sync::Arc;
 
-/// What a column or a table says of its character set and collation.
+/// The character set and the collation of a column or a table, as the statement names them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct CharsetClause {
     pub(crate) charset: Option<Charset>,
-    /// By its name: what that stands for differs by server.
+    /// By its name, which has another meaning on each server.
     pub(crate) collation: Option<String>,
     /// The attribute BINARY: the character set's `_bin` collation.
     pub(crate) binary: bool,
-    /// Whether the statement ran where the default was not known: nothing that is learned later stands for it.
+    /// True if the default was not known when the statement ran: no later default applies.
     pub(crate) is_unknown: bool,
 }
 
@@ -41,9 +41,9 @@ pub(crate) struct ColumnDefinition {
     /// NULL as an attribute.
     pub(crate) null: bool,
     pub(crate) auto_increment: bool,
-    /// What follows DEFAULT.
+    /// The text after DEFAULT.
     pub(crate) default: Option<String>,
-    /// What follows ON UPDATE.
+    /// The text after ON UPDATE.
     pub(crate) on_update: Option<String>,
     pub(crate) comment: Option<Arc<str>>,
     pub(crate) srid: Option<u64>,
@@ -52,11 +52,11 @@ pub(crate) struct ColumnDefinition {
     pub(crate) primary: bool,
     /// UNIQUE as an attribute.
     pub(crate) unique: bool,
-    /// Whether the server computes it.
+    /// True if the server computes it.
     pub(crate) is_generated: bool,
     /// The expression that it is computed by.
     pub(crate) expression: Option<String>,
-    /// Whether it is computed and not stored.
+    /// True if it is computed and not stored.
     pub(crate) is_virtual: bool,
     /// MariaDB's COMPRESSED.
     pub(crate) compressed: bool,
@@ -307,7 +307,7 @@ impl ColumnDefinition {
 }
 
 impl CharsetClause {
-    /// Reads one word of a column on its character set, if the token at hand is one.
+    /// Reads one word about the column's character set, if the current token is one.
     fn attribute(&mut self, cursor: &mut Cursor<'_>) -> Result<bool> {
         if cursor.accept("ASCII")? {
             self.charset = Some(Charset::Latin1);
@@ -325,7 +325,7 @@ impl CharsetClause {
         Ok(true)
     }
 
-    /// Reads `CHARACTER SET name` or `COLLATE name`, if the token at hand begins one.
+    /// Reads `CHARACTER SET name` or `COLLATE name`, if the current token begins one.
     pub(crate) fn named(&mut self, cursor: &mut Cursor<'_>) -> Result<bool> {
         if cursor.accept("CHARSET")?
             || cursor.accept_all(&["CHARACTER", "SET"])?

@@ -7,7 +7,7 @@ use super::token::{Result, Token};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What a CREATE TABLE statement says.
+/// The content of a CREATE TABLE statement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CreateTable {
     /// The database, where the statement names it.
@@ -23,9 +23,9 @@ pub struct CreateTable {
     pub(crate) constraints: Vec<Constraint>,
     /// The table's own default.
     pub(crate) charset: CharsetClause,
-    /// Whether that may have been left out, and INVISIBLE too, as MariaDB and MySQL 5 do under `sql_mode=ANSI`.
+    /// True if the text may lack the character set and INVISIBLE, as MariaDB and MySQL 5 print it under `sql_mode=ANSI`.
     pub(crate) is_abridged: bool,
-    /// Whether its keys are in the order that the server keeps them in.
+    /// True if its keys are in the server's order.
     pub(crate) is_settled: bool,
     /// MariaDB's WITH SYSTEM VERSIONING.
     pub(crate) versioned: bool,
@@ -37,14 +37,14 @@ pub struct CreateTable {
     pub(crate) periods: Vec<Period>,
 }
 
-/// What stands before the columns.
+/// The part before the columns.
 #[derive(Debug, Clone)]
 pub(crate) struct Head {
     pub(crate) database: Option<String>,
     pub(crate) table: String,
     pub(crate) is_temporary: bool,
     pub(crate) if_not_exists: bool,
-    /// Whether the name is in double quotes.
+    /// True if the name is in double quotes.
     is_ansi: bool,
 }
 
@@ -129,7 +129,7 @@ impl CreateTable {
         ["MERGE", "MRG_MYISAM"].iter().any(|own| own.eq_ignore_ascii_case(engine))
     }
 
-    /// Whether the engine has hash keys of its own, and so needs no hidden column for them.
+    /// True if the engine has its own hash keys, and needs no hidden column for them.
     pub(crate) fn has_hash_keys(&self) -> bool {
         let engine = self.engine.as_deref().unwrap_or_default();
         ["MEMORY", "HEAP"].iter().any(|own| own.eq_ignore_ascii_case(engine))
@@ -154,7 +154,7 @@ impl CreateTable {
         Ok(())
     }
 
-    /// Whether a name or a member holds a character in the place of bytes that are not UTF-8.
+    /// True if a name or a member contains the replacement character for bytes that are not UTF-8.
     pub(crate) fn has_unreadable_names(&self) -> bool {
         let is_unreadable = |text: &str| text.contains(char::REPLACEMENT_CHARACTER);
         is_unreadable(&self.table)
@@ -201,7 +201,7 @@ impl CreateTable {
         Ok(())
     }
 
-    /// What stands after the columns: only the character set and versioning matter here.
+    /// Reads the options after the columns.
     fn options(&mut self, cursor: &mut Cursor<'_>) -> Result<()> {
         loop {
             if cursor.accept_all(&["WITH", "SYSTEM", "VERSIONING"])? {

@@ -3,7 +3,7 @@
 use super::token::{Lexer, QuoteMode, Result, SyntaxError, Token};
 use crate::schema::quoted;
 
-/// The token at hand, and the text after it.
+/// The current token, and the text after it.
 #[derive(Debug, Clone)]
 pub(crate) struct Cursor<'t> {
     lexer: Lexer<'t>,
@@ -26,7 +26,10 @@ struct QueryWatch {
 impl QueryWatch {
     /// Takes a token that is passed, and the one after it.
     fn pass(&mut self, token: &Token<'_>, next: &Token<'_>) {
-        let is = |token: &Token<'_>, keyword: &str| matches!(token, Token::Word(word) if word.eq_ignore_ascii_case(keyword));
+        let is = |token: &Token<'_>, keyword: &str| match token {
+            Token::Word(word) => word.eq_ignore_ascii_case(keyword),
+            _ => false,
+        };
         if !self.after_point {
             let is_of_partition = is(next, "LESS") || is(next, "IN");
             self.has_query |= is(token, "SELECT")
@@ -50,12 +53,12 @@ impl<'t> Cursor<'t> {
         Ok(Self { lexer, token, at, query: QueryWatch::default() })
     }
 
-    /// The token at hand.
+    /// The current token.
     pub(crate) fn peek(&self) -> &Token<'t> {
         &self.token
     }
 
-    /// The line of the token at hand, from 1.
+    /// The line of the current token, from 1.
     pub(crate) fn line(&self) -> usize {
         self.lexer.line(self.at)
     }
@@ -65,12 +68,12 @@ impl<'t> Cursor<'t> {
         self.lexer.line(error.at)
     }
 
-    /// The database that a dump's first lines, if they were before the token at hand, say it is of.
+    /// The database that the first lines of a dump name, if they are before the current token.
     pub(crate) fn take_dumped(&mut self) -> Option<&'t str> {
         self.lexer.take_dumped()
     }
 
-    /// The token at hand, stepped over.
+    /// Takes the current token.
     pub(crate) fn bump(&mut self) -> Result<Token<'t>> {
         let (at, token) = self.lexer.next_token()?;
         if self.query.is_on {
@@ -93,7 +96,7 @@ impl<'t> Cursor<'t> {
         Ok(!self.query.has_query)
     }
 
-    /// An error at the token at hand.
+    /// An error at the current token.
     pub(crate) fn error(&self, message: impl Into<String>) -> SyntaxError {
         SyntaxError {
             message: format!("{} near {}", message.into(), self.token.label()),
@@ -101,17 +104,17 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    /// Whether the token at hand is this keyword.
+    /// True if the current token is this keyword.
     pub(crate) fn is(&self, keyword: &str) -> bool {
         matches!(self.token, Token::Word(word) if word.eq_ignore_ascii_case(keyword))
     }
 
-    /// Whether the token at hand is this sign.
+    /// True if the current token is this sign.
     pub(crate) fn is_sign(&self, sign: char) -> bool {
         self.token == Token::Sign(sign)
     }
 
-    /// Whether the token at hand and those after it are these keywords.
+    /// True if the current token and those after it are these keywords.
     pub(crate) fn are(&self, keywords: &[&str]) -> bool {
         let mut ahead = self.clone();
         keywords.iter().all(|keyword| ahead.is(keyword) && ahead.bump().is_ok())
@@ -193,7 +196,7 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    /// A name where a string stands for one too.
+    /// A name, or a string that is one.
     pub(crate) fn name_or_text(&mut self) -> Result<String> {
         match &self.token {
             Token::Text(_) => self.text(),
@@ -305,12 +308,12 @@ impl<'t> Cursor<'t> {
         Ok(())
     }
 
-    /// The byte where the token at hand begins.
+    /// The offset of the current token.
     pub(crate) fn at(&self) -> usize {
         self.at
     }
 
-    /// What is left of the line of the token at hand, that token included; goes on after it.
+    /// Takes the rest of the line, from the current token on.
     pub(crate) fn rest_of_line(&mut self) -> Result<&'t str> {
         let mut lexer = self.lexer;
         lexer.seek(self.at);
@@ -347,7 +350,7 @@ pub(crate) fn quoted_name(name: &str) -> String {
     format!("`{}`", name.replace('`', "``"))
 }
 
-/// Whether two tokens would be read as others than they are if nothing stood between them.
+/// True if two tokens without a space between them would be read as other tokens.
 fn would_join(before: &str, after: &str) -> bool {
     let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$');
     match after.chars().next() {

@@ -8,7 +8,7 @@ use super::token::Result;
 use crate::charset::Charset;
 use crate::schema::{ColumnType, GeometryType};
 
-/// A data type as the statement says it. What it becomes can depend on the server and on the character set.
+/// A data type as the statement names it. Its meaning can depend on the server and on the character set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum DataType {
     /// The same everywhere.
@@ -18,7 +18,7 @@ pub(crate) enum DataType {
         column_type: ColumnType,
         width: u64,
     },
-    /// REAL: `sql_mode=REAL_AS_FLOAT` tells which of the two it is.
+    /// REAL: FLOAT under `sql_mode=REAL_AS_FLOAT`, otherwise DOUBLE.
     Real,
     /// CHAR and BINARY, VARCHAR and VARBINARY.
     Char {
@@ -60,7 +60,7 @@ pub(crate) struct ParsedType {
     pub(crate) charset: CharsetClause,
     /// M and D of FLOAT(M,D), DOUBLE(M,D), REAL(M,D): values are rounded to D digits.
     pub(crate) digits: Option<(u64, u64)>,
-    /// Whether it is SERIAL: BIGINT UNSIGNED NOT NULL AUTO_INCREMENT UNIQUE.
+    /// True for SERIAL: BIGINT UNSIGNED NOT NULL AUTO_INCREMENT UNIQUE.
     pub(crate) is_serial: bool,
 }
 

@@ -203,7 +203,7 @@ impl ParsedStatement {
             Body::Truncate(name) => {
                 table(DdlKind::Truncate, name).with_rows(RowsGone::All("TRUNCATE"))
             }
-            // What a server writes for the empty MEMORY table that it finds when it starts.
+            // A server logs this for a MEMORY table that its start has emptied.
             Body::DeleteAll(name) => {
                 table(DdlKind::Truncate, name).with_rows(RowsGone::All("a start of the server"))
             }

@@ -4,7 +4,7 @@ use super::column::skip_references;
 use super::cursor::{Cursor, quoted_name};
 use super::token::{Result, Token};
 
-/// What a key is.
+/// The kind of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum KeyKind {
     Primary,
@@ -31,12 +31,12 @@ pub(crate) struct Key {
     pub(crate) is_hash: bool,
     /// Not INVISIBLE, and not IGNORED.
     pub(crate) visible: bool,
-    /// Whether it was made for a foreign key: it goes where another key does as well.
+    /// True if it was created for a foreign key: it is dropped once another key serves too.
     pub(crate) is_implicit: bool,
-    /// Whether it is an attribute of its column.
+    /// True if it is an attribute of its column.
     pub(crate) is_inline: bool,
     pub(crate) if_not_exists: bool,
-    /// What a foreign key refers to.
+    /// The reference of a foreign key.
     pub(crate) references: String,
 }
 
@@ -74,14 +74,14 @@ impl Constraint {
     }
 }
 
-/// What stands beside the columns of a table.
+/// An element of a table that is not a column.
 #[derive(Debug)]
 pub(crate) enum Element {
     Key(Key),
     Check(Constraint),
 }
 
-/// Whether two names of columns or keys are the same: their case does not count.
+/// True if two names of columns or keys are the same, in any letter case.
 pub(crate) fn is_same_name(a: &str, b: &str) -> bool {
     a.eq_ignore_ascii_case(b)
         || !(a.is_ascii() && b.is_ascii()) && a.to_lowercase() == b.to_lowercase()
@@ -112,7 +112,7 @@ impl Key {
         Self { parts: vec![part], is_inline: true, ..Self::new(kind) }
     }
 
-    /// Whether it is called so.
+    /// True if this is its name.
     pub(crate) fn is_called(&self, name: &str) -> bool {
         self.name.as_deref().is_some_and(|own| is_same_name(own, name))
     }
@@ -135,7 +135,7 @@ impl Key {
         })
     }
 
-    /// `[name] [USING HASH] (column [(prefix)] [ASC|DESC], ...) [options]`, up to the `,` or `)` behind it.
+    /// `[name] [USING HASH] (column [(prefix)] [ASC|DESC], ...) [options]`, up to the `,` or `)` after it.
     pub(crate) fn parse(kind: KeyKind, cursor: &mut Cursor<'_>) -> Result<Self> {
         let mut key = Self::new(kind);
         key.if_not_exists = cursor.accept_all(&["IF", "NOT", "EXISTS"])?;
@@ -177,7 +177,7 @@ impl Key {
         cursor.expect_sign(')')
     }
 
-    /// What stands behind the columns.
+    /// Reads the options after the columns.
     pub(crate) fn options(&mut self, cursor: &mut Cursor<'_>) -> Result<()> {
         while !matches!(cursor.peek(), Token::Sign(',' | ')' | ';') | Token::End) {
             if cursor.accept_any(&["USING", "TYPE"])? {
@@ -217,7 +217,7 @@ impl KeyColumn {
 }
 
 impl Element {
-    /// Whether one begins here: else it is a column.
+    /// True if an element begins here; otherwise it is a column.
     pub(crate) fn begins(cursor: &Cursor<'_>) -> bool {
         let words = ["CONSTRAINT", "KEY", "INDEX", "FULLTEXT", "SPATIAL"];
         words.iter().chain(&CONSTRAINTS).any(|word| cursor.is(word))

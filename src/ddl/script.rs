@@ -1,10 +1,10 @@
-//! What stands between the statements of a script.
+//! Text between the statements of a script.
 
 use super::cursor::Cursor;
 use super::token::{Result, Token};
 
-/// Steps over a `;`, a client's command or what a client prints around a statement, if the token at hand begins one. `USE`
-/// tells `database`.
+/// Steps over a `;`, a client's command or the text that a client prints around a statement, if the current token begins
+/// one. `USE` sets `database`.
 pub(crate) fn between_statements(
     cursor: &mut Cursor<'_>,
     database: &mut Option<String>,
@@ -14,7 +14,7 @@ pub(crate) fn between_statements(
     }
     if cursor.is("DELIMITER") {
         let line = cursor.rest_of_line()?;
-        // What stands under another delimiter are programs.
+        // Statements with another delimiter are programs.
         if line.split_whitespace().nth(1) != Some(";") {
             cursor.skip_to_line("DELIMITER")?;
         }
@@ -37,7 +37,7 @@ pub(crate) fn between_statements(
     Ok(false)
 }
 
-/// Whether a CREATE TABLE stands there, a temporary one too.
+/// True if a CREATE TABLE begins here, or a CREATE TEMPORARY TABLE.
 pub(crate) fn is_create_table(cursor: &Cursor<'_>) -> bool {
     [&["CREATE", "TABLE"][..], &["CREATE", "TEMPORARY"], &["CREATE", "OR", "REPLACE", "TABLE"]]
         .iter()

@@ -30,7 +30,7 @@ pub(crate) enum Token<'t> {
 }
 
 impl Token<'_> {
-    /// The token in a message; of strings only that they are one, for nobody knows what they hold.
+    /// The token in a message. Strings are not shown: they may contain values.
     pub(crate) fn label(&self) -> String {
         match self {
             Self::Word(word) | Self::Number(word) => format!("`{word}`"),
@@ -42,7 +42,7 @@ impl Token<'_> {
     }
 }
 
-/// What is wrong with the text, and where: a byte offset.
+/// An error in the text, and its byte offset.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SyntaxError {
     pub(crate) message: String,
@@ -56,7 +56,7 @@ pub(crate) type Result<T> = std::result::Result<T, SyntaxError>;
 pub struct QuoteMode {
     /// `ANSI_QUOTES`: double quotes are those of names.
     pub ansi_quotes: bool,
-    /// `NO_BACKSLASH_ESCAPES`: a backslash is a character like any other.
+    /// `NO_BACKSLASH_ESCAPES`: a backslash is an ordinary character.
     pub no_backslash_escapes: bool,
     /// The server that reads the text, where it is known.
     pub server: Option<SqlServer>,
@@ -72,7 +72,7 @@ pub(crate) struct Lexer<'t> {
     versioned: bool,
     /// After the point of `shop.2020`, digits begin a name.
     after_point: bool,
-    /// Where the token before this one ends, if it may be a name.
+    /// The end of the token before this one, if it may be a name.
     name_end: Option<usize>,
     /// A byte that lines are counted up to, and the line it is in: a count from the text's beginning each time would make
     /// long texts slow.
@@ -152,7 +152,7 @@ impl<'t> Lexer<'t> {
         self.at
     }
 
-    /// Whether double quotes are those of names.
+    /// True if names are in double quotes.
     pub(crate) fn ansi_quotes(&self) -> bool {
         self.mode.ansi_quotes
     }
@@ -251,7 +251,7 @@ impl<'t> Lexer<'t> {
         Token::Number(self.text.get(start..self.at).unwrap_or(digits))
     }
 
-    /// The number `.5`, unless the point stands between two parts of a name.
+    /// The number `.5`, unless the point is between two parts of a name.
     fn fraction(&mut self, name_before: bool) -> Option<Token<'t>> {
         let start = self.at;
         let rest = self.rest();
@@ -266,7 +266,7 @@ impl<'t> Lexer<'t> {
         self.text.get(start..self.at).map(Token::Number)
     }
 
-    /// What stands between two `quote`s; a doubled one stands for itself, and so, in strings, does one after a backslash.
+    /// The text between two `quote`s. A doubled quote is one character, and in strings so is one after a backslash.
     fn quoted(&mut self, quote: char, escapes: bool) -> Result<Cow<'t, str>> {
         let start = self.at + quote.len_utf8();
         let inside = self.text.get(start..).unwrap_or_default();
@@ -381,7 +381,7 @@ const NEVER: [u32; 2] = [99_999, 999_999];
 const OWN: u32 = 99_998;
 
 impl SqlServer {
-    /// Whether the code in a comment with this version is read; 0 where it has none.
+    /// True if the server reads the code in a comment with this version; 0 for a comment without one.
     ///
     /// <https://mariadb.com/kb/en/comment-syntax/>
     fn reads(self, version: u32, is_mariadbs: bool) -> bool {

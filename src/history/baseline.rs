@@ -1,4 +1,4 @@
-//! Structures that do not come from the log: what a history begins with, and what mends it.
+//! Structures that do not come from the log: a history begins with them, and they fix unknown tables.
 
 use super::catalog::Catalog;
 use super::secrets::without_secrets;
@@ -10,7 +10,7 @@ use crate::error::Result;
 pub struct Baseline {
     /// `CREATE DATABASE`, `USE` and `CREATE TABLE` statements, as `mysqldump --no-data` prints them.
     pub script: String,
-    /// What they are read under.
+    /// The session with which they are read.
     pub session: DdlSession,
     /// Of which tables it speaks.
     pub scope: Scope,
@@ -40,7 +40,7 @@ impl Baseline {
         Catalog::from_script(&self.script, None, &self.session)
     }
 
-    /// Takes it into a catalog that stands before it.
+    /// Applies it to the catalog before it.
     pub(super) fn enter(&self, catalog: &mut Catalog) -> Result<()> {
         let own = self.catalog()?;
         match &self.scope {

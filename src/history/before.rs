@@ -1,4 +1,4 @@
-//! The tables at an earlier place of the log, as far as a later place and the statements between the two tell.
+//! The tables at an earlier position, from those at a later one and the statements between the two.
 
 use super::catalog::Catalog;
 use super::logged_ddl::ParsedDdl;
@@ -8,11 +8,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 impl Catalog {
-    /// The tables at an earlier place, where these are those at a later one, and `statements` all that changed tables
+    /// The tables at an earlier position. This catalog has those at a later one, and `statements` are all that changed tables
     /// between the two.
     ///
-    /// A table that none of them names is as it is later. One that was made between was not there. How any other was, nobody
-    /// tells: its structure is unknown, up to a statement that makes it anew.
+    /// A table that no statement names is the same. A table that was created between the two did not exist. The structure of any
+    /// other table is unknown, up to a statement that creates it again.
     pub fn before(&self, statements: &[ParsedDdl]) -> Self {
         let mut past = Past::default();
         for ddl in statements.iter().filter(|ddl| ddl.parsed.changes_structures()) {
@@ -43,10 +43,10 @@ impl Catalog {
     }
 }
 
-/// What statements tell of the time before them.
+/// The facts that statements show about the time before them.
 #[derive(Default)]
 struct Past {
-    /// Why the table was not as it is later; `None` where it was not there.
+    /// The reason why the table may have been another one; `None` if it did not exist.
     tables: BTreeMap<(String, String), Option<Arc<str>>>,
     /// Databases whose tables were not there, or were others, but for those above.
     databases: BTreeSet<String>,
@@ -78,7 +78,7 @@ impl Past {
             let name = fold(&parsed.database);
             match parsed.kind {
                 DdlKind::Create if statement.is_conditional_create() => {}
-                // What tables are made with that come after it.
+                // It changes the defaults of later tables.
                 DdlKind::Alter => drop(self.altered.insert(name)),
                 _ => drop(self.databases.insert(name)),
             }

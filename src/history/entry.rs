@@ -23,11 +23,11 @@ pub struct Entry {
     pub position: Position,
     /// Microseconds since 1970 UTC: of a statement's commit, or of when the tables were so.
     pub timestamp: i64,
-    /// What it is.
+    /// Its content.
     pub body: EntryBody,
 }
 
-/// What an entry is.
+/// The content of an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EntryBody {
     /// Structures from elsewhere than the log.
@@ -137,7 +137,7 @@ impl Entry {
         Ok(Self { timeline: row.timeline, key: row.key, position, timestamp: row.timestamp, body })
     }
 
-    /// Takes it into a catalog that stands before it.
+    /// Applies it to the catalog before it.
     pub(super) fn enter(&self, catalog: &mut Catalog) -> Result<()> {
         match &self.body {
             EntryBody::Baseline(baseline) => baseline.enter(catalog)?,

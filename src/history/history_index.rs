@@ -1,6 +1,6 @@
-//! What a history knows of its store: its timelines, how far they reach, catalogs of places that were asked for.
+//! The index of a history in its store: its timelines, their ends, and the catalogs that were loaded last.
 //!
-//! All of it stands behind one mutex in [`SchemaHistory`](super::SchemaHistory).
+//! One mutex in [`SchemaHistory`](super::SchemaHistory) protects it.
 
 mod find;
 
@@ -36,7 +36,7 @@ pub(super) struct HistoryIndex {
     cache: Vec<Loaded>,
 }
 
-/// A catalog, and where it is in force.
+/// A catalog, and the key of the last entry in it.
 #[derive(Clone)]
 pub(super) struct Loaded {
     timeline: u64,
@@ -116,7 +116,7 @@ impl HistoryIndex {
         Ok(())
     }
 
-    /// What was read may be otherwise now.
+    /// The results of earlier reads may be outdated.
     fn forget(&mut self) {
         self.generation += 1;
         self.cache.clear();
@@ -234,7 +234,7 @@ impl HistoryIndex {
         Ok(id)
     }
 
-    /// Puts an entry between others: what was derived from those behind it is so no longer.
+    /// Inserts an entry between others, and removes the checkpoints after it.
     pub(super) fn insert(&mut self, entry: &Entry) -> Result<()> {
         let mut timeline = self.timeline(entry.timeline)?.clone();
         timeline.revision += 1;
@@ -251,7 +251,7 @@ impl HistoryIndex {
         Ok(())
     }
 
-    /// Removes timelines, and changes one otherwise than by something behind it.
+    /// Removes timelines, and changes one of them before its end.
     pub(super) fn rewrite(
         &mut self,
         mut timeline: Timeline,
@@ -277,7 +277,7 @@ impl HistoryIndex {
         }
     }
 
-    /// The log of a timeline has been read up to a position behind its end. Who is the writer says so.
+    /// The log of a timeline was read up to a position after its end.
     pub(super) fn reach(&mut self, id: u64, position: &Position) -> Result<()> {
         let found = self.timelines.iter_mut().find(|timeline| timeline.id == id);
         let Some(timeline) = found else { return self.timeline(id).map(drop) };
@@ -290,10 +290,10 @@ impl HistoryIndex {
         Ok(())
     }
 
-    /// A file of a timeline's log is there, and was begun at `timestamp`.
+    /// A file of a timeline's log was created at `timestamp`.
     ///
     /// # Errors
-    /// When the file of that name was begun that the history was made from.
+    /// The creation time of the file of that name in the history, if it is another one.
     pub(super) fn note_file(
         &mut self,
         id: u64,
@@ -331,13 +331,13 @@ impl SnapshotAge {
         }
     }
 
-    /// Whether it is time for a checkpoint.
+    /// True if it is time for a checkpoint.
     pub(super) fn is_old(&self, now: i64) -> bool {
         self.statements >= MAX_STATEMENTS || now.saturating_sub(self.timestamp) >= MAX_AGE
     }
 }
 
-/// So many statements are taken in within the tenth of a second.
+/// This number of statements is applied in a tenth of a second.
 const MAX_STATEMENTS: u32 = 500;
 /// Microseconds of log time.
 const MAX_AGE: i64 = 24 * 3600 * 1_000_000;

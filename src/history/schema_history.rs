@@ -70,12 +70,12 @@ impl SchemaHistory {
         &self.place
     }
 
-    /// The tables that it is kept in, where its store is a database of a server.
+    /// The tables of its store, if this is a database of a server.
     pub fn own_tables(&self) -> &[TableName] {
         &self.own_tables
     }
 
-    /// Whether it knows nothing yet.
+    /// True if it has no entries yet.
     pub fn is_empty(&self) -> Result<bool> {
         Ok(self.covered()?.is_empty())
     }
@@ -88,12 +88,12 @@ impl SchemaHistory {
         })
     }
 
-    /// The end of the range that was begun last; `None` where the history is empty.
+    /// The end of the range that was created last; `None` if the history is empty.
     pub fn end(&self) -> Result<Option<Position>> {
         Ok(self.covered()?.pop().map(|timeline| timeline.reached))
     }
 
-    /// Takes structures in that do not come from the log: as of `position`, behind all statements that end there.
+    /// Adds structures that do not come from the log, as of `position`, after all statements that end there.
     /// `timestamp` is in microseconds since 1970 UTC.
     ///
     /// One of all tables may be anywhere: inside a covered range it is in force from there on; elsewhere it begins a new one.
@@ -192,7 +192,7 @@ impl SchemaHistory {
         })
     }
 
-    /// The tables at the end of the range that was begun last.
+    /// The tables at the end of the range that was created last.
     ///
     /// # Errors
     /// The history is empty: an [`ErrorKind::Schema`].
@@ -212,7 +212,7 @@ impl SchemaHistory {
         })
     }
 
-    /// The structure of a table at a position, or at the end; `None` where there was no such table.
+    /// The structure of a table at a position, or at the end; `None` if there was no such table.
     ///
     /// # Errors
     /// As [`Self::view_at`]; and where the table's structure is unknown, an [`ErrorKind::Schema`] that says why.
@@ -405,7 +405,7 @@ impl SchemaHistory {
 impl Drop for SchemaHistory {
     fn drop(&mut self) {
         if self.process != std::process::id() {
-            // A thread of the parent may have held the mutex at the fork: nobody releases it in this process.
+            // A thread of the parent may have held the mutex at the fork: it is never released in this process.
             let index = self.index.get_mut().unwrap_or_else(PoisonError::into_inner);
             std::mem::forget(index.take());
         } else if let Err(error) = self.close() {

@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Schemas {
     tables: BTreeMap<(String, String), GivenTable>,
-    /// What CREATE DATABASE statements say.
+    /// The defaults from CREATE DATABASE statements.
     databases: BTreeMap<String, CharsetClause>,
 }
 
@@ -32,12 +32,12 @@ enum GivenTable {
 }
 
 impl Schemas {
-    /// Whether nothing was given.
+    /// True if no structure was given.
     pub fn is_empty(&self) -> bool {
         self.tables.is_empty()
     }
 
-    /// Whether a table's structure was given.
+    /// True if the structure of the table was given.
     pub fn has(&self, database: &str, table: &str) -> bool {
         self.tables.contains_key(&(database.to_owned(), table.to_owned()))
     }
@@ -140,7 +140,7 @@ impl Schemas {
         })
     }
 
-    /// What to give for a table of which the log says too little.
+    /// The advice for a table whose structure the log does not contain completely.
     pub fn advice(&self, database: &str, table: &str) -> String {
         let key = (database.to_owned(), table.to_owned());
         if self.is_empty() || self.tables.contains_key(&key) {
@@ -327,7 +327,7 @@ impl Schemas {
 }
 
 impl SqlServer {
-    /// The collation that a database's clause stands for.
+    /// The collation that a database's clause names.
     fn collation_of(self, clause: &CharsetClause) -> Option<Collation> {
         match (&clause.collation, clause.charset) {
             (Some(name), charset) => Collation::from_name(name, charset, self.is_mariadb),

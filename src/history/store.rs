@@ -79,17 +79,17 @@ pub enum StoreWrite {
 pub struct TimelineRow {
     /// Its number: later ones are greater.
     pub id: u64,
-    /// The server; `None` where the log came as files.
+    /// The server; `None` if the log was read from files.
     pub server: Option<String>,
     /// Where it begins, as a position's JSON.
     pub from: String,
     /// How far it reaches, as a position's JSON.
     pub reached: String,
-    /// Rises when what stands in it changes otherwise than by something behind it.
+    /// Incremented whenever stored entries are rewritten, not merely appended.
     pub revision: u64,
-    /// When the file was begun that it begins in, in seconds since 1970 UTC; 0 where that is not known.
+    /// The creation time of the file that it begins in, in seconds since 1970 UTC; 0 if it is not known.
     pub from_begun: u32,
-    /// When the file was begun that it reaches to; 0 where that is not known.
+    /// The creation time of the file that it ends in; 0 if it is not known.
     pub reached_begun: u32,
 }
 
@@ -100,15 +100,15 @@ pub struct EntryRow {
     pub timeline: u64,
     /// Its place in that.
     pub key: EntryKey,
-    /// What it is.
+    /// Its kind.
     pub kind: EntryKind,
     /// Microseconds since 1970 UTC.
     pub timestamp: i64,
-    /// The position behind it, as JSON.
+    /// The position after it, as JSON.
     pub position: String,
     /// A statement's default database.
     pub database: String,
-    /// What the body's meaning depends on, as JSON.
+    /// The settings on which the meaning of the body depends, as JSON.
     pub details: String,
     /// A statement's text, or a compressed script.
     pub body: Vec<u8>,
@@ -181,20 +181,20 @@ impl EntryKey {
 pub struct EntryRange {
     /// The timeline.
     pub timeline: u64,
-    /// They stand behind it; `None` for all from the timeline's beginning.
+    /// Entries after this key; `None` for all from the beginning of the timeline.
     pub after: Option<EntryKey>,
-    /// They stand before it, or are it.
+    /// Entries up to this key.
     pub until: EntryKey,
 }
 
 impl EntryRange {
-    /// Whether a key is in it.
+    /// True if the key is in the range.
     pub fn contains(&self, key: EntryKey) -> bool {
         self.after.is_none_or(|after| key > after) && key <= self.until
     }
 }
 
-/// What an entry is.
+/// The kind of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum EntryKind {
     /// The structures of all tables, from elsewhere than the log.
@@ -229,12 +229,12 @@ impl EntryKind {
         })
     }
 
-    /// Whether it comes from elsewhere than the entries before it.
+    /// True if its content does not follow from the entries before it.
     pub const fn is_given(self) -> bool {
         !matches!(self, Self::Checkpoint)
     }
 
-    /// Whether a catalog can begin with it.
+    /// True if a catalog can begin with it.
     pub const fn is_whole(self) -> bool {
         matches!(self, Self::Baseline | Self::Checkpoint)
     }

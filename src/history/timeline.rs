@@ -9,27 +9,27 @@ use crate::position::{Position, compare_files};
 pub struct Timeline {
     /// Its number: later ones are greater.
     pub id: u64,
-    /// The server; `None` where the log came as files.
+    /// The server; `None` if the log was read from files.
     pub server: Option<String>,
-    /// Where it begins: what is in force here is known.
+    /// Its start: all structures here are known.
     pub from: Position,
-    /// How far it reaches.
+    /// Its end.
     pub reached: Position,
-    /// Rises when what stands in it changes otherwise than by something behind it.
+    /// Incremented whenever stored entries are rewritten, not merely appended.
     pub revision: u64,
-    /// When the files were begun that it begins in and reaches to: a log that was reset has others of the same names.
+    /// The creation times of its first and its last file: after a reset the log has other files of the same names.
     begun: [Option<u32>; 2],
 }
 
 impl Timeline {
-    /// One that reaches no further than its beginning.
+    /// A timeline that ends where it begins.
     pub(super) fn new(id: u64, from: &Position) -> Self {
         let from = stored_position(from);
         let begun = [None; 2];
         Self { id, server: from.server.clone(), reached: from.clone(), from, revision: 0, begun }
     }
 
-    /// Whether a position is of the log that this is a part of, inside it or not.
+    /// True if a position is in the log of this timeline, inside the range or not.
     pub fn fits(&self, position: &Position) -> bool {
         let same_server = match (&self.server, &position.server) {
             (Some(own), Some(other)) => own == other,
@@ -40,14 +40,14 @@ impl Timeline {
             && compare_files(&self.from.file, &position.file).is_some()
     }
 
-    /// Whether a position is inside.
+    /// True if a position is inside the range.
     pub fn contains(&self, position: &Position) -> bool {
         self.fits(position)
             && EntryKey::of(&self.from, 0) <= EntryKey::of(position, 0)
             && EntryKey::of(position, 0) <= EntryKey::of(&self.reached, 0)
     }
 
-    /// Whether a GTID position is inside, as far as GTIDs tell.
+    /// True if a position is inside the range, by its GTIDs.
     pub(super) fn contains_gtids(&self, position: &Position) -> bool {
         match (&self.from.gtid_set, &position.gtid_set, &self.reached.gtid_set) {
             (Some(from), Some(at), Some(reached)) => at.covers(from) && reached.covers(at),
@@ -55,7 +55,7 @@ impl Timeline {
         }
     }
 
-    /// Moves its end on.
+    /// Moves its end to a later position.
     pub(super) fn reach(&mut self, position: &Position) {
         if self.reached.file != position.file {
             self.begun[1] = None;
@@ -66,10 +66,10 @@ impl Timeline {
         }
     }
 
-    /// A file of its log is there, and was begun at `timestamp`. Gives whether that is news.
+    /// A file of its log was created at `timestamp`. Returns true if that was not known.
     ///
     /// # Errors
-    /// It knows another time, which it gives.
+    /// The time that was known, if it is another one.
     pub(super) fn note_file(
         &mut self,
         file: &str,
@@ -90,7 +90,7 @@ impl Timeline {
         Ok(is_news)
     }
 
-    /// Ends elsewhere, as is said from outside: of which log its files are is learned anew.
+    /// Sets its start and its end. The creation times of its files are learned again.
     pub(super) fn cut(&mut self, from: &Position, reached: &Position) {
         (self.from, self.reached) = (stored_position(from), stored_position(reached));
         self.begun = [None; 2];
@@ -126,7 +126,7 @@ impl Timeline {
     }
 }
 
-/// What a history keeps of a position: where it is. What is prepared there is the reader's matter.
+/// The parts of a position that a history stores: its place, without prepared transactions.
 pub(super) fn stored_position(position: &Position) -> Position {
     Position {
         server: position.server.clone(),

@@ -1,4 +1,4 @@
-//! What one server makes of a CREATE TABLE statement: types with their sizes, collations, keys.
+//! The structure that a server makes of a CREATE TABLE: types with their sizes, collations, keys.
 
 mod keys;
 mod logged;
@@ -41,7 +41,7 @@ impl CreateTable {
             .collect()
     }
 
-    /// Whether MariaDB holds a key as a hash, in a column of its own.
+    /// True if MariaDB stores a key as a hash, in a hidden column.
     pub(crate) fn is_long(&self, key: &Key, columns: &[Column]) -> bool {
         key.is_hash && !self.has_hash_keys() || self.holds_whole_blob(key, columns)
     }
@@ -57,7 +57,7 @@ impl CreateTable {
     }
 }
 
-/// What is wrong, without the table's name.
+/// An error message without the table's name.
 pub(crate) type Result<T, E = String> = std::result::Result<T, E>;
 
 pub(crate) struct Resolver<'c> {
@@ -141,7 +141,7 @@ impl Resolver<'_> {
                 match (varying, compressed) {
                     (false, _) => ColumnType::Char { max_bytes },
                     (true, false) => ColumnType::VarChar { max_bytes },
-                    // A byte that says how it is compressed stands before it.
+                    // The first byte contains the method of compression.
                     (true, true) => {
                         ColumnType::VarCharCompressed { max_bytes: max_bytes.saturating_add(1) }
                     }

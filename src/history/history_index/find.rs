@@ -10,7 +10,7 @@ use crate::position::{GtidState, Position};
 use std::sync::Arc;
 
 impl HistoryIndex {
-    /// The timeline that knows a position, and up to where in it.
+    /// The timeline that covers a position, and the key of the position in it.
     pub(in crate::history) fn locate(&mut self, position: &Position) -> Result<(u64, EntryKey)> {
         self.refresh()?;
         let in_file = self.timelines.iter().rev().find(|timeline| timeline.contains(position));
@@ -80,7 +80,7 @@ impl HistoryIndex {
         ))
     }
 
-    /// The range of the same log that begins next behind a place in a timeline, of those that were begun later.
+    /// The next range of the same log that begins after a place in a timeline, of those that were created later.
     pub(in crate::history) fn next_timeline(
         &self,
         timeline: &Timeline,
@@ -94,13 +94,13 @@ impl HistoryIndex {
         self.timelines.iter().filter(behind).min_by_key(|other| EntryKey::of(&other.from, 0))
     }
 
-    /// What stands in a range of a timeline, a page of it.
+    /// One page of the entries in a range of a timeline.
     pub(in crate::history) fn changes(&mut self, range: EntryRange) -> Result<Vec<Entry>> {
         let rows = self.store.changes(&self.source, range, PAGE)?;
         rows.into_iter().map(Entry::of_row).collect()
     }
 
-    /// The catalog of a timeline with all that stands in it up to `until`.
+    /// The catalog of a timeline with its entries up to `until`.
     pub(in crate::history) fn load(&mut self, timeline: u64, until: EntryKey) -> Result<Loaded> {
         loop {
             let loaded = self.load_once(timeline, until);
@@ -138,7 +138,7 @@ impl HistoryIndex {
         Ok(loaded)
     }
 
-    /// The last whole catalog: the one that is at hand, or a later one of the store.
+    /// The last complete catalog: the one in memory, or a later one of the store.
     fn load_whole(
         &mut self,
         timeline: u64,
@@ -170,7 +170,7 @@ impl HistoryIndex {
                     let age = SnapshotAge { statements: 0, timestamp };
                     return Ok(Loaded { timeline, until: key, catalog: Arc::new(catalog), age });
                 }
-                // What a checkpoint says follows from what stands before it.
+                // The content of a checkpoint follows from the entries before it.
                 (Err(error), Some(previous)) if is_checkpoint => {
                     log::warn!("{error}; an earlier one and the statements since make up for it");
                     damaged = Some(error);
@@ -181,7 +181,7 @@ impl HistoryIndex {
         }
     }
 
-    /// A key behind all that stands at a position or before it. The position is not before an entry of its own place.
+    /// A key after all entries at a position or before it.
     pub(in crate::history) fn next_key(
         &mut self,
         timeline: u64,
