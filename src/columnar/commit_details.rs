@@ -1,16 +1,15 @@
-//! Envelope columns that are built only where they are asked for: what the log tells of a commit and of its statements.
+//! Envelope columns that are built only if they are requested: the details of a commit and of its statements.
 //!
-//! A value a rows event, not a row. In: a [`CommitDetails`] with each event's stamp. Out: columns. Called by `envelope`.
+//! One value per rows event, not per row. In: a [`CommitDetails`] with each event's stamp. Out: columns.
 
 use super::envelope::EnvelopeColumn;
 use crate::error::Error;
 use arrow_array::types::Int32Type;
 use arrow_array::{ArrayRef, DictionaryArray, Int64Array, StringArray, TimestampMicrosecondArray};
 use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
-use arrow_schema::DataType;
 use std::sync::Arc;
 
-/// What the log tells of a rows event's commit and statement; all but what it tells is `None`.
+/// The details of a rows event's commit and statement; `None` if the log does not contain them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CommitDetails<'a> {
     /// The GTID of the commit.
@@ -23,23 +22,6 @@ pub struct CommitDetails<'a> {
     pub xid: Option<u64>,
     /// The statement.
     pub query: Option<&'a str>,
-}
-
-impl EnvelopeColumn {
-    /// Whether it is one of these.
-    pub const fn is_detail(self) -> bool {
-        use EnvelopeColumn as C;
-        matches!(self, C::Gtid | C::OriginalCommitTimestamp | C::ThreadId | C::Xid | C::Query)
-    }
-}
-
-/// The type of `_query`. A statement may be as long as all of its rows together: a dictionary holds it once, but Spark
-/// takes none.
-pub(super) fn query_type(is_plain: bool) -> DataType {
-    match is_plain {
-        true => DataType::Utf8,
-        false => DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8)),
-    }
 }
 
 /// Columns of details under construction.
@@ -241,8 +223,10 @@ const MAX_TEXT: usize = 1 << 30;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::columnar::envelope::query_type;
     use arrow_array::cast::AsArray;
     use arrow_array::{Array, types::Int64Type};
+    use arrow_schema::DataType;
 
     fn details(query: Option<&str>) -> CommitDetails<'_> {
         CommitDetails { gtid: query, query, xid: query.map(|_| 7), ..CommitDetails::default() }

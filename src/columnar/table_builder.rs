@@ -8,7 +8,7 @@ mod row_columns;
 mod sides;
 mod updates;
 
-use super::envelope::{ChangeType, EnvelopeBuilder, Stamp};
+use super::envelope_builder::{ChangeType, EnvelopeBuilder, Stamp};
 use super::layout::{Layout, behind_op};
 use super::table_plan::TablePlan;
 use crate::binlog::{RowsEvent, RowsKind};
@@ -48,6 +48,13 @@ pub struct RowCounts {
     pub updates: u64,
     /// Rows deleted.
     pub deletes: u64,
+}
+
+impl RowCounts {
+    /// The number of changes: an update is one.
+    pub const fn changes(&self) -> u64 {
+        self.inserts + self.updates + self.deletes
+    }
 }
 
 /// Which columns one side of a row holds.
@@ -127,7 +134,7 @@ impl TableBuilder {
         let mut counts = RowCounts::default();
         let appended = match self.append_rows(event, stamp, &mut counts) {
             Ok(()) => self.seal(),
-            Err(error) => Err((counts.inserts + counts.updates + counts.deletes, error)),
+            Err(error) => Err((counts.changes(), error)),
         };
         let appended =
             appended.and_then(|()| self.envelope.end_event(stamp).map_err(|error| (0, error)));

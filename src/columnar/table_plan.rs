@@ -257,6 +257,11 @@ impl TablePlan {
         self.shown.as_ref().unwrap_or(&self.table)
     }
 
+    /// The database and the name of the table.
+    pub fn key(&self) -> (Arc<str>, Arc<str>) {
+        (Arc::clone(&self.table.database), Arc::clone(&self.table.table))
+    }
+
     /// The name of column `index`.
     pub(super) fn column_name(&self, index: usize) -> &str {
         self.names.get(index).map_or("?", AsRef::as_ref)

@@ -3,7 +3,7 @@
 use super::image::{Image, Place, differs, is_same, place_cells};
 use super::{CellResult, Held, TableBuilder};
 use crate::change::{NewRow, OldRow, UpdatedRows};
-use crate::columnar::envelope::ChangeType;
+use crate::columnar::envelope_builder::ChangeType;
 use crate::wire::Reader;
 
 /// Where the key's cells stand in the images of the row at hand; the buffers are used again for the next.

@@ -1,0 +1,277 @@
+//! The values of the envelope under construction.
+
+use super::commit_details::{CommitDetails, DetailsBuilder};
+use super::envelope::{Envelope, EnvelopeColumn, has_plain_query};
+use super::type_options::TypeOptions;
+use crate::error::Error;
+use arrow_array::{
+    ArrayRef, BinaryArray, Int64Array, StringArray, TimestampMicrosecondArray, new_null_array,
+};
+use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_schema::DataType;
+use std::sync::Arc;
+
+/// The values that all rows of one rows event share.
+#[derive(Debug, Clone, Copy)]
+pub struct Stamp<'a> {
+    /// `_commit_version`
+    pub commit_version: i64,
+    /// Microseconds since 1970 UTC.
+    pub commit_timestamp: i64,
+    /// Number of the rows event in its transaction, over all tables.
+    pub rows_event: u32,
+    /// The file's name.
+    pub file: &'a str,
+    /// Offset of the event.
+    pub position: u64,
+    /// The server that wrote it.
+    pub server_id: u32,
+    /// The details of the commit, as far as they are requested.
+    pub details: CommitDetails<'a>,
+}
+
+/// The change of a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum ChangeType {
+    Insert,
+    UpdatePreimage,
+    UpdatePostimage,
+    Delete,
+    /// Both rows of an update in one row.
+    Update,
+}
+
+impl ChangeType {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Insert => "insert",
+            Self::UpdatePreimage => "update_preimage",
+            Self::UpdatePostimage => "update_postimage",
+            Self::Delete => "delete",
+            Self::Update => "update",
+        }
+    }
+
+    /// Debezium's letter for the change.
+    const fn op(self) -> &'static str {
+        match self {
+            Self::Insert => "c",
+            Self::Delete => "d",
+            Self::UpdatePreimage | Self::UpdatePostimage | Self::Update => "u",
+        }
+    }
+
+    /// True if it has the row before.
+    pub(super) const fn has_before(self) -> bool {
+        matches!(self, Self::UpdatePreimage | Self::Delete | Self::Update)
+    }
+
+    /// True if it has the row after.
+    pub(super) const fn has_after(self) -> bool {
+        matches!(self, Self::Insert | Self::UpdatePostimage | Self::Update)
+    }
+}
+
+/// The envelope's values under construction: one value per row if rows differ, one run per event if they do not.
+#[derive(Default)]
+pub(super) struct EnvelopeBuilder {
+    change_types: Vec<ChangeType>,
+    ordinals: Vec<i64>,
+    events: Vec<EventRun>,
+    present: Vec<u8>,
+    files: Vec<Arc<str>>,
+    /// `None` if no column of details is requested.
+    details: Option<DetailsBuilder>,
+}
+
+struct EventRun {
+    end_row: usize,
+    commit_version: i64,
+    commit_timestamp: i64,
+    position: i64,
+    server_id: i64,
+    file: usize,
+}
+
+impl EnvelopeBuilder {
+    pub(super) fn new(envelope: &Envelope, types: &TypeOptions) -> Self {
+        let has_details = envelope.columns.iter().any(|column| column.is_detail());
+        let details = has_details.then(|| DetailsBuilder::new(has_plain_query(types)));
+        Self { details, ..Self::default() }
+    }
+
+    pub(super) fn rows(&self) -> usize {
+        self.change_types.len()
+    }
+
+    #[inline]
+    pub(super) fn append(&mut self, change_type: ChangeType, ordinal: i64) {
+        self.change_types.push(change_type);
+        self.ordinals.push(ordinal);
+    }
+
+    /// Appends the columns that the next row's image contains, or both of its images: for each row if `_present` is requested.
+    pub(super) fn append_present(&mut self, bitmap: impl Iterator<Item = u8>) {
+        self.present.extend(bitmap);
+    }
+
+    /// The number of a row of the batch in its rows event, from 0.
+    pub(super) fn row_in_event(&self, row: usize) -> u64 {
+        let ordinal = self.ordinals.get(row).copied().unwrap_or(0);
+        (ordinal as u64 & u64::from(u32::MAX)) / 2
+    }
+
+    /// True if a row and the row before it are of one update.
+    pub(super) fn is_second_half(&self, row: usize) -> bool {
+        let ordinal = |row: usize| self.ordinals.get(row).copied();
+        let before = row.checked_sub(1).and_then(ordinal);
+        ordinal(row).is_some_and(|here| here % 2 == 1 && before == Some(here - 1))
+    }
+
+    /// Turns the last two rows, an update, into a delete and an insert.
+    #[inline]
+    pub(super) fn split_update(&mut self) {
+        if let [.., before, after] = self.change_types.as_mut_slice() {
+            (*before, *after) = (ChangeType::Delete, ChangeType::Insert);
+        }
+    }
+
+    /// Ends an event: all rows since the last call are from it. Returns the number of bytes of its texts.
+    pub(super) fn end_event(&mut self, stamp: &Stamp<'_>) -> Result<usize, Error> {
+        let end_row = self.rows();
+        let bytes = match &mut self.details {
+            Some(details) => details.end_event(end_row, &stamp.details)?,
+            None => 0,
+        };
+        if self.files.last().is_none_or(|file| **file != *stamp.file) {
+            self.files.push(stamp.file.into());
+        }
+        self.events.push(EventRun {
+            end_row,
+            commit_version: stamp.commit_version,
+            commit_timestamp: stamp.commit_timestamp,
+            position: stamp.position as i64,
+            server_id: i64::from(stamp.server_id),
+            file: self.files.len() - 1,
+        });
+        Ok(bytes)
+    }
+
+    /// Removes the rows of an invalid event.
+    pub(super) fn truncate(&mut self, rows: usize, present_width: usize) {
+        self.change_types.truncate(rows);
+        self.ordinals.truncate(rows);
+        self.present.truncate(rows * present_width);
+    }
+
+    pub(super) fn finish(
+        &mut self,
+        envelope: &Envelope,
+        present_width: usize,
+    ) -> Result<Vec<ArrayRef>, Error> {
+        let rows = self.rows();
+        let arrays = envelope
+            .columns
+            .iter()
+            .map(|column| -> Result<ArrayRef, Error> {
+                Ok(match column {
+                    EnvelopeColumn::ChangeType => Arc::new(self.words(ChangeType::as_str)),
+                    EnvelopeColumn::Op => Arc::new(self.words(ChangeType::op)),
+                    EnvelopeColumn::CommitVersion => {
+                        Arc::new(Int64Array::from(self.runs(rows, |run| run.commit_version)))
+                    }
+                    EnvelopeColumn::CommitTimestamp => {
+                        let times = self.runs(rows, |run| run.commit_timestamp);
+                        Arc::new(TimestampMicrosecondArray::from(times).with_timezone("UTC"))
+                    }
+                    EnvelopeColumn::ChangeOrdinal => {
+                        Arc::new(Int64Array::from(self.ordinals.clone()))
+                    }
+                    EnvelopeColumn::BinlogFile => Arc::new(self.file_array()),
+                    EnvelopeColumn::BinlogPosition => {
+                        Arc::new(Int64Array::from(self.runs(rows, |run| run.position)))
+                    }
+                    EnvelopeColumn::ServerId => {
+                        Arc::new(Int64Array::from(self.runs(rows, |run| run.server_id)))
+                    }
+                    EnvelopeColumn::Present => Arc::new(self.present_array(present_width)),
+                    EnvelopeColumn::PresentBefore => {
+                        Arc::new(self.present_side(present_width, 0, ChangeType::has_before))
+                    }
+                    EnvelopeColumn::PresentAfter => {
+                        Arc::new(self.present_side(present_width, 1, ChangeType::has_after))
+                    }
+                    detail => match &self.details {
+                        Some(details) => details.column(*detail, rows)?,
+                        None => new_null_array(&DataType::Int64, rows),
+                    },
+                })
+            })
+            .collect();
+        self.change_types.clear();
+        self.ordinals.clear();
+        self.events.clear();
+        self.present.clear();
+        self.files.clear();
+        if let Some(details) = &mut self.details {
+            details.clear();
+        }
+        arrays
+    }
+
+    /// The rows of the batch that have a side.
+    pub(super) fn validity(&self, is_there: impl Fn(ChangeType) -> bool) -> NullBuffer {
+        self.change_types.iter().map(|change_type| is_there(*change_type)).collect()
+    }
+
+    fn runs(&self, rows: usize, value: impl Fn(&EventRun) -> i64) -> Vec<i64> {
+        let mut values = Vec::with_capacity(rows);
+        for run in &self.events {
+            values.resize(run.end_row, value(run));
+        }
+        values
+    }
+
+    fn words(&self, word: impl Fn(ChangeType) -> &'static str) -> StringArray {
+        let words = self.change_types.iter().map(|change_type| word(*change_type));
+        let mut offsets = Vec::with_capacity(self.rows() + 1);
+        let mut text = Vec::with_capacity(self.rows() * "update_postimage".len());
+        offsets.push(0);
+        for word in words {
+            text.extend_from_slice(word.as_bytes());
+            offsets.push(text.len() as i32);
+        }
+        let offsets = OffsetBuffer::new(ScalarBuffer::from(offsets));
+        StringArray::new(offsets, Buffer::from_vec(text), None)
+    }
+
+    fn file_array(&self) -> StringArray {
+        let mut start = 0;
+        let names = self.events.iter().flat_map(|run| {
+            let count = run.end_row - start;
+            start = run.end_row;
+            std::iter::repeat_n(self.files.get(run.file).map_or("", AsRef::as_ref), count)
+        });
+        StringArray::from_iter_values(names)
+    }
+
+    /// One side of `_present`, where each row has as many bytes for before as for after.
+    fn present_side(
+        &self,
+        width: usize,
+        side: usize,
+        is_there: impl Fn(ChangeType) -> bool,
+    ) -> BinaryArray {
+        let rows = self.present.chunks(width.max(1)).zip(&self.change_types);
+        let bytes = rows.map(|(row, change_type)| {
+            let bytes = row.chunks((width / 2).max(1)).nth(side).unwrap_or_default();
+            is_there(*change_type).then_some(bytes)
+        });
+        BinaryArray::from_iter(bytes)
+    }
+
+    fn present_array(&self, width: usize) -> BinaryArray {
+        BinaryArray::from_iter_values(self.present.chunks(width.max(1)))
+    }
+}
