@@ -1,6 +1,6 @@
-//! One event, in words.
+//! One event as text.
 
-use super::event_options::EventListOptions;
+use super::event_options::{EventListOptions, EventPlace};
 use super::statement::head;
 use super::table_metadata::table_metadata;
 use crate::binlog::{
@@ -15,29 +15,29 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-/// One event, in words.
+/// One event as text.
 #[derive(Clone)]
 pub struct EventInfo {
-    /// Name of the file.
+    /// The name of the file.
     pub file: Arc<str>,
     /// Offset in the file; that of the Transaction_payload event for the events in it.
     pub offset: u64,
     /// The header.
     pub header: EventHeader,
-    /// What it says, in one line. Never a cell, unless whole statements were asked for.
+    /// Its contents in one line: never a cell, unless complete statements were requested.
     pub info: String,
     /// `database.table` of a Table_map or rows event.
     pub table: Option<Arc<str>>,
-    /// Whether it stands in a Transaction_payload event.
+    /// True if it is in a Transaction_payload event.
     pub compressed: bool,
-    /// The columns and the key of a Table_map event, where asked for.
+    /// The columns and the key of a Table_map event, if requested.
     pub table_metadata: Option<String>,
-    /// Its bytes, header and checksum among them, where asked for.
+    /// Its bytes, header and checksum among them, if requested.
     pub data: Option<Vec<u8>>,
 }
 
 impl fmt::Debug for EventInfo {
-    /// Its place, never what may hold a cell.
+    /// Its place, never a part that may contain a cell.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?} at {}:{}", self.header.event_type, self.file, self.offset)
     }
@@ -55,7 +55,7 @@ pub(super) struct SeenEvent<'a> {
     pub(super) compressed: bool,
 }
 
-/// What a Table_map event calls its table.
+/// The name of a table in its Table_map event.
 pub(super) struct TableName {
     pub(super) database: String,
     pub(super) table: String,
@@ -76,12 +76,12 @@ impl TableName {
 }
 
 impl SeenEvent<'_> {
-    /// Whether the server wrote it at `time` or later; artificial events have no time.
+    /// True if the server wrote it at `time` or later; artificial events have no time.
     pub(super) fn is_since(&self, time: i64) -> bool {
         self.header.timestamp != 0 && i64::from(self.header.timestamp) >= time
     }
 
-    /// The table of a Table_map or rows event; `None` where the log does not tell it either.
+    /// The table of a Table_map or rows event; `None` if the log does not contain it.
     pub(super) fn table(&self) -> Option<&TableName> {
         let event_type = self.header.event_type;
         if event_type != EventType::TABLE_MAP && !event_type.is_rows() {
@@ -91,7 +91,24 @@ impl SeenEvent<'_> {
         self.tables.get(&table_id_and_flags(self.body, width).ok()?.0)
     }
 
-    /// What the options ask to be told of it.
+    /// True if this event is after all events to show.
+    pub(super) fn is_after(&self, options: &EventListOptions) -> bool {
+        match &options.stop {
+            None => false,
+            Some(EventPlace::At(file, offset)) => **self.file == **file && self.offset >= *offset,
+            Some(EventPlace::Time(time)) => !self.compressed && self.is_since(*time),
+        }
+    }
+
+    /// True if the event is of the types and tables to show.
+    pub(super) fn is_wanted(&self, options: &EventListOptions) -> bool {
+        options.types.as_ref().is_none_or(|types| types.accepts(self.header.event_type))
+            && options.tables.as_ref().is_none_or(|tables| {
+                self.table().is_some_and(|name| tables.accepts(&name.database, &name.table))
+            })
+    }
+
+    /// The properties that the options request.
     pub(super) fn info(&self, options: &EventListOptions) -> EventInfo {
         let is_map = self.header.event_type == EventType::TABLE_MAP;
         EventInfo {

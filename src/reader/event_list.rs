@@ -114,7 +114,7 @@ impl EventList {
                 false
             };
             let seen = self.events.advance(|event| {
-                if options.ends_before(event) {
+                if event.is_after(options) {
                     return Ok(Seen::Stop);
                 }
                 if is_before_start(event, waits_for) {
@@ -129,7 +129,7 @@ impl EventList {
                         unmatched.retain(|text| text != pattern);
                     }
                 }
-                if !options.wants(event) {
+                if !event.is_wanted(options) {
                     return Ok(Seen::Passed);
                 }
                 Ok(Seen::Wanted(Box::new(event.info(options))))

@@ -1,6 +1,6 @@
 //! Options of a reader.
 
-use super::unlogged::UnloggedChanges;
+use super::unlogged_changes::UnloggedChanges;
 use crate::change::{Operations, TableFilter, UpdateRule};
 use crate::columnar::{EnvelopeColumn, PlanOptions};
 use crate::source::LogOptions;

@@ -1,6 +1,6 @@
 //! The counts of a reader.
 
-use super::unlogged::UnloggedCounts;
+use super::unlogged_changes::UnloggedCounts;
 use crate::source::LargeTransaction;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -67,6 +67,14 @@ impl TableStats {
     pub const fn changes(&self) -> u64 {
         self.inserts + self.updates + self.deletes
     }
+
+    /// Adds other counts of the table.
+    pub fn add(&mut self, other: &Self) {
+        self.inserts += other.inserts;
+        self.updates += other.updates;
+        self.deletes += other.deletes;
+        self.bytes += other.bytes;
+    }
 }
 
 impl Stats {
@@ -129,11 +137,7 @@ impl Stats {
         }
         for ((database, table), counts) in &other.tables {
             let key = (Arc::clone(database), Arc::clone(table));
-            let sum = self.tables.entry(key).or_default();
-            sum.inserts += counts.inserts;
-            sum.updates += counts.updates;
-            sum.deletes += counts.deletes;
-            sum.bytes += counts.bytes;
+            self.tables.entry(key).or_default().add(counts);
         }
         for transaction in &other.largest {
             transaction.clone().note(&mut self.largest);

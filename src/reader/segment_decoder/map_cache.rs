@@ -1,13 +1,13 @@
 //! Table maps, recognised by their bytes: the same bytes are not parsed twice.
 
-use super::options::DecodeOptions;
-use super::stats::GhostTable;
-use super::unlogged::Parent;
+use super::parent::Parent;
 use crate::binlog::{FormatDescription, TableMap};
 use crate::change::TableFilter;
 use crate::columnar::{PlanOptions, TablePlan};
 use crate::error::Result;
 use crate::history::{Catalog, ForeignKeys, TableState};
+use crate::reader::options::DecodeOptions;
+use crate::reader::stats::GhostTable;
 use crate::schema::full_name;
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,10 +1,10 @@
 //! Rows events that are skipped without decoding because of their operation. They are counted only if a position needs it.
 
 use super::map_cache::MapCache;
-use super::progress::TableKey;
 use crate::binlog::{EventType, FormatDescription, RowsEvent};
 use crate::columnar::{PlanOptions, TablePlan};
 use crate::error::Result;
+use crate::reader::progress::TableKey;
 use crate::wire::Inflater;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -97,8 +97,7 @@ impl PassedOver {
             if let Ok(Some(plan)) = counting.plan(passed.map)
                 && let Ok(changes) = passed.count(&plan, counting)
             {
-                let table = (Arc::clone(&plan.table.database), Arc::clone(&plan.table.table));
-                *all.entry(table).or_insert(0) += changes;
+                *all.entry(plan.key()).or_insert(0) += changes;
             }
         }
         all

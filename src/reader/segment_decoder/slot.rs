@@ -1,11 +1,11 @@
 //! A table's batch under construction, and how far the table is delivered with it.
 
-use super::progress::TableKey;
-use super::stats::TableStats;
 use crate::binlog::RowsKind;
 use crate::change::UpdateRule;
 use crate::columnar::{TableBuilder, TablePlan};
 use crate::error::Result;
+use crate::reader::progress::TableKey;
+use crate::reader::stats::TableStats;
 use std::sync::Arc;
 
 /// A table's batch under construction.
@@ -41,8 +41,7 @@ impl Slot {
     }
 
     pub(super) fn key(&self) -> TableKey {
-        let table = &self.builder.plan().table;
-        (Arc::clone(&table.database), Arc::clone(&table.table))
+        self.builder.plan().key()
     }
 
     /// Takes in a rows event of a transaction.

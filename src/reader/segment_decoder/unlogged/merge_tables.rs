@@ -8,10 +8,9 @@
 //!
 //! <https://dev.mysql.com/doc/refman/9.7/en/merge-storage-engine.html>
 
-use super::unlogged::{Reaction, UnloggedCount, Watch};
+use super::Watch;
 use crate::ddl::TableName;
-use crate::error::{Error, Result};
-use crate::schema::full_name;
+use crate::error::Result;
 
 /// A statement that may have changed rows of a table under the name of its MERGE table.
 struct Finding<'f> {
@@ -24,7 +23,7 @@ struct Finding<'f> {
 impl Watch<'_> {
     /// Checks at the end of a statement for tables that it maps and of which it has no rows.
     pub(super) fn on_merge_tables(&mut self) -> Result<()> {
-        for index in 1..self.statement.len() {
+        for index in 1..self.statement.tables.len() {
             let Some(table) = self.statement.rowless(index).filter(|map| self.maps.is_wanted(*map))
             else {
                 continue;
@@ -44,28 +43,13 @@ impl Watch<'_> {
         let merge = self.maps.parent(merge, self.format, self.options)?;
         let table = self.maps.parent(table, self.format, self.options)?;
         let (Some(merge), Some(table)) = (merge, table) else { return Ok(()) };
-        let is_known = match merge.is_merge() {
+        let is_known = match merge.is_merge {
             Some(false) => return Ok(()),
             known => known.is_some(),
         };
-        let finding = Finding { merge: merge.name(), table: table.name(), is_known };
-        let reaction = match is_known {
-            true => self.options.unlogged.known(),
-            false => self.options.unlogged.unknown(),
-        };
-        match reaction {
-            Reaction::Ignore => Ok(()),
-            Reaction::Error => Err(Error::unsupported(finding.message())),
-            Reaction::Warn => {
-                let name = full_name(&finding.merge.database, &finding.merge.table);
-                let count = self
-                    .counts
-                    .entry(name)
-                    .or_insert_with(|| UnloggedCount { events: 0, message: finding.message() });
-                count.events += 1;
-                Ok(())
-            }
-        }
+        let finding = Finding { merge: &merge.name, table: &table.name, is_known };
+        let message = || finding.message();
+        self.report(&merge.name, is_known, message, message)
     }
 }
 

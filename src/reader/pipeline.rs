@@ -1,0 +1,254 @@
+//! The threads of a reader: they cut the log into segments and decode these. The results are received in log order.
+
+use super::in_flight::{InFlight, Permit};
+use super::options::DecodeOptions;
+use super::segment_decoder::{Output, SegmentDecoder};
+use crate::error::{Error, ErrorKind, Result};
+use crate::position::Position;
+use crate::source::{LiveControl, MAX_SPARE_BYTES, Segment, Segments};
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// The threads of a reader, and the channels from them.
+///
+/// With one thread, that thread cuts and decodes. With more, one cuts and the others decode; each segment has a bounded
+/// channel of its own, and the channels are received from in log order. A slow caller stops all threads. The bytes that are cut
+/// and not yet decoded are limited too.
+pub(super) struct Pipeline {
+    /// A channel for each segment, in log order.
+    segments: Receiver<Receiver<Message>>,
+    current: Option<Receiver<Message>>,
+    threads: Vec<JoinHandle<()>>,
+    stopping: Arc<AtomicBool>,
+    /// The state of the connection, if a server's log is read.
+    pub(super) live: Option<Arc<LiveControl>>,
+    /// The process that the threads are in.
+    process: u32,
+}
+
+/// The result of a wait for an output.
+pub(super) enum Received {
+    Output(Output),
+    /// The time is up.
+    Nothing,
+    End,
+}
+
+type Message = Result<Output>;
+
+/// A segment to decode, and the channel for its output.
+struct Job {
+    segment: Segment,
+    output: Sender<Message>,
+    /// Released when the segment is decoded.
+    _permit: Permit,
+}
+
+impl Pipeline {
+    /// Starts the threads. `open` returns the segments of the log, and where they begin.
+    pub(super) fn start(
+        threads: usize,
+        decode: DecodeOptions,
+        live: Option<Arc<LiveControl>>,
+        open: impl FnOnce() -> Result<(Segments, Option<Arc<Position>>)> + Send + 'static,
+    ) -> Result<Self> {
+        let threads = match threads {
+            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            threads => threads.min(MAX_THREADS),
+        };
+        let stopping = Arc::new(AtomicBool::new(false));
+        let mut handles = Vec::with_capacity(threads + 1);
+        let decode = Arc::new(decode);
+        let (segments_in, segments) = bounded(threads * SEGMENTS_AHEAD);
+        // The bytes of decoded segments are used again.
+        let (spent_in, spent) = bounded::<Vec<u8>>(threads * SEGMENTS_AHEAD);
+        if threads == 1 {
+            let stopping = Arc::clone(&stopping);
+            handles.push(spawn("binarrow-decode", move || {
+                let mut decoder = SegmentDecoder::new(decode);
+                cut(open, &segments_in, &spent, &stopping, |segment, output| {
+                    run(&mut decoder, segment, output, &spent_in, &stopping);
+                    true
+                });
+            })?);
+        } else {
+            let (jobs_in, jobs) = bounded::<Job>(1);
+            let in_flight = InFlight::new(MAX_IN_FLIGHT);
+            for _ in 0..threads {
+                let (jobs, spent) = (jobs.clone(), spent_in.clone());
+                let (decode, stopping) = (Arc::clone(&decode), Arc::clone(&stopping));
+                handles.push(spawn("binarrow-decode", move || {
+                    let mut decoder = SegmentDecoder::new(decode);
+                    while let Ok(Job { segment, output, _permit }) = jobs.recv() {
+                        run(&mut decoder, segment, &output, &spent, &stopping);
+                    }
+                })?);
+            }
+            let stopping = Arc::clone(&stopping);
+            handles.push(spawn("binarrow-cut", move || {
+                cut(open, &segments_in, &spent, &stopping, |segment, output| {
+                    in_flight.enter(segment.bytes.len(), &stopping).is_some_and(|permit| {
+                        jobs_in
+                            .send(Job { segment, output: output.clone(), _permit: permit })
+                            .is_ok()
+                    })
+                });
+            })?);
+        }
+        let process = std::process::id();
+        Ok(Self { segments, current: None, threads: handles, stopping, live, process })
+    }
+
+    /// True if the threads are in this process, and not in the parent of a fork.
+    pub(super) fn is_in_this_process(&self) -> bool {
+        self.process == std::process::id()
+    }
+
+    /// Waits for the next output until `deadline`.
+    pub(super) fn receive(&mut self, deadline: Instant) -> Result<Received> {
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let Some(current) = &self.current else {
+                match self.segments.recv_timeout(left) {
+                    Ok(segment) => self.current = Some(segment),
+                    Err(RecvTimeoutError::Timeout) => return Ok(Received::Nothing),
+                    Err(RecvTimeoutError::Disconnected) => return Ok(Received::End),
+                }
+                continue;
+            };
+            match current.recv_timeout(left) {
+                Ok(output) => return output.map(Received::Output),
+                Err(RecvTimeoutError::Timeout) => return Ok(Received::Nothing),
+                Err(RecvTimeoutError::Disconnected) => self.current = None,
+            }
+        }
+    }
+
+    /// Stops the threads and waits for them.
+    pub(super) fn end(&mut self) {
+        if !self.is_in_this_process() {
+            // After a fork this process does not have these threads, and the locks that they held are never released.
+            self.threads.drain(..).for_each(std::mem::forget);
+            std::mem::forget(self.current.take());
+            std::mem::forget(std::mem::replace(&mut self.segments, crossbeam_channel::never()));
+            return;
+        }
+        self.current = None;
+        self.stopping.store(true, Ordering::Relaxed);
+        if let Some(live) = &self.live {
+            live.stop();
+        }
+        let deadline = Instant::now() + MAX_STOP;
+        while self.threads.iter().any(|thread| !thread.is_finished()) && Instant::now() < deadline {
+            // Threads that wait for space in a channel wake when its receiver is dropped: a queue keeps its contents as long
+            // as its sender lives.
+            self.segments.try_iter().for_each(drop);
+            std::thread::sleep(STOP_CHECK);
+        }
+        // A thread that waits in a read of the caller's continues alone, and ends after the read.
+        for thread in self.threads.drain(..).filter(JoinHandle::is_finished) {
+            // A panic in it was reported as an error, or nobody waits for it.
+            drop(thread.join());
+        }
+    }
+}
+
+/// Cuts until the end, an error, or until no more segments are wanted. `hand_over` gets each segment with its channel, and
+/// returns false if it wants no more.
+fn cut(
+    open: impl FnOnce() -> Result<(Segments, Option<Arc<Position>>)>,
+    segments: &Sender<Receiver<Message>>,
+    spent: &Receiver<Vec<u8>>,
+    stopping: &Arc<AtomicBool>,
+    mut hand_over: impl FnMut(Segment, &Sender<Message>) -> bool,
+) {
+    // If sending fails, nobody receives the error.
+    let send = |message: Message| {
+        let (output, receiver) = bounded(1);
+        drop(output.send(message));
+        drop(segments.send(receiver));
+    };
+    let mut log = match guarded(open) {
+        Ok((log, begin)) => {
+            if let Some(position) = begin {
+                send(Ok(Output::begin(position)));
+            }
+            log
+        }
+        Err(error) => return send(Err(error)),
+    };
+    log.stop_when(stopping);
+    while !stopping.load(Ordering::Relaxed) {
+        let (output, receiver) = bounded(BATCHES_AHEAD);
+        spent.try_iter().for_each(|buffer| log.recycle(buffer));
+        match guarded(|| log.next_segment()) {
+            Ok(Some(segment)) => {
+                if segments.send(receiver).is_err() || !hand_over(segment, &output) {
+                    return;
+                }
+            }
+            Ok(None) => return,
+            Err(error) => return send(Err(error)),
+        }
+    }
+}
+
+fn run(
+    decoder: &mut SegmentDecoder,
+    segment: Segment,
+    output: &Sender<Message>,
+    spent: &Sender<Vec<u8>>,
+    stopping: &AtomicBool,
+) {
+    if stopping.load(Ordering::Relaxed) {
+        return;
+    }
+    let result = guarded(|| decoder.decode(segment, &mut |item| output.send(Ok(item)).is_ok()));
+    if let Some(buffer) = decoder.take_spent().filter(|buffer| buffer.len() <= MAX_SPARE_BYTES) {
+        // If there are enough buffers, or if the cutting has ended, the buffer is dropped.
+        drop(spent.try_send(buffer));
+    }
+    if let Err(error) = result {
+        drop(output.send(Err(error)));
+    }
+}
+
+/// Turns a panic into an error: a thread that dies would look like the end of the input.
+fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).unwrap_or_else(|_| {
+        Err(Error::new(ErrorKind::Internal, "a defect of binarrow; please report it"))
+    })
+}
+
+fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>> {
+    std::thread::Builder::new()
+        .name(name.into())
+        .stack_size(STACK_BYTES)
+        .spawn(work)
+        .map_err(|error| Error::io("cannot start a thread", error))
+}
+
+/// The maximum number of segments that are cut ahead, per thread.
+const SEGMENTS_AHEAD: usize = 2;
+
+/// The maximum number of bytes of segments that are cut and not yet decoded: a few threads have some of them each, even if
+/// each segment is one large event.
+const MAX_IN_FLIGHT: usize = 256 << 20;
+
+/// The maximum number of batches in the channel of one segment.
+const BATCHES_AHEAD: usize = 2;
+
+/// More threads than this decode no faster, because one thread cuts for all.
+const MAX_THREADS: usize = 64;
+
+/// The size of stacks: enough for the deepest JSON document.
+const STACK_BYTES: usize = 2 << 20;
+
+/// How long the end waits for threads: in total it takes less than a second.
+const MAX_STOP: Duration = Duration::from_millis(800);
+
+/// How often it checks whether they are done.
+const STOP_CHECK: Duration = Duration::from_micros(200);

@@ -1,0 +1,253 @@
+//! The batches under construction, one per table, and the parts of the log that they deliver.
+
+use super::output::{Emit, Output};
+use super::slot::Slot;
+use crate::binlog::RowsEvent;
+use crate::change::UpdateRule;
+use crate::columnar::{Stamp, TableBuilder, TablePlan};
+use crate::error::Result;
+use crate::position::Position;
+use crate::reader::batch::ChangeBatch;
+use crate::reader::options::BatchLimits;
+use crate::reader::progress::{Progress, Reach, TableKey, Upto};
+use crate::reader::stats::Stats;
+use crate::source::{Delivered, GtidPlaces, Left, start_of};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The batches under construction, one per table, by number.
+pub(super) struct TableBatches {
+    limits: BatchLimits,
+    rule: UpdateRule,
+    slots: Vec<Slot>,
+    by_name: HashMap<TableKey, usize>,
+    /// Slots with rows, in the order of their first.
+    active: Vec<usize>,
+    /// The current transaction; `None` before the segment's first.
+    version: Option<i64>,
+    /// True if it continues after its last span.
+    is_open: bool,
+    /// The GTIDs of the segment's transactions.
+    gtids: Option<Arc<GtidPlaces>>,
+}
+
+/// The end of a batch.
+#[derive(Clone, Copy)]
+pub(super) enum Goal<'p> {
+    /// Inside the current transaction.
+    Within,
+    /// At a place that several tables reach.
+    Place { end: &'p Arc<Position>, tables: &'p Arc<[TableKey]>, count: usize },
+}
+
+impl TableBatches {
+    pub(super) fn new(limits: BatchLimits, rule: UpdateRule) -> Self {
+        Self {
+            limits,
+            rule,
+            slots: Vec::new(),
+            by_name: HashMap::new(),
+            active: Vec::new(),
+            version: None,
+            is_open: false,
+            gtids: None,
+        }
+    }
+
+    pub(super) fn begin_segment(&mut self, gtids: Option<Arc<GtidPlaces>>) {
+        (self.version, self.is_open) = (None, false);
+        self.gtids = gtids;
+        self.slots.iter_mut().for_each(Slot::forget);
+    }
+
+    /// Begins a span. Returns true if it is the first of its transaction in the segment.
+    pub(super) fn begin_span(&mut self, version: i64, ends_transaction: bool) -> bool {
+        self.is_open = !ends_transaction;
+        self.version.replace(version) != Some(version)
+    }
+
+    /// True if the current transaction continues after the segment.
+    pub(super) fn is_open(&self) -> bool {
+        self.is_open
+    }
+
+    /// True if the current transaction ends before a position: an item may be after the rows of its own transaction.
+    pub(super) fn ends_before(&self, position: &Position) -> bool {
+        !self.is_open && self.version.map_or(0, start_of) < position.offset
+    }
+
+    /// The batch that got rows last, if it has this plan: most rows are of the same table as the rows before them.
+    pub(super) fn recent(&self, plan: &Arc<TablePlan>) -> Option<usize> {
+        self.active.last().copied().filter(|index| self.has_plan(*index, plan))
+    }
+
+    /// The batch of a plan's table.
+    pub(super) fn find(&self, plan: &TablePlan) -> Option<usize> {
+        self.by_name.get(&plan.key()).copied()
+    }
+
+    pub(super) fn has_plan(&self, index: usize, plan: &Arc<TablePlan>) -> bool {
+        self.slots.get(index).is_some_and(|slot| Arc::ptr_eq(slot.builder.plan(), plan))
+    }
+
+    /// Adds an empty batch for a plan's table.
+    pub(super) fn add(&mut self, plan: Arc<TablePlan>) -> Result<usize> {
+        let (index, key) = (self.slots.len(), plan.key());
+        self.slots.push(Slot::try_new(plan, self.rule)?);
+        self.by_name.insert(key, index);
+        Ok(index)
+    }
+
+    /// Continues a table under another plan, after its batch was returned.
+    pub(super) fn replace(&mut self, index: usize, plan: Arc<TablePlan>) -> Result<()> {
+        let builder = TableBuilder::try_new(plan, self.rule)?;
+        if let Some(slot) = self.slots.get_mut(index) {
+            slot.builder = builder;
+        }
+        Ok(())
+    }
+
+    /// The batches with rows, in the order of their first.
+    pub(super) fn active(&self) -> &[usize] {
+        &self.active
+    }
+
+    /// Removes all batches from the active ones, to return them.
+    pub(super) fn take_active(&mut self) -> Vec<usize> {
+        std::mem::take(&mut self.active)
+    }
+
+    /// Removes a batch from the active ones, to return it. Returns false if it has no rows.
+    pub(super) fn deactivate(&mut self, index: usize) -> bool {
+        let before = self.active.len();
+        self.active.retain(|active| *active != index);
+        self.active.len() < before
+    }
+
+    /// Removes a batch from the active ones if it has reached the limits.
+    pub(super) fn take_full(&mut self, index: usize) -> bool {
+        let is_full = self.slots.get(index).is_some_and(|slot| {
+            slot.builder.rows() >= self.limits.rows || slot.builder.bytes() >= self.limits.bytes
+        });
+        is_full && self.deactivate(index)
+    }
+
+    /// The tables of batches.
+    pub(super) fn keys(&self, batches: &[usize]) -> impl Iterator<Item = TableKey> {
+        batches.iter().filter_map(|index| self.slots.get(*index)).map(Slot::key)
+    }
+
+    /// Appends the rows of an event, of `bytes` bytes, except those that were delivered before a resumed read. Returns false
+    /// if these are all.
+    pub(super) fn append(
+        &mut self,
+        index: usize,
+        event: &RowsEvent<'_>,
+        stamp: &Stamp<'_>,
+        bytes: usize,
+        left: Left,
+        delivered: Option<&Delivered>,
+    ) -> Result<bool> {
+        let Some(slot) = self.slots.get_mut(index) else { return Ok(false) };
+        let was_empty = slot.builder.rows() == 0;
+        let counts = slot.builder.append(event, stamp)?;
+        let changes = counts.changes();
+        slot.take_in(stamp.commit_version, changes);
+        if let (Left::Changes(left), Some(delivered)) = (left, delivered) {
+            let (database, table) = slot.key();
+            delivered.leave_out(&database, &table, changes);
+            if changes <= left {
+                slot.clear()?;
+                return Ok(false);
+            }
+        }
+        slot.counts.inserts += counts.inserts;
+        slot.counts.updates += counts.updates;
+        slot.counts.deletes += counts.deletes;
+        slot.counts.bytes += bytes as u64;
+        if let Left::Changes(left) = left {
+            slot.leave_out(left, event.kind);
+        }
+        if was_empty {
+            self.active.push(index);
+        }
+        Ok(true)
+    }
+
+    /// The table of a batch, and the number of the first skipped event that is not counted for it. `None` if the current
+    /// transaction has no rows in it.
+    pub(super) fn passed(&self, index: usize) -> Option<(TableKey, usize)> {
+        let slot = self.slots.get(index).filter(|slot| slot.is_in(self.version))?;
+        Some((slot.key(), slot.passed()))
+    }
+
+    /// Adds the changes in skipped events up to number `upto` to a batch.
+    pub(super) fn pass(&mut self, index: usize, upto: usize, changes: u64) {
+        if let Some(slot) = self.slots.get_mut(index) {
+            slot.pass(upto, changes);
+        }
+    }
+
+    /// The changes of the current transaction so far, by table, except those in skipped events.
+    pub(super) fn given(&self) -> impl Iterator<Item = (TableKey, u64)> {
+        let slots = self.slots.iter().filter(|slot| slot.is_in(self.version));
+        slots.map(|slot| (slot.key(), slot.given()))
+    }
+
+    /// Returns one batch, in pieces by the row limit. `start` is the position at which to resume before it.
+    pub(super) fn flush(
+        &mut self,
+        index: usize,
+        start: &Arc<Position>,
+        goal: Goal<'_>,
+        stats: &mut Stats,
+        emit: &mut Emit<'_>,
+    ) -> Result<bool> {
+        let Some(slot) = self.slots.get_mut(index) else { return Ok(true) };
+        let plan = Arc::clone(slot.builder.plan());
+        let zero_dates: Vec<_> = slot.builder.take_zero_dates().collect();
+        for (column, count) in zero_dates {
+            *stats.zero_dates.entry(plan.column_label(column)).or_default() += count;
+        }
+        stats.masks_met.extend(plan.masks_met.iter().cloned());
+        if let Some(doubt) = &plan.doubt {
+            stats.doubts.entry(plan.table.full_name()).or_insert_with(|| doubt.clone());
+        }
+        let mut from = std::mem::take(&mut slot.left_out);
+        let cuts = slot.builder.cuts(from, self.limits.rows);
+        let rows = slot.builder.rows();
+        // Pieces that end before the end of the rows end inside the last event.
+        let changes: Vec<u64> = cuts.iter().map(|cut| slot.changes_before(*cut)).collect();
+        let all_changes = if slot.is_in(self.version) { slot.changes() } else { 0 };
+        let batch = slot.builder.finish()?;
+        stats.tables.entry(plan.key()).or_default().add(&std::mem::take(&mut slot.counts));
+        let open_start = start_of(self.version.unwrap_or_default());
+        for (cut, changes) in cuts.into_iter().zip(changes) {
+            let len = cut - from;
+            stats.rows += len as u64;
+            stats.batches += 1;
+            let change = ChangeBatch {
+                database: Arc::clone(&plan.table.database),
+                table: Arc::clone(&plan.table.table),
+                batch: batch.slice(from, len),
+                plan: Arc::clone(&plan),
+                before: Progress::at(Arc::clone(start)),
+                progress: Progress::at(Arc::clone(start)),
+                committed: stats.time_span.map(|(_, last)| last),
+            };
+            let upto = match goal {
+                Goal::Place { end, tables, count } if cut == rows => {
+                    Upto::Place { end: Arc::clone(end), tables: Arc::clone(tables), count }
+                }
+                _ if cut == rows => Upto::Within { start: open_start, changes: all_changes },
+                _ => Upto::Within { start: open_start, changes },
+            };
+            let reach = Reach { base: Arc::clone(start), gtids: self.gtids.clone(), upto };
+            if !emit(Output::Batch(change, reach)) {
+                return Ok(false);
+            }
+            from = cut;
+        }
+        Ok(true)
+    }
+}

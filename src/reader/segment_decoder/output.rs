@@ -1,0 +1,38 @@
+//! The output of decoding.
+
+use crate::position::Position;
+use crate::reader::batch::ChangeBatch;
+use crate::reader::progress::{Reach, TableKey};
+use crate::reader::stats::Stats;
+use crate::source::LogItem;
+use std::sync::Arc;
+
+/// The output of decoding, in order.
+#[derive(Debug)]
+pub enum Output {
+    /// Rows of one table, and how far they deliver the table.
+    Batch(ChangeBatch, Reach),
+    /// An item that is not a row.
+    Item(LogItem),
+    /// The segment is done.
+    End {
+        /// The position at which to resume.
+        position: Arc<Position>,
+        /// The changes in it, by table, of a transaction that continues in the next segment.
+        open: Option<Vec<(TableKey, u64)>>,
+        /// The counts of the segment.
+        stats: Box<Stats>,
+        /// Warnings for the reader.
+        warnings: Vec<String>,
+    },
+}
+
+impl Output {
+    /// The start of the read, before anything is decoded.
+    pub(in crate::reader) fn begin(position: Arc<Position>) -> Self {
+        Self::End { position, open: None, stats: Box::default(), warnings: Vec::new() }
+    }
+}
+
+/// Takes an output. Returns false if no more output is wanted; so do all functions that take it.
+pub(super) type Emit<'e> = dyn FnMut(Output) -> bool + 'e;

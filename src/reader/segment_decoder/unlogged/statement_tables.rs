@@ -1,0 +1,76 @@
+//! The tables of a statement, and the rows events that it has of them.
+
+use super::super::parent::Parent;
+use crate::binlog::RowsKind;
+use crate::history::ChildAction;
+use crate::source::RowsSeen;
+use std::sync::Arc;
+
+/// A statement: its tables, and in MariaDB the tables that may have changed without an event.
+#[derive(Debug, Default)]
+pub(in crate::reader::segment_decoder) struct StatementTables {
+    pub(super) tables: Vec<StatementTable>,
+    /// Only of MariaDB.
+    pub(super) pending: Vec<Pending>,
+}
+
+/// A table that the statement maps.
+#[derive(Debug)]
+pub(super) struct StatementTable {
+    pub(super) map: usize,
+    /// The rows events of the statement so far.
+    pub(super) seen: RowsSeen,
+    /// The number of them in the previous pieces of the log.
+    pub(super) before: RowsSeen,
+    pub(super) is_mapped_twice: bool,
+}
+
+/// A table that changes of another one may affect, unless the statement logs rows of it by its end.
+#[derive(Debug)]
+pub(super) struct Pending {
+    pub(super) child: usize,
+    pub(super) parent: Arc<Parent>,
+    pub(super) kind: RowsKind,
+    pub(super) action: ChildAction,
+    pub(super) is_known: bool,
+}
+
+impl StatementTables {
+    pub(in crate::reader::segment_decoder) fn clear(&mut self) {
+        self.tables.clear();
+        self.pending.clear();
+    }
+
+    /// The map of a table without rows events.
+    pub(super) fn rowless(&self, index: usize) -> Option<usize> {
+        self.tables.get(index).filter(|table| table.seen.is_none()).map(|table| table.map)
+    }
+
+    /// The map of a table with rows events.
+    pub(super) fn with_rows(&self, index: usize) -> Option<usize> {
+        self.tables.get(index).filter(|table| !table.seen.is_none()).map(|table| table.map)
+    }
+
+    /// Takes in a Table_map event of the statement.
+    pub(in crate::reader::segment_decoder) fn add(&mut self, map: usize) {
+        match self.tables.iter_mut().find(|table| table.map == map) {
+            Some(table) => table.is_mapped_twice = true,
+            None => self.carry(map, RowsSeen::default(), false),
+        }
+    }
+
+    /// Takes in a table of the statement, with its rows in the previous pieces of the log.
+    pub(in crate::reader::segment_decoder) fn carry(
+        &mut self,
+        map: usize,
+        before: RowsSeen,
+        is_mapped_twice: bool,
+    ) {
+        if self.tables.len() < MAX_TABLES {
+            self.tables.push(StatementTable { map, seen: before, before, is_mapped_twice });
+        }
+    }
+}
+
+/// The maximum number of tables that a statement maps: servers join 61, and cascades reach some more.
+const MAX_TABLES: usize = 1024;
