@@ -1,12 +1,13 @@
-//! Where table histories are kept: implementations of [`Store`](crate::history::Store).
+//! Stores of table histories: implementations of [`Store`](crate::history::Store).
 //!
-//! In: rows of [`history`](crate::history), which know nothing of how they are kept. Out: the same rows, in order, whole or not at
-//! all. Called by `python`, which knows what a user's URL means.
+//! In: rows of [`history`](crate::history). Out: the same rows, in order, all of a write or none. Called by `python`, which
+//! parses the user's URL.
 //!
 //! | file | keeps them |
 //! |---|---|
 //! | `sqlite.rs` | in an SQLite database: one file |
-//! | `lock_file.rs` | (its lock: one writer a source) |
+//! | `sqlite_sql.rs` | (its statements) |
+//! | `lock_file.rs` | (its lock: one writer per source) |
 //! | `server.rs` | in a database of a MySQL or MariaDB server |
 //! | `server_lock.rs` | (its lock) |
 //! | `server_sql.rs` | (its statements) |
@@ -16,6 +17,7 @@ mod server;
 mod server_lock;
 mod server_sql;
 mod sqlite;
+mod sqlite_sql;
 
 pub use server::ServerStore;
 pub use sqlite::SqliteStore;
