@@ -1,6 +1,6 @@
 //! Keys of a table.
 
-use super::{Column, Generated, TableSchema};
+use super::{Column, Generated};
 use std::sync::Arc;
 
 /// A column's part in a key.
@@ -75,58 +75,5 @@ impl RowKey<'_> {
             Self::Columns(parts) => parts.iter().any(|part| part.column == index),
             Self::WholeRow => true,
         }
-    }
-}
-
-impl TableSchema {
-    /// What tells the table's rows apart: the primary key, else the first unique key of columns that are NOT NULL, else the
-    /// whole row.
-    pub fn row_key(&self) -> RowKey<'_> {
-        if !self.primary_key.is_empty() {
-            return RowKey::Columns(&self.primary_key);
-        }
-        match self.indexes.iter().find(|index| index.identifies_rows(&self.columns)) {
-            Some(index) => RowKey::Columns(&index.parts),
-            None => RowKey::WholeRow,
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::schema::ColumnType;
-
-    fn unique(column: usize) -> Index {
-        let parts = vec![KeyPart { column, prefix: 4 }];
-        Index { parts, ..Index::new(IndexKind::Unique, None) }
-    }
-
-    #[test]
-    fn the_key_that_tells_rows_apart() {
-        let mut columns = vec![Column::new(None, ColumnType::Long); 4];
-        columns.iter_mut().skip(1).for_each(|column| column.nullable = false);
-        columns[1].generated = Some(Generated::Virtual);
-        let mut table = TableSchema {
-            database: "shop".into(),
-            table: "orders".into(),
-            columns,
-            primary_key: Vec::new(),
-            indexes: Vec::new(),
-            comment: None,
-        };
-        assert_eq!(table.row_key(), RowKey::WholeRow);
-        assert!(table.row_key().holds(7));
-        // one may be NULL, one is of a virtual column, one has an expression, one is not unique, one is without columns
-        table.indexes = vec![unique(0), unique(1), unique(2), unique(2), unique(2)];
-        table.indexes[2].has_expression = true;
-        table.indexes[3].kind = IndexKind::Other;
-        table.indexes[4].parts.clear();
-        assert_eq!(table.row_key(), RowKey::WholeRow);
-        table.indexes.extend([unique(2), unique(3)]);
-        assert_eq!(table.row_key(), RowKey::Columns(&[KeyPart { column: 2, prefix: 4 }]));
-        assert!(!table.row_key().holds(3));
-        table.primary_key = vec![KeyPart { column: 3, prefix: 0 }];
-        assert!(table.row_key().holds(3) && !table.row_key().holds(2));
     }
 }

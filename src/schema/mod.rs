@@ -3,6 +3,7 @@
 //! In: nothing. Out: [`ColumnType`], [`Column`], [`Index`], [`RowKey`], [`TableSchema`]. Made by `binlog::table_map` and
 //! `history`, read by `columnar`.
 
+mod column;
 mod column_type;
 mod complete;
 mod index;
@@ -10,9 +11,10 @@ mod logged;
 mod name_case;
 mod table_schema;
 
+pub use column::{Column, Generated};
 pub(crate) use column_type::quoted;
 pub use column_type::{ColumnType, GeometryType};
 pub use index::{Index, IndexKind, KeyPart, RowKey};
 pub use logged::LogTells;
 pub use name_case::{NameCase, folded};
-pub use table_schema::{Column, Generated, TableSchema, full_name};
+pub use table_schema::{TableSchema, full_name};

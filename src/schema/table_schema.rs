@@ -1,76 +1,7 @@
 //! A table's structure at one place of the log.
 
-use super::{ColumnType, GeometryType, Index, KeyPart};
-use crate::charset::Collation;
+use super::{Column, Index, KeyPart, RowKey};
 use std::sync::Arc;
-
-/// A column as the log (or a history) tells it. What is not told is `None`, never a guess.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Column {
-    /// The name; `None` where the log holds no names (`binlog_row_metadata=MINIMAL`).
-    pub name: Option<Arc<str>>,
-    /// The type with what its metadata says.
-    pub column_type: ColumnType,
-    /// Whether the column may be NULL.
-    pub nullable: bool,
-    /// Whether a number is UNSIGNED; `None` where the log does not say.
-    pub unsigned: Option<bool>,
-    /// The collation of a text, ENUM or SET column; binary for BINARY, VARBINARY and BLOB.
-    pub collation: Option<Collation>,
-    /// The members of an ENUM or SET column, in order.
-    pub members: Option<Arc<[Arc<str>]>>,
-    /// The declared kind of a GEOMETRY column.
-    pub geometry_type: Option<GeometryType>,
-    /// The declared dimension of a VECTOR column.
-    pub dimension: Option<u32>,
-    /// Whether `SELECT *` shows the column; `None` where the log does not say.
-    pub visible: Option<bool>,
-    /// Whether the server computes it; `None` where only the log tells of the column.
-    pub generated: Option<Generated>,
-    /// What its COMMENT says; `None` where it has none, or where only the log tells of the column.
-    pub comment: Option<Arc<str>>,
-}
-
-/// Whether and how a server computes a column.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Generated {
-    /// It does not.
-    No,
-    /// When the row is read.
-    Virtual,
-    /// When the row is written; MariaDB's ROW START and ROW END too.
-    Stored,
-}
-
-impl Column {
-    /// A column of which nothing more is told: it may be NULL, and all else is unknown.
-    pub fn new(name: Option<Arc<str>>, column_type: ColumnType) -> Self {
-        Self {
-            name,
-            column_type,
-            nullable: true,
-            unsigned: None,
-            collation: None,
-            members: None,
-            geometry_type: None,
-            dimension: None,
-            visible: None,
-            generated: None,
-            comment: None,
-        }
-    }
-
-    /// The type as SHOW CREATE TABLE writes it, as far as the log tells.
-    pub fn sql_type(&self) -> String {
-        self.column_type.sql(
-            self.unsigned.unwrap_or(false),
-            self.collation,
-            self.members.as_deref(),
-            self.geometry_type,
-            self.dimension,
-        )
-    }
-}
 
 /// A table's structure: names, columns in order, keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -96,6 +27,18 @@ impl TableSchema {
     pub fn full_name(&self) -> String {
         full_name(&self.database, &self.table)
     }
+
+    /// What tells the table's rows apart: the primary key, else the first unique key of columns that are NOT NULL, else the
+    /// whole row.
+    pub fn row_key(&self) -> RowKey<'_> {
+        if !self.primary_key.is_empty() {
+            return RowKey::Columns(&self.primary_key);
+        }
+        match self.indexes.iter().find(|index| index.identifies_rows(&self.columns)) {
+            Some(index) => RowKey::Columns(&index.parts),
+            None => RowKey::WholeRow,
+        }
+    }
 }
 
 /// The name of a table in messages and counts: `database.table`; in backticks if one of the names contains a dot or a
@@ -106,4 +49,43 @@ pub fn full_name(database: &str, table: &str) -> String {
         return format!("{}.{}", quoted(database), quoted(table));
     }
     format!("{database}.{table}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema::{ColumnType, Generated, IndexKind};
+
+    fn unique(column: usize) -> Index {
+        let parts = vec![KeyPart { column, prefix: 4 }];
+        Index { parts, ..Index::new(IndexKind::Unique, None) }
+    }
+
+    #[test]
+    fn the_key_that_tells_rows_apart() {
+        let mut columns = vec![Column::new(None, ColumnType::Long); 4];
+        columns.iter_mut().skip(1).for_each(|column| column.nullable = false);
+        columns[1].generated = Some(Generated::Virtual);
+        let mut table = TableSchema {
+            database: "shop".into(),
+            table: "orders".into(),
+            columns,
+            primary_key: Vec::new(),
+            indexes: Vec::new(),
+            comment: None,
+        };
+        assert_eq!(table.row_key(), RowKey::WholeRow);
+        assert!(table.row_key().holds(7));
+        // one may be NULL, one is of a virtual column, one has an expression, one is not unique, one is without columns
+        table.indexes = vec![unique(0), unique(1), unique(2), unique(2), unique(2)];
+        table.indexes[2].has_expression = true;
+        table.indexes[3].kind = IndexKind::Other;
+        table.indexes[4].parts.clear();
+        assert_eq!(table.row_key(), RowKey::WholeRow);
+        table.indexes.extend([unique(2), unique(3)]);
+        assert_eq!(table.row_key(), RowKey::Columns(&[KeyPart { column: 2, prefix: 4 }]));
+        assert!(!table.row_key().holds(3));
+        table.primary_key = vec![KeyPart { column: 3, prefix: 0 }];
+        assert!(table.row_key().holds(3) && !table.row_key().holds(2));
+    }
 }

@@ -29,6 +29,7 @@ mod budget;
 mod container;
 mod diff;
 mod escape;
+mod nodes;
 mod opaque;
 mod patch;
 mod path;

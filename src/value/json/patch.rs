@@ -1,22 +1,20 @@
 //! Applies JSON diffs to a document: binary JSON in, binary JSON out.
 //!
-//! Only the containers on the way to a change are opened; what else is in them is copied as it stands. An opened object
-//! keeps its changes beside its entries, an opened array a list of its cells, so that time and memory go by the lengths
-//! of the document and the diffs. `rebuild.rs` puts the parts together.
+//! Only the containers on the path to a change are opened; their other contents are copied unchanged. An opened object
+//! keeps its changes separate from its entries, an opened array has a list of its cells, so that time and memory depend on the
+//! lengths of the document and the diffs. `nodes.rs` defines the parts, `rebuild.rs` writes the new document from them.
 //!
 //! Called by `columnar::table_builder` for the partial cells of Partial_update_rows events.
 
 use super::budget::Budget;
-use super::container::{Container, KEY_LENGTH_BYTES};
+use super::container::Container;
 use super::diff::{Diff, Diffs, Operation};
+use super::nodes::{Cell, Entries, Key, Node, NodeId, ROOT};
 use super::path::{self, Leg};
 use super::rebuild::Rebuild;
-use super::scalar::variable;
-use super::{Kind, Scalar, Value};
+use super::{Kind, Value};
 use crate::error::DecodeError;
-use crate::wire::{Reader, Result};
-use std::borrow::Cow;
-use std::cmp::Ordering;
+use crate::wire::Result;
 use std::collections::BTreeMap;
 
 /// Appends to `out` the document that the diffs make of `document`. After an error `out` is as it was.
@@ -38,70 +36,12 @@ pub fn apply_diffs(document: &[u8], diffs: &[u8], out: &mut Vec<u8>) -> Result<(
     result
 }
 
-impl Value<'_> {
-    /// The value with no byte more than it takes.
-    fn cut(mut self) -> Result<Self> {
-        let mut reader = Reader::new(self.bytes);
-        let len = match self.kind {
-            Kind::Object(width) | Kind::Array(width) => {
-                width.read(&mut reader, "JSON member count")?;
-                let size = width.read(&mut reader, "JSON container size")?;
-                let mut container = Reader::new(self.bytes).sub(size, "JSON container")?;
-                container.take(2 * width.bytes(), "JSON container header")?;
-                size
-            }
-            Kind::Scalar(scalar) => {
-                match scalar {
-                    Scalar::Literal => reader.take(1, "JSON literal")?,
-                    Scalar::I16 | Scalar::U16 => reader.take(2, "JSON number")?,
-                    Scalar::I32 | Scalar::U32 => reader.take(4, "JSON number")?,
-                    Scalar::I64 | Scalar::U64 | Scalar::Double => reader.take(8, "JSON number")?,
-                    Scalar::String => variable(&mut reader, "JSON string")?,
-                    Scalar::Opaque => {
-                        reader.u8("JSON opaque type")?;
-                        variable(&mut reader, "JSON opaque value")?
-                    }
-                };
-                self.bytes.len() - reader.left()
-            }
-        };
-        self.bytes = Reader::new(self.bytes).take(len, "JSON value")?;
-        Ok(self)
-    }
-}
-
-/// A place in [`Tree::nodes`].
-pub(super) type NodeId = usize;
-
-/// A value of the document, as far as it is known.
-#[derive(Debug)]
-pub(super) enum Node<'a> {
-    Whole(Value<'a>),
-    /// An object whose members may have changed: a node instead of the member, or `None` for a member that is gone.
-    Object {
-        source: Entries<'a>,
-        changes: BTreeMap<Key<'a>, Option<NodeId>>,
-    },
-    Array {
-        source: Entries<'a>,
-        cells: Vec<Cell>,
-    },
-}
-
-/// A cell of an opened array.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Cell {
-    /// The entry of the source with this number.
-    Source(u32),
-    Node(u32),
-}
-
-/// The document under change. Its root is the first node.
+/// The document while it is changed. Its root is the first node.
 struct Tree<'a> {
     nodes: Vec<Node<'a>>,
-    /// Bytes that headers, keys and values may still take, of the document and the diffs.
+    /// The number of bytes of the document and the diffs that headers, keys and values may still use.
     budget: Budget,
-    /// How many cells may still be moved by cells that come and go before them.
+    /// The number of cells that may still be moved by insertions and removals before them.
     moves: usize,
 }
 
@@ -133,7 +73,7 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// The node at the end of a path, whose containers are open then.
+    /// The node at the end of a path. Opens the containers of the path.
     fn seek(&mut self, legs: Vec<Leg<'a>>) -> Result<NodeId> {
         let mut place = ROOT;
         for leg in legs {
@@ -157,7 +97,7 @@ impl<'a> Tree<'a> {
                         Some(cell) => Some(match *cell {
                             Cell::Node(id) => Found::Node(id as usize),
                             Cell::Source(number) => {
-                                *cell = cell_of(next)?;
+                                *cell = Cell::of_node(next)?;
                                 Found::Value(source.value(number as usize)?)
                             }
                         }),
@@ -201,7 +141,7 @@ impl<'a> Tree<'a> {
             (Some(Node::Array { cells, .. }), Leg::Cell(index)) => {
                 let place = index.place(cells.len());
                 spend_moves(&mut self.moves, cells.len().saturating_sub(place))?;
-                cells.insert(place.min(cells.len()), cell_of(new)?);
+                cells.insert(place.min(cells.len()), Cell::of_node(new)?);
             }
             _ => return Err(does_not_apply("its path leads to nothing in the document")),
         }
@@ -239,10 +179,10 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// Takes a container apart, unless it is already. Scalars stay as they are.
+    /// Opens a container, unless it is open. Scalars stay unchanged.
     fn open(&mut self, place: NodeId) -> Result<()> {
         let Some(Node::Whole(value)) = self.nodes.get(place) else { return Ok(()) };
-        // How deep it lies does not matter: paths are bounded, and nothing below is followed.
+        // Its depth is ignored: paths are bounded, and only they are followed.
         let node = match value.kind {
             Kind::Object(width) => {
                 let source = Container::object(value.bytes, width, &mut self.budget, 0)?;
@@ -265,14 +205,6 @@ enum Found<'a> {
     Value(Value<'a>),
 }
 
-fn cell_of(id: NodeId) -> Result<Cell> {
-    u32::try_from(id).map(Cell::Node).map_err(|_| DecodeError::Limit {
-        what: "values that JSON diffs touch",
-        value: id as u64,
-        limit: u64::from(u32::MAX),
-    })
-}
-
 fn does_not_apply(why: &'static str) -> DecodeError {
     DecodeError::DoesNotApply { what: "JSON diff", why }
 }
@@ -286,97 +218,9 @@ fn spend_moves(moves: &mut usize, cells: usize) -> Result<()> {
     Ok(())
 }
 
-/// The entries of a container, by number.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Entries<'a>(Container<'a>);
-
-impl<'a> Entries<'a> {
-    fn count(&self) -> usize {
-        self.0.value_entries.left() / (1 + self.0.width.bytes())
-    }
-
-    /// The next entry's key and value; `None` at the end.
-    pub(super) fn next_member(&mut self) -> Result<Option<(&'a [u8], Value<'a>)>> {
-        match self.0.next_value()? {
-            Some(value) => Ok(Some((self.0.read_key()?, value.cut()?))),
-            None => Ok(None),
-        }
-    }
-
-    /// The value of entry `number`.
-    pub(super) fn value(mut self, number: usize) -> Result<Value<'a>> {
-        let skipped = number.saturating_mul(1 + self.0.width.bytes());
-        self.0.value_entries.take(skipped, WHAT)?;
-        let end = DecodeError::UnexpectedEnd { what: WHAT, needed: 1, left: 0 };
-        self.0.next_value()?.ok_or(end)?.cut()
-    }
-
-    fn key(mut self, number: usize) -> Result<&'a [u8]> {
-        let skipped = number.saturating_mul(self.0.width.bytes() + KEY_LENGTH_BYTES);
-        self.0.key_entries.take(skipped, WHAT)?;
-        self.0.read_key()
-    }
-
-    /// The value of a member. Servers sort members; where they are not sorted, putting the object together finds out.
-    fn find(self, key: &Key<'_>) -> Result<Option<Value<'a>>> {
-        let (mut from, mut to) = (0, self.count());
-        while from < to {
-            let middle = from + (to - from) / 2;
-            match key_order(self.key(middle)?, key.as_bytes()) {
-                Ordering::Less => from = middle + 1,
-                Ordering::Greater => to = middle,
-                Ordering::Equal => return self.value(middle).map(Some),
-            }
-        }
-        Ok(None)
-    }
-}
-
-/// A member's name, ordered as servers order them: short ones first.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Key<'a>(Cow<'a, [u8]>);
-
-impl<'a> Key<'a> {
-    /// A key for a new member: its length must fit into an entry.
-    fn new(name: Cow<'a, [u8]>) -> Result<Self> {
-        match u16::try_from(name.len()) {
-            Ok(_) => Ok(Self(name)),
-            Err(_) => Err(DecodeError::Limit {
-                what: "bytes of a JSON object's key",
-                value: name.len() as u64,
-                limit: u64::from(u16::MAX),
-            }),
-        }
-    }
-
-    pub(super) fn as_bytes(&self) -> &[u8] {
-        &self.0
-    }
-}
-
-impl Ord for Key<'_> {
-    fn cmp(&self, other: &Self) -> Ordering {
-        key_order(&self.0, &other.0)
-    }
-}
-
-impl PartialOrd for Key<'_> {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-pub(super) fn key_order(left: &[u8], right: &[u8]) -> Ordering {
-    left.len().cmp(&right.len()).then_with(|| left.cmp(right))
-}
-
 /// Cells that diffs may move, for each byte of the document and the diffs: far beyond what statements do, and under a
 /// microsecond's work for each byte.
 const MOVES_PER_BYTE: usize = 1024;
-
-pub(super) const ROOT: NodeId = 0;
-
-const WHAT: &str = "JSON entries";
 
 #[cfg(test)]
 mod tests;

@@ -3,7 +3,7 @@
 //! A container is small where it fits, as the server writes it. Keys come before values, both in the order of the entries.
 
 use super::budget::Budget;
-use super::patch::{Cell, Entries, Key, Node, NodeId, ROOT, key_order};
+use super::nodes::{Cell, Entries, Key, Node, NodeId, ROOT, key_order};
 use super::{Kind, Scalar, Value, Width};
 use crate::error::DecodeError;
 use crate::wire::Result;

@@ -1,7 +1,7 @@
 //! Decimals: a byte for the scale, then the unscaled value in 4, 8 or 16 bytes.
 
 use super::super::opaque::Decimal;
-use super::primitive::tagged;
+use super::header::{DECIMAL4, DECIMAL8, DECIMAL16, tagged};
 use crate::value::decimal::{self, MAX_PRECISION_I128};
 use crate::wire::Result;
 
@@ -56,10 +56,6 @@ pub(super) fn write(unscaled: i128, scale: u8, out: &mut Vec<u8>) {
 }
 
 const MAX_DIGITS: usize = MAX_PRECISION_I128 as usize;
-
-const DECIMAL4: u8 = 8;
-const DECIMAL8: u8 = 9;
-const DECIMAL16: u8 = 10;
 
 #[cfg(test)]
 mod tests {

@@ -36,6 +36,7 @@
 //! <https://parquet.apache.org/docs/file-format/types/variantencoding/>
 
 mod decimal;
+mod header;
 mod keys;
 mod order;
 mod primitive;

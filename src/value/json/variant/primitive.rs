@@ -1,15 +1,12 @@
-//! Values that hold no others: a byte that says what follows, then little-endian numbers or text.
-//!
-//! ```text
-//! header   type << 2      null 0 · true 1 · false 2 · int8 3 · int16 4 · int32 5 · int64 6 · double 7
-//!                         decimal4 8 · decimal8 9 · decimal16 10 · date 11 · timestamp 12 · timestamp without zone 13
-//!                         float 14 · binary 15 · long string 16
-//!          length << 2 | 1      a string of up to 63 bytes
-//! ```
+//! Values that contain no others: a header, then little-endian numbers or text.
 
 use super::super::opaque::Opaque;
 use super::super::scalar::ScalarValue;
 use super::decimal;
+use super::header::{
+    BINARY, DATE, DOUBLE, FALSE, INT8, INT16, INT32, INT64, LONG_STRING, MAX_SHORT, NULL,
+    TIMESTAMP_NTZ, TRUE, header, short_header, tagged,
+};
 use crate::error::DecodeError;
 use crate::wire::Result;
 
@@ -65,7 +62,7 @@ fn opaque(value: Opaque<'_>, out: &mut Vec<u8>) -> Result<()> {
     text_of(value, out)
 }
 
-/// A value that no type holds, as a string: a time, a date that is none, a decimal of many digits.
+/// A value without a type of its own, as a string: a time, an impossible date, a decimal of many digits.
 fn text_of(value: Opaque<'_>, out: &mut Vec<u8>) -> Result<()> {
     let start = out.len();
     out.push(0);
@@ -78,7 +75,7 @@ fn text_of(value: Opaque<'_>, out: &mut Vec<u8>) -> Result<()> {
         }
         return Ok(());
     }
-    // Once more, behind the longer header.
+    // Once more, after the longer header.
     out.truncate(start);
     tagged(LONG_STRING, &(len as u32).to_le_bytes(), out);
     value.write_bare(out)
@@ -118,36 +115,3 @@ fn length(bytes: &[u8]) -> Result<[u8; 4]> {
         limit: u64::from(u32::MAX),
     })
 }
-
-/// A header and a number.
-#[inline]
-pub(super) fn tagged(kind: u8, bytes: &[u8], out: &mut Vec<u8>) {
-    out.push(header(kind));
-    out.extend_from_slice(bytes);
-}
-
-pub(super) const fn header(kind: u8) -> u8 {
-    kind << 2
-}
-
-const fn short_header(len: usize) -> u8 {
-    (len as u8) << 2 | SHORT_STRING
-}
-
-pub(super) const NULL: u8 = 0;
-pub(super) const TRUE: u8 = 1;
-pub(super) const FALSE: u8 = 2;
-const INT8: u8 = 3;
-const INT16: u8 = 4;
-const INT32: u8 = 5;
-const INT64: u8 = 6;
-pub(super) const DOUBLE: u8 = 7;
-pub(super) const DATE: u8 = 11;
-pub(super) const TIMESTAMP: u8 = 12;
-pub(super) const TIMESTAMP_NTZ: u8 = 13;
-pub(super) const SINGLE: u8 = 14;
-const BINARY: u8 = 15;
-const LONG_STRING: u8 = 16;
-
-const SHORT_STRING: u8 = 1;
-const MAX_SHORT: usize = 63;

@@ -2,11 +2,11 @@
 
 use super::super::Value;
 use super::super::budget::Budget;
-use super::keys::Dictionary;
-use super::primitive::{
-    DATE, DOUBLE, FALSE, NULL, SINGLE, TIMESTAMP, TIMESTAMP_NTZ, TRUE, binary, header, integer,
-    string, tagged,
+use super::header::{
+    DATE, DOUBLE, FALSE, NULL, SINGLE, TIMESTAMP, TIMESTAMP_NTZ, TRUE, header, tagged,
 };
+use super::keys::Dictionary;
+use super::primitive::{binary, integer, string};
 use super::writer::{Open, Shape, Writer};
 use super::{Field, decimal};
 use crate::value::Cell;
