@@ -1,0 +1,234 @@
+//! The changes of all tables as documents.
+
+use super::{Changes, Input, locked};
+use crate::change::{Doubt, Emptied, Item};
+use crate::error::Error;
+use crate::export::Documents;
+use crate::python::emptied_rows::{Truncates, Verdict};
+use crate::python::errors::warn;
+use crate::python::running::SIGNAL_CHECK;
+use crate::python::spellings::Spellings;
+use crate::reader::{ChangeBatch, KnownTables, Poll, Progress};
+use crate::source::LogItem;
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use pyo3::prelude::*;
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// The changes of all tables as documents.
+pub(super) struct AllDocuments {
+    input: Input,
+    schema: SchemaRef,
+    /// True if rows are returned without waiting for others.
+    is_live: bool,
+    state: Mutex<Pending>,
+}
+
+/// Documents that are not returned yet.
+struct Pending {
+    documents: Documents,
+    truncates: Truncates,
+    /// The structures of the batches so far.
+    known: KnownTables,
+    /// The position at which to resume, as long as there are rows here.
+    before: Option<Progress>,
+    /// The position before the last batch that was taken in.
+    before_last: Option<Progress>,
+    /// The error after the rows that are here.
+    failure: Option<PyErr>,
+    /// The names of tables, as long as it is not known whether they differ by case.
+    spellings: Spellings,
+    /// The tables of which a repair may have removed rows.
+    repaired: HashSet<String>,
+}
+
+impl AllDocuments {
+    pub(super) fn new(
+        input: Input,
+        is_live: bool,
+        documents: Documents,
+        truncates: Truncates,
+        known: KnownTables,
+    ) -> Self {
+        let schema = Arc::clone(documents.schema());
+        let state = Mutex::new(Pending {
+            documents,
+            truncates,
+            known,
+            before: None,
+            before_last: None,
+            failure: None,
+            spellings: Spellings::default(),
+            repaired: HashSet::new(),
+        });
+        Self { input, schema, is_live, state }
+    }
+
+    /// Takes in one result of the input. Returns false if there is none, or the input is at its end.
+    fn take_in(&self, py: Python<'_>, longest: Duration) -> PyResult<bool> {
+        let polled = self.input.step(py, longest);
+        let mut pending = locked(&self.state, py);
+        let taken = match polled {
+            Ok((Poll::Batch(change), _)) => pending.take_in(change),
+            Ok((Poll::Item(item), before)) => pending.take_in_item(&item, before),
+            Ok((Poll::End, _)) => return Ok(false),
+            Ok((Poll::Pending, _)) => return Ok(!longest.is_zero()),
+            Err(error) => {
+                pending.failure = Some(error);
+                return Ok(true);
+            }
+        };
+        match taken {
+            Ok(warnings) => {
+                // Warnings run Python code, which may want the lock.
+                drop(pending);
+                warnings.iter().try_for_each(|message| warn(py, message))?;
+            }
+            Err(error) => pending.failure = Some(error.into()),
+        }
+        Ok(true)
+    }
+}
+
+impl Changes for AllDocuments {
+    fn input(&self) -> &Input {
+        &self.input
+    }
+
+    fn schema(&self, _py: Python<'_>) -> PyResult<SchemaRef> {
+        Ok(Arc::clone(&self.schema))
+    }
+
+    /// The next batch of documents: of a server, the rows that are available, up to the limits; of files, as many as the
+    /// limits allow.
+    fn next(&self, py: Python<'_>) -> PyResult<Option<RecordBatch>> {
+        loop {
+            let longest = {
+                let mut pending = locked(&self.state, py);
+                match pending.take_full() {
+                    Ok(None) => {}
+                    Ok(batch) => return Ok(batch),
+                    Err(error) => {
+                        // A part of a batch is of no use, and neither are the changes after it.
+                        drop(pending);
+                        self.input.close(py);
+                        return Err(error.into());
+                    }
+                }
+                if pending.failure.is_some() {
+                    return pending.take_rest();
+                }
+                match self.is_live && pending.has_rows() {
+                    true => Duration::ZERO,
+                    false => SIGNAL_CHECK,
+                }
+            };
+            self.input.check_open(py)?;
+            if !self.take_in(py, longest)? {
+                return locked(&self.state, py).take_rest();
+            }
+        }
+    }
+
+    fn waits(&self, py: Python<'_>) -> bool {
+        locked(&self.state, py).has_rows()
+    }
+
+    fn progress(&self, py: Python<'_>) -> Option<Option<Progress>> {
+        let pending = locked(&self.state, py);
+        pending.has_rows().then(|| pending.before.clone())
+    }
+}
+
+impl Pending {
+    /// True if there are rows that were not returned.
+    fn has_rows(&self) -> bool {
+        self.documents.rows() > 0 || self.documents.is_in_batch()
+    }
+
+    /// Takes in the rows of a batch. Returns warnings: statements before it may have emptied the table under a name in other
+    /// letter case.
+    fn take_in(&mut self, change: ChangeBatch) -> Result<Vec<String>, Error> {
+        let mut warnings = Vec::new();
+        for item in self.spellings.meet_rows(&change.database, &change.table) {
+            let Item::Emptied(emptied) = &item.item else { continue };
+            if let Verdict::Warning(message) = self.judge(&name_of(emptied), emptied, &item)? {
+                warnings.push(message);
+            }
+        }
+        self.known.see(&change);
+        self.set_before(Some(change.before.clone()));
+        self.documents.take_in(change);
+        Ok(warnings)
+    }
+
+    /// Takes in a statement that empties a table, after the rows so far. Returns a warning, if there is one.
+    fn take_in_item(
+        &mut self,
+        item: &LogItem,
+        before: Option<Progress>,
+    ) -> Result<Vec<String>, Error> {
+        let doubted = self.spellings.meet_item(item);
+        let item = doubted.as_ref().unwrap_or(item);
+        // No other items are included.
+        let Item::Emptied(emptied) = &item.item else { return Ok(Vec::new()) };
+        let name = name_of(emptied);
+        if emptied.doubt == Some(Doubt::Repair) && !self.repaired.insert(name.clone()) {
+            return Ok(Vec::new());
+        }
+        match self.judge(&name, emptied, item)? {
+            Verdict::Nothing => {}
+            Verdict::Warning(message) => return Ok(vec![message]),
+            Verdict::Row => {
+                self.set_before(before);
+                let table = (emptied.database.as_str(), emptied.table.as_deref());
+                self.documents.append_emptied(table, item.commit_version, item.commit_timestamp)?;
+            }
+        }
+        Ok(Vec::new())
+    }
+
+    fn judge(&self, name: &str, emptied: &Emptied, item: &LogItem) -> Result<Verdict, Error> {
+        self.truncates.judge(name, emptied, item, (&self.known, &|_| true))
+    }
+
+    /// Takes in the progress before rows.
+    fn set_before(&mut self, before: Option<Progress>) {
+        if !self.has_rows() {
+            self.before.clone_from(&before);
+        }
+        self.before_last = before;
+    }
+
+    /// A batch, if there are enough rows.
+    fn take_full(&mut self) -> Result<Option<RecordBatch>, Error> {
+        match self.documents.fill()? {
+            true => self.finish().map(Some),
+            false => Ok(None),
+        }
+    }
+
+    /// All rows that are left; then the error after them.
+    fn take_rest(&mut self) -> PyResult<Option<RecordBatch>> {
+        if self.documents.rows() > 0 {
+            return Ok(Some(self.finish()?));
+        }
+        self.failure.take().map_or(Ok(None), Err)
+    }
+
+    fn finish(&mut self) -> Result<RecordBatch, Error> {
+        let batch = self.documents.finish()?;
+        self.before = self.documents.place().or_else(|| self.before_last.clone());
+        Ok(batch)
+    }
+}
+
+/// The table that a statement empties, or the database.
+fn name_of(emptied: &Emptied) -> String {
+    match &emptied.table {
+        Some(table) => format!("{}.{table}", emptied.database),
+        None => format!("{}.*", emptied.database),
+    }
+}
