@@ -1,4 +1,4 @@
-//! Rows of one table under one structure, on their way to a record batch.
+//! Rows of one table with one structure, as a record batch under construction.
 
 mod count;
 mod image;
@@ -16,30 +16,30 @@ use crate::change::{OldRow, UpdateRule};
 use crate::error::{DecodeError, Error, ErrorKind};
 use crate::wire::{Bitmap, Reader};
 use arrow_array::RecordBatch;
-use image::Image;
+use image::{Image, Images};
 use partial_update::PartialUpdate;
 pub use row_cells::RowCells;
 use sides::Sides;
 use std::sync::Arc;
 use updates::KeyPlaces;
 
-/// Takes rows events, each whole or not at all, and gives record batches.
+/// Takes in rows events, each completely or not at all, and returns record batches.
 pub struct TableBuilder {
     plan: Arc<TablePlan>,
     sides: Sides,
     envelope: EnvelopeBuilder,
     rule: UpdateRule,
     wants_present: bool,
-    /// Whether cells may be larger than the log holds them.
+    /// True if cells may be larger than they are in the log.
     inflates: bool,
     wire_bytes: usize,
-    /// What the cells of a row take in memory at least, about.
+    /// The approximate minimum number of bytes of a row's cells in memory.
     least_row_bytes: usize,
     keys: KeyPlaces,
     partial: PartialUpdate,
 }
 
-/// Rows that one event held, by what they were.
+/// The number of changes in one event, by type.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RowCounts {
     /// Rows inserted.
@@ -57,23 +57,23 @@ impl RowCounts {
     }
 }
 
-/// Which columns one side of a row holds.
+/// The columns that one side of a row contains.
 #[derive(Clone, Copy)]
 enum Held<'a> {
-    /// The side is not there.
+    /// The row does not have this side.
     Nothing,
     /// Those of an image.
     All(Bitmap<'a>),
     /// Those of an image that are part of the key.
     Key(Bitmap<'a>),
-    /// Those of an image, and of another those that are part of the key.
+    /// Those of an image, and the key columns of another image.
     Filled { image: Bitmap<'a>, key_of: Bitmap<'a> },
 }
 
 impl Held<'_> {
     /// A bit for each of the columns. `key_bits`: those of the key.
     fn bytes(self, key_bits: &[u8], columns: usize) -> impl Iterator<Item = u8> {
-        // Servers may set the bits of the last byte that stand for no column.
+        // Servers may set the unused bits of the last byte.
         let byte = move |bitmap: Bitmap<'_>, index: usize| {
             let byte = bitmap.0.get(index).copied().unwrap_or(0);
             let beyond = (8 * (index + 1)).saturating_sub(columns);
@@ -88,7 +88,7 @@ impl Held<'_> {
     }
 }
 
-/// A cell that could not be decoded: its column, and why.
+/// A cell that could not be decoded: its column, and the reason.
 type CellResult<T = ()> = Result<T, (usize, DecodeError)>;
 
 impl TableBuilder {
@@ -108,7 +108,7 @@ impl TableBuilder {
         })
     }
 
-    /// The plan that it works by.
+    /// The plan of its batches.
     pub fn plan(&self) -> &Arc<TablePlan> {
         &self.plan
     }
@@ -118,14 +118,14 @@ impl TableBuilder {
         self.envelope.rows()
     }
 
-    /// Bytes of the batch so far, about: the rows as the log holds them, what they inflate to, and the envelope; or the room
-    /// for their cells, where that is more, for NULLs and columns that an image leaves out take none in the log.
+    /// The approximate number of bytes of the batch so far: the rows as they are in the log, or inflated, and the envelope; or the
+    /// memory for their cells if that is more, because NULLs and columns that an image leaves out have no bytes in the log.
     pub fn bytes(&self) -> usize {
         let rows = self.rows();
         self.wire_bytes.max(rows * self.least_row_bytes) + rows * ENVELOPE_ROW_BYTES
     }
 
-    /// Appends all rows of an event, or none of them and the error.
+    /// Appends all rows of an event; after an error, none of them.
     pub fn append(&mut self, event: &RowsEvent<'_>, stamp: &Stamp<'_>) -> Result<RowCounts, Error> {
         let first_row = self.rows();
         if first_row == 0 {
@@ -225,17 +225,10 @@ impl TableBuilder {
         stamp: &Stamp<'_>,
         counts: &mut RowCounts,
     ) -> Result<(), Error> {
-        let width = self.plan.table.columns.len();
-        if event.width != width {
-            return Err(Error::malformed(format!(
-                "the rows have {} columns, the table map has {width}",
-                event.width
-            )));
-        }
-        let before = Image::new(event.columns, width);
-        let after = Image::new(event.columns_after, width);
+        let images = Images::try_new(event, self.plan.table.columns.len())?;
+        let Images { before, after } = &images;
         if self.plan.wants_whole_images {
-            self.check_whole(event.kind, &before, &after)?;
+            self.check_whole(event.kind, &images)?;
         }
         let mut rows = Reader::new(event.rows);
         let is_update = event.kind == RowsKind::Update;
@@ -247,22 +240,22 @@ impl TableBuilder {
         loop {
             match event.kind {
                 RowsKind::Write => {
-                    self.append_insert(&mut rows, &before, ordinal)
+                    self.append_insert(&mut rows, before, ordinal)
                         .map_err(|error| self.cell_error(error))?;
                     counts.inserts += 1;
                 }
                 RowsKind::Delete => {
-                    self.append_delete(&mut rows, &before, ordinal)
+                    self.append_delete(&mut rows, before, ordinal)
                         .map_err(|error| self.cell_error(error))?;
                     counts.deletes += 1;
                 }
                 RowsKind::Update if event.has_value_options => {
-                    self.append_partial_update(&mut rows, &before, &after, ordinal)
+                    self.append_partial_update(&mut rows, &images, ordinal)
                         .map_err(|error| self.cell_error(error))?;
                     counts.updates += 1;
                 }
                 RowsKind::Update => {
-                    self.append_update(&mut rows, &before, &after, ordinal)
+                    self.append_update(&mut rows, &images, ordinal)
                         .map_err(|error| self.cell_error(error))?;
                     counts.updates += 1;
                 }
@@ -274,17 +267,12 @@ impl TableBuilder {
         }
     }
 
-    /// Whether rows as they are from now on hold all that is wanted of them.
-    fn check_whole(
-        &self,
-        kind: RowsKind,
-        before: &Image<'_>,
-        after: &Image<'_>,
-    ) -> Result<(), Error> {
+    /// Checks that rows contain all that is wanted of them.
+    fn check_whole(&self, kind: RowsKind, images: &Images<'_>) -> Result<(), Error> {
         let (image, takes_key) = match kind {
-            RowsKind::Write => (before, false),
-            // A key that stays is that of the row before.
-            RowsKind::Update => (after, !self.rule.old_value),
+            RowsKind::Write => (&images.before, false),
+            // An unchanged key is that of the row before.
+            RowsKind::Update => (&images.after, !self.rule.old_value),
             RowsKind::Delete => return Ok(()),
         };
         if image.is_full {
@@ -338,7 +326,7 @@ impl TableBuilder {
         Ok(())
     }
 
-    /// A row of the batch is whole but for its envelope.
+    /// Adds the envelope of a row.
     #[inline]
     fn end_row(
         &mut self,
@@ -367,13 +355,13 @@ impl TableBuilder {
         }
     }
 
-    /// Checks what columns check once an event; an error comes with its row in the event.
+    /// Does the checks that columns do once per event. An error contains its row in the event.
     fn seal(&mut self) -> Result<(), (u64, Error)> {
         let Err((row, error)) = self.sides.seal() else { return Ok(()) };
         Err((self.envelope.row_in_event(row), self.cell_error(error)))
     }
 
-    /// Bytes that `_present` takes for each row.
+    /// The number of bytes of `_present` for each row.
     fn present_width(&self) -> usize {
         match self.plan.layout {
             Layout::Flat => self.plan.key_bits.len(),
@@ -394,5 +382,5 @@ impl TableBuilder {
     }
 }
 
-/// What the envelope of a row takes, about.
+/// The approximate number of bytes of a row's envelope.
 const ENVELOPE_ROW_BYTES: usize = 48;

@@ -1,7 +1,7 @@
 //! Counts the changes in a rows event without decoding its rows.
 
 use super::CellResult;
-use super::image::{Image, Place, place_cells};
+use super::image::{Images, Place, place_cells};
 use super::partial_update::place_patched_cells;
 use crate::binlog::{RowsEvent, RowsKind};
 use crate::columnar::table_plan::TablePlan;
@@ -14,21 +14,13 @@ impl TablePlan {
     /// # Errors
     /// Its rows do not fit the table, or are truncated.
     pub fn count_changes(&self, event: &RowsEvent<'_>) -> Result<u64> {
-        let width = self.table.columns.len();
-        if event.width != width {
-            return Err(Error::malformed(format!(
-                "the rows have {} columns, the table map has {width}",
-                event.width
-            )));
-        }
-        let before = Image::new(event.columns, width);
-        let after = Image::new(event.columns_after, width);
+        let images = Images::try_new(event, self.table.columns.len())?;
         let mut rows = Reader::new(event.rows);
         let mut places = Vec::new();
         let mut changes = 0;
         loop {
             let left = rows.left();
-            self.pass_change(&mut rows, event, (&before, &after), &mut places)
+            self.pass_change(&mut rows, event, &images, &mut places)
                 .map_err(|(_, error)| Error::from(error).context(self.table.full_name()))?;
             changes += 1;
             // Images without columns have no bytes: they are one change.
@@ -42,7 +34,7 @@ impl TablePlan {
         &self,
         rows: &mut Reader<'_>,
         event: &RowsEvent<'_>,
-        (before, after): (&Image<'_>, &Image<'_>),
+        Images { before, after }: &Images<'_>,
         places: &mut Vec<Place>,
     ) -> CellResult {
         let (row_len, all) = (rows.left(), self.cell_sizes.len());

@@ -1,11 +1,39 @@
-//! Row images: which columns they hold, and where their cells stand.
+//! Row images: the columns that they contain, and the places of their cells.
 
 use super::CellResult;
+use crate::binlog::RowsEvent;
 use crate::columnar::builder::CellSize;
+use crate::error::Error;
 use crate::wire::{Bitmap, Reader};
 use std::ops::Range;
 
-/// Which columns an image holds.
+/// The images of each row of an event. Only updates have two.
+pub(super) struct Images<'a> {
+    pub(super) before: Image<'a>,
+    pub(super) after: Image<'a>,
+}
+
+impl<'a> Images<'a> {
+    /// # Errors
+    /// The rows do not have `width` columns.
+    pub(super) fn try_new(event: &RowsEvent<'a>, width: usize) -> Result<Self, Error> {
+        if event.width != width {
+            return Err(Error::malformed(format!(
+                "the rows have {} columns, the table map has {width}",
+                event.width
+            )));
+        }
+        let before = Image::new(event.columns, width);
+        Ok(Self { before, after: Image::new(event.columns_after, width) })
+    }
+
+    /// True if both images have all columns.
+    pub(super) fn are_full(&self) -> bool {
+        self.before.is_full && self.after.is_full
+    }
+}
+
+/// The columns that an image contains.
 #[derive(Clone, Copy)]
 pub(super) struct Image<'a> {
     pub(super) present: Bitmap<'a>,
@@ -20,19 +48,19 @@ impl<'a> Image<'a> {
     }
 }
 
-/// Where a cell stands, counted from its row's first byte.
+/// The place of a cell, counted from its row's first byte.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Place {
     /// The image left the column out.
     Absent,
     Null,
     At(Range<usize>),
-    /// JSON diffs in the place of a document. Without any the document is as it was.
+    /// JSON diffs instead of a document. Without diffs the document is unchanged.
     Diffs(Range<usize>),
 }
 
-/// Whether a column differs between the images of a row, by bytes: where the server's collation holds `a` and `A` for
-/// one key, a lake does not. Of a column that only one image holds, nothing can be said.
+/// True if a column differs between the images of a row, by bytes: a server's collation may treat `a` and `A` as the same key,
+/// but a lake does not. False if only one image contains the column.
 pub(super) fn differs(row: &[u8], before: &Place, after: &Place) -> bool {
     match (before, after) {
         (Place::At(before), Place::At(after)) => row.get(before.clone()) != row.get(after.clone()),
@@ -42,7 +70,7 @@ pub(super) fn differs(row: &[u8], before: &Place, after: &Place) -> bool {
     }
 }
 
-/// Whether two images of `count` columns each are the same.
+/// True if two images of `count` columns each are the same.
 pub(super) fn is_same(before: &[u8], after: &[u8], count: usize) -> bool {
     let bytes = Bitmap::byte_count(count);
     match (before.split_at_checked(bytes), after.split_at_checked(bytes)) {

@@ -1,10 +1,10 @@
-//! Rows of a Partial_update_rows event: documents of the after image are put together from those of the before image.
+//! Rows of a Partial_update_rows event: documents of the after image are made from those of the before image.
 //!
 //! The places of all cells are found first: a partial cell of the after image is the document at its place in the before
 //! image with its diffs applied. With `json='diff'` it is the diffs themselves, unless the update becomes a delete and an
 //! insert.
 
-use super::image::{Image, Place, differs, null_bits, place_cells};
+use super::image::{Image, Images, Place, differs, null_bits, place_cells};
 use super::row_columns::append_place;
 use super::{CellResult, Held, TableBuilder};
 use crate::binlog::partial_columns;
@@ -17,15 +17,15 @@ use crate::schema::{Column, ColumnType};
 use crate::value::json;
 use crate::wire::{Bitmap, Reader, Result};
 
-/// What is kept of the row at hand; the buffers are used again for the next.
+/// The parts of the current row. The buffers are used again for the next row.
 #[derive(Default)]
 pub(super) struct PartialUpdate {
     /// A place for each column.
     before: Vec<Place>,
     after: Vec<Place>,
-    /// Which columns the after image holds.
+    /// The columns that the after image contains.
     present: Vec<u8>,
-    /// A document put together, as a cell: its length, then its bytes.
+    /// A new document as a cell: its length, then its bytes.
     cell: Vec<u8>,
     /// Bytes of such documents.
     put_together: usize,
@@ -36,12 +36,11 @@ impl TableBuilder {
     pub(super) fn append_partial_update(
         &mut self,
         rows: &mut Reader<'_>,
-        before: &Image<'_>,
-        after: &Image<'_>,
+        images: &Images<'_>,
         ordinal: i64,
     ) -> CellResult {
         let mut partial = std::mem::take(&mut self.partial);
-        let appended = self.append_patched(rows, before, after, ordinal, &mut partial);
+        let appended = self.append_patched(rows, images, ordinal, &mut partial);
         self.wire_bytes += std::mem::take(&mut partial.put_together);
         self.partial = partial;
         appended
@@ -50,12 +49,11 @@ impl TableBuilder {
     fn append_patched(
         &mut self,
         rows: &mut Reader<'_>,
-        before: &Image<'_>,
-        after: &Image<'_>,
+        images: &Images<'_>,
         ordinal: i64,
         partial: &mut PartialUpdate,
     ) -> CellResult {
-        let row = rows.as_slice();
+        let (Images { before, after }, row) = (images, rows.as_slice());
         let (plan, rule) = (&*self.plan, self.rule);
         let all = plan.is_key.len();
         place_cells(rows, before, row.len(), &plan.cell_sizes, all, |_| true, &mut partial.before)?;
@@ -66,7 +64,7 @@ impl TableBuilder {
         let places = partial.before.iter().zip(&partial.after).zip(&plan.is_key);
         let mut key = places.filter(|(_, is_key)| **is_key);
         let key_changed = key.any(|((before, after), _)| differs(row, before, after));
-        let updated = rule.update(key_changed, before.is_full && after.is_full);
+        let updated = rule.update(key_changed, images.are_full());
 
         let columns = self.sides.before();
         match updated.old {
@@ -81,7 +79,7 @@ impl TableBuilder {
             None => {}
         }
         self.append_deleted(updated, ordinal, before);
-        // An insert holds whole documents.
+        // An insert contains complete documents.
         let as_diffs = self.plan.types.json == Json::Diff && updated.new != NewRow::Insert;
         self.append_patched_image(row, as_diffs, partial)?;
         let image = Bitmap(&partial.present);
@@ -93,7 +91,7 @@ impl TableBuilder {
         Ok(())
     }
 
-    /// The after image into the columns: its partial cells as their diffs, or put together from the before image.
+    /// Appends the after image: its partial cells as diffs, or as documents made from the before image.
     fn append_patched_image(
         &mut self,
         row: &[u8],
@@ -122,7 +120,7 @@ impl TableBuilder {
                             partial.put_together += bytes;
                             Ok(())
                         }
-                        // It is as it was, and nobody knows how: the same as a column that the image leaves out.
+                        // It is unchanged, and its value is not known: like a column that the image leaves out.
                         Ok(Patched::Unknown) => {
                             if let Some(byte) = partial.present.get_mut(index / 8) {
                                 *byte &= !(1 << (index % 8));
@@ -143,7 +141,7 @@ impl TableBuilder {
     }
 }
 
-/// The places of an after image's cells: partial ones are those of their diffs.
+/// The places of an after image's cells; of partial cells, those of their diffs.
 pub(super) fn place_patched_cells(
     rows: &mut Reader<'_>,
     image: &Image<'_>,
@@ -190,7 +188,7 @@ pub(super) fn place_patched_cells(
 /// A partial cell.
 struct Patch<'a> {
     row: &'a [u8],
-    /// Where the document stands that it changes.
+    /// The place of the document that it changes.
     before: &'a Place,
     diffs: &'a [u8],
     length_bytes: usize,
@@ -198,11 +196,11 @@ struct Patch<'a> {
     is_nulled: bool,
 }
 
-/// What a partial cell was made.
+/// The result of a partial cell.
 enum Patched {
     /// A document, of so many bytes beyond those of its event, or its diffs.
     Document(usize),
-    /// NULL, for nobody knows.
+    /// NULL, because the value is not known.
     Unknown,
 }
 
@@ -216,7 +214,7 @@ impl Patch<'_> {
         let Self { row, before, diffs, length_bytes, is_selected, is_nulled } = self;
         match before {
             _ if as_diffs => column.append_diffs(diffs)?,
-            // It is as it was, and nobody knows how.
+            // It is unchanged, and its value is not known.
             Place::Absent | Place::Diffs(_) if diffs.is_empty() => {
                 column.append_null();
                 return Ok(Patched::Unknown);

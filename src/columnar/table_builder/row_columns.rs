@@ -1,4 +1,4 @@
-//! The columns of a table under construction: each row is filled from an image, or a part of one, or is NULL.
+//! The columns of a table under construction: each row comes from an image, or a part of one, or is NULL.
 
 use super::CellResult;
 use super::image::{Image, Place, no_nulls, null_bits};
@@ -20,7 +20,7 @@ impl RowColumns {
         self.0.iter_mut().for_each(|column| column.begin());
     }
 
-    /// Checks what columns check once an event; an error comes with its row, its column and the reason.
+    /// Does the checks that columns do once per event. An error contains its row, its column and the reason.
     pub(super) fn seal(&mut self) -> Result<(), (usize, (usize, DecodeError))> {
         for (index, column) in self.0.iter_mut().enumerate() {
             column.seal().map_err(|(row, error)| (row, (index, error)))?;
@@ -80,8 +80,7 @@ impl RowColumns {
         Ok(())
     }
 
-    /// A full row image, the cursor of which stands in a row of `row_len` bytes. `places` gets the places of the wanted
-    /// columns.
+    /// A full row image, whose cursor is in a row of `row_len` bytes. `places` receives the places of the wanted columns.
     pub(super) fn append_placed_image(
         &mut self,
         rows: &mut Reader<'_>,
@@ -139,7 +138,7 @@ impl RowColumns {
         Ok(())
     }
 
-    /// A row of which only the key is set, from where its cells stand in `row`: a place for each column of the key.
+    /// A row of which only the key is set, from the places of its cells in `row`: one for each column of the key.
     pub(super) fn append_key<'p>(
         &mut self,
         row: &[u8],
@@ -147,14 +146,8 @@ impl RowColumns {
         plan: &TablePlan,
     ) -> CellResult {
         for (index, (column, is_key)) in self.0.iter_mut().zip(&plan.is_key).enumerate() {
-            match is_key.then(|| key.next()).flatten() {
-                Some(place) => append_place(column.as_mut(), row, place),
-                None => {
-                    column.append_null();
-                    Ok(())
-                }
-            }
-            .map_err(|error| (index, error))?;
+            let place = is_key.then(|| key.next()).flatten().unwrap_or(&Place::Null);
+            append_place(column.as_mut(), row, place).map_err(|error| (index, error))?;
         }
         Ok(())
     }
@@ -171,23 +164,16 @@ impl RowColumns {
         let nulls = null_bits(rows, image)?;
         let mut bit = 0;
         for (index, (column, is_key)) in self.0.iter_mut().zip(&plan.is_key).enumerate() {
-            let place = is_key.then(|| key.next()).flatten();
+            let place = is_key.then(|| key.next()).flatten().unwrap_or(&Place::Null);
             let is_present = image.present.get(index);
             let is_null = is_present && nulls.get(bit);
             bit += usize::from(is_present);
-            match place {
-                _ if is_null => {
-                    column.append_null();
-                    Ok(())
-                }
-                _ if is_present => column.append(rows),
-                Some(place) => append_place(column.as_mut(), row, place),
-                None => {
-                    column.append_null();
-                    Ok(())
-                }
-            }
-            .map_err(|error| (index, error))?;
+            let appended = match is_present {
+                true if is_null => append_place(column.as_mut(), row, &Place::Null),
+                true => column.append(rows),
+                false => append_place(column.as_mut(), row, place),
+            };
+            appended.map_err(|error| (index, error))?;
         }
         Ok(())
     }

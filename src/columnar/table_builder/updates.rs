@@ -1,12 +1,12 @@
-//! Rows of an Update_rows event: what comes out of an update depends on whether it changes the row key.
+//! Rows of an Update_rows event: the result of an update depends on whether it changes the row key.
 
-use super::image::{Image, Place, differs, is_same, place_cells};
+use super::image::{Image, Images, Place, differs, is_same, place_cells};
 use super::{CellResult, Held, TableBuilder};
 use crate::change::{NewRow, OldRow, UpdatedRows};
 use crate::columnar::envelope_builder::ChangeType;
 use crate::wire::Reader;
 
-/// Where the key's cells stand in the images of the row at hand; the buffers are used again for the next.
+/// The places of the key's cells in the images of the current row. The buffers are used again for the next row.
 #[derive(Default)]
 pub(super) struct KeyPlaces {
     before: Vec<Place>,
@@ -24,12 +24,11 @@ impl TableBuilder {
     pub(super) fn append_update(
         &mut self,
         rows: &mut Reader<'_>,
-        before: &Image<'_>,
-        after: &Image<'_>,
+        images: &Images<'_>,
         ordinal: i64,
     ) -> CellResult {
-        let is_full = before.is_full && after.is_full;
-        if !self.rule.asks_for_key(is_full) {
+        if !self.rule.asks_for_key(images.are_full()) {
+            let Images { before, after } = images;
             self.sides.before().append_image(rows, before)?;
             self.sides.after().append_image(rows, after)?;
             self.end_pair(ordinal, Held::All(before.present), Held::All(after.present));
@@ -37,23 +36,22 @@ impl TableBuilder {
         }
         let mut keys = std::mem::take(&mut self.keys);
         let appended = match self.rule.old_value && !self.sides.is_nested() {
-            true => self.append_both(rows, before, after, ordinal, &mut keys),
-            false => self.append_by_key(rows, before, after, ordinal, &mut keys),
+            true => self.append_both(rows, images, ordinal, &mut keys),
+            false => self.append_by_key(rows, images, ordinal, &mut keys),
         };
         self.keys = keys;
         appended
     }
 
-    /// Two rows of the flat layout; what they are is told by their keys afterwards.
+    /// Two rows of the flat layout. Their keys determine their types afterwards.
     fn append_both(
         &mut self,
         rows: &mut Reader<'_>,
-        before: &Image<'_>,
-        after: &Image<'_>,
+        images: &Images<'_>,
         ordinal: i64,
         keys: &mut KeyPlaces,
     ) -> CellResult {
-        let row = rows.as_slice();
+        let (Images { before, after }, row) = (images, rows.as_slice());
         let columns = self.sides.after();
         let key_changed = if self.plan.is_row_key {
             columns.append_image(rows, before)?;
@@ -74,16 +72,15 @@ impl TableBuilder {
         Ok(())
     }
 
-    /// The rows that the rule says, from a look at the keys.
+    /// The rows that the rule requires for these keys.
     fn append_by_key(
         &mut self,
         rows: &mut Reader<'_>,
-        before: &Image<'_>,
-        after: &Image<'_>,
+        images: &Images<'_>,
         ordinal: i64,
         keys: &mut KeyPlaces,
     ) -> CellResult {
-        let row = rows.as_slice();
+        let (Images { before, after }, row) = (images, rows.as_slice());
         let plan = &*self.plan;
         let is_key = |index: usize| plan.is_key.get(index).is_some_and(|is_key| *is_key);
         if self.rule.old_value {
@@ -96,12 +93,12 @@ impl TableBuilder {
         let (mut ahead, end) = (*rows, plan.key_end);
         place_cells(&mut ahead, after, row.len(), &plan.cell_sizes, end, is_key, &mut keys.after)?;
 
-        let updated = self.rule.update(keys.differ(row), before.is_full && after.is_full);
+        let updated = self.rule.update(keys.differ(row), images.are_full());
         if updated.old == Some(OldRow::DeleteByKey) {
             self.sides.before().append_key(row, keys.before.iter(), plan)?;
         }
         self.append_deleted(updated, ordinal, before);
-        // Where no preimage stands beside it, a postimage without its key would be of no use.
+        // Without a preimage next to it, a postimage without its key would be of no use.
         let held = if self.rule.old_value || after.is_full {
             self.sides.after().append_image(rows, after)?;
             Held::All(after.present)
@@ -114,7 +111,7 @@ impl TableBuilder {
         Ok(())
     }
 
-    /// Ends the row that an update deletes, where it does.
+    /// Ends the row that an update deletes, if there is one.
     pub(super) fn append_deleted(
         &mut self,
         updated: UpdatedRows,
@@ -130,7 +127,7 @@ impl TableBuilder {
         self.end_row(ChangeType::Delete, ordinal, held, Held::Nothing);
     }
 
-    /// Ends the row after an update, and the preimage beside it.
+    /// Ends the row after an update, and its preimage.
     pub(super) fn end_update(
         &mut self,
         updated: UpdatedRows,
