@@ -8,6 +8,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::history::Catalog;
 use crate::net::Server;
 use crate::protocol::TextRow;
+use crate::schema::quoted_name;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::time::{Duration, Instant};
@@ -138,7 +139,7 @@ impl<'f> Structures<'f> {
     ) -> Result<Vec<TableName>> {
         let mut names = Vec::new();
         for database in self.databases.keys().filter(|name| is_touched(name)) {
-            let sql = format!("SHOW FULL TABLES FROM {}", quoted(database));
+            let sql = format!("SHOW FULL TABLES FROM {}", quoted_name(database));
             let rows = match server.connection().query(&sql) {
                 Err(error) if error.server_code() == Some(NO_SUCH_DATABASE) => continue,
                 answer => answer?,
@@ -165,7 +166,7 @@ impl<'f> Structures<'f> {
     pub(super) fn script(&self, server: SqlServer) -> String {
         let mut script = Catalog::script_header(server, self.lower_case_table_names);
         for (database, (charset, collation)) in &self.databases {
-            let name = quoted(database);
+            let name = quoted_name(database);
             // Writing to a String does not fail.
             let _ = writeln!(
                 script,
@@ -194,7 +195,8 @@ pub(super) fn structure(
     server: &mut Server,
     name: &TableName,
 ) -> Result<Option<Result<String, String>>> {
-    let sql = format!("SHOW CREATE TABLE {}.{}", quoted(&name.database), quoted(&name.table));
+    let sql =
+        format!("SHOW CREATE TABLE {}.{}", quoted_name(&name.database), quoted_name(&name.table));
     let rows = match server.connection().query(&sql) {
         Ok(rows) => rows,
         Err(error) => {
@@ -228,11 +230,6 @@ fn sees_all<'g>(grants: impl Iterator<Item = &'g str>) -> Option<bool> {
         }
     }
     if has_roles { None } else { Some(false) }
-}
-
-/// A name in SQL.
-fn quoted(name: &str) -> String {
-    format!("`{}`", name.replace('`', "``"))
 }
 
 fn cell(row: &TextRow, index: usize) -> Option<&str> {

@@ -5,7 +5,7 @@ use crate::ddl::{DdlSession, SqlServer, TableName};
 use crate::error::{Error, ErrorKind, Result};
 use crate::history::Baseline as HistoryBaseline;
 use crate::net::{Flavor, Server};
-use crate::schema::{LogTells, TableSchema};
+use crate::schema::{LogTells, TableSchema, quoted_name};
 
 /// A table as its server describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,7 +44,7 @@ impl TableNow {
         let identity = server.identity();
         let is_mariadb = identity.flavor == Flavor::Mariadb;
         let own = SqlServer { is_mariadb, version: identity.version };
-        let quoted = format!("`{}`", database.replace('`', "``"));
+        let quoted = quoted_name(database);
         let script = format!("CREATE DATABASE {quoted};\nUSE {quoted};\n{statement};\n");
         let catalog = HistoryBaseline::whole(script, DdlSession::new(own)).catalog()?;
         // It may be called by a name of other case.

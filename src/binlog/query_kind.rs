@@ -3,7 +3,8 @@
 //! Servers write these statements in one way each (`BEGIN`, ``SAVEPOINT `name` ``, `XA COMMIT X'616263',X'',1`); other
 //! spellings that mean the same are understood too, and comments are passed over.
 
-use crate::position::{Xid, from_hex};
+use crate::position::Xid;
+use crate::wire::from_hex;
 
 /// What a statement does to the transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]

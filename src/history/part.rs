@@ -9,7 +9,8 @@ use super::store::{EntryKey, EntryRange};
 use crate::ddl::cursor::Cursor;
 use crate::ddl::token::Token;
 use crate::error::{Error, Result};
-use crate::position::{Position, from_hex, to_hex};
+use crate::position::Position;
+use crate::wire::{from_hex, to_hex};
 use std::collections::HashSet;
 
 /// The tables at a position, as text: those that a reader from there on needs. A Spark task gets one.

@@ -14,10 +14,9 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::varint::{decode_varint, encode_varint};
-use super::xid::{from_hex, to_hex};
 use crate::error::{DecodeError, Error};
 use crate::limits::MAX_TAG_BYTES;
-use crate::wire::{Reader, Result};
+use crate::wire::{Reader, Result, from_hex, to_hex};
 
 /// The source of a GTID: a server's UUID, from MySQL 8.3 on with a tag, which is mostly empty.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]

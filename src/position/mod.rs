@@ -20,4 +20,3 @@ pub use mariadb_gtid::{MariadbGtid, MariadbGtidPosition};
 pub use position::{Position, PreparedRange, compare_files, file_number};
 pub(crate) use varint::{decode_varint, decode_varint_signed};
 pub use xid::Xid;
-pub(crate) use xid::{from_hex, to_hex};

@@ -8,8 +8,9 @@ use serde::{Deserialize, Serialize};
 use super::ahead::{Ahead, StoredAhead};
 use super::gtid_set::parse_number;
 use super::gtid_state::GtidState;
-use super::xid::{Xid, from_hex, to_hex};
+use super::xid::Xid;
 use crate::error::{Error, ErrorKind};
+use crate::wire::{from_hex, to_hex};
 
 /// The next place to read: a place at a transaction's end, and what was delivered beyond it.
 ///

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::error::DecodeError;
 use crate::limits::MAX_XID_PART_BYTES;
-use crate::wire::Result;
+use crate::wire::{Result, to_hex};
 
 /// The id that a transaction manager gave an XA transaction.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -37,23 +37,6 @@ impl fmt::Display for Xid {
     }
 }
 
-/// Two lower-case digits a byte.
-pub(crate) fn to_hex(bytes: &[u8]) -> String {
-    let digit = |nibble: u8| char::from_digit(u32::from(nibble), 16).unwrap_or('0');
-    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
-}
-
-/// The bytes of pairs of digits, of either case; `None` for anything else.
-pub(crate) fn from_hex(text: &[u8]) -> Option<Vec<u8>> {
-    let digit =
-        |byte: u8| char::from(byte).to_digit(16).and_then(|nibble| u8::try_from(nibble).ok());
-    let (pairs, rest) = text.as_chunks::<2>();
-    if !rest.is_empty() {
-        return None;
-    }
-    pairs.iter().map(|[high, low]| Some(digit(*high)? << 4 | digit(*low)?)).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -64,13 +47,5 @@ mod tests {
         assert_eq!(xid.to_string(), "X'616263',X'00ff',17");
         assert!(Xid::try_new(1, &[0; 65], b"").is_err());
         assert!(Xid::try_new(1, &[0; 64], &[0; 64]).is_ok());
-    }
-
-    #[test]
-    fn hex() {
-        let all: Vec<u8> = (0..=255).collect();
-        assert_eq!(from_hex(to_hex(&all).as_bytes()), Some(all));
-        assert_eq!(from_hex(b"aBf"), None);
-        assert_eq!(from_hex(b"g0"), None);
     }
 }

@@ -12,7 +12,7 @@
 use crate::binlog::{EventType, FormatDescription, TableMap};
 use crate::charset::Collation;
 use crate::error::Error;
-use crate::schema::{Column, ColumnType, GeometryType};
+use crate::schema::{Column, ColumnType, GeometryType, quoted_name};
 use std::fmt::Write;
 
 /// The lines for a Table_map event's body.
@@ -54,9 +54,8 @@ pub(super) fn table_metadata(body: &[u8], format: &FormatDescription) -> Result<
 
 fn put_column(out: &mut String, column: &Column, is_mariadb: bool) {
     if let Some(name) = &column.name {
-        out.push('`');
-        put_escaped(out, &name.replace('`', "``"));
-        out.push_str("` ");
+        put_escaped(out, &quoted_name(name));
+        out.push(' ');
     }
     put_type(out, column, is_mariadb);
     if column.unsigned == Some(true) {

@@ -2,6 +2,7 @@
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/classmysql_1_1binlog_1_1event_1_1Table__map__event.html>
 
+use super::sql_text::quoted;
 use crate::charset::Collation;
 use std::sync::Arc;
 
@@ -300,24 +301,6 @@ impl ColumnType {
             Self::TypedArray => "typed array".into(),
         }
     }
-}
-
-/// A string as SHOW CREATE TABLE writes it.
-pub(crate) fn quoted(member: &str) -> String {
-    let mut text = String::with_capacity(member.len() + 2);
-    text.push('\'');
-    for c in member.chars() {
-        match c {
-            '\'' => text.push_str("''"),
-            '\\' => text.push_str("\\\\"),
-            '\0' => text.push_str("\\0"),
-            '\n' => text.push_str("\\n"),
-            '\r' => text.push_str("\\r"),
-            c => text.push(c),
-        }
-    }
-    text.push('\'');
-    text
 }
 
 const fn blob_size(length_bytes: u8) -> &'static str {

@@ -9,12 +9,13 @@ mod complete;
 mod index;
 mod logged;
 mod name_case;
+mod sql_text;
 mod table_schema;
 
 pub use column::{Column, Generated};
-pub(crate) use column_type::quoted;
 pub use column_type::{ColumnType, GeometryType};
 pub use index::{Index, IndexKind, KeyPart, RowKey};
 pub use logged::LogTells;
 pub use name_case::{NameCase, folded};
+pub(crate) use sql_text::{quoted, quoted_name};
 pub use table_schema::{TableSchema, full_name};

@@ -1,5 +1,6 @@
 //! A table's structure at one place of the log.
 
+use super::sql_text::quoted_name;
 use super::{Column, Index, KeyPart, RowKey};
 use std::sync::Arc;
 
@@ -45,8 +46,7 @@ impl TableSchema {
 /// backtick, so that two tables never have the same text.
 pub fn full_name(database: &str, table: &str) -> String {
     if [database, table].iter().any(|name| name.contains(['.', '`'])) {
-        let quoted = |name: &str| format!("`{}`", name.replace('`', "``"));
-        return format!("{}.{}", quoted(database), quoted(table));
+        return format!("{}.{}", quoted_name(database), quoted_name(table));
     }
     format!("{database}.{table}")
 }

@@ -10,6 +10,7 @@ use crate::ddl::TableName;
 use crate::error::{Error, ErrorKind, Result};
 use crate::history::{EntryKey, EntryRange, EntryRow, Store, StoreWrite, TimelineRow};
 use crate::net::{Connection, Server};
+use crate::schema::quoted_name;
 use crate::source::Connector;
 use std::time::Duration;
 
@@ -86,15 +87,15 @@ impl ServerStore {
         ] {
             connection.query(statement)?;
         }
-        connection.query(&format!("USE {}", sql::name(&self.database))).map_err(
-            |error| match error.server_code() {
+        connection.query(&format!("USE {}", quoted_name(&self.database))).map_err(|error| {
+            match error.server_code() {
                 Some(NO_DATABASE) => Error::config(format!(
                     "the store's server has no database {}: CREATE DATABASE it first",
                     self.database
                 )),
                 _ => error,
-            },
-        )?;
+            }
+        })?;
         let id = connection.query_value("SELECT CONNECTION_ID()")?;
         self.connection_id = id.and_then(|id| id.parse().ok());
         let packet = connection.query_value("SELECT @@max_allowed_packet")?;

@@ -6,7 +6,7 @@ use super::lock_file::holder;
 use super::server_sql::text;
 use crate::error::{Error, Result};
 use crate::net::Connection;
-use crate::position::to_hex;
+use crate::wire::to_hex;
 use ring::digest;
 
 /// Takes the lock, or returns its holder. `before` is the id of an earlier connection of this process that held it, and that the

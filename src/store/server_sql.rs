@@ -5,20 +5,15 @@
 
 use crate::error::{Error, Result};
 use crate::history::{EntryKey, EntryKind, EntryRange, EntryRow, TimelineRow};
-use crate::position::{from_hex, to_hex};
 use crate::protocol::TextRow;
+use crate::wire::{from_hex, to_hex};
 
-/// A name as it stands in a statement.
-pub(super) fn name(name: &str) -> String {
-    format!("`{}`", name.replace('`', "``"))
-}
-
-/// Text as it stands in a statement.
+/// Text as SQL.
 pub(super) fn text(text: &str) -> String {
     format!("_utf8mb4 x'{}'", to_hex(text.as_bytes()))
 }
 
-/// Bytes as they stand in a statement.
+/// Bytes as SQL.
 pub(super) fn bytes(bytes: &[u8]) -> String {
     format!("x'{}'", to_hex(bytes))
 }
@@ -283,7 +278,6 @@ mod tests {
 
     #[test]
     fn no_value_can_be_read_as_sql() {
-        assert_eq!(name("a`b"), "`a``b`");
         let hostile = "'; DROP TABLE t; -- \\";
         let statements = [
             replace_entry(hostile, &row(hostile.as_bytes().to_vec()), 4),

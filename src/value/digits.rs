@@ -1,4 +1,6 @@
-//! Decimal digits appended to a byte vector, without the formatting machinery.
+//! Digits of numbers appended to a byte vector, without the formatting machinery.
+
+use crate::wire::HEX_DIGITS;
 
 /// The most digits that a `u64` has.
 const MAX_DIGITS: usize = 20;
@@ -32,9 +34,6 @@ pub(crate) fn push_hex(out: &mut Vec<u8>, value: u16) {
     let zeros = nibbles.iter().take(3).take_while(|nibble| **nibble == 0).count();
     out.extend(nibbles.iter().skip(zeros).filter_map(|n| HEX_DIGITS.get(usize::from(*n))));
 }
-
-/// The digits of base 16, in lower case.
-pub(crate) const HEX_DIGITS: &[u8; 16] = b"0123456789abcdef";
 
 /// Appends `value` without leading zeros, with a `-` where it is negative.
 #[inline]

@@ -6,7 +6,7 @@
 //!
 //! <https://mariadb.com/kb/en/uuid-data-type/>
 
-use super::digits::HEX_DIGITS;
+use crate::wire::write_hex;
 
 /// Appends the text that SELECT shows.
 pub fn write_text(bytes: [u8; 16], out: &mut Vec<u8>) {
@@ -14,8 +14,7 @@ pub fn write_text(bytes: [u8; 16], out: &mut Vec<u8>) {
         if matches!(index, 4 | 6 | 8 | 10) {
             out.push(b'-');
         }
-        out.extend(HEX_DIGITS.get(usize::from(byte >> 4)));
-        out.extend(HEX_DIGITS.get(usize::from(byte & 15)));
+        write_hex(&[byte], out);
     }
 }
 

@@ -4,10 +4,12 @@
 //! [`Inflater`], which keeps its buffer. Called by `binlog`, `value` and `protocol`.
 
 mod bitmap;
+mod hex;
 mod inflate;
 mod reader;
 
 pub use bitmap::{Bitmap, MsbBitmap};
+pub(crate) use hex::{HEX_DIGITS, from_hex, to_hex, write_hex};
 pub use inflate::{DeflateForm, Inflater};
 pub use reader::Reader;
 

@@ -7,8 +7,7 @@ use super::ColumnBuilder;
 use super::cell_size::CellSize;
 use super::var_len::VarLenCell;
 use crate::error::Error;
-use crate::value::digits::HEX_DIGITS;
-use crate::wire::{Reader, Result};
+use crate::wire::{Reader, Result, write_hex};
 use arrow_array::ArrayRef;
 use arrow_schema::DataType;
 use ring::hmac;
@@ -36,8 +35,7 @@ impl VarLenCell for Hashed {
         self.cell.read(image, &mut self.text)?;
         self.grown += (2 * DIGEST_BYTES).saturating_sub(before - image.left());
         let hash = hmac::sign(&self.key, &self.text);
-        let digits = hash.as_ref().iter().flat_map(|byte| [byte >> 4, byte & 15]);
-        out.extend(digits.filter_map(|digit| HEX_DIGITS.get(usize::from(digit))));
+        write_hex(hash.as_ref(), out);
         Ok(())
     }
 

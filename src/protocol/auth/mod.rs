@@ -79,8 +79,7 @@ fn unless_empty(password: &Secret, hash: impl FnOnce(&[u8]) -> Vec<u8>) -> Vec<u
 
 #[cfg(test)]
 pub(super) fn from_hex(text: &str) -> Vec<u8> {
-    let digit = |at: usize| u8::from_str_radix(&text[at..at + 2], 16).unwrap();
-    (0..text.len()).step_by(2).map(digit).collect()
+    crate::wire::from_hex(text.as_bytes()).unwrap()
 }
 
 #[cfg(test)]
