@@ -1,13 +1,19 @@
-//! Cells as JSON: a writer a column, made once a batch.
+//! Cells as JSON: one writer per column, made once per batch.
 
 use crate::value::base64;
 use crate::value::digits;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type,
+    UInt32Type, UInt64Type,
+};
 use arrow_array::{
     Array, ArrowPrimitiveType, BinaryArray, BooleanArray, PrimitiveArray, StringArray,
 };
+use arrow_schema::DataType;
 use serde::Serialize;
 
-/// Writes the cells of one column. Which of them are NULL is its caller's concern.
+/// Writes the cells of one column that are not NULL.
 pub(super) trait CellWriter {
     /// Appends the cell of a row, which is not NULL.
     fn write(&self, row: usize, out: &mut Vec<u8>);
@@ -41,6 +47,23 @@ where
     cells(array, |array, row, out| json(&array.value(row), out))
 }
 
+/// Integers and floats as they are; `None` for other types.
+pub(super) fn plain_numbers(values: &dyn Array) -> Option<Box<dyn CellWriter + '_>> {
+    macro_rules! numbers_of {
+        ($($variant:ident $of:ty),+) => {
+            match values.data_type() {
+                $(DataType::$variant => Some(numbers(values.as_primitive::<$of>())),)+
+                _ => None,
+            }
+        };
+    }
+    numbers_of!(
+        Int8 Int8Type, Int16 Int16Type, Int32 Int32Type, Int64 Int64Type,
+        UInt8 UInt8Type, UInt16 UInt16Type, UInt32 UInt32Type, UInt64 UInt64Type,
+        Float32 Float32Type, Float64 Float64Type
+    )
+}
+
 /// Text in quotes.
 pub(super) fn quoted(array: &StringArray) -> Box<dyn CellWriter + '_> {
     cells(array, |array, row, out| json(array.value(row), out))
@@ -67,7 +90,7 @@ pub(super) fn write_base64(bytes: &[u8], out: &mut Vec<u8>) {
     out.push(b'"');
 }
 
-/// A value that JSON has. Writing to memory does not fail.
+/// A value as JSON. Writing to memory does not fail.
 pub(super) fn json<T: Serialize + ?Sized>(value: &T, out: &mut Vec<u8>) {
     let _ = serde_json::to_writer(out, value);
 }

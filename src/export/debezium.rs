@@ -9,13 +9,14 @@
 //!
 //! Values are in the forms that the connector has by default: `decimal.handling.mode=precise`,
 //! `time.precision.mode=adaptive_time_microseconds`, `bigint.unsigned.handling.mode=long`, `binary.handling.mode=bytes`. A
-//! delete that a changed key stands for is followed by its insert; there are no tombstones.
+//! delete because of a changed key is followed by its insert; there are no tombstones.
 //!
 //! <https://debezium.io/documentation/reference/stable/connectors/mysql.html#mysql-data-types>
 
 use super::EventOptions;
 use super::cell::{
-    CellWriter, booleans, cells, encoded, integer, json, numbers, or_null, quoted, write_base64,
+    CellWriter, booleans, cells, encoded, integer, json, numbers, or_null, plain_numbers, quoted,
+    write_base64,
 };
 use super::nested::{Nested, Side, SideColumn, unfit};
 use crate::error::Result;
@@ -25,9 +26,8 @@ use crate::value::{DateTime, base64, geometry};
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    Date32Type, Decimal128Type, Decimal256Type, DurationMicrosecondType, Float32Type, Float64Type,
-    Int8Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType, UInt8Type, UInt16Type,
-    UInt32Type, UInt64Type,
+    Date32Type, Decimal128Type, Decimal256Type, DurationMicrosecondType, Float32Type, Int32Type,
+    Int64Type, TimestampMicrosecondType, UInt64Type,
 };
 use arrow_schema::DataType;
 
@@ -58,7 +58,7 @@ pub(super) fn write(
     Ok(())
 }
 
-/// Where a change comes from.
+/// The `source` of a change.
 struct Source<'b> {
     /// `"version":…,"connector":…,"name":…,"ts_ms":`
     head: Vec<u8>,
@@ -151,7 +151,7 @@ struct EventColumn<'b> {
     head: Vec<u8>,
     values: &'b dyn Array,
     writer: Box<dyn CellWriter + 'b>,
-    /// What stands for a zero date.
+    /// The value of a zero date.
     null: &'static [u8],
 }
 
@@ -205,13 +205,6 @@ fn writer<'b>(column: &SideColumn<'b>) -> Result<Box<dyn CellWriter + 'b>> {
     let values = column.values;
     let column_type = &column.column.column_type;
     Ok(match (values.data_type(), column_type) {
-        (D::Int8, _) => numbers(values.as_primitive::<Int8Type>()),
-        (D::Int16, _) => numbers(values.as_primitive::<Int16Type>()),
-        (D::Int32, _) => numbers(values.as_primitive::<Int32Type>()),
-        (D::Int64, _) => numbers(values.as_primitive::<Int64Type>()),
-        (D::UInt8, _) => numbers(values.as_primitive::<UInt8Type>()),
-        (D::UInt16, _) => numbers(values.as_primitive::<UInt16Type>()),
-        (D::UInt32, _) => numbers(values.as_primitive::<UInt32Type>()),
         (D::UInt64, T::Bit { bits }) => {
             let bytes = usize::from(bits.div_ceil(8));
             cells(values.as_primitive::<UInt64Type>(), move |array, row, out| {
@@ -225,9 +218,6 @@ fn writer<'b>(column: &SideColumn<'b>) -> Result<Box<dyn CellWriter + 'b>> {
                 integer(array.value(row).cast_signed(), out);
             })
         }
-        (D::UInt64, _) => numbers(values.as_primitive::<UInt64Type>()),
-        (D::Float32, _) => numbers(values.as_primitive::<Float32Type>()),
-        (D::Float64, _) => numbers(values.as_primitive::<Float64Type>()),
         (D::Boolean, _) => booleans(values.as_boolean()),
         (D::Decimal128(..), _) => {
             cells(values.as_primitive::<Decimal128Type>(), |array, row, out| {
@@ -268,7 +258,7 @@ fn writer<'b>(column: &SideColumn<'b>) -> Result<Box<dyn CellWriter + 'b>> {
                 None => out.extend_from_slice(b"null"),
             }
         }),
-        _ => return Err(unfit(column.name)),
+        _ => return plain_numbers(values).ok_or_else(|| unfit(column.name)),
     })
 }
 

@@ -7,12 +7,12 @@
 //!  "pre-columns":null}
 //! ```
 //!
-//! `commit-ts` is `_commit_version`, which rises from commit to commit as TiDB's does, but tells no time. What only TiDB knows
-//! (ids and versions of its tables) is 0. A column that the row does not hold is null in the place of its object.
+//! `commit-ts` is `_commit_version`, which rises from commit to commit as TiDB's does, but is no time. Values that only TiDB has
+//! (ids and versions of its tables) are 0. A column that the row does not contain is null instead of an object.
 //!
 //! <https://docs.pingcap.com/tidb/stable/ticdc-open-protocol#column-type-code>
 
-use super::cell::{CellWriter, cells, encoded, encoded_text, integer, json, numbers, quoted};
+use super::cell::{CellWriter, cells, encoded, encoded_text, integer, json, plain_numbers, quoted};
 use super::nested::{Nested, Side, SideColumn, unfit};
 use crate::charset::Collation;
 use crate::error::Result;
@@ -21,8 +21,8 @@ use crate::schema::{Column, ColumnType, Generated, IndexKind, RowKey, TableSchem
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    Decimal128Type, Decimal256Type, DecimalType, Float32Type, Float64Type, Int8Type, Int16Type,
-    Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+    Decimal128Type, Decimal256Type, DecimalType, Float32Type, Int8Type, Int16Type, Int32Type,
+    Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow_schema::DataType;
 use std::io::Write;
@@ -59,14 +59,14 @@ pub(super) fn write(change: &ChangeBatch, out: &mut Vec<u8>) -> Result<()> {
     Ok(())
 }
 
-/// A column of one side, with what is the same in each of its objects.
+/// A column of one side, with the part that is the same in each of its objects.
 struct EventColumn<'b> {
     index: usize,
     /// `{"name":…,"type":…,"flag":…,"value":`
     head: Vec<u8>,
     values: &'b dyn Array,
     writer: Box<dyn CellWriter + 'b>,
-    /// Where it is the whole key, and a whole number.
+    /// `None` if it is not the complete key, or no integer.
     row_id: Option<Box<dyn Fn(usize) -> i64 + 'b>>,
 }
 
@@ -124,19 +124,10 @@ fn writer<'b>(column: &SideColumn<'b>) -> Result<Box<dyn CellWriter + 'b>> {
     use DataType as D;
     let values = column.values;
     Ok(match values.data_type() {
-        D::Int8 => numbers(values.as_primitive::<Int8Type>()),
-        D::Int16 => numbers(values.as_primitive::<Int16Type>()),
-        D::Int32 => numbers(values.as_primitive::<Int32Type>()),
-        D::Int64 => numbers(values.as_primitive::<Int64Type>()),
-        D::UInt8 => numbers(values.as_primitive::<UInt8Type>()),
-        D::UInt16 => numbers(values.as_primitive::<UInt16Type>()),
-        D::UInt32 => numbers(values.as_primitive::<UInt32Type>()),
-        D::UInt64 => numbers(values.as_primitive::<UInt64Type>()),
         // To TiDB a FLOAT's value is a DOUBLE.
         D::Float32 => cells(values.as_primitive::<Float32Type>(), |array, row, out| {
             json(&f64::from(array.value(row)), out);
         }),
-        D::Float64 => numbers(values.as_primitive::<Float64Type>()),
         D::Boolean => cells(values.as_boolean(), |array, row, out| {
             integer(i64::from(array.value(row)), out);
         }),
@@ -174,7 +165,7 @@ fn writer<'b>(column: &SideColumn<'b>) -> Result<Box<dyn CellWriter + 'b>> {
             }
             json(&*String::from_utf8_lossy(&text), out);
         }),
-        _ => return Err(unfit(column.name)),
+        _ => return plain_numbers(values).ok_or_else(|| unfit(column.name)),
     })
 }
 
@@ -191,7 +182,7 @@ fn write_decimal(unscaled: i128, scale: usize, out: &mut Vec<u8>) {
     out.push(b'"');
 }
 
-/// The bits of a SET's members, as they stand in the log.
+/// The bits of a SET's members, as in the log.
 fn set_bits(text: &str, members: &[Arc<str>]) -> Option<u64> {
     let parts = text.split(',').filter(|_| !text.is_empty());
     parts.map(|part| members.iter().position(|member| **member == *part)).try_fold(0, |bits, at| {
@@ -200,7 +191,7 @@ fn set_bits(text: &str, members: &[Arc<str>]) -> Option<u64> {
     })
 }
 
-/// Whether text stands in an event as it is: TiDB's strings are bytes.
+/// True if text is plain in an event: TiDB's strings are bytes.
 fn is_plain_text(column_type: &ColumnType) -> bool {
     use ColumnType as T;
     matches!(
@@ -277,8 +268,8 @@ const MULTIPLE_KEY: u8 = 32;
 const NULLABLE: u8 = 64;
 const UNSIGNED: u8 = 128;
 
-/// The flags of each column. All columns of a key have its flags, as TiCDC does it. Where only the log tells of the table, its
-/// primary key is all that is known of keys.
+/// The flags of each column. All columns of a key have its flags, as in TiCDC. If the table is known only from the log, only its
+/// primary key is known.
 fn flags(table: &TableSchema) -> Vec<u8> {
     let mut flags: Vec<u8> = table.columns.iter().map(of_column).collect();
     let mut set = |column: usize, flag: u8| {
