@@ -1,4 +1,4 @@
-//! What a reader hands out.
+//! The batches that a reader returns.
 
 use super::progress::Progress;
 use crate::columnar::TablePlan;
@@ -15,11 +15,11 @@ pub struct ChangeBatch {
     pub table: Arc<str>,
     /// The rows: the table's columns, then the envelope.
     pub batch: RecordBatch,
-    /// What it was made by: the structure of the table, and more.
+    /// The structure of the table, and the options of its columns.
     pub plan: Arc<TablePlan>,
     /// The position at which to resume before it.
     pub before: Progress,
-    /// Where to resume: all rows before it have been handed out, this batch included.
+    /// The position at which to resume: all rows before it have been returned, with this batch.
     pub progress: Progress,
     /// The latest commit among the transactions that were decoded together with it, in microseconds since 1970 UTC.
     pub committed: Option<i64>,

@@ -1,7 +1,7 @@
-//! How much of the input is between cutting it into segments and the end of its decoding.
+//! The bytes of the input that are cut into segments and not yet decoded.
 //!
-//! Segments are small, but for those of one large event: without a limit in bytes there would be one for each thread and
-//! more. Called by `read`.
+//! Segments are small, except those of one large event: without a limit in bytes there would be one or more for each thread.
+//! Called by `pipeline`.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -16,12 +16,12 @@ pub(super) struct InFlight {
 }
 
 impl InFlight {
-    /// None yet, and at most `limit`: but one segment alone may be larger.
+    /// Without bytes yet, and with at most `limit`. One segment alone may be larger.
     pub(super) fn new(limit: usize) -> Arc<Self> {
         Arc::new(Self { bytes: Mutex::new(0), left: Condvar::new(), limit })
     }
 
-    /// Waits until there is room for `bytes`, which the permit gives back; `None` once `stopping` is set.
+    /// Waits until `bytes` more are allowed, as long as the permit lives; `None` if `stopping` is set.
     pub(super) fn enter(self: &Arc<Self>, bytes: usize, stopping: &AtomicBool) -> Option<Permit> {
         let mut sum = self.lock();
         while *sum > 0 && sum.saturating_add(bytes) > self.limit {
@@ -35,12 +35,12 @@ impl InFlight {
     }
 
     fn lock(&self) -> MutexGuard<'_, usize> {
-        // A sum is never half done.
+        // The sum is always valid.
         self.bytes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Room that a segment takes as long as this lives.
+/// The bytes of a segment count as long as this lives.
 #[derive(Debug)]
 pub(super) struct Permit {
     bytes: usize,
@@ -54,7 +54,7 @@ impl Drop for Permit {
     }
 }
 
-/// How often a wait looks whether it is to stop.
+/// How often a wait checks whether it must stop.
 const STOP_CHECK: Duration = Duration::from_millis(10);
 
 #[cfg(test)]

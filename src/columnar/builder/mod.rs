@@ -123,8 +123,6 @@ pub(crate) fn make_builder(
 ) -> std::result::Result<Box<dyn ColumnBuilder>, Error> {
     use ColumnType as T;
     let spark = options.is_spark();
-    let text_dates = options.zero_dates == ZeroDates::Text;
-    let zero_is_error = options.zero_dates == ZeroDates::Error;
     let character = |length, pad_to| Character::of(column, length, options, pad_to);
     let compressed = |length| {
         character(CellLength::whole(), 0).map(|plain| {
@@ -140,44 +138,13 @@ pub(crate) fn make_builder(
         T::Bit { bits: 1 } => Box::new(boolean::BitBuilder::default()),
         T::Bit { bits } => bits::make(bits, spark),
         T::Year => Primitive::boxed(number::Year),
-        T::Date if text_dates => VarLen::text(temporal_text::DateText),
-        T::DateTime2 { fsp } if text_dates => VarLen::text(temporal_text::DateTimeText { fsp }),
-        T::Timestamp2 { fsp } if text_dates => VarLen::text(temporal_text::TimestampText { fsp }),
-        T::DateTimeOld { fsp: None } | T::TimestampOld { fsp: None } | T::TimeOld { fsp: None }
-            if is_mariadb =>
-        {
-            return Err(unknown_fraction(column));
-        }
-        T::DateTimeOld { fsp } if text_dates => {
-            VarLen::text(temporal_text::DateTimeOldText { fsp: fsp.unwrap_or(0) })
-        }
-        T::TimestampOld { fsp } if text_dates => {
-            VarLen::text(temporal_text::TimestampOldText { fsp: fsp.unwrap_or(0) })
-        }
-        T::Date => Primitive::boxed(temporal::Date { zero_is_error }),
-        T::DateTime2 { fsp } => Primitive::boxed(temporal::DateTime { fsp, zero_is_error }),
-        T::Timestamp2 { fsp } => Primitive::boxed(temporal::Timestamp { fsp, zero_is_error }),
-        T::DateTimeOld { fsp } => {
-            Primitive::boxed(temporal::DateTimeOld { fsp: fsp.unwrap_or(0), zero_is_error })
-        }
-        T::TimestampOld { fsp } => {
-            Primitive::boxed(temporal::TimestampOld { fsp: fsp.unwrap_or(0), zero_is_error })
-        }
-        T::Time2 { fsp } => match options.time {
-            Time::Duration | Time::Interval => Primitive::boxed(temporal::TimeDuration { fsp }),
-            Time::Micros => Primitive::boxed(temporal::TimeMicros { fsp }),
-            Time::Text => VarLen::text(temporal_text::TimeText { fsp }),
-        },
-        T::TimeOld { fsp } => {
-            let fsp = fsp.unwrap_or(0);
-            match options.time {
-                Time::Duration | Time::Interval => {
-                    Primitive::boxed(temporal::TimeOldDuration { fsp })
-                }
-                Time::Micros => Primitive::boxed(temporal::TimeOldMicros { fsp }),
-                Time::Text => VarLen::text(temporal_text::TimeOldText { fsp }),
-            }
-        }
+        T::Date
+        | T::DateTime2 { .. }
+        | T::DateTimeOld { .. }
+        | T::Timestamp2 { .. }
+        | T::TimestampOld { .. }
+        | T::Time2 { .. }
+        | T::TimeOld { .. } => temporal_builder(column, options, is_mariadb)?,
         T::Char { max_bytes } => character(CellLength::declared(max_bytes), max_bytes)?.builder(),
         T::VarChar { max_bytes } => character(CellLength::declared(max_bytes), 0)?.builder(),
         T::Blob { length_bytes } => character(CellLength::blob(length_bytes), 0)?.builder(),
@@ -224,6 +191,58 @@ pub(crate) fn make_builder(
         T::VarCharCompressed { max_bytes } => compressed(CellLength::declared(max_bytes))?,
         T::BlobCompressed { length_bytes } => compressed(CellLength::blob(length_bytes))?,
         T::TypedArray => return Err(not_decoded(column)),
+    })
+}
+
+/// The builder for a column of dates or times.
+fn temporal_builder(
+    column: &Column,
+    options: &TypeOptions,
+    is_mariadb: bool,
+) -> std::result::Result<Box<dyn ColumnBuilder>, Error> {
+    use ColumnType as T;
+    let text_dates = options.zero_dates == ZeroDates::Text;
+    let zero_is_error = options.zero_dates == ZeroDates::Error;
+    Ok(match column.column_type {
+        T::Date if text_dates => VarLen::text(temporal_text::DateText),
+        T::DateTime2 { fsp } if text_dates => VarLen::text(temporal_text::DateTimeText { fsp }),
+        T::Timestamp2 { fsp } if text_dates => VarLen::text(temporal_text::TimestampText { fsp }),
+        T::DateTimeOld { fsp: None } | T::TimestampOld { fsp: None } | T::TimeOld { fsp: None }
+            if is_mariadb =>
+        {
+            return Err(unknown_fraction(column));
+        }
+        T::DateTimeOld { fsp } if text_dates => {
+            VarLen::text(temporal_text::DateTimeOldText { fsp: fsp.unwrap_or(0) })
+        }
+        T::TimestampOld { fsp } if text_dates => {
+            VarLen::text(temporal_text::TimestampOldText { fsp: fsp.unwrap_or(0) })
+        }
+        T::Date => Primitive::boxed(temporal::Date { zero_is_error }),
+        T::DateTime2 { fsp } => Primitive::boxed(temporal::DateTime { fsp, zero_is_error }),
+        T::Timestamp2 { fsp } => Primitive::boxed(temporal::Timestamp { fsp, zero_is_error }),
+        T::DateTimeOld { fsp } => {
+            Primitive::boxed(temporal::DateTimeOld { fsp: fsp.unwrap_or(0), zero_is_error })
+        }
+        T::TimestampOld { fsp } => {
+            Primitive::boxed(temporal::TimestampOld { fsp: fsp.unwrap_or(0), zero_is_error })
+        }
+        T::Time2 { fsp } => match options.time {
+            Time::Duration | Time::Interval => Primitive::boxed(temporal::TimeDuration { fsp }),
+            Time::Micros => Primitive::boxed(temporal::TimeMicros { fsp }),
+            Time::Text => VarLen::text(temporal_text::TimeText { fsp }),
+        },
+        T::TimeOld { fsp } => {
+            let fsp = fsp.unwrap_or(0);
+            match options.time {
+                Time::Duration | Time::Interval => {
+                    Primitive::boxed(temporal::TimeOldDuration { fsp })
+                }
+                Time::Micros => Primitive::boxed(temporal::TimeOldMicros { fsp }),
+                Time::Text => VarLen::text(temporal_text::TimeOldText { fsp }),
+            }
+        }
+        _ => return Err(not_decoded(column)),
     })
 }
 

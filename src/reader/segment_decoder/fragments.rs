@@ -1,11 +1,11 @@
-//! A rows event put together from its fragments (MariaDB's Partial_row_data events).
+//! A rows event that is joined from its fragments (MariaDB's Partial_row_data events).
 
 use crate::binlog::{CHECKSUM_LEN, ChecksumAlgorithm, EventHeader, FragmentOrder, PartialRowData};
 use crate::error::{DecodeError, Error, Result};
 use crate::limits::MAX_EVENT_SIZE;
 use crate::source::event_body;
 
-/// The fragments of one event after the other, in a buffer that is used again.
+/// The fragments of one event, in a buffer that is used again for the next.
 #[derive(Default)]
 pub(super) struct Fragments {
     bytes: Vec<u8>,
@@ -15,12 +15,12 @@ pub(super) struct Fragments {
 }
 
 impl Fragments {
-    /// Gives up what is not whole.
+    /// Removes fragments of an incomplete event.
     pub(super) fn clear(&mut self) {
         self.order = FragmentOrder::default();
     }
 
-    /// Another event may come only after the last fragment.
+    /// Checks that no fragment is missing: another event may follow only the last fragment.
     pub(super) fn expect_none(&self) -> Result<()> {
         match self.order.is_open() {
             true => Err(Error::malformed("fragments of the rows event before it are missing")),
@@ -28,7 +28,7 @@ impl Fragments {
         }
     }
 
-    /// Takes the fragment at `offset`; tells whether the event is whole now.
+    /// Takes in the fragment at `offset`. Returns true if the event is complete.
     pub(super) fn take(&mut self, fragment: &PartialRowData<'_>, offset: u64) -> Result<bool> {
         if !self.order.is_open() {
             match self.bytes.capacity() > MAX_KEPT {
@@ -38,7 +38,7 @@ impl Fragments {
             self.original_size = fragment.original_size;
             self.offset = offset;
         }
-        let is_whole = self.order.take(fragment.seq, fragment.total)?;
+        let is_complete = self.order.take(fragment.seq, fragment.total)?;
         let len = self.bytes.len() as u64 + fragment.chunk.len() as u64;
         let limit = self.original_size.unwrap_or(u64::from(MAX_EVENT_SIZE));
         if len > limit {
@@ -46,15 +46,15 @@ impl Fragments {
             return Err(DecodeError::Limit { what, value: len, limit }.into());
         }
         self.bytes.extend_from_slice(fragment.chunk);
-        Ok(is_whole)
+        Ok(is_complete)
     }
 
-    /// Where the first of them stands.
+    /// The offset of the first fragment.
     pub(super) fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// The whole event's header and body. The event may have a checksum of its own or not, as those in payloads have none.
+    /// The header and the body of the complete event. It may have a checksum of its own, or none like events in payloads.
     pub(super) fn event(&self, checksum: ChecksumAlgorithm) -> Result<(EventHeader, &[u8])> {
         let header = EventHeader::decode(&self.bytes)?;
         let len = self.bytes.len() as u64;
@@ -68,7 +68,7 @@ impl Fragments {
             ChecksumAlgorithm::Crc32 if crate::binlog::checksum::verify(&self.bytes) => checksum,
             _ => ChecksumAlgorithm::Off,
         };
-        // Its size may count the checksum that its fragments have instead.
+        // Its size may include the checksum that its fragments have instead.
         let left_out = match (checksum, own) {
             (ChecksumAlgorithm::Crc32, ChecksumAlgorithm::Off) => CHECKSUM_LEN as u64,
             _ => 0,
@@ -81,5 +81,5 @@ impl Fragments {
     }
 }
 
-/// A larger buffer is given back.
+/// The buffer is freed if it is larger.
 const MAX_KEPT: usize = 16 << 20;

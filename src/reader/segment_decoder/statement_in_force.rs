@@ -5,15 +5,15 @@ use crate::charset::Charset;
 use crate::error::Result;
 use crate::source::CarriedStatement;
 
-/// Follows statements through the events of a transaction, where they are asked for.
+/// Follows statements through the events of a transaction, if their text is requested.
 #[derive(Debug, Default)]
 pub(super) struct StatementInForce {
     is_wanted: bool,
-    /// `_commit_version` of the transaction at hand.
+    /// `_commit_version` of the current transaction.
     commit_version: i64,
     text: String,
     is_known: bool,
-    /// Whether the last rows event was the last of its statement.
+    /// True if the last rows event was the last of its statement.
     is_over: bool,
     client: Option<Charset>,
 }
@@ -27,11 +27,11 @@ impl StatementInForce {
         self.is_wanted
     }
 
-    /// A transaction begins, or goes on with what a piece of it carries.
+    /// Begins a transaction, or a piece of it with the statement that it carries.
     pub(super) fn begin(&mut self, commit_version: i64, carried: &CarriedStatement) {
         if self.is_wanted {
             (self.is_known, self.is_over) = (false, false);
-            // What ROLLBACK TO undid may lie between it and its BEGIN.
+            // Events that ROLLBACK TO undid may be between it and its BEGIN.
             let before = self.client.filter(|_| self.commit_version == commit_version);
             self.client = carried.client.or(before);
             self.commit_version = commit_version;
@@ -41,7 +41,7 @@ impl StatementInForce {
         }
     }
 
-    /// An event that has no rows: a statement in it is in force from now on.
+    /// Takes in an event without rows: its statement is in force from now on.
     pub(super) fn on_event(&mut self, event_type: EventType, body: &[u8]) -> Result<()> {
         if !self.is_wanted {
             return Ok(());
@@ -57,7 +57,7 @@ impl StatementInForce {
         Ok(())
     }
 
-    /// A rows event of `flags`: the statement ends after the last of its own.
+    /// Takes in the flags of a rows event: the statement ends after its last one.
     pub(super) fn on_rows(&mut self, flags: u16) {
         self.is_known &= !self.is_over;
         self.is_over = flags & STMT_END != 0;
@@ -68,7 +68,7 @@ impl StatementInForce {
         self.is_known.then_some(self.text.as_str())
     }
 
-    /// It stands in the client's character set, which MariaDB's log does not tell.
+    /// The text is in the client's character set, which MariaDB's log does not contain.
     fn set(&mut self, sql: &[u8]) {
         let mut text = std::mem::take(&mut self.text).into_bytes();
         text.clear();
