@@ -50,11 +50,11 @@ demo: need-cargo need-java .venv/.develop .venv/.spark ## Decode the shop's binl
 	@$(BIN)/python examples/demo.py
 
 .PHONY: test
-test: need-cargo need-java .venv/.develop .venv/.spark servers ## Run all tests: lint, stubs, Rust, Python, Spark, live servers
+test: need-cargo need-java .venv/.develop .venv/.dev .venv/.spark servers ## Run all tests: lint, stubs, Rust, Python, Spark, live servers
 	@$(MAKE) --no-print-directory lint stubs docs test-rust test-python test-lakes
 
 .PHONY: check
-check: need-cargo .venv/.develop ## Check what needs neither servers nor Java: format, style, Rust tests, Python tests
+check: need-cargo .venv/.develop .venv/.dev .venv/.spark ## Check what needs neither servers nor Java: format, style, Rust tests, Python tests
 	cargo fmt --check
 	cargo clippy --quiet --all-targets --features python -- -D warnings
 	$(BIN)/ruff check --quiet
@@ -79,7 +79,7 @@ lint: need-cargo .venv/.dev ## Check format and style of Rust and Python
 	$(BIN)/mypy
 
 .PHONY: stubs
-stubs: .venv/.develop ## Check the type stubs against the compiled module
+stubs: .venv/.develop .venv/.dev ## Check the type stubs against the compiled module
 	$(BIN)/stubtest binarrow._native --mypy-config-file pyproject.toml --allowlist tests/python/stubtest-allowlist.txt
 
 .PHONY: test-rust
@@ -87,7 +87,7 @@ test-rust: need-cargo ## Run the Rust tests alone
 	cargo test --quiet
 
 .PHONY: test-python
-test-python: .venv/.develop .venv/.spark servers ## Run the Python, Spark and server tests alone
+test-python: .venv/.develop .venv/.dev .venv/.spark servers ## Run the Python, Spark and server tests alone
 	$(BIN)/pytest -m 'not alone' -n $(WORKERS) --dist loadgroup
 	$(BIN)/pytest -m alone
 
@@ -95,7 +95,7 @@ test-python: .venv/.develop .venv/.spark servers ## Run the Python, Spark and se
 SPARK_VERSIONS ?= 4.0 4.1 4.2
 
 .PHONY: test-spark-versions
-test-spark-versions: .venv/.develop .venv/.spark servers $(SPARK_VERSIONS:%=.venv/spark-%/.installed) ## Run what must work on other versions of Spark, classic and Connect
+test-spark-versions: .venv/.develop .venv/.dev .venv/.spark servers $(SPARK_VERSIONS:%=.venv/spark-%/.installed) ## Run what must work on other versions of Spark, classic and Connect
 	BINARROW_SPARK_PYTHONS=$(subst $() ,:,$(SPARK_VERSIONS:%=$(CURDIR)/.venv/spark-%/bin/python)) \
 	  $(BIN)/pytest -q tests/spark_live/test_spark_versions.py
 
@@ -105,16 +105,21 @@ test-spark-versions: .venv/.develop .venv/.spark servers $(SPARK_VERSIONS:%=.ven
 	  'grpcio>=1.76' 'grpcio-status>=1.76' 'googleapis-common-protos>=1.71' 'zstandard>=0.25' 'PyYAML>=6'
 	@touch $@
 
-# Each format wants a version of Spark of its own; what that environment lacks is in .venv. The jars
-# come from Maven, and stay in ~/.ivy2*.
-.PHONY: test-lakes
-test-lakes: .venv/.develop .venv/.spark .venv/spark-4.2/.installed .venv/spark-4.1/.installed servers ## Run the tests of mirrors in Delta and Iceberg alone
-	@for version in 4.2 4.1; do \
-	  packages=$$(.venv/spark-$$version/bin/python -c 'import site; print(site.getsitepackages()[0])'); \
-	  printf '%s\n' "$$($(BIN)/python -c 'import site; print(site.getsitepackages()[0])')" "$(CURDIR)/python" > "$$packages/venv.pth"; \
-	done
-	BINARROW_LAKE=delta PYSPARK_PYTHON=$(CURDIR)/.venv/spark-4.2/bin/python .venv/spark-4.2/bin/python -m pytest tests/lakes
-	BINARROW_LAKE=iceberg PYSPARK_PYTHON=$(CURDIR)/.venv/spark-4.1/bin/python .venv/spark-4.1/bin/python -m pytest tests/lakes
+# Each format wants a version of Spark of its own, in an environment that uses what .venv has besides. The jars come from
+# Maven, and stay in ~/.ivy2*. Each Spark computes with one core most of the time, so both run at the same time.
+LAKES := delta iceberg
+delta iceberg: SPARK = $(CURDIR)/.venv/spark-$(if $(filter delta,$@),4.2,4.1)
+
+.PHONY: test-lakes $(LAKES)
+test-lakes: .venv/.develop .venv/.dev .venv/.spark servers ## Run the tests of mirrors in Delta and Iceberg alone
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync $(LAKES)
+
+delta: .venv/spark-4.2/.installed
+iceberg: .venv/spark-4.1/.installed
+$(LAKES):
+	@packages=$$($(SPARK)/bin/python -c 'import site; print(site.getsitepackages()[0])'); \
+	  printf '%s\n' "$$($(BIN)/python -c 'import site; print(site.getsitepackages()[0])')" "$(CURDIR)/python" > "$$packages/venv.pth"
+	BINARROW_LAKE=$@ PYSPARK_PYTHON=$(SPARK)/bin/python $(SPARK)/bin/python -m pytest tests/lakes
 
 .PHONY: docs
 docs: .venv/.develop .venv/.docs ## Build the documentation into out/docs; search in it needs a web server: python -m http.server -d out/docs
@@ -193,6 +198,10 @@ need-java:
 	$(BIN)/pip install --quiet --upgrade 'pip>=25.1' # the first that installs dependency groups
 	@touch $@
 
+.venv/.build: .venv/.python pyproject.toml
+	$(BIN)/pip install --quiet --group build
+	@touch $@
+
 .venv/.dev: .venv/.python pyproject.toml
 	$(BIN)/pip install --quiet --group dev
 	@touch $@
@@ -200,8 +209,8 @@ need-java:
 # ------------------------------------------------------------- the package, built and installed
 
 # For tests: unoptimised enough to compile fast, with overflow checks; Python sources in place.
-.venv/.develop: .venv/.dev $(SOURCES) | need-cargo
-	VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/maturin develop --quiet --extras cli
+.venv/.develop: .venv/.build $(SOURCES) | need-cargo
+	VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/maturin develop --quiet
 	@rm -f .venv/.release
 	@touch $@
 
@@ -212,7 +221,7 @@ need-java:
 	@rm -f .venv/.develop
 	@touch $@
 
-.venv/.wheel: .venv/.dev $(SOURCES) | need-cargo
+.venv/.wheel: .venv/.build $(SOURCES) | need-cargo
 	@rm -rf dist
 	$(BIN)/maturin build --quiet --release --out dist
 	@[[ -z $$(find dist -name '*.whl' -size +$(WHEEL_LIMIT)c) ]] || { \
