@@ -50,11 +50,11 @@ demo: need-cargo need-java .venv/.develop .venv/.spark ## Decode the shop's binl
 	@$(BIN)/python examples/demo.py
 
 .PHONY: test
-test: need-cargo need-java .venv/.develop .venv/.dev .venv/.spark servers ## Run all tests: lint, stubs, Rust, Python, Spark, live servers
+test: need-cargo need-java .venv/.develop .venv/.test .venv/.spark servers ## Run all tests: lint, stubs, Rust, Python, Spark, live servers
 	@$(MAKE) --no-print-directory lint stubs docs test-rust test-python test-lakes
 
 .PHONY: check
-check: need-cargo .venv/.develop .venv/.dev .venv/.spark ## Check what needs neither servers nor Java: format, style, Rust tests, Python tests
+check: need-cargo .venv/.develop .venv/.test .venv/.spark ## Check what needs neither servers nor Java: format, style, Rust tests, Python tests
 	cargo fmt --check
 	cargo clippy --quiet --all-targets --features python -- -D warnings
 	$(BIN)/ruff check --quiet
@@ -64,7 +64,7 @@ check: need-cargo .venv/.develop .venv/.dev .venv/.spark ## Check what needs nei
 	$(BIN)/pytest --quiet -n $(WORKERS) --dist loadgroup tests/python
 
 .PHONY: lint
-lint: need-cargo .venv/.dev ## Check format and style of Rust and Python
+lint: need-cargo .venv/.test ## Check format and style of Rust and Python
 	cargo fmt --check
 	cargo clippy --quiet --all-targets -- -D warnings
 	cargo clippy --quiet --all-targets --features python -- -D warnings
@@ -79,7 +79,7 @@ lint: need-cargo .venv/.dev ## Check format and style of Rust and Python
 	$(BIN)/mypy
 
 .PHONY: stubs
-stubs: .venv/.develop .venv/.dev ## Check the type stubs against the compiled module
+stubs: .venv/.develop .venv/.test ## Check the type stubs against the compiled module
 	$(BIN)/stubtest binarrow._native --mypy-config-file pyproject.toml --allowlist tests/python/stubtest-allowlist.txt
 
 .PHONY: test-rust
@@ -87,7 +87,7 @@ test-rust: need-cargo ## Run the Rust tests alone
 	cargo test --quiet
 
 .PHONY: test-python
-test-python: .venv/.develop .venv/.dev .venv/.spark servers ## Run the Python, Spark and server tests alone
+test-python: .venv/.develop .venv/.test .venv/.spark servers ## Run the Python, Spark and server tests alone
 	$(BIN)/pytest -m 'not alone' -n $(WORKERS) --dist loadgroup
 	$(BIN)/pytest -m alone
 
@@ -95,7 +95,7 @@ test-python: .venv/.develop .venv/.dev .venv/.spark servers ## Run the Python, S
 SPARK_VERSIONS ?= 4.0 4.1 4.2
 
 .PHONY: test-spark-versions
-test-spark-versions: .venv/.develop .venv/.dev .venv/.spark servers $(SPARK_VERSIONS:%=.venv/spark-%/.installed) ## Run what must work on other versions of Spark, classic and Connect
+test-spark-versions: .venv/.develop .venv/.test .venv/.spark servers $(SPARK_VERSIONS:%=.venv/spark-%/.installed) ## Run what must work on other versions of Spark, classic and Connect
 	BINARROW_SPARK_PYTHONS=$(subst $() ,:,$(SPARK_VERSIONS:%=$(CURDIR)/.venv/spark-%/bin/python)) \
 	  $(BIN)/pytest -q tests/spark_live/test_spark_versions.py
 
@@ -106,12 +106,12 @@ test-spark-versions: .venv/.develop .venv/.dev .venv/.spark servers $(SPARK_VERS
 	@touch $@
 
 # Each format wants a version of Spark of its own, in an environment that uses what .venv has besides. The jars come from
-# Maven, and stay in ~/.ivy2*. Each Spark computes with one core most of the time, so both run at the same time.
+# Maven, and stay in ~/.ivy2*. Both formats are tested at the same time.
 LAKES := delta iceberg
 delta iceberg: SPARK = $(CURDIR)/.venv/spark-$(if $(filter delta,$@),4.2,4.1)
 
 .PHONY: test-lakes $(LAKES)
-test-lakes: .venv/.develop .venv/.dev .venv/.spark servers ## Run the tests of mirrors in Delta and Iceberg alone
+test-lakes: .venv/.develop .venv/.test .venv/.spark servers ## Run the tests of mirrors in Delta and Iceberg alone
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync $(LAKES)
 
 delta: .venv/spark-4.2/.installed
@@ -130,7 +130,7 @@ options: .venv/.python ## Write the files that hold what the table of options sa
 	$(BIN)/python tools/write_options.py
 
 .PHONY: format
-format: need-cargo .venv/.dev ## Format Rust and Python
+format: need-cargo .venv/.test ## Format Rust and Python
 	cargo fmt
 	cargo fmt --manifest-path fuzz/Cargo.toml
 	$(BIN)/ruff check --fix --quiet || true
@@ -202,15 +202,15 @@ need-java:
 	$(BIN)/pip install --quiet --group build
 	@touch $@
 
-.venv/.dev: .venv/.python pyproject.toml
-	$(BIN)/pip install --quiet --group dev
+.venv/.test: .venv/.python pyproject.toml
+	$(BIN)/pip install --quiet --group test
 	@touch $@
 
 # ------------------------------------------------------------- the package, built and installed
 
 # For tests: unoptimised enough to compile fast, with overflow checks; Python sources in place.
 .venv/.develop: .venv/.build $(SOURCES) | need-cargo
-	VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/maturin develop --quiet
+	VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/maturin develop --quiet --extras cli
 	@rm -f .venv/.release
 	@touch $@
 
