@@ -119,6 +119,8 @@ pub enum ErrorKind {
     ServerBehind,
     /// The connection could not be made, or is gone.
     ConnectionLost,
+    /// The work was cancelled: an interrupt, or its reader or server was closed.
+    Cancelled,
     /// A defect of this library.
     Internal,
 }
@@ -168,6 +170,11 @@ impl Error {
     /// Valid input that this version does not decode.
     pub fn unsupported(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Unsupported, message)
+    }
+
+    /// The work was cancelled.
+    pub fn cancelled() -> Self {
+        Self::new(ErrorKind::Cancelled, "cancelled, because the reader or the server is closed")
     }
 
     /// A file or stream could not be read.

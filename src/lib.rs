@@ -10,6 +10,7 @@
 
 pub mod baseline;
 pub mod binlog;
+pub mod cancel;
 pub mod change;
 pub mod charset;
 pub mod columnar;

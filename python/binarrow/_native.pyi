@@ -34,10 +34,10 @@ Source: TypeAlias = (
     | Sequence[_Path | bytes | IO[bytes]]
     | Mapping[str, _Path | bytes | IO[bytes]]
 )
-
-# What `to_events` and `event_keywords` take.
-EventFormat: TypeAlias = Literal["ticdc-json", "debezium-json"]
 """One input, or several in log order: a path, a glob, a directory, bytes, or an open binary file object."""
+
+EventFormat: TypeAlias = Literal["ticdc-json", "debezium-json"]
+"""The format of change events."""
 
 class BinarrowError(Exception):
     """Base class of all errors that binarrow raises.
@@ -103,6 +103,9 @@ class ServerIdentityError(BinarrowError):
 
 class ConnectionLostError(BinarrowError, ConnectionError):
     """The connection could not be opened, or was lost. A retry may succeed."""
+
+class CancelledError(BinarrowError):
+    """The work was cancelled, because another thread closed the server or the reader."""
 
 class BinarrowWarning(UserWarning):
     """Base class of the warnings about a log. They are not errors."""

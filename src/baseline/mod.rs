@@ -19,6 +19,7 @@ mod structures;
 mod table_now;
 mod touched;
 
+use crate::cancel::CancelToken;
 use crate::change::TableFilter;
 use crate::ddl::{DdlSession, SqlServer, TableName};
 use crate::error::{Error, ErrorKind, Result};
@@ -61,25 +62,16 @@ pub struct BaselineOptions {
     pub server_id: u32,
 }
 
-/// How far it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Progress {
-    /// Tables that were read.
-    pub tables: usize,
-    /// Tables that are to be read.
-    pub of: usize,
-}
-
 impl Baseline {
-    /// Reads the structures over a connection that is used for nothing else then. `go_on` is asked between tables.
+    /// Reads the structures over a connection that is used for nothing else then. `cancel` is checked between tables.
     ///
     /// # Errors
     /// The server has no binary log; the account may not ask for its end, or read it; the tables change faster than they
-    /// are read; a transaction takes too long to commit; `go_on` says no.
+    /// are read; a transaction takes too long to commit; `cancel` is cancelled.
     pub fn take(
         server: &mut Server,
         options: &BaselineOptions,
-        go_on: &mut dyn FnMut(Progress) -> bool,
+        cancel: &CancelToken,
     ) -> Result<Self> {
         structures::prepare(server)?;
         let mut structures = Structures::new(server, &options.tables)?;
@@ -87,7 +79,7 @@ impl Baseline {
         let mut place = server.position_in_file()?;
         let mut touched = Touched::Everything;
         for _ in 0..MAX_ROUNDS {
-            structures.read(server, &touched, go_on)?;
+            structures.read(server, &touched, cancel)?;
             let end = server.position_in_file()?;
             touched = touched::between(server, &place, &end, options.server_id)?;
             place = end;

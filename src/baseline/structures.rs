@@ -1,10 +1,11 @@
 //! The structures of tables, asked for one by one.
 
+use super::LOG;
 use super::touched::Touched;
-use super::{LOG, Progress};
+use crate::cancel::CancelToken;
 use crate::change::TableFilter;
 use crate::ddl::{SqlServer, TableName};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::history::Catalog;
 use crate::net::Server;
 use crate::protocol::TextRow;
@@ -61,7 +62,7 @@ impl<'f> Structures<'f> {
         &mut self,
         server: &mut Server,
         touched: &Touched,
-        go_on: &mut dyn FnMut(Progress) -> bool,
+        cancel: &CancelToken,
     ) -> Result<()> {
         let (databases, mut tables) = match touched {
             // Names of other cases may be those of the same tables.
@@ -86,13 +87,7 @@ impl<'f> Structures<'f> {
         });
         let mut told = Instant::now();
         for (number, name) in tables.iter().enumerate() {
-            let progress = Progress { tables: number, of: tables.len() };
-            if !go_on(progress) {
-                return Err(Error::new(
-                    ErrorKind::ConnectionLost,
-                    "reading the structures was ended",
-                ));
-            }
+            cancel.check()?;
             if told.elapsed() >= TELL {
                 log::info!(target: LOG, "structures read: {number} of {} tables", tables.len());
                 told = Instant::now();

@@ -1,10 +1,10 @@
 //! Two processes and one store: the one that is not the writer follows the log in its own memory.
 
 use super::*;
+use crate::cancel::CancelToken;
 use crate::ddl::{DdlSession, SqlServer};
 use crate::error::{ErrorKind, Result};
 use crate::position::Position;
-use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
 const SERVER: SqlServer = SqlServer { is_mariadb: false, version: (9, 7, 0) };
@@ -165,15 +165,16 @@ fn a_history_that_is_cut_back_is_noticed() {
 #[test]
 fn the_first_baseline_is_stored_in_one_write_and_an_own_one_gets_a_number_then() {
     let kept = Kept::default();
-    let stopping = AtomicBool::new(true); // no wait
+    let cancelled = CancelToken::default();
+    cancelled.cancel(); // no wait
     let (first, second) = (process(&kept, 1), process(&kept, 2));
-    assert!(first.claim(&stopping).unwrap());
+    assert!(first.claim(&cancelled).unwrap());
     first.begin_with(baseline(), &at(100), 0).unwrap();
     let mut view = first.view_at(&at(100)).unwrap();
     view.follow(&ddl(200, "b").into()).unwrap();
     // Nobody sees a part of it; a process that does not wait creates its own.
     assert!(process(&kept, 3).is_empty().unwrap());
-    assert!(second.claim(&stopping).unwrap());
+    assert!(second.claim(&cancelled).unwrap());
     second.begin_with(baseline(), &at(50), 0).unwrap();
     second.publish().unwrap();
     let mut own = second.view_at(&at(50)).unwrap();
@@ -181,7 +182,7 @@ fn the_first_baseline_is_stored_in_one_write_and_an_own_one_gets_a_number_then()
     first.publish().unwrap();
     view.follow(&ddl(300, "c").into()).unwrap();
     assert_eq!(tables(&process(&kept, 3), 300), "abc");
-    assert!(!process(&kept, 3).claim(&stopping).unwrap());
+    assert!(!process(&kept, 3).claim(&cancelled).unwrap());
     own.follow(&ddl(300, "c").into()).unwrap();
     kept.lock().unwrap().1 = None;
     second.publish().unwrap();

@@ -9,10 +9,11 @@ use super::logged_ddl::LoggedDdl;
 use super::store::{EntryKey, EntryRange, Store, StoreWrite};
 use super::timeline::{Timeline, stored_position};
 use super::view::HistoryView;
+use crate::cancel::CancelToken;
 use crate::ddl::TableName;
 use crate::error::{Error, ErrorKind, Result};
 use crate::position::Position;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -142,13 +143,13 @@ impl SchemaHistory {
     ///
     /// # Errors
     /// The store can only be read: an [`ErrorKind::Config`].
-    pub(crate) fn claim(&self, stopping: &AtomicBool) -> Result<bool> {
+    pub(crate) fn claim(&self, cancel: &CancelToken) -> Result<bool> {
         let deadline = Instant::now() + BEGINNING;
         loop {
             if let Some(claimed) = self.with(HistoryIndex::claim)? {
                 return Ok(claimed);
             }
-            if Instant::now() >= deadline || stopping.load(Ordering::Relaxed) {
+            if Instant::now() >= deadline || cancel.is_cancelled() {
                 self.with(|index| {
                     index.claim_own();
                     Ok(())

@@ -1,16 +1,16 @@
 //! Baselines from servers: taken over a connection of their own, with warnings of what they lack.
 
 use super::connection_spec::PyConnectionSpec;
-use super::errors::{abandonable, warn};
+use super::errors::warn;
+use super::interrupts::cancellable;
 use super::keywords::Patterns;
 use super::position::PyPosition;
 use crate::baseline::{Baseline, BaselineOptions};
+use crate::cancel::CancelToken;
 use crate::change::TableFilter;
 use crate::error::Error;
 use crate::net::random_id;
 use pyo3::prelude::*;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The structures of a server's tables, and the place of its log where they are so.
 #[pyclass(name = "TableSchemas", module = "binarrow", frozen)]
@@ -48,17 +48,10 @@ pub(super) fn take_baseline(
     let mut server = spec.connect(py)?;
     let options = BaselineOptions { tables, server_id: random_id()? };
     let handle = server.connection().handle()?;
-    let ends = Arc::new(AtomicBool::new(false));
-    let told = Arc::clone(&ends);
-    let taken = abandonable(py, move || {
-        Baseline::take(&mut server, &options, &mut |_| !told.load(Ordering::Relaxed))
-    });
-    if taken.is_err() {
-        // After Ctrl-C nobody waits for what it reads.
-        ends.store(true, Ordering::Relaxed);
-        handle.shutdown();
-    }
-    let baseline = taken?;
+    let cancel = CancelToken::default();
+    let _connected = cancel.on_cancel(move || handle.shutdown());
+    let own = cancel.clone();
+    let baseline = cancellable(py, &cancel, move || Baseline::take(&mut server, &options, &own))?;
     for message in baseline.lacks() {
         warn(py, &message)?;
     }

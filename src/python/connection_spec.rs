@@ -1,8 +1,8 @@
 //! `ConnectionSpec`: where servers are and who asks, checked once, for every connection that is made.
 
 use super::baseline::{PyBaseline, table_filter, take_baseline};
-use super::errors::abandonable;
 use super::history_keyword::HistoryKeyword;
+use super::interrupts::abandonable;
 use super::keywords::{Patterns, Place, skip_events as known_codes};
 use super::live_log::{Dumping, PyLiveLog};
 use super::position::PyPosition;
@@ -187,9 +187,9 @@ impl PyConnectionSpec {
         server_log::file_start(py, self, name, version_shift, dumping)
     }
 
-    /// Ends what goes through the log over connections of this spec.
-    fn stop(&self) {
-        self.passes.stop();
+    /// Cancels the passes over the log that run over connections of this spec.
+    fn cancel(&self) {
+        self.passes.cancel();
     }
 }
 

@@ -1,7 +1,8 @@
 //! `inspect`: the events of files as they stand there.
 
-use super::errors::{interruptible, warn, warn_unmatched};
+use super::errors::{warn, warn_unmatched};
 use super::input::inputs_read_once;
+use super::interrupts::interruptible;
 use super::keywords::{Patterns, Place};
 use super::storage::Storage;
 use crate::change::TableFilter;
@@ -96,11 +97,11 @@ impl PyEventReader {
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<PyEvent>> {
         // A thread that panicked while it held the lock leaves no inconsistent state here.
         let events = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let (next, warnings, unmatched) = interruptible(py, |go_on| {
+        let (next, warnings, unmatched) = interruptible(py, |cancel| {
             let mut events = events();
             let next = match events.kept.take() {
                 Some(kept) => kept,
-                None => events.list.next_event_while(go_on),
+                None => events.list.next_event_unless(cancel),
             };
             Ok((next, events.list.take_warnings(), events.list.take_unmatched()))
         })?;

@@ -3,8 +3,8 @@
 use super::baseline::{table_filter, take_baseline};
 use super::connection_spec::PyConnectionSpec;
 use super::ddl_session::{MYSQL_OF_TODAY, SqlModeKeyword, server, session};
-use super::errors::abandonable;
 use super::history_change::{PyChanges, with_tables};
+use super::interrupts::abandonable;
 use super::keywords::{Patterns, Place};
 use super::position::PyPosition;
 use super::schemas::Sql;

@@ -1,6 +1,6 @@
 //! What a history holds, as Python sees it, one by one.
 
-use super::errors::abandonable;
+use super::interrupts::abandonable;
 use super::position::PyPosition;
 use crate::error::Result;
 use crate::history::{

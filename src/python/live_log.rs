@@ -1,9 +1,10 @@
 //! `LiveLog`: what a server logs, as an input of `read_binlog`.
 
 use super::connection_spec::{PyConnectionSpec, seconds};
-use super::errors::abandonable;
+use super::interrupts::abandonable;
 use super::keywords::Place;
 use super::running::LiveSource;
+use crate::cancel::CancelToken;
 use crate::error::{Error, Result};
 use crate::history::{HistoryPart, HistoryView};
 use crate::net::{DumpOptions, random_id};
@@ -140,8 +141,10 @@ impl PyLiveLog {
             heartbeats: false,
             goal: None,
             foreign_keys: None,
+            cancel: CancelToken::default(),
+            counters: Arc::default(),
         };
-        Ok(LiveSource { server, start, options, control: Arc::default() })
+        Ok(LiveSource { server, start, options })
     }
 }
 

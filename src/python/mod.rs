@@ -19,6 +19,7 @@ mod history_change;
 mod history_keyword;
 mod hooks;
 mod input;
+mod interrupts;
 mod item;
 mod keywords;
 mod live_log;

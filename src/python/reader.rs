@@ -2,8 +2,8 @@
 
 use super::connection_spec::PyConnectionSpec;
 use super::emptied_rows::Truncates;
-use super::errors::interruptible;
 use super::input::{inputs, paths, table_name};
+use super::interrupts::interruptible;
 use super::item::change;
 use super::live_log::PyLiveLog;
 use super::position::PyPosition;
@@ -70,10 +70,10 @@ pub(super) fn infer_schema<'py>(
     }
     let files = inputs(source, &keywords.storage_options.unwrap_or_default())?;
     let history = keywords.history.map(|history| history.0);
-    let schema = interruptible(py, |go_on| match history {
-        None => crate::reader::infer_schema(files, database, name, &options, go_on),
+    let schema = interruptible(py, |cancel| match history {
+        None => crate::reader::infer_schema(files, database, name, &options, cancel),
         Some(history) => {
-            crate::reader::infer_schema_by(&history, files, (database, name), options, go_on)
+            crate::reader::infer_schema_by(&history, files, (database, name), options, cancel)
         }
     })?;
     schema.to_pyarrow(py)

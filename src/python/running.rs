@@ -9,10 +9,9 @@ use crate::error::{Error, Result};
 use crate::net::Server;
 use crate::reader::{Poll, Progress, ReadOptions, Reader};
 use crate::schema::NameCase;
-use crate::source::{InputFile, LiveControl, LiveOptions, LiveStart};
+use crate::source::{InputFile, LiveOptions, LiveStart};
 use pyo3::prelude::*;
 use std::collections::HashSet;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// What is read.
@@ -28,7 +27,6 @@ pub(super) struct LiveSource {
     pub(super) server: Option<Server>,
     pub(super) start: LiveStart,
     pub(super) options: LiveOptions,
-    pub(super) control: Arc<LiveControl>,
 }
 
 impl LiveSource {
@@ -47,8 +45,8 @@ impl Source {
         match self {
             Self::Files(files) => Reader::try_new(files, options),
             Self::Live(live) => {
-                let LiveSource { server, start, options: live, control } = *live;
-                Reader::live(server, start, live, control, options)
+                let LiveSource { server, start, options: live } = *live;
+                Reader::live(server, start, live, options)
             }
         }
     }

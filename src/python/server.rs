@@ -1,6 +1,6 @@
 //! `Server`: a server that is asked about itself.
 
-use super::errors::abandonable;
+use super::interrupts::abandonable;
 use super::position::PyPosition;
 use crate::error::{Error, ErrorKind, Result};
 use crate::net::{BinlogFile, Flavor, Server, SocketHandle};

@@ -1,39 +1,40 @@
-//! Passes over a server's log that give positions: no row is decoded. Each is a thread's work that Ctrl-C, or the closing of
-//! the server, ends.
+//! Passes over a server's log that return positions: no row is decoded. Ctrl-C ends a pass, and so does closing the server.
 
 use super::connection_spec::PyConnectionSpec;
-use super::errors::{abandonable, warn};
+use super::errors::warn;
 use super::history_keyword::HistoryKeyword;
+use super::interrupts::cancellable;
 use super::keywords::Place;
 use super::live_log::{Dumping, place_of};
 use super::position::PyPosition;
+use crate::cancel::CancelToken;
 use crate::error::{Error, Result};
 use crate::position::Position;
 use crate::source::{
-    LiveControl, LiveOptions, RangeBounds, RangeEnd, file_start as start_of,
-    range_end as log_range_end,
+    LiveOptions, RangeBounds, RangeEnd, file_start as start_of, range_end as log_range_end,
 };
 use pyo3::prelude::*;
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The passes at work over a spec's connections.
+/// The token of the passes that run over a spec's connections.
 #[derive(Clone, Default)]
-pub(super) struct Passes(Arc<Mutex<Vec<Weak<LiveControl>>>>);
+pub(super) struct Passes(Arc<Mutex<CancelToken>>);
 
 impl Passes {
-    /// Ends all of them.
-    pub(super) fn stop(&self) {
-        let mut passes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        passes.drain(..).filter_map(|control| control.upgrade()).for_each(|control| control.stop());
+    /// Cancels the passes that run now. Later ones are not affected.
+    pub(super) fn cancel(&self) {
+        let running = std::mem::take(&mut *self.token());
+        running.cancel();
     }
 
-    fn begin(&self) -> Arc<LiveControl> {
-        let control = Arc::default();
-        let mut passes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        passes.retain(|control| control.strong_count() > 0);
-        passes.push(Arc::downgrade(&control));
-        control
+    /// The token of another pass.
+    fn begin(&self) -> CancelToken {
+        self.token().child()
+    }
+
+    fn token(&self) -> MutexGuard<'_, CancelToken> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -54,7 +55,7 @@ pub(super) fn range_end(
         skip_events,
     };
     let RangeEnd { position, warnings } =
-        pass(py, spec, dumping, move |live, control| log_range_end(what, live, control))?;
+        pass(py, spec, dumping, move |live| log_range_end(what, live))?;
     let mut told = HashSet::new();
     for message in warnings.iter().filter(|message| told.insert(message.as_str())) {
         warn(py, message)?;
@@ -70,7 +71,7 @@ pub(super) fn file_start(
     version_shift: u32,
     dumping: Dumping,
 ) -> PyResult<PyPosition> {
-    let begun = pass(py, spec, dumping, move |live, control| start_of(&name, live, control))?;
+    let begun = pass(py, spec, dumping, move |live| start_of(&name, live))?;
     Ok(PyPosition(Position { version_shift, ..begun }))
 }
 
@@ -78,8 +79,9 @@ fn pass<T: Send + 'static>(
     py: Python<'_>,
     spec: &PyConnectionSpec,
     dumping: Dumping,
-    work: impl FnOnce(LiveOptions, &Arc<LiveControl>) -> Result<T> + Send + 'static,
+    work: impl FnOnce(LiveOptions) -> Result<T> + Send + 'static,
 ) -> PyResult<T> {
+    let cancel = spec.passes().begin();
     let live = LiveOptions {
         connector: spec.connector(py),
         dump: dumping.dump,
@@ -88,15 +90,10 @@ fn pass<T: Send + 'static>(
         heartbeats: false,
         goal: None,
         foreign_keys: None,
+        cancel: cancel.clone(),
+        counters: Arc::default(),
     };
-    let control = spec.passes().begin();
-    let own = Arc::clone(&control);
-    let done = abandonable(py, move || work(live, &own));
-    if done.is_err() {
-        // After Ctrl-C nobody waits for what it finds.
-        control.stop();
-    }
-    done
+    cancellable(py, &cancel, move || work(live))
 }
 
 fn position(place: Place, keyword: &str) -> Result<Position, Error> {

@@ -1,7 +1,7 @@
 //! The schema of a server's table as it is now, of the types that batches of its log have.
 
 use super::connection_spec::PyConnectionSpec;
-use super::errors::abandonable;
+use super::interrupts::abandonable;
 use crate::baseline::TableNow;
 use crate::columnar::{ColumnNames, PlanOptions, TablePlan};
 use crate::error::{Error, Result};

@@ -1,7 +1,8 @@
 //! Ranges of files, for tasks that decode them apart from each other.
 
-use super::errors::{interruptible, warn};
+use super::errors::warn;
 use super::history_keyword::HistoryKeyword;
+use super::interrupts::interruptible;
 use super::keywords::{Patterns, skip_events as known_codes, word};
 use super::read_keywords::ReadKeywords;
 use super::reader::PyBinlogReader;
@@ -81,7 +82,7 @@ pub(super) fn scan_splits(
     }
     let path = path.to_string_lossy();
     let file = storage_options.unwrap_or_default().input_file(&path, place);
-    let splits = interruptible(py, |go_on| scan((file, &path), place, target_bytes, go_on))?;
+    let splits = interruptible(py, |cancel| scan((file, &path), place, target_bytes, cancel))?;
     splits.iter().flat_map(|split| &split.warnings).try_for_each(|message| warn(py, message))?;
     Ok(splits.into_iter().map(PySplit).collect())
 }
@@ -109,9 +110,9 @@ pub(super) fn link_splits(
         let skip_events = known_codes(skip_events)?;
         let options = LogOptions { allow_gaps, skip_events, ..LogOptions::default() };
         let storage = storage_options.unwrap_or_default();
-        splits = interruptible(py, |go_on| {
+        splits = interruptible(py, |cancel| {
             let file = |path: &str, place| storage.input_file(path, place);
-            add_history(&mut splits, &history, &tables, &options, &file, go_on)?;
+            add_history(&mut splits, &history, &tables, &options, &file, cancel)?;
             Ok(splits)
         })?;
     }

@@ -33,11 +33,11 @@ impl Summary {
         Self {
             position,
             stats: reader.stats().clone(),
-            live: reader.live_control().map(|control| LiveStats {
-                events: control.events(),
-                bytes: control.bytes(),
-                reconnects: control.reconnects(),
-                received_at: control.received_at(),
+            live: reader.live_counters().map(|counters| LiveStats {
+                events: counters.events(),
+                bytes: counters.bytes(),
+                reconnects: counters.reconnects(),
+                received_at: counters.received_at(),
                 lag: reader.lag(),
             }),
             total_bytes: reader.total_bytes(),

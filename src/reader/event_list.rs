@@ -6,6 +6,7 @@ use crate::binlog::{
     CHECKSUM_LEN, ChecksumAlgorithm, EventHeader, EventType, FIRST_EVENT_AT, FormatDescription,
     TableMap, TransactionPayload,
 };
+use crate::cancel::CancelToken;
 use crate::error::{Error, ErrorKind, Result};
 use crate::source::{
     FileEnd, FileEvents, InputFile, NextEvent, PayloadEvents, encrypted, name_logs,
@@ -82,7 +83,7 @@ impl EventList {
     /// The next event that is wanted; `None` at the end. A file that ends in the middle of an event ends the walk with an
     /// error, unless its server may still be writing to it, which gives a warning.
     pub fn next_event(&mut self) -> Result<Option<EventInfo>> {
-        self.next_event_while(&mut || true)
+        self.next_event_unless(&CancelToken::default())
     }
 
     /// Patterns of tables that no table among the events has matched; empty before the end.
@@ -95,11 +96,8 @@ impl EventList {
         std::mem::take(&mut self.events.warnings)
     }
 
-    /// The same; `go_on` is called from time to time; if it returns false, the walk ends with an error.
-    pub fn next_event_while(
-        &mut self,
-        go_on: &mut dyn FnMut() -> bool,
-    ) -> Result<Option<EventInfo>> {
+    /// [`Self::next_event`], unless `cancel` is cancelled.
+    pub fn next_event_unless(&mut self, cancel: &CancelToken) -> Result<Option<EventInfo>> {
         let (options, waits_for) = (&self.options, &mut self.waits_for);
         let unmatched = &mut self.unmatched;
         for number in 1_u64.. {
@@ -136,7 +134,7 @@ impl EventList {
             })?;
             match seen {
                 Some(Seen::Wanted(info)) => return Ok(Some(*info)),
-                Some(Seen::Passed) => ask(number, go_on)?,
+                Some(Seen::Passed) => check(number, cancel)?,
                 Some(Seen::Stop) | None => self.ended = true,
             }
         }
@@ -144,12 +142,11 @@ impl EventList {
     }
 }
 
-/// Returns the first result of `look` for a Table_map event of `files`; `None` at the end. `go_on` is called from time to
-/// time; if it returns false, the search ends with an error.
+/// Returns the first result of `look` for a Table_map event of `files`; `None` at the end.
 pub(super) fn find_table_map<T>(
     files: Vec<InputFile>,
     mut look: impl FnMut(&FormatDescription, &[u8]) -> Result<Option<T>>,
-    go_on: &mut dyn FnMut() -> bool,
+    cancel: &CancelToken,
 ) -> Result<Option<T>> {
     let mut events = EventReader::new(files.into(), None, true);
     for number in 1_u64.. {
@@ -159,16 +156,16 @@ pub(super) fn find_table_map<T>(
         })?;
         match found {
             None => break,
-            Some(None) => ask(number, go_on)?,
+            Some(None) => check(number, cancel)?,
             Some(found) => return Ok(found),
         }
     }
     Ok(None)
 }
 
-fn ask(number: u64, go_on: &mut dyn FnMut() -> bool) -> Result<()> {
-    match number.is_multiple_of(ASK_EVERY) && !go_on() {
-        true => Err(Error::new(ErrorKind::Internal, "the walk over the events was interrupted")),
+fn check(number: u64, cancel: &CancelToken) -> Result<()> {
+    match number.is_multiple_of(CHECK_EVERY) {
+        true => cancel.check(),
         false => Ok(()),
     }
 }
@@ -395,5 +392,5 @@ fn learn_table(
 
 const CHUNK: usize = 1 << 20;
 
-/// Events between two calls of `go_on`: milliseconds.
-const ASK_EVERY: u64 = 16_384;
+/// Events between two checks of the token: milliseconds.
+const CHECK_EVERY: u64 = 16_384;

@@ -3,7 +3,7 @@
 //! Segments are small, except those of one large event: without a limit in bytes there would be one or more for each thread.
 //! Called by `pipeline`.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use crate::cancel::CancelToken;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -21,11 +21,11 @@ impl InFlight {
         Arc::new(Self { bytes: Mutex::new(0), left: Condvar::new(), limit })
     }
 
-    /// Waits until `bytes` more are allowed, as long as the permit lives; `None` if `stopping` is set.
-    pub(super) fn enter(self: &Arc<Self>, bytes: usize, stopping: &AtomicBool) -> Option<Permit> {
+    /// Waits until `bytes` more are allowed, as long as the permit lives; `None` if `cancel` is cancelled.
+    pub(super) fn enter(self: &Arc<Self>, bytes: usize, cancel: &CancelToken) -> Option<Permit> {
         let mut sum = self.lock();
         while *sum > 0 && sum.saturating_add(bytes) > self.limit {
-            if stopping.load(Ordering::Relaxed) {
+            if cancel.is_cancelled() {
                 return None;
             }
             sum = self.left.wait_timeout(sum, STOP_CHECK).unwrap_or_else(PoisonError::into_inner).0;
@@ -63,8 +63,8 @@ mod tests {
 
     #[test]
     fn up_to_the_limit_or_one_alone() {
-        let go_on = AtomicBool::new(false);
-        let stop = AtomicBool::new(true);
+        let (go_on, stop) = (CancelToken::default(), CancelToken::default());
+        stop.cancel();
         let in_flight = InFlight::new(100);
         let large = in_flight.enter(1000, &stop).unwrap();
         assert!(in_flight.enter(1, &stop).is_none());

@@ -39,23 +39,23 @@ pub use stats::{GhostTable, Stats, TableStats};
 pub use unlogged_changes::{Reaction, UnloggedChanges, UnloggedCount, UnloggedCounts};
 
 use crate::binlog::{EventType, FormatDescription, TableMap};
+use crate::cancel::CancelToken;
 use crate::change::TableFilter;
 use crate::columnar::{PlanOptions, TablePlan};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::history::SchemaHistory;
 use crate::source::{InputFile, LogOptions, TableHistory};
 use arrow_schema::SchemaRef;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The schema of a table's batches, from its first Table_map event in `files`. `go_on` is asked now and then; where it
-/// says no, the search ends with an error.
+/// The schema of a table's batches, from its first Table_map event in `files`.
 pub fn infer_schema(
     files: Vec<InputFile>,
     database: &str,
     table: &str,
     options: &PlanOptions,
-    go_on: &mut dyn FnMut() -> bool,
+    cancel: &CancelToken,
 ) -> Result<SchemaRef> {
     let look = |format: &FormatDescription, body: &[u8]| {
         let map = TableMap::decode(body, format.table_id_width(EventType::TABLE_MAP))?;
@@ -64,17 +64,17 @@ pub fn infer_schema(
         }
         TablePlan::try_new(&map, format, options).map(|plan| Some(plan.schema))
     };
-    event_list::find_table_map(files, look, go_on)?
+    event_list::find_table_map(files, look, cancel)?
         .ok_or_else(|| Error::schema(format!("no change of table {database}.{table} in the input")))
 }
 
-/// The same by the structures of a history: of the table's first rows.
+/// The schema of a table's batches by the structures of a history, for the table's first rows in `files`.
 pub fn infer_schema_by(
     history: &Arc<SchemaHistory>,
     files: Vec<InputFile>,
     (database, table): (&str, &str),
     plan: PlanOptions,
-    go_on: &mut dyn FnMut() -> bool,
+    cancel: &CancelToken,
 ) -> Result<SchemaRef> {
     let history = Some(TableHistory::Shared(Arc::clone(history)));
     let tables = TableFilter::exactly(database, table);
@@ -92,13 +92,10 @@ pub fn infer_schema_by(
                     "no change of table {database}.{table} in the input"
                 )));
             }
-            Poll::Pending | Poll::Item(_) if go_on() => {}
-            Poll::Pending | Poll::Item(_) => {
-                return Err(Error::new(ErrorKind::Internal, "the search was interrupted"));
-            }
+            Poll::Pending | Poll::Item(_) => cancel.check()?,
         }
     }
 }
 
-/// How long a search goes on before it asks whether to.
+/// Time between two checks of the token.
 const ASK_AGAIN: Duration = Duration::from_millis(50);

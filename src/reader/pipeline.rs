@@ -3,12 +3,12 @@
 use super::in_flight::{InFlight, Permit};
 use super::options::DecodeOptions;
 use super::segment_decoder::{Output, SegmentDecoder};
+use crate::cancel::CancelToken;
 use crate::error::{Error, ErrorKind, Result};
 use crate::position::Position;
-use crate::source::{LiveControl, MAX_SPARE_BYTES, Segment, Segments};
+use crate::source::{MAX_SPARE_BYTES, Segment, Segments};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -22,9 +22,7 @@ pub(super) struct Pipeline {
     segments: Receiver<Receiver<Message>>,
     current: Option<Receiver<Message>>,
     threads: Vec<JoinHandle<()>>,
-    stopping: Arc<AtomicBool>,
-    /// The state of the connection, if a server's log is read.
-    pub(super) live: Option<Arc<LiveControl>>,
+    cancel: CancelToken,
     /// The process that the threads are in.
     process: u32,
 }
@@ -52,25 +50,24 @@ impl Pipeline {
     pub(super) fn start(
         threads: usize,
         decode: DecodeOptions,
-        live: Option<Arc<LiveControl>>,
+        cancel: CancelToken,
         open: impl FnOnce() -> Result<(Segments, Option<Arc<Position>>)> + Send + 'static,
     ) -> Result<Self> {
         let threads = match threads {
             0 => std::thread::available_parallelism().map_or(1, usize::from),
             threads => threads.min(MAX_THREADS),
         };
-        let stopping = Arc::new(AtomicBool::new(false));
         let mut handles = Vec::with_capacity(threads + 1);
         let decode = Arc::new(decode);
         let (segments_in, segments) = bounded(threads * SEGMENTS_AHEAD);
         // The bytes of decoded segments are used again.
         let (spent_in, spent) = bounded::<Vec<u8>>(threads * SEGMENTS_AHEAD);
         if threads == 1 {
-            let stopping = Arc::clone(&stopping);
+            let cancel = cancel.clone();
             handles.push(spawn("binarrow-decode", move || {
                 let mut decoder = SegmentDecoder::new(decode);
-                cut(open, &segments_in, &spent, &stopping, |segment, output| {
-                    run(&mut decoder, segment, output, &spent_in, &stopping);
+                cut(open, &segments_in, &spent, &cancel, |segment, output| {
+                    run(&mut decoder, segment, output, &spent_in, &cancel);
                     true
                 });
             })?);
@@ -79,18 +76,18 @@ impl Pipeline {
             let in_flight = InFlight::new(MAX_IN_FLIGHT);
             for _ in 0..threads {
                 let (jobs, spent) = (jobs.clone(), spent_in.clone());
-                let (decode, stopping) = (Arc::clone(&decode), Arc::clone(&stopping));
+                let (decode, cancel) = (Arc::clone(&decode), cancel.clone());
                 handles.push(spawn("binarrow-decode", move || {
                     let mut decoder = SegmentDecoder::new(decode);
                     while let Ok(Job { segment, output, _permit }) = jobs.recv() {
-                        run(&mut decoder, segment, &output, &spent, &stopping);
+                        run(&mut decoder, segment, &output, &spent, &cancel);
                     }
                 })?);
             }
-            let stopping = Arc::clone(&stopping);
+            let cancel = cancel.clone();
             handles.push(spawn("binarrow-cut", move || {
-                cut(open, &segments_in, &spent, &stopping, |segment, output| {
-                    in_flight.enter(segment.bytes.len(), &stopping).is_some_and(|permit| {
+                cut(open, &segments_in, &spent, &cancel, |segment, output| {
+                    in_flight.enter(segment.bytes.len(), &cancel).is_some_and(|permit| {
                         jobs_in
                             .send(Job { segment, output: output.clone(), _permit: permit })
                             .is_ok()
@@ -99,7 +96,7 @@ impl Pipeline {
             })?);
         }
         let process = std::process::id();
-        Ok(Self { segments, current: None, threads: handles, stopping, live, process })
+        Ok(Self { segments, current: None, threads: handles, cancel, process })
     }
 
     /// True if the threads are in this process, and not in the parent of a fork.
@@ -137,10 +134,7 @@ impl Pipeline {
             return;
         }
         self.current = None;
-        self.stopping.store(true, Ordering::Relaxed);
-        if let Some(live) = &self.live {
-            live.stop();
-        }
+        self.cancel.cancel();
         let deadline = Instant::now() + MAX_STOP;
         while self.threads.iter().any(|thread| !thread.is_finished()) && Instant::now() < deadline {
             // Threads that wait for space in a channel wake when its receiver is dropped: a queue keeps its contents as long
@@ -162,7 +156,7 @@ fn cut(
     open: impl FnOnce() -> Result<(Segments, Option<Arc<Position>>)>,
     segments: &Sender<Receiver<Message>>,
     spent: &Receiver<Vec<u8>>,
-    stopping: &Arc<AtomicBool>,
+    cancel: &CancelToken,
     mut hand_over: impl FnMut(Segment, &Sender<Message>) -> bool,
 ) {
     // If sending fails, nobody receives the error.
@@ -180,8 +174,8 @@ fn cut(
         }
         Err(error) => return send(Err(error)),
     };
-    log.stop_when(stopping);
-    while !stopping.load(Ordering::Relaxed) {
+    log.cancel_with(cancel);
+    while !cancel.is_cancelled() {
         let (output, receiver) = bounded(BATCHES_AHEAD);
         spent.try_iter().for_each(|buffer| log.recycle(buffer));
         match guarded(|| log.next_segment()) {
@@ -201,9 +195,9 @@ fn run(
     segment: Segment,
     output: &Sender<Message>,
     spent: &Sender<Vec<u8>>,
-    stopping: &AtomicBool,
+    cancel: &CancelToken,
 ) {
-    if stopping.load(Ordering::Relaxed) {
+    if cancel.is_cancelled() {
         return;
     }
     let result = guarded(|| decoder.decode(segment, &mut |item| output.send(Ok(item)).is_ok()));

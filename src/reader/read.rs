@@ -7,13 +7,14 @@ use super::progress::{Progress, Tracker};
 use super::segment_decoder::Output;
 use super::stats::Stats;
 use super::unlogged_changes::Reaction;
+use crate::cancel::CancelToken;
 use crate::change::{Item, MarkKind};
 use crate::error::{Error, Result};
 use crate::net::Server;
 use crate::position::Position;
 use crate::schema::{NameCase, folded};
 use crate::source::{
-    ForeignKeyQuestion, InputFile, LiveControl, LiveFeed, LiveOptions, LiveStart, LogItem,
+    ForeignKeyQuestion, InputFile, LiveCounters, LiveFeed, LiveOptions, LiveStart, LogItem,
     Segments, Start,
 };
 use std::sync::Arc;
@@ -35,6 +36,7 @@ pub enum Poll {
 /// Reads files, or the log of a server, into batches. Its threads live as long as it does.
 pub struct Reader {
     pipeline: Pipeline,
+    live: Option<Arc<LiveCounters>>,
     tracker: Tracker,
     lag: Option<i64>,
     /// Returned rows of the current transaction, if its items are returned.
@@ -58,7 +60,10 @@ impl Reader {
             Start::Position(start) => Some(Arc::new(Position::clone(start))),
             _ => None,
         };
-        let pipeline = Pipeline::start(options.threads, options.decode, None, || Ok((log, None)))?;
+        let pipeline =
+            Pipeline::start(options.threads, options.decode, CancelToken::default(), || {
+                Ok((log, None))
+            })?;
         Ok(Self::of(pipeline, position, total_bytes))
     }
 
@@ -67,7 +72,6 @@ impl Reader {
         server: Option<Server>,
         start: LiveStart,
         mut live: LiveOptions,
-        control: Arc<LiveControl>,
         mut options: ReadOptions,
     ) -> Result<Self> {
         options.carry_what_is_asked_for();
@@ -89,10 +93,11 @@ impl Reader {
         }
         let cut = options.cut.clone();
         let not_folded = options.decode.tables.not_folded().map(str::to_owned);
-        let reader_control = Arc::clone(&control);
+        let counters = Arc::clone(&live.counters);
+        let cancel = live.cancel.clone();
         // Not in the caller's thread, because it may wait for the server.
         let open = move || {
-            let (feed, begin) = LiveFeed::start(server, &start, live, control)?;
+            let (feed, begin) = LiveFeed::start(server, &start, live)?;
             if let Some(pattern) = not_folded.filter(|_| begin.name_case == NameCase::Folded) {
                 return Err(Error::config(format!(
                     "the server has lower_case_table_names=1 or 2, so its log has the names of tables in lower case, and {pattern:?} \
@@ -103,9 +108,10 @@ impl Reader {
             let position = Arc::new(begin.position.clone());
             Ok((Segments::live(Box::new(feed), begin, cut)?, Some(position)))
         };
-        let live = Some(reader_control);
-        let pipeline = Pipeline::start(options.threads, options.decode, live, open)?;
-        Ok(Self::of(pipeline, position, None))
+        let pipeline = Pipeline::start(options.threads, options.decode, cancel, open)?;
+        let mut reader = Self::of(pipeline, position, None);
+        reader.live = Some(counters);
+        Ok(reader)
     }
 
     fn of(pipeline: Pipeline, position: Option<Arc<Position>>, total_bytes: Option<u64>) -> Self {
@@ -113,6 +119,7 @@ impl Reader {
         tracker.begin(position);
         Self {
             pipeline,
+            live: None,
             tracker,
             lag: None,
             transaction_rows: None,
@@ -228,9 +235,9 @@ impl Reader {
         self.tracker.progress()
     }
 
-    /// The state of the connection, if a server's log is read.
-    pub fn live_control(&self) -> Option<&Arc<LiveControl>> {
-        self.pipeline.live.as_ref()
+    /// The counters of the connection, if a server's log is read.
+    pub fn live_counters(&self) -> Option<&Arc<LiveCounters>> {
+        self.live.as_ref()
     }
 
     /// Microseconds from the commit of the last transaction that was handed out to that moment, by this machine's clock.

@@ -3,10 +3,9 @@
 
 use super::input::Input;
 use crate::binlog::EventHeader;
+use crate::cancel::CancelToken;
 use crate::error::{Error, Result};
 use std::io;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// An event that was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,33 +66,32 @@ pub enum EventSource {
 }
 
 impl EventSource {
-    /// The same source, which fails once `stopping` is set: a slow one would delay the end otherwise.
-    pub(super) fn stoppable(self, stopping: &Arc<AtomicBool>) -> Self {
-        let stopping = Arc::clone(stopping);
+    /// The source, which fails when the read is cancelled: a slow source would delay the end otherwise.
+    pub(super) fn cancellable(self, cancel: &CancelToken) -> Self {
+        let cancel = cancel.clone();
         match self {
-            Self::Bytes(source) => Self::Bytes(Box::new(Stoppable { source, stopping })),
-            Self::Live(source) => Self::Live(Box::new(Stoppable { source, stopping })),
+            Self::Bytes(source) => Self::Bytes(Box::new(Cancellable { source, cancel })),
+            Self::Live(source) => Self::Live(Box::new(Cancellable { source, cancel })),
         }
     }
 }
 
-/// A source that fails once its reader is to stop.
-struct Stoppable<S: ?Sized> {
+/// A source that fails when its reader is cancelled.
+struct Cancellable<S: ?Sized> {
     source: Box<S>,
-    /// Set when nobody wants more.
-    stopping: Arc<AtomicBool>,
+    cancel: CancelToken,
 }
 
-impl<S: ?Sized> Stoppable<S> {
+impl<S: ?Sized> Cancellable<S> {
     fn check(&self) -> io::Result<()> {
-        match self.stopping.load(Ordering::Relaxed) {
-            true => Err(io::Error::other("the reader is closed")),
+        match self.cancel.is_cancelled() {
+            true => Err(io::Error::other(Error::cancelled())),
             false => Ok(()),
         }
     }
 }
 
-impl Input for Stoppable<dyn Input> {
+impl Input for Cancellable<dyn Input> {
     fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
         self.check()?;
         self.source.read_at(offset, buffer)
@@ -104,7 +102,7 @@ impl Input for Stoppable<dyn Input> {
     }
 }
 
-impl LiveEvents for Stoppable<dyn LiveEvents> {
+impl LiveEvents for Cancellable<dyn LiveEvents> {
     fn next(&mut self, offset: u64, bytes: &mut Vec<u8>, may_wait: bool) -> Result<NextEvent> {
         self.check().map_err(|error| Error::of_read(offset, error))?;
         self.source.next(offset, bytes, may_wait)

@@ -48,7 +48,7 @@ pub use file_list::{InputFile, InputSource, StoredFile};
 pub use input::{BytesInput, FileInput, ForwardInput, Input, SpooledInput};
 pub use listing::{Listed, Listing, expand, keep_logs};
 pub use live::{
-    Connector, ForeignKeyQuestion, LiveControl, LiveFeed, LiveOptions, LiveStart, file_start,
+    Connector, ForeignKeyQuestion, LiveCounters, LiveFeed, LiveOptions, LiveStart, file_start,
 };
 pub(crate) use log_name::name_logs;
 pub use options::{LogOptions, Start, Stop};

@@ -5,7 +5,7 @@
 
 use super::feed::ResumePoint;
 use super::follower::{SchemaFollower, follow};
-use super::live::{LiveControl, LiveFeed, LiveOptions, LiveStart, file_start};
+use super::live::{LiveFeed, LiveOptions, LiveStart, file_start};
 use super::options::{LogOptions, Stop};
 use super::table_history::TableHistory;
 use super::walk::Walk;
@@ -42,12 +42,8 @@ pub struct RangeEnd {
 ///
 /// # Errors
 /// As of any live read; and those of a history that does not fit the log.
-pub fn range_end(
-    what: RangeBounds,
-    live: LiveOptions,
-    control: &Arc<LiveControl>,
-) -> Result<RangeEnd> {
-    let mut start = resolved(what.start.clone(), &live, control)?;
+pub fn range_end(what: RangeBounds, live: LiveOptions) -> Result<RangeEnd> {
+    let mut start = resolved(what.start.clone(), &live)?;
     // A caller that wants the place of a set passes the set as start and stop. A read after the set also skips the rest of the
     // set.
     let is_place = what.stop.as_ref() == Some(&what.start);
@@ -57,27 +53,23 @@ pub fn range_end(
     {
         (start.gtid_set, start.by_gtid) = (Some(done.clone()), true);
     }
-    pass(RangeBounds { start, ..what }, live, control)
+    pass(RangeBounds { start, ..what }, live)
 }
 
 /// The place in a server's log of a position that is a GTID set alone: the end of the longest prefix of the log whose
 /// transactions are all in the set. A set may have later transactions too: MySQL commits out of order under
 /// `binlog_order_commits=0`.
-fn resolved(
-    position: Position,
-    live: &LiveOptions,
-    control: &Arc<LiveControl>,
-) -> Result<Position> {
+fn resolved(position: Position, live: &LiveOptions) -> Result<Position> {
     let Some(GtidState::Mysql(_)) = position.gtids_alone() else { return Ok(position) };
     let start = LiveStart::Position(Box::new(position.clone()));
-    let (feed, begin) = LiveFeed::start(None, &start, live.clone(), Arc::clone(control))?;
+    let (feed, begin) = LiveFeed::start(None, &start, live.clone())?;
     drop(feed);
     // On another server it continues by GTID.
     if position.server.is_some() && position.server != begin.position.server {
         return Ok(position);
     }
     // The server starts with the last file before which all transactions are in the set.
-    let first = file_start(&begin.position.file, live.clone(), control)?;
+    let first = file_start(&begin.position.file, live.clone())?;
     let start = Position { version_shift: position.version_shift, ..first };
     let what = RangeBounds {
         start,
@@ -86,13 +78,14 @@ fn resolved(
         history: None,
         skip_events: Vec::new(),
     };
-    Ok(pass(what, live.clone(), control)?.position)
+    Ok(pass(what, live.clone())?.position)
 }
 
-fn pass(what: RangeBounds, live: LiveOptions, control: &Arc<LiveControl>) -> Result<RangeEnd> {
+fn pass(what: RangeBounds, live: LiveOptions) -> Result<RangeEnd> {
     let RangeBounds { start, stop, max_bytes, history, skip_events } = what;
     let start = LiveStart::Position(Box::new(start));
-    let (feed, begin) = LiveFeed::start(None, &start, live, Arc::clone(control))?;
+    let cancel = live.cancel.clone();
+    let (feed, begin) = LiveFeed::start(None, &start, live)?;
     let server = begin.position.server.clone();
     let of_gtids = |stop: &Position| {
         stop.gtids_alone().is_some() && (stop.server.is_none() || stop.server == server)
@@ -109,8 +102,9 @@ fn pass(what: RangeBounds, live: LiveOptions, control: &Arc<LiveControl>) -> Res
     };
     let begin = ResumePoint { position: Position { ahead: Vec::new(), ..begin.position }, ..begin };
     let mut walk = Walk::live(Box::new(feed), begin, options)?;
+    walk.cancel_with(&cancel);
     let mut follower = SchemaFollower::new(&mut walk)?;
-    follow(&mut walk, &mut follower, &mut || true)?;
+    follow(&mut walk, &mut follower)?;
     let warnings = walk.take_warnings();
     Ok(RangeEnd { position: walk.position().clone(), warnings })
 }

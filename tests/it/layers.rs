@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 /// The folders of `src/`, from the lowest to the highest: a folder may use only those before it.
-const LAYERS: [&str; 19] = [
-    "limits", "wire", "charset", "position", "schema", "protocol", "binlog", "value", "ddl",
-    "history", "change", "columnar", "net", "baseline", "source", "store", "reader", "export",
-    "python",
+const LAYERS: [&str; 20] = [
+    "limits", "cancel", "wire", "charset", "position", "schema", "protocol", "binlog", "value",
+    "ddl", "history", "change", "columnar", "net", "baseline", "source", "store", "reader",
+    "export", "python",
 ];
 
 /// Words that may stand only in some folders.

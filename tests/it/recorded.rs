@@ -2,6 +2,7 @@
 
 use crate::fixtures::{Fixture, recorded};
 use crate::rows::{Row, options, read};
+use binarrow::cancel::CancelToken;
 use binarrow::reader::{EventList, Reader, infer_schema};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -76,7 +77,7 @@ fn the_inferred_schema_is_that_of_the_first_batch() {
             seen.entry(name).or_insert_with(|| change.batch.schema());
         }
         let infer = |database: &str, table: &str| {
-            infer_schema(fixture.paths(), database, table, &plan, &mut || true)
+            infer_schema(fixture.paths(), database, table, &plan, &CancelToken::default())
         };
         for ((database, table), schema) in seen {
             let inferred = infer(&database, &table).unwrap();

@@ -4,6 +4,7 @@ use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch, StringArray, cast::A
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use arrow_schema::{DataType, TimeUnit};
 use binarrow::Error;
+use binarrow::cancel::CancelToken;
 use binarrow::columnar::{ColumnNames, EnvelopeColumn, PlanOptions};
 use binarrow::position::Position;
 use binarrow::reader::{
@@ -177,7 +178,7 @@ pub(crate) fn split_file(
     target_bytes: u64,
 ) -> binarrow::Result<Vec<Split>> {
     let path = path.to_str().unwrap();
-    scan_splits((local(path, place), path), place, target_bytes, &mut || true)
+    scan_splits((local(path, place), path), place, target_bytes, &CancelToken::default())
 }
 
 /// Reads with a [`Reader`]: on its threads.

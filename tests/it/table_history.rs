@@ -7,6 +7,7 @@ use crate::log::{
 };
 use crate::rows::{Outcome, between, emitting, local, read, split_file};
 use binarrow::ErrorKind;
+use binarrow::cancel::CancelToken;
 use binarrow::change::TableFilter;
 use binarrow::columnar::ColumnNames;
 use binarrow::ddl::{DdlSession, SqlServer};
@@ -533,7 +534,7 @@ fn a_table_that_is_another_before_each_of_its_rows() {
     assert!(splits.len() > 4, "{}", splits.len());
     for history in [history_for(&fixture), history] {
         let (tables, cut) = (TableFilter::default(), LogOptions::default());
-        add_history(&mut splits, &history, &tables, &cut, &local, &mut || true).unwrap();
+        add_history(&mut splits, &history, &tables, &cut, &local, &CancelToken::default()).unwrap();
         let mut rows = Vec::new();
         for split in &splits {
             let (files, start, stop) = split.input(&local).unwrap();

@@ -130,7 +130,7 @@ class Session:
 
     def close(self) -> None:
         """Closes the connection. Open statements fail, also those of other threads."""
-        self._spec.stop()
+        self._spec.cancel()
         self._native.close()
 
     def __binarrow_connection__(self) -> ConnectionSpec:

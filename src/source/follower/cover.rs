@@ -84,7 +84,7 @@ fn view_at(
         let view = TableHistory::View(Box::new(history.view_at(reached)?));
         read_between(walk, (reached, &by_file), |second| {
             let mut follower = SchemaFollower::by(Some(view), second)?;
-            follow(second, &mut follower, &mut || true)
+            follow(second, &mut follower)
         })?;
         log::info!(target: LOG, "the table history reaches to {by_file}");
         return Ok((history.view_at(&by_file)?, false));

@@ -55,7 +55,7 @@ impl SchemaFollower {
                 false => Ok(()),
             };
         };
-        if !history.claim(walk.files().stopping())? {
+        if !history.claim(walk.files().cancel())? {
             return Ok(());
         }
         let begins = begin_claimed(history, start, &taken, walk);

@@ -3,28 +3,19 @@
 use super::SchemaFollower;
 use super::in_force::PendingDdl;
 use crate::change::{Transaction, TransactionEnd};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::history::ParsedDdl;
 use crate::source::walk::{Step, Walk};
 
-/// Follows the statements of a log to the end of a walk. `go_on` is called from time to time; if it returns false, the result
-/// is an error.
-pub(crate) fn follow(
-    walk: &mut Walk,
-    follower: &mut SchemaFollower,
-    go_on: &mut dyn FnMut() -> bool,
-) -> Result<()> {
-    let followed = follow_steps(walk, follower, go_on).map_err(|error| walk.name_file(error));
+/// Follows the statements of a log to the end of a walk.
+pub(crate) fn follow(walk: &mut Walk, follower: &mut SchemaFollower) -> Result<()> {
+    let followed = follow_steps(walk, follower).map_err(|error| walk.name_file(error));
     // The statements before an error are correct.
     let reached = follower.reach(walk.position());
     followed.and(reached)
 }
 
-fn follow_steps(
-    walk: &mut Walk,
-    follower: &mut SchemaFollower,
-    go_on: &mut dyn FnMut() -> bool,
-) -> Result<()> {
+fn follow_steps(walk: &mut Walk, follower: &mut SchemaFollower) -> Result<()> {
     let mut reached = (walk.files().index(), walk.position().offset);
     while let Some(step) = walk.next(true)? {
         let is_end = matches!(step, Step::Transaction(_) | Step::Gap(_) | Step::FileEnds(_));
@@ -34,9 +25,7 @@ fn follow_steps(
         if is_end && is_far {
             follower.reach(walk.position())?;
             reached = here;
-            if !go_on() {
-                return Err(Error::new(ErrorKind::Internal, "the scan was interrupted"));
-            }
+            walk.files().cancel().check()?;
         }
     }
     Ok(())

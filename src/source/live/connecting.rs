@@ -22,7 +22,7 @@ impl Stream {
         // A server that starts refuses for a while; one that is behind catches up.
         let passes = matches!(error.kind(), ErrorKind::ConnectionLost | ErrorKind::ServerBehind)
             || error.server_code().is_some_and(|code| PASSING.contains(&code));
-        passes && self.options.reconnect.is_some() && !self.control.is_stopping()
+        passes && self.options.reconnect.is_some() && !self.options.cancel.is_cancelled()
     }
 
     /// Connects anew, until `attempt` succeeds.
@@ -31,7 +31,7 @@ impl Stream {
         attempt: impl FnMut(&mut Self, Server) -> Result<T>,
     ) -> Result<T> {
         let done = self.connect(attempt)?;
-        self.control.reconnected();
+        self.options.counters.reconnected();
         Ok(done)
     }
 
@@ -50,9 +50,7 @@ impl Stream {
 
     /// Waits before the next attempt to connect, each time for longer; gives the error back where there is to be none.
     pub(super) fn wait_out(&mut self, error: Error) -> Result<()> {
-        if self.control.is_stopping() {
-            return Err(stopped());
-        }
+        self.options.cancel.check()?;
         let trouble = self.trouble.get_or_insert_with(Trouble::begin);
         let (since, pause) = (trouble.since, trouble.pause);
         trouble.pause = (pause * 2).min(LONGEST_PAUSE);
@@ -67,7 +65,7 @@ impl Stream {
 
     /// A connection is being made, or asked before its dump: it ends with the read.
     pub(super) fn watch(&self, handle: SocketHandle) {
-        self.control.set_handle(self.slot, Some(handle));
+        self.connected.set(Some(self.options.cancel.on_cancel(move || handle.shutdown())));
     }
 
     /// Connects to the server that answered last, or else to the first that answers.
@@ -105,9 +103,7 @@ impl Stream {
     pub(super) fn sleep(&self, pause: Duration) -> Result<()> {
         let until = Instant::now() + pause;
         while Instant::now() < until {
-            if self.control.is_stopping() {
-                return Err(stopped());
-            }
+            self.options.cancel.check()?;
             std::thread::sleep(STOP_CHECK.min(pause));
         }
         Ok(())
@@ -170,10 +166,6 @@ fn missing(file: &str, files: Option<(&str, &str)>) -> Error {
              this server"
         )),
     }
-}
-
-pub(super) fn stopped() -> Error {
-    Error::new(ErrorKind::ConnectionLost, "the reader is closed")
 }
 
 /// Between half of it and all, so that many readers do not come at once.

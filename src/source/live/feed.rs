@@ -2,11 +2,10 @@
 
 use super::LOG;
 use super::connecting::check_there;
-use super::control::LiveControl;
 use super::file::{LiveFile, Shared, lock};
 use super::options::LiveOptions;
 use super::start::{LiveStart, begin};
-use super::stream::{MAIN, Stream};
+use super::stream::Stream;
 use crate::baseline::{Baseline, BaselineOptions};
 use crate::change::TableFilter;
 use crate::error::{Error, ErrorKind, Result};
@@ -30,17 +29,16 @@ impl LiveFeed {
         server: Option<Server>,
         start: &LiveStart,
         options: LiveOptions,
-        control: Arc<LiveControl>,
     ) -> Result<(Self, ResumePoint)> {
         let (stream, (next, begin)) = match server {
             Some(mut server) => {
-                let mut stream = Stream::new(server.identity().clone(), options, control, MAIN);
+                let mut stream = Stream::new(server.identity().clone(), options);
                 stream.watch(server.connection().handle()?);
                 let begun = begin_or_retry(&mut stream, server, start)?;
                 (stream, begun)
             }
             None => {
-                let mut stream = Stream::unconnected(options, control);
+                let mut stream = Stream::unconnected(options);
                 let begun = stream.connect(|stream, server| begin(stream, server, start))?;
                 (stream, begun)
             }
@@ -99,8 +97,7 @@ impl FileFeed for LiveFeed {
             same_server(&identity, &server)?;
             let server_id = stream.options.dump.server_id;
             let options = BaselineOptions { tables: TableFilter::default(), server_id };
-            let control = Arc::clone(&stream.control);
-            Baseline::take(&mut server, &options, &mut |_| !control.is_stopping())
+            Baseline::take(&mut server, &options, &stream.options.cancel)
         })
     }
 }

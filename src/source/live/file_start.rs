@@ -1,7 +1,6 @@
 //! The position at the start of a file of a server's log, with the GTIDs before it, from the first events of the file.
 
 use super::connecting::check_there;
-use super::control::LiveControl;
 use super::first_events::FirstEvents;
 use super::options::LiveOptions;
 use super::stream::Stream;
@@ -9,19 +8,14 @@ use crate::binlog::{EventType, FIRST_EVENT_AT, MariadbGtidList, PreviousGtids};
 use crate::error::{Error, ErrorKind, Result};
 use crate::net::DumpStart;
 use crate::position::{GtidState, Position};
-use std::sync::Arc;
 
 /// The position of a file's first event. Only the first events of the file are read.
 ///
 /// # Errors
 /// The server does not have the file: [`ErrorKind::PositionPurged`](crate::ErrorKind::PositionPurged) if it had it, otherwise
 /// [`ErrorKind::Config`](crate::ErrorKind::Config) or [`ErrorKind::ServerIdentity`](crate::ErrorKind::ServerIdentity).
-pub fn file_start(
-    file: &str,
-    options: LiveOptions,
-    control: &Arc<LiveControl>,
-) -> Result<Position> {
-    let mut stream = Stream::unconnected(options, Arc::clone(control));
+pub fn file_start(file: &str, options: LiveOptions) -> Result<Position> {
+    let mut stream = Stream::unconnected(options);
     stream.connect(|stream, mut server| {
         check_there(&mut server, file, FIRST_EVENT_AT)?;
         let id = server.identity().id.clone();

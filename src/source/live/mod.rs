@@ -11,10 +11,10 @@
 //! | `first_events.rs` | the first events of a file |
 //! | `file_start.rs` | the position at the start of a file, with the GTIDs before it |
 //! | `feed.rs` | the files one after another, of one server or of several |
-//! | `control.rs` | the figures of a read, and its end |
+//! | `counters.rs` | counters of a read, which others may look at |
 
 mod connecting;
-mod control;
+mod counters;
 mod feed;
 mod file;
 mod file_start;
@@ -24,7 +24,7 @@ mod options;
 mod start;
 mod stream;
 
-pub use control::LiveControl;
+pub use counters::LiveCounters;
 pub use feed::LiveFeed;
 pub use file_start::file_start;
 pub use options::{Connector, ForeignKeyQuestion, LiveOptions};

@@ -1,7 +1,9 @@
 //! The options of a live read.
 
 use super::LOG;
+use super::counters::LiveCounters;
 use crate::baseline::foreign_keys;
+use crate::cancel::CancelToken;
 use crate::change::TableFilter;
 use crate::error::Result;
 use crate::history::ForeignKeys;
@@ -31,6 +33,10 @@ pub struct LiveOptions {
     pub goal: Option<Box<Position>>,
     /// The query for the foreign keys, which precedes the request for the log.
     pub foreign_keys: Option<ForeignKeyQuestion>,
+    /// Ends the read during any wait.
+    pub cancel: CancelToken,
+    /// Counters of the read.
+    pub counters: Arc<LiveCounters>,
 }
 
 /// A query for the foreign keys of the tables that are read, and its result.

@@ -1,11 +1,11 @@
 //! The dump of a live read, which is requested again if the connection is lost.
 
 use super::LOG;
-use super::connecting::{Trouble, stopped};
-use super::control::LiveControl;
+use super::connecting::Trouble;
 use super::goal::Short;
 use super::options::LiveOptions;
 use crate::binlog::{EventHeader, EventType, FIRST_EVENT_AT};
+use crate::cancel::OnCancel;
 use crate::error::{Error, ErrorKind, Result};
 use crate::net::{
     Dump, DumpOptions, DumpStart, Endpoint, Flavor, Identity, Server, complete_event, is_opening,
@@ -13,7 +13,7 @@ use crate::net::{
 };
 use crate::position::compare_files;
 use crate::schema::NameCase;
-use std::sync::Arc;
+use std::cell::Cell;
 use std::time::{Duration, Instant, SystemTime};
 
 /// What the server sends next.
@@ -29,9 +29,8 @@ pub(super) enum Received {
 /// A stream of events.
 pub(super) struct Stream {
     pub(super) options: LiveOptions,
-    pub(super) control: Arc<LiveControl>,
-    /// Its number among the connections of the read: [`LiveControl`] ends all of them.
-    pub(super) slot: usize,
+    /// The connection, as the token of the read ends it.
+    pub(super) connected: Cell<Option<OnCancel>>,
     dump: Option<Dump>,
     /// The time at which the dump began.
     dump_since: Instant,
@@ -62,16 +61,10 @@ pub(super) struct Stream {
 
 impl Stream {
     /// A stream from one server, without a dump yet.
-    pub(super) fn new(
-        identity: Identity,
-        options: LiveOptions,
-        control: Arc<LiveControl>,
-        slot: usize,
-    ) -> Self {
+    pub(super) fn new(identity: Identity, options: LiveOptions) -> Self {
         Self {
             options,
-            control,
-            slot,
+            connected: Cell::default(),
             dump: None,
             dump_since: Instant::now(),
             passing: None,
@@ -90,7 +83,7 @@ impl Stream {
     }
 
     /// A stream from the server that answers first.
-    pub(super) fn unconnected(options: LiveOptions, control: Arc<LiveControl>) -> Self {
+    pub(super) fn unconnected(options: LiveOptions) -> Self {
         let identity = Identity {
             flavor: Flavor::Mysql,
             version: Default::default(),
@@ -98,7 +91,7 @@ impl Stream {
             id: String::new(),
             name_case: NameCase::Unknown,
         };
-        Self::new(identity, options, control, MAIN)
+        Self::new(identity, options)
     }
 
     /// A second stream from the same server, which ends at the current end of the log. It has another id, because with the same
@@ -117,8 +110,7 @@ impl Stream {
             foreign_keys: None,
             ..self.options.clone()
         };
-        let mut second =
-            Self::new(self.identity.clone(), options, Arc::clone(&self.control), SECOND);
+        let mut second = Self::new(self.identity.clone(), options);
         second.endpoint.clone_from(&self.endpoint);
         second.is_bound = second.endpoint.is_some();
         second
@@ -175,7 +167,7 @@ impl Stream {
             };
         }
         let dump = Dump::start(server, &start, &self.options.dump)?;
-        self.control.set_handle(self.slot, Some(dump.connection().handle()?));
+        self.watch(dump.connection().handle()?);
         let endpoint = self.endpoint.as_ref().map(Endpoint::to_string).unwrap_or_default();
         log::info!(target: LOG, "reading the log of {endpoint} ({}) from {start}", self.identity.id);
         (self.dump, self.passing) = (Some(dump), passing);
@@ -236,7 +228,7 @@ impl Stream {
             }
             let advanced = dump.advance();
             if waits {
-                self.control.heard();
+                self.options.counters.heard();
             }
             let error = match advanced {
                 Ok(true) => {
@@ -268,9 +260,7 @@ impl Stream {
                 ),
                 Err(error) => error,
             };
-            if self.control.is_stopping() {
-                return Err(stopped());
-            }
+            self.options.cancel.check()?;
             // Before the first file is named, there is no place to continue at.
             if !self.may_retry(&error) || file.is_empty() {
                 return Err(error);
@@ -303,14 +293,14 @@ impl Stream {
     }
 
     pub(super) fn drop_dump(&mut self) {
-        self.control.set_handle(self.slot, None);
+        self.connected.set(None);
         self.dump = None;
     }
 
     /// Counts the event. Returns true if it is before the start.
     fn passes(&mut self, header: &EventHeader) -> bool {
         let len = self.event().len();
-        self.control.received(len);
+        self.options.counters.received(len);
         if self.trouble.is_some() && !is_opening(header) {
             self.trouble = None;
         }
@@ -338,16 +328,12 @@ impl Stream {
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        self.control.set_handle(self.slot, None);
+        self.connected.set(None);
         if let Some(dump) = self.dump.take() {
             dump.leave();
         }
     }
 }
-
-/// The connections of a read.
-pub(super) const MAIN: usize = 0;
-const SECOND: usize = 1;
 
 /// The difference between the ids of the two connections.
 const SECOND_ID: u32 = 0x4000_0000;

@@ -27,12 +27,12 @@ use super::markers::Markers;
 use super::options::LogOptions;
 use super::segment::Segment;
 use super::walk::{FileEnds, LoneStatement, Step, Walk};
+use crate::cancel::CancelToken;
 use crate::error::{Error, Result};
 use crate::position::{Ahead, Position};
 use draft::{Clock, Draft};
 use large::LargeRange;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 use transaction::PendingXaCommit;
 use xa_search::XaSearch;
@@ -90,9 +90,9 @@ impl Segments {
         self.walk.files().list().iter().map(InputFile::known_len).sum()
     }
 
-    /// Ends the reading of inputs once `stopping` is set, in the middle of a segment too.
-    pub fn stop_when(&mut self, stopping: &Arc<AtomicBool>) {
-        self.walk.stop_when(stopping);
+    /// Sets the token that cancels the reading of inputs, in the middle of a segment too.
+    pub fn cancel_with(&mut self, cancel: &CancelToken) {
+        self.walk.cancel_with(cancel);
     }
 
     /// Takes the time from `clock` instead of the system.

@@ -1,6 +1,7 @@
 //! Adds to ranges the structures of tables that their tasks need.
 
 use super::{FileOf, PreparedPart, Split};
+use crate::cancel::CancelToken;
 use crate::change::TableFilter;
 use crate::error::Result;
 use crate::history::SchemaHistory;
@@ -20,7 +21,7 @@ pub fn add_history(
     tables: &TableFilter,
     options: &LogOptions,
     file: &FileOf<'_>,
-    go_on: &mut dyn FnMut() -> bool,
+    cancel: &CancelToken,
 ) -> Result<()> {
     let ends = splits.iter().map(Split::range).collect::<Result<Vec<_>>>()?;
     let covered = history.covered()?;
@@ -31,7 +32,7 @@ pub fn add_history(
         let start = ends
             .first()
             .map_or(Start::Earliest, |(start, _)| Start::Position(Box::new(start.clone())));
-        follow(splits, start, history, (options, file), go_on)?;
+        follow(splits, start, history, (options, file), cancel)?;
     }
     let covered = history.covered()?;
     for (split, (start, end)) in splits.iter_mut().zip(&ends) {
@@ -81,7 +82,7 @@ fn follow(
     start: Start,
     history: &Arc<SchemaHistory>,
     (options, file): (&LogOptions, &FileOf<'_>),
-    go_on: &mut dyn FnMut() -> bool,
+    cancel: &CancelToken,
 ) -> Result<()> {
     let mut files: Vec<InputFile> = Vec::new();
     let mut last = None;
@@ -95,6 +96,7 @@ fn follow(
     // Statements that change rows have no effect here.
     let options = LogOptions { start, history, skip_statements: true, ..options.clone() };
     let mut walk = Walk::over_files(files, options)?;
+    walk.cancel_with(cancel);
     let mut follower = SchemaFollower::new(&mut walk)?;
-    follow_statements(&mut walk, &mut follower, go_on)
+    follow_statements(&mut walk, &mut follower)
 }

@@ -1,24 +1,26 @@
 //! Divides one file into ranges between transaction ends.
 
 use super::{OpenXa, Split};
-use crate::error::{Error, ErrorKind, Result};
+use crate::cancel::CancelToken;
+use crate::error::Result;
 use crate::position::{Position, PreparedRange};
 use crate::source::file_list::InputFile;
 use crate::source::options::LogOptions;
 use crate::source::walk::{Step, Walk};
 
 /// Divides the file at `path` into ranges of about `target_bytes` at transaction ends. The ranges contain nothing about other files
-/// yet. `go_on` is called from time to time; if it returns false, the scan ends with an error.
+/// yet.
 pub fn scan_splits(
     (file, path): (InputFile, &str),
     place: u64,
     target_bytes: u64,
-    go_on: &mut dyn FnMut() -> bool,
+    cancel: &CancelToken,
 ) -> Result<Vec<Split>> {
     // No row is returned here: readers of the ranges report statements that are not understood.
     let options =
         LogOptions { verify_checksum: false, skip_statements: true, ..LogOptions::default() };
     let mut walk = Walk::over_files(vec![file], options)?;
+    walk.cancel_with(cancel);
     let mut splits: Vec<Split> = Vec::new();
     let mut start: Option<Position> = None;
     let mut foreign = Vec::new();
@@ -57,9 +59,7 @@ pub fn scan_splits(
         let here = walk.position().offset;
         if here.saturating_sub(asked_at) >= ASK_EVERY {
             asked_at = here;
-            if !go_on() {
-                return Err(Error::new(ErrorKind::Internal, "the scan was interrupted"));
-            }
+            cancel.check()?;
         }
         if let Some(first) = &start
             && walk.transaction().is_none()

@@ -311,7 +311,7 @@ impl Walk {
                 Self::over_files(self.files.lend_list(), LogOptions { start, ..options })?
             }
         };
-        second.stop_when(self.files.stopping());
+        second.cancel_with(self.files.cancel());
         // Options that leave out rows have no effect on positions.
         second.place.position.ahead.clear();
         Ok(second)

@@ -1,5 +1,6 @@
 //! The files of a log, in order: from a list, or from a server's dump.
 
+use crate::cancel::CancelToken;
 use crate::error::{Error, ErrorKind, Result};
 use crate::position::{Position, file_number};
 use crate::source::event_source::EventSource;
@@ -8,8 +9,6 @@ use crate::source::file_list::InputFile;
 use crate::source::log_name::name_logs;
 use crate::source::segment::FILE_NUMBER_SHIFT;
 use std::collections::HashSet;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 /// The files of a log.
 pub(crate) struct LogFiles {
@@ -20,7 +19,7 @@ pub(crate) struct LogFiles {
     feed: Option<Box<dyn FileFeed>>,
     /// The successor that the previous file names.
     successor: Option<Successor>,
-    stopping: Arc<AtomicBool>,
+    cancel: CancelToken,
 }
 
 /// The file that follows another one.
@@ -43,7 +42,7 @@ impl LogFiles {
                 file.name
             )));
         }
-        Ok(Self { list, current: 0, feed: None, successor: None, stopping: Arc::default() })
+        Ok(Self { list, current: 0, feed: None, successor: None, cancel: CancelToken::default() })
     }
 
     /// Files as a feed provides them.
@@ -53,7 +52,7 @@ impl LogFiles {
             current: 0,
             feed: Some(feed),
             successor: None,
-            stopping: Arc::default(),
+            cancel: CancelToken::default(),
         }
     }
 
@@ -70,14 +69,14 @@ impl LogFiles {
         }
     }
 
-    /// The flag that ends the read.
-    pub(crate) fn stopping(&self) -> &Arc<AtomicBool> {
-        &self.stopping
+    /// The token that cancels the read.
+    pub(crate) fn cancel(&self) -> &CancelToken {
+        &self.cancel
     }
 
-    /// Ends the reading of inputs once `stopping` is set.
-    pub(super) fn stop_when(&mut self, stopping: &Arc<AtomicBool>) {
-        self.stopping = Arc::clone(stopping);
+    /// Sets the token that cancels the reading of inputs.
+    pub(super) fn cancel_with(&mut self, cancel: &CancelToken) {
+        self.cancel = cancel.clone();
     }
 
     /// The files of the list.
@@ -169,7 +168,7 @@ impl LogFiles {
     /// Opens a file of the list.
     pub(crate) fn open(&mut self, index: usize) -> Result<EventSource> {
         let source = self.list.get_mut(index).ok_or_else(no_file)?.open()?;
-        Ok(source.stoppable(&self.stopping))
+        Ok(source.cancellable(&self.cancel))
     }
 
     /// Takes back a source that may be needed again. A feed opens its files again instead.

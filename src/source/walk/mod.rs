@@ -22,6 +22,7 @@ mod temporary;
 mod transactions;
 
 use crate::binlog::{EventHeader, EventType};
+use crate::cancel::CancelToken;
 use crate::change::EventGroup;
 use crate::error::{Error, ErrorKind, Result};
 use crate::position::{GtidState, Position, PreparedRange, Xid};
@@ -37,7 +38,6 @@ pub(crate) use log_files::{LogFiles, no_file};
 use place::LogPlace;
 pub(crate) use statement::{Statement, Target};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 pub(crate) use step::{FileBegins, FileEnds, LoneStatement, Step, Verdicts};
 use temporary::TemporaryTables;
 
@@ -99,9 +99,9 @@ impl Walk {
         self.rules.wants_statements = true;
     }
 
-    /// Ends the reading of inputs once `stopping` is set.
-    pub(crate) fn stop_when(&mut self, stopping: &Arc<AtomicBool>) {
-        self.files.stop_when(stopping);
+    /// Sets the token that cancels the walk.
+    pub(crate) fn cancel_with(&mut self, cancel: &CancelToken) {
+        self.files.cancel_with(cancel);
     }
 
     /// How the log is read.
