@@ -175,6 +175,10 @@ class Position:
     offsets use the base alone.
 
     :meth:`Server.position` may return a GTID set alone: ``file`` is then empty and ``offset`` is 0.
+
+    Positions of one server are ordered: ``<`` compares the file's number and the offset, or GTID sets if both
+    positions are GTID sets alone. It raises a ConfigError (a ValueError) for positions that have no order: of
+    different servers, with GTID sets of which none contains the other, or with tables in ``ahead``.
     """
 
     def __new__(cls, file: str, offset: int) -> Position: ...
@@ -187,11 +191,17 @@ class Position:
     @property
     def gtid_set(self) -> str | None: ...
     @property
-    def begun(self) -> int | None:
+    def file_number(self) -> int | None:
+        """The number at the end of the file's name: 42 for ``binlog.000042``. None if the name has none."""
+    @property
+    def file_created(self) -> int | None:
         """The time at which the file was created, in seconds since 1970 UTC, if known. It is not compared.
 
         A reader that resumes at the position uses it to detect that the log was reset in between.
         """
+    @property
+    def by_gtid(self) -> bool:
+        """True if a reader must resume by GTID on the same server too, instead of at the file and offset."""
     @property
     def version_shift(self) -> int: ...
     @property
@@ -207,6 +217,33 @@ class Position:
     @property
     def ahead(self) -> tuple[str, ...]:
         """The tables (``database.table``) that have changes delivered beyond the base, sorted."""
+    def replace(
+        self,
+        *,
+        server: str | None = ...,
+        file: str = ...,
+        offset: int = ...,
+        file_created: int | None = ...,
+        gtid_set: str | None = ...,
+        by_gtid: bool = ...,
+        version_shift: int = ...,
+    ) -> Position:
+        """Returns a copy with other fields.
+
+        Raises:
+            ConfigError: The result is not a position.
+        """
+    @staticmethod
+    def after_gtids(gtid_set: str) -> Position:
+        """Returns the position that is a GTID set alone: the transactions that were read.
+
+        Raises:
+            ConfigError: The text is not a GTID set.
+        """
+    def __lt__(self, other: Position, /) -> bool: ...
+    def __le__(self, other: Position, /) -> bool: ...
+    def __gt__(self, other: Position, /) -> bool: ...
+    def __ge__(self, other: Position, /) -> bool: ...
     def to_json(self) -> str:
         """Returns the position as canonical JSON, to be stored. Equal positions have equal texts."""
     @staticmethod

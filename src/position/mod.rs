@@ -7,6 +7,7 @@ mod ahead;
 mod gtid_set;
 mod gtid_state;
 mod mariadb_gtid;
+mod order;
 #[allow(clippy::module_inception)] // the file bears the name of what it holds
 mod position;
 mod varint;
@@ -17,6 +18,7 @@ pub use gtid_set::{Gtid, GtidSet, Tsid};
 pub(crate) use gtid_set::{MAX_GNO, decode_tag};
 pub use gtid_state::GtidState;
 pub use mariadb_gtid::{MariadbGtid, MariadbGtidPosition};
+pub use order::PositionFields;
 pub use position::{Position, PreparedRange, compare_files, file_number};
 pub(crate) use varint::{decode_varint, decode_varint_signed};
 pub use xid::Xid;

@@ -14,7 +14,7 @@ use crate::wire::{from_hex, to_hex};
 
 /// The next place to read: a place at a transaction's end, and what was delivered beyond it.
 ///
-/// When its file was begun says more of the same place, and is not compared.
+/// The time at which its file was created is not compared: it describes the same place.
 #[derive(Debug, Clone, Default)]
 pub struct Position {
     /// The server's UUID, else MariaDB's server_uid, else its server id; `None` for a position in files.
@@ -23,9 +23,9 @@ pub struct Position {
     pub file: String,
     /// Offset of the next event. The sum of event sizes: the header's own field has 32 bits only.
     pub offset: u64,
-    /// When the file was begun, in seconds since 1970 UTC, where that is known: its format description says so. After a log was
-    /// reset its files have the same names.
-    pub begun: Option<u32>,
+    /// When the server created the file, in seconds since 1970 UTC, if known: its format description event contains it. After
+    /// a log was reset its files have the same names.
+    pub file_created: Option<u32>,
     /// All that has been read, by GTID, where the log has them.
     pub gtid_set: Option<GtidState>,
     /// Whether to resume by GTID on the same server too: transactions that were read already, on another server, may stand
@@ -84,9 +84,9 @@ impl Position {
     pub fn to_json(&self) -> Result<String, Error> {
         let stored = Stored {
             ahead: self.ahead.iter().map(StoredAhead::from).collect(),
-            begun: self.begun,
             by_gtid: self.by_gtid,
             file: self.file.clone(),
+            file_created: self.file_created,
             gtid_set: self.gtid_set.as_ref().map(ToString::to_string),
             offset: self.offset,
             prepared: self.prepared.iter().map(StoredRange::from).collect(),
@@ -119,7 +119,7 @@ impl Position {
             server: stored.server,
             file: stored.file,
             offset: stored.offset,
-            begun: stored.begun,
+            file_created: stored.file_created,
             gtid_set: stored.gtid_set.map(|text| text.parse()).transpose()?,
             by_gtid: stored.by_gtid,
             version_shift: stored.version_shift,
@@ -138,16 +138,16 @@ impl Position {
         Self { ahead: Vec::new(), ..self.clone() }
     }
 
-    /// Whether both are of one file, as far as they tell.
+    /// Checks that the file is the one of the position, if the time of its creation is known.
     ///
     /// # Errors
-    /// The other's file was begun at another time: the log was reset, or the file is another one of that name.
-    pub fn check_begun(&self, begun: u32) -> Result<(), Error> {
-        match self.begun {
-            Some(before) if before != begun && !self.by_gtid => Err(Error::new(
+    /// The file was created at another time: the log was reset, or the file is another one of that name.
+    pub fn check_file_created(&self, created: u32) -> Result<(), Error> {
+        match self.file_created {
+            Some(before) if before != created && !self.by_gtid => Err(Error::new(
                 ErrorKind::ServerIdentity,
                 format!(
-                    "{} was begun anew since {self} was read: the log was reset, and changes may be lost; or it is another \
+                    "{} was created again since {self} was read: the log was reset, and changes may be lost; or it is another \
                      server's file of that name",
                     self.file
                 ),
@@ -174,7 +174,7 @@ impl PartialEq for Position {
             server,
             file,
             offset,
-            begun: _,
+            file_created: _,
             gtid_set,
             by_gtid,
             version_shift,
@@ -229,11 +229,11 @@ pub fn compare_files(a: &str, b: &str) -> Option<Ordering> {
 struct Stored {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     ahead: Vec<StoredAhead>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    begun: Option<u32>,
     #[serde(default, skip_serializing_if = "is_false")]
     by_gtid: bool,
     file: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    file_created: Option<u32>,
     gtid_set: Option<String>,
     offset: u64,
     prepared: Vec<StoredRange>,
@@ -300,7 +300,7 @@ const VERSION: u32 = 2;
 const FIRST_VERSION: u32 = 1;
 
 /// After the magic bytes of a file.
-const FIRST_EVENT_AT: u64 = 4;
+pub(super) const FIRST_EVENT_AT: u64 = 4;
 
 #[cfg(test)]
 mod tests {
@@ -311,7 +311,7 @@ mod tests {
             server: Some("55778904-0299-11f1-b1b8-4ef0c4956feb".into()),
             file: "binlog.000042".into(),
             offset: 5 << 32,
-            begun: Some(1_790_000_000),
+            file_created: Some(1_790_000_000),
             gtid_set: Some("55778904-0299-11f1-b1b8-4ef0c4956feb:1-5:tag_a:1".parse().unwrap()),
             version_shift: 7,
             prepared: vec![PreparedRange {
@@ -419,14 +419,14 @@ mod tests {
         let text = full().to_json().unwrap();
         assert_eq!(
             text,
-            r#"{"begun":1790000000,"file":"binlog.000042","gtid_set":"55778904-0299-11f1-b1b8-4ef0c4956feb:1-5:tag_a:1","offset":21474836480,"prepared":[{"bqual":"ff","end":900,"file":"binlog.000041","format_id":17,"gtrid":"616263","start":4}],"server":"55778904-0299-11f1-b1b8-4ef0c4956feb","v":2,"version_shift":7}"#
+            r#"{"file":"binlog.000042","file_created":1790000000,"gtid_set":"55778904-0299-11f1-b1b8-4ef0c4956feb:1-5:tag_a:1","offset":21474836480,"prepared":[{"bqual":"ff","end":900,"file":"binlog.000041","format_id":17,"gtrid":"616263","start":4}],"server":"55778904-0299-11f1-b1b8-4ef0c4956feb","v":2,"version_shift":7}"#
         );
         assert_eq!(Position::from_json(&text).unwrap(), full());
 
         let mut position = Position { by_gtid: true, ..full() };
         position.prepared[0].again = Some("0-7-39".parse().unwrap());
         let text = position.to_json().unwrap();
-        assert!(text.contains(r#","by_gtid":true,"file""#), "{text}");
+        assert!(text.starts_with(r#"{"by_gtid":true,"file""#), "{text}");
         assert!(text.contains(r#"[{"again":"0-7-39","bqual""#), "{text}");
         assert_eq!(Position::from_json(&text).unwrap(), position);
 
@@ -439,14 +439,14 @@ mod tests {
     }
 
     #[test]
-    fn when_the_file_was_begun() {
+    fn the_time_of_the_file() {
         let position = full();
-        assert_eq!(position, Position { begun: None, ..full() });
-        position.check_begun(1_790_000_000).unwrap();
-        let error = position.check_begun(1_790_000_001).unwrap_err();
+        assert_eq!(position, Position { file_created: None, ..full() });
+        position.check_file_created(1_790_000_000).unwrap();
+        let error = position.check_file_created(1_790_000_001).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::ServerIdentity);
-        Position { begun: None, ..full() }.check_begun(1).unwrap();
-        Position { by_gtid: true, ..full() }.check_begun(1).unwrap();
+        Position { file_created: None, ..full() }.check_file_created(1).unwrap();
+        Position { by_gtid: true, ..full() }.check_file_created(1).unwrap();
     }
 
     #[test]

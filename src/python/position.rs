@@ -1,9 +1,11 @@
 //! `Position`: where to read next.
 
 use crate::error::Error;
-use crate::position::Position;
+use crate::position::{GtidState, Position, PositionFields, file_number};
+use pyo3::class::basic::CompareOp;
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyTuple, PyType};
+use pyo3::types::{PyBool, PyDict, PyNotImplemented, PyTuple, PyType};
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -40,8 +42,18 @@ impl PyPosition {
     }
 
     #[getter]
-    fn begun(&self) -> Option<u32> {
-        self.0.begun
+    fn file_number(&self) -> Option<u64> {
+        file_number(&self.0.file)
+    }
+
+    #[getter]
+    fn file_created(&self) -> Option<u32> {
+        self.0.file_created
+    }
+
+    #[getter]
+    fn by_gtid(&self) -> bool {
+        self.0.by_gtid
     }
 
     #[getter]
@@ -69,6 +81,32 @@ impl PyPosition {
         PyTuple::new(py, names)
     }
 
+    #[pyo3(signature = (**fields), text_signature = None)]
+    fn replace(&self, fields: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+        let mut new = PositionFields::default();
+        for (name, value) in fields.into_iter().flatten() {
+            match name.extract::<String>()?.as_str() {
+                "server" => new.server = Some(value.extract()?),
+                "file" => new.file = Some(value.extract()?),
+                "offset" => new.offset = Some(value.extract()?),
+                "file_created" => new.file_created = Some(value.extract()?),
+                "gtid_set" => new.gtid_set = Some(gtid_set(&value)?),
+                "by_gtid" => new.by_gtid = Some(value.extract()?),
+                "version_shift" => new.version_shift = Some(value.extract()?),
+                other => {
+                    let message = format!("replace() got an unexpected keyword argument '{other}'");
+                    return Err(PyTypeError::new_err(message));
+                }
+            }
+        }
+        Ok(Self(self.0.replace(new)?))
+    }
+
+    #[staticmethod]
+    fn after_gtids(gtid_set: &str) -> Result<Self, Error> {
+        Ok(Self(Position::after_gtids(gtid_set.parse()?)))
+    }
+
     fn to_json(&self) -> Result<String, Error> {
         self.0.to_json()
     }
@@ -89,14 +127,28 @@ impl PyPosition {
         }
     }
 
-    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
-        other.cast::<Self>().is_ok_and(|other| other.get().0 == self.0)
+    fn __richcmp__<'py>(
+        &self,
+        py: Python<'py>,
+        other: &Bound<'py, PyAny>,
+        operator: CompareOp,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let Ok(other) = other.cast::<Self>() else {
+            return Ok(PyNotImplemented::get(py).to_owned().into_any());
+        };
+        let other = &other.get().0;
+        let result = match operator {
+            CompareOp::Eq => self.0 == *other,
+            CompareOp::Ne => self.0 != *other,
+            operator => operator.matches(self.0.order(other)?),
+        };
+        Ok(PyBool::new(py, result).to_owned().into_any())
     }
 
     fn __hash__(&self) -> Result<u64, Error> {
         let mut hasher = DefaultHasher::new();
-        // Of equal positions one may know when its file was begun.
-        Position { begun: None, ..self.0.clone() }.to_json()?.hash(&mut hasher);
+        // It is not compared.
+        Position { file_created: None, ..self.0.clone() }.to_json()?.hash(&mut hasher);
         Ok(hasher.finish())
     }
 
@@ -105,4 +157,9 @@ impl PyPosition {
         let arguments = PyTuple::new(py, [self.0.to_json()?])?;
         (class.getattr("from_json")?, arguments).into_pyobject(py)
     }
+}
+
+fn gtid_set(value: &Bound<'_, PyAny>) -> PyResult<Option<GtidState>> {
+    let text: Option<String> = value.extract()?;
+    Ok(text.map(|text| text.parse()).transpose()?)
 }

@@ -71,8 +71,8 @@ pub(super) fn file_start(
     version_shift: u32,
     dumping: Dumping,
 ) -> PyResult<PyPosition> {
-    let begun = pass(py, spec, dumping, move |live| start_of(&name, live))?;
-    Ok(PyPosition(Position { version_shift, ..begun }))
+    let start = pass(py, spec, dumping, move |live| start_of(&name, live))?;
+    Ok(PyPosition(Position { version_shift, ..start }))
 }
 
 fn pass<T: Send + 'static>(
@@ -98,7 +98,7 @@ fn pass<T: Send + 'static>(
 
 fn position(place: Place, keyword: &str) -> Result<Position, Error> {
     match place {
-        Place::Gtids(gtids) => Ok(Position { gtid_set: Some(gtids), ..Position::default() }),
+        Place::Gtids(gtids) => Ok(Position::after_gtids(gtids)),
         place => place_of(place).ok_or_else(|| {
             Error::config(format!("{keyword}: a Position, 'file:offset' or a GTID set is needed"))
         }),

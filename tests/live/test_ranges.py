@@ -173,7 +173,7 @@ def test_a_drain_ends_with_its_server() -> None:
         assert waiting.is_alive()
         connection.close()
         waiting.join(live.WAIT)
-        assert isinstance(failed[0], binarrow.ConnectionLostError)
+        assert isinstance(failed[0], binarrow.CancelledError)
 
 
 def test_parts_of_a_history(played: tuple[Server, Position]) -> None:

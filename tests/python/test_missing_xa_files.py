@@ -30,7 +30,7 @@ def test_an_older_file_with_a_prepared_transaction(name: str) -> None:
     before = next(one for one in positions if one.to_json().count('"gtrid"') == 2)
     later = Position("binlog.000002", 4).to_json()
     stored = {**json.loads(before.to_json()), "file": "binlog.000002", "offset": 4}
-    stored["begun"] = json.loads(later).get("begun")
+    stored["file_created"] = json.loads(later).get("file_created")
     start = Position.from_json(json.dumps(stored))
     with pytest.raises(ConfigError, match=r"XA transaction X'.* prepared at binlog\.000001:"):
         batches(files[1:], start=start)

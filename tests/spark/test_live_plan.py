@@ -20,7 +20,6 @@ from binarrow import (
 from binarrow.server import Binlog
 from binarrow.spark.grouping import grouped
 from binarrow.spark.live.offset import (
-    changed,
     end_of_batch,
     initial,
     offset_of,
@@ -41,7 +40,7 @@ STEP = 100
 
 
 def at(number: int, offset: int, server: str = HERE, **fields: Any) -> Position:
-    return changed(Position(f"binlog.{number:06}", offset), server=server, **fields)
+    return Position(f"binlog.{number:06}", offset).replace(server=server, **fields)
 
 
 @dataclass
@@ -56,17 +55,17 @@ class FakeLog:
         return [Binlog(f"binlog.{number:06}", size) for number, size in enumerate(SIZES, 3)]
 
     def file_start(self, file: str) -> Position:
-        return changed(Position(file, 4), server=self.server)
+        return Position(file, 4).replace(server=self.server)
 
     def range_end(self, start: Position, stop: Position, max_bytes: int) -> Position:
         self.asked.append("range_end")
         if start.server != self.server:
-            return changed(stop, version_shift=shift_above(start, stop.file))
+            return stop.replace(version_shift=shift_above(start, stop.file))
         size = next(one.size for one in self.files() if one.name == start.file)
         if start.offset + STEP > size:  # what is left of the file holds no transaction
             start = at(int(start.file[-6:]) + 1, 4)
         end = max(start.offset + STEP, (start.offset + max_bytes) // STEP * STEP)
-        return changed(start, offset=end) if end < stop.offset else stop
+        return start.replace(offset=end) if end < stop.offset else stop
 
     def count(self, start: Position, stop: Position, max_rows: int) -> Position:
         self.asked.append(f"count {max_rows}")
@@ -149,7 +148,7 @@ def test_on_another_server_a_batch_is_one_range_by_gtid_and_versions_rise() -> N
     end = end_of_next_batch(log, start, head, limit("ReadMaxFiles", max_files=2))
     assert (end.server, end.file, end.version_shift) == (THERE, head.file, 34)
     assert ranges(log, start, end, 4) == [(start, end)]
-    later = end_of_next_batch(log, changed(end, file="binlog.000003", offset=4), head, None)
+    later = end_of_next_batch(log, end.replace(file="binlog.000003", offset=4), head, None)
     assert later.version_shift == 34  # of the same server from then on, by files
     by_gtid = at(4, 100, by_gtid=True)
     assert ranges(FakeLog(), by_gtid, HEAD, 4) == [(by_gtid, HEAD)]
@@ -157,7 +156,7 @@ def test_on_another_server_a_batch_is_one_range_by_gtid_and_versions_rise() -> N
 
 def test_ranges_are_files_and_follow_each_other() -> None:
     start = at(3, 100, version_shift=9)
-    stop = changed(HEAD, version_shift=9)
+    stop = HEAD.replace(version_shift=9)
     files = ranges(FakeLog(), start, stop, 10)
     assert [(first.file[-1], last.file[-1]) for first, last in files] == [
         ("3", "4"),

@@ -259,7 +259,7 @@ impl SchemaFollower {
         let begin = Position {
             file: name.to_owned(),
             offset: FIRST_EVENT_AT,
-            begun: None,
+            file_created: None,
             prepared: Vec::new(),
             ..walk.position().clone()
         };

@@ -22,12 +22,12 @@ pub fn file_start(file: &str, options: LiveOptions) -> Result<Position> {
         let known = server.gtids_at(file, FIRST_EVENT_AT)?;
         let start = DumpStart::File { file: file.to_owned(), offset: FIRST_EVENT_AT };
         stream.start_dump(server, &start)?;
-        let Head { begun, gtids_before } = read_head(stream)?;
+        let Head { file_created, gtids_before } = read_head(stream)?;
         stream.drop_dump();
         let gtid_set = known.or(gtids_before);
         Ok(Position {
             server: Some(id),
-            begun,
+            file_created,
             gtid_set,
             ..Position::in_file(file, FIRST_EVENT_AT)
         })
@@ -37,8 +37,8 @@ pub fn file_start(file: &str, options: LiveOptions) -> Result<Position> {
 /// What the first events of a file say about it.
 #[derive(Default)]
 struct Head {
-    /// See [`Position::begun`].
-    begun: Option<u32>,
+    /// See [`Position::file_created`].
+    file_created: Option<u32>,
     gtids_before: Option<GtidState>,
 }
 
@@ -47,7 +47,7 @@ fn read_head(stream: &mut Stream) -> Result<Head> {
     let mut events = FirstEvents::new(stream, MAX_EVENTS);
     while let Some((header, body, _)) = events.next()? {
         match header.event_type {
-            EventType::FORMAT_DESCRIPTION => head.begun = Some(header.timestamp),
+            EventType::FORMAT_DESCRIPTION => head.file_created = Some(header.timestamp),
             EventType::MARIADB_START_ENCRYPTION => {}
             EventType::PREVIOUS_GTIDS => {
                 let set = PreviousGtids::decode(body)?.gtid_set;

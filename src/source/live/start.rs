@@ -51,7 +51,7 @@ pub(super) fn begin(
     }
     if position.by_gtid {
         (position.file, position.offset) = (next.name.clone(), next.offset);
-        position.begun = None;
+        position.file_created = None;
     }
     stream.set_by_gtid(position.by_gtid);
     Ok((next, ResumePoint { position, already_read, name_case }))

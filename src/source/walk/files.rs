@@ -132,9 +132,9 @@ impl Walk {
         let (mut events, created) =
             FileEvents::open(source, names, self.chunk(), self.options.verify_checksum)?;
         if resumes && !has_moved {
-            self.place.position.check_begun(created)?;
+            self.place.position.check_file_created(created)?;
         }
-        self.place.position.begun = Some(created);
+        self.place.position.file_created = Some(created);
         let format = &events.context().format;
         if format.created != 0 {
             let is_read_from_its_start = !resumes || self.place.position.offset <= FIRST_EVENT_AT;

@@ -71,26 +71,6 @@ def same_for_all(position: Position) -> Position:
     )
 
 
-def changed(position: Position, **fields: Any) -> Position:
-    """Returns the position with other values of some stored fields."""
-    return Position.from_json(json.dumps({**offset_of(position), **fields}))
-
-
-def of_gtids(text: str) -> Position:
-    """Returns the position that is a GTID set alone.
-
-    Raises:
-        ConfigError: It is not a GTID set.
-    """
-    stored = json.loads(Position("binlog.000001", 4).to_json())
-    return Position.from_json(json.dumps({**stored, "file": "", "offset": 0, "gtid_set": text}))
-
-
-def reads_by_gtid(position: Position) -> bool:
-    """True if reading can continue by GTID only, even on the same server."""
-    return bool(offset_of(position).get("by_gtid"))
-
-
 def initial(position: Position) -> Offset:
     """Returns the start offset of a query that has no checkpoint yet."""
     return {**offset_of(position), "initial": True}

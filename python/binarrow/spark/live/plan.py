@@ -13,7 +13,6 @@ from typing import Any, Protocol
 from binarrow import ConfigError, Position, PositionPurgedError, ServerIdentityError
 from binarrow.server import Binlog
 from binarrow.spark.grouping import grouped
-from binarrow.spark.live.offset import changed, reads_by_gtid
 
 FIRST_EVENT_AT = 4
 """The offset of a file's first event."""
@@ -70,7 +69,7 @@ def end_of_next_batch(log: Log, start: Position, head: Position, limit: Any) -> 
     if is_elsewhere(log, start) or is_elsewhere(log, head):
         most = {"bytes": size, "files": size * UNSPLIT_BYTES, "all": NO_LIMIT}[kind]
         return log.range_end(start, head, most)
-    return _end_in_files(log, start, changed(head, version_shift=start.version_shift), kind, size)
+    return _end_in_files(log, start, head.replace(version_shift=start.version_shift), kind, size)
 
 
 def _end_in_files(log: Log, start: Position, head: Position, kind: str, size: int) -> Position:
@@ -125,7 +124,7 @@ def ranges(
 
 def is_elsewhere(log: Log, position: Position) -> bool:
     """True if a position is on another server than the connected one, or goes by GTID."""
-    return position.server != log.server or reads_by_gtid(position) or not position.file
+    return position.server != log.server or position.by_gtid or not position.file
 
 
 def check_there(files: Sequence[Binlog], position: Position, head: Position) -> None:
@@ -160,8 +159,7 @@ def place_of(position: Position) -> tuple[int, int]:
 
 def file_number(file: str) -> int:
     """The number at the end of a file's name; 0 if it has none."""
-    digits = file.rpartition(".")[2]
-    return int(digits) if digits.isascii() and digits.isdecimal() else 0
+    return (Position(file, FIRST_EVENT_AT).file_number or 0) if file else 0
 
 
 def _limit(limit: Any) -> tuple[str, int]:
@@ -189,4 +187,4 @@ def _place(files: Sequence[Binlog], position: Position) -> int:
 
 
 def _file_start(log: Log, file: Binlog, start: Position) -> Position:
-    return changed(log.file_start(file.name), version_shift=start.version_shift)
+    return log.file_start(file.name).replace(version_shift=start.version_shift)

@@ -9,7 +9,7 @@ from binarrow import Position, PositionPurgedError, ServerIdentityError
 from binarrow.spark.live.history_follower import HistoryFollower
 from binarrow.spark.live.live_range import LivePartition, LiveRange
 from binarrow.spark.live.login import with_secret
-from binarrow.spark.live.offset import Offset, changed, end_of_batch, position_of
+from binarrow.spark.live.offset import Offset, end_of_batch, position_of
 from binarrow.spark.live.plan import end_of_next_batch, file_number, place_of, ranges, shift_above
 from binarrow.spark.live.server_log import ServerLog
 from binarrow.spark.live.table_check import check_columns, check_names
@@ -145,7 +145,7 @@ class Planner:
             self.log.server,
             error,
         )
-        return changed(oldest, version_shift=shift)
+        return oldest.replace(version_shift=shift)
 
     def _prepare(self) -> None:
         if not self._is_prepared:

@@ -23,7 +23,6 @@ from binarrow import (
 )
 from binarrow.server import Binlog, Server
 from binarrow.server.target import Target
-from binarrow.spark.live.offset import changed, of_gtids, reads_by_gtid
 from binarrow.spark.live.patience import patiently
 from binarrow.spark.live.place import Gtids, Place
 from binarrow.spark.live.plan import NO_LIMIT
@@ -137,9 +136,9 @@ class ServerLog:
         if position.server != self.server or self._is_checked:
             return
         self.range_end(position, position, 0)
-        if position.begun is not None and not reads_by_gtid(position):
+        if position.file_created is not None and not position.by_gtid:
             there = self.file_start(position.file)
-            if there.begun != position.begun:
+            if there.file_created != position.file_created:
                 raise ServerIdentityError(
                     f"{position.file} was created again since {position} was read: the log"
                     " was reset"
@@ -152,15 +151,16 @@ class ServerLog:
         `before` is a position that may contain the time already.
         """
         is_here = position.server == self.server and position.file
-        is_known = position.begun is not None or position == before  # an idle query asks often
-        if is_known or not is_here or reads_by_gtid(position):
+        # An idle query asks often.
+        is_known = position.file_created is not None or position == before
+        if is_known or not is_here or position.by_gtid:
             return position
-        begun = None
+        created = None
         if before is not None and (before.server, before.file) == (position.server, position.file):
-            begun = before.begun
-        if begun is None:
-            begun = self.file_start(position.file).begun
-        return changed(position, begun=begun)
+            created = before.file_created
+        if created is None:
+            created = self.file_start(position.file).file_created
+        return position.replace(file_created=created)
 
     def resolve_start(self, place: Place) -> Position:
         """Returns the position at which to start for the value of an option.
@@ -170,10 +170,10 @@ class ServerLog:
         """
         found = self.resolve_end(place)
         gtids = self._gtids_alone(place)
-        if gtids is None or reads_by_gtid(found) or found.gtid_set == gtids:
+        if gtids is None or found.by_gtid or found.gtid_set == gtids:
             return found
         # Transactions of the set are logged after the place too.
-        return changed(found, by_gtid=True, gtid_set=gtids)
+        return found.replace(by_gtid=True, gtid_set=gtids)
 
     def resolve_end(self, place: Place) -> Position:
         """Returns the position at which to end for the value of an option.
@@ -187,9 +187,13 @@ class ServerLog:
         gtids = self._gtids_alone(place)
         if gtids is not None:
             is_mysql = ":" in gtids or not gtids
-            return self._in_file(of_gtids(gtids)) if is_mysql else self._first(Gtids(gtids))
+            return (
+                self._in_file(Position.after_gtids(gtids))
+                if is_mysql
+                else self._first(Gtids(gtids))
+            )
         if isinstance(place, Position):
-            return changed(place, server=self.server) if place.server is None else place
+            return place.replace(server=self.server) if place.server is None else place
         return self._first(place)
 
     def ask(self, question: Callable[[Server], T]) -> T:
@@ -217,7 +221,7 @@ class ServerLog:
     def _gtids_alone(self, place: Place) -> str | None:
         """Returns the GTID set of a place without a file, on this server; None for others."""
         if isinstance(place, Gtids):
-            return of_gtids(place.text).gtid_set
+            return Position.after_gtids(place.text).gtid_set
         if not isinstance(place, Position) or place.file:
             return None
         return place.gtid_set if place.server in (None, self.server) else None
@@ -242,7 +246,9 @@ class ServerLog:
             warnings.simplefilter("ignore", BinarrowWarning)  # no table matches, on purpose
             for item in stream:
                 return item.position
-        return changed(head, by_gtid=True, gtid_set=start) if isinstance(place, Gtids) else head
+        if isinstance(place, Gtids):
+            return head.replace(by_gtid=True, gtid_set=place.text)
+        return head
 
     def _transactions(self, start: Any, stop: Position, **keywords: Any) -> Stream[Change]:
         return self.ask(
