@@ -4,6 +4,8 @@
 //! bytes come from. The layer that knows the place turns it into an [`Error`], which carries the kind (one a next step that
 //! a caller can take), the file, the offset and the event type. No message holds a cell value.
 
+pub mod advice;
+
 use std::fmt;
 use std::sync::Arc;
 
@@ -84,7 +86,7 @@ pub enum DecodeError {
     #[error(
         "the log holds only what changed in the document (binlog_row_value_options=PARTIAL_JSON), and the image of the row \
          before the change leaves the document out: set binlog_row_image=FULL on the server, or take the changes themselves, \
-         with json='diff'"
+         with ⟦json=diff⟧"
     )]
     PartialWithoutBefore,
 }
@@ -250,9 +252,21 @@ impl Error {
         self.0.kind
     }
 
-    /// The message without the place.
+    /// The message without the place. It marks options: see [`advice`].
     pub fn message(&self) -> &str {
         &self.0.message
+    }
+
+    /// The place as the end of a message: ` (in Table_map, at offset 4 of binlog.000001)`; empty if it is not known.
+    pub fn place(&self) -> String {
+        let event = self.0.event.map(|event| format!("in {event}"));
+        let offset = self.0.offset.map(|offset| format!("at offset {offset}"));
+        let file = self.0.file.as_ref().map(|file| format!("of {file}"));
+        let parts: Vec<String> = [event, offset, file].into_iter().flatten().collect();
+        match parts.is_empty() {
+            true => String::new(),
+            false => format!(" ({})", parts.join(", ")),
+        }
     }
 
     /// The file that the bytes came from.
@@ -300,26 +314,8 @@ impl From<DecodeError> for Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0.message)?;
-        let mut separator = " (";
-        let mut part = |f: &mut fmt::Formatter<'_>, text: fmt::Arguments<'_>| {
-            let result = write!(f, "{separator}{text}");
-            separator = ", ";
-            result
-        };
-        if let Some(event) = self.0.event {
-            part(f, format_args!("in {event}"))?;
-        }
-        if let Some(offset) = self.0.offset {
-            part(f, format_args!("at offset {offset}"))?;
-        }
-        if let Some(file) = &self.0.file {
-            part(f, format_args!("of {file}"))?;
-        }
-        if separator == ", " {
-            f.write_str(")")?;
-        }
-        Ok(())
+        f.write_str(&advice::in_python(&self.0.message))?;
+        f.write_str(&self.place())
     }
 }
 

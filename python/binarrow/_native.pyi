@@ -39,6 +39,9 @@ Source: TypeAlias = (
 EventFormat: TypeAlias = Literal["ticdc-json", "debezium-json"]
 """The format of change events."""
 
+MessagePart: TypeAlias = str | tuple[str, str | None]
+"""A part of a message: text, or an option, as a keyword and a value or None."""
+
 class BinarrowError(Exception):
     """Base class of all errors that binarrow raises.
 
@@ -48,6 +51,7 @@ class BinarrowError(Exception):
         event_type: The event's documented name (``Table_map``, ``Write_rows``, ...), if known.
         code: The server's number of the error, if a server reported it.
         sqlstate: Its SQLSTATE, if a server reported it.
+        parts: The message in parts: text, and options as tuples of a keyword and a value or None.
     """
 
     file: str | None
@@ -55,6 +59,7 @@ class BinarrowError(Exception):
     event_type: str | None
     code: int | None
     sqlstate: str | None
+    parts: tuple[MessagePart, ...]
 
 class MalformedBinlogError(BinarrowError, ValueError):
     """The bytes do not have the format of a binary log."""
@@ -108,7 +113,13 @@ class CancelledError(BinarrowError):
     """The work was cancelled, because another thread closed the server or the reader."""
 
 class BinarrowWarning(UserWarning):
-    """Base class of the warnings about a log. They are not errors."""
+    """Base class of the warnings about a log. They are not errors.
+
+    Attributes:
+        parts: The message in parts, like those of a BinarrowError.
+    """
+
+    parts: tuple[MessagePart, ...]
 
 class UnmatchedPatternWarning(BinarrowWarning):
     """Nothing in the input matches a pattern of tables or columns."""
@@ -441,7 +452,7 @@ Change: TypeAlias = (
 )
 """The objects that a reader with ``include`` returns."""
 
-Item: TypeAlias = Literal[
+MarkerKind: TypeAlias = Literal[
     "schema_change", "truncate", "skipped_statement", "transaction", "heartbeat"
 ]
 """The values of ``include``."""
@@ -956,7 +967,7 @@ def read_binlog(
     *,
     tables: str | Sequence[str] | None = None,
     exclude_tables: str | Sequence[str] | None = None,
-    include: Item | Sequence[Item] | None,
+    include: MarkerKind | Sequence[MarkerKind] | None,
     online_schema_change: Literal["evidence", "trust"] = "evidence",
     lower_case_table_names: Literal[0, 1, 2] | None = None,
     columns: Mapping[str, str | Sequence[str]] | None = None,
@@ -1282,7 +1293,7 @@ class ConnectionSpec:
         reconnect: float | None = 300.0,
     ) -> Position:
         """Returns the position at the beginning of a file; see :meth:`binarrow.Server.file_start`."""
-    def stop(self) -> None:
+    def cancel(self) -> None:
         """Ends :meth:`range_end` and :meth:`file_start` of other threads."""
 
 @final
@@ -1398,3 +1409,6 @@ class HistoryChanges:
 @final
 class LiveLog:
     """The log of a server, for :func:`read_binlog`; :meth:`binarrow.Server.stream` creates it."""
+
+def message_parts(message: str) -> tuple[MessagePart, ...]:
+    """Splits a text that marks options into the parts of a message."""

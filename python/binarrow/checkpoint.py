@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from binarrow._native import BinarrowError, ConfigError, Position
+from binarrow.advice import message
 from binarrow.atomic_file import replace_file, temporary_files
 
 FORMAT = "binarrow checkpoint"
@@ -164,8 +165,10 @@ class FileCheckpoint:
 
     def _damaged(self, what: str) -> CheckpointError:
         return CheckpointError(
-            f"the checkpoint {self._path} cannot be used: {what}. Restore a copy, or the file that"
-            " belongs there; or delete it to begin at start="
+            message(
+                f"the checkpoint {self._path} cannot be used: {what}. Restore a copy, or the file"
+                " that belongs there; or delete it to begin at ⟦start⟧"
+            )
         )
 
     def _failed(self, what: str, error: OSError) -> CheckpointError:

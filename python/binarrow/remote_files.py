@@ -19,6 +19,7 @@ from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple
 from urllib.parse import unquote
 
 from binarrow._native import ConfigError, is_uri, shown_uri
+from binarrow.advice import message
 
 if TYPE_CHECKING:
     from pyarrow.fs import FileSystem
@@ -209,8 +210,10 @@ def _place(uri: str, options: Options) -> _ArrowPlace | _FsspecPlace:
         user, at, _ = part.partition("://")[2].partition("/")[0].rpartition("@")
         if at and ":" in user:
             raise ConfigError(
-                f"{shown_uri(uri)}: a password in a URI would be visible in plans and logs: pass it"
-                " in storage_options=, or set it in the environment of the file system"
+                message(
+                    f"{shown_uri(uri)}: a password in a URI would be visible in plans and logs:"
+                    " pass it in ⟦storage_options⟧, or set it in the environment of the file system"
+                )
             )
     scheme = uri.partition("://")[0].lower()
     if scheme in ("mysql", "mariadb"):

@@ -137,8 +137,8 @@ impl Conform {
         if is_strict && !missing.is_empty() && !lost.is_empty() {
             return Err(Error::schema(format!(
                 "the log has {} there, which the wanted schema lacks, and lacks {}, which it wants: if that is a new name of the \
-                 same column, its values would be lost. Give a schema with both (in Spark .schema(...)), or take NULL for what \
-                 the log lacks with on_schema_change='conform' (in Spark schemaChangePolicy=project)",
+                 same column, its values would be lost. Give a schema with both, or take NULL for what \
+                 the log lacks with ⟦on_schema_change=conform⟧",
                 lost.join(", "),
                 missing.join(", ")
             )));
@@ -146,7 +146,7 @@ impl Conform {
         if is_strict && !filled.is_empty() {
             return Err(Error::schema(format!(
                 "rows that were logged before {} was added lack it, and the source has filled it in since (NOT NULL, or a \
-                 DEFAULT), which no log tells. Take NULL with on_schema_change='conform' (in Spark schemaChangePolicy=project) \
+                 DEFAULT), which no log tells. Take NULL with ⟦on_schema_change=conform⟧ \
                  until they are read, and put the values in afterwards",
                 filled.join(", ")
             )));
@@ -286,7 +286,7 @@ fn difference(found: &SchemaRef, wanted: &SchemaRef) -> String {
         parts.push("its columns are in another order".into());
     }
     format!(
-        "the table's structure changes in mid-stream: {}; on_schema_change='conform' brings batches under one schema",
+        "the table's structure changes in mid-stream: {}; ⟦on_schema_change=conform⟧ brings batches under one schema",
         parts.join(", ")
     )
 }

@@ -25,14 +25,14 @@ impl Layout {
         match self {
             Self::Nested if sides == [false; 2] => match wanted.fields().iter().find(is_own) {
                 Some(own) => Err(Error::config(format!(
-                    "layout='nested' has a table's columns inside of 'before' and 'after', and schema= has {:?} and none of the \
-                     two: binarrow.infer_schema(..., layout='nested') shows how it looks",
+                    "⟦layout=nested⟧ has a table's columns inside of 'before' and 'after', and ⟦schema⟧ has {:?} and none of the \
+                     two: binarrow.infer_schema(..., ⟦layout=nested⟧) shows how it looks",
                     own.name()
                 ))),
                 None => Ok(()),
             },
             Self::Flat if sides == [true; 2] && field(&format!("{prefix}op")).is_some() => {
-                Err(Error::config("schema= is of the nested layout: ask for layout='nested' too"))
+                Err(Error::config("⟦schema⟧ is of the nested layout: ask for ⟦layout=nested⟧ too"))
             }
             _ => Ok(()),
         }

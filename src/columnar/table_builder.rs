@@ -286,7 +286,7 @@ impl TableBuilder {
             Some((index, _)) => Err(Error::schema(format!(
                 "the log leaves out column {} of rows that {} (binlog_row_image MINIMAL or NOBLOB; of MariaDB a generated \
                  column too), and nothing would tell it from NULL: ask for 'present' in the envelope, or for other columns with \
-                 columns=, or take NULL with partial_images='null' (in Spark partialImages=null)",
+                 ⟦columns⟧, or take NULL with ⟦partial_images=null⟧",
                 self.plan.column_name(index),
                 if kind == RowsKind::Write { "are inserted" } else { "are updated" },
             ))),
@@ -376,7 +376,7 @@ impl TableBuilder {
         let is_invalid = is_text && matches!(error, DecodeError::Text { .. });
         let error = Error::from(error).context(format_args!("column {name}"));
         match is_invalid {
-            true => error.advise("invalid_text='replace' or 'binary' takes such cells"),
+            true => error.advise("⟦invalid_text=replace⟧ or 'binary' takes such cells"),
             false => error,
         }
     }

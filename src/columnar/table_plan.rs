@@ -127,8 +127,8 @@ impl TablePlan {
         };
         let remedy = |table: &TableSchema| remedy(format, options, &table.database, &table.table);
         let given_by = match catalog {
-            Some(_) => Some("history="),
-            None => options.schemas.has(&table.database, &table.table).then_some("schemas="),
+            Some(_) => Some("⟦history⟧"),
+            None => options.schemas.has(&table.database, &table.table).then_some("⟦schemas⟧"),
         };
         let mut plan = Self::make((table, doubt), format.is_mariadb, options, &remedy)?;
         plan.given_by = given_by;
@@ -369,7 +369,7 @@ fn remedy(
     };
     remedy.push_str(&options.schemas.advice(database, table));
     if options.column_names == ColumnNames::Log {
-        remedy.push_str(", or ask for names @1, @2, ... with column_names='positional'");
+        remedy.push_str(", or ask for names @1, @2, ... with ⟦column_names=positional⟧");
     }
     remedy
 }

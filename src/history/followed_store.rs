@@ -93,7 +93,7 @@ impl FollowedStore {
             if !self.is_stored(source, &met)? {
                 return Err(Error::schema(format!(
                     "the log is not the one that the table history (source {source:?}) is written from by another process: this \
-                     process read a statement at {} that is not in the history; use a different source= for each log",
+                     process read a statement at {} that is not in the history; use a different ⟦source⟧ for each log",
                     Position::from_json(&met.position)?
                 )));
             }

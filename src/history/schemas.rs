@@ -144,16 +144,16 @@ impl Schemas {
     pub fn advice(&self, database: &str, table: &str) -> String {
         let key = (database.to_owned(), table.to_owned());
         if self.is_empty() || self.tables.contains_key(&key) {
-            return "follow the structures of tables with history=, or give the table's CREATE TABLE statement with schemas=".into();
+            return "follow the structures of tables with ⟦history⟧, or give the table's CREATE TABLE statement with ⟦schemas⟧".into();
         }
         let is_near = |(d, t): &&(String, String)| {
             d.eq_ignore_ascii_case(database) && t.eq_ignore_ascii_case(table)
         };
         match self.tables.keys().find(is_near) {
             None => {
-                "add its CREATE TABLE statement to schemas=, which is without this table".into()
+                "add its CREATE TABLE statement to ⟦schemas⟧, which is without this table".into()
             }
-            Some((d, t)) => format!("call {d}.{t} in schemas= by its name in the log"),
+            Some((d, t)) => format!("call {d}.{t} in ⟦schemas⟧ by its name in the log"),
         }
     }
 

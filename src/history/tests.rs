@@ -398,7 +398,7 @@ fn a_dump_of_databases() {
         create table if not exists shop.d (y int); RENAME TABLE shop.d TO shop.e;\n";
     let mut schemas = Schemas::default();
     schemas.add_text(dump).unwrap();
-    assert!(schemas.advice("shop", "a").contains("schemas="));
+    assert!(schemas.advice("shop", "a").contains("⟦schemas⟧"));
     assert!(schemas.advice("SHOP", "A").contains("shop.a"));
     assert!(schemas.advice("shop", "zzz").contains("without this table"));
     let shown = format!("{schemas:?}");
@@ -419,7 +419,7 @@ fn a_dump_of_one_database() {
     schemas = Schemas::default();
     schemas.add_text(format!("{head}shop{table}{head}größe 2\r{table}")).unwrap();
     for database in ["shop", "größe 2"] {
-        assert!(schemas.advice(database, "a").contains("statement with schemas="), "{database}");
+        assert!(schemas.advice(database, "a").contains("statement with ⟦schemas⟧"), "{database}");
     }
     assert!(Schemas::default().add_text(format!("{head}{table}")).is_err());
     let mut named = Schemas::default();

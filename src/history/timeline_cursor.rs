@@ -429,7 +429,7 @@ impl TimelineCursor {
     fn foreign(&self, what: &str) -> Error {
         Error::schema(format!(
             "the log is not the one that the table history (source {:?}) was made from: {what}; give this log a \
-             source of its own (source=), or begin a new history",
+             source of its own (⟦source⟧), or begin a new history",
             self.history.source()
         ))
     }

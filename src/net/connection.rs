@@ -236,14 +236,14 @@ fn explain(error: LoginError, options: &ConnectOptions) -> Error {
         _ => ErrorKind::Authentication,
     };
     let advice = match &error {
-        LoginError::ClearNotAllowed => ": allow_clear_password=True lets it, over TLS",
-        LoginError::NeedsSecureTransport(CLEAR) => " (tls='required' or stricter)",
+        LoginError::ClearNotAllowed => ": ⟦allow_clear_password=True⟧ lets it, over TLS",
+        LoginError::NeedsSecureTransport(CLEAR) => " (⟦tls=required⟧ or stricter)",
         LoginError::NeedsSecureTransport(_) if options.tls_mode() == TlsMode::Preferred => {
-            ", which this server does not offer; allow_public_key_retrieval=True sends it under the key that the server \
+            ", which this server does not offer; ⟦allow_public_key_retrieval=True⟧ sends it under the key that the server \
              tells, which is as safe as the network between"
         }
         LoginError::NeedsSecureTransport(_) => {
-            " (tls='required' or stricter), or allow_public_key_retrieval=True"
+            " (⟦tls=required⟧ or stricter), or ⟦allow_public_key_retrieval=True⟧"
         }
         _ => "",
     };

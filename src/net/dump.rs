@@ -250,7 +250,7 @@ fn explain(refusal: ServerRefusal) -> Error {
     let (kind, advice) = if is_id_clash {
         (
             ErrorKind::ServerIdentity,
-            "another reader or replica uses our server id, and the server cut the older one off: give each its own with server_id=",
+            "another reader or replica uses our server id, and the server cut the older one off: give each its own with ⟦server_id⟧",
         )
     } else if has("more gtids than")
         || has("not in the master's binlog")

@@ -134,7 +134,7 @@ fn roots(files: &TlsFiles) -> Result<RootCertStore> {
             if store.is_empty() {
                 return Err(Error::new(
                     ErrorKind::Tls,
-                    "this system has no certificates of authorities: give the server's with tls_ca=",
+                    "this system has no certificates of authorities: give the server's with ⟦tls_ca⟧",
                 ));
             }
         }
@@ -162,20 +162,20 @@ fn explain(error: rustls::Error, host: &str, mode: TlsMode) -> Error {
             CertificateError::UnknownIssuer => {
                 // Whoever gives the authority of such a certificate would only meet the next error.
                 let nameless = match mode {
-                    TlsMode::VerifyIdentity => ", and needs tls='verify_ca', for such certificates name no host",
+                    TlsMode::VerifyIdentity => ", and needs ⟦tls=verify_ca⟧, for such certificates name no host",
                     _ => "",
                 };
                 format!(
                     "the server's certificate is signed by no authority that is known here: give the authority's \
-                     certificate with tls_ca= (a MySQL that made its own keeps it in the data folder, ca.pem{nameless}); \
-                     tls='required' encrypts without asking who answers"
+                     certificate with ⟦tls_ca⟧ (a MySQL that made its own keeps it in the data folder, ca.pem{nameless}); \
+                     ⟦tls=required⟧ encrypts without asking who answers"
                 )
             }
             CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
                 format!(
                     "the server's certificate is not for {host:?}: connect by a name that it is for, or name that with \
-                     tls_server_name=; certificates that MySQL made itself name no host, for them \
-                     tls='verify_ca' with tls_ca= checks who signed"
+                     ⟦tls_server_name⟧; certificates that MySQL made itself name no host, for them \
+                     ⟦tls=verify_ca⟧ with ⟦tls_ca⟧ checks who signed"
                 )
             }
             CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
@@ -185,11 +185,11 @@ fn explain(error: rustls::Error, host: &str, mode: TlsMode) -> Error {
                 "the server's certificate is not valid yet".to_owned()
             }
             other if format!("{other:?}").contains("UnsupportedCertVersion") => {
-                "the server's certificate is of X.509 version 1, which no tls= mode accepts: make it a new one, of version 3"
+                "the server's certificate is of X.509 version 1, which no ⟦tls⟧ mode accepts: make it a new one, of version 3"
                     .to_owned()
             }
             other if format!("{other:?}").contains("CaUsedAsEndEntity") => {
-                "the server shows the certificate of an authority as its own, which only tls='required' accepts: make it one \
+                "the server shows the certificate of an authority as its own, which only ⟦tls=required⟧ accepts: make it one \
                  of its own, signed by that authority"
                     .to_owned()
             }
@@ -200,7 +200,7 @@ fn explain(error: rustls::Error, host: &str, mode: TlsMode) -> Error {
         }
         rustls::Error::AlertReceived(alert) => {
             format!(
-                "the server refuses the TLS connection ({alert:?}): it may want a certificate (tls_cert=, tls_key=), or know no \
+                "the server refuses the TLS connection ({alert:?}): it may want a certificate (⟦tls_cert⟧, ⟦tls_key⟧), or know no \
                  TLS 1.2 or 1.3"
             )
         }

@@ -97,7 +97,7 @@ pub enum LoginError {
     #[error("the server's login packet is not understood: {0}")]
     Malformed(#[from] DecodeError),
     /// TLS was asked for, and the server has none.
-    #[error("the server offers no TLS, which tls= asks for")]
+    #[error("the server offers no TLS, which ⟦tls⟧ asks for")]
     NoTls,
     /// A packet that does not fit the state.
     #[error("the server sent an unexpected packet during the login (first byte {0:#04x})")]

@@ -73,7 +73,7 @@ impl PyConnectionSpec {
             Some("zlib") => Compression::Zlib,
             Some("zstd") => Compression::Zstd,
             Some(other) => {
-                let message = format!("compression={other:?}: 'zlib' or 'zstd' is needed");
+                let message = format!("⟦compression={other}⟧: 'zlib' or 'zstd' is needed");
                 return Err(Error::config(message).into());
             }
         };
@@ -291,7 +291,7 @@ fn tls_mode(text: &str) -> Result<TlsMode> {
         "verify_identity" => TlsMode::VerifyIdentity,
         other => {
             return Err(Error::config(format!(
-                "tls={other:?}: 'disabled', 'preferred', 'required', 'verify_ca' or 'verify_identity' is needed"
+                "⟦tls={other}⟧: 'disabled', 'preferred', 'required', 'verify_ca' or 'verify_identity' is needed"
             )));
         }
     })

@@ -69,7 +69,7 @@ pub(super) fn session(
 pub(super) fn server(text: &str) -> Result<SqlServer> {
     let unknown = || {
         Error::config(format!(
-            "server={text:?}: 'mysql' or 'mariadb' is needed, with its version: 'mysql-8.4', 'mariadb-11.8'"
+            "⟦server={text}⟧: 'mysql' or 'mariadb' is needed, with its version: 'mysql-8.4', 'mariadb-11.8'"
         ))
     };
     let (name, version) = text.split_once('-').unwrap_or((text, ""));

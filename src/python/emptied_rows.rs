@@ -63,14 +63,14 @@ impl Truncates {
         }
         let Some(schema) = schema else {
             return Err(Error::config(
-                "truncates='emit' makes rows where the log has none: give their schema with schema=",
+                "⟦truncates=emit⟧ makes rows where the log has none: give their schema with ⟦schema⟧",
             ));
         };
         let column = kind_column(layout, prefix);
         match schema.column_with_name(&column) {
             Some(_) => Ok(()),
             None => Err(Error::config(format!(
-                "truncates='emit' tells by the column {column}, which schema= does not have: have it in the envelope"
+                "⟦truncates=emit⟧ tells by the column {column}, which ⟦schema⟧ does not have: have it in the envelope"
             ))),
         }
     }
@@ -126,7 +126,7 @@ impl Truncates {
             Some(tool) => format!(
                 ". The table names are those of {tool}, but nothing in the log since the start of the read proves that \
                  it made this change. If it did, the rows are the same as before: continue with \
-                 online_schema_change='trust'",
+                 ⟦online_schema_change=trust⟧",
                 tool = tool.name()
             ),
             None => String::new(),
@@ -136,11 +136,11 @@ impl Truncates {
             (Self::Skip, true) => Ok(Verdict::Nothing),
             (Self::Skip, false) => Ok(Verdict::Warning(format!("{what}{if_tool}"))),
             (Self::Error, true) => Err(Error::schema(format!(
-                "{what}, without row events in the log: truncates='emit' returns a row of the type 'truncate' instead, 'skip' \
+                "{what}, without row events in the log: ⟦truncates=emit⟧ returns a row of the type 'truncate' instead, 'skip' \
                  returns none{if_tool}"
             ))),
             (Self::Error | Self::Emit, false) => Err(Error::schema(format!(
-                "{what}. Copy the table again and continue from a position after it, or skip the statement with truncates='skip'{if_tool}"
+                "{what}. Copy the table again and continue from a position after it, or skip the statement with ⟦truncates=skip⟧{if_tool}"
             ))),
         }
     }
@@ -182,7 +182,7 @@ impl Truncates {
         match self {
             Self::Skip => Ok(Verdict::Warning(format!("{what}, or another table is. {reason}"))),
             Self::Error | Self::Emit => Err(Error::schema(format!(
-                "{what}, or another table is. {reason}: {advice}, or skip it with truncates='skip'"
+                "{what}, or another table is. {reason}: {advice}, or skip it with ⟦truncates=skip⟧"
             ))),
         }
     }

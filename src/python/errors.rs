@@ -1,6 +1,8 @@
 //! All exceptions and warnings, in one table, and the conversion of errors to them.
 
+use crate::error::advice::{self, Part};
 use crate::error::{Error, ErrorKind};
+use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{
     PyConnectionError, PyException, PyFileNotFoundError, PyIsADirectoryError, PyOSError,
     PyPermissionError, PyRuntimeError, PyUserWarning, PyValueError,
@@ -49,7 +51,8 @@ Attributes:
     offset: The byte offset of the event in that file, if known.
     event_type: The event's documented name (``Table_map``, ``Write_rows``, ...), if known.
     code: The server's number of the error, if a server reported it.
-    sqlstate: Its SQLSTATE, if a server reported it."),
+    sqlstate: Its SQLSTATE, if a server reported it.
+    parts: The message in parts: text, and options as tuples of a keyword and a value or None."),
     class(MALFORMED, Some(BASE), Some(|py| py.get_type::<PyValueError>()),
         "The bytes do not have the format of a binary log."),
     class("ChecksumError", Some(MALFORMED), None,
@@ -85,7 +88,10 @@ Attributes:
     class("CancelledError", Some(BASE), None,
         "The work was cancelled, because another thread closed the server or the reader."),
     class(WARNING, None, Some(|py| py.get_type::<PyUserWarning>()),
-        "Base class of the warnings about a log. They are not errors."),
+        "Base class of the warnings about a log. They are not errors.
+
+Attributes:
+    parts: The message in parts, like those of a BinarrowError."),
     class(UNMATCHED, Some(WARNING), None,
         "Nothing in the input matches a pattern of tables or columns."),
 ];
@@ -125,6 +131,9 @@ fn created(py: Python<'_>) -> PyResult<&HashMap<&'static str, Py<PyType>>> {
             let members = PyDict::new(py);
             members.set_item("__module__", "binarrow")?;
             members.set_item("__doc__", doc)?;
+            if base.is_none() {
+                members.set_item("parts", PyTuple::empty(py))?;
+            }
             if *name == BASE {
                 for attribute in ["file", "offset", "event_type", "code", "sqlstate"] {
                     members.set_item(attribute, py.None())?;
@@ -178,7 +187,13 @@ impl From<Error> for PyErr {
                 .and_then(|()| value.setattr("offset", error.offset()))
                 .and_then(|()| value.setattr("event_type", error.event()))
                 .and_then(|()| value.setattr("code", error.server_code()))
-                .and_then(|()| value.setattr("sqlstate", error.sqlstate()));
+                .and_then(|()| value.setattr("sqlstate", error.sqlstate()))
+                .and_then(|()| {
+                    value.setattr(
+                        "parts",
+                        parts(py, &format!("{}{}", error.message(), error.place()))?,
+                    )
+                });
             match located {
                 Ok(()) => raised,
                 Err(failure) => failure,
@@ -187,16 +202,35 @@ impl From<Error> for PyErr {
     }
 }
 
+/// A message in parts: text, and options as tuples of a keyword and a value.
+pub(super) fn parts<'py>(py: Python<'py>, message: &str) -> PyResult<Bound<'py, PyTuple>> {
+    let part = |part| match part {
+        Part::Text(text) => text.into_bound_py_any(py),
+        Part::Option(name, value) => (name, value).into_bound_py_any(py),
+    };
+    let parts = advice::parts(message).into_iter().map(part);
+    PyTuple::new(py, parts.collect::<PyResult<Vec<_>>>()?)
+}
+
+#[doc = include_str!("docs/message_parts.txt")]
+#[pyfunction]
+pub(super) fn message_parts<'py>(py: Python<'py>, message: &str) -> PyResult<Bound<'py, PyTuple>> {
+    parts(py, message)
+}
+
 /// Warns the caller about a pattern that nothing matches.
 pub(super) fn warn_unmatched(py: Python<'_>, message: &str) -> PyResult<()> {
-    let message = std::ffi::CString::new(message.replace('\0', " "))?;
-    let class = class_of(py, UNMATCHED)?;
-    PyErr::warn(py, class.as_any(), &message, 2)
+    warn_as(py, UNMATCHED, message)
 }
 
 /// Warns the caller.
 pub(super) fn warn(py: Python<'_>, message: &str) -> PyResult<()> {
-    let message = std::ffi::CString::new(message.replace('\0', " "))?;
-    let class = class_of(py, WARNING)?;
-    PyErr::warn(py, class.as_any(), &message, 2)
+    warn_as(py, WARNING, message)
+}
+
+fn warn_as(py: Python<'_>, class: &str, message: &str) -> PyResult<()> {
+    let warning = class_of(py, class)?.call1((advice::in_python(message),))?;
+    warning.setattr("parts", parts(py, message)?)?;
+    py.import("warnings")?.call_method1("warn", (warning, py.None(), 2))?;
+    Ok(())
 }

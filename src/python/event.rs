@@ -199,7 +199,7 @@ impl PyEvent {
     fn hexdump(&self, start: usize, size: Option<usize>) -> PyResult<String> {
         match &self.0.data {
             Some(data) => Ok(hexdump(data, self.0.offset, start, size.unwrap_or(usize::MAX))),
-            None => Err(Error::config("the bytes are not here: inspect(..., data=True)").into()),
+            None => Err(Error::config("the bytes are not here: inspect(..., ⟦data=True⟧)").into()),
         }
     }
 

@@ -11,6 +11,7 @@ use super::schemas::Sql;
 use super::table_description::described;
 use crate::change::TableFilter;
 use crate::ddl::{DdlSession, SqlServer};
+use crate::error::advice::in_python;
 use crate::error::{Error, Result};
 use crate::history::{
     Baseline, Catalog, HistoryView, LoggedDdl, MemoryStore, SchemaHistory, Scope, TableState,
@@ -228,7 +229,7 @@ impl PyHistory {
             let tables = catalog.tables().map(|(database, table, state)| {
                 let why = match state {
                     TableState::Known(_) => None,
-                    TableState::Unknown(why) => Some(why.to_string()),
+                    TableState::Unknown(why) => Some(in_python(&why.to_string()).into_owned()),
                 };
                 (format!("{database}.{table}"), why)
             });
@@ -361,7 +362,7 @@ impl Shared {
             None => {
                 let end = self.history.end()?.ok_or_else(|| {
                     Error::schema(
-                        "the table history is empty: take a baseline first, history.baseline(server)",
+                        "the table history is empty: take a baseline first, ⟦history.baseline=server⟧",
                     )
                 })?;
                 self.history.catalog_at(&end)
@@ -377,7 +378,7 @@ impl Shared {
         match filter.unmatched(names.iter().copied()).first() {
             None => Ok(()),
             Some(pattern) => Err(Error::config(format!(
-                "no table matches {pattern:?}, neither in the baseline nor in the history: check the pattern in tables="
+                "no table matches {pattern:?}, neither in the baseline nor in the history: check the pattern in ⟦tables⟧"
             ))),
         }
     }

@@ -167,7 +167,7 @@ impl ReadKeywords {
         };
         let plan = self.plan_options()?;
         if plan.column_names == ColumnNames::None && plan.layout != Layout::Flat {
-            let message = "column_names='none' returns no row images: leave out layout=";
+            let message = "⟦column_names=none⟧ returns no row images: leave out ⟦layout⟧";
             return Err(Error::config(message).into());
         }
         let online = match self.online_schema_change {
@@ -286,7 +286,7 @@ impl ReadKeywords {
     pub(super) fn plan_options(&mut self) -> Result<PlanOptions, Error> {
         if self.schemas.is_some() && self.history.is_some() {
             return Err(Error::config(
-                "schemas= and history= both tell the structures of tables: give one of them; a history takes CREATE TABLE text \
+                "⟦schemas⟧ and ⟦history⟧ both tell the structures of tables: give one of them; a history takes CREATE TABLE text \
                  by its baseline()",
             ));
         }
@@ -317,7 +317,7 @@ impl ReadKeywords {
             && (self.columns.is_some() || masks.is_any() || columns.is_empty())
         {
             return Err(Error::config(
-                "column_names='none' returns columns of the envelope only: leave out columns= and mask=, and request at least one \
+                "⟦column_names=none⟧ returns columns of the envelope only: leave out ⟦columns⟧ and ⟦mask⟧, and request at least one \
                  column of the envelope",
             ));
         }
@@ -360,7 +360,7 @@ fn items(
     }
     if include.skipped_statements && !skips_statements {
         return Err(Error::config(
-            "include='skipped_statement' needs statements='skip': statements='error' skips no statements",
+            "⟦include=skipped_statement⟧ needs ⟦statements=skip⟧: ⟦statements=error⟧ skips no statements",
         ));
     }
     Ok(include)
@@ -374,7 +374,7 @@ pub(super) fn skip_events(codes: Option<Vec<u8>>) -> Result<Vec<u8>, Error> {
     match statements.iter().find(|statement| codes.contains(&statement.0)) {
         None => Ok(codes),
         Some(statement) => Err(Error::config(format!(
-            "skip_events contains the code {} ({}) of statements: set statements='skip' to skip statements that may \
+            "skip_events contains the code {} ({}) of statements: set ⟦statements=skip⟧ to skip statements that may \
              change rows",
             statement.0,
             statement.name()

@@ -162,7 +162,7 @@ fn live_start(start: &Bound<'_, PyAny>) -> PyResult<LiveStart> {
         Ok("latest") => return Ok(LiveStart::Latest),
         Ok(word) if !word.contains([':', '-']) => {
             let message = format!(
-                "start={word:?}: 'latest', 'earliest', 'file:offset' or a GTID set is needed, a Position or a datetime"
+                "⟦start={word}⟧: 'latest', 'earliest', 'file:offset' or a GTID set is needed, a Position or a datetime"
             );
             return Err(Error::config(message).into());
         }

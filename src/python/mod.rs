@@ -52,6 +52,8 @@ mod _native {
     #[pymodule_export]
     use super::connection_spec::PyConnectionSpec;
     #[pymodule_export]
+    use super::errors::message_parts;
+    #[pymodule_export]
     use super::event::{PyEvent, PyEventReader, inspect};
     #[pymodule_export]
     use super::events::event_keywords;

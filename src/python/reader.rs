@@ -217,11 +217,11 @@ impl PyBinlogReader {
         };
         let schema = schema.map(Schema::from_pyarrow_bound).transpose()?.map(Arc::new);
         if schema.as_ref().is_some_and(|schema| schema.fields().is_empty()) {
-            return Err(Error::config("schema= has no columns: name those that you want").into());
+            return Err(Error::config("⟦schema⟧ has no columns: name those that you want").into());
         }
         let mut state = self.state(py);
         if matches!(&*state, State::Ready(_, options) if options.cut.include.any()) {
-            let message = "table() gives rows of one table and nothing else: leave out include=, or iterate over the reader";
+            let message = "table() gives rows of one table and nothing else: leave out ⟦include⟧, or iterate over the reader";
             return Err(Error::config(message).into());
         }
         let State::Ready(source, options) = &mut *state else {
@@ -233,7 +233,7 @@ impl PyBinlogReader {
             let plan = &options.decode.plan;
             if plan.column_names == ColumnNames::None {
                 let message =
-                    "column_names='none' returns no columns of the table: leave out it or schema=";
+                    "⟦column_names=none⟧ returns no columns of the table: leave out it or ⟦schema⟧";
                 return Err(Error::config(message).into());
             }
             plan.layout.check_wanted(schema, &plan.envelope.prefix)?;
@@ -260,11 +260,11 @@ impl PyBinlogReader {
             .into());
         };
         if options.cut.include.any() {
-            let message = "nested_json() gives rows and nothing else: leave out include=, or iterate over the reader";
+            let message = "nested_json() gives rows and nothing else: leave out ⟦include⟧, or iterate over the reader";
             return Err(Error::config(message).into());
         }
         if options.decode.plan.column_names == ColumnNames::None {
-            let message = "column_names='none' returns no values for nested_json(): leave it out";
+            let message = "⟦column_names=none⟧ returns no values for nested_json(): leave it out";
             return Err(Error::config(message).into());
         }
         let mut options = (**options).clone();

@@ -151,8 +151,8 @@ impl Running {
         for (table, tool) in &self.reader.stats().ghost_tables {
             if self.warned.insert(table.clone()) {
                 warnings.push(format!(
-                    "rows of {table} are left out: with online_schema_change='trust' a table of this name belongs to {tool}. To read \
-                     them, omit the keyword, or name the table in tables="
+                    "rows of {table} are left out: with ⟦online_schema_change=trust⟧ a table of this name belongs to {tool}. To read \
+                     them, omit the keyword, or name the table in ⟦tables⟧"
                 ));
             }
         }
@@ -171,7 +171,7 @@ impl Running {
             if self.warned.insert(column.clone()) {
                 warnings.push(format!(
                     "{column} holds zero or partial dates, which become NULL (counted in stats()); \
-                     zero_dates='error' or 'text' of TypeOptions treats them otherwise"
+                     ⟦zero_dates=error⟧ or 'text' of TypeOptions treats them otherwise"
                 ));
             }
         }

@@ -9,6 +9,7 @@ use super::reader::PyBinlogReader;
 use super::storage::Storage;
 use crate::change::TableFilter;
 use crate::error::Error;
+use crate::error::advice::in_python;
 use crate::source::{LogOptions, Split, add_history, link_splits as link, scan_splits as scan};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -39,7 +40,7 @@ impl PySplit {
 
     #[getter]
     fn warnings(&self) -> Vec<String> {
-        self.0.warnings.clone()
+        self.0.warnings.iter().map(|warning| in_python(warning).into_owned()).collect()
     }
 
     fn to_json(&self) -> PyResult<String> {

@@ -39,7 +39,7 @@ impl PyTypeOptions {
         }
         if options.is_spark() && options.enumeration == Enumeration::Dictionary {
             return Err(Error::config(
-                "profile='spark' cannot have enum='dictionary': Spark takes no dictionaries",
+                "⟦profile=spark⟧ cannot have ⟦enum=dictionary⟧: Spark takes no dictionaries",
             ));
         }
         Ok(Self(options))

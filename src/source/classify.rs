@@ -198,7 +198,7 @@ pub(crate) fn classify(
         }
         event_type => {
             return Err(Error::unsupported(format!(
-                "an event of unknown type {}; skip_events=[{}] passes over such events",
+                "an event of unknown type {}; ⟦skip_events=[{}]⟧ passes over such events",
                 event_type.0, event_type.0
             )));
         }

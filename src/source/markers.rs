@@ -175,7 +175,7 @@ impl Markers {
     fn warn_of_doubts(&self, ddl: &Ddl, statement: &Statement, file: &str, walk: &mut Walk) {
         for name in self.include.in_other_case(ddl, walk.name_case()) {
             walk.warn_once(format!(
-                "statements name the table {name} in other letter case than tables= does. They are returned, because on a server \
+                "statements name the table {name} in other letter case than ⟦tables⟧ does. They are returned, because on a server \
                  with lower_case_table_names=1 or 2 this is the same table. Set lower_case_table_names to its value on the server"
             ));
         }

@@ -118,12 +118,12 @@ fn errors_say_what_this_server_can_do() {
         let error = failure_of(log.clone(), unnamed.clone(), &by_name);
         assert_eq!(error.kind(), ErrorKind::Schema);
         for words in ["table d.old", "names no columns", server, "schemas=", "'positional'"] {
-            assert!(error.message().contains(words), "{words}: {error}");
+            assert!(error.to_string().contains(words), "{words}: {error}");
         }
         let error = failure_of(log, unnamed.clone(), &by_place);
         assert_eq!(error.kind(), ErrorKind::Schema);
         for words in ["column @1", "signed", server, "schemas="] {
-            assert!(error.message().contains(words), "{words}: {error}");
+            assert!(error.to_string().contains(words), "{words}: {error}");
         }
         assert!(!error.message().contains("positional"), "that was done already: {error}");
         let sets = error.message().contains("binlog_row_metadata");

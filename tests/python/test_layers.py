@@ -11,6 +11,7 @@ PACKAGE = Path(binarrow.__file__).parent
 
 LAYERS = (
     ("_native",),
+    ("advice",),
     ("options", "password", "mask_salt", "byte_size", "atomic_file", "sql", "remote_files"),
     ("typed_keywords", "checkpoint"),
     ("stream",),

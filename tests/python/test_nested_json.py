@@ -124,7 +124,7 @@ def rows_of(batches: Any) -> Any:
 
 
 def test_what_cannot_be(shop: Shop) -> None:
-    with pytest.raises(ConfigError, match='types="spark"'):
+    with pytest.raises(ConfigError, match="types='spark'"):
         binarrow.read_binlog(shop.glob).nested_json()
     with pytest.raises(ConfigError, match="include"):
         binarrow.read_binlog(shop.glob, types="spark", include="truncate").nested_json()

@@ -10,6 +10,7 @@ from typing import ParamSpec
 import typer
 
 from binarrow import BinarrowError, ConfigError, InputError, UnmatchedPatternWarning
+from binarrow.advice import Message, parts_of
 from binarrow.cli.messages import in_cli
 from binarrow.cli.output import printable
 
@@ -33,7 +34,7 @@ def unmatched_patterns_are_errors(*, in_part: bool) -> Iterator[None]:
         try:
             yield
         except UnmatchedPatternWarning as warning:
-            raise InputError(str(warning)) from None
+            raise InputError(Message(parts_of(warning))) from None
 
 
 def reports_failure(command: Callable[P, None]) -> Callable[P, None]:
@@ -57,10 +58,10 @@ def reports_failure(command: Callable[P, None]) -> Callable[P, None]:
 
 
 def _failed(error: Exception, code: int) -> typer.Exit:
-    for message in (str(error), *getattr(error, "__notes__", ())):
+    for message in (error, *getattr(error, "__notes__", ())):
         print(f"binarrow: {printable(in_cli(message))}", file=sys.stderr)
     return typer.Exit(code)
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
-    print(f"binarrow: warning: {printable(in_cli(str(message)))}", file=sys.stderr)
+    print(f"binarrow: warning: {printable(in_cli(message))}", file=sys.stderr)

@@ -16,6 +16,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from binarrow._native import ConfigError, NativeHistory, Position
+from binarrow.advice import message
 from binarrow.history.change import (
     CoveredRange,
     HistoryChange,
@@ -158,7 +159,9 @@ class SchemaHistory:
         if connection is not None:
             if position is not None or server is not None:
                 raise ConfigError(
-                    "position= and server= are for SQL: remove them, a server provides its own"
+                    message(
+                        "⟦position⟧ and ⟦server⟧ are for SQL: remove them, a server provides them"
+                    )
                 )
             return self._native.baseline_of_server(
                 connection(), tables=tables, exclude_tables=exclude_tables
@@ -167,8 +170,10 @@ class SchemaHistory:
             raise TypeError("schemas must be a Server, or SQL: a str, bytes, or the path of a file")
         if position is None:
             raise ConfigError(
-                "schemas as SQL need position=, the place in the log at which the tables had these"
-                " structures, for example 'binlog.000017:4711'"
+                message(
+                    "schemas as SQL need ⟦position⟧, the place in the log at which the tables had"
+                    " these structures, for example 'binlog.000017:4711'"
+                )
             )
         return self._native.baseline_of_sql(
             schemas, position, tables=tables, exclude_tables=exclude_tables, server=server

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from binarrow._native import ServerError
+from binarrow.advice import message
 from binarrow.server.check import FIRST_WITH_PERSIST, Check, in_option_file, persistently
 from binarrow.server.privileges import Use, privileges
 from binarrow.server.session import Session
@@ -105,15 +106,17 @@ def _rows(values: dict[str, str], remedy: Remedy) -> Iterator[Check]:
             "binlog_row_metadata",
             "warning",
             "unknown to this version",
-            "the log contains no column names: use history= or schemas=",
+            message("the log contains no column names: use ⟦history⟧ or ⟦schemas⟧"),
         )
     else:
         yield Check(
             "binlog_row_metadata",
             "warning",
             metadata,
-            f"{remedy('binlog_row_metadata', 'FULL')}: otherwise the log contains no column names,"
-            " and history= or schemas= is needed",
+            message(
+                f"{remedy('binlog_row_metadata', 'FULL')}: otherwise the log contains no column"
+                " names, and ⟦history⟧ or ⟦schemas⟧ is needed"
+            ),
         )
     options = values.get("binlog_row_value_options", "")
     if "PARTIAL_JSON" in options and image != "FULL":
@@ -121,8 +124,10 @@ def _rows(values: dict[str, str], remedy: Remedy) -> Iterator[Check]:
             "binlog_row_value_options",
             "warning",
             options,
-            "without binlog_row_image = FULL updated JSON documents cannot be reconstructed;"
-            " json='diff' returns the changes",
+            message(
+                "without binlog_row_image = FULL updated JSON documents cannot be reconstructed;"
+                " ⟦json=diff⟧ returns the changes"
+            ),
         )
     elif "binlog_row_value_options" in values:
         yield Check("binlog_row_value_options", "ok", options or "-", "")

@@ -10,6 +10,7 @@ from pathlib import Path
 from urllib.parse import unquote, unquote_to_bytes
 
 from binarrow._native import ConfigError, ConnectionSpec
+from binarrow.advice import message
 from binarrow.password import Password, PasswordFile, password_bytes
 from binarrow.server.option_file import read_section
 
@@ -187,7 +188,9 @@ class _Parts:
                 "the URL has an @ after / or ?: write these as %2F and %3F in a user or password"
             )
         if path.strip("/"):
-            raise ConfigError("the URL names a database: remove it, and select tables with tables=")
+            raise ConfigError(
+                message("the URL names a database: remove it, and select tables with ⟦tables⟧")
+            )
         parts = cls()
         credentials, at, hosts = authority.rpartition("@")
         if at:
@@ -305,4 +308,5 @@ def _system_user() -> str:
     try:
         return getpass.getuser()
     except (KeyError, OSError):  # a container's user may have no name
-        raise ConfigError("no user is given, and the system's has no name: set user=") from None
+        text = "no user is given, and the system's has no name: set ⟦user⟧"
+        raise ConfigError(message(text)) from None

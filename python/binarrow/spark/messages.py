@@ -1,12 +1,12 @@
-"""Translates messages of the library for Spark: they name options, not keywords."""
+"""Messages of the library in Spark's words: options of the data source instead of keywords."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from binarrow import BinarrowError
+from binarrow.advice import in_python, parts_of, render
 from binarrow.options import OPTIONS
 
 OPTION_OF = {
@@ -21,31 +21,17 @@ OPTION_OF = {
 POLICIES = {"conform": "project", "error": "fail", "evolve": "follow"}
 """Values of ``on_schema_change`` and of ``schemaChangePolicy``."""
 
-COMMANDS = {
-    "history.baseline(text, position)": "the command binarrow history baseline",
-    "history.baseline(server)": "the command binarrow history baseline",
-    "history.baseline(...)": "the command binarrow history baseline",
+OTHER_WORDS = {
     "history.baseline": "the command binarrow history baseline",
-    "stream(history=...)": "the option history",
+    "schema": ".schema(...)",
+    "stream": "the option history",
 }
-
-KEYWORD = re.compile(
-    r"""\b(?P<name>[a-z][a-z_]*)=
-    (?: '(?P<text>[^']*)' | (?P<flag>True|False) | \[(?P<list>[^\]]*)\] )?
-    (?![\w.(])""",
-    re.VERBOSE,
-)
-
-HINT = re.compile(r" \(in Spark \w+=\w+\)")
-"""A hint in messages for users of `decoder()`, which has keywords."""
+"""What Spark has instead of functions and keywords that are no options."""
 
 
-def in_spark(message: str) -> str:
-    """Returns the message with the options of the format ``binarrow`` instead of keywords."""
-    message = HINT.sub("", message)
-    for call, command in COMMANDS.items():
-        message = message.replace(call, command)
-    return KEYWORD.sub(_option, message)
+def in_spark(said: object) -> str:
+    """Returns an error or a text with options of the format ``binarrow`` instead of keywords."""
+    return render(parts_of(said), option)
 
 
 @contextmanager
@@ -54,20 +40,22 @@ def naming_options() -> Iterator[None]:
     try:
         yield
     except BinarrowError as error:
-        if error.args and isinstance(error.args[0], str):
-            error.args = (in_spark(error.args[0]), *error.args[1:])
+        shown = in_spark(error)
+        error.args = (shown, *error.args[1:])
+        error.parts = (shown,)
         raise
 
 
-def _option(found: re.Match[str]) -> str:
-    name = found["name"]
-    if name == "schema":
-        return ".schema(...)"
+def option(name: str, value: str | None) -> str:
+    """Writes an option as one of the data source."""
+    if name in OTHER_WORDS:
+        return OTHER_WORDS[name]
     if name not in OPTION_OF:
-        return found[0]
-    value = next((found[one] for one in ("text", "flag", "list") if found[one] is not None), None)
+        return in_python(name, value)
     if value is None:
         return f"the option {OPTION_OF[name]}"
     if name == "on_schema_change":
         value = POLICIES.get(value, value)
-    return f"the option {OPTION_OF[name]}={value.lower() if found['flag'] else value}"
+    if value in {"True", "False"}:
+        value = value.lower()
+    return f"the option {OPTION_OF[name]}={value.strip('[]')}"

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from binarrow import ConfigError, InputError, SchemaHistory, TypeOptions
+from binarrow.advice import message
 from binarrow.options import keywords_of
 
 if TYPE_CHECKING:
@@ -112,7 +113,8 @@ def check_layout(layout: str | None, *, several: bool) -> bool:
         ConfigError: It does not fit.
     """
     if several and layout not in (None, "nested-json"):
-        raise ConfigError(f"several tables need layout='nested-json', not {layout!r}")
+        raise ConfigError(message(f"several tables need ⟦layout=nested-json⟧, not {layout!r}"))
     if layout == "nested-json" and not several:
-        raise ConfigError("layout='nested-json' is for several tables: name them in tables")
+        text = "⟦layout=nested-json⟧ is for several tables: name them in tables"
+        raise ConfigError(message(text))
     return layout == "nested-json"

@@ -80,7 +80,7 @@ impl Character {
 fn unknown_collation(collation: Collation) -> Error {
     Error::unsupported(format!(
         "collation id {} is of no server known to this version, so the text's character set is not known; \
-         invalid_text='binary' gives text columns as bytes",
+         ⟦invalid_text=binary⟧ gives text columns as bytes",
         collation.0
     ))
 }

@@ -267,7 +267,7 @@ fn not_decoded(column: &Column) -> Error {
 fn unknown_fraction(column: &Column) -> Error {
     Error::unsupported(format!(
         "{} of the MariaDB 5.3 form (mysql56_temporal_format=OFF): the log does not tell its fraction digits: give the \
-         table's CREATE TABLE statement with schemas=, or convert the table by ALTER TABLE ... FORCE with the option ON",
+         table's CREATE TABLE statement with ⟦schemas⟧, or convert the table by ALTER TABLE ... FORCE with the option ON",
         column.sql_type()
     ))
 }

@@ -16,7 +16,7 @@ use arrow_schema::{DataType, TimeUnit};
 fn or_zero<T>(value: Option<T>, zero_is_error: bool) -> Result<Option<T>> {
     match value {
         None if zero_is_error => Err(DecodeError::Invalid {
-            what: "a zero or partial date (zero_dates='error')",
+            what: "a zero or partial date (⟦zero_dates=error⟧)",
             value: 0,
         }),
         value => Ok(value),

@@ -73,7 +73,7 @@ impl Documents {
         let plan = &mut options.plan;
         if !plan.types.is_spark() {
             return Err(Error::config(
-                "documents hold values in the forms of Spark: read with types=\"spark\", or TypeOptions(profile=\"spark\", ...)",
+                "documents hold values in the forms of Spark: read with ⟦types=spark⟧, or TypeOptions(⟦profile=spark⟧, ...)",
             ));
         }
         let is_variant = plan.types.json == Json::Variant;

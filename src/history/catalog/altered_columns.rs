@@ -109,10 +109,10 @@ impl AlteredColumn {
 }
 
 const UNKNOWN: &str =
-    "gets a type, and the log does not contain the type before (a table history has it: history=)";
+    "gets a type, and the log does not contain the type before (a table history has it: ⟦history⟧)";
 const MAYBE_AUTO_INCREMENT: &str = "is defined with AUTO_INCREMENT, and the log does not contain whether it was before (a table \
-                                    history has it: history=). If not, 0 and NULL become numbers";
-const CHARSET: &str = "gets the character set of the table, which the log does not contain (a table history has it: history=). \
+                                    history has it: ⟦history⟧). If not, 0 and NULL become numbers";
+const CHARSET: &str = "gets the character set of the table, which the log does not contain (a table history has it: ⟦history⟧). \
                        If that lacks characters of the column's own, these are lost";
 const MOVES: &str =
     "is at another place in the table, or moves others, and the log does not name the columns";

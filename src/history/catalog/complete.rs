@@ -44,7 +44,7 @@ impl Catalog {
         let does_not_fit = |what: String| {
             Error::schema(format!(
                 "the structure of {name} in the history does not fit the log: {what}; the history may be of another \
-                 server, or lack a statement: take a new baseline (history.baseline)"
+                 server, or lack a statement: take a new baseline (⟦history.baseline⟧)"
             ))
         };
         let by_itself = stands_alone.then(|| log.clone());

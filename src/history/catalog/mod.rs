@@ -230,13 +230,13 @@ impl Catalog {
 
 fn absent(database: &str, table: &str) -> Error {
     Error::schema(format!(
-        "the history has no table {database}.{table} here: take a baseline that has it (history.baseline)"
+        "the history has no table {database}.{table} here: take a baseline that has it (⟦history.baseline⟧)"
     ))
 }
 
 fn unknown(database: &str, table: &str, why: &str) -> Error {
     Error::schema(format!(
         "the structure of {database}.{table} is not known here: {why}; take a new baseline behind that place \
-         (history.baseline)"
+         (⟦history.baseline⟧)"
     ))
 }

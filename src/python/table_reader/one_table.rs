@@ -161,7 +161,7 @@ impl Changes for OneTable {
     fn schema(&self, py: Python<'_>) -> PyResult<SchemaRef> {
         self.known_schema(py)?.ok_or_else(|| {
             let message = format!(
-                "no change of table {} in the input, so its schema is not known: give one with schema=",
+                "no change of table {} in the input, so its schema is not known: give one with ⟦schema⟧",
                 self.name
             );
             Error::schema(message).into()

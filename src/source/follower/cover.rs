@@ -62,7 +62,7 @@ fn view_at(
     if epochs.is_empty() {
         return Err(Error::config(format!(
             "the table history (source {:?}) is empty: take a baseline first, of the server or of CREATE TABLE text, as of \
-             a position before the first row: history.baseline(...), or binarrow history baseline",
+             a position before the first row: ⟦history.baseline⟧",
             history.source()
         )));
     }

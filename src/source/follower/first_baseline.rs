@@ -92,7 +92,7 @@ fn begin_claimed(
         walk.warn(format!(
             "the table history begins now, and the reading at {from}: what these tables were before statements between \
              {from} and {now} changed them is not known, and changes of them from there are a SchemaError: {all}; leave \
-             them out (exclude_tables=), or start later"
+             them out (⟦exclude_tables⟧), or start later"
         ));
     }
     Ok(())
@@ -139,7 +139,7 @@ fn listed(tables: &[String]) -> String {
 fn empty(history: &SchemaHistory) -> Error {
     Error::config(format!(
         "the table history {:?} (source {:?}) is empty, and files do not tell what tables looked like at their beginning: \
-         take a baseline of the position where the reading begins, history.baseline(text, position), or of the server, and \
+         take a baseline of the position where the reading begins, ⟦history.baseline=text, position⟧, or of the server, and \
          read from its position on",
         history.place(),
         history.source()

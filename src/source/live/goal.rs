@@ -30,7 +30,7 @@ impl Stream {
             ErrorKind::ServerBehind,
             format!(
                 "the log of the server {} ends at {file}:{offset}, before {goal}, where the range ends{}: let the server catch \
-                 up, or wait for it longer (reconnect=)",
+                 up, or wait for it longer (⟦reconnect⟧)",
                 self.identity().id,
                 match self.options.goal.as_ref().and_then(|goal| goal.server.as_deref()) {
                     Some(other) if other != self.identity().id => {

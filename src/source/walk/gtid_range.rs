@@ -31,7 +31,7 @@ pub(super) fn check_start(
     match options.allow_gaps {
         true => Ok(Some(message)),
         false => Err(Error::config(format!(
-            "{message}: add the older files; gaps='allow' continues without these transactions"
+            "{message}: add the older files; ⟦gaps=allow⟧ continues without these transactions"
         ))),
     }
 }
@@ -75,7 +75,7 @@ pub(super) fn check_stop(options: &LogOptions, here: &Position) -> Result<Option
     match options.allow_gaps {
         true => Ok(Some(message)),
         false => Err(Error::config(format!(
-            "{message}. Add the newer files, or give a stop that they contain; gaps='allow' ends the read there"
+            "{message}. Add the newer files, or give a stop that they contain; ⟦gaps=allow⟧ ends the read there"
         ))),
     }
 }

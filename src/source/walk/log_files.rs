@@ -131,7 +131,7 @@ impl LogFiles {
         }
         Err(Error::config(format!(
             "the file before {} goes on in {expected}: files are missing or out of order; \
-                 gaps='allow' reads on regardless",
+                 ⟦gaps=allow⟧ reads on regardless",
             file.name
         )))
     }

@@ -6,6 +6,7 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from binarrow import Position, PositionPurgedError, ServerIdentityError
+from binarrow.advice import restated
 from binarrow.spark.live.history_follower import HistoryFollower
 from binarrow.spark.live.live_range import LivePartition, LiveRange
 from binarrow.spark.live.login import with_secret
@@ -132,7 +133,7 @@ class Planner:
         if self._live.fail_on_data_loss or is_foreign:
             connect = "connect to the server of the checkpoint, or " if is_other else ""
             advice = f"{connect}{START_OVER}{'' if is_foreign else CONTINUE}"
-            raise type(error)(f"{error}. Solution: {advice}") from error
+            raise restated(error, after=f". Solution: {advice}") from error
         oldest = self.log.file_start(self.log.files()[0].name)
         is_purged = not is_other and file_number(lost.file) < file_number(oldest.file)
         shift = lost.version_shift if is_purged else shift_above(lost, oldest.file)

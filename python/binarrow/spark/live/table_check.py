@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from binarrow import ConfigError, SchemaError, ServerError
+from binarrow.advice import restated
 from binarrow.server import Server
 from binarrow.server.check import persistently
 
@@ -69,10 +70,11 @@ def check_columns(server: Server, options: SourceOptions, schema: pa.Schema) -> 
             return
         if error.code in DENIED:
             database, _, table = options.table.partition(".")
-            raise type(error)(
-                f"{error}; under schemaChangePolicy=follow the user needs GRANT SELECT ON"
+            after = (
+                "; under schemaChangePolicy=follow the user needs GRANT SELECT ON"
                 f" `{database}`.`{table}`, to see new columns before their rows are read"
-            ) from error
+            )
+            raise restated(error, after=after) from error
         raise
     known = {name.lower() for name in _columns(schema, options)}
     new = [

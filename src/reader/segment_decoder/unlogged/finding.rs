@@ -52,9 +52,9 @@ impl Finding<'_> {
     pub(super) fn advice(&self) -> String {
         match self.action {
             Some(ChildAction { child, .. }) => format!(
-                ". Copy {child} again and continue after this transaction, or continue with unlogged_changes='warn'"
+                ". Copy {child} again and continue after this transaction, or continue with ⟦unlogged_changes=warn⟧"
             ),
-            None => format!("{}, or continue with unlogged_changes='warn'", self.hint()),
+            None => format!("{}, or continue with ⟦unlogged_changes=warn⟧", self.hint()),
         }
     }
 
@@ -64,7 +64,7 @@ impl Finding<'_> {
             (Some(_), true) => {
                 ". MySQL 9.6 and later log such rows, unless innodb_native_foreign_keys=ON"
             }
-            _ => ". Provide the structures of the tables with history= or schemas= to find out",
+            _ => ". Provide the structures of the tables with ⟦history⟧ or ⟦schemas⟧ to find out",
         }
     }
 }

@@ -60,12 +60,12 @@ impl Finding<'_> {
             true => format!(
                 "the log changes rows of {merge}, which is a MERGE table: rows of {table} may change, and no event contains \
                  them under this name. Copy {table} again and continue after this transaction, or continue with \
-                 unlogged_changes='warn'"
+                 ⟦unlogged_changes=warn⟧"
             ),
             false => format!(
                 "the log changes rows of {merge}, and the statement opens {table}, which has the same columns, without logging \
                  rows of it. If {merge} is a MERGE table, rows of {table} may change, and no event contains them under this \
-                 name. Provide the structures of the tables with history= or schemas= to find out"
+                 name. Provide the structures of the tables with ⟦history⟧ or ⟦schemas⟧ to find out"
             ),
         }
     }
