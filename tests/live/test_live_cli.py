@@ -239,7 +239,7 @@ def test_tail_prints_what_is_not_a_row(told: Server) -> None:
     assert shown[7].endswith("(gh-ost)")
     tail = run(*arguments, "--json")
     items = [json.loads(line) for line in tail.stdout.splitlines()]
-    kinds = [item.get("kind") or item.get("item") or item["change"] for item in items]
+    kinds = [item.get("kind") or item.get("marker") or item["change"] for item in items]
     assert kinds[:4] == ["alter", "begin", "insert", "end"]
     assert items[-1]["tables"] == ["told.orders", "told._orders_del", "told._orders_gho"]
     assert items[-1]["committed"].startswith("20")

@@ -27,7 +27,7 @@ from binarrow.cli.change_lines import (
 )
 from binarrow.cli.failure import reports_failure
 from binarrow.cli.flags import Reading, flag, reads
-from binarrow.cli.item_lines import Item, json_item, text_item
+from binarrow.cli.marker_lines import Marker, json_marker, text_marker
 from binarrow.cli.output import Screen
 from binarrow.cli.server_options import Login, Url, logs_in
 from binarrow.cli.writer import FileFormat, types_for
@@ -77,7 +77,7 @@ def command(
     changed columns.
 
     JSON contains the complete rows before and after, and the lag in
-    microseconds. The lines that --include adds have their kind in "item".
+    microseconds. The lines that --include adds have their kind in "marker".
 
     The lag depends on the clocks of both machines. MariaDB and MySQL 5 log
     times in seconds only.
@@ -138,7 +138,7 @@ def _follow(stream: Stream[Any], printer: _JsonPrinter | _TextPrinter, signals: 
                 if isinstance(change, ChangeBatch):
                     printer.print_batch(change)
                 else:
-                    printer.print_item(change)
+                    printer.print_marker(change)
                 sys.stdout.flush()
             signals.is_printing = False
             if change is None and any(event & select.POLLERR for _, event in watched.poll(0)):
@@ -213,9 +213,9 @@ class _JsonPrinter:
         table = f"{batch.database}.{batch.table}"
         sys.stdout.writelines(f"{json_line(table, change, now)}\n" for change in changes_of(batch))
 
-    def print_item(self, item: Item) -> None:
-        """Prints a line for an item that is not a row."""
-        sys.stdout.write(f"{json_item(item, time.time_ns() // 1000)}\n")
+    def print_marker(self, marker: Marker) -> None:
+        """Prints a line for a marker."""
+        sys.stdout.write(f"{json_marker(marker, time.time_ns() // 1000)}\n")
 
 
 class _TextPrinter:
@@ -239,9 +239,9 @@ class _TextPrinter:
             line = text_line(table, change, now, key, in_seconds=self._in_seconds)
             sys.stdout.write(f"{self._screen.fitted(line)}\n")
 
-    def print_item(self, item: Item) -> None:
-        """Prints a line for an item that is not a row."""
-        line = text_item(item, time.time_ns() // 1000, in_seconds=self._in_seconds)
+    def print_marker(self, marker: Marker) -> None:
+        """Prints a line for a marker."""
+        line = text_marker(marker, time.time_ns() // 1000, in_seconds=self._in_seconds)
         sys.stdout.write(f"{self._screen.fitted(line)}\n")
 
 

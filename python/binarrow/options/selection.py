@@ -19,7 +19,7 @@ MASK = Kind("mask", 'Mapping[str, Literal["sha256", "null"]]', "keywords::MaskKe
 SALT = Kind("salt", "str | bytes", "keywords::SaltKeyword")
 PLACE = Kind("place", "Position | str | datetime", "keywords::Place")
 ITEMS = lists(
-    Kind("names", "Item | Sequence[Item]", "keywords::Patterns"),
+    Kind("names", "MarkerKind | Sequence[MarkerKind]", "keywords::Patterns"),
     *("schema_change", "truncate", "skipped_statement", "transaction", "heartbeat"),
 )
 OPERATIONS = lists(NAMES, "insert", "update", "delete")

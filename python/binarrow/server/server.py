@@ -16,7 +16,7 @@ from binarrow.stream import Change, Stream
 from binarrow.typed_keywords import ShapingKeywords
 
 if TYPE_CHECKING:
-    from binarrow._native import History, Item
+    from binarrow._native import History, MarkerKind
 
 
 class Server(Session):
@@ -52,7 +52,7 @@ class Server(Session):
         heartbeat: float = 10.0,
         reconnect: float | None = 3600.0,
         max_latency: float = 0.5,
-        include: Item | Sequence[Item] | None,
+        include: MarkerKind | Sequence[MarkerKind] | None,
         **keywords: Unpack[ShapingKeywords],
     ) -> Stream[Change]: ...
 
@@ -66,7 +66,7 @@ class Server(Session):
         heartbeat: float = 10.0,
         reconnect: float | None = 3600.0,
         max_latency: float = 0.5,
-        include: Item | Sequence[Item] | None = None,
+        include: MarkerKind | Sequence[MarkerKind] | None = None,
         **keywords: Unpack[ShapingKeywords],
     ) -> Stream[Any]:
         """Returns changes as they are committed, in commit order, over a separate connection.
