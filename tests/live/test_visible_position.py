@@ -17,7 +17,6 @@ import pytest
 
 import binarrow
 from binarrow.server.target import target
-from binarrow.spark.live.place import Gtids
 from binarrow.spark.live.server_log import ServerLog
 from support import live
 from support.servers.servers import Server
@@ -331,7 +330,7 @@ def test_the_place_of_a_set_with_a_hole(flavor: str) -> None:
             assert connection.range_end(position.gtid_set, stop=position.gtid_set) == found
             # A query starts after the set: all other transactions are read, and none of the set.
             head = places[-1]
-            for place in (position, Gtids(position.gtid_set or "")):
+            for place in (position, binarrow.Position.after_gtids(position.gtid_set or "")):
                 first = log.resolve_start(place)
                 with connection.range(first, head, tables="live.t", **live.COLUMNS) as stream:
                     assert live.ids(stream) == [hole]

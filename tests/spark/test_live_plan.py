@@ -28,7 +28,7 @@ from binarrow.spark.live.offset import (
 )
 from binarrow.spark.live.options import LiveOptions
 from binarrow.spark.live.patience import patiently
-from binarrow.spark.live.place import Gtids, parse_place, parse_timestamp
+from binarrow.spark.live.place import parse_place, parse_timestamp
 from binarrow.spark.live.plan import end_of_next_batch, ranges, shift_above
 from binarrow.spark.live.planner import Planner
 from binarrow.spark.source_options import SourceOptions
@@ -204,7 +204,7 @@ def test_the_first_batch_is_anchored() -> None:
 def test_places() -> None:
     assert parse_place(" earliest") == "earliest"
     assert parse_place("latest") == "latest"
-    assert parse_place("gtid: 0-1-5") == Gtids("0-1-5")
+    assert parse_place("gtid: 0-1-5") == Position.after_gtids("0-1-5")
     assert parse_place(json.dumps(end_of_batch(initial(at(4, 4)), at(4, 9)))) == at(4, 9)
     assert parse_place(at(4, 9).to_json()) == at(4, 9)
     for text in ("binlog.000004:9", '{"file": "binlog.000004", "offset": 9}'):

@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal
 
 from binarrow import ConfigError, Position
 from binarrow.spark.live.offset import position_from_text, same_for_all
 
-
-@dataclass(frozen=True)
-class Gtids:
-    """A GTID set: the transactions that have been read already."""
-
-    text: str
-
-
-Place = Literal["earliest", "latest"] | Position | Gtids | datetime
-"""A place to begin or end: the log's beginning or end, a position, after a GTID set, a time."""
+Place = Literal["earliest", "latest"] | Position | datetime
+"""A place to begin or end: the log's beginning or end, a position or GTID set, a time."""
 
 
 def parse_place(text: str) -> Place:
@@ -40,7 +31,7 @@ def parse_place(text: str) -> Place:
         gtids = word[len("gtid:") :].strip()
         if not gtids:
             raise ValueError("gtid: must be followed by a GTID set")
-        return Gtids(gtids)
+        return Position.after_gtids(gtids)
     try:
         return _time(word)
     except ValueError as error:
@@ -72,7 +63,7 @@ def place_of_keyword(given: Position | str | datetime) -> Place:
             f"{given!r} is no place of a log: 'earliest', 'latest', 'file:offset' or a GTID set is"
             " needed, a Position or a datetime"
         )
-    return Gtids(word)
+    return Position.after_gtids(word)
 
 
 def _file_and_offset(word: str) -> Position | None:

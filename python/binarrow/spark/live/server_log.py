@@ -24,7 +24,7 @@ from binarrow import (
 from binarrow.server import Binlog, Server
 from binarrow.server.target import Target
 from binarrow.spark.live.patience import patiently
-from binarrow.spark.live.place import Gtids, Place
+from binarrow.spark.live.place import Place
 from binarrow.spark.live.plan import NO_LIMIT
 
 if TYPE_CHECKING:
@@ -186,12 +186,9 @@ class ServerLog:
             return self.file_start(self.files()[0].name)
         gtids = self._gtids_alone(place)
         if gtids is not None:
+            alone = Position.after_gtids(gtids)
             is_mysql = ":" in gtids or not gtids
-            return (
-                self._in_file(Position.after_gtids(gtids))
-                if is_mysql
-                else self._first(Gtids(gtids))
-            )
+            return self._in_file(alone) if is_mysql else self._first(alone)
         if isinstance(place, Position):
             return place.replace(server=self.server) if place.server is None else place
         return self._first(place)
@@ -220,8 +217,6 @@ class ServerLog:
 
     def _gtids_alone(self, place: Place) -> str | None:
         """Returns the GTID set of a place without a file, on this server; None for others."""
-        if isinstance(place, Gtids):
-            return Position.after_gtids(place.text).gtid_set
         if not isinstance(place, Position) or place.file:
             return None
         return place.gtid_set if place.server in (None, self.server) else None
@@ -238,16 +233,16 @@ class ServerLog:
             self._resolved = (position.gtid_set, found)
         return self._resolved[1]
 
-    def _first(self, place: Gtids | datetime) -> Position:
+    def _first(self, place: Position | datetime) -> Position:
         """Returns the start of the first transaction after a place; else the end of the log."""
-        start: Any = place.text if isinstance(place, Gtids) else place
+        start: Any = place.gtid_set if isinstance(place, Position) else place
         head = self.head()
         with self._transactions(start, head, tables=NO_TABLE) as stream, warnings.catch_warnings():
             warnings.simplefilter("ignore", BinarrowWarning)  # no table matches, on purpose
             for item in stream:
                 return item.position
-        if isinstance(place, Gtids):
-            return head.replace(by_gtid=True, gtid_set=place.text)
+        if isinstance(place, Position):
+            return head.replace(by_gtid=True, gtid_set=place.gtid_set)
         return head
 
     def _transactions(self, start: Any, stop: Position, **keywords: Any) -> Stream[Change]:
