@@ -177,7 +177,7 @@ const HINTS: [&str; 9] =
 const SECRET: [&str; 4] = ["CONNECTION", "PASSWORD", "OPTION_LIST", "SECRET"];
 const AFTER_IDENTIFIED: [&str; 5] = ["BY", "AS", "USING", "PASSWORD", "WITH"];
 /// Options of tables and databases that contain no password. The values of all others are not kept.
-const OPEN: [&str; 14] = [
+const OPEN: [&str; 15] = [
     "COMMENT",
     "ENGINE",
     "TYPE",
@@ -192,6 +192,7 @@ const OPEN: [&str; 14] = [
     "SECONDARY_ENGINE",
     "DEFAULT",
     "UNION",
+    "RENAME",
 ];
 /// Options whose values are numbers or words of the grammar, quoted by nobody.
 const NUMERIC: [&str; 40] = [
@@ -296,6 +297,7 @@ mod tests {
                 "CREATE USER u IDENTIFIED BY PASSWORD 'secret'",
                 "CREATE USER u IDENTIFIED BY PASSWORD '***'",
             ),
+            ("ALTER TABLE t RENAME = u, COMMENT = 'c'", "ALTER TABLE t RENAME = u, COMMENT = 'c'"),
         ] {
             assert_eq!(masked(text), expected);
             assert_eq!(masked(expected), expected, "twice");
