@@ -27,12 +27,11 @@ pub(super) struct Pipeline {
     process: u32,
 }
 
-/// The result of a wait for an output.
-pub(super) enum Received {
-    Output(Output),
-    /// The time is up.
-    Nothing,
+/// The reason why a wait for an output returns none.
+pub(super) enum NoOutput {
+    TimedOut,
     End,
+    Failed(Error),
 }
 
 type Message = Result<Output>;
@@ -105,20 +104,20 @@ impl Pipeline {
     }
 
     /// Waits for the next output until `deadline`.
-    pub(super) fn receive(&mut self, deadline: Instant) -> Result<Received> {
+    pub(super) fn receive(&mut self, deadline: Instant) -> Result<Output, NoOutput> {
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
             let Some(current) = &self.current else {
                 match self.segments.recv_timeout(left) {
                     Ok(segment) => self.current = Some(segment),
-                    Err(RecvTimeoutError::Timeout) => return Ok(Received::Nothing),
-                    Err(RecvTimeoutError::Disconnected) => return Ok(Received::End),
+                    Err(RecvTimeoutError::Timeout) => return Err(NoOutput::TimedOut),
+                    Err(RecvTimeoutError::Disconnected) => return Err(NoOutput::End),
                 }
                 continue;
             };
             match current.recv_timeout(left) {
-                Ok(output) => return output.map(Received::Output),
-                Err(RecvTimeoutError::Timeout) => return Ok(Received::Nothing),
+                Ok(output) => return output.map_err(NoOutput::Failed),
+                Err(RecvTimeoutError::Timeout) => return Err(NoOutput::TimedOut),
                 Err(RecvTimeoutError::Disconnected) => self.current = None,
             }
         }

@@ -2,7 +2,7 @@
 
 use super::batch::ChangeBatch;
 use super::options::ReadOptions;
-use super::pipeline::{Pipeline, Received};
+use super::pipeline::{NoOutput, Pipeline};
 use super::progress::{Progress, Tracker};
 use super::segment_decoder::Output;
 use super::stats::Stats;
@@ -144,7 +144,7 @@ impl Reader {
         let deadline = Instant::now() + timeout;
         loop {
             match self.pipeline.receive(deadline) {
-                Ok(Received::Output(Output::Batch(mut batch, reach))) => {
+                Ok(Output::Batch(mut batch, reach)) => {
                     let table = (Arc::clone(&batch.database), Arc::clone(&batch.table));
                     (batch.before, batch.progress) = self.tracker.deliver(table, reach);
                     let count = batch.batch.num_rows() as u64;
@@ -154,7 +154,7 @@ impl Reader {
                     self.count_batch(count, batch.committed);
                     return Ok(Poll::Batch(batch));
                 }
-                Ok(Received::Output(Output::Item(mut item))) => {
+                Ok(Output::Item(mut item)) => {
                     let progress = self.tracker.pass_item(&item.position);
                     if !progress.is_base() {
                         item.position = Arc::new(progress.position());
@@ -162,7 +162,7 @@ impl Reader {
                     self.count_rows(&mut item.item);
                     return Ok(Poll::Item(item));
                 }
-                Ok(Received::Output(Output::End { position, open, stats, warnings })) => {
+                Ok(Output::End { position, open, stats, warnings }) => {
                     self.tracker.end(position, open);
                     // Its batches have set the lag, if there were any.
                     if self.handed_out.1 == 0 {
@@ -175,12 +175,12 @@ impl Reader {
                     self.stats.batches = self.stats.batches.saturating_sub(batches);
                     self.warnings.extend(warnings);
                 }
-                Ok(Received::Nothing) => return Ok(Poll::Pending),
-                Ok(Received::End) => {
+                Err(NoOutput::TimedOut) => return Ok(Poll::Pending),
+                Err(NoOutput::End) => {
                     self.end();
                     return Ok(Poll::End);
                 }
-                Err(error) => {
+                Err(NoOutput::Failed(error)) => {
                     self.end();
                     return Err(error);
                 }
