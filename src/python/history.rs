@@ -229,7 +229,7 @@ impl PyHistory {
             let tables = catalog.tables().map(|(database, table, state)| {
                 let why = match state {
                     TableState::Known(_) => None,
-                    TableState::Unknown(why) => Some(in_python(&why.to_string()).into_owned()),
+                    TableState::Unknown(why) => Some(in_python(why.as_ref()).into_owned()),
                 };
                 (format!("{database}.{table}"), why)
             });
