@@ -64,7 +64,7 @@ check: need-cargo .venv/.develop .venv/.test .venv/.spark ## Check what needs ne
 	$(BIN)/pytest --quiet -n $(WORKERS) --dist loadgroup tests/python
 
 .PHONY: lint
-lint: need-cargo .venv/.test ## Check format and style of Rust and Python
+lint: need-cargo .venv/.test .venv/.spark ## Check format and style of Rust and Python
 	cargo fmt --check
 	cargo clippy --quiet --all-targets -- -D warnings
 	cargo clippy --quiet --all-targets --features python -- -D warnings
