@@ -1,11 +1,13 @@
 """Arguments that several commands share, and their parsers."""
 
+import os
 import re
+import select
 import sys
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, BinaryIO, TypeAlias
+from typing import Annotated, BinaryIO, TypeAlias, cast
 
 import typer
 
@@ -37,8 +39,33 @@ def sources(files: list[str]) -> list[str | BinaryIO] | dict[str, str | BinaryIO
     """Returns the files as `binarrow.inspect` accepts them: ``-`` is standard input."""
     found = named(files)
     if isinstance(found, dict):
-        return {name: sys.stdin.buffer if path == "-" else path for name, path in found.items()}
-    return [sys.stdin.buffer if path == "-" else path for path in found]
+        return {name: _standard_input() if path == "-" else path for name, path in found.items()}
+    return [_standard_input() if path == "-" else path for path in found]
+
+
+def _standard_input() -> BinaryIO:
+    source = sys.stdin.buffer
+    return source if source.seekable() else cast("BinaryIO", _Pipe(source.fileno()))
+
+
+class _Pipe:
+    """A pipe that is read only when it is ready, so that Ctrl-C is never missed.
+
+    A signal that arrives just before a read that blocks would be handled only after that read.
+    """
+
+    name = "<stdin>"
+
+    def __init__(self, number: int) -> None:
+        self._number = number
+
+    def seekable(self) -> bool:
+        return False
+
+    def read(self, size: int) -> bytes:
+        while not select.select([self._number], [], [], PATIENCE)[0]:
+            pass  # Python runs the handlers of signals between two rounds
+        return os.read(self._number, size)
 
 
 def named(files: list[str]) -> list[str] | dict[str, str]:
@@ -58,6 +85,9 @@ def named(files: list[str]) -> list[str] | dict[str, str]:
         raise ConfigError(f"NAME=FILE is for all files or for none: {' '.join(files)}")
     return names
 
+
+PATIENCE = 0.05
+"""Seconds between two checks for signals."""
 
 _NAMED = re.compile(r"([^/=*?\[]+\.\d+)=(.+)")
 
