@@ -39,6 +39,10 @@ impl Position {
         let mut new = Self { visible: None, ..self.clone() };
         let PositionFields { server, file, offset, file_created, gtid_set, by_gtid, version_shift } =
             fields;
+        if file.as_ref().is_some_and(|file| *file != new.file) {
+            // It is of the other file.
+            new.file_created = None;
+        }
         set(&mut new.server, server);
         set(&mut new.file, file);
         set(&mut new.offset, offset);

@@ -232,7 +232,8 @@ struct Stored {
     #[serde(default, skip_serializing_if = "is_false")]
     by_gtid: bool,
     file: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Its first name was `begun`.
+    #[serde(default, alias = "begun", skip_serializing_if = "Option::is_none")]
     file_created: Option<u32>,
     gtid_set: Option<String>,
     offset: u64,

@@ -39,6 +39,19 @@ def test_other_fields():
     assert (place.file_number, Position("stdin", 4).file_number) == (42, None)
 
 
+def test_another_file_was_created_at_another_time():
+    place = at_42().replace(file_created=1_790_000_000)
+    assert place.replace(offset=1000).file_created == 1_790_000_000
+    assert place.replace(file="binlog.000043", offset=4).file_created is None
+
+
+def test_a_stored_position_with_the_first_name_of_a_field():
+    place = at_42().replace(file_created=1_790_000_000)
+    stored = place.to_json()
+    assert "file_created" in stored
+    assert Position.from_json(stored.replace("file_created", "begun")) == place
+
+
 def test_fields_that_do_not_fit():
     place = at_42()
     with pytest.raises(TypeError, match="unexpected keyword argument 'gtids'"):
