@@ -257,6 +257,11 @@ impl Error {
         &self.0.message
     }
 
+    /// The message with the place. It marks options, for a message that contains it.
+    pub fn marked(&self) -> String {
+        format!("{}{}", self.message(), self.place())
+    }
+
     /// The place as the end of a message: ` (in Table_map, at offset 4 of binlog.000001)`; empty if it is not known.
     pub fn place(&self) -> String {
         let event = self.0.event.map(|event| format!("in {event}"));

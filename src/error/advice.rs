@@ -15,26 +15,39 @@ pub enum Part<'t> {
     Option(&'t str, Option<&'t str>),
 }
 
-/// Splits a message into its parts.
+/// Splits a message into its parts. A bracket that belongs to no option, such as one in the name of a file, is text.
 pub fn parts(message: &str) -> Vec<Part<'_>> {
     let mut parts = Vec::new();
-    let mut rest = message;
-    while let Some((text, marked)) = rest.split_once(OPEN) {
-        let Some((option, after)) = marked.split_once(CLOSE) else { break };
-        let (name, value) = match option.split_once('=') {
-            Some((name, value)) => (name, Some(value)),
-            None => (option, None),
-        };
-        if !text.is_empty() {
-            parts.push(Part::Text(text));
+    let (mut rest, mut searched) = (message, 0);
+    while let Some(at) = rest[searched..].find(OPEN).map(|at| searched + at) {
+        let inside = at + OPEN.len_utf8();
+        match option(&rest[inside..]) {
+            Some((option, after)) => {
+                if at > 0 {
+                    parts.push(Part::Text(&rest[..at]));
+                }
+                parts.push(option);
+                (rest, searched) = (after, 0);
+            }
+            None => searched = inside,
         }
-        parts.push(Part::Option(name, value));
-        rest = after;
     }
     if !rest.is_empty() {
         parts.push(Part::Text(rest));
     }
     parts
+}
+
+/// The option after an opening bracket, and the text after it.
+fn option(marked: &str) -> Option<(Part<'_>, &str)> {
+    let (option, after) = marked.split_once(CLOSE)?;
+    let (name, value) = match option.split_once('=') {
+        Some((name, value)) => (name, Some(value)),
+        None => (option, None),
+    };
+    let is_name = |byte: u8| byte.is_ascii_lowercase() || matches!(byte, b'_' | b'.');
+    let is_option = !name.is_empty() && name.bytes().all(is_name) && !option.contains(OPEN);
+    is_option.then_some((Part::Option(name, value), after))
 }
 
 /// The message in Python's words.
@@ -85,6 +98,11 @@ mod tests {
                 "history.baseline, history.baseline(server)",
             ),
             ("a path/start=1⟦/x", "a path/start=1⟦/x"),
+            (
+                "a⟦b.000001 lacks x; ⟦gaps=allow⟧ continues",
+                "a⟦b.000001 lacks x; gaps='allow' continues",
+            ),
+            ("the table ⟦A⟧, ⟦⟧ ⟦x y⟧", "the table ⟦A⟧, ⟦⟧ ⟦x y⟧"),
             ("", ""),
         ] {
             assert_eq!(in_python(message), shown);

@@ -188,12 +188,7 @@ impl From<Error> for PyErr {
                 .and_then(|()| value.setattr("event_type", error.event()))
                 .and_then(|()| value.setattr("code", error.server_code()))
                 .and_then(|()| value.setattr("sqlstate", error.sqlstate()))
-                .and_then(|()| {
-                    value.setattr(
-                        "parts",
-                        parts(py, &format!("{}{}", error.message(), error.place()))?,
-                    )
-                });
+                .and_then(|()| value.setattr("parts", parts(py, error.message(), &error.place())?));
             match located {
                 Ok(()) => raised,
                 Err(failure) => failure,
@@ -203,19 +198,24 @@ impl From<Error> for PyErr {
 }
 
 /// A message in parts: text, and options as tuples of a keyword and a value.
-pub(super) fn parts<'py>(py: Python<'py>, message: &str) -> PyResult<Bound<'py, PyTuple>> {
+pub(super) fn parts<'py>(
+    py: Python<'py>,
+    message: &str,
+    place: &str,
+) -> PyResult<Bound<'py, PyTuple>> {
     let part = |part| match part {
         Part::Text(text) => text.into_bound_py_any(py),
         Part::Option(name, value) => (name, value).into_bound_py_any(py),
     };
-    let parts = advice::parts(message).into_iter().map(part);
+    let place = (!place.is_empty()).then_some(Part::Text(place));
+    let parts = advice::parts(message).into_iter().chain(place).map(part);
     PyTuple::new(py, parts.collect::<PyResult<Vec<_>>>()?)
 }
 
 #[doc = include_str!("docs/message_parts.txt")]
 #[pyfunction]
 pub(super) fn message_parts<'py>(py: Python<'py>, message: &str) -> PyResult<Bound<'py, PyTuple>> {
-    parts(py, message)
+    parts(py, message, "")
 }
 
 /// Warns the caller about a pattern that nothing matches.
@@ -230,7 +230,7 @@ pub(super) fn warn(py: Python<'_>, message: &str) -> PyResult<()> {
 
 fn warn_as(py: Python<'_>, class: &str, message: &str) -> PyResult<()> {
     let warning = class_of(py, class)?.call1((advice::in_python(message),))?;
-    warning.setattr("parts", parts(py, message)?)?;
+    warning.setattr("parts", parts(py, message, "")?)?;
     py.import("warnings")?.call_method1("warn", (warning, py.None(), 2))?;
     Ok(())
 }

@@ -3,6 +3,7 @@
 use super::interrupts::abandonable;
 use super::position::PyPosition;
 use crate::error::Result;
+use crate::error::advice::in_python;
 use crate::history::{
     Catalog, Entry, EntryBody, EntryKey, Followed, LoggedDdl, SchemaHistory, Scope,
 };
@@ -49,7 +50,7 @@ pub(super) fn with_tables(ddl: LoggedDdl, followed: Followed) -> Change {
         unknown: followed
             .lost
             .iter()
-            .map(|(table, why)| (table.to_string(), why.to_string()))
+            .map(|(table, why)| (table.to_string(), in_python(why.as_ref()).into_owned()))
             .collect(),
     }
 }

@@ -11,6 +11,7 @@ import pytest
 
 import binarrow
 from binarrow.advice import Message, in_python, message, parts_of, render, restated
+from binarrow.cli.messages import in_cli
 from binarrow.options import OPTIONS, spark_options
 from support.messages import advised, texts
 
@@ -86,6 +87,14 @@ def test_a_warning_has_parts() -> None:
     warning = caught[-1].message
     assert isinstance(warning, binarrow.BinarrowWarning)
     assert render(warning.parts, in_python) == str(warning)
+
+
+def test_brackets_of_names_are_text() -> None:
+    assert message("a⟦b.000001 ends; ⟦gaps=allow⟧") == "a⟦b.000001 ends; gaps='allow'"
+    for text in ("the table ⟦A⟧", "⟦⟧", "⟦x y⟧", "⟦"):
+        assert message(text) == text
+    # A name that looks like an option is shown as one.
+    assert in_cli(message("⟦stream⟧, ⟦history.baseline=x⟧")) == "stream=, history.baseline(x)"
 
 
 def test_a_message() -> None:

@@ -49,8 +49,8 @@ def in_cli(said: object) -> str:
 
 def flag(name: str, value: str | None) -> str:
     """Writes an option as a flag, and a function as a command."""
-    if name in COMMAND_OF:
-        return COMMAND_OF[name][value]
+    if command := COMMAND_OF.get(name, {}).get(value):
+        return command
     if (name, value) in FLAG_OF_VALUE:
         return FLAG_OF_VALUE[name, value or ""]
     if name in IN_URL:

@@ -51,7 +51,7 @@ impl Catalog {
         let whole = definition.create.completed(log, map, format, None);
         match (whole.and_then(|whole| whole.map_err(does_not_fit)), by_itself) {
             (Ok(whole), _) => Ok((whole, None)),
-            (Err(error), Some(log)) => Ok((log, Some(error.to_string()))),
+            (Err(error), Some(log)) => Ok((log, Some(error.marked()))),
             (Err(error), None) => Err(error),
         }
     }

@@ -227,7 +227,7 @@ impl RowsDecoder {
     fn leave_uncounted(&mut self, map: usize, body: &[u8], error: &Error) -> Result<()> {
         if let Some((database, table)) = self.maps.table(map)? {
             let name = full_name(&database, &table);
-            self.stats.uncounted.entry(name).or_insert_with(|| error.to_string());
+            self.stats.uncounted.entry(name).or_insert_with(|| error.marked());
             let counts = self.stats.tables.entry((database, table)).or_default();
             counts.bytes += body.len() as u64;
             self.stats.rows_events += 1;

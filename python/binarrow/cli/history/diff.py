@@ -20,6 +20,7 @@ from binarrow.cli.history.arguments import (
     names,
     opened,
 )
+from binarrow.cli.messages import in_cli
 from binarrow.cli.output import print_json, print_table, printable
 from binarrow.history.change import HistoryChange
 from binarrow.history.diff import differences
@@ -105,9 +106,9 @@ def _compare(
         before, after = (_found(history, database, name, place) for place in places)
     except SchemaError as error:
         if is_json:
-            print_json({"table": table, "unknown": str(error)})
+            print_json({"table": table, "unknown": in_cli(error)})
         else:
-            print(printable(f"{table}: {error}"))
+            print(printable(f"{table}: {in_cli(error)}"))
         return
     found = differences(before, after, own)
     if is_json:
