@@ -19,7 +19,7 @@ struct State {
     wakers: Mutex<Wakers>,
     is_interrupted: Option<Box<dyn Fn() -> bool + Send + Sync>>,
     /// The registration at the parent's token.
-    _parent: Option<OnCancel>,
+    parent: Option<OnCancel>,
 }
 
 #[derive(Default)]
@@ -45,10 +45,10 @@ impl CancelToken {
                     Self(child).cancel();
                 }
             });
-            State { _parent: Some(parent), ..State::default() }
+            State { parent: Some(parent), ..State::default() }
         }));
         // The parent may have been cancelled before.
-        if self.is_cancelled() {
+        if self.0.cancelled.load(Ordering::SeqCst) {
             child.cancel();
         }
         child
@@ -72,7 +72,11 @@ impl CancelToken {
     /// # Errors
     /// [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled).
     pub fn check(&self) -> Result<()> {
-        if self.0.is_interrupted.as_ref().is_some_and(|is_interrupted| is_interrupted()) {
+        let is_interrupted = self.0.is_interrupted.as_ref();
+        let parent = self.0.parent.as_ref().map(|registration| &registration.token);
+        if is_interrupted.is_some_and(|is_interrupted| is_interrupted())
+            || parent.is_some_and(|parent| parent.check().is_err())
+        {
             self.cancel();
         }
         match self.is_cancelled() {

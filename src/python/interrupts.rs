@@ -35,15 +35,20 @@ pub(super) fn cancellable<T: Send + 'static>(
     cancel: &CancelToken,
     work: impl FnOnce() -> Result<T, Error> + Send + 'static,
 ) -> PyResult<T> {
-    let done = abandonable(py, work);
-    if done.is_err() && cancel.is_cancelled() {
+    match waited(py, work) {
+        Ok(Ok(value)) => Ok(value),
         // The error is a consequence: a connection that was closed, for example.
-        return Err(Error::cancelled().into());
+        Ok(Err(_)) if cancel.is_cancelled() => Err(Error::cancelled().into()),
+        Ok(Err(error)) => {
+            cancel.cancel();
+            Err(error.into())
+        }
+        // The exception of a signal's handler, also if the handler has cancelled the work.
+        Err(raised) => {
+            cancel.cancel();
+            Err(raised)
+        }
     }
-    if done.is_err() {
-        cancel.cancel();
-    }
-    done
 }
 
 /// Runs `work` in another thread and waits for it. Ctrl-C ends the wait, not the work, whose result is then dropped.
@@ -51,6 +56,14 @@ pub(super) fn abandonable<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce() -> Result<T, Error> + Send + 'static,
 ) -> PyResult<T> {
+    Ok(waited(py, work)??)
+}
+
+/// Runs `work` in another thread and returns its result, or the exception that ends the wait.
+fn waited<T: Send + 'static>(
+    py: Python<'_>,
+    work: impl FnOnce() -> Result<T, Error> + Send + 'static,
+) -> PyResult<Result<T, Error>> {
     let (sender, receiver) = crossbeam_channel::bounded(1);
     std::thread::Builder::new()
         .name("binarrow-ask".into())
@@ -61,7 +74,7 @@ pub(super) fn abandonable<T: Send + 'static>(
         .map_err(|error| Error::io("cannot start a thread", error))?;
     loop {
         match py.detach(|| receiver.recv_timeout(SIGNAL_CHECK)) {
-            Ok(result) => return Ok(result?),
+            Ok(result) => return Ok(result),
             Err(crossbeam_channel::RecvTimeoutError::Timeout) => py.check_signals()?,
             Err(crossbeam_channel::RecvTimeoutError::Disconnected) => {
                 let message = "a defect of binarrow; please report it";

@@ -82,18 +82,9 @@ struct Cancellable<S: ?Sized> {
     cancel: CancelToken,
 }
 
-impl<S: ?Sized> Cancellable<S> {
-    fn check(&self) -> io::Result<()> {
-        match self.cancel.is_cancelled() {
-            true => Err(io::Error::other(Error::cancelled())),
-            false => Ok(()),
-        }
-    }
-}
-
 impl Input for Cancellable<dyn Input> {
     fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
-        self.check()?;
+        self.cancel.check().map_err(io::Error::other)?;
         self.source.read_at(offset, buffer)
     }
 
@@ -104,7 +95,10 @@ impl Input for Cancellable<dyn Input> {
 
 impl LiveEvents for Cancellable<dyn LiveEvents> {
     fn next(&mut self, offset: u64, bytes: &mut Vec<u8>, may_wait: bool) -> Result<NextEvent> {
-        self.check().map_err(|error| Error::of_read(offset, error))?;
-        self.source.next(offset, bytes, may_wait)
+        // Events are small: asking for an interrupt at each of them would take too long.
+        match self.cancel.is_cancelled() {
+            true => Err(Error::cancelled()),
+            false => self.source.next(offset, bytes, may_wait),
+        }
     }
 }

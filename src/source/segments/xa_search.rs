@@ -73,7 +73,10 @@ impl XaSearch {
             }
             Ok(None) => Ok(Err("the files that the server still has do not hold it".to_owned())),
             Err(error) => match error.kind() {
-                ErrorKind::ConnectionLost | ErrorKind::ServerIdentity | ErrorKind::Io => Err(error),
+                ErrorKind::ConnectionLost
+                | ErrorKind::ServerIdentity
+                | ErrorKind::Io
+                | ErrorKind::Cancelled => Err(error),
                 _ => Ok(Err(format!("looking for it failed: {error}"))),
             },
         }
