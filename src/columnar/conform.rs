@@ -136,18 +136,18 @@ impl Conform {
         let is_strict = self.on_change == OnSchemaChange::Evolve;
         if is_strict && !missing.is_empty() && !lost.is_empty() {
             return Err(Error::schema(format!(
-                "the log has {} there, which the wanted schema lacks, and lacks {}, which it wants: if that is a new name of the \
-                 same column, its values would be lost. Give a schema with both, or take NULL for what \
-                 the log lacks with ⟦on_schema_change=conform⟧",
+                "a column may have been renamed: the log has {}, which the schema lacks, and lacks {}, which the schema has. \
+                 Add both to ⟦schema⟧, or fill the columns that the log lacks with NULL: \
+                 ⟦on_schema_change=conform⟧",
                 lost.join(", "),
                 missing.join(", ")
             )));
         }
         if is_strict && !filled.is_empty() {
             return Err(Error::schema(format!(
-                "rows that were logged before {} was added lack it, and the source has filled it in since (NOT NULL, or a \
-                 DEFAULT), which no log tells. Take NULL with ⟦on_schema_change=conform⟧ \
-                 until they are read, and put the values in afterwards",
+                "rows that were logged before {} was added lack it, and the server filled it in later (NOT NULL, or a \
+                 DEFAULT): the log does not contain these values. Read these rows with \
+                 ⟦on_schema_change=conform⟧, which returns NULL, and add the values afterwards",
                 filled.join(", ")
             )));
         }

@@ -26,7 +26,7 @@ OTHER_WORDS = {
     "schema": ".schema(...)",
     "stream": "the option history",
 }
-"""What Spark has instead of functions and keywords that are no options."""
+"""The words in Spark for functions, and for keywords that are not options."""
 
 
 def in_spark(said: object) -> str:
