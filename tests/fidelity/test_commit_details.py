@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pymysql
 import pytest
 
 import binarrow
@@ -164,29 +162,12 @@ def test_xa(server: Server) -> None:
             session.execute("XA COMMIT 'a'")
         else:
             session.close()
-            commit_of_another(server, "XA COMMIT 'a'")
+            live.decide(server, "XA COMMIT 'a'")
         (gtid,) = executed(server) - before
     server.execute("DROP DATABASE told")
     row = read(files)[-1]
     assert (row["id"], row["_query"]) == (1, insert)
     assert (row["_gtid"], row["_xid"], row["_thread_id"]) == (gtid, None, thread)
-
-
-def commit_of_another(server: Server, statement: str) -> None:
-    """Once the session that prepared it has ended."""
-    deadline = time.monotonic() + 20
-    while True:
-        try:
-            server.execute(statement)
-        except pymysql.err.MySQLError as error:
-            if error.args[0] != UNKNOWN_XID or time.monotonic() > deadline:
-                raise
-            time.sleep(0.01)
-        else:
-            return
-
-
-UNKNOWN_XID = 1397
 
 
 def test_live(server: Server) -> None:

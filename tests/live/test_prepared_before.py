@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import pymysql
 import pytest
 
 import binarrow
 from binarrow.stream import Stream
 from support import live
 from support.servers.servers import Server
-
-UNKNOWN_XID = 1397
 
 FLAVORS = ("mysql", "mariadb-11.8")
 
@@ -31,21 +28,6 @@ def prepare(server: Server, xid: str, *statements: str) -> None:
     session = server.connect()
     session.execute(f"XA START '{xid}'", *statements, f"XA END '{xid}'", f"XA PREPARE '{xid}'")
     session.close()
-
-
-def decide(server: Server, statement: str) -> None:
-    """Ends a prepared transaction, once the connection that prepared it has let go of it."""
-
-    def is_done() -> bool:
-        try:
-            server.execute(statement)
-        except pymysql.err.OperationalError as error:
-            if error.args[0] != UNKNOWN_XID:
-                raise
-            return False
-        return True
-
-    live.until(is_done)
 
 
 def ids_in(batch: binarrow.ChangeBatch) -> list[tuple[int, int, str]]:
@@ -67,7 +49,7 @@ def test_rows_of_a_transaction_prepared_in_an_earlier_file(server: Server) -> No
         start = connection.position()
         # An id that was used and decided, then one that is left open, in the file's first part.
         prepare(server, "again", "INSERT INTO live.t VALUES (1, 'one')")
-        decide(server, "XA COMMIT 'again'")
+        live.decide(server, "XA COMMIT 'again'")
         prepare(
             server,
             "again",
@@ -81,14 +63,14 @@ def test_rows_of_a_transaction_prepared_in_an_earlier_file(server: Server) -> No
         between = connection.position()
         latest = connection.stream("latest", stop=None, **READ)
         server.execute("INSERT INTO live.t VALUES (7, 'seven')")
-        decide(server, "XA ROLLBACK 'undone'")
+        live.decide(server, "XA ROLLBACK 'undone'")
         server.execute("FLUSH BINARY LOGS")
         third = connection.position()
-        decide(server, "XA COMMIT 'again'")
+        live.decide(server, "XA COMMIT 'again'")
         server.execute("INSERT INTO live.t VALUES (8, 'eight')")
-        decide(server, "XA COMMIT 'late'")
+        live.decide(server, "XA COMMIT 'late'")
         prepare(server, "undone", "INSERT INTO live.t VALUES (9, 'nine')")
-        decide(server, "XA COMMIT 'undone'")
+        live.decide(server, "XA COMMIT 'undone'")
         head = connection.position()
         whole = ids(connection.range(start, head, **READ))
         assert whole == ["1", "6", "7", "2", "3", "8", "5", "9"]
@@ -118,7 +100,7 @@ def test_with_a_history(server: Server) -> None:
         prepare(server, "kept", "INSERT INTO live.t VALUES (21, 'x')")
         server.execute("FLUSH BINARY LOGS")
         middle = connection.position()
-        decide(server, "XA COMMIT 'kept'")
+        live.decide(server, "XA COMMIT 'kept'")
         head = connection.position()
         options = {"tables": "live.t"}
         with binarrow.SchemaHistory.open("memory:") as history:
@@ -140,7 +122,7 @@ def test_a_transaction_whose_file_is_gone(server: Server) -> None:
         start = connection.position()
         server.execute("FLUSH BINARY LOGS")
         server.execute("INSERT INTO live.t VALUES (32, 'x')")
-        decide(server, "XA COMMIT 'gone'")
+        live.decide(server, "XA COMMIT 'gone'")
         head = connection.position()
         if server.is_mariadb:
             server.execute("SET GLOBAL slave_connections_needed_for_purge = 0")

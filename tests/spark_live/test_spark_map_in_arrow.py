@@ -78,7 +78,7 @@ def play(server: Server, seed: int, transactions: int) -> None:
     other.execute("XA START 'x'", prepared, "XA END 'x'", "XA PREPARE 'x'")
     other.close()
     server.execute("FLUSH BINARY LOGS", f"REPLACE INTO {TABLE} VALUES (1001, 'last', NULL, NULL)")
-    server.execute("XA COMMIT 'x'")
+    live.decide(server, "XA COMMIT 'x'")
 
 
 def selected(server: Server) -> list[tuple[Any, ...]]:

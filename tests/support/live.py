@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pymysql
 import trustme
 
 import binarrow
@@ -142,6 +143,25 @@ def until(happened: Callable[[], Any], seconds: float = WAIT) -> Any:
         assert time.monotonic() < deadline, "it did not happen in time"
         time.sleep(0.01)
     return found
+
+
+XAER_NOTA = 1397
+"""The server's error code for an XA transaction that it does not know."""
+
+
+def decide(server: Server, statement: str) -> None:
+    """Commits or rolls back a prepared transaction, once its server has noticed that its session ended."""
+
+    def is_done() -> bool:
+        try:
+            server.execute(statement)
+        except pymysql.err.OperationalError as error:
+            if error.args[0] != XAER_NOTA:
+                raise
+            return False
+        return True
+
+    until(is_done)
 
 
 def later_second(started: Server, seconds: int = 1) -> None:
