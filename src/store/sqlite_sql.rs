@@ -188,9 +188,10 @@ pub(super) enum Version {
 
 pub(super) fn version(connection: &Connection) -> rusqlite::Result<Version> {
     connection.busy_timeout(BUSY)?;
-    let application: i64 = connection.query_row("PRAGMA application_id", [], |row| row.get(0))?;
+    // The tables first: a process that creates the history between the two commits both at once.
     let tables: i64 =
         connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    let application: i64 = connection.query_row("PRAGMA application_id", [], |row| row.get(0))?;
     match application {
         APPLICATION => {
             let sql = "SELECT version FROM binarrow_history_version";
