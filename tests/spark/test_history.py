@@ -42,7 +42,7 @@ def test_the_format(spark: SparkSession, log: str, url: str) -> None:
     register(spark)
     reader = spark.read.format("binarrow").option("table", "d.a").option("targetBytes", "1")
     reader = reader.option("history", url).option("historySource", "shop")
-    with pytest.raises(Exception, match=r"has (kind, )?note, qty there.*and lacks name"):
+    with pytest.raises(Exception, match=r"has (kind, )?note, qty, which.*and lacks name"):
         reader.load(log).collect()
     frame = reader.option("schemaChangePolicy", "project").load(log)
     assert frame.rdd.getNumPartitions() > len(ROWS)

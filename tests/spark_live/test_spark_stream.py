@@ -399,7 +399,7 @@ def test_a_new_name_loses_no_values(session: SparkSession, mysql: Server, tmp_pa
         "INSERT INTO live.named VALUES (2, 'two')",
     )
     said = query.fails()
-    assert "has note there" in said, said
+    assert "has note, which" in said, said
     assert "lacks remark" in said, said
     query.schema = "id INT, note STRING, remark STRING, _change_type STRING"
     query.run()
