@@ -59,7 +59,7 @@ impl DetailsBuilder {
         let (bytes, advice) = match self.plain_query {
             true => (
                 query_bytes.saturating_mul(rows),
-                "; in Spark's types it stands beside each row: leave it out, or read with ⟦types=native⟧",
+                "; with Spark's types each row contains it: leave it out, or read with ⟦types=native⟧",
             ),
             false if self.queries.is_last(details.query) => (0, ""),
             false => (query_bytes, ""),

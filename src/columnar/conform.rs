@@ -43,9 +43,9 @@ pub struct Conform {
     on_change: OnSchemaChange,
     /// The last schema seen, and for each target column where it comes from.
     plan: Option<(SchemaRef, Vec<Option<usize>>)>,
-    /// Columns that were dropped, and how many of them the caller has been told.
+    /// Columns that were dropped, and how many of them were returned to the caller.
     dropped: Vec<String>,
-    told: usize,
+    reported: usize,
     /// The envelope of the batches, where the schema is a caller's.
     envelope: Option<Envelope>,
     /// For the last schema seen, the columns of `_present` whose bits move.
@@ -60,27 +60,27 @@ impl Conform {
             on_change,
             plan: None,
             dropped: Vec::new(),
-            told: 0,
+            reported: 0,
             envelope: None,
             present: None,
         }
     }
 
     /// The same under a caller's schema, of batches with an envelope: the bits of `_present` are those of the table's own
-    /// columns, in order. What is an envelope's column is told by its name.
+    /// columns, in order. Columns of an envelope are recognized by their names.
     pub fn with_envelope(self, envelope: &Envelope) -> Self {
         Self { envelope: Some(envelope.clone()), ..self }
     }
 
-    /// The schema that all batches come out with.
+    /// The schema of all batches.
     pub fn schema(&self) -> &SchemaRef {
         &self.target
     }
 
     /// Columns dropped since the last call, each named once in the life of this value.
     pub fn take_dropped(&mut self) -> Vec<String> {
-        let new = self.dropped.get(self.told..).unwrap_or_default().to_vec();
-        self.told = self.dropped.len();
+        let new = self.dropped.get(self.reported..).unwrap_or_default().to_vec();
+        self.reported = self.dropped.len();
         new
     }
 
@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_go_by_name_and_each_dropped_one_is_told_once() {
+    fn columns_go_by_name_and_each_dropped_one_is_reported_once() {
         let mut conform = conform(&[("a", DataType::Int64), ("b", DataType::Int32)]);
         for _ in 0..2 {
             let swapped = batch(&[("b", ints(&[1])), ("new", ints(&[2])), ("a", ints(&[3]))]);

@@ -308,7 +308,7 @@ impl HistoryIndex {
         Ok(())
     }
 
-    /// Tells the store how far the timelines reach.
+    /// Stores how far the timelines reach.
     pub(super) fn flush(&mut self) -> Result<()> {
         self.flushed = Instant::now();
         if self.unflushed.is_empty() {

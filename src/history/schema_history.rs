@@ -259,8 +259,8 @@ impl SchemaHistory {
         })
     }
 
-    /// A page of what the history holds but checkpoints, from behind `after` on in the order of timelines and places: begin with
-    /// `None`, go on with the last entry's timeline and key, until a page is empty.
+    /// A page of the history's entries except checkpoints, after `after` in the order of timelines and places. Start with
+    /// `None`, continue with the last entry's timeline and key, until a page is empty.
     pub fn changes(&self, after: Option<(u64, EntryKey)>) -> Result<Vec<Entry>> {
         self.with(|index| {
             if after.is_none() {
@@ -353,12 +353,12 @@ impl SchemaHistory {
         })
     }
 
-    /// Tells the store how far the log has been read.
+    /// Stores how far the log has been read.
     pub fn flush(&self) -> Result<()> {
         self.with(HistoryIndex::flush)
     }
 
-    /// Tells the store how far the log has been read, and lets go of it; views of it cannot go on then.
+    /// Stores how far the log has been read, and closes the store. Its views cannot continue after that.
     pub fn close(&self) -> Result<()> {
         if self.process != std::process::id() {
             self.abandon();

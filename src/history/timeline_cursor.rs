@@ -392,7 +392,7 @@ impl TimelineCursor {
         let Some((name, timestamp)) = &self.file else { return Ok(()) };
         index.note_file(self.timeline.id, name, *timestamp).map_err(|known| {
             self.foreign(&format!(
-                "its {name} was begun at {timestamp} and that of the history at {known} (seconds since 1970): the log was \
+                "its {name} was created at {timestamp} and that of the history at {known} (seconds since 1970): the log was \
                  reset since, or is another server's"
             ))
         })

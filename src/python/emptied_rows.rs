@@ -70,7 +70,7 @@ impl Truncates {
         match schema.column_with_name(&column) {
             Some(_) => Ok(()),
             None => Err(Error::config(format!(
-                "⟦truncates=emit⟧ tells by the column {column}, which ⟦schema⟧ does not have: have it in the envelope"
+                "⟦truncates=emit⟧ needs the column {column}, which ⟦schema⟧ does not have: include it in the envelope"
             ))),
         }
     }

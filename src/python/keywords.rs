@@ -286,7 +286,7 @@ impl ReadKeywords {
     pub(super) fn plan_options(&mut self) -> Result<PlanOptions, Error> {
         if self.schemas.is_some() && self.history.is_some() {
             return Err(Error::config(
-                "⟦schemas⟧ and ⟦history⟧ both tell the structures of tables: give one of them; a history takes CREATE TABLE text \
+                "⟦schemas⟧ and ⟦history⟧ both provide the structures of tables: give one of them; a history takes CREATE TABLE text \
                  by its baseline()",
             ));
         }

@@ -4,16 +4,16 @@ use super::{ColumnType, GeometryType};
 use crate::charset::Collation;
 use std::sync::Arc;
 
-/// A column as the log (or a history) tells it. What is not told is `None`, never a guess.
+/// A column as the log or a history describes it. A property that they do not contain is `None`, never a guess.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Column {
-    /// The name; `None` where the log holds no names (`binlog_row_metadata=MINIMAL`).
+    /// The name; `None` if the log contains no names (`binlog_row_metadata=MINIMAL`).
     pub name: Option<Arc<str>>,
-    /// The type with what its metadata says.
+    /// The type, with its metadata.
     pub column_type: ColumnType,
-    /// Whether the column may be NULL.
+    /// True if the column may be NULL.
     pub nullable: bool,
-    /// Whether a number is UNSIGNED; `None` where the log does not say.
+    /// True for an UNSIGNED number; `None` if the log does not contain the sign.
     pub unsigned: Option<bool>,
     /// The collation of a text, ENUM or SET column; binary for BINARY, VARBINARY and BLOB.
     pub collation: Option<Collation>,
@@ -23,27 +23,27 @@ pub struct Column {
     pub geometry_type: Option<GeometryType>,
     /// The declared dimension of a VECTOR column.
     pub dimension: Option<u32>,
-    /// Whether `SELECT *` shows the column; `None` where the log does not say.
+    /// False for an INVISIBLE column; `None` if the log does not contain it.
     pub visible: Option<bool>,
-    /// Whether the server computes it; `None` where only the log tells of the column.
+    /// The kind of a generated column; `None` if only the log describes the column.
     pub generated: Option<Generated>,
-    /// What its COMMENT says; `None` where it has none, or where only the log tells of the column.
+    /// Its COMMENT; `None` if it has none, or if only the log describes the column.
     pub comment: Option<Arc<str>>,
 }
 
-/// Whether and how a server computes a column.
+/// The kind of a generated column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Generated {
-    /// It does not.
+    /// Not generated.
     No,
-    /// When the row is read.
+    /// Computed when the row is read.
     Virtual,
-    /// When the row is written; MariaDB's ROW START and ROW END too.
+    /// Computed when the row is written; also MariaDB's ROW START and ROW END.
     Stored,
 }
 
 impl Column {
-    /// A column of which nothing more is told: it may be NULL, and all else is unknown.
+    /// A column of which only the name and the type are known. It may be NULL.
     pub fn new(name: Option<Arc<str>>, column_type: ColumnType) -> Self {
         Self {
             name,
@@ -60,7 +60,7 @@ impl Column {
         }
     }
 
-    /// The type as SHOW CREATE TABLE writes it, as far as the log tells.
+    /// The type as SHOW CREATE TABLE writes it, as far as it is known.
     pub fn sql_type(&self) -> String {
         self.column_type.sql(
             self.unsigned.unwrap_or(false),

@@ -29,8 +29,8 @@ impl TableSchema {
         full_name(&self.database, &self.table)
     }
 
-    /// What tells the table's rows apart: the primary key, else the first unique key of columns that are NOT NULL, else the
-    /// whole row.
+    /// The key that identifies a row: the primary key, otherwise the first unique key of columns that are NOT NULL,
+    /// otherwise the complete row.
     pub fn row_key(&self) -> RowKey<'_> {
         if !self.primary_key.is_empty() {
             return RowKey::Columns(&self.primary_key);

@@ -1,6 +1,6 @@
 //! The statements of a store on a server: text in, text out. All values go in as hexadecimal digits, so that none can be read as SQL.
 //!
-//! The place of an entry is one column of bytes, greater for what stands later, so that a range of a timeline is a range of the
+//! The place of an entry is one column of bytes, greater for a later place, so that a range of a timeline is a range of the
 //! primary key.
 
 use crate::error::{Error, Result};

@@ -471,7 +471,7 @@ def test_a_log_that_was_reset_is_another(tmp_path: Path) -> None:
     event[-4:] = zlib.crc32(event[:-4]).to_bytes(4, "little")
     path.write_bytes(log[:4] + event + log[4 + len(event) :])
     with pytest.raises(
-        binarrow.SchemaError, match=r"binlog\.000001 was begun at \d+ .* reset since"
+        binarrow.SchemaError, match=r"binlog\.000001 was created at \d+ .* reset since"
     ):
         list(binarrow.read_binlog(path, history=store))
     with SchemaHistory.open(store, source="since") as history:

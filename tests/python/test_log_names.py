@@ -180,7 +180,7 @@ def test_names_that_the_caller_gives(shop, copies):
     assert read(given, threads=1) == read(shop.glob, threads=1)
     assert {event.file for event in binarrow.inspect(given)} == set(names)
     other = {f"log.{number:06}": path for number, path in enumerate(copies, start=41)}
-    with pytest.raises(binarrow.ConfigError, match=r"goes on in binlog\.000002"):
+    with pytest.raises(binarrow.ConfigError, match=r"continues in binlog\.000002"):
         read(other)
     rows, positions = read(other, gaps="allow", threads=1)
     assert {place.split(":")[0] for place in positions} == set(other)

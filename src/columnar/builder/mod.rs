@@ -254,9 +254,7 @@ fn no_document() -> DecodeError {
 
 /// True if an integer column is unsigned. The log must contain this.
 fn is_unsigned(column: &Column) -> std::result::Result<bool, Error> {
-    column
-        .unsigned
-        .ok_or_else(|| Error::schema("the log does not tell whether the column is signed"))
+    column.unsigned.ok_or_else(|| Error::schema("the log does not contain the sign of the column"))
 }
 
 fn not_decoded(column: &Column) -> Error {

@@ -62,7 +62,7 @@ fn read_head(stream: &mut Stream) -> Result<Head> {
             _ => break,
         }
     }
-    if !events.has_begun() {
+    if !events.has_started() {
         let reason = "the server ended the dump before the file began";
         return Err(Error::new(ErrorKind::ConnectionLost, reason));
     }

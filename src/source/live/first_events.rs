@@ -20,7 +20,7 @@ impl<'s> FirstEvents<'s> {
     }
 
     /// True once the format description was read.
-    pub(super) fn has_begun(&self) -> bool {
+    pub(super) fn has_started(&self) -> bool {
         self.format.is_some()
     }
 

@@ -246,7 +246,7 @@ fn file_at(files: &[String], time: i64, stream: &Stream) -> Result<String> {
     while low + 1 < high {
         let middle = low + (high - low) / 2;
         let Some(file) = files.get(middle) else { break };
-        match begun(stream, file)? {
+        match created(stream, file)? {
             // Commits close to each other need not stand in their order.
             Some(begun) if begun.micros + 1_000_000 <= time => {
                 (low, is_exact) = (middle, begun.is_exact)
@@ -254,22 +254,22 @@ fn file_at(files: &[String], time: i64, stream: &Stream) -> Result<String> {
             _ => high = middle,
         }
     }
-    // A time that is that of a statement's beginning may be long before its commit.
+    // The start of a statement may be long before its commit.
     let index = if is_exact { low } else { low.saturating_sub(1) };
     files.get(index).cloned().ok_or_else(|| Error::config("the server has no log file"))
 }
 
-/// When a file was begun.
-struct Begun {
+/// The time at which a file was created.
+struct Created {
     /// Microseconds since 1970 UTC.
     micros: i64,
-    /// Whether it is the time of a commit; else events tell when their statements began.
+    /// True if it is the time of a commit, and not that of the start of a statement.
     is_exact: bool,
 }
 
-/// When a file was begun: its first commit where that tells its time, as MySQL's does from 8.0 on; else the latest time that its
-/// first events tell.
-fn begun(stream: &Stream, file: &str) -> Result<Option<Begun>> {
+/// The time at which a file was created: that of its first commit if the log contains it (MySQL 8.0 and later), otherwise the
+/// latest time of its first events.
+fn created(stream: &Stream, file: &str) -> Result<Option<Created>> {
     let mut second = stream.second();
     let server = second.open()?;
     second
@@ -286,11 +286,11 @@ fn begun(stream: &Stream, file: &str) -> Result<Option<Begun>> {
             commit_timestamp: Some(micros), ..
         }) = classified
         {
-            return Ok(Some(Begun { micros, is_exact: true }));
+            return Ok(Some(Created { micros, is_exact: true }));
         }
         latest = latest.max(Some(header.timestamp));
     }
-    Ok(latest.map(|seconds| Begun { micros: i64::from(seconds) * 1_000_000, is_exact: false }))
+    Ok(latest.map(|seconds| Created { micros: i64::from(seconds) * 1_000_000, is_exact: false }))
 }
 
 /// The file that the dump begins in, as its first event says.

@@ -52,7 +52,7 @@ pub fn link_splits(splits: &mut [Split], allow_gaps: bool) -> Result<()> {
             && *file.name != *successor
         {
             return Err(Error::config(format!(
-                "{path} goes on in {successor}, not in {}: files are missing or out of order; \
+                "{path} continues in {successor}, not in {}: files are missing or out of order; \
                  ⟦gaps=allow⟧ reads on regardless",
                 file.name
             )));

@@ -130,7 +130,7 @@ impl LogFiles {
             return Ok(false);
         }
         Err(Error::config(format!(
-            "the file before {} goes on in {expected}: files are missing or out of order; \
+            "the file before {} continues in {expected}: files are missing or out of order; \
                  ⟦gaps=allow⟧ reads on regardless",
             file.name
         )))
