@@ -1,22 +1,22 @@
 //! Bitmaps over borrowed bytes, in the two bit orders that the binary log uses.
 
-/// Bits counted from the least significant of each byte: null bits, columns-present bits.
+/// Bits counted from the least significant bit of each byte: null bits, columns-present bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bitmap<'a>(pub &'a [u8]);
 
 impl Bitmap<'_> {
-    /// Bytes that `bits` bits take.
+    /// The number of bytes that `bits` bits need.
     pub const fn byte_count(bits: usize) -> usize {
         bits.div_ceil(8)
     }
 
-    /// Bit `index`; one beyond the end is 0.
+    /// Returns bit `index`; a bit beyond the end is 0.
     #[inline]
     pub fn get(self, index: usize) -> bool {
         self.0.get(index / 8).is_some_and(|byte| byte >> (index % 8) & 1 == 1)
     }
 
-    /// How many of the first `bits` bits are 1.
+    /// Counts the bits that are 1 among the first `bits` bits.
     pub fn count_ones(self, bits: usize) -> usize {
         let (whole, rest) = (bits / 8, bits % 8);
         let ones: u32 = self.0.iter().take(whole).map(|byte| byte.count_ones()).sum();
@@ -25,12 +25,13 @@ impl Bitmap<'_> {
     }
 }
 
-/// Bits counted from the most significant of each byte: SIGNEDNESS and COLUMN_VISIBILITY of the table map.
+/// Bits counted from the most significant bit of each byte: SIGNEDNESS and COLUMN_VISIBILITY of the
+/// table map.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MsbBitmap<'a>(pub &'a [u8]);
 
 impl MsbBitmap<'_> {
-    /// Bit `index`; one beyond the end is 0.
+    /// Returns bit `index`; a bit beyond the end is 0.
     pub fn get(self, index: usize) -> bool {
         self.0.get(index / 8).is_some_and(|byte| byte >> (7 - index % 8) & 1 == 1)
     }

@@ -3,20 +3,20 @@
 /// The digits, in lower case.
 pub(crate) const HEX_DIGITS: &[u8; 16] = b"0123456789abcdef";
 
-/// Appends two lower-case digits per byte.
+/// Appends two lower-case digits for each byte.
 #[inline]
 pub(crate) fn write_hex(bytes: &[u8], out: &mut Vec<u8>) {
     let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
     out.extend(digits.filter_map(|digit| HEX_DIGITS.get(usize::from(digit))));
 }
 
-/// Two lower-case digits per byte.
+/// Returns two lower-case digits for each byte.
 pub(crate) fn to_hex(bytes: &[u8]) -> String {
     let digit = |nibble: u8| char::from_digit(u32::from(nibble), 16).unwrap_or('0');
     bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
-/// The bytes of pairs of digits, of either case; `None` for anything else.
+/// Converts pairs of digits, in upper or lower case, to bytes; `None` for any other text.
 pub(crate) fn from_hex(text: &[u8]) -> Option<Vec<u8>> {
     let digit =
         |byte: u8| char::from(byte).to_digit(16).and_then(|nibble| u8::try_from(nibble).ok());

@@ -1,4 +1,4 @@
-//! Deflate streams into a buffer that is used again.
+//! Inflates deflate streams into a buffer that is reused.
 //!
 //! <https://www.rfc-editor.org/rfc/rfc1950> (zlib), <https://www.rfc-editor.org/rfc/rfc1951> (deflate)
 
@@ -7,26 +7,28 @@ use crate::error::DecodeError;
 use crate::limits::MAX_INFLATED;
 use flate2::{Decompress, FlushDecompress, Status};
 
-/// What stands around a deflate stream.
+/// The format around a deflate stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeflateForm {
-    /// A zlib header, and an Adler-32 behind it.
+    /// A zlib header before the stream, and an Adler-32 checksum after it.
     Zlib,
-    /// Nothing.
+    /// No header and no checksum.
     Raw,
 }
 
-/// Inflates one stream after the other. It takes no memory before the first, and none for later ones that are not larger.
+/// Inflates one stream after another. It allocates memory for the first stream, and for a later one
+/// only if it is larger.
 #[derive(Debug, Default)]
 pub struct Inflater {
     state: Option<Decompress>,
-    /// The stream at hand, and room beyond it.
+    /// The current stream, and free space after it.
     out: Vec<u8>,
 }
 
 impl Inflater {
-    /// The plain bytes of `packed`, which must be exactly `len` and use up `packed`. Room is made as the stream fills it:
-    /// a length that lies costs nothing.
+    /// Inflates `packed` and returns the plain bytes. There must be exactly `len` of them, and
+    /// `packed` must be used up. The buffer grows as the stream fills it, so a wrong length costs
+    /// no memory.
     pub fn inflate(
         &mut self,
         packed: &[u8],
@@ -38,7 +40,8 @@ impl Inflater {
             return Err(DecodeError::Limit { what, value: len, limit: MAX_INFLATED });
         }
         let len = len as usize;
-        // One byte more than it may fill: a stream that goes on is told from one that ends there.
+        // One byte more than the stream may fill: so a stream that continues differs from one that
+        // ends there.
         let full = len + 1;
         if self.out.len() > MAX_KEPT && full <= MAX_KEPT {
             self.out = Vec::new();
@@ -72,7 +75,7 @@ impl Inflater {
                     return Err(DecodeError::LeftOver { what, bytes });
                 }
                 Status::StreamEnd => return Ok(self.out.get(..len).unwrap_or_default()),
-                // It has had all there is, and room to write.
+                // The stream has used its complete input and still has free space in the buffer.
                 _ if (taken, filled) == before && filled < self.out.len() => {
                     return Err(damaged());
                 }
@@ -82,12 +85,12 @@ impl Inflater {
     }
 }
 
-/// Rows and text mostly shrink to no less than this part.
+/// The usual compression ratio of rows and text is at most this.
 const USUAL_RATIO: usize = 4;
 
 const FIRST_ROOM: usize = 4 << 10;
 
-/// Larger room is given back before the next stream that needs less.
+/// A larger buffer is freed before the next stream that needs less.
 const MAX_KEPT: usize = 16 << 20;
 
 #[cfg(test)]
@@ -124,7 +127,7 @@ mod tests {
                 [(zlib(&plain), DeflateForm::Zlib), (raw(&plain), DeflateForm::Raw)]
             {
                 assert!(inflater.inflate(&packed, form, len, "test").unwrap() == plain, "{size}");
-                // What failed before leaves nothing behind.
+                // A stream that failed leaves no state for the next one.
                 assert!(inflater.inflate(&packed[1..], form, len, "test").is_err());
             }
         }

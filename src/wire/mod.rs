@@ -1,7 +1,8 @@
-//! Bytes as MySQL writes them: a checked cursor, length-encoded numbers, bitmaps, deflate streams.
+//! Reads bytes in the formats of MySQL: a checked cursor, length-encoded numbers, bitmaps, deflate
+//! streams.
 //!
-//! In: a slice. Out: numbers and sub-slices of it. Nothing here can read past the end, and nothing allocates but
-//! [`Inflater`], which keeps its buffer. Called by `binlog`, `value` and `protocol`.
+//! Input: a slice. Output: numbers and sub-slices of it. No function reads past the end, and only
+//! [`Inflater`] allocates; it keeps its buffer. Called by `binlog`, `value` and `protocol`.
 
 mod bitmap;
 mod hex;

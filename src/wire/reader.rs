@@ -1,42 +1,42 @@
-//! The one cursor over bytes. Every read is checked against what is left.
+//! The only cursor over bytes. Each read is checked against the number of bytes that are left.
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_basic_dt_integers.html>
 
 use super::Result;
 use crate::error::DecodeError;
 
-/// A cursor over a slice: reads move it on, and never past the end.
+/// A cursor over a slice: each read moves it forward, but never past the end.
 #[derive(Debug, Clone, Copy)]
 pub struct Reader<'a> {
     bytes: &'a [u8],
 }
 
 impl<'a> Reader<'a> {
-    /// A cursor at the start of `bytes`.
+    /// Creates a cursor at the start of `bytes`.
     #[inline]
     pub const fn new(bytes: &'a [u8]) -> Self {
         Self { bytes }
     }
 
-    /// Bytes not read yet.
+    /// The number of bytes that are not read yet.
     #[inline]
     pub const fn left(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Whether all is read.
+    /// True if all bytes are read.
     #[inline]
     pub const fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
 
-    /// What is not read yet, without moving.
+    /// Returns the bytes that are not read yet, and does not move the cursor.
     #[inline]
     pub const fn as_slice(&self) -> &'a [u8] {
         self.bytes
     }
 
-    /// The next `len` bytes; `what` names the field in the error.
+    /// Returns the next `len` bytes; `what` names the field in the error.
     #[inline]
     pub fn take(&mut self, len: usize, what: &'static str) -> Result<&'a [u8]> {
         match self.bytes.split_at_checked(len) {
@@ -48,7 +48,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The next `N` bytes as an array.
+    /// Returns the next `N` bytes as an array.
     #[inline]
     pub fn array<const N: usize>(&mut self, what: &'static str) -> Result<[u8; N]> {
         match self.bytes.split_first_chunk::<N>() {
@@ -60,19 +60,20 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A cursor over the next `len` bytes alone: a length field bounds what its body may read.
+    /// Returns a cursor over the next `len` bytes only: a length field limits what the code for its
+    /// body can read.
     #[inline]
     pub fn sub(&mut self, len: usize, what: &'static str) -> Result<Reader<'a>> {
         self.take(len, what).map(Reader::new)
     }
 
-    /// All that is left.
+    /// Returns all bytes that are left.
     #[inline]
     pub fn rest(&mut self) -> &'a [u8] {
         std::mem::take(&mut self.bytes)
     }
 
-    /// An error unless all is read.
+    /// Returns an error unless all bytes are read.
     pub fn finish(&self, what: &'static str) -> Result<()> {
         match self.bytes.len() {
             0 => Ok(()),
@@ -148,7 +149,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A lenenc number used as a length or count of what is left: more than fits is an error.
+    /// A lenenc number that is a length or a count of remaining bytes: a number larger than the
+    /// rest is an error.
     #[inline]
     pub fn lenenc_len(&mut self, what: &'static str) -> Result<usize> {
         let number = self.lenenc_int(what)?;
@@ -166,7 +168,7 @@ impl<'a> Reader<'a> {
         self.take(len, what)
     }
 
-    /// `string<NUL>`: the bytes before the next NUL, which is used up.
+    /// `string<NUL>`: the bytes before the next NUL. The cursor moves past the NUL.
     pub fn nul_str(&mut self, what: &'static str) -> Result<&'a [u8]> {
         let end =
             self.bytes.iter().position(|byte| *byte == 0).ok_or(DecodeError::UnexpectedEnd {
