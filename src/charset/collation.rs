@@ -1,14 +1,15 @@
-//! Which character set a collation id belongs to, on MySQL and MariaDB.
+//! The character set of each collation id, on MySQL and MariaDB.
 
 /// A collation by the number that the binary log and the handshake use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Collation(pub u32);
 
 impl Collation {
-    /// `binary`: the column holds bytes, not text.
+    /// `binary`: the column contains bytes, not text.
     pub const BINARY: Self = Self(63);
 
-    /// The character set; [`Charset::Unknown`] for a number that no known server uses.
+    /// The character set of the collation; [`Charset::Unknown`] for a number that no known server
+    /// uses.
     pub const fn charset(self) -> Charset {
         use Charset::*;
         match self.0 {
@@ -53,7 +54,8 @@ impl Collation {
             95 | 96 => Cp932,
             97 | 98 => Eucjpms,
             248..=250 => Gb18030,
-            // MariaDB: Croatian collations and `general1400_as_ci`, NOPAD forms (base + 1024), UCA 14.0.0
+            // MariaDB: Croatian collations and `general1400_as_ci`, NOPAD collations (base + 1024),
+            // UCA 14.0.0
             576..=579 => Utf8mb3,
             608..=611 => Utf8mb4,
             640..=642 => Ucs2,
@@ -72,7 +74,7 @@ impl Collation {
 
 /// A server's character set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[allow(missing_docs)] // the server's own names
+#[allow(missing_docs)] // the names are those of the server
 pub enum Charset {
     Armscii8,
     Ascii,
@@ -169,12 +171,12 @@ impl Charset {
         }
     }
 
-    /// Whether such a column holds bytes, not text.
+    /// True if a column of this character set contains bytes, not text.
     pub const fn is_binary(self) -> bool {
         matches!(self, Self::Binary)
     }
 
-    /// Bytes that the longest character takes.
+    /// The number of bytes of the longest character.
     pub const fn max_char_bytes(self) -> usize {
         use Charset::*;
         match self {

@@ -1,21 +1,22 @@
-//! Collations and character sets by what SQL calls them.
+//! Finds collations and character sets by their names in SQL.
 
 use super::{Charset, Collation};
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
 impl Charset {
-    /// By its name in SQL; `utf8` is utf8mb3.
+    /// Finds a character set by its name in SQL; `utf8` is utf8mb3.
     pub fn from_name(name: &str) -> Option<Self> {
         let name = if name.eq_ignore_ascii_case("utf8") { "utf8mb3" } else { name };
         let mut charsets = DEFAULTS.iter().map(|(id, _)| Collation(*id).charset());
         charsets.find(|charset| name.eq_ignore_ascii_case(charset.name()))
     }
 
-    /// The collation of columns that name this character set and no collation, by the server's version.
+    /// Returns the collation of columns whose definition names this character set but no collation.
+    /// It depends on the version of the server.
     ///
-    /// A session of MariaDB 11.5 and later can have others (`character_set_collations`); what SHOW CREATE TABLE prints
-    /// there names the collation.
+    /// A session of MariaDB 11.5 and later can have other defaults (`character_set_collations`);
+    /// but SHOW CREATE TABLE of these versions prints the collation.
     pub fn default_collation(
         self,
         is_mariadb: bool,
@@ -31,7 +32,7 @@ impl Charset {
         }))
     }
 
-    /// The collation that compares by code points.
+    /// Returns the collation that compares by code points.
     pub fn binary_collation(self) -> Option<Collation> {
         match self {
             Self::Binary => Some(Collation::BINARY),
@@ -41,7 +42,8 @@ impl Charset {
 }
 
 impl Collation {
-    /// By its name in SQL. `charset`: what MariaDB's names without a character set (`uca1400_ai_ci`) belong to.
+    /// Finds a collation by its name in SQL. `charset` is the character set of MariaDB's names that
+    /// do not contain one (`uca1400_ai_ci`).
     pub fn from_name(name: &str, charset: Option<Charset>, is_mariadb: bool) -> Option<Self> {
         static IDS: [OnceLock<HashMap<String, u32>>; 2] = [OnceLock::new(), OnceLock::new()];
         let [mysql, mariadb] = &IDS;
@@ -63,7 +65,7 @@ impl Collation {
 /// The last id of MariaDB's collations of Unicode 14.
 const MAX_ID: u32 = 3327;
 
-/// A charset's default collation since MySQL 8 or MariaDB 11.5.
+/// The default collation of a character set since MySQL 8 or MariaDB 11.5.
 #[derive(Clone, Copy)]
 enum Newer {
     Same,

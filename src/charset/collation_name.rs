@@ -1,7 +1,8 @@
-//! What servers call a collation.
+//! The names of collations.
 //!
-//! Nearly every name is the charset's and a suffix. Suffixes come in series: the tailorings of one Unicode version stand
-//! in the same order in every charset that has them.
+//! Almost all names consist of the name of the character set and a suffix. The suffixes form
+//! series: each character set that has the tailorings of a Unicode version has them in the same
+//! order.
 //!
 //! <https://dev.mysql.com/doc/refman/9.7/en/charset-collation-names.html>,
 //! <https://mariadb.com/kb/en/supported-character-sets-and-collations/>
@@ -9,8 +10,8 @@
 use super::{Charset, Collation};
 
 impl Collation {
-    /// The name as `SHOW COLLATION` writes it; `None` for a number that no known server uses. The two servers use a few
-    /// numbers for collations that they call by different names.
+    /// The name as `SHOW COLLATION` writes it; `None` for a number that no known server uses. A few
+    /// numbers mean a collation of one name on MySQL and of another on MariaDB.
     pub fn name(self, is_mariadb: bool) -> Option<String> {
         if self.0 >= MARIADB_BEGINS && !is_mariadb {
             return None;
@@ -28,7 +29,7 @@ impl Collation {
         Some(format!("{charset}_{suffix}"))
     }
 
-    /// What follows the charset's name and a line.
+    /// The part of the name after the character set and the underscore.
     fn suffix(self, is_mariadb: bool) -> Option<String> {
         if let Some(place) = UCA_4_0_0_BEGINS
             .iter()
@@ -53,7 +54,7 @@ impl Collation {
     }
 }
 
-/// MariaDB's form of a collation that takes trailing spaces as characters.
+/// Changes the suffix to that of MariaDB's NOPAD collation, which compares trailing spaces too.
 fn nopad(suffix: String) -> Option<String> {
     if suffix == "bin" {
         return Some("nopad_bin".into());
@@ -62,7 +63,8 @@ fn nopad(suffix: String) -> Option<String> {
     Some(format!("{language}_nopad_{kind}"))
 }
 
-/// MariaDB's collations of Unicode 14: tailoring << 3, then a bit each for NOPAD, accents and case; 256 to a charset.
+/// MariaDB's collations of Unicode 14: tailoring << 3, then one bit each for NOPAD, accents and
+/// case; 256 per character set.
 fn uca_14_0_0(number: u32) -> Option<String> {
     let number = number % 256;
     let tailoring = match UCA_14_0_0.get((number >> 3) as usize)? {
@@ -76,10 +78,10 @@ fn uca_14_0_0(number: u32) -> Option<String> {
     Some(format!("uca1400_{tailoring}{pad}{accents}_{case}"))
 }
 
-/// Numbers from here on are MariaDB's.
+/// Numbers from this one on are MariaDB's.
 const MARIADB_BEGINS: u32 = 576;
 
-/// Where the series of [`UCA_4_0_0`] begins: utf16, ucs2, utf32, utf8mb3, utf8mb4.
+/// The first numbers of the series of [`UCA_4_0_0`]: utf16, ucs2, utf32, utf8mb3, utf8mb4.
 const UCA_4_0_0_BEGINS: [u32; 5] = [101, 128, 160, 192, 224];
 
 const UCA_4_0_0: [&str; 24] = [
@@ -109,7 +111,7 @@ const UCA_4_0_0: [&str; 24] = [
     "vietnamese",
 ];
 
-/// MySQL's utf8mb4 of Unicode 9; a line where no collation bears the number.
+/// MySQL's utf8mb4 collations of Unicode 9; `_` where no collation has the number.
 const UCA_9_0_0: [&str; 23] = [
     "", "de_pb", "is", "lv", "ro", "sl", "pl", "et", "es", "sv", "tr", "cs", "da", "lt", "sk",
     "es_trad", "la", "-", "eo", "hu", "hr", "-", "vi",
@@ -143,7 +145,7 @@ const UCA_14_0_0: [&str; 25] = [
     "croatian",
 ];
 
-/// The numbers outside a series.
+/// The collations whose numbers are in no series.
 const fn single(id: u32) -> Option<&'static str> {
     Some(match id {
         1 | 24 | 28 | 248 => "chinese_ci",

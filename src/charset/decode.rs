@@ -1,4 +1,4 @@
-//! Stored text as UTF-8.
+//! Converts stored text to UTF-8.
 
 use super::Charset;
 use crate::error::DecodeError;
@@ -6,8 +6,8 @@ use crate::wire::Result;
 use std::borrow::Cow;
 
 impl Charset {
-    /// `bytes` of this character set as UTF-8, appended to `out`. `what` names the field in the error, after which `out`
-    /// is as it was.
+    /// Appends `bytes`, which are in this character set, to `out` as UTF-8. `what` names the field
+    /// in the error. After an error, `out` is unchanged.
     pub fn decode_into(self, bytes: &[u8], what: &'static str, out: &mut Vec<u8>) -> Result<()> {
         let start = out.len();
         if self.transcode(bytes, false, out) {
@@ -20,22 +20,23 @@ impl Charset {
         })
     }
 
-    /// The same with U+FFFD for what is no character: for each character that Unicode lacks, each half of a surrogate
-    /// pair, each longest start of a character of UTF-8, each other byte that does not begin a character. Where the
-    /// server shows such text it mostly has a `?` in the same places.
+    /// Like [`Self::decode_into`], but writes U+FFFD for invalid bytes: one for each character that
+    /// Unicode lacks, for each half of a surrogate pair, for each longest prefix of a character of
+    /// UTF-8, and for each other byte that does not begin a character. In most cases the server
+    /// shows a `?` in the same places.
     pub fn decode_lossy_into(self, bytes: &[u8], out: &mut Vec<u8>) {
         let charset = if self.transcoding().is_some() { self } else { Self::Utf8mb4 };
         charset.transcode(bytes, true, out);
     }
 
-    /// `bytes` of this character set as a string.
+    /// Returns `bytes`, which are in this character set, as a string.
     pub fn decode(self, bytes: &[u8], what: &'static str) -> Result<String> {
         let mut out = Vec::with_capacity(bytes.len());
         self.decode_into(bytes, what, &mut out)?;
         String::from_utf8(out).map_err(|_| DecodeError::Text { what, charset: self.name() })
     }
 
-    /// `bytes` of this character set as text, with U+FFFD for what is no character.
+    /// Returns `bytes`, which are in this character set, as text. Invalid bytes become U+FFFD.
     pub fn decode_lossy(self, bytes: &[u8]) -> Cow<'_, str> {
         if matches!(self, Self::Utf8mb3 | Self::Utf8mb4 | Self::Binary | Self::Unknown) {
             return String::from_utf8_lossy(bytes);
@@ -66,7 +67,7 @@ mod tests {
         assert_eq!(decode(b"\xef\xbb\xbfa"), "ï»¿a");
     }
 
-    /// Each as MySQL 9.7 shows it.
+    /// The expected texts are those that MySQL 9.7 shows.
     #[test]
     fn characters_of_each_kind() {
         for (charset, bytes, text) in [
@@ -103,7 +104,7 @@ mod tests {
             (Charset::Ascii, b"\xc3\xa9", "\u{fffd}\u{fffd}"),
             (Charset::Dec8, b"\xa4a", "\u{fffd}a"),
             (Charset::Swe7, b"\x80", "\u{fffd}"),
-            // no character of gbk, half of one, one that Unicode lacks
+            // an invalid pair of gbk, half of a character, a character that Unicode lacks
             (Charset::Gbk, b"\x80a\x81", "\u{fffd}a\u{fffd}"),
             (Charset::Gbk, b"\xfe\xfea", "\u{fffd}a"),
             (Charset::Gbk, b"\x81\x20", "\u{fffd} "),
@@ -131,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn characters_across_chunks_stay_whole() {
+    fn characters_across_chunks_stay_complete() {
         for shift in 0..4 {
             let bytes = [b"a".repeat(4093 + shift), b"\x94\x39\xda\x33".repeat(3000)].concat();
             let text = "a".repeat(4093 + shift) + &"💩".repeat(3000);

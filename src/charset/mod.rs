@@ -1,7 +1,7 @@
-//! Collation ids, the character sets they belong to, and text as UTF-8.
+//! Collation ids, their character sets, and the conversion of text to UTF-8.
 //!
-//! In: a collation id from the log, stored bytes. Out: UTF-8. Called by `binlog` (names, ENUM and SET members, statements)
-//! and by `columnar` (text cells).
+//! Input: a collation id from the log, stored bytes. Output: UTF-8. Called by `binlog` (names, ENUM
+//! and SET members, statements) and by `columnar` (text cells).
 //!
 //! <https://dev.mysql.com/doc/refman/9.7/en/charset-charsets.html>
 

@@ -1,8 +1,10 @@
-//! East Asian character sets: ASCII in one byte, the rest in two to four that begin with a high one.
+//! East Asian character sets: ASCII characters have one byte; all others have two to four, and the
+//! first is above 0x7f.
 
 use super::scheme::{BAD, NO_CODE_POINT, Scheme};
 
-/// Code points of two-byte characters: a row for each lead byte, a column for each trail byte. 0: no character.
+/// Code points of two-byte characters: one row for each lead byte, one column for each trail byte.
+/// 0: no character.
 #[derive(Clone, Copy)]
 pub(super) struct Grid {
     first_lead: u8,
@@ -12,7 +14,7 @@ pub(super) struct Grid {
 }
 
 impl Grid {
-    /// Of a table file.
+    /// Creates the grid from a file of the measured tables.
     pub(super) const fn new(
         first_lead: u8,
         first_trail: u8,
@@ -23,8 +25,9 @@ impl Grid {
         Self { first_lead, first_trail, width: last_trail - first_trail + 1, cells }
     }
 
-    /// The character of a lead and a trail byte, and how many bytes it takes: a pair that is no character is one bad
-    /// byte, and the next may start another; one that Unicode lacks is a bad character of two.
+    /// Returns the character of a lead and a trail byte, and its number of bytes. An undefined pair
+    /// is one bad byte, so that the second byte can begin a character; a defined character that
+    /// Unicode lacks is a bad character of two bytes.
     #[inline]
     fn get(&self, lead: u8, trail: u8) -> (u32, usize) {
         let row = usize::from(lead.wrapping_sub(self.first_lead));
@@ -58,7 +61,8 @@ impl Scheme for DoubleByte {
     }
 }
 
-/// sjis and cp932: half-width katakana stand between the lead bytes. Their rows are left out of the grid.
+/// sjis and cp932: the half-width katakana are between the lead bytes. The grid has no rows for
+/// them.
 #[derive(Clone, Copy)]
 pub(super) struct ShiftedJis(pub(super) &'static Grid);
 
@@ -77,7 +81,8 @@ impl Scheme for ShiftedJis {
     }
 }
 
-/// ujis and eucjpms: half-width katakana after 8e, a second square of characters after 8f.
+/// ujis and eucjpms: half-width katakana after the byte 8e, and a second grid of characters after
+/// 8f.
 #[derive(Clone, Copy)]
 pub(super) struct EucJapanese(pub(super) &'static Grid, pub(super) &'static Grid);
 
@@ -102,17 +107,18 @@ impl Scheme for EucJapanese {
 const FIRST_KANA: u8 = 0xa1;
 const LAST_KANA: u8 = 0xdf;
 
-/// The half-width katakana and marks from U+FF61 on.
+/// The half-width katakana and punctuation marks from U+FF61 on.
 #[inline]
 fn katakana(byte: u8) -> u32 {
     0xff61 + u32::from(byte - FIRST_KANA)
 }
 
-/// gb18030: two bytes as gbk has them, four for all else of Unicode.
+/// gb18030: two bytes as in gbk, four bytes for all other characters of Unicode.
 #[derive(Clone, Copy)]
 pub(super) struct Gb18030 {
     pub(super) two: &'static Grid,
-    /// The four-byte sequences below U+10000 in runs: number of the first, its code point.
+    /// The four-byte sequences below U+10000 as runs: the number of the first sequence, and its
+    /// code point.
     pub(super) four: &'static [[u8; 4]],
 }
 
@@ -133,7 +139,8 @@ impl Scheme for Gb18030 {
 }
 
 impl Gb18030 {
-    /// The bytes count, as digits of 126, 10, 126 and 10.
+    /// Converts a four-byte sequence to its number: the bytes are digits in the bases 126, 10, 126
+    /// and 10.
     fn four_bytes(self, [a, b, c, d]: [u8; 4]) -> u32 {
         let digits = u32::from(a - 0x81) * 10 + u32::from(b - b'0');
         let number = (digits * 126 + u32::from(c - 0x81)) * 10 + u32::from(d - b'0');
@@ -154,9 +161,9 @@ impl Gb18030 {
     }
 }
 
-/// How many four-byte sequences stand for characters below U+10000, from 81308130 on.
+/// The number of four-byte sequences for characters below U+10000, from 81308130 on.
 const FOUR_BYTES_BELOW_10000: u32 = 39_420;
-/// The number of 90308130, U+10000.
+/// The number of the sequence 90308130, U+10000.
 const FOUR_BYTES_FROM_10000: u32 = 189_000;
-/// The number of e3329a35, U+10FFFF.
+/// The number of the sequence e3329a35, U+10FFFF.
 const LAST_FOUR_BYTES: u32 = FOUR_BYTES_FROM_10000 + 0xf_ffff;

@@ -1,42 +1,46 @@
-//! The loop that all character sets share: characters out of bytes, as UTF-8 into a vector.
+//! The loop that all character sets share: it decodes characters from bytes and writes UTF-8 to a
+//! vector.
 //!
-//! In: stored bytes, a [`Scheme`]. Out: UTF-8. Called by `charset::transcoding`, which picks the scheme once a cell; here
-//! everything is compiled for the one scheme.
+//! Input: stored bytes, a [`Scheme`]. Output: UTF-8. Called by `charset::transcoding`, which
+//! selects the scheme once per cell. The code of this file is compiled separately for each scheme.
 
-/// How the bytes of one character set become characters.
+/// The decoder of one character set.
 pub(super) trait Scheme: Copy {
-    /// Bytes that a character of ASCII takes; 0 where [`Scheme::ascii`] is not to be asked.
+    /// The number of bytes of an ASCII character; 0 if [`Scheme::ascii`] must not be called.
     const ASCII_WIDTH: usize;
 
-    /// The characters of ASCII at the start of `word`: as bytes, and how many.
+    /// Returns the ASCII characters at the start of `word` as bytes, and their number.
     #[inline]
     fn ascii(word: [u8; 8]) -> ([u8; 8], usize) {
         let high = u64::from_le_bytes(word) & 0x8080_8080_8080_8080;
         (word, high.trailing_zeros() as usize / 8)
     }
 
-    /// The first character of `bytes` as a code point, or [`BAD`], and how many bytes it takes: 1 at least. `bytes` is
-    /// not empty.
+    /// Returns the first character of `bytes` as a code point, or [`BAD`], and its number of bytes,
+    /// at least 1. `bytes` is not empty.
     fn next(self, bytes: &[u8]) -> (u32, usize);
 }
 
-/// Instead of a code point: bytes that are no character, or one that Unicode lacks.
+/// Returned instead of a code point, for bytes that are no character and for characters that
+/// Unicode lacks.
 pub(super) const BAD: u32 = u32::MAX;
 
-/// What stands for [`BAD`] in the tables.
+/// The entry in the tables that means [`BAD`].
 pub(super) const NO_CODE_POINT: u16 = 0xffff;
 
 const REPLACEMENT: u32 = 0xfffd;
 
-/// Bytes of the source that are done at a time: memory for their UTF-8 is laid out beforehand.
+/// The number of source bytes that are converted at a time: the memory for their UTF-8 is allocated
+/// before.
 const CHUNK: usize = 4096;
-/// The most bytes of UTF-8 that a byte of the source becomes: U+FFFD for a bad one.
+/// The largest number of bytes of UTF-8 for one byte of the source: U+FFFD for a bad byte.
 const GROWTH: usize = 3;
-/// For the last character of a chunk, which may reach into the next, and for writing 8 bytes at a time.
+/// Space for the last character of a chunk, which may continue in the next chunk, and for writes of
+/// 8 bytes.
 const SLACK: usize = 64;
 
-/// Appends `bytes` as UTF-8 to `out`. Bad bytes become U+FFFD, or else (`replace` is false) end it: `false`, and what
-/// `out` got is of no use.
+/// Appends `bytes` to `out` as UTF-8. If `replace` is true, bad bytes become U+FFFD. Otherwise they
+/// end the conversion: it returns `false`, and the content of `out` is undefined.
 pub(super) fn transcode<S: Scheme>(
     scheme: S,
     bytes: &[u8],
@@ -58,7 +62,8 @@ pub(super) fn transcode<S: Scheme>(
     true
 }
 
-/// The same for the characters that start in the first `chunk` bytes; gives what is left, and the bytes written.
+/// Converts the characters that start in the first `chunk` bytes; returns the rest of the source,
+/// and the number of bytes written.
 #[inline]
 fn transcode_chunk<'a, S: Scheme>(
     scheme: S,
@@ -96,7 +101,7 @@ fn transcode_chunk<'a, S: Scheme>(
     Some((rest, at))
 }
 
-/// A code point as UTF-8, in the first bytes of four.
+/// Encodes a code point as UTF-8, in the first of the four bytes.
 #[inline]
 fn encode(point: u32) -> ([u8; 4], usize) {
     let tail = |shift: u32| (point >> shift) as u8 & 0x3f | 0x80;

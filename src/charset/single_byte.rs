@@ -1,11 +1,12 @@
-//! Character sets of one byte a character.
+//! Character sets with one byte per character.
 
 use super::scheme::{BAD, NO_CODE_POINT, Scheme};
 
-/// The code point of each byte, as a measured table has it.
+/// The code point of each byte, from a measured table.
 pub(super) type Points = [u16; 256];
 
-/// Its table. Not where bytes below 0x80 are other characters than ASCII's: there, `ASCII` is false.
+/// A character set with a table. `ASCII` is false if bytes below 0x80 are characters other than
+/// those of ASCII.
 #[derive(Clone, Copy)]
 pub(super) struct SingleByte<const ASCII: bool>(pub(super) &'static Points);
 
@@ -22,7 +23,7 @@ impl<const ASCII: bool> Scheme for SingleByte<ASCII> {
     }
 }
 
-/// Bytes above 0x7f are no characters.
+/// ASCII: bytes above 0x7f are invalid.
 #[derive(Clone, Copy)]
 pub(super) struct Ascii;
 
@@ -38,7 +39,7 @@ impl Scheme for Ascii {
     }
 }
 
-/// The numbers of a table file.
+/// Reads the numbers of a table file.
 pub(super) const fn points(file: &[u8; 512]) -> Points {
     let (cells, _) = file.as_chunks::<2>();
     let mut points = [0; 256];

@@ -1,8 +1,9 @@
-//! Which scheme a character set follows, with the measured tables.
+//! The scheme of each character set, and the measured tables.
 //!
-//! The tables are what servers answered for every byte sequence (`tests/support/oracles/charset_tables.py` writes them); MySQL 9.7,
-//! MariaDB 10.11 and 11.8 agree on every character. No library's tables are used: encoding_rs, for one, follows the web's
-//! standard, which differs for most of these names.
+//! The tables contain the answers of servers for each byte sequence
+//! (`tests/support/oracles/charset_tables.py` writes them); MySQL 9.7, MariaDB 10.11 and 11.8 agree
+//! on every character. Tables of libraries are not used: encoding_rs, for example, follows the
+//! standard of the web, which differs for most of these character sets.
 
 use super::Charset;
 use super::multi_byte::{DoubleByte, EucJapanese, Gb18030, Grid, ShiftedJis};
@@ -10,21 +11,23 @@ use super::scheme::transcode;
 use super::single_byte::{Ascii, Points, SingleByte, points};
 use super::wide::{Utf16, Utf32};
 
-/// How stored bytes become UTF-8.
+/// The method that converts stored bytes to UTF-8.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Transcoding {
-    /// They are UTF-8, to be checked. A character of four bytes is one in utf8mb3 too: no server lets it in there.
+    /// The bytes are UTF-8 and must be checked. Characters of four bytes are accepted in utf8mb3
+    /// too: no server stores one there.
     Utf8,
-    /// They are ASCII, to be checked: bytes above 0x7f are no characters.
+    /// The bytes are ASCII and must be checked: bytes above 0x7f are invalid.
     Ascii,
-    /// Windows-1252, with C1 controls for 81, 8D, 8F, 90 and 9D: every byte is a character.
+    /// Windows-1252, with C1 controls for 81, 8D, 8F, 90 and 9D: each byte is a character.
     Latin1,
-    /// Character for character, by a table or by computation.
+    /// Each character is converted, with a table or by computation.
     Characters,
 }
 
 impl Charset {
-    /// How stored bytes become UTF-8; `None` where they are no text, or the character set is unknown.
+    /// The method that converts stored bytes to UTF-8; `None` if they are not text, or if the
+    /// character set is unknown.
     pub const fn transcoding(self) -> Option<Transcoding> {
         match self {
             Self::Binary | Self::Unknown => None,
@@ -35,8 +38,8 @@ impl Charset {
         }
     }
 
-    /// Appends `bytes` as UTF-8 to `out`. What is no character becomes U+FFFD, or else (`replace` is false) makes it
-    /// `false`, and what `out` got is of no use.
+    /// Appends `bytes` to `out` as UTF-8. If `replace` is true, invalid bytes become U+FFFD.
+    /// Otherwise it returns `false` for them, and the content of `out` is undefined.
     pub(super) fn transcode(self, bytes: &[u8], replace: bool, out: &mut Vec<u8>) -> bool {
         match self {
             Self::Utf8mb3 | Self::Utf8mb4 => utf8(bytes, replace, out),
@@ -65,7 +68,7 @@ impl Charset {
         }
     }
 
-    /// The table of a character set that has one byte a character and ASCII in the lower half.
+    /// The table of a character set with one byte per character whose lower half is ASCII.
     const fn single_byte(self) -> Option<&'static Points> {
         Some(match self {
             Self::Armscii8 => &ARMSCII8,
@@ -96,7 +99,8 @@ impl Charset {
     }
 }
 
-/// Checked in one go where it is valid; U+FFFD as Unicode recommends, for each longest start of a character.
+/// Checks valid text in one step. Invalid text gets U+FFFD as Unicode recommends, one for each
+/// longest prefix of a character.
 fn utf8(bytes: &[u8], replace: bool, out: &mut Vec<u8>) -> bool {
     if simdutf8::basic::from_utf8(bytes).is_ok() {
         out.extend_from_slice(bytes);
@@ -144,7 +148,8 @@ single_byte! {
     TIS620 = "tis620",
 }
 
-// First lead byte, first and last trail byte, as the script that writes the tables has them.
+// For each: the first lead byte, and the first and last trail byte, as in the script that writes
+// the tables.
 static BIG5: Grid = Grid::new(0xa1, 0x40, 0xfe, include_bytes!("tables/big5.bin"));
 static CP932: Grid = Grid::new(0x81, 0x40, 0xfc, include_bytes!("tables/cp932.bin"));
 static EUCJPMS: Grid = Grid::new(0xa1, 0xa1, 0xfe, include_bytes!("tables/eucjpms.bin"));

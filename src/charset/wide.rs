@@ -2,7 +2,8 @@
 
 use super::scheme::{BAD, Scheme};
 
-/// utf16, utf16le and ucs2. In ucs2 two surrogates are no pair: such a column has no characters above U+FFFF.
+/// utf16, utf16le and ucs2. In ucs2 two surrogates are not a pair: such a column contains no
+/// characters above U+FFFF.
 #[derive(Clone, Copy)]
 pub(super) struct Utf16<const BIG_ENDIAN: bool, const PAIRS: bool>;
 
@@ -43,7 +44,7 @@ impl<const BIG_ENDIAN: bool, const PAIRS: bool> Scheme for Utf16<BIG_ENDIAN, PAI
     }
 }
 
-/// utf32, high byte first.
+/// utf32, with the high byte first.
 #[derive(Clone, Copy)]
 pub(super) struct Utf32;
 
