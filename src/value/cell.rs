@@ -1,4 +1,4 @@
-//! A cell's value, whatever its type: what documents are written from.
+//! The value of a cell, independent of its column type: documents are written from it.
 
 /// The value of a cell.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -7,9 +7,9 @@ pub enum Cell<'a> {
     Null,
     /// true or false.
     Bool(bool),
-    /// A whole number.
+    /// An integer.
     Integer(i64),
-    /// A number of digits, and how many of them stand behind the point.
+    /// A decimal number: its digits, and the number of digits after the point.
     Decimal(i128, u8),
     /// FLOAT.
     Single(f32),
@@ -19,7 +19,7 @@ pub enum Cell<'a> {
     Date(i32),
     /// Microseconds since 1970 UTC.
     Timestamp(i64),
-    /// Microseconds since 1970, in no time zone.
+    /// Microseconds since 1970, without a time zone.
     DateTime(i64),
     /// Microseconds.
     Interval(i64),

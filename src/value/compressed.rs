@@ -12,7 +12,7 @@
 use crate::error::DecodeError;
 use crate::wire::{DeflateForm, Inflater, Reader, Result};
 
-/// The cell's value: a part of the cell, or in the inflater's buffer.
+/// Returns the value of the cell. It is a part of the cell, or it is in the buffer of the inflater.
 pub fn plain<'c>(cell: &'c [u8], inflater: &'c mut Inflater) -> Result<&'c [u8]> {
     let mut reader = Reader::new(cell);
     if reader.is_empty() {

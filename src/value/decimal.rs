@@ -10,7 +10,8 @@
 //! bytes               1 1 2 2 3 3 4 4 4
 //! ```
 //!
-//! The top bit of the first byte is 1 for a positive number. A negative number is its opposite with every bit flipped.
+//! The top bit of the first byte is 1 for a positive number. For a negative number, all bits of its
+//! absolute value are flipped.
 //!
 //! <https://dev.mysql.com/doc/refman/8.4/en/precision-math-decimal-characteristics.html>
 
@@ -18,22 +19,22 @@ use super::digits;
 use crate::error::DecodeError;
 use crate::wire::{Reader, Result};
 
-/// The most digits that MySQL and MariaDB store.
+/// The largest number of digits that MySQL and MariaDB store.
 pub const MAX_PRECISION: u8 = 65;
 
-/// The most digits after the point: MariaDB's figure, MySQL's is 30.
+/// The largest number of digits after the point: that of MariaDB; MySQL's is 30.
 pub const MAX_SCALE: u8 = 38;
 
-/// The most digits that fit an `i128`.
+/// The largest number of digits that fit in an `i128`.
 pub const MAX_PRECISION_I128: u8 = 38;
 
-/// Bytes that a value of this precision and scale takes.
+/// The number of bytes of a value of this precision and scale.
 #[inline]
 pub const fn byte_count(precision: u8, scale: u8) -> usize {
     part_bytes(precision.saturating_sub(scale)) + part_bytes(scale)
 }
 
-/// The unscaled value (123.45 is 12345), for a precision of at most 38.
+/// Returns the unscaled value (123.45 is 12345), for a precision of at most 38.
 #[inline]
 pub fn decode_i128(bytes: &[u8], precision: u8, scale: u8) -> Result<i128> {
     if precision > MAX_PRECISION_I128 {
@@ -45,7 +46,7 @@ pub fn decode_i128(bytes: &[u8], precision: u8, scale: u8) -> Result<i128> {
     }
     let mut groups = Groups::new(bytes, precision, scale, &IN_COLUMN)?;
     if precision <= 18 {
-        // In eight bytes throughout: most columns are this narrow.
+        // Most columns are this narrow: all calculations use eight bytes.
         let value = groups.fold(0u64, |value, group, unit| value * u64::from(unit) + group)? as i64;
         return Ok(i128::from(if groups.negative() { -value } else { value }));
     }
@@ -55,7 +56,7 @@ pub fn decode_i128(bytes: &[u8], precision: u8, scale: u8) -> Result<i128> {
     Ok(if groups.negative() { -value } else { value })
 }
 
-/// The unscaled value, for every precision.
+/// Returns the unscaled value, for every precision.
 pub fn decode_wide(bytes: &[u8], precision: u8, scale: u8) -> Result<Wide> {
     let mut groups = Groups::new(bytes, precision, scale, &IN_COLUMN)?;
     let magnitude = groups.fold([0u64; 4], |mut limbs, group, unit| {
@@ -70,13 +71,13 @@ pub fn decode_wide(bytes: &[u8], precision: u8, scale: u8) -> Result<Wide> {
     Ok(Wide { negative: groups.negative() && magnitude != [0; 4], magnitude })
 }
 
-/// Appends the value as MySQL prints it: `-12.345`, `0.0001`, all digits of the scale, and no minus before a zero.
-/// After an error `out` is as it was.
+/// Appends the value as MySQL prints it: `-12.345`, `0.0001`, with all digits of the scale, and
+/// without a minus before a zero. After an error, `out` is unchanged.
 pub fn write_text(bytes: &[u8], precision: u8, scale: u8, out: &mut Vec<u8>) -> Result<()> {
     write_groups(Groups::new(bytes, precision, scale, &IN_COLUMN)?, out)
 }
 
-/// The same for a decimal in a JSON document.
+/// Like [`write_text`], for a decimal in a JSON document.
 pub(crate) fn write_json_text(
     bytes: &[u8],
     precision: u8,
@@ -89,14 +90,14 @@ pub(crate) fn write_json_text(
 /// A number of up to 256 bits, as sign and magnitude.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wide {
-    /// Whether it is below zero; a zero is not.
+    /// True if the number is below zero; false for zero.
     pub negative: bool,
     /// The absolute value, least significant limb first.
     pub magnitude: [u64; 4],
 }
 
 impl Wide {
-    /// The low and the high half in two's complement, as Arrow's `i256::from_parts` takes them.
+    /// Returns the low and the high half in two's complement, for Arrow's `i256::from_parts`.
     #[inline]
     pub const fn to_parts(self) -> (u128, i128) {
         let [a, b, c, d] = self.magnitude;
@@ -127,7 +128,7 @@ fn write_digits(mut groups: Groups<'_>, out: &mut Vec<u8>) -> Result<()> {
     let mut any = 0;
     let mut left = groups.integer;
     while left > 0 {
-        // The group that is not full, if any, comes first here and last in the fraction.
+        // An incomplete group is the first of the integer part, but the last of the fraction.
         let digits =
             if left.is_multiple_of(GROUP_DIGITS) { GROUP_DIGITS } else { left % GROUP_DIGITS };
         let group = groups.group(digits)?;
@@ -159,12 +160,12 @@ fn write_digits(mut groups: Groups<'_>, out: &mut Vec<u8>) -> Result<()> {
     Ok(())
 }
 
-/// The groups of one value, in order.
+/// The groups of a value, in order.
 struct Groups<'a> {
     reader: Reader<'a>,
-    /// All ones for a negative number, whose bits are flipped.
+    /// All ones for a negative number, to flip its bits; otherwise 0.
     mask: u32,
-    /// The sign bit while the first byte is unread, 0 afterwards.
+    /// The sign bit until the first byte is read, then 0.
     sign: u32,
     integer: u8,
     scale: u8,
@@ -189,7 +190,7 @@ impl<'a> Groups<'a> {
         self.mask != 0
     }
 
-    /// Feeds every group to `add(value so far, group, ten to the power of the group's digits)`.
+    /// Calls `add(value so far, group, ten to the power of the group's digits)` for each group.
     #[inline]
     fn fold<T>(&mut self, zero: T, add: impl Fn(T, u64, u32) -> T) -> Result<T> {
         let mut value = zero;
@@ -208,7 +209,7 @@ impl<'a> Groups<'a> {
         Ok(value)
     }
 
-    /// The next group, of 1 to 9 digits.
+    /// Returns the next group, of 1 to 9 digits.
     #[inline]
     fn group(&mut self, digits: u8) -> Result<u64> {
         let bytes = self.reader.take(group_bytes(digits), "decimal group")?;
@@ -252,12 +253,12 @@ fn check_size(len: usize, precision: u8, scale: u8, bounds: &Bounds) -> Result<(
     Ok(())
 }
 
-/// Bytes of the integer part or of the fraction, of so many digits.
+/// The number of bytes of an integer part or fraction that has this number of digits.
 const fn part_bytes(digits: u8) -> usize {
     (digits / GROUP_DIGITS) as usize * 4 + group_bytes(digits % GROUP_DIGITS)
 }
 
-/// Bytes of one group of up to nine digits.
+/// The number of bytes of a group of up to nine digits.
 #[inline]
 const fn group_bytes(digits: u8) -> usize {
     if digits == GROUP_DIGITS { 4 } else { digits.div_ceil(2) as usize }
@@ -273,7 +274,7 @@ fn unit(digits: u8) -> u32 {
 
 const GROUP_DIGITS: u8 = 9;
 
-/// How many digits there can be.
+/// The largest precision and scale that are accepted.
 struct Bounds {
     precision: u8,
     scale: u8,
@@ -281,8 +282,8 @@ struct Bounds {
 
 const IN_COLUMN: Bounds = Bounds { precision: MAX_PRECISION, scale: MAX_SCALE };
 
-/// The nine groups of the server's buffer: literals and arithmetic go into a JSON document with more digits, before and
-/// after the point, than a column can have.
+/// The nine groups of the server's buffer. Decimals in JSON documents come from literals and
+/// arithmetic too, and these have more digits before and after the point than a column can have.
 const IN_JSON: Bounds = Bounds { precision: 81, scale: 81 };
 
 #[cfg(test)]
@@ -290,7 +291,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Packs `digits` (as many as the precision), the reverse of what is above.
+    /// Packs `digits` (their number is the precision): the reverse of decoding.
     fn encode(negative: bool, digits: &[u8], scale: u8) -> Vec<u8> {
         let (integer, fraction) = digits.split_at(digits.len() - usize::from(scale));
         let mut bytes = Vec::new();

@@ -1,11 +1,11 @@
-//! Digits of numbers appended to a byte vector, without the formatting machinery.
+//! Appends the digits of numbers to a byte vector, without `std::fmt`.
 
 use crate::wire::HEX_DIGITS;
 
-/// The most digits that a `u64` has.
+/// The largest number of digits of a `u64`.
 const MAX_DIGITS: usize = 20;
 
-/// Appends `value` with at least `width` digits, zeros in front. A width beyond 20 counts as 20.
+/// Appends `value` with at least `width` digits, with leading zeros. A width above 20 counts as 20.
 #[inline]
 pub(crate) fn push_padded(out: &mut Vec<u8>, mut value: u64, width: usize) {
     let mut buffer = [b'0'; MAX_DIGITS];
@@ -35,7 +35,7 @@ pub(crate) fn push_hex(out: &mut Vec<u8>, value: u16) {
     out.extend(nibbles.iter().skip(zeros).filter_map(|n| HEX_DIGITS.get(usize::from(*n))));
 }
 
-/// Appends `value` without leading zeros, with a `-` where it is negative.
+/// Appends `value` without leading zeros, with a `-` if it is negative.
 #[inline]
 pub(crate) fn push_signed(out: &mut Vec<u8>, value: i64) {
     if value < 0 {

@@ -1,4 +1,5 @@
-//! FLOAT and DOUBLE with the fewest digits that give the same number back, in the server's notation.
+//! FLOAT and DOUBLE with the fewest digits from which the same number is read again, in the
+//! notation of the server.
 //!
 //! ```text
 //! the value is 0.d1 … dn × 10^point
@@ -15,16 +16,17 @@ use super::digits;
 use crate::error::DecodeError;
 use crate::wire::Result;
 
-/// Appends a DOUBLE as the server prints a column's: `1`, `0.1`, `1.5e20`.
+/// Appends a DOUBLE as the server prints the value of a column: `1`, `0.1`, `1.5e20`.
 pub(crate) fn write_double(value: f64, out: &mut Vec<u8>) {
     if write_json(value, out).is_err() {
-        // No server stores one.
+        // No server stores such a value.
         out.extend_from_slice(if value.is_nan() { b"nan" } else { b"inf" });
     }
     cut_point(out);
 }
 
-/// Appends a FLOAT likewise. (Servers print 6 digits of it, which many numbers share.)
+/// Appends a FLOAT in the same way. (Servers print only 6 digits of a FLOAT, which are the same for
+/// many numbers.)
 pub(crate) fn write_single(value: f32, out: &mut Vec<u8>) {
     let wide = f64::from(value);
     if !value.is_finite() || wide.abs() < EXACT_INTEGERS && wide.fract() == 0.0 {
@@ -40,14 +42,14 @@ pub(crate) fn write_single(value: f32, out: &mut Vec<u8>) {
     cut_point(out);
 }
 
-/// Cuts the `.0` that only JSON has.
+/// Removes the `.0` that only JSON numbers have.
 fn cut_point(out: &mut Vec<u8>) {
     if out.ends_with(b".0") {
         out.truncate(out.len() - 2);
     }
 }
 
-/// Appends a number of JSON; infinities and NaN are errors, for JSON has none.
+/// Appends a number of JSON. Infinities and NaN are errors, because JSON has no such values.
 pub(crate) fn write_json(value: f64, out: &mut Vec<u8>) -> Result<()> {
     if !value.is_finite() {
         return Err(DecodeError::Invalid { what: "JSON double that is not a number", value: 0 });
@@ -63,13 +65,14 @@ pub(crate) fn write_json(value: f64, out: &mut Vec<u8>) -> Result<()> {
     }
     let mut scientific = Scientific::default();
     if write!(scientific, "{value:e}").is_err() || !scientific.write_to(Some(value), out) {
-        // Cannot be: the longest form is shorter than the buffer.
+        // Cannot happen: the longest form is shorter than the buffer.
         return Err(DecodeError::Unsupported { what: "JSON double", value: 0 });
     }
     Ok(())
 }
 
-/// A positive number as the standard library prints it, `1.5e-17`, taken apart while it is being printed.
+/// A positive number as the standard library prints it (`1.5e-17`), for access to its digits and
+/// its exponent.
 #[derive(Default)]
 struct Scientific {
     text: [u8; 32],
@@ -86,8 +89,9 @@ impl fmt::Write for Scientific {
 }
 
 impl Scientific {
-    /// Appends the number in the server's notation; `false` where the text is not what was expected. `value` where it is
-    /// a double, which may be in the middle between two forms.
+    /// Appends the number in the server's notation; `false` if the printed text has an unexpected
+    /// form. `value` is the number if it is a double: a double can be in the middle between two
+    /// forms.
     fn write_to(&mut self, value: Option<f64>, out: &mut Vec<u8>) -> bool {
         let Some((digits, exponent)) = self.parts() else {
             return false;
@@ -123,13 +127,13 @@ impl Scientific {
         true
     }
 
-    /// The digits without the point, and the exponent.
+    /// Returns the digits without the point, and the exponent.
     fn parts(&mut self) -> Option<(&mut [u8], i32)> {
         let text = self.text.get_mut(..self.len)?;
         let mark = text.iter().position(|byte| *byte == b'e')?;
         let (mantissa, exponent) = text.split_at_mut_checked(mark)?;
         let exponent = std::str::from_utf8(exponent.get(1..)?).ok()?.parse().ok()?;
-        // Put the first digit where the point is: the digits are then in one piece.
+        // Move the first digit to the place of the point: the digits are then contiguous.
         if let [first, point, ..] = mantissa {
             *point = *first;
             return Some((mantissa.get_mut(1..)?, exponent));
@@ -138,17 +142,18 @@ impl Scientific {
     }
 }
 
-/// Makes the last digit even where the number lies in the middle between two shortest forms, as the server does; the
-/// standard library rounds up. 265031503403829.125 is one: both …9.12 and …9.13 give it back.
+/// Makes the last digit even if the number is in the middle between two shortest forms, as the
+/// server does; the standard library rounds up. 265031503403829.125 is such a number: from both
+/// …9.12 and …9.13 the same number is read.
 ///
-/// The number is `odd / 2^halvings`, so that it has as many digits after the point as there are halvings, and the last is
-/// a 5. A tie has one digit more than its short forms.
+/// The number is `odd / 2^halvings`. So it has `halvings` digits after the point, and the last one
+/// is a 5. A tie has one digit more than its two shortest forms.
 fn settle_tie(value: f64, digits: &mut [u8], fraction_digits: i32) {
     const MANTISSA_BITS: u32 = f64::MANTISSA_DIGITS - 1;
     let bits = value.to_bits();
     let mantissa = bits & ((1 << MANTISSA_BITS) - 1) | 1 << MANTISSA_BITS;
     let odd = mantissa >> mantissa.trailing_zeros();
-    // Right for normal numbers; the others are far too small for ties.
+    // This is correct for normal numbers; the others are far too small to be ties.
     let halvings = 1075 - (bits >> MANTISSA_BITS) as i32 - mantissa.trailing_zeros() as i32;
     if fraction_digits < 1 || halvings != fraction_digits + 1 {
         return;
@@ -169,16 +174,17 @@ fn settle_tie(value: f64, digits: &mut [u8], fraction_digits: i32) {
     }
 }
 
-/// 2^-24: numbers lie closer together below a power of two, and here the lower short form is another number's.
+/// 2^-24: below a power of two, numbers are closer together, and here the lower short form means
+/// another number.
 const NO_LOWER_FORM: f64 = 1.0 / 16_777_216.0;
 
-/// Integers below have at most 15 digits: fixed notation, and exact.
+/// Integers below this have at most 15 digits: they are exact, and printed in fixed notation.
 const EXACT_INTEGERS: f64 = 1e15;
 
-/// Smaller numbers get an exponent.
+/// Smaller numbers are printed with an exponent.
 const MIN_POINT: i32 = -14;
 
-/// Larger numbers get an exponent, unless they have a fraction.
+/// Larger numbers are printed with an exponent, unless they have a fraction.
 const MAX_POINT: i32 = 15;
 
 #[cfg(test)]
@@ -254,7 +260,7 @@ mod tests {
         }
     }
 
-    /// As the server prints them, read off a live one.
+    /// The expected texts are those that a server printed.
     #[test]
     fn ties_go_to_the_even_digit() {
         for (eighths, expected) in [

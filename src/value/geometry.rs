@@ -9,17 +9,18 @@
 //! as EWKB: 01 | 01 00 00 20 | e6 10 00 00 | 00 … f0 3f | 00 … 00 40
 //! ```
 //!
-//! The body of the geometry is passed on as it is: the points keep the order that the server stores.
+//! The body of the geometry is returned unchanged: the points keep the order that the server
+//! stores.
 //!
 //! <https://dev.mysql.com/doc/refman/8.4/en/gis-data-formats.html>
 
 use crate::error::DecodeError;
 use crate::wire::{Reader, Result};
 
-/// The bit of EWKB's type word that says an SRID follows.
+/// The bit of EWKB's type word that means that an SRID follows.
 const EWKB_SRID: u32 = 0x2000_0000;
 
-/// The SRID and the WKB of a stored value.
+/// Returns the SRID and the WKB of a stored value.
 #[inline]
 pub fn split(bytes: &[u8]) -> Result<(u32, &[u8])> {
     let mut reader = Reader::new(bytes);
@@ -27,8 +28,8 @@ pub fn split(bytes: &[u8]) -> Result<(u32, &[u8])> {
     Ok((srid, reader.rest()))
 }
 
-/// Appends a stored value as EWKB, and as plain WKB where its SRID is 0. Only the outermost geometry carries the SRID.
-/// Nothing is appended where the value is too short for a geometry.
+/// Appends a stored value as EWKB, or as plain WKB if its SRID is 0. Only the outermost geometry
+/// contains the SRID. Nothing is appended if the value is too short for a geometry.
 pub fn write_ewkb(bytes: &[u8], out: &mut Vec<u8>) -> Result<()> {
     let (srid, wkb) = split(bytes)?;
     let mut reader = Reader::new(wkb);

@@ -19,8 +19,9 @@ pub fn write_inet4(bytes: [u8; 4], out: &mut Vec<u8>) {
     }
 }
 
-/// Appends the text that SELECT shows: the first of the longest runs of zero groups is left out, be it a single one, and an
-/// IPv4 address in the last four bytes is written as one.
+/// Appends the text that SELECT shows: the first of the longest runs of zero groups is left out,
+/// even if it is a single group, and an IPv4 address in the last four bytes is written in its own
+/// notation.
 pub fn write_inet6(bytes: [u8; 16], out: &mut Vec<u8>) {
     let (pairs, _) = bytes.as_chunks::<2>();
     let mut groups = [0_u16; 8];
@@ -48,7 +49,7 @@ pub fn write_inet6(bytes: [u8; 16], out: &mut Vec<u8>) {
     }
 }
 
-/// Where the first of the longest runs of zeros begins, and its length.
+/// Finds the first of the longest runs of zeros: its index and its length.
 fn longest_gap(groups: &[u16; 8]) -> (usize, usize) {
     let (mut best, mut best_len) = (0, 0);
     let mut len = 0;

@@ -1,12 +1,14 @@
-//! Cell values: the bytes of one cell in, a number, a date, borrowed bytes or text out.
+//! Cell values. Input: the bytes of a cell. Output: a number, a date, borrowed bytes, or text.
 //!
 //! ```text
 //! row image ── cell bytes ── value::<type>::decode… ── i128, Date, i64 µs, f32s …   (no allocation)
 //!                         └─ value::<type>::write_text ── appended to the caller's Vec<u8>
 //! ```
 //!
-//! [`base64`] writes bytes where text is wanted, [`Cell`] is a value of any type. Called by `columnar` and `export`, which know the column's type and metadata. Nothing here knows of columns,
-//! tables or places in the log: an error says what is wrong with the bytes and never holds a value.
+//! [`base64`] writes bytes as text, and [`Cell`] is a value of any type. Called by `columnar` and
+//! `export`, which know the column's type and metadata. This module has no knowledge of columns,
+//! tables or positions in the log: an error describes what is wrong with the bytes and never
+//! contains a value.
 //!
 //! | module | MySQL types |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! VECTOR(n): `n` floats, little-endian, one after the other.
+//! VECTOR(n): `n` floats, little-endian, one after another.
 //!
 //! ```text
 //! [1.5, -2]      00 00 c0 3f   00 00 00 c0
@@ -9,10 +9,10 @@
 use crate::error::DecodeError;
 use crate::wire::Result;
 
-/// Bytes of one element.
+/// The number of bytes of one element.
 const ELEMENT_BYTES: usize = size_of::<f32>();
 
-/// How many elements `bytes` hold; a length that is no multiple of 4 is an error.
+/// Returns the number of elements in `bytes`; a length that is not a multiple of 4 is an error.
 #[inline]
 pub fn dimension(bytes: &[u8]) -> Result<usize> {
     match bytes.len() % ELEMENT_BYTES {
@@ -21,7 +21,7 @@ pub fn dimension(bytes: &[u8]) -> Result<usize> {
     }
 }
 
-/// The elements in order; a length that is no multiple of 4 is an error.
+/// Iterates over the elements; a length that is not a multiple of 4 is an error.
 #[inline]
 pub fn elements(bytes: &[u8]) -> Result<impl ExactSizeIterator<Item = f32> + '_> {
     dimension(bytes)?;

@@ -1,4 +1,4 @@
-//! Bytes of types that JSON does not have, as the server prints them.
+//! Base64 of values whose types JSON does not have, as the server prints them.
 //!
 //! ```text
 //! 55 73 76      VXN2      6 bits a character, 3 bytes a group, = where a group is not full, \\n after 76 characters
@@ -8,8 +8,8 @@
 
 use crate::value::base64;
 
-/// Base64 in the server's manner: padded, in lines of 76 characters. The line ends are escaped, for they stand in a JSON
-/// string.
+/// Appends base64 as the server writes it: padded, in lines of 76 characters. The line ends are
+/// escaped, because they are in a JSON string.
 pub(super) fn write(data: &[u8], out: &mut Vec<u8>) {
     out.reserve(data.len() / 3 * 4 + data.len() / LINE_BYTES * 2 + 4);
     for (index, line) in data.chunks(LINE_BYTES).enumerate() {
@@ -20,7 +20,7 @@ pub(super) fn write(data: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// Bytes that make a line of 76 characters.
+/// The number of bytes of a line of 76 characters.
 const LINE_BYTES: usize = 57;
 
 #[cfg(test)]

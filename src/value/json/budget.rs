@@ -1,10 +1,11 @@
-//! What a document may cost: no byte of it is used more than once.
+//! Limits the cost of a document: no byte of it is used more than once.
 
 use crate::error::DecodeError;
 use crate::wire::Result;
 
-/// Bytes of a document that no value has used yet. Values that share bytes use it up, so that time and output are linear
-/// in the length of the document, whatever its offsets say.
+/// The number of bytes of a document that no value has used yet. Values that share bytes use up
+/// this budget. So time and output are linear in the length of the document, whatever its offsets
+/// are.
 #[derive(Debug)]
 pub(super) struct Budget {
     left: usize,
@@ -12,12 +13,12 @@ pub(super) struct Budget {
 }
 
 impl Budget {
-    /// For one walk through a document of so many bytes.
+    /// Creates the budget for one pass through a document of this length.
     pub(super) const fn new(document_bytes: usize) -> Self {
         Self { left: document_bytes, document_bytes }
     }
 
-    /// Takes `bytes` off.
+    /// Subtracts `bytes` from the budget.
     #[inline]
     pub(super) fn spend(&mut self, bytes: usize) -> Result<()> {
         match self.left.checked_sub(bytes) {

@@ -1,4 +1,4 @@
-//! Objects and arrays: a header of counts and entries, then what the entries point at.
+//! Objects and arrays: a header of counts and entries, then the contents of the entries.
 //!
 //! ```text
 //! count w | size w | count × key entry | count × value entry | keys and values
@@ -9,7 +9,7 @@
 //! ```
 //!
 //! `w` is 2 in small containers and 4 in large ones. Offsets count from the first byte of `count`. Partial updates leave
-//! gaps and put values in any order, so only the offsets say where a value is.
+//! gaps and put values in any order, so only the offsets determine the place of a value.
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/json__binary_8h.html>
 
@@ -30,7 +30,7 @@ pub(super) struct Container<'a> {
 }
 
 impl<'a> Container<'a> {
-    /// Reads the header of an object that lies inside of `depth` containers.
+    /// Reads the header of an object that is nested in `depth` containers.
     pub(super) fn object(
         bytes: &'a [u8],
         width: Width,
@@ -40,7 +40,7 @@ impl<'a> Container<'a> {
         Self::open(bytes, width, width.bytes() + KEY_LENGTH_BYTES, budget, depth)
     }
 
-    /// Reads the header of an array that lies inside of `depth` containers.
+    /// Reads the header of an array that is nested in `depth` containers.
     pub(super) fn array(
         bytes: &'a [u8],
         width: Width,
@@ -79,17 +79,17 @@ impl<'a> Container<'a> {
         Ok(Self { bytes, width, header_bytes, key_entries, value_entries })
     }
 
-    /// Members that are still to be read.
+    /// The number of members that are not read yet.
     pub(super) const fn len(&self) -> usize {
         self.value_entries.left() / (1 + self.width.bytes())
     }
 
-    /// Bytes of the header and of all that an offset may reach.
+    /// The number of bytes of the header and of everything that an offset can refer to.
     pub(super) const fn size(&self) -> usize {
         self.bytes.len()
     }
 
-    /// The next key of an object, which may be no UTF-8; `None` after the last.
+    /// Returns the next key of an object, which may be invalid UTF-8; `None` after the last.
     pub(super) fn next_key(&mut self, budget: &mut Budget) -> Result<Option<&'a [u8]>> {
         if self.key_entries.is_empty() {
             return Ok(None);
@@ -99,14 +99,14 @@ impl<'a> Container<'a> {
         Ok(Some(key))
     }
 
-    /// The key of the next entry, not paid for.
+    /// Returns the key of the next entry, without subtracting it from the budget.
     pub(super) fn read_key(&mut self) -> Result<&'a [u8]> {
         let offset = self.width.read(&mut self.key_entries, "JSON key offset")?;
         let length = usize::from(self.key_entries.u16("JSON key length")?);
         Reader::new(self.at_offset(offset, "JSON key offset")?).take(length, "JSON key")
     }
 
-    /// The next member's value; `None` after the last.
+    /// Returns the value of the next member; `None` after the last.
     pub(super) fn next_value(&mut self) -> Result<Option<Value<'a>>> {
         if self.value_entries.is_empty() {
             return Ok(None);
@@ -133,7 +133,7 @@ impl<'a> Container<'a> {
         }
     }
 
-    /// The container's bytes from an offset on, which must not point into the header.
+    /// Returns the container's bytes from an offset on. The offset must not point into the header.
     fn at_offset(&self, offset: usize, what: &'static str) -> Result<&'a [u8]> {
         match self.bytes.get(offset..) {
             Some(bytes) if offset >= self.header_bytes => Ok(bytes),
@@ -143,7 +143,7 @@ impl<'a> Container<'a> {
 }
 
 impl Width {
-    /// Bytes of a count, size or offset.
+    /// The number of bytes of a count, size or offset.
     pub(super) const fn bytes(self) -> usize {
         match self {
             Self::Small => 2,
@@ -159,7 +159,7 @@ impl Width {
         })
     }
 
-    /// Whether a value of this type stands in the entry itself.
+    /// True if a value of this type is contained in the entry itself.
     pub(super) const fn inlines(self, scalar: Scalar) -> bool {
         match scalar {
             Scalar::Literal | Scalar::I16 | Scalar::U16 => true,
@@ -169,5 +169,5 @@ impl Width {
     }
 }
 
-/// What a key entry has beside the offset.
+/// The number of bytes of a key entry in addition to the offset.
 pub(super) const KEY_LENGTH_BYTES: usize = 2;

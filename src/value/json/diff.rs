@@ -1,11 +1,12 @@
-//! JSON diffs: what a statement changed in a document, as a Partial_update_rows event holds it.
+//! JSON diffs: the changes of a statement to a document, as a Partial_update_rows event contains
+//! them.
 //!
 //! ```text
 //! REPLACE $.age 26      00 | 05 24 2e 61 67 65 | 03 05 1a 00       operation u8 | path lenenc | value lenenc
 //! REMOVE  $.b[last]     02 | 09 24 2e …                            no value
 //! ```
 //!
-//! The diffs of a cell stand one after the other and apply in that order. A value is a document of its own.
+//! The diffs of a cell follow one after another and apply in that order. Each value is a document.
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/classJson__diff.html>
 
@@ -14,31 +15,32 @@ use super::{check_utf8, escape};
 use crate::error::DecodeError;
 use crate::wire::{Reader, Result};
 
-/// What a diff does.
+/// The operation of a diff.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operation {
-    /// Puts the value where another is.
+    /// Replaces an existing value.
     Replace,
-    /// Adds the value as a member that is not there, or as a cell before the one at its index.
+    /// Adds the value as a new member, or as a new cell before the one at its index.
     Insert,
-    /// Takes a value away.
+    /// Removes a value.
     Remove,
 }
 
 /// One diff, borrowed from the event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Diff<'a> {
-    /// What it does.
+    /// The operation.
     pub operation: Operation,
-    /// Where.
+    /// The path of the value.
     pub path: &'a [u8],
-    /// The new value as a document; empty where one is removed.
+    /// The new value as a document; empty if a value is removed.
     pub value: &'a [u8],
 }
 
 /// Appends the diffs as text, in valid UTF-8: `{"$diff":[{"op":"replace","path":"$.age","value":26}]}`.
 ///
-/// No whole document is printed like that: after a colon the server puts a space. After an error `out` is as it was.
+/// The text of a document never looks like this: the server prints a space after each colon. After
+/// an error, `out` is unchanged.
 pub fn write_diff_text(diffs: &[u8], out: &mut Vec<u8>) -> Result<()> {
     let start = out.len();
     let result = write_diffs(diffs, out).and_then(|()| check_utf8(out, start));
@@ -66,12 +68,12 @@ fn write_diffs(diffs: &[u8], out: &mut Vec<u8>) -> Result<()> {
     Ok(())
 }
 
-/// The diffs of one cell, in order; the last is an error where they break off.
+/// Iterates over the diffs of a cell, in order. If they are incomplete, the last item is an error.
 #[derive(Debug, Clone, Copy)]
 pub struct Diffs<'a>(Reader<'a>);
 
 impl<'a> Diffs<'a> {
-    /// The diffs that `bytes` hold.
+    /// Iterates over the diffs in `bytes`.
     pub const fn new(bytes: &'a [u8]) -> Self {
         Self(Reader::new(bytes))
     }
@@ -124,7 +126,7 @@ impl Operation {
 mod tests {
     use super::*;
 
-    /// Read off a server.
+    /// Recorded from a server.
     const AGE: &[u8] = b"\0\x05$.age\x03\x05\x1a\0";
     const LAST: &[u8] = b"\x02\x09$.b[last]";
 

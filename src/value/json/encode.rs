@@ -1,8 +1,8 @@
-//! For tests: a document in MySQL's form, made from a `serde_json::Value`.
+//! For tests: encodes a `serde_json::Value` as a document in MySQL's binary form.
 
 use serde_json::Value;
 
-/// The document, small where it can be, or with large containers throughout.
+/// Encodes the document: with small containers where possible, or with large containers only.
 pub(super) fn document(value: &Value, large: bool) -> Vec<u8> {
     let (kind, bytes) = encode(value, large);
     [&[kind][..], &bytes].concat()

@@ -8,7 +8,7 @@
 //!
 //! <https://dev.mysql.com/doc/refman/8.4/en/json-modification-functions.html#function_json-unquote>
 
-/// Appends `text` in quotes. Bytes from 0x80 on are passed as they are.
+/// Appends `text` in quotes. Bytes from 0x80 on are copied unchanged.
 pub(crate) fn quote(text: &[u8], out: &mut Vec<u8>) {
     out.reserve(text.len() + 2);
     out.push(b'"');
@@ -41,9 +41,10 @@ fn write(mut text: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(text);
 }
 
-/// The text before the first byte to escape, that byte, and the text after it.
+/// Splits `text` at the first byte that needs an escape: the text before it, the byte, and the text
+/// after it.
 fn split_at_special(text: &[u8]) -> Option<(&[u8], u8, &[u8])> {
-    // Whole blocks without such a byte are passed over at the speed of vector instructions.
+    // Complete blocks without such a byte are skipped at the speed of vector instructions.
     let (blocks, _) = text.as_chunks::<16>();
     let clean = blocks.iter().take_while(|block| !has_special(block)).count() * 16;
     let place = clean + text.get(clean..)?.iter().position(|byte| is_special(*byte))?;

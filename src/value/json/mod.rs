@@ -1,4 +1,5 @@
-//! MySQL's binary JSON to text, byte for byte as `CAST(column AS CHAR)` prints it, and to Spark's VARIANT.
+//! Converts MySQL's binary JSON to text, byte for byte as `CAST(column AS CHAR)` prints it, and to
+//! Spark's VARIANT.
 //!
 //! ```text
 //! {"a": 1}      00 | 01 00 | 0c 00 | 0b 00 01 00 | 05 01 00 | 61
@@ -16,11 +17,13 @@
 //! | 04–0c | literals, integers, double, string | `scalar.rs` |
 //! | 0f | any other MySQL type: temporals, decimals, bytes | `opaque.rs` |
 //!
-//! `text.rs` prints what these read, with `value/float.rs`, `escape.rs` and `base64.rs`; `variant` makes Spark's VARIANT of it.
-//! `diff.rs` reads what partial updates log, `patch.rs` and `rebuild.rs` apply it: binary form in, binary form out.
+//! `text.rs` prints the values that these files read, with `value/float.rs`, `escape.rs` and
+//! `base64.rs`; `variant` converts them to Spark's VARIANT. `diff.rs` reads the diffs that partial
+//! updates log; `patch.rs` and `rebuild.rs` apply them: binary form in, binary form out.
 //!
-//! Hostile documents cost no more than honest ones: containers nest to a limit, and no byte is used more than once, so
-//! that time and output are linear in the length of the document. MariaDB's JSON is plain text and does not come here.
+//! A malicious document costs no more than any other of its length: the depth of containers is
+//! limited, and no byte is used more than once, so that time and output are linear in the length of
+//! the document. MariaDB's JSON is plain text and is not decoded here.
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/json__binary_8h.html>
 
@@ -48,8 +51,8 @@ pub(crate) use escape::quote;
 pub use patch::apply_diffs;
 pub use variant::{RowEncoder, VariantEncoder};
 
-/// Appends the document as text, in valid UTF-8. A document of no bytes is `null`, as the server reads it.
-/// After an error `out` is as it was.
+/// Appends the document as text, in valid UTF-8. An empty document is `null`, as for the server.
+/// After an error, `out` is unchanged.
 pub fn write_text(document: &[u8], out: &mut Vec<u8>) -> Result<()> {
     let start = out.len();
     let result = text::Text::write(document, out).and_then(|()| check_utf8(out, start));
@@ -59,7 +62,7 @@ pub fn write_text(document: &[u8], out: &mut Vec<u8>) -> Result<()> {
     result
 }
 
-/// Checks all strings at once: what stands between them is ASCII.
+/// Checks all strings at once: everything between them is ASCII.
 fn check_utf8(out: &[u8], start: usize) -> Result<()> {
     match simdutf8::basic::from_utf8(out.get(start..).unwrap_or_default()) {
         Ok(_) => Ok(()),
@@ -67,18 +70,19 @@ fn check_utf8(out: &[u8], start: usize) -> Result<()> {
     }
 }
 
-/// A value where it lies: what it is, and bytes that begin with it. Those of a value behind an offset go on to the end of
-/// its container.
+/// A value: its kind, and bytes that begin with it. For a value at an offset, these bytes continue
+/// to the end of its container.
 #[derive(Debug, Clone, Copy)]
 struct Value<'a> {
     kind: Kind,
     bytes: &'a [u8],
-    /// It stands in its container's entry, and is paid for with it.
+    /// True if the value is contained in the entry of its container. The budget for it is then used
+    /// with the entry.
     is_inlined: bool,
 }
 
 impl<'a> Value<'a> {
-    /// The document's one value; of no bytes it is a null.
+    /// Returns the value of the document; an empty document is null.
     fn of_document(document: &'a [u8]) -> Result<Self> {
         let mut reader = Reader::new(if document.is_empty() { NULL } else { document });
         let kind = Kind::from_code(reader.u8("JSON type")?)?;
@@ -100,7 +104,7 @@ impl<'a> Value<'a> {
 /// The document `null`.
 const NULL: &[u8] = &[4, 0];
 
-/// What the type byte says.
+/// The meaning of a type byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Object(Width),
@@ -108,7 +112,7 @@ enum Kind {
     Scalar(Scalar),
 }
 
-/// The width of a container's counts, sizes and offsets.
+/// The size of a container's counts, sizes and offsets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Width {
     /// Two bytes.

@@ -12,11 +12,12 @@ use std::collections::BTreeMap;
 /// The number of a node.
 pub(super) type NodeId = usize;
 
-/// A value of the document, as far as it is known.
+/// A value of the document, opened as far as the diffs need it.
 #[derive(Debug)]
 pub(super) enum Node<'a> {
     Whole(Value<'a>),
-    /// An object whose members may have changed: a node instead of the member, or `None` for a member that is gone.
+    /// An object whose members may have changed: a node replaces the member; `None` means that the
+    /// member is removed.
     Object {
         source: Entries<'a>,
         changes: BTreeMap<Key<'a>, Option<NodeId>>,
@@ -46,7 +47,7 @@ impl Cell {
 }
 
 impl Value<'_> {
-    /// The value without the bytes after it.
+    /// Removes the bytes that follow the value.
     pub(super) fn cut(mut self) -> Result<Self> {
         let mut reader = Reader::new(self.bytes);
         let len = match self.kind {
@@ -86,7 +87,7 @@ impl<'a> Entries<'a> {
         self.0.value_entries.left() / (1 + self.0.width.bytes())
     }
 
-    /// The next entry's key and value; `None` at the end.
+    /// Returns the key and the value of the next entry; `None` at the end.
     pub(super) fn next_member(&mut self) -> Result<Option<(&'a [u8], Value<'a>)>> {
         match self.0.next_value()? {
             Some(value) => Ok(Some((self.0.read_key()?, value.cut()?))),
@@ -94,7 +95,7 @@ impl<'a> Entries<'a> {
         }
     }
 
-    /// The value of entry `number`.
+    /// Returns the value of entry `number`.
     pub(super) fn value(mut self, number: usize) -> Result<Value<'a>> {
         let skipped = number.saturating_mul(1 + self.0.width.bytes());
         self.0.value_entries.take(skipped, WHAT)?;
@@ -108,7 +109,8 @@ impl<'a> Entries<'a> {
         self.0.read_key()
     }
 
-    /// The value of a member. Servers sort members; if they are not sorted, rebuilding the object finds out.
+    /// Returns the value of a member. Servers sort members; if they are not sorted, rebuilding the
+    /// object returns an error.
     pub(super) fn find(self, key: &Key<'_>) -> Result<Option<Value<'a>>> {
         let (mut from, mut to) = (0, self.count());
         while from < to {
@@ -123,12 +125,12 @@ impl<'a> Entries<'a> {
     }
 }
 
-/// A member's name, ordered as servers order them: short ones first.
+/// The name of a member. Keys are ordered as on servers: short ones first.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Key<'a>(pub(super) Cow<'a, [u8]>);
 
 impl<'a> Key<'a> {
-    /// A key for a new member: its length must fit into an entry.
+    /// Creates a key for a new member: its length must fit into an entry.
     pub(super) fn new(name: Cow<'a, [u8]>) -> Result<Self> {
         match u16::try_from(name.len()) {
             Ok(_) => Ok(Self(name)),

@@ -21,18 +21,19 @@ use crate::wire::{Reader, Result};
 /// A value by its field type.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Opaque<'a> {
-    /// Zero and partial dates too.
+    /// A date, which may be a zero date or a partial date.
     Date(Date),
-    /// DATETIME and TIMESTAMP: a TIMESTAMP is stored in the time zone of the session that made the document.
+    /// DATETIME and TIMESTAMP: a TIMESTAMP is stored in the time zone of the session that wrote the
+    /// document.
     DateTime(DateTime),
     /// Signed microseconds.
     Time(i64),
     Decimal(Decimal<'a>),
-    /// The field type, and bytes as they are.
+    /// Any other type: the number of the field type, and the stored bytes.
     Bytes(u8, &'a [u8]),
 }
 
-/// A decimal as in a column, but for its limits: 81 digits.
+/// A decimal as in a column, but with larger limits: 81 digits.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Decimal<'a> {
     pub(super) precision: u8,
@@ -65,7 +66,7 @@ impl<'a> Opaque<'a> {
         })
     }
 
-    /// Appends the value: decimals plain, all others in quotes.
+    /// Appends the value: decimals without quotes, all others in quotes.
     pub(super) fn write_text(self, out: &mut Vec<u8>) -> Result<()> {
         if let Self::Decimal(Decimal { precision, scale, groups }) = self {
             return decimal::write_json_text(groups, precision, scale, out);
@@ -76,7 +77,7 @@ impl<'a> Opaque<'a> {
         Ok(())
     }
 
-    /// The same without quotes.
+    /// Appends the value without quotes.
     pub(super) fn write_bare(self, out: &mut Vec<u8>) -> Result<()> {
         match self {
             Self::Date(date) => date.write_text(out),
@@ -96,7 +97,7 @@ impl<'a> Opaque<'a> {
     }
 }
 
-/// The date and time bits, the microsecond, and whether the whole is negative.
+/// Returns the bits of the date and time, the microsecond, and true if the value is negative.
 fn unpack(data: &[u8]) -> Result<(u64, u32, bool)> {
     let mut reader = Reader::new(data);
     let packed = reader.i64("JSON temporal value")?;
@@ -155,7 +156,7 @@ mod tests {
         small.extend([0; 15]);
         small.extend([1, 9, 0x29]);
         assert_eq!(text(NEWDECIMAL, &small).unwrap(), format!("0.{}12345", "0".repeat(35)));
-        // The least DECIMAL(65,30), as a cast that overflows leaves it.
+        // The least DECIMAL(65,30), which a cast with an overflow results in.
         let mut least = vec![66, 30, 0x7a, 0x0a, 0x1f, 0x00];
         least.extend([0xc4, 0x65, 0x36, 0x00].repeat(6));
         least.extend([0xfc, 0x18]);

@@ -17,11 +17,13 @@ use crate::error::DecodeError;
 use crate::wire::Result;
 use std::collections::BTreeMap;
 
-/// Appends to `out` the document that the diffs make of `document`. After an error `out` is as it was.
+/// Applies the diffs to `document` and appends the result to `out`. After an error, `out` is
+/// unchanged.
 ///
 /// # Errors
 ///
-/// A diff that does not fit the document: one that replaces or removes what is not there, or inserts a member that is.
+/// A diff cannot be applied to the document: it replaces or removes a value that does not exist, or
+/// it inserts a member that exists.
 pub fn apply_diffs(document: &[u8], diffs: &[u8], out: &mut Vec<u8>) -> Result<()> {
     let start = out.len();
     let mut tree = Tree::new(document, diffs.len())?;
@@ -218,8 +220,8 @@ fn spend_moves(moves: &mut usize, cells: usize) -> Result<()> {
     Ok(())
 }
 
-/// Cells that diffs may move, for each byte of the document and the diffs: far beyond what statements do, and under a
-/// microsecond's work for each byte.
+/// The number of cells that diffs may move, for each byte of the document and the diffs: statements
+/// move far fewer, and moving them takes less than a microsecond for each byte.
 const MOVES_PER_BYTE: usize = 1024;
 
 #[cfg(test)]

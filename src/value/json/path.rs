@@ -6,8 +6,8 @@
 //! [3]  [last]  [last-2]   a cell
 //! ```
 //!
-//! The server writes into the log what the statement said, `[last]` included, but no wildcards, no ranges and no cells of
-//! what is not an array.
+//! The path in the log is that of the statement, including `[last]`. But it contains no wildcards,
+//! no ranges, and no cells of values that are not arrays.
 //!
 //! <https://dev.mysql.com/doc/refman/8.4/en/json.html#json-path-syntax>
 
@@ -16,12 +16,12 @@ use crate::limits::MAX_JSON_DEPTH;
 use crate::wire::{Reader, Result};
 use std::borrow::Cow;
 
-/// One step down.
+/// One step of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Leg<'a> {
-    /// The member of this name.
+    /// The member with this name.
     Member(Cow<'a, [u8]>),
-    /// The cell of this index.
+    /// The cell with this index.
     Cell(Index),
 }
 
@@ -33,19 +33,21 @@ pub(super) struct Index {
 }
 
 impl Index {
-    /// The index from the front in an array of `len` cells; `None` for a cell that is not there.
+    /// Returns the index from the front in an array of `len` cells; `None` if there is no such
+    /// cell.
     pub(super) fn within(self, len: usize) -> Option<usize> {
         let number = self.number as usize;
         (number < len).then(|| if self.from_end { len - 1 - number } else { number })
     }
 
-    /// Where a new cell goes in an array of `len` cells: beyond the end is at the end, before the front at the front.
+    /// Returns the index at which a new cell is inserted in an array of `len` cells: after the last
+    /// cell if the path is beyond the end, before the first if it is before the front.
     pub(super) fn place(self, len: usize) -> usize {
         self.within(len).unwrap_or(if self.from_end { 0 } else { len })
     }
 }
 
-/// The legs of a path, at most as many as containers nest.
+/// Parses a path. It has at most as many legs as the depth of nested containers.
 pub(super) fn parse(path: &[u8]) -> Result<Vec<Leg<'_>>> {
     if simdutf8::basic::from_utf8(path).is_err() {
         return Err(DecodeError::Text { what: WHAT, charset: "utf8mb4" });
@@ -73,7 +75,7 @@ pub(super) fn parse(path: &[u8]) -> Result<Vec<Leg<'_>>> {
     Ok(legs)
 }
 
-/// The error for a path that is not understood from the place on where `reader` stands.
+/// Creates the error for a path that is invalid at the position of `reader`.
 fn bad(path: &[u8], reader: &Reader<'_>) -> DecodeError {
     let value = (path.len() - reader.left()) as u64;
     DecodeError::Invalid { what: "path of a JSON diff, at its byte,", value }
@@ -95,7 +97,7 @@ fn member<'a>(reader: &mut Reader<'a>) -> Option<Cow<'a, [u8]>> {
     (!name.is_empty() && name.iter().all(is_plain)).then_some(Cow::Borrowed(name))
 }
 
-/// What stands before the closing quote, without its escapes.
+/// Returns the text before the closing quote, without its escapes.
 fn quoted<'a>(reader: &mut Reader<'a>) -> Option<Cow<'a, [u8]>> {
     let mut name = Cow::Borrowed(plain_run(reader)?);
     loop {
@@ -123,13 +125,13 @@ fn quoted<'a>(reader: &mut Reader<'a>) -> Option<Cow<'a, [u8]>> {
     }
 }
 
-/// The bytes up to a quote or backslash.
+/// Returns the bytes before the next quote or backslash.
 fn plain_run<'a>(reader: &mut Reader<'a>) -> Option<&'a [u8]> {
     let len = reader.as_slice().iter().position(|byte| matches!(byte, b'"' | b'\\'))?;
     reader.take(len, WHAT).ok()
 }
 
-/// The character after `\u`: one number, or the two of a surrogate pair.
+/// Returns the character after `\u`: one number, or two of a surrogate pair.
 fn unicode(reader: &mut Reader<'_>) -> Option<char> {
     let high = four_digits(reader)?;
     if !matches!(high, 0xd800..0xdc00) {

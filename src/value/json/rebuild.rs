@@ -1,6 +1,8 @@
-//! Puts a document together from the parts that diffs left of it: first all sizes, then the bytes.
+//! Writes the document after diffs were applied: first all sizes are calculated, then the bytes are
+//! written.
 //!
-//! A container is small where it fits, as the server writes it. Keys come before values, both in the order of the entries.
+//! As on the server, a container uses the small form if it fits. Keys come before values, both in
+//! the order of the entries.
 
 use super::budget::Budget;
 use super::nodes::{Cell, Entries, Key, Node, NodeId, ROOT, key_order};
@@ -11,14 +13,14 @@ use std::cmp::Ordering;
 use std::collections::btree_map;
 use std::iter::Peekable;
 
-/// The nodes of a document, and what its opened containers become.
+/// The nodes of a document, and the layouts of its opened containers.
 pub(super) struct Rebuild<'t, 'a> {
     nodes: &'t [Node<'a>],
     layouts: Vec<Layout>,
     budget: Budget,
 }
 
-/// What an opened container becomes.
+/// The layout of an opened container.
 #[derive(Debug, Clone, Copy, Default)]
 struct Layout {
     is_large: bool,
@@ -28,12 +30,12 @@ struct Layout {
 }
 
 impl<'t, 'a> Rebuild<'t, 'a> {
-    /// `budget`: the bytes of document and diffs that no opened header has used.
+    /// `budget`: the number of bytes of the document and the diffs that no opened header has used.
     pub(super) const fn new(nodes: &'t [Node<'a>], budget: Budget) -> Self {
         Self { nodes, layouts: Vec::new(), budget }
     }
 
-    /// Appends the document; on an error what is there of it may stay.
+    /// Appends the document. After an error, `out` may contain a part of it.
     pub(super) fn write_document(mut self, out: &mut Vec<u8>) -> Result<()> {
         self.measure(Part::Node(ROOT))?;
         let (kind, bytes) = self.size(Part::Node(ROOT))?;
@@ -42,10 +44,11 @@ impl<'t, 'a> Rebuild<'t, 'a> {
         self.write(Part::Node(ROOT), out)
     }
 
-    /// Lays out all opened containers of a part, the inner ones first. They nest no deeper than paths have legs.
+    /// Calculates the layout of all opened containers of a part, the inner ones first. They are not
+    /// nested deeper than paths have legs.
     fn measure(&mut self, part: Part<'a>) -> Result<()> {
         let id = match self.resolve(part)? {
-            // What stood in its entry is paid for with the header.
+            // The budget for a value in its entry was used with the header.
             Resolved::Value(value) if value.is_inlined => return Ok(()),
             Resolved::Value(value) => return self.budget.spend(value.bytes.len()),
             Resolved::Container(id) => id,
@@ -83,7 +86,7 @@ impl<'t, 'a> Rebuild<'t, 'a> {
         Ok(())
     }
 
-    /// The type and size of a part that is measured.
+    /// The type and size of a part whose layout is known.
     fn size(&self, part: Part<'a>) -> Result<(Kind, usize)> {
         Ok(match self.resolve(part)? {
             Resolved::Value(value) => (value.kind, value.bytes.len()),
@@ -169,7 +172,7 @@ impl<'t, 'a> Rebuild<'t, 'a> {
     }
 }
 
-/// What stands in a container.
+/// A part of a container.
 #[derive(Clone, Copy)]
 enum Part<'a> {
     Source(Value<'a>),
@@ -181,7 +184,8 @@ enum Resolved<'a> {
     Container(NodeId),
 }
 
-/// The members of an opened object in the order of their keys, or the cells of an opened array, under empty keys.
+/// The members of an opened object in the order of their keys, or the cells of an opened array,
+/// with empty keys.
 enum Members<'t, 'a> {
     Object {
         source: Entries<'a>,
@@ -281,5 +285,6 @@ const fn is_inlined(kind: Kind, width: Width) -> bool {
     }
 }
 
-/// Cannot be: every node that another names is there, and measured before it is written.
+/// Cannot happen: each node that another node refers to exists, and its layout is calculated before
+/// it is written.
 const LOST: DecodeError = DecodeError::DoesNotApply { what: "JSON diff", why: "a part is lost" };

@@ -1,4 +1,4 @@
-//! Literals, numbers, strings and opaque values, as they are stored.
+//! Literals, numbers, strings and opaque values in their stored form.
 //!
 //! ```text
 //! literal   00 null, 01 true, 02 false          integers, double   little-endian
@@ -13,7 +13,7 @@ use super::Scalar;
 use crate::error::DecodeError;
 use crate::wire::{Reader, Result};
 
-/// A value that holds no others.
+/// A value that contains no other values.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum ScalarValue<'a> {
     Null,
@@ -21,13 +21,14 @@ pub(super) enum ScalarValue<'a> {
     Signed(i64),
     Unsigned(u64),
     Double(f64),
-    /// Meant to be UTF-8; nobody has looked yet.
+    /// Should be UTF-8, but is not checked yet.
     String(&'a [u8]),
-    /// A value of another MySQL type: its number and its bytes.
+    /// A value of another MySQL type: the number of the type and the bytes.
     Opaque(u8, &'a [u8]),
 }
 
-/// Reads the value at the front of `reader`. What follows it is left alone: it may be another's.
+/// Reads the value at the start of `reader`. The bytes after it are not read: they may belong to
+/// another value.
 #[inline]
 pub(super) fn read<'a>(scalar: Scalar, reader: &mut Reader<'a>) -> Result<ScalarValue<'a>> {
     Ok(match scalar {
@@ -63,7 +64,7 @@ pub(super) fn read<'a>(scalar: Scalar, reader: &mut Reader<'a>) -> Result<Scalar
     })
 }
 
-/// A length and as many bytes.
+/// Reads a length and this number of bytes.
 pub(super) fn variable<'a>(reader: &mut Reader<'a>, what: &'static str) -> Result<&'a [u8]> {
     let mut length = 0u64;
     for shift in (0..35).step_by(7) {

@@ -7,20 +7,20 @@ fn text(document: &[u8]) -> Result<String> {
     let result = write_text(document, &mut out);
     let out = String::from_utf8(out).unwrap().split_off(7);
     assert!(result.is_ok() || out.is_empty());
-    // Where one form can be made, the other can.
+    // If the text can be written, the variant can be written, and vice versa.
     let variant = VariantEncoder::default().encode(document, &mut Vec::new(), &mut Vec::new());
     let is_twice = |error: DecodeError| matches!(error, DecodeError::Invalid { what, .. } if what.contains("twice"));
     assert!(variant.is_ok() == result.is_ok() || variant.is_err_and(is_twice));
     result.map(|()| out)
 }
 
-/// A small array around `kind` and one offset, with `body` behind the header.
+/// A small array with one entry: `kind` and an offset, with `body` after the header.
 fn array_of(kind: u8, body: &[u8]) -> Vec<u8> {
     let size = (7 + body.len()) as u16;
     [&[1, 0][..], &size.to_le_bytes(), &[kind, 7, 0], body].concat()
 }
 
-/// `depth` arrays, one in the other.
+/// `depth` nested arrays.
 fn nested(depth: usize) -> Vec<u8> {
     let mut bytes = vec![0, 0, 4, 0];
     for _ in 1..depth {
@@ -69,7 +69,8 @@ fn vectors() {
         (&[0x0a, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff], "18446744073709551615"),
         (&[2, 0, 0, 4, 0], "[]"),
         (&[0, 0, 0, 4, 0], "{}"),
-        // Large array: i32 stands in its entry. Gap before the string, and bytes behind the end.
+        // A large array: the i32 is in its entry. There is a gap before the string, and there are
+        // bytes after the end.
         (
             &[
                 3, 2, 0, 0, 0, 0x15, 0, 0, 0, 7, 0xa0, 0x86, 1, 0, 0x0c, 0x13, 0, 0, 0, 0xff, 1,
@@ -92,7 +93,7 @@ fn rejects() {
         (&[2, 1, 0, 0x0b, 0, 2, 0x00, 0, 0, 0, 0, 0], "itself"),
         (&[2, 1, 0, 0x0c, 0, 7, 7, 0, 0, 0, 0, 0], "size beyond the bytes"),
         (&[2, 0xff, 0xff, 4, 0], "more entries than bytes"),
-        (&[3, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0], "the same, large"),
+        (&[3, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0], "more entries than bytes, large"),
         (&[2, 0, 0, 3, 0], "size below the header's"),
         (&[4, 3], "literal"),
         (&[2, 1, 0, 7, 0, 4, 9, 0], "literal in an entry"),
@@ -123,7 +124,7 @@ fn depth() {
     assert_eq!(text(&nested(MAX_JSON_DEPTH)).unwrap(), expected);
     assert!(text(&nested(MAX_JSON_DEPTH + 1)).is_err());
     assert!(text(&nested(9_000)).is_err());
-    // The same in large arrays, which reach as deep as there are bytes.
+    // The same with large arrays, which can be nested as deep as the bytes allow.
     let mut bytes = Vec::new();
     for left in (0..100_000u32).rev() {
         let inner = if left == 0 { 0 } else { 1 };
@@ -137,7 +138,7 @@ fn depth() {
     assert!(matches!(text(&bytes), Err(DecodeError::Limit { .. })));
 }
 
-/// Arrays whose entries all point at one array, which does the same: exponential without a budget.
+/// Nested arrays whose entries all point to one array: exponential without a budget.
 #[test]
 fn overlap_bomb() {
     let mut bytes = vec![0, 0, 4, 0];
@@ -156,7 +157,7 @@ fn overlap_bomb() {
     assert!(matches!(text(&bytes), Err(DecodeError::Limit { .. })));
 }
 
-/// Many entries that point at one long string: the output would be the square of the document.
+/// Many entries that point to one long string: the output would be the square of the document.
 #[test]
 fn shared_string() {
     let count = 5_000u16;
@@ -178,7 +179,7 @@ proptest! {
     #[test]
     fn any_bytes_do_no_harm(mut document in proptest::collection::vec(any::<u8>(), 0..200), kind in 0..16u8) {
         let _ = text(&document);
-        // Most first bytes are no type, most sizes are too big: help them.
+        // Most random first bytes are no type, and most random sizes are too large: correct them.
         if document.len() > 5 {
             let len = document.len() as u8;
             document[0] = kind;

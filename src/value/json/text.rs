@@ -11,20 +11,21 @@ use super::{Kind, Value, escape};
 use crate::value::float;
 use crate::wire::Result;
 
-/// Where the text goes, and how much of the document is still unused.
+/// The output, and the number of bytes of the document that are still unused.
 pub(super) struct Text<'o> {
     out: &'o mut Vec<u8>,
     budget: Budget,
 }
 
 impl<'o> Text<'o> {
-    /// Appends the text of `document` to `out`; strings as they are, UTF-8 or not.
+    /// Appends the text of `document` to `out`; strings are copied unchanged, even if they are not
+    /// UTF-8.
     pub(super) fn write(document: &[u8], out: &'o mut Vec<u8>) -> Result<()> {
         let budget = Budget::new(document.len());
         Self { out, budget }.value(Value::of_document(document)?, 0)
     }
 
-    /// Writes a value that lies inside of `depth` containers.
+    /// Writes a value that is nested in `depth` containers.
     fn value(&mut self, value: Value<'_>, depth: usize) -> Result<()> {
         let bytes = value.bytes;
         match value.kind {

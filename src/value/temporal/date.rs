@@ -9,16 +9,17 @@
 
 use super::digits;
 
-/// Bytes of a stored DATE.
+/// The number of bytes of a stored DATE.
 pub const BYTES: usize = 3;
 
 /// The largest year that MySQL stores.
 pub const MAX_YEAR: u16 = 9999;
 
-/// A date as stored: any part may be 0, and the day may be one that its month does not have.
+/// A date in its stored form: each part may be 0, and the day may be one that its month does not
+/// have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Date {
-    /// 0 to 9999 in what a server writes.
+    /// 0 to 9999 in dates that a server writes.
     pub year: u16,
     /// 1 to 12, or 0 in zero and partial dates.
     pub month: u8,
@@ -26,7 +27,8 @@ pub struct Date {
     pub day: u8,
 }
 
-/// Unpacks a stored DATE. Every three bytes are some date; whether it exists, [`Date::days_since_epoch`] tells.
+/// Unpacks a stored DATE. Any three bytes are accepted; [`Date::days_since_epoch`] returns `None`
+/// for a date that does not exist.
 #[inline]
 pub const fn decode(bytes: [u8; BYTES]) -> Date {
     let [low, middle, high] = bytes;
@@ -35,8 +37,8 @@ pub const fn decode(bytes: [u8; BYTES]) -> Date {
 }
 
 impl Date {
-    /// Days since 1970-01-01 in the proleptic Gregorian calendar, where 0000-01-01 is a date like others.
-    /// `None` for zero, partial and impossible dates.
+    /// Days since 1970-01-01 in the proleptic Gregorian calendar, in which 0000-01-01 is a valid
+    /// date. `None` for zero, partial and impossible dates.
     #[inline]
     pub const fn days_since_epoch(self) -> Option<i32> {
         let Self { year, month, day } = self;
@@ -44,7 +46,8 @@ impl Date {
         {
             return None;
         }
-        // Years here begin in March, so that the leap day ends one; 400 of them more keep the number positive.
+        // Years in this calculation begin in March, so that the leap day is the last day of a year;
+        // adding 400 years keeps the number positive.
         let january_february = (month <= 2) as u32;
         let year = year as u32 + 400 - january_february;
         let month = month as u32 + 12 * january_february - 3;
@@ -53,9 +56,11 @@ impl Date {
         Some(days as i32 - EPOCH)
     }
 
-    /// The date that lies `days` after 1970-01-01: the inverse of [`Self::days_since_epoch`] for the years 0 to 9999.
+    /// Returns the date that is `days` after 1970-01-01: the inverse of [`Self::days_since_epoch`]
+    /// for the years 0 to 9999.
     pub const fn from_days_since_epoch(days: i32) -> Self {
-        // Counted from 0000-03-01 and 400 years more, so that the number is positive and a leap day ends its year.
+        // Days are counted from 0000-03-01 plus 400 years, so that the number is positive and a
+        // leap day is the last day of its year.
         let days = (days + 719_468 + 146_097) as u32;
         let (era, day_of_era) = (days / 146_097, days % 146_097);
         let year_of_era =
@@ -71,7 +76,7 @@ impl Date {
         }
     }
 
-    /// Appends the date as MySQL prints it, zero and partial ones too.
+    /// Appends the date as MySQL prints it, including zero and partial dates.
     pub fn write_text(self, out: &mut Vec<u8>) {
         digits::push_padded(out, u64::from(self.year), 4);
         out.push(b'-');
@@ -81,11 +86,11 @@ impl Date {
     }
 }
 
-/// Days of a month from 1 to 12.
+/// The number of days of a month from 1 to 12.
 #[inline]
 const fn month_days(year: u16, month: u8) -> u8 {
     if month != 2 {
-        // 31 in the odd months up to July and in the even ones from August.
+        // 31 in the odd months up to July and in the even months from August.
         30 | (month ^ month >> 3) & 1
     } else if year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400)) {
         29
@@ -94,7 +99,7 @@ const fn month_days(year: u16, month: u8) -> u8 {
     }
 }
 
-/// What the sum above gives for 1970-01-01: year 2369 of those from March, month 10, day 1.
+/// The result of the sum above for 1970-01-01: year 2369 in the count from March, month 10, day 1.
 const EPOCH: i32 = 2369 * 365 + 2369 / 4 - 2369 / 100 + 2369 / 400 + (10 * 153 + 2) / 5 + 1;
 
 #[cfg(test)]

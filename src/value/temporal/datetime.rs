@@ -18,7 +18,7 @@ use super::{SECOND, check_below, fraction, fraction_bytes, push_clock, push_frac
 use crate::error::DecodeError;
 use crate::wire::{Reader, Result};
 
-/// Date and time of day as stored; zero and partial dates included.
+/// Date and time of day in the stored form, including zero and partial dates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DateTime {
     /// The date.
@@ -33,7 +33,7 @@ pub struct DateTime {
     pub microsecond: u32,
 }
 
-/// Bytes of a stored DATETIME(fsp).
+/// The number of bytes of a stored DATETIME(fsp).
 #[inline]
 pub const fn byte_count(fsp: u8) -> usize {
     5 + fraction_bytes(fsp)
@@ -52,7 +52,7 @@ pub fn decode2(bytes: &[u8], fsp: u8) -> Result<DateTime> {
     from_packed(packed ^ SIGN, microsecond)
 }
 
-/// Takes apart the packed form without its sign bit, which binary JSON has too.
+/// Unpacks the packed form without its sign bit; binary JSON contains this form too.
 #[inline]
 pub(crate) fn from_packed(packed: u64, microsecond: u32) -> Result<DateTime> {
     let months = packed >> 22;
@@ -61,7 +61,7 @@ pub(crate) fn from_packed(packed: u64, microsecond: u32) -> Result<DateTime> {
     check_below(hour, 24, "hour of a day above 23")?;
     check_below(minute, 60, "minute above 59")?;
     check_below(second, 60, "second above 59")?;
-    check_below(u64::from(microsecond), SECOND as u64, "fraction of a whole second or more")?;
+    check_below(u64::from(microsecond), SECOND as u64, "fraction of a second or more")?;
     let months = months as u32;
     Ok(DateTime {
         date: Date {
@@ -77,8 +77,8 @@ pub(crate) fn from_packed(packed: u64, microsecond: u32) -> Result<DateTime> {
 }
 
 impl DateTime {
-    /// Microseconds since 1970-01-01 00:00:00, all days of 24 hours. `None` where the date is not one of the calendar,
-    /// or a part of the time is out of its range.
+    /// Microseconds since 1970-01-01 00:00:00, if all days have 24 hours. `None` if the date does
+    /// not exist in the calendar, or if a part of the time is out of range.
     #[inline]
     pub const fn micros_since_epoch(self) -> Option<i64> {
         if self.hour > 23
@@ -96,7 +96,7 @@ impl DateTime {
         Some(seconds * SECOND + self.microsecond as i64)
     }
 
-    /// The moment of a TIMESTAMP in UTC; `None` is the zero date.
+    /// Returns the time of a TIMESTAMP in UTC; `None` is the zero date.
     pub fn from_timestamp(micros: Option<i64>) -> Self {
         let zero = Self {
             date: Date { year: 0, month: 0, day: 0 },
@@ -117,7 +117,7 @@ impl DateTime {
         }
     }
 
-    /// Appends the value as MySQL prints a DATETIME(fsp), zero and partial dates too.
+    /// Appends the value as MySQL prints a DATETIME(fsp), including zero and partial dates.
     pub fn write_text(self, fsp: u8, out: &mut Vec<u8>) {
         self.date.write_text(out);
         out.push(b' ');
@@ -126,7 +126,7 @@ impl DateTime {
     }
 }
 
-/// The top bit of the five bytes, 1 in all that a server writes.
+/// The top bit of the five bytes. It is 1 in all values that a server writes.
 const SIGN: u64 = 1 << 39;
 
 #[cfg(test)]

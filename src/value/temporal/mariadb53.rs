@@ -1,6 +1,7 @@
-//! TIME(fsp), DATETIME(fsp) and TIMESTAMP(fsp) with a fraction as MariaDB 5.3 stores them, and later versions with
-//! `mysql56_temporal_format=OFF`: `fsp` is 1 to 6, without a fraction they are as in [`old`](super::old). Of the column only
-//! the type code is in the log; SHOW CREATE TABLE tells the digits.
+//! TIME(fsp), DATETIME(fsp) and TIMESTAMP(fsp) with a fraction as MariaDB 5.3 stores them, and
+//! later versions with `mysql56_temporal_format=OFF`. `fsp` is 1 to 6; without a fraction they are
+//! stored as in [`old`](super::old). The log contains only the type code of the column; the number
+//! of digits is known from SHOW CREATE TABLE.
 //!
 //! ```text
 //! TIME(3)      -01:02:03.004     00 b3 ce d6 84           all is one big-endian number in units of the fraction, plus
@@ -18,7 +19,7 @@ use super::time::MAX_HOUR;
 use super::{MAX_FSP, SECOND, check_below, check_fsp, check_length};
 use crate::wire::{Reader, Result};
 
-/// Bytes of a TIME(fsp).
+/// The number of bytes of a TIME(fsp).
 pub const fn time_bytes(fsp: u8) -> usize {
     match fsp {
         ..=2 => 4,
@@ -27,7 +28,7 @@ pub const fn time_bytes(fsp: u8) -> usize {
     }
 }
 
-/// Bytes of a DATETIME(fsp).
+/// The number of bytes of a DATETIME(fsp).
 pub const fn datetime_bytes(fsp: u8) -> usize {
     match fsp {
         ..=2 => 6,
@@ -36,7 +37,7 @@ pub const fn datetime_bytes(fsp: u8) -> usize {
     }
 }
 
-/// Bytes of a TIMESTAMP(fsp).
+/// The number of bytes of a TIMESTAMP(fsp).
 pub const fn timestamp_bytes(fsp: u8) -> usize {
     4 + fraction_bytes(fsp)
 }
@@ -78,21 +79,21 @@ pub fn timestamp(bytes: &[u8], fsp: u8) -> Result<Option<i64>> {
     let seconds = reader.uint_be(4, "TIMESTAMP")?;
     let fraction = reader.uint_be(fraction_bytes(fsp), "TIMESTAMP")?;
     let micros = fraction * unit(fsp);
-    check_below(micros, SECOND as u64, "fraction of a whole second or more")?;
+    check_below(micros, SECOND as u64, "fraction of a second or more")?;
     Ok(match (seconds, micros) {
         (0, 0) => None,
         _ => Some(seconds as i64 * SECOND + micros as i64),
     })
 }
 
-/// The value as one number.
+/// Returns the bytes of the value as one number.
 fn whole(bytes: &[u8], fsp: u8, len: usize) -> Result<u64> {
     check_fsp(fsp)?;
     check_length(bytes.len(), len)?;
     Reader::new(bytes).uint_be(len, "temporal value")
 }
 
-/// Microseconds in one unit of the fraction.
+/// The number of microseconds in one unit of the fraction.
 const fn unit(fsp: u8) -> u64 {
     10_u64.pow(MAX_FSP.saturating_sub(fsp) as u32)
 }
@@ -105,7 +106,7 @@ const fn fraction_bytes(fsp: u8) -> usize {
     }
 }
 
-/// In microseconds, what zero is stored as: one second more than the longest TIME.
+/// The number, in microseconds, that is stored for zero: one second more than the longest TIME.
 const ZERO_TIME: u64 = (MAX_HOUR as u64 + 1) * 3600 * SECOND as u64;
 
 #[cfg(test)]

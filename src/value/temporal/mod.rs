@@ -1,4 +1,5 @@
-//! Dates and times: stored bytes in; a [`Date`], a [`DateTime`], or microseconds out, and text as MySQL prints it.
+//! Dates and times. Input: stored bytes. Output: a [`Date`], a [`DateTime`], or microseconds, and
+//! text as MySQL prints it.
 //!
 //! | type | bytes | decoded by | to |
 //! |---|---|---|---|
@@ -11,8 +12,9 @@
 //!
 //! The fraction takes `(fsp + 1) / 2` bytes, big-endian, in units of 1/100, 1/10 000 or 1/1 000 000 second.
 //!
-//! Zero dates and partial dates (`0000-00-00`, `2015-05-00`) are legal values: they decode, they print, and they have no
-//! place on the time line (`None`). What the server cannot have written, such as 61 minutes, is an error.
+//! Zero dates and partial dates (`0000-00-00`, `2015-05-00`) are valid values: they are decoded and
+//! printed, but their number of days or microseconds is `None`. Values that a server cannot have
+//! written, such as 61 minutes, are errors.
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/classmysql_1_1binlog_1_1event_1_1Table__map__event.html>
 
@@ -30,10 +32,10 @@ use super::digits;
 use crate::error::DecodeError;
 use crate::wire::Result;
 
-/// The most digits of a fractional second.
+/// The largest number of digits of a fractional second.
 pub const MAX_FSP: u8 = 6;
 
-/// Bytes that a fraction of `fsp` digits takes.
+/// The number of bytes of a fraction of `fsp` digits.
 #[inline]
 pub const fn fraction_bytes(fsp: u8) -> usize {
     fsp.div_ceil(2) as usize
@@ -42,7 +44,7 @@ pub const fn fraction_bytes(fsp: u8) -> usize {
 /// Microseconds in one second.
 const SECOND: i64 = 1_000_000;
 
-/// The fraction in microseconds. Its length must be that of `fsp`.
+/// Returns the fraction in microseconds. `bytes` must have the length for `fsp`.
 #[inline]
 fn fraction(bytes: &[u8], fsp: u8) -> Result<u32> {
     check_fsp(fsp)?;
@@ -54,7 +56,7 @@ fn fraction(bytes: &[u8], fsp: u8) -> Result<u32> {
         [a, b, c] => u32::from_be_bytes([0, a, b, c]),
         _ => u32::MAX,
     };
-    check_below(u64::from(micros), SECOND as u64, "fraction of a whole second or more")
+    check_below(u64::from(micros), SECOND as u64, "fraction of a second or more")
         .map(|()| micros)
 }
 
@@ -80,7 +82,8 @@ fn check_length(len: usize, needed: usize) -> Result<()> {
     Ok(())
 }
 
-/// An error where a part of a value is not below `end`. The error holds the bound, not the part.
+/// Returns an error if a part of a value is not below `end`. The error contains the bound, not the
+/// part.
 #[inline]
 fn check_below(part: u64, end: u64, what: &'static str) -> Result<()> {
     if part >= end {
@@ -98,7 +101,7 @@ fn push_clock(out: &mut Vec<u8>, hour: u64, minute: u64, second: u64) {
     digits::push_padded(out, second, 2);
 }
 
-/// Appends the point and the first `fsp` digits of `micros`; nothing where `fsp` is 0.
+/// Appends the point and the first `fsp` digits of `micros`; nothing if `fsp` is 0.
 fn push_fraction(out: &mut Vec<u8>, micros: u32, fsp: u8) {
     let fsp = fsp.min(MAX_FSP);
     if fsp > 0 {

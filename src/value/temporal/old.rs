@@ -1,4 +1,5 @@
-//! TIME, DATETIME and TIMESTAMP as before MySQL 5.6: no fraction, little-endian. Tables made then still have them.
+//! TIME, DATETIME and TIMESTAMP as before MySQL 5.6: no fraction, little-endian. Tables from that
+//! time still have them.
 //!
 //! ```text
 //! TIME      -01:02:03                25 d8 ff                       signed ±HHMMSS: -10203
@@ -6,8 +7,8 @@
 //! TIMESTAMP 1970-01-01 00:00:01      01 00 00 00                    seconds, UTC
 //! ```
 //!
-//! MariaDB tables with `mysql56_temporal_format=OFF` and a fraction use the same type codes with other widths, which no
-//! event states: see [`mariadb53`](super::mariadb53).
+//! MariaDB tables with `mysql56_temporal_format=OFF` and a fraction use the same type codes with
+//! other widths, which are not in the log: see [`mariadb53`](super::mariadb53).
 //!
 //! <https://dev.mysql.com/doc/refman/5.7/en/upgrading-from-previous-series.html>
 
@@ -17,13 +18,13 @@ use super::time::MAX_HOUR;
 use super::{SECOND, check_below};
 use crate::wire::{Reader, Result};
 
-/// Bytes of an old TIME.
+/// The number of bytes of an old TIME.
 pub const TIME_BYTES: usize = 3;
 
-/// Bytes of an old DATETIME.
+/// The number of bytes of an old DATETIME.
 pub const DATETIME_BYTES: usize = 8;
 
-/// Bytes of an old TIMESTAMP.
+/// The number of bytes of an old TIMESTAMP.
 pub const TIMESTAMP_BYTES: usize = 4;
 
 /// Signed microseconds of an old TIME.
@@ -32,7 +33,7 @@ pub fn time(bytes: &[u8]) -> Result<i64> {
     let mut reader = Reader::new(bytes);
     let stored = reader.u24("TIME")?;
     reader.finish("TIME")?;
-    // The sign is in bit 23: up to the top and down again.
+    // The sign is bit 23: two shifts extend it.
     let value = (stored << 8) as i32 >> 8;
     let number = u64::from(value.unsigned_abs());
     let (hour, minute, second) = (number / 10_000, number / 100 % 100, number % 100);

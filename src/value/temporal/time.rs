@@ -9,7 +9,8 @@
 //!                            └ hour
 //! ```
 //!
-//! Taken as one number with its fraction, the borrow of a negative fraction needs no care.
+//! All bytes, with the fraction, are decoded as one number, so a negative fraction needs no special
+//! case.
 //!
 //! <https://dev.mysql.com/doc/refman/8.4/en/time.html>
 
@@ -21,7 +22,7 @@ use crate::wire::{Reader, Result};
 /// The largest hour that MySQL stores.
 pub const MAX_HOUR: u16 = 838;
 
-/// Bytes of a stored TIME(fsp).
+/// The number of bytes of a stored TIME(fsp).
 #[inline]
 pub const fn byte_count(fsp: u8) -> usize {
     3 + fraction_bytes(fsp)
@@ -45,14 +46,14 @@ pub fn decode2(bytes: &[u8], fsp: u8) -> Result<i64> {
     from_packed(packed >> fraction_bits, fraction * unit, value < 0)
 }
 
-/// Takes apart the packed form without its sign, which binary JSON has too.
+/// Unpacks the packed form without its sign; binary JSON contains this form too.
 #[inline]
 pub(crate) fn from_packed(packed: u64, microsecond: u64, negative: bool) -> Result<i64> {
     let (hour, minute, second) = (packed >> 12, packed >> 6 & 63, packed & 63);
     check_below(hour, u64::from(MAX_HOUR) + 1, "hour of a TIME above 838")?;
     check_below(minute, 60, "minute above 59")?;
     check_below(second, 60, "second above 59")?;
-    check_below(microsecond, SECOND as u64, "fraction of a whole second or more")?;
+    check_below(microsecond, SECOND as u64, "fraction of a second or more")?;
     let micros = ((hour * 60 + minute) * 60 + second) as i64 * SECOND + microsecond as i64;
     Ok(if negative { -micros } else { micros })
 }

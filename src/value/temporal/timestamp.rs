@@ -5,14 +5,15 @@
 //!                              seconds       1/10 000 s
 //! ```
 //!
-//! The seconds are unsigned: MySQL stops at 2038, MariaDB from 11.5 on at 2106. All zero is the zero date.
+//! The seconds are unsigned: MySQL stops at 2038, MariaDB from 11.5 on at 2106. If all bytes are
+//! zero, the value is the zero date.
 //!
 //! <https://dev.mysql.com/doc/refman/8.4/en/datetime.html>
 
 use super::{SECOND, fraction, fraction_bytes};
 use crate::wire::{Reader, Result};
 
-/// Bytes of a stored TIMESTAMP(fsp).
+/// The number of bytes of a stored TIMESTAMP(fsp).
 #[inline]
 pub const fn byte_count(fsp: u8) -> usize {
     4 + fraction_bytes(fsp)

@@ -1,4 +1,5 @@
-//! The oracle is a plain tree of values: changed by the same diffs and written out whole, it gives the same bytes.
+//! The oracle is a tree of values: after the same diffs, its encoding must consist of the same
+//! bytes.
 
 use super::super::write_text;
 use super::*;
@@ -21,7 +22,8 @@ impl Json {
         Self::Object(members.into_iter().map(sorted).collect())
     }
 
-    /// As a document. `gap` bytes are left before each value, as in-place updates do.
+    /// Encodes the tree as a document. `gap` bytes are left free before each value, as after
+    /// in-place updates.
     fn document(&self, gap: usize) -> Vec<u8> {
         let (code, mut bytes) = self.encode(gap);
         bytes.insert(0, code);
@@ -70,7 +72,7 @@ impl Json {
     }
 }
 
-/// A container of `code` (or the next code, where it is large).
+/// Encodes a container of the type `code` (or of the next type, if it is large).
 fn container(code: u8, keys: &[&str], values: &[(u8, Vec<u8>)], gap: usize) -> (u8, Vec<u8>) {
     let large_code = |code: &u8| matches!(code, 1 | 3);
     let write = |w: usize| {
@@ -239,7 +241,7 @@ fn diffs_that_do_not_fit() {
         let value = (operation != 2).then_some(&Json::Null);
         let diffs = diff(operation, path, value);
         assert!(patched(&document, &diffs).is_err(), "{operation} {path}");
-        // After one that fits, too.
+        // The same after a diff that can be applied.
         let both = [diff(2, "$.c", None), diffs].concat();
         assert!(patched(&document, &both).is_err(), "{operation} {path}");
     }
@@ -314,7 +316,8 @@ fn as_deep_as_documents_go() {
         text(&after),
         format!("{}2{}", "[".repeat(MAX_JSON_DEPTH), "]".repeat(MAX_JSON_DEPTH))
     );
-    // One container more: no server writes that, and none of it is shown.
+    // One container more than the limit: no server writes such a document, and no part of it is
+    // returned.
     let after = patched(&document.document(0), &diff(0, &path, Some(&ints([2])))).unwrap();
     assert!(write_text(&after, &mut Vec::new()).is_err());
 }
@@ -330,7 +333,8 @@ fn objects_out_of_order() {
     assert!(matches!(patched(&document, &diffs), Err(DecodeError::Invalid { .. })));
 }
 
-/// Many cells that point at one long string: copying them would give the square of the document.
+/// Many cells whose offsets point to one long string: with a copy per cell, the output would be the
+/// square of the document.
 #[test]
 fn values_that_share_bytes() {
     let count = 5_000u16;
@@ -347,7 +351,7 @@ fn values_that_share_bytes() {
     assert!(matches!(patched(&document, &diff(2, "$[0]", None)), Err(DecodeError::Limit { .. })));
 }
 
-/// Many cells that are one array, each opened on its own.
+/// Many cells whose offsets point to one array, and each cell is opened separately.
 #[test]
 fn containers_that_share_bytes() {
     let inner = ints(0..10_000).encode(0).1;
@@ -375,7 +379,7 @@ fn cells_moved_again_and_again() {
     assert!(matches!(patched(&document, &hostile), Err(DecodeError::Limit { .. })));
 }
 
-/// Choices from a row of numbers.
+/// Choices that are taken from a list of numbers.
 struct Choices<'n>(std::slice::Iter<'n, u32>);
 
 impl Choices<'_> {
@@ -404,7 +408,7 @@ impl Choices<'_> {
         ["", "a", "b", "ключ", "q\"uote", "\\u0041", "a.b[0]", "\0\n", "😀", "$"][self.below(10)]
     }
 
-    /// A diff that fits, applied to the document.
+    /// Creates a diff that can be applied to the document, and applies it.
     fn change(&mut self, document: &mut Json) -> Option<Vec<u8>> {
         let mut way = Vec::new();
         loop {

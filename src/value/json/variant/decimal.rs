@@ -1,12 +1,12 @@
-//! Decimals: a byte for the scale, then the unscaled value in 4, 8 or 16 bytes.
+//! Decimals: one byte for the scale, then the unscaled value in 4, 8 or 16 bytes.
 
 use super::super::opaque::Decimal;
 use super::header::{DECIMAL4, DECIMAL8, DECIMAL16, tagged};
 use crate::value::decimal::{self, MAX_PRECISION_I128};
 use crate::wire::Result;
 
-/// The unscaled value and the scale; `None` where 38 digits do not hold the number, even without zeros at its end.
-/// `scratch` is as it was.
+/// Returns the unscaled value and the scale; `None` if the number does not fit in 38 digits, even
+/// without the zeros at its end. `scratch` is unchanged afterwards.
 pub(super) fn read(number: Decimal<'_>, scratch: &mut Vec<u8>) -> Result<Option<(i128, u8)>> {
     let Decimal { precision, scale, groups } = number;
     if precision <= MAX_PRECISION_I128 {
@@ -19,7 +19,7 @@ pub(super) fn read(number: Decimal<'_>, scratch: &mut Vec<u8>) -> Result<Option<
     Ok(parsed)
 }
 
-/// Takes `-12.3400` apart; drops zeros from the end of the fraction only as far as needed.
+/// Parses a text like `-12.3400`; drops zeros from the end of the fraction only as far as needed.
 fn parse(text: &[u8]) -> Option<(i128, u8)> {
     let (is_negative, text) = match text {
         [b'-', rest @ ..] => (true, rest),

@@ -7,7 +7,7 @@
 //!          length << 2 | 1      a string of up to 63 bytes
 //! ```
 
-/// A header and a number.
+/// Appends a header and a number.
 #[inline]
 pub(super) fn tagged(kind: u8, bytes: &[u8], out: &mut Vec<u8>) {
     out.push(header(kind));

@@ -1,4 +1,5 @@
-//! The dictionary of a document's keys: each once, in order, and for every field its key's place there.
+//! The dictionary of a document's keys: each key once, sorted. Fields refer to their keys by the
+//! index in the dictionary.
 
 use super::super::budget::Budget;
 use super::super::container::Container;
@@ -7,20 +8,20 @@ use super::{int_bytes, order, push_int};
 use crate::error::DecodeError;
 use crate::wire::Result;
 
-/// The keys of one document, and what was made of them.
+/// The keys of a document, and the dictionary of them.
 #[derive(Debug)]
 pub(super) struct Dictionary {
-    /// The keys of all objects as the walk meets them, each after its length.
+    /// The keys of all objects in the order of the walk, each after its length.
     found: Vec<u8>,
-    /// The same of the document for which the rest was made.
+    /// The `found` keys of the document for which the fields below were calculated.
     known: Vec<u8>,
-    /// Where each key of `known` starts and how long it is.
+    /// The start and the length of each key of `known`.
     keys: Vec<(u32, u16)>,
     /// The numbers of these keys, in the order of the keys.
     sorted: Vec<u32>,
-    /// For each key of `known` its place in the dictionary.
+    /// For each key of `known`, its index in the dictionary.
     ids: Vec<u32>,
-    /// Keys in the dictionary.
+    /// The number of keys in the dictionary.
     count: u32,
     metadata: Vec<u8>,
 }
@@ -40,18 +41,18 @@ impl Default for Dictionary {
 }
 
 impl Dictionary {
-    /// Forgets the keys that were found.
+    /// Removes the keys that were found.
     pub(super) fn begin(&mut self) {
         self.found.clear();
     }
 
-    /// Finds a key.
+    /// Adds a key.
     pub(super) fn add_key(&mut self, key: &[u8]) {
         push_key(&mut self.found, key);
     }
 
-    /// Walks through the containers of a document and finds their keys; gives how many bytes those of all fields have, the
-    /// same key more than once.
+    /// Walks through the containers of a document and adds their keys. Returns the number of bytes
+    /// of the keys of all fields; a key that occurs several times is counted each time.
     pub(super) fn add_document(&mut self, root: Value<'_>, document_bytes: usize) -> Result<usize> {
         let mut walk =
             Walk { found: &mut self.found, key_bytes: 0, budget: Budget::new(document_bytes) };
@@ -59,12 +60,12 @@ impl Dictionary {
         Ok(walk.key_bytes)
     }
 
-    /// Makes the dictionary of the keys that were found.
+    /// Creates the dictionary of the keys that were found.
     pub(super) fn finish(&mut self) -> Result<()> {
         if self.found == self.known {
             return Ok(());
         }
-        // What is half made must not be taken for the next document's.
+        // An incomplete dictionary must not be reused for the next document.
         self.rebuild().inspect_err(|_| *self = Self::default())
     }
 
@@ -73,12 +74,12 @@ impl Dictionary {
         &self.metadata
     }
 
-    /// The place of each field's key, in the order of a walk through the document.
+    /// The index of each field's key, in the order of a walk through the document.
     pub(super) fn ids(&self) -> &[u32] {
         &self.ids
     }
 
-    /// Bytes that hold every place.
+    /// The number of bytes that are enough for each index.
     pub(super) const fn id_bytes(&self) -> usize {
         int_bytes(self.count.saturating_sub(1))
     }
@@ -97,7 +98,7 @@ impl Dictionary {
         let mut bytes = 0;
         let mut before: Option<&[u8]> = None;
         let mut in_byte_order = true;
-        // Afterwards `sorted` holds one number for each different key.
+        // Afterwards, `sorted` contains one number for each distinct key.
         sorted.retain(|number| {
             let this = key(number);
             let is_new = before != Some(this);
@@ -118,7 +119,7 @@ impl Dictionary {
         Ok(())
     }
 
-    /// Finds the keys in `found` and checks that they are text.
+    /// Splits `found` into keys and checks that they are text.
     fn split(&mut self) -> Result<()> {
         self.keys.clear();
         let mut rest = self.found.as_slice();
@@ -159,7 +160,7 @@ impl Dictionary {
     }
 }
 
-/// Keys come out of documents and of tables: none is longer than 16 bits say.
+/// Keys come from documents and from tables: the length of each fits in 16 bits.
 fn push_key(found: &mut Vec<u8>, key: &[u8]) {
     found.extend_from_slice(&(key.len() as u16).to_le_bytes());
     found.extend_from_slice(key);
@@ -170,7 +171,7 @@ fn too_long() -> DecodeError {
     DecodeError::Limit { what: "bytes of the keys of a JSON document", value: limit + 1, limit }
 }
 
-/// The key of a number, out of the bytes where all stand.
+/// Returns the key with this number, from the bytes of all keys.
 #[inline]
 fn key_of<'k>(bytes: &'k [u8], keys: &[(u32, u16)], number: u32) -> &'k [u8] {
     keys.get(number as usize)
@@ -178,7 +179,7 @@ fn key_of<'k>(bytes: &'k [u8], keys: &[(u32, u16)], number: u32) -> &'k [u8] {
         .unwrap_or_default()
 }
 
-/// The walk that meets fields in the order in which they are written.
+/// Walks through the fields in the order in which they are written.
 struct Walk<'o> {
     found: &'o mut Vec<u8>,
     key_bytes: usize,
@@ -206,17 +207,17 @@ impl Walk<'_> {
                 }
                 Ok(())
             }
-            // Read when it is written.
+            // Scalars are read when they are written.
             Kind::Scalar(_) => Ok(()),
         }
     }
 }
 
-/// What stands before a key in `found`.
+/// The number of bytes of the length before each key in `found`.
 const LENGTH_BYTES: u32 = 2;
 
-/// The one version that there is.
+/// The only version of the encoding.
 const VERSION: u8 = 1;
 
-/// Says that the keys are in the order of their bytes.
+/// This bit means that the keys are sorted by their bytes.
 const SORTED: u8 = 0x10;

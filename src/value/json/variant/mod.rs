@@ -23,15 +23,16 @@
 //! | literals, strings | the same |
 //! | integers | the shortest of int8, 16, 32, 64; decimal above 2^63 - 1 |
 //! | double | double |
-//! | decimal | decimal with the scale it has; a string where 38 digits do not hold it, even without zeros at the end |
+//! | decimal | decimal with its scale; a string if it does not fit in 38 digits, even without zeros at the end |
 //! | DATE | date |
-//! | DATETIME, TIMESTAMP | timestamp without time zone: a document keeps a TIMESTAMP in the zone of the session that made it |
+//! | DATETIME, TIMESTAMP | timestamp without time zone: a document contains a TIMESTAMP in the zone of the session that wrote it |
 //! | TIME; zero, partial and impossible dates | a string, as `CAST(column AS CHAR)` shows it |
 //! | BLOB, BINARY, BIT and others | binary, without the number of the type |
 //!
-//! Two walks through the document, no tree: `keys.rs` collects the keys, `writer.rs` writes values; `row.rs` does the same for
-//! a table's row, an object of its columns. Tables repeat
-//! themselves, so that the dictionary of the document before is used again where the keys are the same.
+//! The encoder walks through the document twice and builds no tree: `keys.rs` collects the keys,
+//! `writer.rs` writes values; `row.rs` does the same for a row of a table, which is an object of
+//! its columns. The documents of a table usually have the same keys: then the dictionary of the
+//! previous document is reused.
 //!
 //! <https://parquet.apache.org/docs/file-format/types/variantencoding/>
 
@@ -50,7 +51,7 @@ use keys::Dictionary;
 pub use row::RowEncoder;
 use writer::Writer;
 
-/// Encodes documents; what it learns of a table's keys serves for the next one.
+/// Encodes documents. It reuses the dictionary of keys for the next document of a table.
 #[derive(Debug, Default)]
 pub struct VariantEncoder {
     dictionary: Dictionary,
@@ -58,8 +59,8 @@ pub struct VariantEncoder {
 }
 
 impl VariantEncoder {
-    /// Appends the document's value to `value` and its dictionary to `metadata`. After an error either may hold a part
-    /// of them. The result depends on this document alone.
+    /// Appends the document's value to `value` and its dictionary to `metadata`. After an error,
+    /// both may contain a part of them. The result depends on this document only.
     pub fn encode(
         &mut self,
         document: &[u8],
@@ -70,7 +71,7 @@ impl VariantEncoder {
         self.dictionary.begin();
         let key_bytes = self.dictionary.add_document(root, document.len())?;
         self.dictionary.finish()?;
-        // What keys use is not there for values.
+        // Bytes that keys use are not available for values.
         let mut budget = Budget::new(document.len());
         budget.spend(key_bytes)?;
         metadata.extend_from_slice(self.dictionary.metadata());
@@ -86,16 +87,16 @@ impl VariantEncoder {
     }
 }
 
-/// A field of an object, or an element of an array, while the rest of them is being written.
+/// A field of an object, or an element of an array, while the others are being written.
 #[derive(Debug, Clone, Copy)]
 struct Field {
-    /// The key's place in the dictionary; 0 in arrays.
+    /// The index of the key in the dictionary; 0 in arrays.
     id: u32,
-    /// Bytes of the fields before.
+    /// The number of bytes of the fields before this one.
     offset: u32,
 }
 
-/// Bytes that a little-endian number takes, 1 to 4.
+/// The number of bytes, 1 to 4, that a little-endian number needs.
 #[inline]
 const fn int_bytes(number: u32) -> usize {
     match number {

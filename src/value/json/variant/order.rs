@@ -1,20 +1,22 @@
-//! The order of keys: Spark compares them by UTF-16, the Parquet document by bytes.
+//! The order of keys: Spark compares them by UTF-16, while the Parquet document says by bytes.
 //!
-//! They part where a character above U+FFFF meets one from U+E000 to U+FFFF: its surrogates come first in UTF-16. Spark
-//! finds a key in a large object by halving, so that its order is the one to keep.
+//! The two orders differ for a character above U+FFFF and one from U+E000 to U+FFFF: in UTF-16 the
+//! surrogates of the former come first. Spark finds a key in a large object with a binary search,
+//! so its order is used.
 
 use std::cmp::Ordering;
 
-/// Compares texts in UTF-8 as their UTF-16 would compare.
+/// Compares texts in UTF-8 in the order of their UTF-16.
 pub(super) fn by_utf16(one: &[u8], other: &[u8]) -> Ordering {
     match one.iter().zip(other).find(|(a, b)| a != b) {
         None => one.len().cmp(&other.len()),
-        // The first bytes that differ begin characters, or continue ones of the same size.
+        // The first bytes that differ begin characters, or continue characters of the same size.
         Some((a, b)) => rank(*a).cmp(&rank(*b)),
     }
 }
 
-/// Lead bytes of four-byte characters (0xf0 on) go before those of U+E000 to U+FFFF (0xee and 0xef).
+/// Lead bytes of four-byte characters (0xf0 on) are ordered before those of U+E000 to U+FFFF (0xee
+/// and 0xef).
 const fn rank(byte: u8) -> u8 {
     match byte {
         0xee | 0xef => byte | 0x10,

@@ -1,4 +1,4 @@
-//! Values that contain no others: a header, then little-endian numbers or text.
+//! Values that contain no other values: a header, then little-endian numbers or text.
 
 use super::super::opaque::Opaque;
 use super::super::scalar::ScalarValue;
@@ -62,7 +62,8 @@ fn opaque(value: Opaque<'_>, out: &mut Vec<u8>) -> Result<()> {
     text_of(value, out)
 }
 
-/// A value without a type of its own, as a string: a time, an impossible date, a decimal of many digits.
+/// Appends a value without a variant type as a string: a time, an impossible date, a decimal of
+/// many digits.
 fn text_of(value: Opaque<'_>, out: &mut Vec<u8>) -> Result<()> {
     let start = out.len();
     out.push(0);
@@ -75,7 +76,7 @@ fn text_of(value: Opaque<'_>, out: &mut Vec<u8>) -> Result<()> {
         }
         return Ok(());
     }
-    // Once more, after the longer header.
+    // Write it again, after the longer header.
     out.truncate(start);
     tagged(LONG_STRING, &(len as u32).to_le_bytes(), out);
     value.write_bare(out)

@@ -1,4 +1,5 @@
-//! A row as an object of its columns. The keys of documents in it are in its dictionary too.
+//! Encodes a row as an object of its columns. The keys of documents in the row are in the row's
+//! dictionary too.
 
 use super::super::Value;
 use super::super::budget::Budget;
@@ -12,20 +13,20 @@ use super::{Field, decimal};
 use crate::value::Cell;
 use crate::wire::Result;
 
-/// Encodes rows; what it learns of a table's columns serves for the next one.
+/// Encodes rows. It reuses the dictionary of keys for the next row of a table.
 #[derive(Debug, Default)]
 pub struct RowEncoder {
     dictionary: Dictionary,
     fields: Vec<Field>,
-    /// Members of the containers inside of documents that are open.
+    /// The members of the open containers in documents.
     inner: Vec<Field>,
-    /// Of each document of the row, the bytes of its keys.
+    /// For each document of the row, the number of bytes of its keys.
     key_bytes: Vec<usize>,
 }
 
 impl RowEncoder {
-    /// Appends an object of the cells by their names to `value`, and its dictionary to `metadata`. After an error either may
-    /// hold a part of them.
+    /// Appends an object of the cells, with their names as keys, to `value`, and its dictionary to
+    /// `metadata`. After an error, both may contain a part of them.
     pub fn encode<'c>(
         &mut self,
         cells: impl Iterator<Item = (&'c str, Cell<'c>)> + Clone,
@@ -72,7 +73,7 @@ impl RowEncoder {
     }
 }
 
-/// Appends a value that is no document.
+/// Appends a value that is not a document.
 fn write(cell: Cell<'_>, inner: &mut Vec<Field>, out: &mut Vec<u8>) -> Result<()> {
     match cell {
         Cell::Null | Cell::Document(_) => out.push(header(NULL)),
@@ -100,5 +101,5 @@ fn write(cell: Cell<'_>, inner: &mut Vec<Field>, out: &mut Vec<u8>) -> Result<()
     Ok(())
 }
 
-/// About what a row takes: offsets of two bytes.
+/// The approximate size of a row: offsets have two bytes.
 const USUAL_BYTES: usize = 1 << 10;

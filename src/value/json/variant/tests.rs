@@ -1,4 +1,4 @@
-//! A reader of variants, and what must come back through it.
+//! A reader of variants, and the values that it must return.
 
 use super::super::{encode, write_text};
 use super::*;
@@ -17,7 +17,7 @@ fn int(bytes: &[u8], at: usize, len: usize) -> usize {
     bytes[at..at + len].iter().rev().fold(0, |number, byte| number << 8 | usize::from(*byte))
 }
 
-/// The keys, and whether the dictionary calls itself sorted.
+/// Returns the keys, and true if the dictionary is marked as sorted.
 fn keys(metadata: &[u8]) -> (Vec<String>, bool) {
     assert_eq!(metadata[0] & 15, 1);
     let width = usize::from(metadata[0] >> 6) + 1;
@@ -32,7 +32,7 @@ fn keys(metadata: &[u8]) -> (Vec<String>, bool) {
     ((0..count).map(key).collect(), metadata[0] & 0x10 != 0)
 }
 
-/// The value at `at` as JSON, and where it ends.
+/// Returns the value at `at` as JSON, and the position after it.
 fn read(value: &[u8], at: usize, keys: &[String]) -> (Json, usize) {
     let header = value[at] >> 2;
     match (value[at] & 3, header) {
@@ -115,7 +115,7 @@ fn vectors() {
         (json!({}), &[2, 0, 0], &[0x11, 0, 0]),
         (json!("x"), &[5, b'x'], &[0x11, 0, 0]),
         (json!(1.5), &[0x1c, 0, 0, 0, 0, 0, 0, 0xf8, 0x3f], &[0x11, 0, 0]),
-        // U+FFFF is above the emoji for Spark, and below by bytes.
+        // For Spark, U+FFFF is above the emoji; in the order of bytes it is below.
         (
             json!({"\u{ffff}": 2, "😀": 1}),
             &[2, 2, 0, 1, 2, 0, 4, 0x0c, 2, 0x0c, 1],
@@ -162,7 +162,7 @@ fn opaque_values() {
         [8 << 2, 3, 0x40, 0xe2, 1, 0]
     );
     assert!(opaque(246, &[6, 3, 0x80]).is_err());
-    // DECIMAL(66,30), all nines: more than a variant's decimal holds.
+    // DECIMAL(66,30) with all digits 9: too large for a variant's decimal.
     let least =
         [&[66, 30, 0x7a, 0x0a, 0x1f, 0][..], &[0xc4, 0x65, 0x36, 0].repeat(6), &[0xfc, 0x18]];
     let text = format!("-{}.{}", "9".repeat(35), "9".repeat(30));
@@ -170,7 +170,8 @@ fn opaque_values() {
     assert_eq!(opaque(246, &least.concat()).unwrap(), expected);
 }
 
-/// Widths of counts, ids and offsets change with the sizes; headers move where the guess was wrong.
+/// The widths of counts, ids and offsets depend on the sizes; headers are moved if the estimate was
+/// wrong.
 #[test]
 fn sizes() {
     let numbers = |count: u64| (0..count).map(Json::from).collect::<Json>();
@@ -212,7 +213,7 @@ fn the_same_key_twice() {
     assert!(matches!(encoded(&document), Err(DecodeError::Invalid { .. })));
 }
 
-/// What an encoder has seen before does not show in what it writes.
+/// The documents that were encoded before have no influence on the result.
 #[test]
 fn documents_do_not_know_each_other() {
     let broken_key = [0, 1, 0, 0x0c, 0, 0x0b, 0, 1, 0, 5, 1, 0, 0xff];
@@ -245,7 +246,7 @@ fn any_json() -> impl Strategy<Value = Json> {
         any::<i64>().prop_map(Json::from),
         any::<u64>().prop_map(Json::from),
         any::<i8>().prop_map(Json::from),
-        // serde_json reads longer ones to within a bit or two.
+        // serde_json reads longer numbers with an error of one or two bits.
         any::<i32>().prop_map(|number| Json::from(f64::from(number) / 64.0)),
         any::<String>().prop_map(Json::from),
     ];
@@ -298,7 +299,8 @@ fn rows_hold_cells_and_documents() {
     let other = json!([1, {"name": "x"}]);
     let (bytes, other_bytes) = (encode::document(&document, false), encode::document(&other, true));
     let mut encoder = RowEncoder::default();
-    // The same columns twice, then other ones: what was learnt of a row must not show in the next.
+    // The same columns twice, then other columns: the reused state must have no influence on the
+    // result.
     for _ in 0..2 {
         let cells = [
             ("z", Cell::Document(&bytes)),

@@ -1,4 +1,4 @@
-//! Values: a header with offsets, then the members one after the other.
+//! Writes values: a header with offsets, then the members one after another.
 //!
 //! ```text
 //! object   header | count | count × id | count + 1 × offset | values       ids in the order of their keys
@@ -14,19 +14,19 @@ use super::{Field, int_bytes, primitive};
 use crate::error::DecodeError;
 use crate::wire::Result;
 
-/// The walk that writes.
+/// Writes the values during the second walk through the document.
 pub(super) struct Writer<'o, 'd> {
     pub(super) out: &'o mut Vec<u8>,
     pub(super) budget: Budget,
-    /// The places of the keys that are to come.
+    /// The indexes of the keys that follow.
     pub(super) ids: std::slice::Iter<'d, u32>,
     pub(super) id_bytes: usize,
-    /// Members of the containers that are open, the innermost last.
+    /// The members of the containers that are open, the innermost last.
     pub(super) fields: &'o mut Vec<Field>,
 }
 
 impl Writer<'_, '_> {
-    /// Writes a value that lies inside of `depth` containers.
+    /// Writes a value that is nested in `depth` containers.
     pub(super) fn value(&mut self, value: Value<'_>, depth: usize) -> Result<()> {
         match value.kind {
             Kind::Object(width) => {
@@ -51,7 +51,8 @@ impl Writer<'_, '_> {
         depth: usize,
     ) -> Result<()> {
         let first_field = self.fields.len();
-        // The values will take about as much as they take in the document. Where that is wrong they are moved.
+        // The values will be about as long as in the document. If this estimate is wrong, they are
+        // moved.
         let open = Open::new(shape, container.len(), container.size(), self.out);
         while let Some(value) = container.next_value()? {
             let id = match shape {
@@ -67,7 +68,7 @@ impl Writer<'_, '_> {
     }
 }
 
-/// A container whose values are being written, behind as much room as its header may take.
+/// A container whose values are being written, after the space that is reserved for its header.
 pub(super) struct Open {
     start: usize,
     values: usize,
@@ -75,7 +76,7 @@ pub(super) struct Open {
 }
 
 impl Open {
-    /// For `count` values of about `size` bytes together.
+    /// Reserves the space for `count` values with a total of about `size` bytes.
     pub(super) fn new(shape: Shape, count: usize, size: usize, out: &mut Vec<u8>) -> Self {
         let offset_bytes = int_bytes(u32::try_from(size).unwrap_or(u32::MAX));
         let guess = Header { shape, count, offset_bytes };
@@ -85,12 +86,12 @@ impl Open {
         Self { start, values, guess }
     }
 
-    /// Where the next value begins.
+    /// The offset of the next value.
     pub(super) fn offset(&self, out: &[u8]) -> Result<u32> {
         check_size(out.len() - self.values)
     }
 
-    /// Fills the header in, behind the last value.
+    /// Writes the header, after the last value was written.
     pub(super) fn close(self, fields: &mut [Field], out: &mut Vec<u8>) -> Result<()> {
         let Self { start, values, guess } = self;
         let size = check_size(out.len() - values)?;
@@ -106,7 +107,7 @@ impl Open {
     }
 }
 
-/// Moves what stands from `from` on, so that it begins at `to`.
+/// Moves the bytes from `from` on so that they begin at `to`.
 fn make_room(out: &mut Vec<u8>, from: usize, to: usize) {
     let end = out.len();
     if to > from {
@@ -118,7 +119,7 @@ fn make_room(out: &mut Vec<u8>, from: usize, to: usize) {
     }
 }
 
-/// Brings the fields of an object into the order of their keys; every key comes once.
+/// Sorts the fields of an object by their keys. Each key occurs once.
 fn sort(fields: &mut [Field]) -> Result<()> {
     fields.sort_unstable_by_key(|field| field.id);
     let is_twice = fields.iter().zip(fields.iter().skip(1)).any(|(one, next)| one.id == next.id);
@@ -139,19 +140,19 @@ fn check_size(bytes: usize) -> Result<u32> {
     })
 }
 
-/// What a container is.
+/// The kind of a container.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Shape {
-    /// Its members have keys, whose places take so many bytes.
+    /// Its members have keys; the indexes of keys have this number of bytes.
     Object {
         /// 1 to 4.
         id_bytes: usize,
     },
-    /// They have not.
+    /// Its members have no keys.
     Array,
 }
 
-/// What stands before a container's values.
+/// The bytes before a container's values.
 #[derive(Debug, Clone, Copy)]
 struct Header {
     shape: Shape,
@@ -176,7 +177,7 @@ impl Header {
         1 + count_bytes + self.count * self.id_bytes() + (self.count + 1) * self.offset_bytes
     }
 
-    /// Fills the header's bytes.
+    /// Writes the bytes of the header.
     fn write(self, fields: &[Field], size: u32, place: &mut [u8]) {
         let is_large = u8::from(self.is_large());
         let offsets = (self.offset_bytes - 1) as u8;
@@ -201,7 +202,7 @@ impl Header {
     }
 }
 
-/// Bytes to be filled from the front.
+/// Bytes that are filled from the front.
 struct Place<'o>(&'o mut [u8]);
 
 impl Place<'_> {
