@@ -1,4 +1,4 @@
-//! What client and server can do, as bits of the handshake.
+//! The capabilities of client and server, as bits of the handshake.
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/group__group__cs__capabilities__flags.html>,
 //! <https://mariadb.com/docs/server/reference/clientserver-protocol/1-connecting/connection#capabilities>
@@ -10,32 +10,32 @@ use std::ops::{BitAnd, BitOr};
 pub struct Capabilities(pub u32);
 
 impl Capabilities {
-    /// MySQL. A MariaDB server clears the bit when it has extended capabilities.
+    /// The protocol of MySQL. A MariaDB server clears the bit when it has extended capabilities.
     pub const LONG_PASSWORD: Self = Self(1);
-    /// A database comes with the login.
+    /// The login names a database.
     pub const CONNECT_WITH_DB: Self = Self(1 << 3);
-    /// Packets in zlib frames after the login.
+    /// Packets are in zlib frames after the login.
     pub const COMPRESS: Self = Self(1 << 5);
-    /// The protocol of MySQL 4.1, the only one that is spoken here.
+    /// The protocol of MySQL 4.1, the only one that this client supports.
     pub const PROTOCOL_41: Self = Self(1 << 9);
     /// TLS after an SSLRequest.
     pub const SSL: Self = Self(1 << 11);
-    /// Status flags.
+    /// Packets contain status flags.
     pub const TRANSACTIONS: Self = Self(1 << 13);
     /// A scramble of 20 bytes.
     pub const SECURE_CONNECTION: Self = Self(1 << 15);
-    /// Authentication plugins, and switching them.
+    /// Authentication plugins, and switches between them.
     pub const PLUGIN_AUTH: Self = Self(1 << 19);
-    /// The client tells about itself.
+    /// The client sends attributes of itself.
     pub const CONNECT_ATTRS: Self = Self(1 << 20);
     /// The answer to the scramble may be longer than 255 bytes.
     pub const PLUGIN_AUTH_LENENC: Self = Self(1 << 21);
-    /// Result sets end with an OK packet, and have no EOF in the middle.
+    /// Result sets end with an OK packet, and contain no EOF packet after the column definitions.
     pub const DEPRECATE_EOF: Self = Self(1 << 24);
-    /// Packets in zstd frames after the login.
+    /// Packets are in zstd frames after the login.
     pub const ZSTD_COMPRESSION: Self = Self(1 << 26);
 
-    /// Whether all of `other` are in the set.
+    /// True if the set contains all of `other`.
     pub const fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }

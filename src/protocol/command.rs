@@ -1,8 +1,8 @@
-//! Commands of a client that reads the log.
+//! The commands of a client that reads the log.
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_replication.html>
 
-/// `COM_QUIT`: the client leaves.
+/// `COM_QUIT`: ends the connection.
 pub fn quit() -> Vec<u8> {
     vec![0x01]
 }
@@ -12,7 +12,8 @@ pub fn query(sql: &str) -> Vec<u8> {
     [&[0x03], sql.as_bytes()].concat()
 }
 
-/// `COM_REGISTER_SLAVE`: how the reader stands in `SHOW REPLICAS`. Texts longer than 255 bytes are cut.
+/// `COM_REGISTER_SLAVE`: the entry of this reader in `SHOW REPLICAS`. Texts longer than 255 bytes
+/// are cut.
 pub fn register_replica(server_id: u32, host: &str, port: u16) -> Vec<u8> {
     let mut out = vec![0x15];
     out.extend(server_id.to_le_bytes());
@@ -22,11 +23,11 @@ pub fn register_replica(server_id: u32, host: &str, port: u16) -> Vec<u8> {
         out.extend(text);
     }
     out.extend(port.to_le_bytes());
-    out.extend([0; 8]); // rank, source's id
+    out.extend([0; 8]); // rank, the source's id
     out
 }
 
-/// `COM_BINLOG_DUMP`: the log from a place in a file on. An offset of 4 GiB or more cannot be asked for.
+/// `COM_BINLOG_DUMP`: requests the log from a position on. The offset must be below 4 GiB.
 pub fn binlog_dump(file: &str, offset: u32, flags: u16, server_id: u32) -> Vec<u8> {
     let mut out = vec![0x12];
     out.extend(offset.to_le_bytes());
@@ -36,8 +37,9 @@ pub fn binlog_dump(file: &str, offset: u32, flags: u16, server_id: u32) -> Vec<u
     out
 }
 
-/// `COM_BINLOG_DUMP_GTID`: all transactions that are not in a set, which is in its binary form. With an empty `file` the server
-/// looks for the place itself; with one it begins there and passes over what is before it, so then the set had better be empty.
+/// `COM_BINLOG_DUMP_GTID`: requests all transactions that are not in a set, which is in its binary
+/// form. With an empty `file`, the server finds the start itself. With a file, it starts there and
+/// skips the transactions before it, so the set should be empty then.
 pub fn binlog_dump_gtid(
     file: &str,
     offset: u64,
@@ -58,11 +60,11 @@ pub fn binlog_dump_gtid(
 
 /// Flags of a dump.
 pub mod dump_flag {
-    /// The stream ends where the log does now.
+    /// The stream ends at the current end of the log.
     pub const NON_BLOCK: u16 = 1;
-    /// MySQL from 8.0.26 on: heartbeats of the second version, whose offsets have 64 bits.
+    /// MySQL from 8.0.26 on: heartbeats of version 2, whose offsets have 64 bits.
     pub const HEARTBEAT_V2: u16 = 2;
-    /// MariaDB: with the Annotate_rows events.
+    /// MariaDB: the stream contains Annotate_rows events.
     pub const SEND_ANNOTATE_ROWS: u16 = 2;
 }
 

@@ -1,10 +1,11 @@
-//! Compressed frames: what packets travel in after a login that agreed on compression.
+//! Compressed frames: they contain the packets after a login that agreed on compression.
 //!
 //! ```text
 //! compressed length u24 | sequence id u8 | plain length u24 | zlib or zstd stream
 //! ```
 //!
-//! A plain length of 0 says that the bytes are not compressed. A packet may span frames, and a frame may hold many.
+//! If the plain length is 0, the bytes are not compressed. A packet may span frames, and a frame
+//! may contain many packets.
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_basic_compression.html>
 
@@ -14,22 +15,22 @@ use crate::wire::{DeflateForm, Inflater, Result};
 use flate2::write::ZlibEncoder;
 use std::io::Write;
 
-/// Bytes of a frame's header.
+/// The number of bytes of a frame's header.
 pub const FRAME_HEADER_LEN: usize = 7;
 
 /// The header of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FrameHeader {
-    /// Bytes that follow.
+    /// The number of bytes that follow.
     pub len: usize,
-    /// Its place among the frames of this command.
+    /// The number of the frame within this command.
     pub sequence_id: u8,
-    /// What they unpack to; 0 where they are not compressed.
+    /// The length after decompression; 0 if the bytes are not compressed.
     pub plain_len: usize,
 }
 
 impl FrameHeader {
-    /// The header in its seven bytes.
+    /// Decodes the seven bytes of a header.
     pub const fn decode([a, b, c, sequence_id, x, y, z]: [u8; FRAME_HEADER_LEN]) -> Self {
         Self {
             len: u32::from_le_bytes([a, b, c, 0]) as usize,
@@ -39,7 +40,7 @@ impl FrameHeader {
     }
 }
 
-/// Packs and unpacks frames of one connection.
+/// Packs and unpacks the frames of a connection.
 pub struct Frames {
     compression: Compression,
     inflater: Inflater,
@@ -47,12 +48,12 @@ pub struct Frames {
 }
 
 impl Frames {
-    /// Frames of one kind.
+    /// Creates frames with this compression.
     pub fn new(compression: Compression) -> Self {
         Self { compression, inflater: Inflater::default(), unzstd: None }
     }
 
-    /// Appends to `out` what a frame holds: exactly what its header says.
+    /// Unpacks a frame and appends exactly the number of bytes that its header contains to `out`.
     pub fn unpack(&mut self, header: FrameHeader, body: &[u8], out: &mut Vec<u8>) -> Result<()> {
         const WHAT: &str = "compressed packet";
         if header.plain_len == 0 {
@@ -87,7 +88,7 @@ impl Frames {
         }
     }
 
-    /// Appends `packets` to `out` in frames; `sequence_id` moves on by their number.
+    /// Appends `packets` to `out` in frames; `sequence_id` increases by the number of frames.
     pub fn pack(&self, packets: &[u8], sequence_id: &mut u8, out: &mut Vec<u8>) {
         for piece in packets.chunks(MAX_PLAIN) {
             let packed = match self.compression {
@@ -114,10 +115,10 @@ fn deflate(piece: &[u8]) -> Option<Vec<u8>> {
     encoder.finish().ok()
 }
 
-/// Shorter pieces are not worth it; servers draw the same line.
+/// Shorter pieces are not compressed; servers have the same limit.
 const MIN_PACKED: usize = 50;
 
-/// Plain bytes of a frame.
+/// The largest number of plain bytes in a frame.
 const MAX_PLAIN: usize = 0xff_ffff;
 
 #[cfg(test)]

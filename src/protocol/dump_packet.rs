@@ -1,9 +1,9 @@
-//! The packets of a dump: an event each, until the log ends or the server gives up.
+//! The packets of a dump: one per event, until the log ends or the server refuses to continue.
 //!
 //! ```text
-//! 00 | [ef | flag u8] | event          a byte of OK, a semi-synchronous header where the server takes us for such a replica
-//! fe | …                               the log ends
-//! ff | …                               the server refuses
+//! 00 | [ef | flag u8] | event          a byte of OK, a semi-synchronous header if the server
+//! considers us such a replica fe | …                               the log ends ff | …
+//! the server ends the dump with an error
 //! ```
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_replication_binlog_event.html>
@@ -12,14 +12,14 @@ use super::response::{OK, ServerRefusal, is_eof};
 use crate::error::DecodeError;
 use crate::wire::Result;
 
-/// What a packet of a dump brings.
+/// The content of a packet of a dump.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DumpPacket<'a> {
     /// The bytes of an event.
     Event(&'a [u8]),
-    /// There is no more, of a dump that does not wait.
+    /// The log ends here; only in dumps that do not wait for more.
     End,
-    /// The server gives up.
+    /// The server ends the dump with an error.
     Refused(ServerRefusal),
 }
 
@@ -38,8 +38,10 @@ impl<'a> DumpPacket<'a> {
     }
 }
 
-/// A server that takes us for a semi-synchronous replica puts a header before each event. We never are one and acknowledge
-/// nothing, so it falls back to its own time-out. The event's own length tells such a header from an event that begins like one.
+/// A server that considers us a semi-synchronous replica puts a header before each event. This
+/// client is never such a replica and acknowledges nothing, so the server continues after its own
+/// time-out. The length in the event distinguishes such a header from an event that begins with the
+/// same bytes.
 fn without_semi_sync(event: &[u8]) -> &[u8] {
     let size_in = |event: &[u8]| {
         let size = event.get(EVENT_SIZE_AT..).and_then(|rest| rest.first_chunk::<4>());
@@ -58,14 +60,14 @@ fn without_semi_sync(event: &[u8]) -> &[u8] {
 /// The first byte of a semi-synchronous header.
 const SEMI_SYNC: u8 = 0xef;
 
-/// Where an event's header has its size.
+/// The offset of the size in the header of an event.
 const EVENT_SIZE_AT: usize = 9;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// An event's header, as long as it says.
+    /// The header of an event with the correct length.
     fn event(first: u8) -> Vec<u8> {
         let mut event = vec![0; 19];
         event[0] = first;
@@ -82,7 +84,7 @@ mod tests {
                 assert_eq!(DumpPacket::decode(&payload), Ok(DumpPacket::Event(&event)));
             }
         }
-        // neither fits: the event's own decoder says so
+        // neither reading is possible: the decoder of the event reports the error
         let cut = [&[0, SEMI_SYNC, 0][..], &event(0)[..18]].concat();
         assert_eq!(DumpPacket::decode(&cut), Ok(DumpPacket::Event(&cut[1..])));
     }

@@ -1,4 +1,5 @@
-//! The server's first packet: its version, what it can do, and bytes to hash the password with.
+//! The first packet of the server: its version, its capabilities, and a nonce for the hash of the
+//! password.
 //!
 //! ```text
 //! 0a | version NUL | connection id u32 | nonce[8] | 00 | capabilities u16
@@ -12,18 +13,18 @@ use super::response::printable;
 use crate::error::DecodeError;
 use crate::wire::{Reader, Result};
 
-/// What a server says of itself.
+/// The server's description of itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Greeting {
     /// Its version, without the `5.5.5-` that MariaDB puts before its own.
     pub server_version: String,
     /// The number of the connection, as `SHOW PROCESSLIST` prints it.
     pub connection_id: u32,
-    /// What it can do.
+    /// Its capabilities.
     pub capabilities: Capabilities,
-    /// What the password is hashed with.
+    /// The bytes with which the password is hashed.
     pub nonce: Vec<u8>,
-    /// The plugin that it would like to hash it.
+    /// The authentication plugin that the server suggests.
     pub plugin: Vec<u8>,
 }
 
@@ -62,10 +63,10 @@ impl Greeting {
     }
 }
 
-/// Bytes of a version that are shown.
+/// The number of bytes of a version that are shown.
 const MAX_VERSION: usize = 256;
 
-/// The bytes before the first NUL, or all.
+/// Returns the bytes before the first NUL, or all bytes if there is none.
 pub(super) fn until_nul(bytes: &[u8]) -> &[u8] {
     bytes.split(|byte| *byte == 0).next().unwrap_or_default()
 }

@@ -1,11 +1,11 @@
-//! What the client answers to the greeting: who it is, what it can do, and the proof of the password.
+//! The client's answer to the greeting: its user, its capabilities, and the proof of the password.
 //!
 //! ```text
 //! capabilities u32 | largest packet u32 | charset u8 | 23 zeros
 //! user NUL | answer lenenc (or with its length in a byte) | [database NUL] | [plugin NUL] | [attributes lenenc] | [zstd level u8]
 //! ```
 //!
-//! The first line alone is the request for TLS.
+//! A packet that consists of the first line only is the request for TLS.
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_connection_phase_packets_protocol_handshake_response.html>
 
@@ -63,10 +63,10 @@ impl HandshakeResponse<'_> {
     }
 }
 
-/// The largest packet that the client takes: that of the largest event.
+/// The largest packet that the client accepts: that of the largest event.
 const MAX_PACKET: u32 = 1 << 30;
 
-/// Every server knows it.
+/// Every server has this collation.
 const UTF8MB4_GENERAL_CI: u8 = 45;
 
 fn push_nul(out: &mut Vec<u8>, text: &[u8]) {

@@ -1,4 +1,4 @@
-//! The login, packet by packet: what comes from the server goes in, what to do next comes out. No I/O.
+//! The login, packet by packet. Input: the packets of the server. Output: the next step. No I/O.
 //!
 //! ```text
 //! greeting ─ [SSLRequest, TLS] ─ handshake response ─┬─ OK
@@ -7,7 +7,7 @@
 //!                                                    └─ more data ─ answer ────────────────┴─ …
 //! ```
 //!
-//! No password goes out in the clear but over a secure transport, and a server cannot talk the client out of TLS.
+//! The password is sent in the clear over a secure transport only, and a server cannot disable TLS.
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_connection_phase.html>
 
@@ -24,7 +24,7 @@ use crate::error::DecodeError;
 use ring::rand::{SecureRandom, SystemRandom};
 use zeroize::Zeroizing;
 
-/// Who logs in, and what is allowed on the way.
+/// The user who logs in, and the permitted methods.
 #[derive(Debug, Clone, Default)]
 pub struct LoginOptions {
     /// The user's name.
@@ -33,94 +33,95 @@ pub struct LoginOptions {
     pub password: Secret,
     /// The database to use, if any.
     pub database: Option<String>,
-    /// Whether the connection becomes a TLS one.
+    /// The use of TLS.
     pub tls: TlsWish,
-    /// Whether nobody can listen even without TLS: a Unix socket.
+    /// True if no one else can read the data even without TLS: a Unix socket.
     pub is_local: bool,
-    /// How packets are to be compressed after the login.
+    /// The compression of packets after the login.
     pub compression: Compression,
-    /// Whether a server without TLS may tell its RSA key itself; whoever stands in the middle may then tell another.
+    /// True if the client accepts the RSA key that a server without TLS sends. An attacker between
+    /// client and server can then send a different key.
     pub allow_public_key_retrieval: bool,
-    /// The server's RSA key as PEM, where it is known.
+    /// The server's RSA key as PEM, if it is known.
     pub server_public_key: Option<Vec<u8>>,
-    /// Whether `mysql_clear_password` may be used, over a secure transport.
+    /// True if `mysql_clear_password` may be used, over a secure transport.
     pub allow_clear_password: bool,
-    /// What the client tells about itself: `performance_schema.session_connect_attrs`.
+    /// Attributes of the client: `performance_schema.session_connect_attrs`.
     pub attributes: Vec<(String, String)>,
 }
 
-/// Whether TLS is used.
+/// The use of TLS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum TlsWish {
-    /// Never.
+    /// No TLS.
     #[default]
     Never,
-    /// Where the server has it.
+    /// TLS if the server supports it.
     IfOffered,
-    /// Or no login.
+    /// TLS is required; otherwise the login fails.
     Always,
 }
 
-/// How packets are compressed after the login.
+/// The compression of packets after the login.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Compression {
-    /// Not at all.
+    /// No compression.
     #[default]
     None,
     /// zlib.
     Zlib,
-    /// zstd, which MySQL has from 8.0.18 on, MariaDB not.
+    /// zstd, which MySQL supports from 8.0.18 on, and MariaDB does not.
     Zstd,
 }
 
-/// What to do next.
+/// The next step of the login.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
     /// Send this packet, then read the next.
     Send(Zeroizing<Vec<u8>>),
-    /// Send this packet, then make a TLS connection of it, then call [`Login::tls_started`].
+    /// Send this packet, then start TLS on the connection, then call [`Login::tls_started`].
     StartTls(Vec<u8>),
     /// Read the next packet.
     Read,
-    /// The login is done.
+    /// The login is complete.
     Done,
 }
 
-/// Why a login fails.
+/// The reason why a login fails.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoginError {
-    /// The server refuses.
+    /// The server refuses the login.
     #[error("{}", .0.message)]
     Refused(ServerRefusal),
-    /// The server's bytes are no login.
+    /// The server's bytes are not a login packet.
     #[error("the server's login packet is not understood: {0}")]
     Malformed(#[from] DecodeError),
-    /// TLS was asked for, and the server has none.
+    /// TLS is required, but the server does not support it.
     #[error("the server offers no TLS, which ⟦tls⟧ asks for")]
     NoTls,
-    /// A packet that does not fit the state.
+    /// A packet that is not expected in this state.
     #[error("the server sent an unexpected packet during the login (first byte {0:#04x})")]
     Unexpected(u8),
-    /// The compression was asked for, and the server has none.
+    /// The compression was requested, but the server does not support it.
     #[error("the server offers no {0} compression")]
     NoCompression(&'static str),
-    /// A plugin that is not spoken here.
+    /// A plugin that this client does not support.
     #[error("the server asks for the authentication plugin {0:?}, which is not supported")]
     UnknownPlugin(String),
-    /// The server asks for the password itself, which the caller has not allowed.
+    /// The server requests the password itself, which the caller does not permit.
     #[error("the server asks for the password itself (mysql_clear_password)")]
     ClearNotAllowed,
-    /// The password would go out in the clear.
+    /// The password would be sent in the clear.
     #[error("{0} needs a secure transport for this user: use TLS")]
     NeedsSecureTransport(&'static str),
-    /// The server's RSA key is no key, or too small for the password.
+    /// The server's RSA key is invalid, or too small for the password.
     #[error("the server's RSA key cannot be used to send the password")]
     BadPublicKey,
-    /// A nonce of our own cannot be made.
+    /// A nonce cannot be created.
     #[error("the system provides no random numbers")]
     NoRandomNumbers,
-    /// The server asks on and on.
+    /// The server sends one request after another.
     #[error("the server asks for more than {MAX_ROUNDS} packets during the login")]
     TooManyRounds,
 }
@@ -144,17 +145,17 @@ pub struct Login<'a> {
 enum State {
     Greeting,
     Tls,
-    /// The plugin has been answered, and the server decides.
+    /// The client has answered the plugin; the server's decision follows.
     Answered(Plugin),
-    /// The server was asked for its RSA key.
+    /// The server's RSA key was requested.
     PublicKey,
-    /// The server was asked for the salt.
+    /// The salt was requested.
     Salt,
     Done,
 }
 
 impl<'a> Login<'a> {
-    /// A login that waits for the greeting.
+    /// Creates a login that waits for the greeting.
     pub fn new(options: &'a LoginOptions) -> Self {
         Self {
             options,
@@ -168,17 +169,17 @@ impl<'a> Login<'a> {
         }
     }
 
-    /// The greeting, once it has come.
+    /// The greeting, after it was received.
     pub fn greeting(&self) -> Option<&Greeting> {
         self.greeting.as_ref()
     }
 
-    /// What both sides agreed on.
+    /// The capabilities that both sides agreed on.
     pub fn capabilities(&self) -> Capabilities {
         self.capabilities
     }
 
-    /// Takes the payload of the server's next packet.
+    /// Processes the payload of the server's next packet.
     pub fn on_packet(&mut self, payload: &[u8]) -> Result<Step> {
         self.rounds += 1;
         if self.rounds > MAX_ROUNDS {
@@ -214,7 +215,7 @@ impl<'a> Login<'a> {
         }
     }
 
-    /// The connection is a TLS one now.
+    /// Continues after the connection was changed to TLS.
     pub fn tls_started(&mut self) -> Result<Step> {
         if self.state != State::Tls {
             return Err(LoginError::Unexpected(0));
@@ -270,7 +271,7 @@ impl<'a> Login<'a> {
 
     fn respond(&mut self) -> Result<Step> {
         let name = self.greeting.as_ref().map_or(&b""[..], |greeting| &greeting.plugin);
-        // What cannot be answered at once is asked for anew, by a switch.
+        // If the suggested plugin cannot be used, the server sends a switch to another one.
         let plugin = match Plugin::by_name(name) {
             Some(plugin @ (Plugin::Native | Plugin::CachingSha2)) => plugin,
             _ if self.capabilities.has(Capabilities::PLUGIN_AUTH) => Plugin::CachingSha2,
@@ -342,9 +343,10 @@ impl<'a> Login<'a> {
         }
     }
 
-    /// The password itself, under cover.
+    /// Sends the password itself: over a secure transport, or encrypted.
     fn full(&mut self, plugin: Plugin, ask_key: u8) -> Result<Step> {
-        // sha256_password takes no password in the clear over a Unix socket; the key that comes over it is the server's.
+        // sha256_password does not accept the password in the clear over a Unix socket; an RSA key
+        // that comes over this socket is the server's.
         if self.is_tls || self.options.is_local && plugin != Plugin::Sha256 {
             return self.send_plain(plugin);
         }
@@ -383,7 +385,7 @@ impl<'a> Login<'a> {
         Ok(Step::Done)
     }
 
-    /// Whether nobody else can read what is sent.
+    /// True if no one else can read what is sent.
     fn is_secure(&self) -> bool {
         self.is_tls || self.options.is_local
     }
@@ -401,10 +403,11 @@ const ASK_KEY_OF_CACHING_SHA2: u8 = 2;
 const ASK_KEY_OF_SHA256: u8 = 1;
 const ZSTD_LEVEL: u8 = 3;
 
-/// Bytes of a plugin's name that are shown; the servers' own hold at most 64.
+/// The number of bytes of a plugin's name that are shown; the names of servers have at most 64.
 const MAX_PLUGIN_NAME: usize = 64;
 
-/// Packets of the server in one login: the greeting, a switch, a few of data.
+/// The largest number of packets of the server in one login: the greeting, a switch, and a few
+/// packets of data.
 const MAX_ROUNDS: u32 = 16;
 
 #[cfg(test)]

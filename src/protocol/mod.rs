@@ -1,13 +1,14 @@
 //! The client protocol as bytes: packets, the login, commands, rows of text. No I/O.
 //!
-//! In: what came from a server. Out: what to send next, and what the server said. Called by `net`, which has the socket.
+//! Input: the bytes from a server. Output: the bytes to send next, and the server's answers. Called
+//! by `net`, which has the socket.
 //!
-//! | file | speaks |
+//! | file | contains |
 //! |---|---|
-//! | `packet.rs`, `compression.rs` | frames around everything |
+//! | `packet.rs`, `compression.rs` | the packets and frames of all data |
 //! | `greeting.rs`, `handshake_response.rs`, `login.rs`, `auth` | the login |
-//! | `command.rs` | what the client asks for |
-//! | `response.rs`, `result_set.rs`, `dump_packet.rs` | what the server answers |
+//! | `command.rs` | the client's requests |
+//! | `response.rs`, `result_set.rs`, `dump_packet.rs` | the server's answers |
 
 mod auth;
 mod capabilities;

@@ -1,51 +1,51 @@
-//! Packets: what client and server send each other, a header before each piece.
+//! Packets, in which client and server send all data. Each piece has a header.
 //!
 //! ```text
 //! length u24 | sequence id u8 | payload
 //! ```
 //!
-//! A payload of 2²⁴ − 1 bytes or more comes in pieces: each full piece says that another follows, which may be empty.
-//! The sequence id counts pieces, from 0 at each command, and wraps.
+//! A payload of 2²⁴ − 1 bytes or more is split into pieces: after each full piece another piece
+//! follows, which may be empty. The sequence id counts pieces, from 0 at each command, and wraps.
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_basic_packets.html>
 
-/// Bytes of a packet's header.
+/// The number of bytes of a packet's header.
 pub const HEADER_LEN: usize = 4;
 
-/// The payload of a piece after which another follows.
+/// The payload length of a piece after which another piece follows.
 pub const FULL_PIECE: usize = 0xff_ffff;
 
 /// The header of one piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PacketHeader {
-    /// Bytes of payload.
+    /// The number of bytes of the payload.
     pub len: usize,
-    /// Its place among the pieces of this command.
+    /// The number of the piece within this command.
     pub sequence_id: u8,
 }
 
 impl PacketHeader {
-    /// The header in its four bytes.
+    /// Decodes the four bytes of a header.
     #[inline]
     pub const fn decode([a, b, c, sequence_id]: [u8; HEADER_LEN]) -> Self {
         Self { len: u32::from_le_bytes([a, b, c, 0]) as usize, sequence_id }
     }
 
-    /// The four bytes.
+    /// Encodes the header as four bytes.
     #[inline]
     pub const fn encode(self) -> [u8; HEADER_LEN] {
         let [a, b, c, ..] = (self.len as u32).to_le_bytes();
         [a, b, c, self.sequence_id]
     }
 
-    /// Whether another piece of the same payload follows.
+    /// True if another piece of the same payload follows.
     #[inline]
     pub const fn is_continued(self) -> bool {
         self.len == FULL_PIECE
     }
 }
 
-/// Appends `payload` to `out` in packets; `sequence_id` moves on by their number.
+/// Appends `payload` to `out` in packets; `sequence_id` increases by their number.
 pub fn write_packets(payload: &[u8], sequence_id: &mut u8, out: &mut Vec<u8>) {
     let mut rest = payload;
     loop {

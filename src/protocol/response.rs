@@ -1,15 +1,15 @@
-//! What a server answers: OK, ERR, EOF.
+//! The server's answers: OK, ERR, EOF.
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_basic_response_packets.html>
 
 use crate::wire::Reader;
 
-/// An ERR packet: why the server refuses.
+/// An ERR packet: the reason why the server refuses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerRefusal {
     /// The error's number, for example 1045.
     pub code: u16,
-    /// Its SQLSTATE; empty where the server sends none, as before the login.
+    /// Its SQLSTATE; empty if the server sends none, as before the login.
     pub sqlstate: String,
     /// Its text.
     pub message: String,
@@ -34,13 +34,14 @@ impl ServerRefusal {
     }
 }
 
-/// A server's words for a message of ours: not too many, and nothing in them that a terminal would obey.
+/// Converts a server's text for a message: limited in length, and without control characters for a
+/// terminal.
 pub(super) fn printable(bytes: &[u8], limit: usize) -> String {
     let text = String::from_utf8_lossy(bytes.get(..limit).unwrap_or(bytes));
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
-/// Whether the payload is an OK packet; what it says is not looked at.
+/// True if the payload is an OK packet. Its content is not returned.
 pub fn is_ok(payload: &[u8]) -> bool {
     let mut reader = Reader::new(payload);
     reader.u8("OK").is_ok_and(|first| first == OK)
@@ -50,12 +51,12 @@ pub fn is_ok(payload: &[u8]) -> bool {
         && reader.u16("warnings").is_ok()
 }
 
-/// Whether the payload is an EOF packet: `fe` alone begins a large number as well.
+/// True if the payload is an EOF packet. `fe` is also the first byte of a large number.
 pub fn is_eof(payload: &[u8]) -> bool {
     payload.first() == Some(&EOF) && payload.len() < 9
 }
 
-/// Bytes of an ERR packet's text that are shown; servers send at most 512.
+/// The number of bytes of an ERR packet's text that are shown; servers send at most 512.
 const MAX_MESSAGE: usize = 1024;
 
 /// The first byte of an OK packet.

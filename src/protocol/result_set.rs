@@ -1,7 +1,7 @@
-//! Rows of text: what a server answers to a query.
+//! Rows of text: a server's answer to a query.
 //!
 //! ```text
-//! OK or ERR | column count lenenc | a column definition each | EOF | a row each | EOF or ERR
+//! OK or ERR | column count lenenc | one definition per column | EOF | rows | EOF or ERR
 //! ```
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_com_query_response_text_resultset.html>
@@ -14,13 +14,14 @@ use crate::wire::{Reader, Result};
 /// One row: a cell is text, or `None` for NULL.
 pub type TextRow = Vec<Option<String>>;
 
-/// A result set while its packets come in. A client that did not ask for `DEPRECATE_EOF` gets it.
+/// A result set while its packets are received. Servers send it in this form to clients without
+/// `DEPRECATE_EOF`.
 #[derive(Debug, Default)]
 pub struct ResultSet {
     state: State,
     columns: Vec<String>,
     rows: Vec<TextRow>,
-    /// Bytes of the rows in memory, about.
+    /// The approximate number of bytes of the rows in memory.
     size: usize,
 }
 
@@ -34,7 +35,7 @@ enum State {
 }
 
 impl ResultSet {
-    /// Takes the next packet, which must not be an ERR packet; whether it was the last.
+    /// Adds the next packet, which must not be an ERR packet. Returns true if it was the last one.
     pub fn push(&mut self, payload: &[u8]) -> Result<bool> {
         match self.state {
             State::First => return self.push_first(payload),
@@ -65,7 +66,8 @@ impl ResultSet {
         match payload.first() {
             Some(&OK) if is_ok(payload) => return Ok(true),
             Some(&OK) => return Err(invalid("OK packet", payload)),
-            // It would have us send a file of this machine, which we never offered.
+            // With this packet the server requests a file of this machine; the client never offered
+            // one.
             Some(&LOCAL_INFILE) => {
                 return Err(invalid("a server's answer that asks for a local file", payload));
             }
@@ -82,7 +84,7 @@ impl ResultSet {
         Ok(false)
     }
 
-    /// Names of the columns, in order; none where the statement gives no rows.
+    /// The names of the columns, in order; empty if the statement returns no rows.
     pub fn columns(&self) -> &[String] {
         &self.columns
     }
@@ -120,7 +122,7 @@ fn invalid(what: &'static str, payload: &[u8]) -> DecodeError {
     DecodeError::Invalid { what, value: payload.first().copied().unwrap_or_default().into() }
 }
 
-/// No answer to a question of ours comes near it: that to `SHOW BINARY LOGS` has 200 bytes a file.
+/// The answers to our queries are far smaller: that to `SHOW BINARY LOGS` has 200 bytes per file.
 const MAX_SIZE: usize = 256 << 20;
 
 const NULL: u8 = 0xfb;

@@ -1,19 +1,20 @@
-//! Passwords, and salts of masks: kept out of messages, logs and freed memory.
+//! Passwords, and salts of masks: they do not appear in messages and logs, and do not remain in
+//! freed memory.
 
 use std::fmt;
 use zeroize::Zeroizing;
 
-/// A password or a salt. It is never printed, and its memory is cleared when it goes.
+/// A password or a salt. It is never printed, and its memory is cleared when it is dropped.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Secret(Zeroizing<Vec<u8>>);
 
 impl Secret {
-    /// From its bytes.
+    /// Creates a secret from its bytes.
     pub fn new(bytes: impl Into<Vec<u8>>) -> Self {
         Self(Zeroizing::new(bytes.into()))
     }
 
-    /// Whether there is no password.
+    /// True if there is no password.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -23,7 +24,7 @@ impl Secret {
         &self.0
     }
 
-    /// The password with a NUL behind it, as the server takes it in the clear.
+    /// The password followed by a NUL, as the server expects it in the clear.
     pub(super) fn with_nul(&self) -> Zeroizing<Vec<u8>> {
         let mut bytes = Zeroizing::new(Vec::with_capacity(self.0.len() + 1));
         bytes.extend_from_slice(&self.0);

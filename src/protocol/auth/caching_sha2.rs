@@ -1,11 +1,12 @@
-//! `caching_sha2_password`, its fast way: `SHA256(password) xor SHA256(SHA256(SHA256(password)) + nonce)`.
+//! The fast authentication of `caching_sha2_password`: `SHA256(password) xor
+//! SHA256(SHA256(SHA256(password)) + nonce)`.
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/page_caching_sha2_authentication_exchanges.html>
 
 use super::{Secret, unless_empty, xor};
 use ring::digest::{Context, Digest, SHA256, digest};
 
-/// What the server is told of the password; nothing where there is none.
+/// Returns the answer that proves the password; empty if there is no password.
 pub(in super::super) fn fast_answer(password: &Secret, nonce: &[u8]) -> Vec<u8> {
     unless_empty(password, |password| {
         let once = sha256(password);

@@ -1,6 +1,8 @@
-//! MariaDB's `client_ed25519`: a signature of the nonce, under a key that is made of the password alone.
+//! MariaDB's `client_ed25519`: a signature of the nonce with a key that is derived from the
+//! password only.
 //!
-//! It is Ed25519 with the SHA-512 of the password, which may have any length, in the place of the SHA-512 of the seed.
+//! It is Ed25519, but with the SHA-512 of the password, which may have any length, instead of the
+//! SHA-512 of the seed.
 //!
 //! <https://mariadb.com/docs/server/reference/plugins/authentication-plugins/authentication-plugin-ed25519>,
 //! <https://www.rfc-editor.org/rfc/rfc8032#section-5.1.6>
@@ -10,7 +12,7 @@ use ed25519_dalek::hazmat::{ExpandedSecretKey, raw_sign};
 use ed25519_dalek::{Sha512, VerifyingKey};
 use ring::digest::{SHA512, digest};
 
-/// The signature of the nonce.
+/// Returns the signature of the nonce.
 pub(in super::super) fn signature(password: &Secret, nonce: &[u8]) -> Vec<u8> {
     let hash = digest(&SHA512, password.as_bytes());
     let mut expanded = [0; 64];

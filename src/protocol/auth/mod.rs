@@ -1,13 +1,14 @@
-//! How a password is proven, one file a plugin: password and nonce in, the bytes for the server out.
+//! The authentication plugins, one file per plugin. Input: password and nonce. Output: the bytes
+//! that prove the password to the server.
 //!
 //! | plugin | file | needs |
 //! |---|---|---|
 //! | `mysql_native_password` | `native.rs` | |
-//! | `caching_sha2_password` | `caching_sha2.rs` | for a user whom the server's cache does not know: a secure transport, or the server's RSA key |
-//! | `sha256_password` | `rsa_key.rs` | the same, always |
+//! | `caching_sha2_password` | `caching_sha2.rs` | if the user is not in the server's cache: a secure transport, or the server's RSA key |
+//! | `sha256_password` | `rsa_key.rs` | always a secure transport, or the server's RSA key |
 //! | `client_ed25519` (MariaDB) | `ed25519.rs` | |
 //! | `parsec` (MariaDB 11.6) | `parsec.rs` | |
-//! | `mysql_clear_password` | | a secure transport, and the caller's leave |
+//! | `mysql_clear_password` | | a secure transport, and permission by the caller |
 
 mod caching_sha2;
 mod ed25519;
@@ -23,7 +24,7 @@ pub(super) use native::answer as native_answer;
 pub(super) use parsec::{ExtendedSalt, signed_answer as parsec_answer};
 pub(super) use rsa_key::encrypt as encrypt_password;
 
-/// An authentication plugin that we speak.
+/// An authentication plugin that this client supports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Plugin {
     Native,
@@ -53,8 +54,8 @@ impl Plugin {
         }
     }
 
-    /// The nonce in what comes with a switch to the plugin: the older plugins put a NUL behind it, the newer ones may end in
-    /// a NUL of their own.
+    /// Returns the nonce from the data of a switch to this plugin: the older plugins append a NUL;
+    /// the nonces of the newer ones may end with a NUL of their own.
     pub(super) fn nonce(self, data: &[u8]) -> &[u8] {
         match self {
             Self::Ed25519 | Self::Parsec => data,
@@ -63,7 +64,7 @@ impl Plugin {
     }
 }
 
-/// Bytes of the nonce of MySQL's plugins.
+/// The number of bytes of the nonce of MySQL's plugins.
 const NONCE_LEN: usize = 20;
 
 fn xor(bytes: &mut [u8], other: &[u8]) {
@@ -72,7 +73,7 @@ fn xor(bytes: &mut [u8], other: &[u8]) {
     }
 }
 
-/// Empty for an empty password, else what `hash` makes of it.
+/// Returns an empty answer for an empty password, otherwise the result of `hash`.
 fn unless_empty(password: &Secret, hash: impl FnOnce(&[u8]) -> Vec<u8>) -> Vec<u8> {
     if password.is_empty() { Vec::new() } else { hash(password.as_bytes()) }
 }

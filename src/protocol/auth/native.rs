@@ -5,7 +5,7 @@
 use super::{Secret, unless_empty, xor};
 use ring::digest::{Context, Digest, SHA1_FOR_LEGACY_USE_ONLY, digest};
 
-/// What the server is told of the password; nothing where there is none.
+/// Returns the answer that proves the password; empty if there is no password.
 pub(in super::super) fn answer(password: &Secret, nonce: &[u8]) -> Vec<u8> {
     unless_empty(password, |password| {
         let once = sha1(password);

@@ -1,4 +1,5 @@
-//! MariaDB's `parsec`: a signature of both sides' nonces, under a key that PBKDF2 makes of the password and its salt.
+//! MariaDB's `parsec`: a signature of the nonces of both sides, with a key that PBKDF2 derives from
+//! the password and its salt.
 //!
 //! ```text
 //! server: nonce[32] | client: empty | server: 'P', iterations as log2 of thousands u8, salt[18] | client: nonce[32], signature[64]
@@ -12,7 +13,7 @@ use ring::signature::Ed25519KeyPair;
 use std::num::NonZeroU32;
 use zeroize::Zeroizing;
 
-/// How the server's key was made of the password.
+/// The parameters with which the server's key was derived from the password.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) struct ExtendedSalt<'a> {
     iterations: NonZeroU32,
@@ -20,7 +21,8 @@ pub(in super::super) struct ExtendedSalt<'a> {
 }
 
 impl<'a> ExtendedSalt<'a> {
-    /// The salt in what the server sends; `None` where it is something else, or would cost more than the server ever asks.
+    /// Decodes the salt from a packet of the server; `None` for any other packet, or if the
+    /// calculation would cost more than servers request.
     pub(in super::super) fn decode(data: &'a [u8]) -> Option<Self> {
         let (&[b'P', factor], salt) = data.split_first_chunk()? else { return None };
         let iterations = NonZeroU32::new(1024 << factor.min(MAX_FACTOR))?;
@@ -28,10 +30,10 @@ impl<'a> ExtendedSalt<'a> {
     }
 }
 
-/// What MariaDB's own client accepts.
+/// The limit of MariaDB's own client.
 const MAX_FACTOR: u8 = 3;
 
-/// Our nonce, and the signature of the server's and ours.
+/// Returns our nonce, and the signature of the server's nonce and ours.
 pub(in super::super) fn signed_answer(
     password: &Secret,
     server_nonce: &[u8],

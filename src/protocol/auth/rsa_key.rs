@@ -1,6 +1,8 @@
-//! The password under the server's RSA key: `RSA-OAEP(SHA-1)((password + NUL) xor nonce, repeated)`.
+//! Encrypts the password with the server's RSA key: `RSA-OAEP(SHA-1)((password + NUL) xor nonce,
+//! repeated)`.
 //!
-//! Only the public key is used here: what is said of the timing of private-key operations does not concern it.
+//! Only the public key is used here: the known timing attacks on private-key operations do not
+//! apply.
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/page_caching_sha2_authentication_exchanges.html>
 
@@ -12,7 +14,8 @@ use rsa::traits::PublicKeyParts;
 use rsa::{Oaep, RsaPublicKey};
 use sha1::Sha1;
 
-/// The password for the server whose public key is `pem`; `None` where that is no key, or one too small.
+/// Encrypts the password for the server whose public key is `pem`; `None` if `pem` is not a key, or
+/// if the key is too small.
 pub(in super::super) fn encrypt(password: &Secret, nonce: &[u8], pem: &[u8]) -> Option<Vec<u8>> {
     let pem = std::str::from_utf8(pem).ok()?.trim_end_matches('\0');
     let key = RsaPublicKey::from_public_key_pem(pem)

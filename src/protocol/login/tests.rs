@@ -39,7 +39,7 @@ fn contains(bytes: &[u8], part: &[u8]) -> bool {
     bytes.windows(part.len()).any(|window| window == part)
 }
 
-/// A login over TLS, up to the answer to the handshake.
+/// A login with TLS, up to the answer to the handshake.
 fn over_tls<'a>(options: &'a LoginOptions, plugin: &str) -> (Login<'a>, Vec<u8>) {
     let mut login = Login::new(options);
     let Step::StartTls(request) = login.on_packet(&greeting(ALL, plugin)).unwrap() else {
