@@ -1,4 +1,4 @@
-//! A column at one place of the log.
+//! A column at a position of the log.
 
 use super::{ColumnType, GeometryType};
 use crate::charset::Collation;

@@ -1,4 +1,4 @@
-//! A column's type as the binary log tells it, after its metadata is resolved.
+//! The type of a column in the binary log, after its metadata is resolved.
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/classmysql_1_1binlog_1_1event_1_1Table__map__event.html>
 
@@ -25,7 +25,7 @@ pub enum ColumnType {
     Double,
     /// DECIMAL(precision, scale)
     Decimal {
-        /// Digits in all, 1 to 65.
+        /// The number of digits, 1 to 65.
         precision: u8,
         /// Digits after the point, 0 to 38.
         scale: u8,
@@ -56,30 +56,31 @@ pub enum ColumnType {
     },
     /// TIME as MySQL 5.5 and older store it, and MariaDB with `mysql56_temporal_format=OFF`
     TimeOld {
-        /// Digits of the fraction of a second; `None` where only the log tells of the column, for it does not say.
+        /// Digits of the fraction of a second; `None` if only the log describes the column, which
+        /// does not contain them.
         fsp: Option<u8>,
     },
-    /// DATETIME, likewise
+    /// DATETIME as MySQL 5.5 and older store it, and MariaDB with `mysql56_temporal_format=OFF`
     DateTimeOld {
-        /// Likewise.
+        /// See `TimeOld`.
         fsp: Option<u8>,
     },
-    /// TIMESTAMP, likewise
+    /// TIMESTAMP as MySQL 5.5 and older store it, and MariaDB with `mysql56_temporal_format=OFF`
     TimestampOld {
-        /// Likewise.
+        /// See `TimeOld`.
         fsp: Option<u8>,
     },
-    /// CHAR, or BINARY where the collation is binary
+    /// CHAR, or BINARY if the collation is binary
     Char {
         /// The longest value, in bytes.
         max_bytes: u16,
     },
-    /// VARCHAR, or VARBINARY where the collation is binary
+    /// VARCHAR, or VARBINARY if the collation is binary
     VarChar {
         /// The longest value, in bytes.
         max_bytes: u16,
     },
-    /// TEXT, or BLOB where the collation is binary
+    /// TEXT, or BLOB if the collation is binary
     Blob {
         /// Bytes of the length field, 1 to 4: TINY, plain, MEDIUM, LONG.
         length_bytes: u8,
@@ -134,7 +135,7 @@ pub enum ColumnType {
     TypedArray,
 }
 
-/// What a GEOMETRY column is declared to hold.
+/// The declared kind of a GEOMETRY column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum GeometryType {
     /// GEOMETRY
@@ -156,7 +157,7 @@ pub enum GeometryType {
 }
 
 impl GeometryType {
-    /// By the number that the binary log uses.
+    /// Converts the number that the binary log uses.
     pub fn from_code(code: u64) -> Option<Self> {
         Some(match code {
             0 => Self::Geometry,
@@ -187,12 +188,12 @@ impl GeometryType {
 }
 
 impl ColumnType {
-    /// Whether cells are packed, with MariaDB's COMPRESSED attribute.
+    /// True if the cells are compressed, with MariaDB's COMPRESSED attribute.
     pub const fn is_compressed(&self) -> bool {
         matches!(self, Self::VarCharCompressed { .. } | Self::BlobCompressed { .. })
     }
 
-    /// Whether the table map's SIGNEDNESS field has a bit for such a column.
+    /// True if the table map's SIGNEDNESS field has a bit for such a column.
     pub const fn is_numeric(&self) -> bool {
         matches!(
             self,
@@ -208,12 +209,13 @@ impl ColumnType {
         )
     }
 
-    /// Whether such a column is an integer, whose sign the value's bytes do not tell.
+    /// True if such a column is an integer. The bytes of its values do not contain whether it is
+    /// UNSIGNED.
     pub const fn is_integer(&self) -> bool {
         matches!(self, Self::Tiny | Self::Short | Self::Int24 | Self::Long | Self::LongLong)
     }
 
-    /// Whether such a column holds text or bytes and so has a collation.
+    /// True if such a column contains text or bytes and therefore has a collation.
     pub const fn is_character(&self) -> bool {
         matches!(
             self,
@@ -225,7 +227,8 @@ impl ColumnType {
         )
     }
 
-    /// The type as SHOW CREATE TABLE writes it, as far as the log tells. Lengths are in characters of `collation`.
+    /// The type as SHOW CREATE TABLE writes it, as far as the log contains it. Lengths are in
+    /// characters of `collation`.
     pub fn sql(
         &self,
         unsigned: bool,

@@ -1,4 +1,4 @@
-//! What the log says of a table, and what is known of it from elsewhere, made one structure.
+//! Completes a table structure from the log with a known structure from elsewhere.
 
 use super::{Column, ColumnType, TableSchema};
 use crate::charset::Collation;
@@ -6,11 +6,12 @@ use crate::error::Error;
 use std::sync::Arc;
 
 impl TableSchema {
-    /// The structure that this one, of the log, and `known` say together. What the log says stands; what it leaves out comes
-    /// from `known`.
+    /// Returns this structure of the log, completed with `known`. The metadata in the log takes
+    /// precedence; metadata that it does not contain comes from `known`.
     ///
-    /// The two must be of one table at one time: as many columns, of the same types, and where the log tells them, of the
-    /// same names, signs, character sets and members.
+    /// Both must be structures of the same table at the same time: with the same number of columns
+    /// and the same types, and, if the log contains them, with the same names, signs, character
+    /// sets and members.
     ///
     /// # Errors
     /// A contradiction is an [`ErrorKind::Schema`](crate::ErrorKind::Schema) that names both.
@@ -19,7 +20,7 @@ impl TableSchema {
         self.completed(known).map_err(|what| Self::does_not_fit(&name, &what))
     }
 
-    /// The error where a structure that was given for a table does not fit the log.
+    /// Creates the error for a given structure that contradicts the log.
     pub(crate) fn does_not_fit(name: &str, what: &str) -> Error {
         Error::schema(format!(
             "the structure given for table {name} does not fit the log: {what}; the table may have been altered since: \
@@ -27,13 +28,13 @@ impl TableSchema {
         ))
     }
 
-    /// The same; an error is the difference.
+    /// Like [`Self::complete`]; the error is the difference.
     pub(crate) fn completed(self, known: &Self) -> Result<Self, String> {
         if self.columns.len() != known.columns.len() {
             let (logged, given) = (self.columns.len(), known.columns.len());
             return Err(format!("the log has {logged} columns, the given structure {given}"));
         }
-        // A log with names is one that tells of the key too, where there is one.
+        // A log that contains the names of columns also contains the primary key, if there is one.
         let tells_key = self.columns.iter().all(|column| column.name.is_some());
         let mut columns = Vec::with_capacity(self.columns.len());
         for (index, (logged, known)) in self.columns.into_iter().zip(&known.columns).enumerate() {
@@ -60,7 +61,7 @@ impl TableSchema {
     }
 }
 
-/// In which way the two columns differ, where the types' names do not tell.
+/// A difference between two columns that their types do not show.
 enum Difference {
     Type,
     Name(Arc<str>),
@@ -105,7 +106,8 @@ impl Column {
         {
             return Err(Difference::Members);
         }
-        // To the log these are bytes, and so of the collation `binary`: as text they have none.
+        // The log contains bytes with the collation `binary`; the known type is text without a
+        // collation.
         let is_written_out =
             matches!(column_type, ColumnType::Uuid | ColumnType::Inet4 | ColumnType::Inet6);
         Ok(Self {
@@ -123,7 +125,8 @@ impl Column {
         })
     }
 
-    /// The type that both say; `None` where the known one is not logged as the log's.
+    /// The type that both structures agree on; `None` if the known type is not logged as the type
+    /// in the log.
     fn completed_type(&self, known: &Self) -> Option<ColumnType> {
         use ColumnType as T;
         let is_bytes = self.collation.is_none_or(|collation| collation == Collation::BINARY);
@@ -147,12 +150,12 @@ impl Column {
     }
 }
 
-/// A member as SHOW CREATE TABLE prints it: a character beyond U+FFFF is `?` there.
+/// A member as SHOW CREATE TABLE prints it: characters above U+FFFF are `?` there.
 fn printed(member: &str) -> String {
     member.chars().map(|c| if c > '\u{ffff}' { '?' } else { c }).collect()
 }
 
-/// Whether both are told, and are not the same.
+/// True if both values are known and differ.
 fn differ<T: PartialEq>(logged: &Option<T>, known: &Option<T>) -> bool {
     matches!((logged, known), (Some(logged), Some(known)) if logged != known)
 }
@@ -200,7 +203,8 @@ mod tests {
         assert_eq!(whole.primary_key, given.primary_key);
         assert_eq!(whole.indexes, given.indexes);
         assert_eq!(whole.columns[0], Column { nullable: true, ..given.columns[0].clone() });
-        // the log says that the column may be NULL, and has its own collation of the same character set
+        // the log says that the column may be NULL, and contains another collation of the same
+        // character set
         let mut log = logged(ColumnType::Enum { bytes: 1 });
         log.columns[0].collation = Some(Collation(45));
         assert_eq!(log.complete(&given).unwrap().columns[0].collation, Some(Collation(45)));
@@ -269,13 +273,13 @@ mod tests {
             let message = log.complete(&given).unwrap_err().to_string();
             assert!(message.contains(what) && message.contains("shop.t"), "{message}");
         }
-        // servers print ? for some characters of members; what the log says stands
+        // servers print ? for some characters of members; the log takes precedence
         let mut log = with(|c| c.members = Some(["🎉".into()].into()));
         given.columns[0] =
             Column { members: Some(["?".into()].into()), ..long().columns[0].clone() };
         log = log.complete(&given).unwrap();
         assert_eq!(log.columns[0].members.as_deref(), Some(&[Arc::from("🎉")][..]));
-        // names of columns do not care for case
+        // names of columns are not case-sensitive
         assert!(with(|c| c.name = Some("C".into())).complete(&given).is_ok());
     }
 }

@@ -8,26 +8,26 @@ use std::sync::Arc;
 pub struct KeyPart {
     /// Index of the column in the table, from 0.
     pub column: usize,
-    /// How many characters of the column the key holds; 0 for all.
+    /// The number of characters of the column that the key contains; 0 for the complete value.
     pub prefix: u32,
 }
 
-/// A key as a CREATE TABLE statement tells it.
+/// A key as a CREATE TABLE statement defines it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Index {
-    /// What it is.
+    /// The kind of the key.
     pub kind: IndexKind,
-    /// Its name. `None` where neither the statement gives one nor the server's rules were applied to it.
+    /// Its name. `None` if the statement contains none and the server's rules were not applied.
     pub name: Option<Arc<str>>,
     /// Its columns in key order.
     pub parts: Vec<KeyPart>,
-    /// Whether it holds expressions beside them, or instead.
+    /// True if it contains expressions, in addition to columns or without columns.
     pub has_expression: bool,
-    /// Whether queries may use it: not INVISIBLE (MySQL) or IGNORED (MariaDB).
+    /// True if queries may use it: it is not INVISIBLE (MySQL) or IGNORED (MariaDB).
     pub visible: bool,
 }
 
-/// What a key is.
+/// The kind of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IndexKind {
     /// PRIMARY KEY
@@ -39,13 +39,14 @@ pub enum IndexKind {
 }
 
 impl Index {
-    /// A key without columns yet.
+    /// Creates a key without columns.
     pub fn new(kind: IndexKind, name: Option<Arc<str>>) -> Self {
         Self { kind, name, parts: Vec::new(), has_expression: false, visible: true }
     }
 
-    /// Whether no two rows of a table of `columns` share its values: it is unique, and no part can be NULL. A key of a
-    /// virtual column is none: images may go without.
+    /// True if each row of a table of `columns` has different values in this key: it is unique, and
+    /// no part can be NULL. Keys of virtual columns do not count, because row images may lack these
+    /// columns.
     pub fn identifies_rows(&self, columns: &[Column]) -> bool {
         let is_sound = |part: &KeyPart| {
             columns.get(part.column).is_some_and(|column| {
@@ -59,17 +60,18 @@ impl Index {
     }
 }
 
-/// What tells a table's rows apart, as far as is known.
+/// The columns that identify the rows of a table, as far as is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowKey<'t> {
-    /// The columns of a key that no two rows share. Of a column that the key holds a prefix of, the whole counts.
+    /// The columns of a key that is different for each row. If the key contains a prefix of a
+    /// column, the complete value counts.
     Columns(&'t [KeyPart]),
-    /// No such key is known: the row is its own.
+    /// No such key is known: a row is identified by all its columns.
     WholeRow,
 }
 
 impl RowKey<'_> {
-    /// Whether column `index` is part of it.
+    /// True if column `index` is part of it.
     pub fn holds(&self, index: usize) -> bool {
         match self {
             Self::Columns(parts) => parts.iter().any(|part| part.column == index),

@@ -1,21 +1,21 @@
-//! What a server's log will tell of a table that is known whole: the other way round from `complete.rs`.
+//! The metadata of a known table that a server's log will contain: the reverse of `complete.rs`.
 
 use super::{Column, ColumnType, TableSchema};
 use crate::charset::Collation;
 
-/// How much a server's log tells of tables: `binlog_row_metadata`.
+/// The amount of metadata about tables in a server's log: `binlog_row_metadata`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum LogTells {
-    /// FULL: names, members and the key too.
+    /// FULL: includes names, members and the primary key.
     All,
     /// MINIMAL: signs, character sets and kinds of geometries.
     Little,
-    /// Types alone: MariaDB's NO_LOG, and versions without the variable.
+    /// Types only: MariaDB's NO_LOG, and versions without the variable.
     Types,
 }
 
 impl TableSchema {
-    /// The structure that the log will tell of this table.
+    /// The structure of this table that the log will contain.
     pub fn as_logged(&self, tells: LogTells, is_mariadb: bool) -> Self {
         let columns = self.columns.iter().map(|column| column.as_logged(tells, is_mariadb));
         Self {

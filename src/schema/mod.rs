@@ -1,7 +1,7 @@
-//! The words that all layers share for the structure of a table.
+//! The structure of a table: the types that all layers share.
 //!
-//! In: nothing. Out: [`ColumnType`], [`Column`], [`Index`], [`RowKey`], [`TableSchema`]. Made by `binlog::table_map` and
-//! `history`, read by `columnar`.
+//! Contains [`ColumnType`], [`Column`], [`Index`], [`RowKey`] and [`TableSchema`]. Created by
+//! `binlog::table_map` and `history`, read by `columnar`.
 
 mod column;
 mod column_type;

@@ -18,7 +18,7 @@ pub enum NameCase {
 }
 
 impl NameCase {
-    /// From the value of `lower_case_table_names`.
+    /// Converts the value of `lower_case_table_names`.
     pub const fn of(lower_case_table_names: u8) -> Self {
         match lower_case_table_names {
             0 => Self::Exact,

@@ -1,4 +1,4 @@
-//! A table's structure at one place of the log.
+//! The structure of a table at a position of the log.
 
 use super::sql_text::quoted_name;
 use super::{Column, Index, KeyPart, RowKey};
@@ -13,13 +13,14 @@ pub struct TableSchema {
     pub table: Arc<str>,
     /// The columns in table order.
     pub columns: Vec<Column>,
-    /// The primary key in key order; empty where there is none, or where the log does not say.
+    /// The primary key in key order; empty if there is none, or if the log does not contain it.
     ///
-    /// Where a table has none, servers take its first unique key of whole columns that are NOT NULL, and call it primary.
+    /// If a table has none, servers use its first unique key whose columns are all NOT NULL and
+    /// without a prefix, and treat it as the primary key.
     pub primary_key: Vec<KeyPart>,
-    /// All keys, in the server's order; empty where only the log tells of the table.
+    /// All keys, in the server's order; empty if only the log describes the table.
     pub indexes: Vec<Index>,
-    /// What its COMMENT says; `None` where it has none, or where only the log tells of the table.
+    /// Its COMMENT; `None` if it has none, or if only the log describes the table.
     pub comment: Option<Arc<str>>,
 }
 
@@ -76,7 +77,8 @@ mod tests {
         };
         assert_eq!(table.row_key(), RowKey::WholeRow);
         assert!(table.row_key().holds(7));
-        // one may be NULL, one is of a virtual column, one has an expression, one is not unique, one is without columns
+        // one may be NULL, one has a virtual column, one has an expression, one is not unique, one
+        // has no columns
         table.indexes = vec![unique(0), unique(1), unique(2), unique(2), unique(2)];
         table.indexes[2].has_expression = true;
         table.indexes[3].kind = IndexKind::Other;
