@@ -1,7 +1,8 @@
 //! The four bytes of CRC32 at the end of an event.
 //!
-//! Over the whole event but those four bytes. A server writes the format description event before it knows that it will
-//! close the file, and sets the in-use flag meanwhile: that flag counts as 0.
+//! It covers the complete event except these four bytes. A server writes the format description
+//! event when it opens the file, and sets the in-use flag until it closes the file: for the
+//! checksum this flag counts as 0.
 
 use crate::binlog::event_type::EventType;
 use crate::binlog::header::EventHeader;
@@ -9,10 +10,10 @@ use crate::error::DecodeError;
 use crate::wire::Result;
 use std::sync::LazyLock;
 
-/// What stands at the end of each event of a file.
+/// The checksum at the end of each event of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChecksumAlgorithm {
-    /// Nothing.
+    /// No checksum.
     Off,
     /// Four bytes of CRC32.
     Crc32,
@@ -28,7 +29,7 @@ impl ChecksumAlgorithm {
         }
     }
 
-    /// Bytes that it takes at the end of an event.
+    /// The number of bytes of the checksum.
     pub const fn len(self) -> usize {
         match self {
             Self::Off => 0,
@@ -36,20 +37,20 @@ impl ChecksumAlgorithm {
         }
     }
 
-    /// Whether it takes no bytes.
+    /// True if the checksum has no bytes.
     pub const fn is_empty(self) -> bool {
         matches!(self, Self::Off)
     }
 }
 
-/// Whether the last four bytes of the whole `event` are the CRC32 of the rest.
+/// True if the last four bytes of the complete `event` are the CRC32 of the other bytes.
 pub fn verify(event: &[u8]) -> bool {
     event
         .split_last_chunk()
         .is_some_and(|(covered, stored)| crc32(covered) == u32::from_le_bytes(*stored))
 }
 
-/// CRC32 of an event without its checksum, the in-use flag taken as 0.
+/// The CRC32 of an event without its checksum, calculated as if the in-use flag were 0.
 fn crc32(covered: &[u8]) -> u32 {
     let mut hasher = NEW_HASHER.clone();
     match covered.split_at_checked(FLAGS_AT) {
@@ -65,13 +66,13 @@ fn crc32(covered: &[u8]) -> u32 {
     hasher.finalize()
 }
 
-/// Copying it saves the detection of the processor for each event.
+/// A copy of it avoids a detection of the processor for each event.
 static NEW_HASHER: LazyLock<crc32fast::Hasher> = LazyLock::new(crc32fast::Hasher::new);
 
-/// Bytes of a CRC32.
+/// The number of bytes of a CRC32.
 pub const CHECKSUM_LEN: usize = 4;
 
-/// Where the type and the low byte of the flags stand in a header.
+/// The offsets of the type and of the low byte of the flags in a header.
 const TYPE_AT: usize = 4;
 const FLAGS_AT: usize = 17;
 

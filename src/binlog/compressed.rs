@@ -1,4 +1,5 @@
-//! What MariaDB's `log_bin_compress` packs: the rows of a rows event, the text of a Query event.
+//! The data that MariaDB's `log_bin_compress` compresses: the rows of a rows event, the text of a
+//! Query event.
 //!
 //! ```text
 //! 0x80 | algorithm << 4 | n    plain length, n bytes, big-endian    zlib stream
@@ -10,16 +11,16 @@
 use crate::error::DecodeError;
 use crate::wire::{DeflateForm, Inflater, Reader, Result};
 
-/// The plain length that packed bytes state, and the zlib stream behind it.
+/// Compressed data: the plain length that it states, and the zlib stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Compressed<'a> {
-    /// What the stream says that it inflates to: a claim.
+    /// The length that the stream should have after inflation. It is not verified yet.
     pub plain_len: u64,
     stream: &'a [u8],
 }
 
 impl<'a> Compressed<'a> {
-    /// Looks at the head of packed bytes.
+    /// Decodes the head of compressed data.
     pub fn decode(packed: &'a [u8]) -> Result<Self> {
         let mut reader = Reader::new(packed);
         let head = reader.u8("compression header")?;
@@ -42,7 +43,7 @@ impl<'a> Compressed<'a> {
         Ok(Self { plain_len, stream: reader.rest() })
     }
 
-    /// The plain bytes.
+    /// Inflates the stream and returns the plain bytes.
     pub fn inflate<'i>(&self, inflater: &'i mut Inflater, what: &'static str) -> Result<&'i [u8]> {
         inflater.inflate(self.stream, DeflateForm::Zlib, self.plain_len, what)
     }
@@ -74,7 +75,7 @@ mod tests {
             b"\x84\0\0\0",       // cut
             b"\x81\x00\x78",     // a length of 0
             b"\x85\0\0\0\0\x01", // a length too long
-            b"\x89\x01\x78",     // a bit that nobody knows
+            b"\x89\x01\x78",     // an unknown bit
             b"\x01\x01\x78",     // not compressed
             b"\x91\x01\x78",     // another algorithm
         ] {

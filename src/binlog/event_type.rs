@@ -4,11 +4,11 @@
 
 use std::fmt;
 
-/// The type code of an event. Any byte is allowed: servers of other makers use codes of their own.
+/// The type code of an event. Any byte is allowed: other vendors' servers use codes of their own.
 #[derive(Copy, Clone, PartialEq, Eq, Hash)]
 pub struct EventType(pub u8);
 
-/// What a rows event does to its rows.
+/// The operation of a rows event.
 #[derive(Debug, Copy, Clone, PartialEq, Eq, Hash)]
 pub enum RowsKind {
     /// After images only.
@@ -19,8 +19,8 @@ pub enum RowsKind {
     Delete,
 }
 
-/// The codes.
-#[allow(missing_docs)] // the constants bear the documented names, and there is nothing to add to those
+/// The type codes.
+#[allow(missing_docs)] // the constants have the documented names, which need no explanation
 impl EventType {
     pub const UNKNOWN: Self = Self(0);
     pub const START_V3: Self = Self(1);
@@ -82,7 +82,7 @@ impl EventType {
 }
 
 impl EventType {
-    /// The name that `SHOW BINLOG EVENTS` prints, `Unknown` for a code without one.
+    /// The name that `SHOW BINLOG EVENTS` prints; `Unknown` for a code without one.
     pub const fn name(self) -> &'static str {
         match self {
             Self::START_V3 => "Start_v3",
@@ -142,17 +142,18 @@ impl EventType {
         }
     }
 
-    /// Whether the event only tells that the server lives, and where it is.
+    /// True if the event only reports that the server is alive, and its position in the log.
     pub const fn is_heartbeat(self) -> bool {
         matches!(self, Self::HEARTBEAT | Self::HEARTBEAT_V2)
     }
 
-    /// Whether the event holds rows (of any version, those before 5.1.18 included, which nobody decodes any more).
+    /// True if the event contains rows, in any version of the format. (Versions before 5.1.18 are
+    /// never decoded.)
     pub const fn is_rows(self) -> bool {
         self.rows_kind().is_some()
     }
 
-    /// What a rows event does; `None` for any other event.
+    /// The operation of a rows event; `None` for any other event.
     pub const fn rows_kind(self) -> Option<RowsKind> {
         Some(match self.0 {
             20 | 23 | 30 | 166 | 169 => RowsKind::Write,
@@ -162,17 +163,17 @@ impl EventType {
         })
     }
 
-    /// Whether a rows event has the second header, the one with room for extra row info.
+    /// True if a rows event has the second version of the header, with space for extra row info.
     pub const fn is_rows_v2(self) -> bool {
         matches!(self.0, 30..=32 | 39 | 169..=171)
     }
 
-    /// Whether the event holds rows, or a part of an event that does.
+    /// True if the event contains rows, or is a fragment of an event that does.
     pub const fn carries_rows(self) -> bool {
         self.is_rows() || matches!(self, Self::MARIADB_PARTIAL_ROW_DATA)
     }
 
-    /// Whether the rows, or the text of a query, are packed with MariaDB's `log_bin_compress`.
+    /// True if the rows, or the text of a query, are compressed with MariaDB's `log_bin_compress`.
     pub const fn is_mariadb_compressed(self) -> bool {
         matches!(self.0, 165..=171)
     }

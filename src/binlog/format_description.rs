@@ -1,10 +1,11 @@
-//! Format_description_event: the first event of a file, which says how to read the others.
+//! Format_description_event: the first event of a file. It describes the format of the other
+//! events.
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/classmysql_1_1binlog_1_1event_1_1Format__description__event.html>
 //!
 //! ```text
 //! binlog version 2 (4) | server version 50, NUL padded | created 4 | header length 1 (19) | post-header lengths n
-//! | checksum algorithm 1 | CRC32 4          <- both from servers that know checksums, even where they are off
+//! | checksum algorithm 1 | CRC32 4          <- both only if the server supports checksums, even if they are off
 //! ```
 
 use crate::binlog::checksum::{CHECKSUM_LEN, ChecksumAlgorithm};
@@ -13,36 +14,40 @@ use crate::binlog::header::EventHeader;
 use crate::error::DecodeError;
 use crate::wire::{Reader, Result};
 
-/// How the events of a file are laid out, and who wrote them.
+/// The format of the events of a file, and the server that wrote them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FormatDescription {
-    /// 4; others are refused.
+    /// 4; other versions are refused.
     pub binlog_version: u16,
-    /// The server's version as it writes it, such as `8.4.3` or `10.11.19-MariaDB-log`.
+    /// The server's version in the server's own notation, such as `8.4.3` or
+    /// `10.11.19-MariaDB-log`.
     pub server_version: String,
-    /// When it was written, which is when the file was begun: seconds since 1970 UTC.
+    /// The time when the event was written, which is when the file was created: seconds since 1970
+    /// UTC.
     pub timestamp: u32,
-    /// When the file was made by a server start; 0 where that is not so.
+    /// The time when a start of the server created the file; 0 if the file was created otherwise.
     pub created: u32,
     /// `server_id` of the server.
     pub server_id: u32,
-    /// What stands at the end of every later event of the file.
+    /// The checksum at the end of each later event of the file.
     pub checksum: ChecksumAlgorithm,
-    /// Whether this event ends in a CRC32: it does even where no other event of the file has one, but for old servers.
+    /// True if this event ends with a CRC32. It does even if no other event of the file has one,
+    /// except with old servers.
     pub has_checksum: bool,
-    /// Whether the version names MariaDB.
+    /// True if the version contains the name MariaDB.
     pub is_mariadb: bool,
-    /// The numbers of the version; a part without digits is 0.
+    /// The numbers of the version; a missing number is 0.
     pub version: (u16, u16, u16),
-    /// Length of the fixed part of each event type, that of code 1 first.
+    /// The length of the fixed part of each event type, beginning with code 1.
     pub post_header_lengths: Vec<u8>,
-    /// Whether the server was still writing the file, or did not close it.
+    /// True if the server was still writing the file, or did not close it.
     pub in_use: bool,
 }
 
 impl FormatDescription {
-    /// Decodes the whole event: header, body, checksum. Whether it ends in a checksum is known only from the body.
-    /// The checksum itself is not looked at: see [`verify`](crate::binlog::checksum::verify).
+    /// Decodes the complete event: header, body, checksum. Only the body shows whether the event
+    /// ends with a checksum. The checksum itself is not verified: see
+    /// [`verify`](crate::binlog::checksum::verify).
     pub fn decode(event: &[u8]) -> Result<Self> {
         let header = EventHeader::decode(event)?;
         let mut reader = Reader::new(event);
@@ -78,7 +83,8 @@ impl FormatDescription {
             }
             lengths = head;
         }
-        // A damaged version would switch the checksum off that tells that it is damaged.
+        // A damaged version number would turn off the checksum, and then the damage would not be
+        // found.
         if !has_checksum && lengths.len() > MOST_TYPES_WITHOUT_CHECKSUM {
             let (what, value) = ("event types of a server of this version", lengths.len() as u64);
             return Err(DecodeError::Limit {
@@ -102,27 +108,29 @@ impl FormatDescription {
         })
     }
 
-    /// Length of the fixed part of `event_type`; `None` for a type that the server did not know.
+    /// The length of the fixed part of `event_type`; `None` for a type that the server did not
+    /// have.
     pub fn post_header_length(&self, event_type: EventType) -> Option<u8> {
         let index = usize::from(event_type.0).checked_sub(1)?;
         self.post_header_lengths.get(index).copied()
     }
 
-    /// Bytes of the table id in a Table_map or rows event: 6, but 4 in files from before 5.1.4.
+    /// The number of bytes of the table id in a Table_map or rows event: 6, but 4 in files from
+    /// before 5.1.4.
     pub fn table_id_width(&self, event_type: EventType) -> usize {
         if self.post_header_length(event_type) == Some(6) { 4 } else { 6 }
     }
 
-    /// Whether what stands after the null bits of a table map is optional metadata. Older servers may leave bytes there
-    /// that mean nothing.
+    /// True if the bytes after the null bits of a table map are optional metadata. Older servers
+    /// may leave meaningless bytes there.
     pub fn optional_metadata_reliable(&self) -> bool {
         self.version >= if self.is_mariadb { (10, 5, 0) } else { (8, 0, 1) }
     }
 }
 
-/// `8.0.36-debug` as (8, 0, 36). A version that is no version is (0, 0, 0).
+/// Converts `8.0.36-debug` to (8, 0, 36). Text that is not a version becomes (0, 0, 0).
 fn version_numbers(text: &str, is_mariadb: bool) -> (u16, u16, u16) {
-    // MariaDB puts this before its version in a handshake, to please old replicas
+    // MariaDB puts this before its version in a handshake, for old replicas
     let text = if is_mariadb { text.strip_prefix("5.5.5-").unwrap_or(text) } else { text };
     let mut numbers = text.split('.').map(|part| {
         let digits = part.find(|c: char| !c.is_ascii_digit()).unwrap_or(part.len());
@@ -138,7 +146,7 @@ const BINLOG_VERSION: u16 = 4;
 /// The newest type before checksums was HEARTBEAT, 27; the first server with both knew 35.
 const MOST_TYPES_WITHOUT_CHECKSUM: usize = 34;
 
-/// Bytes of the server version, NULs included.
+/// The number of bytes of the server version, including NULs.
 const SERVER_VERSION_LEN: usize = 50;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Gtid_event and Anonymous_gtid_event: a transaction begins.
+//! Gtid_event and Anonymous_gtid_event: the start of a transaction.
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/classmysql_1_1binlog_1_1event_1_1Gtid__event.html>
 //!
@@ -15,32 +15,35 @@ use crate::wire::{Reader, Result};
 
 /// The opening event of a MySQL transaction, with or without a GTID, tagged or not.
 ///
-/// It names the transaction; the transaction counts as executed only when its group has ended.
+/// It identifies the transaction; the transaction counts as executed only after its group has
+/// ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct GtidEvent<'a> {
-    /// Whether the transaction may hold changes that are logged as statements.
+    /// True if the transaction may contain changes that are logged as statements.
     pub may_have_statements: bool,
-    /// UUID of the server that made the transaction; zeros when anonymous.
+    /// The UUID of the server on which the transaction was executed first; zeros if anonymous.
     pub uuid: [u8; 16],
-    /// The tag; mostly empty.
+    /// The tag; usually empty.
     pub tag: &'a str,
-    /// The transaction's number, from 1 on; 0 when anonymous.
+    /// The number of the transaction, from 1 on; 0 if anonymous.
     pub gno: i64,
-    /// The last transaction of this file that has to be committed before this one starts (logical clock).
+    /// The number of the last transaction of this file that must be committed before this one
+    /// starts (logical clock).
     pub last_committed: i64,
-    /// This transaction's number in its file (logical clock).
+    /// The number of this transaction in its file (logical clock).
     pub sequence_number: i64,
     /// Microseconds since 1970 of the commit on the server that wrote this file.
     pub immediate_commit_us: Option<u64>,
-    /// Microseconds since 1970 of the commit on the server that made the transaction.
+    /// Microseconds since 1970 of the commit on the server where the transaction was executed
+    /// first.
     pub original_commit_us: Option<u64>,
-    /// Bytes of the whole transaction, this event included.
+    /// The number of bytes of the complete transaction, including this event.
     pub transaction_length: Option<u64>,
-    /// Version of the server that wrote this file, as 90704.
+    /// The version of the server that wrote this file, as 90704.
     pub immediate_server_version: Option<u32>,
-    /// Version of the server that made the transaction.
+    /// The version of the server where the transaction was executed first.
     pub original_server_version: Option<u32>,
-    /// Number of the group commit (group replication).
+    /// The number of the group commit (group replication).
     pub commit_group_ticket: Option<u64>,
 }
 
@@ -62,18 +65,18 @@ impl<'a> GtidEvent<'a> {
         Ok(event)
     }
 
-    /// Whether the transaction has no GTID.
+    /// True if the transaction has no GTID.
     pub const fn is_anonymous(&self) -> bool {
         self.gno == 0
     }
 
-    /// The GTID; `None` when anonymous.
+    /// The GTID; `None` if anonymous.
     pub fn gtid(&self) -> Option<Gtid> {
         let gno = u64::try_from(self.gno).ok().filter(|gno| *gno > 0)?;
         Some(Gtid { tsid: Tsid { uuid: self.uuid, tag: self.tag.to_owned() }, gno })
     }
 
-    /// An error unless the number is one that a server gives.
+    /// Returns an error if the number is not one that servers assign.
     pub(super) fn check_gno(&self) -> Result<()> {
         match u64::try_from(self.gno) {
             Ok(1..=MAX_GNO) => Ok(()),
@@ -85,7 +88,8 @@ impl<'a> GtidEvent<'a> {
     }
 }
 
-/// What both events hold. Parts were added over the versions; each stands only if bytes are left.
+/// Decodes the part that both events have. Later versions added fields; each is present only if
+/// bytes are left.
 fn decode_body<'a>(body: &'a [u8]) -> Result<GtidEvent<'a>> {
     let mut reader = Reader::new(body);
     let mut event = GtidEvent {
@@ -121,7 +125,7 @@ fn decode_body<'a>(body: &'a [u8]) -> Result<GtidEvent<'a>> {
         0 => event.immediate_server_version,
         _ => Some(reader.u32("original server version")?),
     };
-    // anything further is of a version to come
+    // the bytes after this field belong to a later version
     if reader.left() >= 8 {
         event.commit_group_ticket = Some(reader.u64("commit group ticket")?);
     }
@@ -141,7 +145,7 @@ const VERSION_FOLLOWS: u32 = 1 << 31;
 mod tests {
     use super::*;
 
-    /// Body of a real event of 8.0.26, behind a UUID of sevens.
+    /// The body of an event that 8.0.26 wrote, but with a UUID of sevens.
     fn real(gno: u8, uuid: u8) -> Vec<u8> {
         let mut body = vec![0];
         body.extend([uuid; 16]);

@@ -1,11 +1,13 @@
-//! Gtid_tagged_event: a Gtid event in the new serialization, with room for a tag. From MySQL 8.3 on, for GTIDs with a tag.
+//! Gtid_tagged_event: a Gtid event in the newer serialization, which contains a tag. MySQL writes
+//! it from 8.3 on, for GTIDs with a tag.
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/PageLibsMysqlSerialization.html>
 //!
 //! ```text
-//! version | total size | last field that may not be passed over, + 1 | { field id | value } ...      all varints
+//! version | total size | last field that must not be skipped, + 1 | { field id | value } ...
+//! all varints
 //! ```
-//! Ids rise. A field that is not there has its default.
+//! Ids increase. A field that is missing has its default.
 
 use crate::binlog::gtid::GtidEvent;
 use crate::error::DecodeError;
@@ -39,7 +41,7 @@ impl<'a> GtidEvent<'a> {
                 return Err(DecodeError::Invalid { what: "field id", value: field });
             }
             if field > LAST_FIELD {
-                break; // of a later version, which says that it may be passed over; so may all after it
+                break; // of a later version, which says that it may be skipped, with all fields after it
             }
             lowest = field + 1;
             event.decode_field(field, &mut reader)?;
@@ -79,22 +81,22 @@ fn version(reader: &mut Reader<'_>) -> Result<u32> {
     narrow(decode_varint(reader, what)?, what)
 }
 
-/// The number as a smaller type, if it fits.
+/// Converts the number to a smaller type, if it fits.
 fn narrow<T: TryFrom<u64>>(value: u64, what: &'static str) -> Result<T> {
     T::try_from(value).map_err(|_| DecodeError::Invalid { what, value })
 }
 
-/// Versions 0 and 1 are read alike.
+/// Versions 0 and 1 are read in the same way.
 const MAX_VERSION: u64 = 1;
 
-/// Id of the last field that is known here, `commit_group_ticket`.
+/// The id of the last field that is known here, `commit_group_ticket`.
 const LAST_FIELD: u64 = 11;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// A real event of MySQL 9.6.0.
+    /// An event that MySQL 9.6.0 wrote.
     const REAL: [u8; 60] = [
         0x02, 0x78, 0x00, 0x00, 0x02, 0x02, 0xaa, 0xee, 0x25, 0x02, 0x08, 0x04, 0x65, 0x02, 0x22,
         0xc5, 0x03, 0xc5, 0x02, 0xe1, 0x02, 0x9c, 0xc1, 0x03, 0x11, 0x03, 0x55, 0x02, 0xde, 0xad,
@@ -102,7 +104,7 @@ mod tests {
         0x7f, 0x1c, 0xf3, 0xb8, 0x14, 0x24, 0x4a, 0x06, 0x10, 0xa1, 0x04, 0x12, 0x43, 0x0f, 0x0b,
     ];
 
-    /// A body around `fields`, with the size that fits.
+    /// A body with `fields` and the size that matches.
     fn body(needed: u8, fields: &[u8]) -> Vec<u8> {
         let mut body = vec![2, 0, needed];
         body.extend(fields);
@@ -142,7 +144,7 @@ mod tests {
     #[test]
     fn fields() {
         assert_eq!(GtidEvent::decode_tagged(&body(0, &[4, 12])).unwrap().gno, 3);
-        // an unknown field may be passed over, unless the writer says no
+        // an unknown field may be skipped, unless the header forbids it
         assert!(GtidEvent::decode_tagged(&body(0, &[4, 12, 24, 1, 2, 3])).is_ok());
         assert!(GtidEvent::decode_tagged(&body(24, &[4, 12, 24, 1, 2, 3])).is_ok());
         assert!(GtidEvent::decode_tagged(&body(26, &[4, 12, 24, 1, 2, 3])).is_err());
@@ -153,7 +155,7 @@ mod tests {
             &[4, 2],                 // number -1
             &[4, 12, 6, 2, b'A'],    // upper case
             &[4, 12, 6, 2, b'1'],    // digit first
-            &[2, 0x01, 0x04, 4, 12], // 256 is no byte of a uuid
+            &[2, 0x01, 0x04, 4, 12], // 256 is not a byte of a uuid
         ] {
             assert!(GtidEvent::decode_tagged(&body(0, bad)).is_err(), "{bad:?}");
         }

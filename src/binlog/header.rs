@@ -14,23 +14,23 @@ use crate::wire::{Reader, Result};
 /// The common header of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EventHeader {
-    /// Seconds since 1970 when the statement began; 0 in artificial events.
+    /// Seconds since 1970 when the statement started; 0 in artificial events.
     pub timestamp: u32,
-    /// What the event is.
+    /// The type of the event.
     pub event_type: EventType,
-    /// The server that made the event.
+    /// The id of the server on which the event originated.
     pub server_id: u32,
-    /// Bytes of the whole event: header, body, checksum.
+    /// The number of bytes of the complete event: header, body, checksum.
     pub event_size: u32,
-    /// Start of the *next* event, modulo 2^32. 0 in artificial events, and in MariaDB from 11.4 on in events that went
-    /// through the transaction cache.
+    /// Start of the *next* event, modulo 2^32. 0 in artificial events, and in MariaDB from 11.4 on
+    /// in events that were in the transaction cache.
     pub log_pos: u32,
-    /// The bits below.
+    /// The flags: the bits below.
     pub flags: u16,
 }
 
 impl EventHeader {
-    /// Bytes of a header.
+    /// The number of bytes of a header.
     pub const LEN: usize = 19;
 
     /// The file is still being written, or was not closed (only in the format description event).
@@ -39,19 +39,19 @@ impl EventHeader {
     pub const THREAD_SPECIFIC: u16 = 0x0004;
     /// The statement does not need the default database.
     pub const SUPPRESS_USE: u16 = 0x0008;
-    /// Made by the sender for this reader: it stands in no file.
+    /// The server created the event for this reader: it is in no file.
     pub const ARTIFICIAL: u16 = 0x0020;
     /// Written by a replica's receiver.
     pub const RELAY_LOG: u16 = 0x0040;
-    /// A reader that does not know the type may pass over the event.
+    /// A reader that does not know the type may skip the event.
     pub const IGNORABLE: u16 = 0x0080;
     /// Not subject to replication filters.
     pub const NO_FILTER: u16 = 0x0100;
     /// Not to be applied in parallel with others.
     pub const MTS_ISOLATE: u16 = 0x0200;
-    /// MariaDB: a replica applies it even when it comes from itself.
+    /// MariaDB: a replica applies the event even if the replica itself is its origin.
     pub const MARIADB_ACCEPT_OWN: u16 = 0x4000;
-    /// MariaDB: written under `skip_replication`.
+    /// MariaDB: written with `skip_replication`.
     pub const MARIADB_SKIP_REPLICATION: u16 = 0x8000;
 
     /// Decodes the header at the start of `bytes`; the bytes after it are ignored.
@@ -79,14 +79,15 @@ impl EventHeader {
         Ok(header)
     }
 
-    /// The event at the start of `bytes`: its header, and its bytes if all of them are there.
+    /// Returns the event at the start of `bytes`: its header, and its bytes if all of them are
+    /// available.
     #[inline]
     pub fn first_event(bytes: &[u8]) -> Result<(Self, Option<&[u8]>)> {
         let header = Self::decode(bytes)?;
         Ok((header, bytes.get(..header.event_size as usize)))
     }
 
-    /// Whether all bits of `flag` are set.
+    /// True if all bits of `flag` are set.
     pub const fn has(&self, flag: u16) -> bool {
         self.flags & flag == flag
     }

@@ -1,4 +1,5 @@
-//! Heartbeat events: how far a dump is while nothing is sent. Never in a file.
+//! Heartbeat events: the position of a dump while there is nothing to send. They are never in a
+//! file.
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/classmysql_1_1binlog_1_1event_1_1Heartbeat__event.html>,
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/classmysql_1_1binlog_1_1event_1_1Heartbeat__event__v2.html>
@@ -6,28 +7,29 @@
 use super::{EventHeader, EventType};
 use crate::wire::{Reader, Result};
 
-/// Where the server is in its log.
+/// The position of the server in its log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Heartbeat<'a> {
     /// The file's name.
     pub file: &'a [u8],
-    /// The offset; of the first version only its lower 32 bits, 0 where it says none.
+    /// The offset. Version 1 contains only its lower 32 bits, or 0 if there is none.
     pub offset: Offset,
 }
 
-/// An offset as far as it is told.
+/// The known part of an offset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Offset {
-    /// Nothing is told.
+    /// The offset is not known.
     Unknown,
-    /// The lower 32 bits.
+    /// The lower 32 bits are known.
     Low(u32),
-    /// All of it.
+    /// The complete offset is known.
     Whole(u64),
 }
 
 impl<'a> Heartbeat<'a> {
-    /// Decodes a body without its checksum, of either version. `is_mariadb`: MariaDB tells offsets beyond 4 GiB in the body.
+    /// Decodes a body without its checksum, of either version. `is_mariadb`: MariaDB puts offsets
+    /// above 4 GiB into the body.
     pub fn decode(header: &EventHeader, body: &'a [u8], is_mariadb: bool) -> Result<Self> {
         let mut reader = Reader::new(body);
         if header.event_type == EventType::HEARTBEAT_V2 {
@@ -55,7 +57,7 @@ impl<'a> Heartbeat<'a> {
                     let offset = Reader::new(value).lenenc_int("heartbeat offset")?;
                     heartbeat.offset = Offset::Whole(offset);
                 }
-                // A newer server may tell more.
+                // A newer server may send more fields.
                 _ => {}
             }
         }

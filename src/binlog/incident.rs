@@ -1,4 +1,4 @@
-//! Incident_event: something happened on the server that the log does not hold.
+//! Incident_event: an event on the server that caused a gap in the log.
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/classmysql_1_1binlog_1_1event_1_1Incident__event.html>
 
@@ -7,9 +7,9 @@ use crate::wire::{Reader, Result};
 /// A gap in the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Incident<'a> {
-    /// What happened: [`Incident::LOST_EVENTS`] is the only kind that servers write.
+    /// The kind of the incident: servers write [`Incident::LOST_EVENTS`] only.
     pub kind: u16,
-    /// The server's words; may be empty.
+    /// The server's message; may be empty.
     pub message: &'a [u8],
 }
 

@@ -1,4 +1,4 @@
-//! MariaDB's Gtid_log_event: an event group begins.
+//! MariaDB's Gtid_log_event: the start of an event group.
 //!
 //! <https://mariadb.com/kb/en/gtid_event/>
 //!
@@ -12,38 +12,39 @@ use crate::wire::{Reader, Result};
 /// The opening event of a MariaDB group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MariadbGtidEvent {
-    /// The group's number within its domain.
+    /// The number of the group in its domain.
     pub seq: u64,
     /// The domain.
     pub domain_id: u32,
-    /// The bits below.
+    /// The flags: the bits below.
     pub flags: u8,
-    /// Groups committed together have the same one.
+    /// Groups that were committed together have the same id.
     pub commit_id: Option<u64>,
     /// The XA transaction that this group prepares, or completes.
     pub xid: Option<Xid>,
     /// The connection, from MariaDB 11.5 on.
     pub thread_id: Option<u32>,
-    /// The group that began the two-phase ALTER TABLE which this one ends.
+    /// The number of the group that started the two-phase ALTER TABLE which this group ends.
     pub start_alter_seq: Option<u64>,
-    /// Whether this group begins a two-phase ALTER TABLE.
+    /// True if this group starts a two-phase ALTER TABLE.
     pub start_alter: bool,
-    /// Whether this group undoes a two-phase ALTER TABLE.
+    /// True if this group rolls back a two-phase ALTER TABLE.
     pub rollback_alter: bool,
 }
 
 impl MariadbGtidEvent {
-    /// One statement follows, and no commit. Else a transaction begins here, with no BEGIN after it.
+    /// One statement follows, without a commit. If the flag is not set, a transaction begins here,
+    /// without a BEGIN.
     pub const STANDALONE: u8 = 0x01;
-    /// There is a commit id.
+    /// The event contains a commit id.
     pub const GROUP_COMMIT_ID: u8 = 0x02;
     /// The group can be rolled back.
     pub const TRANSACTIONAL: u8 = 0x04;
-    /// May be applied in parallel.
+    /// The group may be applied in parallel.
     pub const ALLOW_PARALLEL: u8 = 0x08;
     /// The transaction waited for a lock.
     pub const WAITED: u8 = 0x10;
-    /// The group holds DDL.
+    /// The group contains DDL.
     pub const DDL: u8 = 0x20;
     /// The group prepares an XA transaction.
     pub const PREPARED_XA: u8 = 0x40;
@@ -78,7 +79,7 @@ impl MariadbGtidEvent {
         if reader.is_empty() {
             return Ok(event);
         }
-        // In short events of older servers this is the first byte of the padding, 0.
+        // In short events of older servers this byte is padding, 0.
         let extra = reader.u8("GTID extra flags")?;
         if extra & EXTRA_MULTI_ENGINE != 0 {
             reader.u8("GTID extra engines")?;
@@ -91,20 +92,20 @@ impl MariadbGtidEvent {
         if extra & EXTRA_THREAD_ID != 0 {
             event.thread_id = Some(reader.u32("GTID thread id")?);
         }
-        Ok(event) // padding, or fields of a later version, are left
+        Ok(event) // padding, or fields of a later version, are ignored
     }
 
-    /// Whether all bits of `flag` are set.
+    /// True if all bits of `flag` are set.
     pub const fn has(&self, flag: u8) -> bool {
         self.flags & flag == flag
     }
 
-    /// Whether one statement follows instead of a transaction.
+    /// True if one statement follows instead of a transaction.
     pub const fn is_standalone(&self) -> bool {
         self.has(Self::STANDALONE)
     }
 
-    /// The GTID. The server's id stands in the event's header.
+    /// The GTID. The id of the server is in the header of the event.
     pub const fn gtid(&self, server_id: u32) -> MariadbGtid {
         MariadbGtid { domain_id: self.domain_id, server_id, seq: self.seq }
     }

@@ -1,4 +1,4 @@
-//! MariaDB's Gtid_list_log_event: what stands in the files before this one.
+//! MariaDB's Gtid_list_log_event: the last GTIDs of the files before this one.
 //!
 //! <https://mariadb.com/kb/en/gtid_list_event/>
 //!
@@ -13,7 +13,8 @@ use crate::wire::{Reader, Result};
 /// The second event of a MariaDB file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MariadbGtidList {
-    /// The last GTID of each server in each domain. The newest of a domain stands last.
+    /// The last GTID of each server in each domain. For each domain, the newest GTID is the last
+    /// one in the list.
     pub gtids: Vec<MariadbGtid>,
     /// The four bits above the count.
     pub flags: u8,
@@ -38,14 +39,14 @@ impl MariadbGtidList {
                 seq: reader.u64("GTID sequence number")?,
             });
         }
-        // an empty list is padded, as short events make trouble in old replicas
+        // an empty list is padded, because short events cause errors in old replicas
         if count > 0 {
             reader.finish("Gtid_list event")?;
         }
         Ok(Self { gtids, flags })
     }
 
-    /// The position at the event: the newest of each domain.
+    /// Returns the position at the event: the newest GTID of each domain.
     pub fn position(&self) -> MariadbGtidPosition {
         let mut position = MariadbGtidPosition::new();
         for gtid in &self.gtids {

@@ -1,8 +1,9 @@
-//! Events of the binary log: one file an event, bytes to borrowed views, no I/O.
+//! Decoders of binary log events, one file per event: they return views that borrow from the bytes.
+//! No I/O.
 //!
-//! In: the bytes of one event. Out: a struct that borrows from them. A decoder takes the event's body, without the 19-byte
-//! header and without the checksum, unless it says otherwise. Called by `source` (events that make context) and by
-//! `reader` (rows).
+//! Input: the bytes of one event. Output: a struct that borrows from them. A decoder expects the
+//! event's body, without the 19-byte header and without the checksum, unless its documentation says
+//! otherwise. Called by `source` (events that are not rows) and by `reader` (rows).
 //!
 //! ```text
 //! timestamp u32 | type u8 | server_id u32 | event_size u32 | log_pos u32 | flags u16 | post-header and body | CRC32
@@ -61,8 +62,8 @@ pub use value_options::partial_columns;
 pub use xa_prepare::XaPrepare;
 pub use xid::XidEvent;
 
-/// What a binary log file starts with.
+/// The first bytes of a binary log file.
 pub const MAGIC: [u8; 4] = *b"\xfebin";
 
-/// What an encrypted binary log file starts with.
+/// The first bytes of an encrypted binary log file.
 pub const ENCRYPTED_MAGIC: [u8; 4] = *b"\xfdbin";

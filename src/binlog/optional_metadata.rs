@@ -10,7 +10,7 @@ use crate::schema::{Column, ColumnType, GeometryType, KeyPart};
 use crate::wire::{MsbBitmap, Reader, Result};
 use std::sync::Arc;
 
-/// The fields, each as its bytes; absent where the server did not log it.
+/// The fields, each as its bytes; absent if the server did not log the field.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct OptionalMetadata<'a> {
     fields: [Option<&'a [u8]>; FIELD_COUNT],
@@ -34,7 +34,7 @@ const COLUMN_VISIBILITY: usize = 12;
 const VECTOR_DIMENSIONALITY: usize = 13;
 
 impl<'a> OptionalMetadata<'a> {
-    /// Splits the bytes into fields. An unknown field is passed over by its length: vendors add some.
+    /// Splits the bytes into fields. Unknown fields are skipped by their lengths: vendors add some.
     pub fn decode(bytes: &'a [u8]) -> Result<Self> {
         let mut metadata = Self::default();
         let mut reader = Reader::new(bytes);
@@ -70,7 +70,8 @@ impl<'a> OptionalMetadata<'a> {
         self.fields.get(number - 1).copied().flatten().map(Reader::new)
     }
 
-    /// Writes what the fields say into `columns` and `primary_key`. Which columns a field counts differs by server.
+    /// Writes the contents of the fields to `columns` and `primary_key`. The columns that a field
+    /// counts differ by server.
     pub fn apply(
         &self,
         columns: &mut [Column],
@@ -240,7 +241,8 @@ fn apply_members<'c>(
                 DecodeError::Limit { what, value: count as u64, limit: limit as u64 }.into()
             );
         }
-        // Where the log does not tell the character set, the members cannot be read, nor need they be.
+        // If the log does not contain the character set, the members cannot be decoded, and they
+        // are not needed.
         let charset = column.collation.map(Collation::charset);
         let mut members: Vec<Arc<str>> = Vec::with_capacity(count);
         for _ in 0..count {

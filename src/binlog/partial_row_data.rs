@@ -1,9 +1,9 @@
 //! Partial_row_data: a fragment of a rows event that is too large for one event (MariaDB 12.3 and later).
 //!
 //! ```text
-//! total u32 | seq u32, from 1 | flags u8 | flag 1: size of the whole event u64 | chunk
+//! total u32 | seq u32, from 1 | flags u8 | flag 1: size of the complete event u64 | chunk
 //! ```
-//! The chunks of fragments 1 to `total`, one behind the other, are a rows event with a header of its own.
+//! The chunks of fragments 1 to `total`, one after another, are a rows event with its own header.
 //!
 //! <https://mariadb.com/docs/server/reference/clientserver-protocol/replication-protocol/partial_row_data_event>
 
@@ -14,18 +14,18 @@ use crate::wire::{Reader, Result};
 /// A fragment, borrowed from its bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PartialRowData<'a> {
-    /// How many fragments make the event.
+    /// The number of fragments of the event.
     pub total: u32,
-    /// Which of them this is, from 1.
+    /// The number of this fragment, from 1.
     pub seq: u32,
-    /// The size of the whole event, in the first of them.
+    /// The size of the complete event; only in the first fragment.
     pub original_size: Option<u64>,
-    /// Its part of the event.
+    /// This fragment's part of the event.
     pub chunk: &'a [u8],
 }
 
 impl<'a> PartialRowData<'a> {
-    /// What stands before the chunk, at the most.
+    /// The largest number of bytes before the chunk.
     pub const MAX_HEAD: usize = 4 + 4 + 1 + 8;
 
     /// Decodes a body without its checksum.
@@ -38,7 +38,7 @@ impl<'a> PartialRowData<'a> {
         }
         let original_size = match (reader.u8("fragment flags")?, seq) {
             (0, _) => None,
-            (ORIGINAL_SIZE, 1) => Some(reader.u64("size of the whole event")?),
+            (ORIGINAL_SIZE, 1) => Some(reader.u64("size of the complete event")?),
             (flags, _) => {
                 let value = u64::from(flags);
                 return Err(DecodeError::Invalid { what: "fragment flags", value });
@@ -46,26 +46,26 @@ impl<'a> PartialRowData<'a> {
         };
         if let Some(value) = original_size.filter(|size| *size > u64::from(MAX_EVENT_SIZE)) {
             let limit = u64::from(MAX_EVENT_SIZE);
-            return Err(DecodeError::Limit { what: "size of the whole event", value, limit });
+            return Err(DecodeError::Limit { what: "size of the complete event", value, limit });
         }
         Ok(Self { total, seq, original_size, chunk: reader.rest() })
     }
 
-    /// Whether it is the last of its event.
+    /// True if it is the last fragment of its event.
     pub const fn is_last(&self) -> bool {
         self.seq == self.total
     }
 }
 
-/// Follows the fragments of one event after the other.
+/// Checks the order of fragments, one event after another.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FragmentOrder {
-    /// The fragment that is missing next, and how many there are; `None` between events.
+    /// The number of the next fragment, and the number of all fragments; `None` between events.
     missing: Option<(u32, u32)>,
 }
 
 impl FragmentOrder {
-    /// Takes fragment `seq` of `total`; tells whether its event is whole now.
+    /// Adds fragment `seq` of `total`. Returns true if the event is now complete.
     pub fn take(&mut self, seq: u32, total: u32) -> Result<bool> {
         let (next_seq, same_total) = self.missing.unwrap_or((1, total));
         if total != same_total {
@@ -78,7 +78,7 @@ impl FragmentOrder {
         Ok(self.missing.is_none())
     }
 
-    /// Whether fragments are missing still: no other event may come now.
+    /// True if fragments are still missing: no other event may follow now.
     pub const fn is_open(&self) -> bool {
         self.missing.is_some()
     }

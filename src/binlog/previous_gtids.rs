@@ -8,7 +8,7 @@ use crate::wire::Result;
 /// The second event of a MySQL file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PreviousGtids {
-    /// What had been executed when the file was begun.
+    /// The GTIDs that were executed before the file was created.
     pub gtid_set: GtidSet,
 }
 

@@ -1,4 +1,4 @@
-//! Query_event: a statement, with the settings it ran under.
+//! Query_event: a statement and the settings with which it was executed.
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/classmysql_1_1binlog_1_1event_1_1Query__event.html>
 //!
@@ -12,20 +12,20 @@ use crate::binlog::{Compressed, EventType};
 use crate::error::DecodeError;
 use crate::wire::{Inflater, Reader, Result};
 
-/// A statement. In MariaDB's Query_compressed event `sql` is packed until [`Query::inflate`].
+/// A statement. In MariaDB's Query_compressed event, `sql` is compressed until [`Query::inflate`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Query<'a> {
-    /// The connection that ran it.
+    /// The connection that executed it.
     pub thread_id: u32,
-    /// Seconds that it took.
+    /// The duration in seconds.
     pub exec_time: u32,
-    /// The error that it ended with; mostly 0.
+    /// The error with which it ended; usually 0.
     pub error_code: u16,
     /// The default database.
     pub database: &'a [u8],
     /// The text, in the client's character set.
     pub sql: &'a [u8],
-    /// The settings, not decoded yet.
+    /// The settings, not decoded.
     status_variables: &'a [u8],
 }
 
@@ -43,7 +43,7 @@ impl<'a> Query<'a> {
         Self::decode_with(body, 13)
     }
 
-    /// `more`: bytes of the post-header after those of a Query event.
+    /// `more`: the number of bytes of the post-header after those of a Query event.
     fn decode_with(body: &'a [u8], more: usize) -> Result<Self> {
         let mut reader = Reader::new(body);
         let thread_id = reader.u32("query thread id")?;
@@ -65,7 +65,8 @@ impl<'a> Query<'a> {
         Ok(Self { thread_id, exec_time, error_code, database, sql, status_variables })
     }
 
-    /// The same event with plain text, where its type says that it is packed.
+    /// Returns the event with plain text: inflates the text if the event's type means that it is
+    /// compressed.
     pub fn inflate<'i>(self, event_type: EventType, inflater: &'i mut Inflater) -> Result<Query<'i>>
     where
         'a: 'i,
@@ -77,18 +78,19 @@ impl<'a> Query<'a> {
         Ok(Query { sql, ..self })
     }
 
-    /// The settings, one after the other. Codes from 128 on mean different things to MariaDB and to others.
+    /// Iterates over the settings. Codes from 128 on have one meaning in MariaDB and others
+    /// elsewhere.
     pub const fn status_variables(&self, is_mariadb: bool) -> StatusVariables<'a> {
         StatusVariables { reader: Reader::new(self.status_variables), is_mariadb }
     }
 
-    /// What the statement does to the transaction.
+    /// The effect of the statement on the transaction.
     pub fn kind(&self) -> QueryKind {
         QueryKind::of(self.sql)
     }
 }
 
-/// A setting that the statement ran under.
+/// A setting with which the statement was executed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StatusVariable<'a> {
@@ -98,31 +100,31 @@ pub enum StatusVariable<'a> {
     SqlMode(u64),
     /// The catalog, always `std`.
     Catalog(&'a [u8]),
-    /// `auto_increment_increment` and `auto_increment_offset`, where they are not 1.
+    /// `auto_increment_increment` and `auto_increment_offset`, if they are not 1.
     AutoIncrement {
-        /// The step.
+        /// The increment.
         increment: u16,
-        /// The first.
+        /// The offset.
         offset: u16,
     },
     /// Collation ids.
     Charset {
-        /// `character_set_client`: the statement's text is in it.
+        /// `character_set_client`: the character set of the statement's text.
         client: u16,
         /// `collation_connection`.
         connection: u16,
         /// `collation_server`.
         server: u16,
     },
-    /// `time_zone`, where the statement depends on it.
+    /// `time_zone`, if the statement depends on it.
     TimeZone(&'a [u8]),
-    /// Number of `lc_time_names`.
+    /// The number of `lc_time_names`.
     LcTimeNames(u16),
-    /// Collation id of the default database.
+    /// The collation id of the default database.
     CharsetDatabase(u16),
     /// The tables that a multi-table update changes, as bits.
     TableMapForUpdate(u64),
-    /// Bytes of the event on the first source.
+    /// The number of bytes of the event on the first source.
     MasterDataWritten(u32),
     /// The account of `DEFINER`.
     Invoker {
@@ -131,13 +133,14 @@ pub enum StatusVariable<'a> {
         /// Its host.
         host: &'a [u8],
     },
-    /// Names of the databases that the statement changes, each ending in NUL; `None` for too many to list.
+    /// The names of the databases that the statement changes, each followed by NUL; `None` if they
+    /// are too many for the list.
     UpdatedDatabases(Option<&'a [u8]>),
-    /// Microseconds of the header's timestamp.
+    /// The microseconds of the header's timestamp.
     Microseconds(u32),
     /// `explicit_defaults_for_timestamp`
     ExplicitDefaultsForTimestamp(bool),
-    /// The number under which the DDL commits, as in a Xid event.
+    /// The transaction number of the DDL's commit, as in a Xid event.
     DdlXid(u64),
     /// `default_collation_for_utf8mb4`
     DefaultCollationForUtf8mb4(u16),
@@ -145,27 +148,28 @@ pub enum StatusVariable<'a> {
     SqlRequirePrimaryKey(u8),
     /// `default_table_encryption`
     DefaultTableEncryption(u8),
-    /// MariaDB: microseconds of the header's timestamp.
+    /// MariaDB: the microseconds of the header's timestamp.
     MariadbHrNow(u32),
-    /// MariaDB: the number under which the DDL commits.
+    /// MariaDB: the transaction number of the DDL's commit.
     MariadbXid(u64),
-    /// MariaDB: flags of the GTID event, with the group that began a two-phase ALTER TABLE.
+    /// MariaDB: flags of the GTID event, with the group that started a two-phase ALTER TABLE.
     MariadbGtidFlags {
         /// The flags.
         flags: u8,
-        /// Sequence number of the group where the ALTER began.
+        /// The sequence number of the group in which the ALTER started.
         start_alter_seq: Option<u64>,
     },
-    /// MariaDB: pairs of a character set's and its default collation's id, 2 bytes each.
+    /// MariaDB: pairs of the ids of a character set and of its default collation, 2 bytes each.
     MariadbCharsetCollations(&'a [u8]),
-    /// One that has no meaning here.
+    /// A setting that is not needed here.
     Other {
         /// Its code.
         code: u8,
     },
 }
 
-/// The settings of a [`Query`]. Ends early where a code is unknown or a value is cut: the text does not depend on them.
+/// Iterates over the settings of a [`Query`]. Ends early at an unknown code or an incomplete value:
+/// the text does not depend on them.
 #[derive(Debug, Clone)]
 pub struct StatusVariables<'a> {
     reader: Reader<'a>,
@@ -173,7 +177,8 @@ pub struct StatusVariables<'a> {
 }
 
 impl<'a> StatusVariables<'a> {
-    /// Bytes not read yet. When the iterator has ended, more than 0 means that it ended early.
+    /// The number of bytes that are not read yet. If it is more than 0 at the end of the iteration,
+    /// the iteration ended early.
     pub const fn left(&self) -> usize {
         self.reader.left()
     }
@@ -190,7 +195,7 @@ impl<'a> Iterator for StatusVariables<'a> {
     }
 }
 
-/// The next variable; `None` at the end, and at a code that is unknown.
+/// Returns the next variable; `None` at the end, and at an unknown code.
 fn decode_variable<'a>(
     reader: &mut Reader<'a>,
     is_mariadb: bool,
@@ -258,7 +263,7 @@ fn len8_str<'a>(reader: &mut Reader<'a>) -> Result<&'a [u8]> {
     reader.take(usize::from(len), "status variable")
 }
 
-/// `count` texts that end in NUL, as they stand.
+/// Returns `count` texts that each end with NUL, as they are stored.
 fn nul_strs<'a>(reader: &mut Reader<'a>, count: u8) -> Result<&'a [u8]> {
     let start = reader.as_slice();
     for _ in 0..count {
@@ -272,7 +277,7 @@ fn one_byte<'a>(reader: &mut Reader<'a>, code: u8) -> Result<StatusVariable<'a>>
     Ok(StatusVariable::Other { code })
 }
 
-/// Stands for more than 16 databases (`OVER_MAX_DBS_IN_EVENT_MTS`).
+/// The count that means more than 16 databases (`OVER_MAX_DBS_IN_EVENT_MTS`).
 const TOO_MANY_DATABASES: u8 = 254;
 
 /// The group commits or rolls back a two-phase ALTER TABLE (`FL_COMMIT_ALTER_E1`, `FL_ROLLBACK_ALTER_E1`).

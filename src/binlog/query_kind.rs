@@ -1,41 +1,41 @@
-//! What the statement of a Query event does to the transaction around it.
+//! The effect of the statement of a Query event on the transaction around it.
 //!
-//! Servers write these statements in one way each (`BEGIN`, ``SAVEPOINT `name` ``, `XA COMMIT X'616263',X'',1`); other
-//! spellings that mean the same are understood too, and comments are passed over.
+//! Servers write each of these statements in one form (`BEGIN`, ``SAVEPOINT `name` ``, `XA COMMIT
+//! X'616263',X'',1`); other forms with the same meaning are parsed too, and comments are skipped.
 
 use crate::position::Xid;
 use crate::wire::from_hex;
 
-/// What a statement does to the transaction.
+/// The effect of a statement on the transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum QueryKind {
-    /// A transaction begins.
+    /// Starts a transaction.
     Begin,
-    /// The transaction is committed.
+    /// Commits the transaction.
     Commit,
-    /// The transaction is undone.
+    /// Rolls back the transaction.
     Rollback,
-    /// A point to roll back to. The name is without quotes and in lower case, as servers compare it.
+    /// Sets a savepoint. The name is without quotes and in lower case, as servers compare it.
     Savepoint(Vec<u8>),
-    /// What came after the savepoint is undone.
+    /// Rolls back the changes after the savepoint.
     RollbackTo(Vec<u8>),
-    /// An XA transaction begins.
+    /// Starts an XA transaction.
     XaStart(Xid),
     /// The statements of an XA transaction end; it is neither prepared nor committed yet.
     XaEnd,
-    /// A prepared XA transaction is committed.
+    /// Commits a prepared XA transaction.
     XaCommit(Xid),
-    /// A prepared XA transaction is undone.
+    /// Rolls back a prepared XA transaction.
     XaRollback(Xid),
-    /// `CREATE TABLE ... START TRANSACTION`: rows follow, the commit of which makes the table too (MySQL's
-    /// `CREATE TABLE ... SELECT`).
+    /// `CREATE TABLE ... START TRANSACTION`: rows follow, and their commit creates the table too
+    /// (MySQL's `CREATE TABLE ... SELECT`).
     CreateTableStartTransaction,
     /// Any other statement.
     Other,
 }
 
 impl QueryKind {
-    /// Looks at a statement's text.
+    /// Parses the text of a statement.
     pub fn of(sql: &[u8]) -> Self {
         match sql {
             b"BEGIN" => Self::Begin,
@@ -64,7 +64,7 @@ fn parse(sql: &[u8]) -> Option<QueryKind> {
     } else if is("ROLLBACK") {
         tokens.skip_word("WORK");
         if tokens.skip_word("TO") {
-            // a savepoint may be called `savepoint`, without quotes too
+            // a savepoint may have the name `savepoint`, even without quotes
             let mut name = tokens;
             if name.skip_word("SAVEPOINT") && !name.is_at_end() {
                 tokens = name;
@@ -83,7 +83,7 @@ fn parse(sql: &[u8]) -> Option<QueryKind> {
     tokens.is_at_end().then_some(kind)
 }
 
-/// What follows `XA`; options after the id change nothing here.
+/// Parses the words after `XA`; options after the id are ignored.
 fn parse_xa(mut tokens: Tokens<'_>) -> Option<QueryKind> {
     let word = tokens.word()?.to_ascii_uppercase();
     match word.as_slice() {
@@ -95,9 +95,10 @@ fn parse_xa(mut tokens: Tokens<'_>) -> Option<QueryKind> {
     }
 }
 
-/// Whether a statement that begins with CREATE is a CREATE TABLE whose last words are START TRANSACTION.
+/// True if a statement that begins with CREATE is a CREATE TABLE whose last words are START
+/// TRANSACTION.
 fn starts_transaction(sql: &[u8], mut tokens: Tokens<'_>) -> bool {
-    // most statements need not be read through
+    // for most statements, the complete text need not be parsed
     const LAST: &[u8] = b"TRANSACTION";
     let end = sql.iter().rposition(|byte| byte.is_ascii_alphabetic()).map_or(0, |last| last + 1);
     let tail = sql.get(end.saturating_sub(LAST.len())..end).unwrap_or_default();
@@ -117,14 +118,14 @@ fn starts_transaction(sql: &[u8], mut tokens: Tokens<'_>) -> bool {
     is_word(&before, "START") && is_word(&last, "TRANSACTION")
 }
 
-/// What SQL text is made of, as far as it matters here.
+/// A token of SQL text, as far as the parser needs it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Token<'a> {
     /// A keyword, a name without quotes, a number.
     Word(&'a [u8]),
-    /// What stands between two quotes, escapes and all.
+    /// The text between two quotes, including escapes.
     Quoted { quote: u8, inner: &'a [u8] },
-    /// Anything else, byte by byte.
+    /// Any other byte.
     Symbol(u8),
 }
 
@@ -161,7 +162,7 @@ impl<'a> Iterator for Tokens<'a> {
 }
 
 impl<'a> Tokens<'a> {
-    /// White space and comments.
+    /// Skips white space and comments.
     fn skip_space(&mut self) {
         loop {
             self.sql = self.sql.trim_ascii_start();
@@ -188,7 +189,7 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    /// Moves over `keyword` if it is next.
+    /// Skips `keyword` if it is next.
     fn skip_word(&mut self, keyword: &str) -> bool {
         let mut ahead = *self;
         let found = ahead.word().is_some_and(|word| word.eq_ignore_ascii_case(keyword.as_bytes()));
@@ -202,16 +203,16 @@ impl<'a> Tokens<'a> {
         self.skip_word(keyword).then_some(())
     }
 
-    /// Whether nothing follows but semicolons.
+    /// True if only semicolons follow.
     fn is_at_end(mut self) -> bool {
         self.all(|token| token == Token::Symbol(b';')) && self.sql.is_empty()
     }
 
-    /// A name, in lower case if it is UTF-8.
+    /// Parses a name; in lower case if it is UTF-8.
     fn name(&mut self) -> Option<Vec<u8>> {
         let name = match self.next()? {
             Token::Word(word) => word.to_vec(),
-            // with ANSI_QUOTES servers write double quotes
+            // with ANSI_QUOTES servers write names in double quotes
             Token::Quoted { quote: b'\'', .. } | Token::Symbol(_) => return None,
             Token::Quoted { quote, inner } => undouble(inner, quote),
         };
@@ -264,8 +265,8 @@ fn is_word_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | 0x80..)
 }
 
-/// Where in `rest` the quote ends that was opened before it. A doubled quote does not end it, nor does one behind a backslash,
-/// except in names.
+/// Finds the end of a quoted text in `rest`, after the opening quote. A doubled quote does not end
+/// it, nor does a quote after a backslash, except in names.
 fn quoted_len(rest: &[u8], quote: u8) -> Option<usize> {
     let mut bytes = rest.iter().enumerate().peekable();
     while let Some((at, byte)) = bytes.next() {
@@ -278,7 +279,7 @@ fn quoted_len(rest: &[u8], quote: u8) -> Option<usize> {
     None
 }
 
-/// The text between quotes, each doubled quote as one.
+/// Replaces each doubled quote between the quotes by one quote.
 fn undouble(inner: &[u8], quote: u8) -> Vec<u8> {
     let mut text = Vec::with_capacity(inner.len());
     let mut bytes = inner.iter().copied().peekable();

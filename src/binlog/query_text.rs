@@ -1,4 +1,4 @@
-//! The text of a statement, whatever character set its client spoke.
+//! The text of a statement, in any character set of a client.
 
 use super::query::{Query, StatusVariable};
 use super::query_kind::QueryKind;
@@ -6,9 +6,10 @@ use crate::charset::{Charset, Collation};
 use std::borrow::Cow;
 
 impl<'a> Query<'a> {
-    /// The statement, with U+FFFD for what is no character. A client's statement stands in the log in the client's
-    /// character set, and so does the DROP that a server writes for it. `SAVEPOINT`, and the CREATE TABLE that stands for
-    /// CREATE TABLE ... SELECT, are UTF-8 whatever the event says of the client.
+    /// Returns the statement, with U+FFFD for invalid characters. The statement of a client is in
+    /// the client's character set, and so is the DROP that a server writes for it. `SAVEPOINT`, and
+    /// the CREATE TABLE that a server writes for CREATE TABLE ... SELECT, are always UTF-8,
+    /// whatever character set the event contains.
     pub fn text(&self) -> Cow<'a, str> {
         let is_utf8 = self.kind() != QueryKind::Other || self.is_like_show_create_table();
         if is_utf8 && let Ok(text) = std::str::from_utf8(self.sql) {
@@ -17,16 +18,18 @@ impl<'a> Query<'a> {
         self.client_charset().decode_lossy(self.sql)
     }
 
-    /// ``CREATE TABLE `t` (`` and a new line with two spaces, as SHOW CREATE TABLE prints it.
+    /// True for text like ``CREATE TABLE `t` (`` and a new line with two spaces, as SHOW CREATE
+    /// TABLE prints it.
     fn is_like_show_create_table(&self) -> bool {
         let head = self.sql.split(|byte| *byte == b'\n').next().unwrap_or_default();
         let rest = self.sql.get(head.len()..).unwrap_or_default();
         head.starts_with(b"CREATE ") && head.ends_with(b"` (") && rest.starts_with(b"\n  ")
     }
 
-    /// `character_set_client`; binary where the event does not say.
+    /// `character_set_client`; binary if the event does not contain it.
     pub fn client_charset(&self) -> Charset {
-        // Of what differs between servers only MariaDB's character_set_collations may stand before it.
+        // The only variable before it that differs between servers is MariaDB's
+        // character_set_collations.
         let find = |is_mariadb| {
             self.status_variables(is_mariadb).find_map(|variable| match variable {
                 StatusVariable::Charset { client, .. } => Some(Collation(u32::from(client))),

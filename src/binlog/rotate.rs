@@ -6,7 +6,8 @@ use crate::error::DecodeError;
 use crate::limits::MAX_FILE_NAME_BYTES;
 use crate::wire::{Reader, Result};
 
-/// Where the log goes on. One ends most files; a server also sends an artificial one at the start of each file.
+/// The continuation of the log. It is the last event of most files; a server also sends an
+/// artificial one at the start of each file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rotate<'a> {
     /// Offset of the next event in the next file.

@@ -4,8 +4,9 @@
 //! table_id u48 (u32 on 5.1 betas) | flags u16 | v2: extra row info, u16 length that counts itself
 //! width lenenc | columns_before | update: columns_after | rows ...
 //! ```
-//! A row image: null bits of the columns present, then the values that are not NULL. An update has two images a row.
-//! In a Partial_update_rows event the second of them begins with its value options (`value_options.rs`).
+//! A row image contains the null bits of the columns that are present, then the values that are not
+//! NULL. An update has two images per row. In a Partial_update_rows event the second of them begins
+//! with its value options (`value_options.rs`).
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/classmysql_1_1binlog_1_1event_1_1Rows__event.html>
 
@@ -13,7 +14,7 @@ use super::{Compressed, EventType, RowsKind};
 use crate::error::DecodeError;
 use crate::wire::{Bitmap, Inflater, Reader, Result};
 
-/// The dummy table id that ends a statement without rows.
+/// The dummy table id of the event that ends a statement without rows.
 pub const DUMMY_TABLE_ID: u64 = 0x00ff_ffff;
 
 /// The last rows event of its statement.
@@ -22,32 +23,33 @@ pub const STMT_END: u16 = 0x0001;
 /// A rows event, borrowed from its bytes.
 #[derive(Debug, Clone, Copy)]
 pub struct RowsEvent<'a> {
-    /// Which Table_map event describes the columns.
+    /// The id of the Table_map event that describes the columns.
     pub table_id: u64,
     /// [`STMT_END`] and others.
     pub flags: u16,
-    /// What it does.
+    /// The operation.
     pub kind: RowsKind,
-    /// How many columns the table has.
+    /// The number of columns of the table.
     pub width: usize,
-    /// Which columns the images hold: the before image of an update or delete, the only image of a write.
+    /// The columns that the images contain: the before image of an update or delete, the only image
+    /// of a write.
     pub columns: Bitmap<'a>,
-    /// Which columns an update's after image holds; the same as `columns` for the others.
+    /// The columns that the after image of an update contains; equal to `columns` for the others.
     pub columns_after: Bitmap<'a>,
-    /// Whether every after image begins with value options.
+    /// True if each after image begins with value options.
     pub has_value_options: bool,
-    /// The row images; packed, where the event's type says so, until [`RowsEvent::inflate`].
+    /// The row images; compressed, if the event's type means that, until [`RowsEvent::inflate`].
     pub rows: &'a [u8],
 }
 
-/// The table id and flags of a rows event, without reading on.
+/// Returns the table id and flags of a rows event, without reading more.
 pub fn table_id_and_flags(body: &[u8], id_width: usize) -> Result<(u64, u16)> {
     let mut reader = Reader::new(body);
     Ok((reader.uint_le(id_width, "table id")?, reader.u16("rows event flags")?))
 }
 
 impl<'a> RowsEvent<'a> {
-    /// Decodes the header and bitmaps of a rows event's body; the images are left as bytes.
+    /// Decodes the header and bitmaps of a rows event's body; the images are not decoded.
     pub fn decode(body: &'a [u8], event_type: EventType, id_width: usize) -> Result<Self> {
         let kind = match (event_type.0, event_type.rows_kind()) {
             (23..=25 | 30..=32 | 39 | 166..=171, Some(kind)) => kind,
@@ -86,7 +88,8 @@ impl<'a> RowsEvent<'a> {
         })
     }
 
-    /// The same event with plain rows, where its type says that they are packed.
+    /// Returns the event with plain rows: inflates them if the event's type means that they are
+    /// compressed.
     pub fn inflate<'i>(
         self,
         event_type: EventType,
@@ -103,7 +106,7 @@ impl<'a> RowsEvent<'a> {
     }
 }
 
-/// The chunks of the extra row info are passed over, but must fit.
+/// Skips the chunks of the extra row info, and checks their lengths.
 fn check_extra_row_info(mut info: Reader<'_>, kind: RowsKind) -> Result<()> {
     while !info.is_empty() {
         match info.u8("extra row info type")? {

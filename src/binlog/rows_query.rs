@@ -1,4 +1,5 @@
-//! Rows_query_event, and MariaDB's Annotate_rows_event: the statement that the rows after it come from.
+//! Rows_query_event, and MariaDB's Annotate_rows_event: the statement that caused the rows after
+//! it.
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/classmysql_1_1binlog_1_1event_1_1Rows__query__event.html>
 
@@ -13,7 +14,8 @@ pub struct RowsQuery<'a> {
 }
 
 impl<'a> RowsQuery<'a> {
-    /// The statement of an event of either kind, of its body without its checksum; `None` for any other event.
+    /// Decodes the statement of an event of either kind from its body without its checksum; `None`
+    /// for any other event.
     pub fn of(event_type: EventType, body: &'a [u8]) -> Result<Option<Self>> {
         match event_type {
             EventType::ROWS_QUERY => Self::decode(body).map(Some),
@@ -22,15 +24,16 @@ impl<'a> RowsQuery<'a> {
         }
     }
 
-    /// Decodes the body of a Rows_query event without its checksum. The text comes after one byte that holds its length
-    /// modulo 256, which tells nothing.
+    /// Decodes the body of a Rows_query event without its checksum. The text comes after one byte
+    /// with its length modulo 256, which is ignored.
     pub fn decode(body: &'a [u8]) -> Result<Self> {
         let mut reader = Reader::new(body);
         reader.u8("rows query length")?;
         Ok(Self { sql: reader.rest() })
     }
 
-    /// The body of an Annotate_rows event without its checksum: all of it is the text.
+    /// Decodes the body of an Annotate_rows event without its checksum: the complete body is the
+    /// text.
     pub const fn annotate(body: &'a [u8]) -> Self {
         Self { sql: body }
     }

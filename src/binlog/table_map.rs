@@ -1,8 +1,9 @@
 //! Table_map: the structure of a table, before the rows events that use its id.
 //!
 //! ```text
-//! table_id u48 | flags u16 | len, database, NUL | len, table, NUL | column count lenenc | types, a byte each
-//! metadata length lenenc | metadata | nullable bits | optional metadata (type u8, length lenenc, value) ...
+//! table_id u48 | flags u16 | len, database, NUL | len, table, NUL | column count lenenc | types,
+//! one byte per column metadata length lenenc | metadata | nullable bits | optional metadata (type
+//! u8, length lenenc, value) ...
 //! ```
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/classmysql_1_1binlog_1_1event_1_1Table__map__event.html>
@@ -18,26 +19,27 @@ use crate::wire::{Bitmap, Reader, Result};
 /// A Table_map event, borrowed from its bytes.
 #[derive(Debug, Clone, Copy)]
 pub struct TableMap<'a> {
-    /// The id that rows events use; stands for this structure until the statement's end.
+    /// The id that rows events use. It refers to this structure until the end of the statement.
     pub table_id: u64,
     /// Bit 2 (4): column 0 is a generated invisible primary key.
     pub flags: u16,
-    /// The database's name, UTF-8 as far as the server is concerned.
+    /// The name of the database; the server stores it in UTF-8.
     pub database: &'a [u8],
-    /// The table's name.
+    /// The name of the table.
     pub table: &'a [u8],
-    /// A type code for each column.
+    /// The type code of each column.
     pub types: &'a [u8],
-    /// Type metadata, 0 to 4 bytes a column.
+    /// Type metadata, 0 to 4 bytes per column.
     pub metadata: &'a [u8],
-    /// Which columns may be NULL.
+    /// The columns that may be NULL.
     pub nullable: Bitmap<'a>,
     /// Optional metadata, as type, length, value.
     pub optional: &'a [u8],
 }
 
 impl<'a> TableMap<'a> {
-    /// Flag: column 0 is `my_row_id`, which the server made (`sql_generate_invisible_primary_key`).
+    /// Flag: column 0 is `my_row_id`, which the server created
+    /// (`sql_generate_invisible_primary_key`).
     pub const GENERATED_INVISIBLE_PRIMARY_KEY: u16 = 4;
 
     /// Decodes a Table_map event's body.
@@ -70,11 +72,11 @@ impl<'a> TableMap<'a> {
         })
     }
 
-    /// The table's structure, with all that the event says of it.
+    /// Returns the table's structure with all metadata of the event.
     pub fn schema(&self, format: &FormatDescription) -> Result<TableSchema, Error> {
         let mut columns = self.columns()?;
         let mut primary_key = Vec::new();
-        // Servers before MySQL 8.0.1 and MariaDB 10.5 may leave junk here.
+        // Servers before MySQL 8.0.1 and MariaDB 10.5 may write meaningless bytes here.
         if format.optional_metadata_reliable() {
             OptionalMetadata::decode(self.optional)?.apply(
                 &mut columns,
@@ -125,7 +127,7 @@ fn stored_name<'a>(reader: &mut Reader<'a>, what: &'static str) -> Result<&'a [u
     }
 }
 
-/// The type of a column from its code and its metadata bytes, which are used up.
+/// Decodes the type of a column from its code and its metadata bytes, and moves past these bytes.
 fn column_type(code: u8, metadata: &mut Reader<'_>) -> Result<ColumnType> {
     const META: &str = "column metadata";
     let bad = |what, value: u64| Err(DecodeError::Invalid { what, value });
@@ -187,7 +189,8 @@ fn column_type(code: u8, metadata: &mut Reader<'_>) -> Result<ColumnType> {
     })
 }
 
-/// STRING hides ENUM and SET, and the upper bits of a length over 255, in its two metadata bytes.
+/// STRING contains the real type ENUM or SET, or the upper bits of a length over 255, in its two
+/// metadata bytes.
 fn string_type([b0, b1]: [u8; 2]) -> Result<ColumnType> {
     let wide = b0 & 0x30 != 0x30;
     let real = b0 | if wide { 0x30 } else { 0 };
@@ -203,7 +206,8 @@ fn string_type([b0, b1]: [u8; 2]) -> Result<ColumnType> {
     }
 }
 
-/// A multi-valued index's column: its element's type stands in the metadata. It is never in a row image.
+/// The column of a multi-valued index: the metadata contains the type of its elements. It is never
+/// in a row image.
 fn typed_array(metadata: &mut Reader<'_>) -> Result<ColumnType> {
     match metadata.u8("typed array metadata")? {
         15 => {

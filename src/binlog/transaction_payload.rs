@@ -1,11 +1,11 @@
-//! Transaction_payload_event: a transaction's events, compressed as one.
+//! Transaction_payload_event: the events of a transaction, compressed together.
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/classmysql_1_1binlog_1_1event_1_1Transaction__payload__event.html>
 //!
 //! ```text
 //! { type lenenc, length lenenc, value } ...  0  payload
 //! ```
-//! The payload holds whole events one after the other, none with a checksum.
+//! The payload contains complete events one after another, without checksums.
 
 use crate::error::DecodeError;
 use crate::wire::{Reader, Result};
@@ -13,20 +13,21 @@ use crate::wire::{Reader, Result};
 /// The event's header fields and the bytes they describe. Nothing is decompressed here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TransactionPayload<'a> {
-    /// How `payload` is packed.
+    /// The compression of `payload`.
     pub compression: Compression,
-    /// Bytes of the events after decompression, as the writer says: a hint, never a licence to allocate.
+    /// The number of bytes of the events after decompression, as the event states it. It is a hint:
+    /// memory must not be allocated by it.
     pub uncompressed_size: Option<u64>,
     /// The events.
     pub payload: &'a [u8],
 }
 
-/// How a payload is packed.
+/// The compression of a payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Compression {
     /// Zstandard, in one or more frames.
     Zstd,
-    /// Not at all.
+    /// No compression.
     None,
 }
 
@@ -50,7 +51,7 @@ impl<'a> TransactionPayload<'a> {
                 UNCOMPRESSED_SIZE => {
                     uncompressed_size = Some(value.lenenc_int("payload uncompressed size")?);
                 }
-                _ => continue, // of a later version, which may still be read
+                _ => continue, // a field of a later version, which may be skipped
             }
             value.finish("payload field")?;
         }
@@ -78,7 +79,7 @@ const UNCOMPRESSED_SIZE: u64 = 3;
 mod tests {
     use super::*;
 
-    /// The header of a real event, with a payload of 124 bytes.
+    /// The header of an event that a server wrote, with a payload of 124 bytes.
     fn real() -> Vec<u8> {
         let mut body = vec![2, 1, 0, 3, 1, 0xb3, 1, 1, 0x7c, 0, 0x28, 0xb5, 0x2f, 0xfd];
         body.resize(10 + 124, 0);
@@ -109,7 +110,7 @@ mod tests {
         long.push(0);
         assert!(TransactionPayload::decode(&long).is_err());
         for bad in [
-            &[2, 1, 1, 1, 1, 0, 0][..], // a compression that nobody knows
+            &[2, 1, 1, 1, 1, 0, 0][..], // an unknown compression
             &[1, 1, 0, 0],              // no compression
             &[2, 1, 0, 0],              // no size
             &[2, 2, 0, 0, 1, 1, 0, 0],  // a value shorter than its length

@@ -1,20 +1,22 @@
-//! Value options: which cells of an after image hold a change instead of a value.
+//! Value options: the cells of an after image that contain a change instead of a value.
 //!
 //! ```text
-//! value_options lenenc | with PARTIAL_JSON: a bit for each JSON column of the table, in or out of the image | the image
+//! value_options lenenc | with PARTIAL_JSON: one bit per JSON column of the table, even if it is
+//! not in the image | the image
 //! ```
 //!
-//! Stand before every after image of a Partial_update_rows event, and nowhere else.
+//! They are before each after image of a Partial_update_rows event, and nowhere else.
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/classmysql_1_1binlog_1_1event_1_1Rows__event.html>
 
 use crate::error::DecodeError;
 use crate::wire::{Bitmap, Reader, Result};
 
-/// Documents may be given as their changes.
+/// The value of a document may be its changes.
 const PARTIAL_JSON: u64 = 1;
 
-/// Reads which JSON columns, counted among the table's `json_columns`, are partial in the image that follows.
+/// Returns the JSON columns, counted among the table's `json_columns`, that are partial in the
+/// image that follows.
 pub fn partial_columns<'a>(image: &mut Reader<'a>, json_columns: usize) -> Result<Bitmap<'a>> {
     match image.lenenc_int("value options")? {
         0 => Ok(Bitmap(&[])),

@@ -1,4 +1,4 @@
-//! XA_prepare_event: an XA transaction has been prepared, but is not committed yet.
+//! XA_prepare_event: an XA transaction is prepared, but not committed yet.
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/classmysql_1_1binlog_1_1event_1_1XA__prepare__event.html>
 //!
@@ -11,7 +11,7 @@ use crate::limits::MAX_XID_PART_BYTES;
 use crate::position::Xid;
 use crate::wire::{Reader, Result};
 
-/// The end of the group that holds an XA transaction's rows.
+/// The end of the group that contains an XA transaction's rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct XaPrepare {
     /// `XA COMMIT ... ONE PHASE`: this is the commit, and no other statement follows.

@@ -1,4 +1,4 @@
-//! Xid_event: a transaction has been committed.
+//! Xid_event: the commit of a transaction.
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/classmysql_1_1binlog_1_1event_1_1Xid__event.html>
 
@@ -7,7 +7,8 @@ use crate::wire::{Reader, Result};
 /// The commit of a transaction of a transactional engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct XidEvent {
-    /// The server's own number for the transaction (not the id of an XA transaction). It starts anew with the server.
+    /// The server's own number of the transaction (not the id of an XA transaction). The numbers
+    /// start again when the server starts.
     pub xid: u64,
 }
 

@@ -33,7 +33,7 @@ fn the_error_names_the_row_and_what_to_do() {
             error.message(),
             format!(
                 "table d.t, row {row} of the event: column v: a cell is not valid utf8mb4 text: \
-                 ⟦invalid_text=replace⟧ or 'binary' takes such cells"
+                 ⟦invalid_text=replace⟧ or 'binary' accepts such cells"
             )
         );
     }
