@@ -1,6 +1,7 @@
 //! Envelope columns that are built only if they are requested: the details of a commit and of its statements.
 //!
-//! One value per rows event, not per row. In: a [`CommitDetails`] with each event's stamp. Out: columns.
+//! There is one value per rows event, not per row. Input: a [`CommitDetails`] in the stamp of each
+//! event. Output: columns.
 
 use super::envelope::EnvelopeColumn;
 use crate::error::Error;
@@ -9,7 +10,8 @@ use arrow_array::{ArrayRef, DictionaryArray, Int64Array, StringArray, TimestampM
 use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use std::sync::Arc;
 
-/// The details of a rows event's commit and statement; `None` if the log does not contain them.
+/// The details of the commit and the statement of a rows event; `None` if the log does not contain
+/// them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CommitDetails<'a> {
     /// The GTID of the commit.
@@ -48,7 +50,8 @@ impl DetailsBuilder {
         Self { plain_query, ..Self::default() }
     }
 
-    /// All rows up to `end_row` since the last call came from one event. Gives how many bytes its texts will take.
+    /// Ends an event: all rows up to `end_row` since the last call are from it. Returns the number
+    /// of bytes of its texts.
     pub(super) fn end_event(
         &mut self,
         end_row: usize,
@@ -66,8 +69,8 @@ impl DetailsBuilder {
         };
         if bytes > MAX_TEXT {
             return Err(Error::unsupported(format!(
-                "the column `query` of the envelope: a statement of {query_bytes} bytes for {rows} rows is more than a batch \
-                 holds{advice}"
+                "the column `query` of the envelope: a statement of {query_bytes} bytes for {rows} rows does not fit into \
+                 a batch{advice}"
             )));
         }
         self.runs.push(Run {
@@ -81,7 +84,7 @@ impl DetailsBuilder {
         Ok(bytes + details.gtid.map_or(0, str::len) * rows)
     }
 
-    /// The column, of `rows` rows.
+    /// Returns a column of `rows` rows.
     pub(super) fn column(&self, column: EnvelopeColumn, rows: usize) -> Result<ArrayRef, Error> {
         use EnvelopeColumn as C;
         Ok(match column {
@@ -132,7 +135,7 @@ impl DetailsBuilder {
         arrow_array::PrimitiveArray::new(values.into(), Some(NullBuffer::from(valid)))
     }
 
-    /// Each row with its own copy.
+    /// Returns a column in which each row has its own copy of the text.
     fn plain(
         &self,
         texts: &Texts,
@@ -155,7 +158,7 @@ impl DetailsBuilder {
     }
 }
 
-/// Texts one after the other; one that is the same as the one before it is held once.
+/// Texts, one after another. A text that equals the previous one is stored once.
 #[derive(Default)]
 struct Texts {
     bytes: String,
@@ -217,7 +220,7 @@ fn too_large(why: String) -> Error {
     ))
 }
 
-/// What one event may add to a batch.
+/// The largest number of bytes that one event may add to a batch.
 const MAX_TEXT: usize = 1 << 30;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Puts arrays of one type together.
+//! Concatenates arrays of one type.
 
 use arrow_array::builder::StringDictionaryBuilder;
 use arrow_array::cast::AsArray;
@@ -11,10 +11,11 @@ use std::sync::Arc;
 /// Returns the rows of all `pieces` in order. At least one piece is needed, and all must have one type.
 ///
 /// # Errors
-/// The type is a dictionary other than of texts with 32-bit keys, or there are too many different texts for the keys.
+/// The type is a dictionary other than of texts with 32-bit keys, or there are too many different
+/// texts for the keys.
 pub(crate) fn concat(pieces: &[ArrayRef]) -> Result<ArrayRef, ArrowError> {
     let Some(first) = pieces.first() else {
-        return Err(ArrowError::InvalidArgumentError("no array to put together".to_owned()));
+        return Err(ArrowError::InvalidArgumentError("no array to concatenate".to_owned()));
     };
     if pieces.len() == 1 {
         return Ok(Arc::clone(first));
@@ -31,7 +32,7 @@ pub(crate) fn concat(pieces: &[ArrayRef]) -> Result<ArrayRef, ArrowError> {
     Ok(make_array(all.freeze()))
 }
 
-/// Each text is in the dictionary once, however many pieces have it in theirs.
+/// Each text is in the new dictionary once, even if several pieces contain it.
 fn concat_dictionaries(pieces: &[ArrayRef]) -> Result<ArrayRef, ArrowError> {
     let mut all = StringDictionaryBuilder::<Int32Type>::new();
     for piece in pieces {

@@ -1,7 +1,9 @@
-//! A batch under a caller's schema: columns by name, missing ones NULL, widening done, narrowing refused.
+//! Converts batches to a caller's schema: columns are matched by name, missing columns are NULL,
+//! wider types are converted, and narrower types are errors.
 //!
-//! A column is the one of its very name, else the one whose name differs in case only: for the server that is the same.
-//! Structs are gone into: the nested layout has the table's columns in them.
+//! A column matches the field of the same name. If there is none, it matches a field whose name
+//! differs in letter case only: servers treat these names as equal. Structs are matched field by
+//! field, because in the nested layout they contain the table's columns.
 
 use super::envelope::Envelope;
 use super::present::{PresentMap, as_binary, present_maps};
@@ -12,7 +14,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch, StructArray, new_null_array};
 use arrow_schema::{DataType, Field, Fields, SchemaRef};
 use std::sync::Arc;
 
-/// What a batch whose schema is not the wanted one leads to.
+/// The reaction to a batch whose schema is not the required one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OnSchemaChange {
     /// An error.
@@ -20,40 +22,41 @@ pub enum OnSchemaChange {
     Error,
     /// Missing columns are NULL, new ones are dropped, types are widened.
     Conform,
-    /// The same, but an error where columns are missing and others are dropped: those may be these under new names, and values
-    /// would be lost.
+    /// Like `Conform`, but an error if columns are missing while others are dropped: these may be
+    /// the same columns after a rename, and their values would be lost.
     Evolve,
 }
 
-/// Columns that find no place, by name.
+/// Columns without a match, by name.
 #[derive(Debug, Default)]
 struct Gaps {
-    /// The log's, which are not wanted.
+    /// Columns of the log that the schema does not have.
     dropped: Vec<String>,
-    /// Wanted ones, which the log lacks.
+    /// Columns of the schema that the log does not have.
     missing: Vec<String>,
-    /// Those of them that the source has filled in since, as their metadata says: NOT NULL, or with a DEFAULT.
+    /// The missing columns that the source has filled in since, according to their metadata: NOT
+    /// NULL, or with a DEFAULT.
     filled: Vec<String>,
 }
 
-/// Brings batches of one table under one schema.
+/// Converts batches of one table to one schema.
 #[derive(Debug)]
 pub struct Conform {
     target: SchemaRef,
     on_change: OnSchemaChange,
-    /// The last schema seen, and for each target column where it comes from.
+    /// The last schema of a batch, and for each target column its source.
     plan: Option<(SchemaRef, Vec<Option<usize>>)>,
-    /// Columns that were dropped, and how many of them were returned to the caller.
+    /// The columns that were dropped, and how many of them were returned to the caller.
     dropped: Vec<String>,
     reported: usize,
-    /// The envelope of the batches, where the schema is a caller's.
+    /// The envelope of the batches, if the schema is a caller's.
     envelope: Option<Envelope>,
-    /// For the last schema seen, the columns of `_present` whose bits move.
+    /// For the last schema of a batch: the columns of `_present` whose bits move.
     present: Option<(SchemaRef, Vec<(usize, PresentMap)>)>,
 }
 
 impl Conform {
-    /// For batches that are to have the schema `target`.
+    /// Creates a conversion to the schema `target`.
     pub fn new(target: SchemaRef, on_change: OnSchemaChange) -> Self {
         Self {
             target,
@@ -66,30 +69,32 @@ impl Conform {
         }
     }
 
-    /// The same under a caller's schema, of batches with an envelope: the bits of `_present` are those of the table's own
-    /// columns, in order. Columns of an envelope are recognized by their names.
+    /// For a caller's schema, and batches with an envelope: the bits of `_present` become those of
+    /// the schema's table columns, in order. The columns of the envelope are recognized by their
+    /// names.
     pub fn with_envelope(self, envelope: &Envelope) -> Self {
         Self { envelope: Some(envelope.clone()), ..self }
     }
 
-    /// The schema of all batches.
+    /// The schema of all converted batches.
     pub fn schema(&self) -> &SchemaRef {
         &self.target
     }
 
-    /// Columns dropped since the last call, each named once in the life of this value.
+    /// Returns the columns that were dropped since the last call. Each column is returned only
+    /// once.
     pub fn take_dropped(&mut self) -> Vec<String> {
         let new = self.dropped.get(self.reported..).unwrap_or_default().to_vec();
         self.reported = self.dropped.len();
         new
     }
 
-    /// The batch under the wanted schema.
+    /// Converts a batch to the schema.
     pub fn apply(&mut self, batch: &RecordBatch) -> Result<RecordBatch, Error> {
         let schema = batch.schema();
         let mut gaps = Gaps::default();
         if same_columns(schema.fields(), self.target.fields()) {
-            // The fields inside of a list or struct may be named or marked otherwise.
+            // The fields inside a list or struct may have other names or metadata.
             let columns = batch.columns().iter().zip(self.target.fields());
             let mut columns = columns
                 .map(|(column, field)| fitted(column, field, &mut gaps))
@@ -128,7 +133,8 @@ impl Conform {
         Ok(sources)
     }
 
-    /// Keeps the names of what is dropped, where it may be. `envelope`: names of columns that are not the table's.
+    /// Records the names of dropped columns, or returns an error if the policy forbids the gaps.
+    /// `envelope`: names of columns that are not the table's.
     fn note(&mut self, gaps: Gaps, envelope: &[String]) -> Result<(), Error> {
         let Gaps { dropped, missing, filled } = gaps;
         let lost: Vec<_> =
@@ -157,13 +163,13 @@ impl Conform {
         Ok(())
     }
 
-    /// What columns of an envelope are called, where the schema is a caller's: he need not want them.
+    /// The names of the envelope's columns if the schema is a caller's, which may lack them.
     fn envelope_names(&self) -> Vec<String> {
         let Some(envelope) = &self.envelope else { return Vec::new() };
         envelope.columns.iter().map(|column| envelope.column_name(*column)).collect()
     }
 
-    /// Brings the bits of `_present` to the places of the wanted schema's columns.
+    /// Moves the bits of `_present` to the places of the schema's columns.
     fn place_bits(&mut self, found: &SchemaRef, columns: &mut [ArrayRef]) -> Result<(), Error> {
         let Some(envelope) = &self.envelope else { return Ok(()) };
         if !self.present.as_ref().is_some_and(|(seen, _)| Arc::ptr_eq(seen, found)) {
@@ -187,7 +193,7 @@ impl Conform {
     }
 }
 
-/// For each wanted column which of those found it is.
+/// Returns the index of the matching column for each field of the schema.
 fn sources_of(wanted: &Fields, found: &Fields, gaps: &mut Gaps) -> Vec<Option<usize>> {
     let mut is_free = vec![true; found.len()];
     let mut take = |found: Option<usize>| {
@@ -212,13 +218,15 @@ fn sources_of(wanted: &Fields, found: &Fields, gaps: &mut Gaps) -> Vec<Option<us
     sources
 }
 
-/// Whether a column that was added has values in rows of before, which no log tells.
+/// True if the server fills an added column in existing rows; the log does not contain these
+/// values.
 fn is_filled(field: &Field) -> bool {
     let says = |key: &str, word: &str| field.metadata().get(key).is_some_and(|said| said == word);
     says("mysql.nullable", "false") || says("mysql.has_default", "true")
 }
 
-/// The column of a name: of its very name, else one whose name differs in case only.
+/// Returns the column with this name; if there is none, a column whose name differs in letter case
+/// only.
 fn find<'f>(fields: &'f Fields, name: &str) -> Option<&'f Field> {
     let found = fields.find(name).map(|(_, field)| field).or_else(|| {
         let lower = name.to_lowercase();
@@ -233,7 +241,7 @@ fn no_bits(data_type: &DataType) -> Error {
     ))
 }
 
-/// Names and types in order; metadata may differ.
+/// True if names and types are the same, in the same order; metadata may differ.
 fn same_columns(one: &Fields, other: &Fields) -> bool {
     one.len() == other.len()
         && one
@@ -249,7 +257,8 @@ fn same_type(one: &DataType, other: &DataType) -> bool {
     }
 }
 
-/// The column as the field wants it. `gaps` gets the columns inside of it that find no place.
+/// Returns the column as the field requires it. Columns inside it without a match are added to
+/// `gaps`.
 fn fitted(column: &ArrayRef, field: &Field, gaps: &mut Gaps) -> Result<ArrayRef, Error> {
     let DataType::Struct(wanted) = field.data_type() else { return widened(column, field) };
     let Some(found) = column.as_struct_opt() else { return widened(column, field) };
@@ -273,25 +282,25 @@ fn widened(column: &ArrayRef, field: &Field) -> Result<ArrayRef, Error> {
         .map_err(|error| Error::schema(format!("column {}: {error}", field.name())))?;
     widened.ok_or_else(|| {
         Error::schema(format!(
-            "column {} is {from} in the log and cannot become {to} without loss: the wanted schema needs a type that holds both",
+            "column {} is {from} in the log and cannot become {to} without loss: use a type in the schema that can represent both",
             field.name()
         ))
     })
 }
 
-/// What a batch has otherwise than it should, in a line.
+/// Describes the differences between the schema of a batch and the required schema, in one line.
 fn difference(found: &SchemaRef, wanted: &SchemaRef) -> String {
     let mut parts = differences(found.fields(), wanted.fields(), "");
     if parts.is_empty() {
-        parts.push("its columns are in another order".into());
+        parts.push("its columns are in a different order".into());
     }
     format!(
-        "the table's structure changes in mid-stream: {}; ⟦on_schema_change=conform⟧ brings batches under one schema",
+        "the structure of the table changes within the log: {}; ⟦on_schema_change=conform⟧ converts all batches to one schema",
         parts.join(", ")
     )
 }
 
-/// One part for each column that differs; `place` stands before its name.
+/// Returns one text for each column that differs; `place` is written before its name.
 fn differences(found: &Fields, wanted: &Fields, place: &str) -> Vec<String> {
     let name = |field: &Field| format!("{place}{}", field.name());
     let missing = wanted.iter().filter(|field| found.find(field.name()).is_none());

@@ -1,4 +1,4 @@
-//! The columns after the table's own: what happened, in which commit, in which order.
+//! The columns after the table's own columns: the change, its commit, and its order.
 //!
 //! Names and values are those of Delta Lake's change data feed.
 
@@ -21,30 +21,33 @@ pub enum EnvelopeColumn {
     BinlogFile,
     /// `_binlog_position`, int64: offset of the rows event (of the payload event around it).
     BinlogPosition,
-    /// `_server_id`, int64: the server that wrote the event first.
+    /// `_server_id`, int64: the id of the server on which the event originated.
     ServerId,
-    /// `_gtid`, utf8: of the commit, as the server prints it.
+    /// `_gtid`, utf8: the GTID of the commit, as the server prints it.
     Gtid,
-    /// `_original_commit_timestamp`, timestamp\[us, UTC\]: of the commit on the server that made the transaction.
+    /// `_original_commit_timestamp`, timestamp\[us, UTC\]: the time of the commit on the server
+    /// where the transaction was executed first.
     OriginalCommitTimestamp,
     /// `_thread_id`, int64: the connection that made the change.
     ThreadId,
     /// `_xid`, int64: the number of the Xid event that ends the transaction.
     Xid,
-    /// `_query`, utf8: the statement that the rows come from.
+    /// `_query`, utf8: the statement that changed the rows.
     Query,
-    /// `_present`, binary: a bit for each column of the table, least significant first, 1 if the image contained it.
+    /// `_present`, binary: one bit for each column of the table, least significant first; 1 if the
+    /// image contained it.
     Present,
-    /// `_op`, utf8: `c`, `u` or `d`. It and the next two are in the nested layout only, always.
+    /// `_op`, utf8: `c`, `u` or `d`. This column and the next two are in all batches of the nested
+    /// layout, and in no others.
     Op,
-    /// `_present_before`, binary: [`Self::Present`] of the row before.
+    /// `_present_before`, binary: [`Self::Present`] of the row before the change.
     PresentBefore,
-    /// `_present_after`, binary: [`Self::Present`] of the row after.
+    /// `_present_after`, binary: [`Self::Present`] of the row after the change.
     PresentAfter,
 }
 
 impl EnvelopeColumn {
-    /// The four columns by default.
+    /// The four columns that are the default.
     pub const DEFAULT: [Self; 4] =
         [Self::ChangeType, Self::CommitVersion, Self::CommitTimestamp, Self::ChangeOrdinal];
 
@@ -94,12 +97,15 @@ impl EnvelopeColumn {
         )
     }
 
-    /// By its name, with or without a leading underscore.
+    /// Parses a name, with or without a leading underscore.
     pub fn parse(name: &str) -> Result<Self, Error> {
         let bare = name.strip_prefix('_').unwrap_or(name);
         Self::ALL.into_iter().find(|column| column.name() == bare).ok_or_else(|| {
             let names: Vec<_> = Self::ALL.iter().map(|column| column.name()).collect();
-            Error::config(format!("no envelope column {name:?}; there are {}", names.join(", ")))
+            Error::config(format!(
+                "unknown envelope column {name:?}; use one of {}",
+                names.join(", ")
+            ))
         })
     }
 
@@ -137,7 +143,7 @@ impl Envelope {
         format!("{}{}", self.prefix, column.name())
     }
 
-    /// True if it has `_present`, of one side or of both.
+    /// True if it has `_present`, for one side or for both.
     pub(super) fn wants_present(&self) -> bool {
         let is_present = |column: &EnvelopeColumn| {
             matches!(column, EnvelopeColumn::Present | EnvelopeColumn::PresentBefore)
@@ -158,8 +164,8 @@ impl Envelope {
     }
 }
 
-/// The type of `_query`. A statement may be as long as all of its rows together: a dictionary contains it once, but Spark
-/// reads none.
+/// The type of `_query`. A statement may be as long as all of its rows together. A dictionary
+/// contains it once, but Spark cannot read dictionaries.
 pub(super) fn query_type(is_plain: bool) -> DataType {
     match is_plain {
         true => DataType::Utf8,

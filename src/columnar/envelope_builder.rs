@@ -18,13 +18,13 @@ pub struct Stamp<'a> {
     pub commit_version: i64,
     /// Microseconds since 1970 UTC.
     pub commit_timestamp: i64,
-    /// Number of the rows event in its transaction, over all tables.
+    /// The number of the rows event in its transaction, counted over all tables.
     pub rows_event: u32,
     /// The file's name.
     pub file: &'a str,
     /// Offset of the event.
     pub position: u64,
-    /// The server that wrote it.
+    /// The id of the server that wrote it.
     pub server_id: u32,
     /// The details of the commit, as far as they are requested.
     pub details: CommitDetails<'a>,
@@ -38,7 +38,7 @@ pub(super) enum ChangeType {
     UpdatePreimage,
     UpdatePostimage,
     Delete,
-    /// Both rows of an update in one row.
+    /// An update with both of its rows in one row.
     Update,
 }
 
@@ -62,18 +62,19 @@ impl ChangeType {
         }
     }
 
-    /// True if it has the row before.
+    /// True if the row before the change exists.
     pub(super) const fn has_before(self) -> bool {
         matches!(self, Self::UpdatePreimage | Self::Delete | Self::Update)
     }
 
-    /// True if it has the row after.
+    /// True if the row after the change exists.
     pub(super) const fn has_after(self) -> bool {
         matches!(self, Self::Insert | Self::UpdatePostimage | Self::Update)
     }
 }
 
-/// The envelope's values under construction: one value per row if rows differ, one run per event if they do not.
+/// The values of the envelope under construction: one value per row if rows can differ, otherwise
+/// one run per event.
 #[derive(Default)]
 pub(super) struct EnvelopeBuilder {
     change_types: Vec<ChangeType>,
@@ -111,7 +112,8 @@ impl EnvelopeBuilder {
         self.ordinals.push(ordinal);
     }
 
-    /// Appends the columns that the next row's image contains, or both of its images: for each row if `_present` is requested.
+    /// Appends the columns that the next row's image contains, or those of both images. Called for
+    /// each row if `_present` is requested.
     pub(super) fn append_present(&mut self, bitmap: impl Iterator<Item = u8>) {
         self.present.extend(bitmap);
     }
@@ -122,7 +124,7 @@ impl EnvelopeBuilder {
         (ordinal as u64 & u64::from(u32::MAX)) / 2
     }
 
-    /// True if a row and the row before it are of one update.
+    /// True if a row and the row before it belong to the same update.
     pub(super) fn is_second_half(&self, row: usize) -> bool {
         let ordinal = |row: usize| self.ordinals.get(row).copied();
         let before = row.checked_sub(1).and_then(ordinal);
@@ -220,7 +222,7 @@ impl EnvelopeBuilder {
         arrays
     }
 
-    /// The rows of the batch that have a side.
+    /// The validity bits of one side: 1 for the rows of the batch that have this side.
     pub(super) fn validity(&self, is_there: impl Fn(ChangeType) -> bool) -> NullBuffer {
         self.change_types.iter().map(|change_type| is_there(*change_type)).collect()
     }
@@ -256,7 +258,7 @@ impl EnvelopeBuilder {
         StringArray::from_iter_values(names)
     }
 
-    /// One side of `_present`, where each row has as many bytes for before as for after.
+    /// Returns one side of `_present`. Each row has the same number of bytes for before and after.
     fn present_side(
         &self,
         width: usize,

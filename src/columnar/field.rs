@@ -1,4 +1,4 @@
-//! An Arrow field for a MySQL column, with what MySQL says of it as metadata.
+//! The Arrow field of a MySQL column, with MySQL's properties of the column as metadata.
 
 use super::mask::Mask;
 use super::type_options::{Geometry, Json, TypeOptions};
@@ -6,7 +6,8 @@ use crate::schema::{Column, ColumnType, TableSchema};
 use arrow_schema::{DataType, Field};
 use std::collections::HashMap;
 
-/// The field of column `index`; nullable always, for an image may leave any column out.
+/// Returns the field of column `index`. It is always nullable, because an image can leave out any
+/// column.
 pub(super) fn field(
     name: &str,
     data_type: DataType,
@@ -51,7 +52,7 @@ pub(super) fn field(
     if let Some(mask) = mask {
         put("binarrow.mask", mask.as_str().to_owned());
     }
-    // Spark refuses extension types where pyarrow makes them from these names.
+    // Spark does not accept the extension types that pyarrow creates from these names.
     match column.column_type {
         _ if options.is_spark() => {}
         ColumnType::Json { .. } if matches!(options.json, Json::Text | Json::Diff) => {

@@ -1,10 +1,11 @@
-//! What a row of a batch is: one row of the table, or one change with the row before and the row after.
+//! The meaning of a batch's row: one row of the table, or one change with the row before and the
+//! row after.
 
 use super::envelope::{Envelope, EnvelopeColumn};
 use crate::error::Error;
 use arrow_schema::{DataType, Field, Fields, Schema};
 
-/// What a row of a batch is.
+/// The meaning of a batch's row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Layout {
     /// One row of the table: its columns, then the envelope.
@@ -15,7 +16,7 @@ pub enum Layout {
 }
 
 impl Layout {
-    /// Refuses a wanted schema of the other layout: under it every row would be of NULLs.
+    /// Returns an error for a schema of the other layout: with it, all values would be NULL.
     pub fn check_wanted(self, wanted: &Schema, prefix: &str) -> Result<(), Error> {
         let field = |name: &str| wanted.field_with_name(name).ok();
         let is_side =
@@ -25,21 +26,21 @@ impl Layout {
         match self {
             Self::Nested if sides == [false; 2] => match wanted.fields().iter().find(is_own) {
                 Some(own) => Err(Error::config(format!(
-                    "⟦layout=nested⟧ has a table's columns inside of 'before' and 'after', and ⟦schema⟧ has {:?} and none of the \
-                     two: binarrow.infer_schema(..., ⟦layout=nested⟧) shows how it looks",
+                    "with ⟦layout=nested⟧ the columns of the table are in 'before' and 'after', but ⟦schema⟧ contains {:?} and neither of the \
+                     two: binarrow.infer_schema(..., ⟦layout=nested⟧) returns an example",
                     own.name()
                 ))),
                 None => Ok(()),
             },
             Self::Flat if sides == [true; 2] && field(&format!("{prefix}op")).is_some() => {
-                Err(Error::config("⟦schema⟧ is of the nested layout: ask for ⟦layout=nested⟧ too"))
+                Err(Error::config("⟦schema⟧ is one of the nested layout: use ⟦layout=nested⟧ too"))
             }
             _ => Ok(()),
         }
     }
 
-    /// The envelope as its batches have it. In the nested layout `_op` comes first, in the place of `_change_type`, and
-    /// each side has a `_present` of its own.
+    /// Returns the envelope of the batches. In the nested layout `_op` is the first column, instead
+    /// of `_change_type`, and each side has its own `_present`.
     pub(crate) fn envelope(self, asked: &Envelope) -> Envelope {
         let prefix = asked.prefix.clone();
         if self == Self::Flat {
@@ -58,7 +59,7 @@ impl Layout {
         Envelope { columns, prefix }
     }
 
-    /// All columns of a batch, from the table's own and the envelope's.
+    /// Returns all columns of a batch: the table's own and those of the envelope.
     pub(super) fn fields(self, own: &Fields, envelope: Vec<Field>) -> Vec<Field> {
         let own_fields = own.iter().map(|field| field.as_ref().clone());
         match self {
@@ -71,7 +72,7 @@ impl Layout {
     }
 }
 
-/// The columns of the nested layout: the two sides of a change stand behind `_op`.
+/// Returns the columns of the nested layout: the two sides of a change follow `_op`.
 pub(super) fn behind_op<T>(mut envelope: Vec<T>, sides: [T; 2]) -> Vec<T> {
     let place = envelope.len().min(1);
     envelope.splice(place..place, sides);

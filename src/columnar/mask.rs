@@ -1,8 +1,8 @@
-//! Values that must not leave as they are.
+//! Masks: values that must not be returned unchanged.
 //!
-//! In: patterns of columns, each with what becomes of their values, and a salt. Out: for a table, the mask of each of its
-//! columns. Called by [`TablePlan`](super::TablePlan); the values are masked where their cells are read, before they
-//! become Arrow (`builder/masked.rs`).
+//! Input: patterns of columns, each with a mask, and a salt. Output: the mask of each column of a
+//! table. Called by [`TablePlan`](super::TablePlan); the values are masked when their cells are
+//! read, before they become Arrow (`builder/masked.rs`).
 
 use crate::change::matches_glob;
 use crate::charset::Collation;
@@ -13,27 +13,28 @@ use ring::hmac;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// What becomes of a masked column's values.
+/// The replacement for the values of a masked column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mask {
-    /// NULL, in a column of the type that it would have.
+    /// NULL, in a column of the same type.
     Null,
-    /// HMAC-SHA256 keyed by the salt, as 64 hexadecimal digits; NULL stays NULL.
+    /// HMAC-SHA256 with the salt as its key, as 64 hexadecimal digits; NULL remains NULL.
     Sha256,
 }
 
 impl Mask {
-    /// By its word.
+    /// Parses the name of a mask.
     pub fn parse(word: &str) -> Result<Self, Error> {
         match word {
             "null" => Ok(Self::Null),
             "sha256" => Ok(Self::Sha256),
-            // What is no word may be a value that strayed here.
+            // The message does not contain the invalid text: it may be a value that is here by
+            // mistake.
             _ => Err(Error::config("a mask is 'sha256' or 'null'")),
         }
     }
 
-    /// The word for it.
+    /// The name of the mask.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Null => "null",
@@ -43,7 +44,7 @@ impl Mask {
 }
 
 impl Mask {
-    /// A masked column as its readers see it: what makes something of values goes by their type.
+    /// Returns a masked column as readers see it: its type determines the conversion of its values.
     pub(super) fn shown(self, column: &Column) -> Column {
         match self {
             Self::Null => Column { nullable: true, ..column.clone() },
@@ -59,7 +60,7 @@ impl Mask {
 
 const ASCII_BIN: Collation = Collation(65);
 
-/// Which columns are masked, and the salt of those that are hashed.
+/// The columns that are masked, and the salt of those that are hashed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Masks {
     rules: Vec<(ColumnPattern, Mask)>,
@@ -67,7 +68,8 @@ pub struct Masks {
 }
 
 impl Masks {
-    /// From patterns `database.table.column`; where several match a column, the first counts.
+    /// Creates masks from patterns `database.table.column`. If several patterns match a column, the
+    /// first one applies.
     pub fn try_new<I, S>(rules: I, salt: Option<Secret>) -> Result<Self, Error>
     where
         I: IntoIterator<Item = (S, Mask)>,
@@ -86,19 +88,20 @@ impl Masks {
             }
             Some(salt) if salt.is_empty() => return Err(Error::config("mask_salt is empty")),
             Some(_) if rules.is_empty() => {
-                return Err(Error::config("mask_salt is given, and mask names no columns"));
+                return Err(Error::config("mask_salt is given, but mask contains no columns"));
             }
             _ => {}
         }
         Ok(Self { rules, salt: salt.unwrap_or_default() })
     }
 
-    /// Whether any column may be masked.
+    /// True if any column may be masked.
     pub fn is_any(&self) -> bool {
         !self.rules.is_empty()
     }
 
-    /// The patterns that match a column of the table. `names`: of all its columns.
+    /// Returns the patterns that match a column of the table. `names`: the names of all its
+    /// columns.
     pub(super) fn met(&self, table: &TableSchema, names: &[Arc<str>]) -> Vec<Arc<str>> {
         let is_met = |pattern: &&ColumnPattern| {
             names.iter().any(|name| pattern.matches(&table.database, &table.table, name))
@@ -107,13 +110,13 @@ impl Masks {
         patterns.filter(is_met).map(|pattern| Arc::clone(&pattern.text)).collect()
     }
 
-    /// The patterns that are not among those that were met.
+    /// Returns the patterns that are not in `met`.
     pub fn unmet(&self, met: &BTreeSet<Arc<str>>) -> impl Iterator<Item = &str> {
         let patterns = self.rules.iter().map(|(pattern, _)| &*pattern.text);
         patterns.filter(|pattern| !met.contains(*pattern))
     }
 
-    /// For each column its mask. `names`: of all columns of the table.
+    /// Returns the mask of each column. `names`: the names of all columns of the table.
     pub(super) fn of(
         &self,
         table: &TableSchema,
@@ -148,8 +151,9 @@ impl Masks {
 
 /// `database.table.column`, with `*` and `?` as wildcards.
 ///
-/// Names may hold points themselves, so a pattern with more than two can be read in several ways. All of them count, and
-/// so does every case: a mask is to cover rather too much than too little.
+/// Names may contain points, so a pattern with more than two points can be read in several ways.
+/// All of them apply, and letter case is ignored: it is better that a mask covers too much than too
+/// little.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct ColumnPattern {
     text: Arc<str>,
@@ -191,7 +195,7 @@ impl ColumnPattern {
         })
     }
 
-    /// Whether it names the table, without wildcards.
+    /// True if the pattern contains the name of the table, without wildcards.
     fn names(&self, database: &str, table: &str) -> bool {
         let names = [database, table].map(str::to_lowercase);
         self.readings
@@ -200,7 +204,7 @@ impl ColumnPattern {
     }
 }
 
-/// More points than names with points in them need.
+/// The maximum number of points: more than names with points need.
 const MAX_POINTS: usize = 16;
 
 #[cfg(test)]
@@ -241,7 +245,11 @@ mod tests {
         let names = ["id", "email"].map(Arc::from);
         let met = masks.met(&table(), &names).into_iter().collect();
         let unmet: Vec<_> = masks.unmet(&met).collect();
-        assert_eq!(unmet, ["*.*.emial", "shop.custmers.email"], "one behind another counts as met");
+        assert_eq!(
+            unmet,
+            ["*.*.emial", "shop.custmers.email"],
+            "a pattern that comes after one for the same column counts as met"
+        );
     }
 
     #[test]

@@ -1,11 +1,12 @@
-//! Row images into Arrow record batches.
+//! Converts row images to Arrow record batches.
 //!
-//! In: rows events and the structure of their table. Out: [`RecordBatch`](arrow_array::RecordBatch)es: the table's own
-//! columns, all or the selected ones, in table order, then the envelope; or structs of them for the row before and after a
-//! change. Called by `reader`.
+//! Input: rows events and the structure of their table. Output:
+//! [`RecordBatch`](arrow_array::RecordBatch)es. They contain the table's own columns, all or the
+//! selected ones, in table order, then the envelope; or, in the nested layout, structs of the
+//! columns for the row before and after a change. Called by `reader`.
 //!
 //! ```text
-//! TableMap ─ TablePlan (schema, what to build) ─ TableBuilder ── rows events ──> RecordBatch
+//! TableMap ─ TablePlan (schema, columns to build) ─ TableBuilder ── rows events ──> RecordBatch
 //! ```
 
 mod builder;

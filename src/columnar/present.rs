@@ -1,7 +1,8 @@
-//! `_present` under a caller's schema: its bits are of that schema's own columns, in their order.
+//! `_present` for a caller's schema: its bits are those of the schema's own columns, in their
+//! order.
 //!
-//! In the log they are of all of the table's columns, as the table was then; a column of the schema that the table did not
-//! have then has the bit 0. Called by [`super::Conform`] only.
+//! In the log, the bits are those of all columns that the table had at that position. A column of
+//! the schema that the table did not have has the bit 0. Called by [`super::Conform`] only.
 
 use super::envelope::{Envelope, EnvelopeColumn};
 use arrow_array::builder::BinaryBuilder;
@@ -10,12 +11,13 @@ use arrow_array::{Array, ArrayRef, BinaryArray};
 use arrow_schema::{DataType, Field, Fields, Schema};
 use std::sync::Arc;
 
-/// For each column of a schema the place of its bit in the log; `None` for one that the table does not have.
+/// For each column of a schema, the place of its bit in the log; `None` for a column that the table
+/// does not have.
 #[derive(Debug)]
 pub(super) struct PresentMap(Vec<Option<usize>>);
 
 impl PresentMap {
-    /// From the fields that a batch has to those wanted. `None` where nothing moves.
+    /// Creates the map from the fields of a batch to those of the schema. `None` if no bit moves.
     fn of(found: &Fields, wanted: &[&Field], find: Find) -> Option<Self> {
         let bit = |field: &Field| -> Option<usize> {
             field.metadata().get(ORDINAL)?.parse::<usize>().ok()?.checked_sub(1)
@@ -30,7 +32,7 @@ impl PresentMap {
         (!stays).then_some(Self(bits))
     }
 
-    /// The bits in their new places; where there are none, there are none.
+    /// Returns the bits in their new places; NULL remains NULL.
     pub(super) fn apply(&self, present: &BinaryArray) -> ArrayRef {
         let width = self.0.len().div_ceil(8);
         let mut builder = BinaryBuilder::with_capacity(present.len(), present.len() * width);
@@ -54,10 +56,11 @@ impl PresentMap {
     }
 }
 
-/// How a wanted column is found among those that a batch has.
+/// The function that finds a column of the schema among those of a batch.
 pub(super) type Find = for<'f> fn(&'f Fields, &str) -> Option<&'f Field>;
 
-/// The maps that batches of the schema `found` want, each with the index of its column in `wanted`.
+/// Returns the maps for batches of the schema `found`, each with the index of its column in
+/// `wanted`.
 pub(super) fn present_maps(
     found: &Schema,
     wanted: &Schema,
@@ -88,7 +91,7 @@ pub(super) fn present_maps(
     maps
 }
 
-/// The bits of a column with one of the binary types.
+/// Returns the bits from a column of one of the binary types.
 pub(super) fn as_binary(column: &ArrayRef) -> Option<BinaryArray> {
     match column.data_type() {
         DataType::Binary => column.as_binary_opt::<i32>().cloned(),
@@ -98,7 +101,7 @@ pub(super) fn as_binary(column: &ArrayRef) -> Option<BinaryArray> {
     }
 }
 
-/// Which column of the table a field is, from 1.
+/// The metadata key of a field's column number in the table, from 1.
 const ORDINAL: &str = "mysql.ordinal_position";
 
 #[cfg(test)]

@@ -1,23 +1,24 @@
-//! Which columns of which tables are wanted.
+//! The selection of columns, per table.
 //!
-//! In: table patterns, each with names of columns. Out: for a table, a yes or no for each of its columns. Called by
-//! [`TablePlan`](super::TablePlan); what is not selected is passed over in the row images, and is in no schema.
+//! Input: table patterns, each with the names of columns. Output: for each column of a table, true
+//! if it is selected. Called by [`TablePlan`](super::TablePlan); columns that are not selected are
+//! skipped in the row images, and are in no schema.
 
 use crate::change::TablePattern;
 use crate::error::Error;
 use crate::schema::TableSchema;
 use std::sync::Arc;
 
-/// Columns to keep, by table; tables that no pattern matches keep all.
+/// The columns to keep, by table; tables that no pattern matches keep all.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Selection {
     rules: Vec<(TablePattern, Vec<String>)>,
-    /// Whether a column may be one that a table lacks, or has not yet.
+    /// True if a table may lack a selected column.
     may_lack: bool,
 }
 
 impl Selection {
-    /// From patterns of tables and the columns that each keeps.
+    /// Creates a selection from patterns of tables and the columns that each keeps.
     pub fn try_new<I, S>(tables: I) -> Result<Self, Error>
     where
         I: IntoIterator<Item = (S, Vec<String>)>,
@@ -27,7 +28,7 @@ impl Selection {
             let pattern = pattern.as_ref();
             match columns.is_empty() {
                 true => Err(Error::config(format!(
-                    "columns names none for {pattern:?}: leave tables out with exclude_tables"
+                    "columns: the list for {pattern:?} is empty; exclude tables with exclude_tables"
                 ))),
                 false => Ok((TablePattern::parse(pattern)?, columns)),
             }
@@ -36,12 +37,13 @@ impl Selection {
         Ok(Self { rules, may_lack: false })
     }
 
-    /// Lets columns be missing: where batches are brought under one schema, they are NULL there.
+    /// Allows that columns are missing: when batches are converted to one schema, these columns are
+    /// NULL.
     pub fn allow_missing(&mut self) {
         self.may_lack = true;
     }
 
-    /// The patterns that match none of `tables`.
+    /// Returns the patterns that match none of `tables`.
     pub fn unmatched<'t>(
         &self,
         tables: impl Iterator<Item = (&'t str, &'t str)> + Clone,
@@ -54,8 +56,9 @@ impl Selection {
             .map(TablePattern::text)
     }
 
-    /// For each column whether it is kept. `names`: of all columns of the table. Where several patterns match, each adds
-    /// its columns. A column that the table lacks is an error; case does not count, as it does not for the server.
+    /// For each column, true if it is kept. `names`: the names of all columns of the table. If
+    /// several patterns match, each adds its columns. A column that the table lacks is an error;
+    /// letter case is ignored, as on the server.
     pub(super) fn of(&self, table: &TableSchema, names: &[Arc<str>]) -> Result<Vec<bool>, Error> {
         let mut kept: Option<Vec<bool>> = None;
         for (_, columns) in
@@ -69,7 +72,7 @@ impl Selection {
                     None if self.may_lack => {}
                     None => {
                         return Err(Error::schema(format!(
-                            "columns asks for {column:?}, which the table does not have here: its columns are {}",
+                            "columns contains {column:?}, which the table does not have at this position: its columns are {}",
                             names.join(", ")
                         )));
                     }
@@ -80,7 +83,7 @@ impl Selection {
     }
 }
 
-/// Whether two names are one column's.
+/// True if both are names of the same column.
 fn same_name(one: &str, other: &str) -> bool {
     one == other || one.to_lowercase() == other.to_lowercase()
 }

@@ -23,7 +23,7 @@ use sides::Sides;
 use std::sync::Arc;
 use updates::KeyPlaces;
 
-/// Takes in rows events, each completely or not at all, and returns record batches.
+/// Appends rows events, each completely or not at all, and returns record batches.
 pub struct TableBuilder {
     plan: Arc<TablePlan>,
     sides: Sides,
@@ -42,11 +42,11 @@ pub struct TableBuilder {
 /// The number of changes in one event, by type.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RowCounts {
-    /// Rows inserted.
+    /// The number of inserted rows.
     pub inserts: u64,
-    /// Rows updated.
+    /// The number of updated rows.
     pub updates: u64,
-    /// Rows deleted.
+    /// The number of deleted rows.
     pub deletes: u64,
 }
 
@@ -62,16 +62,16 @@ impl RowCounts {
 enum Held<'a> {
     /// The row does not have this side.
     Nothing,
-    /// Those of an image.
+    /// The columns of an image.
     All(Bitmap<'a>),
-    /// Those of an image that are part of the key.
+    /// The columns of an image that are part of the key.
     Key(Bitmap<'a>),
-    /// Those of an image, and the key columns of another image.
+    /// The columns of an image, and the key columns of another image.
     Filled { image: Bitmap<'a>, key_of: Bitmap<'a> },
 }
 
 impl Held<'_> {
-    /// A bit for each of the columns. `key_bits`: those of the key.
+    /// Returns one bit for each of the columns. `key_bits`: the bits of the key.
     fn bytes(self, key_bits: &[u8], columns: usize) -> impl Iterator<Item = u8> {
         // Servers may set the unused bits of the last byte.
         let byte = move |bitmap: Bitmap<'_>, index: usize| {
@@ -88,11 +88,11 @@ impl Held<'_> {
     }
 }
 
-/// A cell that could not be decoded: its column, and the reason.
+/// The result for a cell; the error contains its column and the reason.
 type CellResult<T = ()> = Result<T, (usize, DecodeError)>;
 
 impl TableBuilder {
-    /// A builder without rows.
+    /// Creates a builder without rows.
     pub fn try_new(plan: Arc<TablePlan>, rule: UpdateRule) -> Result<Self, Error> {
         Ok(Self {
             sides: Sides::try_new(&plan)?,
@@ -113,19 +113,20 @@ impl TableBuilder {
         &self.plan
     }
 
-    /// Rows so far.
+    /// The number of rows so far.
     pub fn rows(&self) -> usize {
         self.envelope.rows()
     }
 
-    /// The approximate number of bytes of the batch so far: the rows as they are in the log, or inflated, and the envelope; or the
-    /// memory for their cells if that is more, because NULLs and columns that an image leaves out have no bytes in the log.
+    /// The approximate number of bytes of the batch so far: the rows as they are in the log, or
+    /// inflated, and the envelope. If the memory for their cells is larger, it counts instead,
+    /// because NULLs and columns that an image leaves out have no bytes in the log.
     pub fn bytes(&self) -> usize {
         let rows = self.rows();
         self.wire_bytes.max(rows * self.least_row_bytes) + rows * ENVELOPE_ROW_BYTES
     }
 
-    /// Appends all rows of an event; after an error, none of them.
+    /// Appends all rows of an event; after an error, none of them is appended.
     pub fn append(&mut self, event: &RowsEvent<'_>, stamp: &Stamp<'_>) -> Result<RowCounts, Error> {
         let first_row = self.rows();
         if first_row == 0 {
@@ -165,8 +166,9 @@ impl TableBuilder {
         }
     }
 
-    /// The ends of pieces of at most `limit` rows from row `first` on: never between the two halves of an update,
-    /// even if that makes a piece of two with a limit of one. The last one is the end of the rows.
+    /// Returns the ends of pieces of at most `limit` rows from row `first` on. A piece never ends
+    /// between the two rows of an update, even if it then has two rows with a limit of one. The
+    /// last end is the end of the rows.
     pub fn cuts(&self, first: usize, limit: usize) -> Vec<usize> {
         let (limit, rows) = (limit.max(1), self.rows());
         let mut cuts = Vec::with_capacity(rows.saturating_sub(first).div_ceil(limit));
@@ -182,18 +184,19 @@ impl TableBuilder {
         cuts
     }
 
-    /// The number of changes before that of a row in the row's event.
+    /// The number of changes in the row's event before the change of this row.
     pub fn changes_before(&self, row: usize) -> u64 {
         self.envelope.row_in_event(row)
     }
 
-    /// The first row of a change in the only event so far: the changes before it are left out.
+    /// Finds the first row of a change in the only event so far. The changes before it are left
+    /// out.
     pub fn row_of_change(&self, change: u64) -> usize {
         let rows = 0..self.rows();
         rows.into_iter().find(|row| self.changes_before(*row) >= change).unwrap_or(self.rows())
     }
 
-    /// The rows so far as a batch; the builder is empty afterwards.
+    /// Returns the rows so far as a batch; the builder is empty afterwards.
     pub fn finish(&mut self) -> Result<RecordBatch, Error> {
         let (plan, width) = (Arc::clone(&self.plan), self.present_width());
         let arrays = match plan.layout {
@@ -214,7 +217,7 @@ impl TableBuilder {
             .map_err(|error| Error::new(ErrorKind::Internal, error.to_string()))
     }
 
-    /// Zero dates that became NULL since the last call: column index and count.
+    /// Returns the zero dates that became NULL since the last call: column index and count.
     pub fn take_zero_dates(&mut self) -> impl Iterator<Item = (usize, u64)> + '_ {
         self.sides.take_zero_dates()
     }
@@ -232,7 +235,7 @@ impl TableBuilder {
         }
         let mut rows = Reader::new(event.rows);
         let is_update = event.kind == RowsKind::Update;
-        // An image without columns has no bytes: it is one row, with every column left out.
+        // An image without columns has no bytes: it is one row in which all columns are left out.
         if before.count == 0 && (!is_update || after.count == 0) {
             rows.finish("a row image without columns")?;
         }
@@ -267,11 +270,11 @@ impl TableBuilder {
         }
     }
 
-    /// Checks that rows contain all that is wanted of them.
+    /// Checks that rows contain all columns that are required.
     fn check_whole(&self, kind: RowsKind, images: &Images<'_>) -> Result<(), Error> {
         let (image, takes_key) = match kind {
             RowsKind::Write => (&images.before, false),
-            // An unchanged key is that of the row before.
+            // An unchanged key can be taken from the row before.
             RowsKind::Update => (&images.after, !self.rule.old_value),
             RowsKind::Delete => return Ok(()),
         };
@@ -284,9 +287,9 @@ impl TableBuilder {
         match self.plan.is_key.iter().enumerate().find(is_lost) {
             None => Ok(()),
             Some((index, _)) => Err(Error::schema(format!(
-                "the log leaves out column {} of rows that {} (binlog_row_image MINIMAL or NOBLOB; of MariaDB a generated \
-                 column too), and nothing would tell it from NULL: ask for 'present' in the envelope, or for other columns with \
-                 ⟦columns⟧, or take NULL with ⟦partial_images=null⟧",
+                "the log leaves out column {} of rows that {} (binlog_row_image MINIMAL or NOBLOB; on MariaDB also \
+                 generated columns), so a batch could not distinguish it from NULL: add 'present' to the envelope, select other \
+                 columns with ⟦columns⟧, or accept NULL with ⟦partial_images=null⟧",
                 self.plan.column_name(index),
                 if kind == RowsKind::Write { "are inserted" } else { "are updated" },
             ))),
@@ -355,7 +358,7 @@ impl TableBuilder {
         }
     }
 
-    /// Does the checks that columns do once per event. An error contains its row in the event.
+    /// Performs the checks that columns do once per event. An error contains its row in the event.
     fn seal(&mut self) -> Result<(), (u64, Error)> {
         let Err((row, error)) = self.sides.seal() else { return Ok(()) };
         Err((self.envelope.row_in_event(row), self.cell_error(error)))
@@ -376,7 +379,7 @@ impl TableBuilder {
         let is_invalid = is_text && matches!(error, DecodeError::Text { .. });
         let error = Error::from(error).context(format_args!("column {name}"));
         match is_invalid {
-            true => error.advise("⟦invalid_text=replace⟧ or 'binary' takes such cells"),
+            true => error.advise("⟦invalid_text=replace⟧ or 'binary' accepts such cells"),
             false => error,
         }
     }

@@ -1,4 +1,5 @@
-//! What is constant for all rows under one Table_map: the table's structure, the Arrow schema, the key columns.
+//! The properties that are constant for all rows of one Table_map: the table's structure, the Arrow
+//! schema, the key columns.
 
 use super::builder::{CellSize, ColumnBuilder, make_builder, masked_builder, skip_builder};
 use super::envelope::Envelope;
@@ -16,95 +17,97 @@ use ring::hmac;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Where column names come from.
+/// The source of column names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum ColumnNames {
-    /// The log; an error where it has none.
+    /// The log; an error if it contains none.
     #[default]
     Log,
-    /// The log; `@1`, `@2`, … where it has none.
+    /// The log; `@1`, `@2`, … if it contains none.
     Positional,
-    /// None: batches have no columns of the table, and rows are only counted.
+    /// No names: batches have no columns of the table, and rows are only counted.
     None,
 }
 
-/// What becomes of columns that an image of a row leaves out, where nothing in the batch tells that it does.
+/// The value of columns that a row image leaves out, if the batch does not show that they are left
+/// out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum PartialImages {
-    /// They are NULL.
+    /// NULL.
     #[default]
     Null,
-    /// In a row that is inserted, or after an update, they are an error.
+    /// An error for inserted rows and for rows after an update.
     Error,
 }
 
-/// What shapes a table's batches.
+/// The options that determine a table's batches.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PlanOptions {
-    /// Which Arrow types.
+    /// The Arrow types.
     pub types: TypeOptions,
-    /// Which of the table's columns are wanted.
+    /// The table's columns that are selected.
     pub columns: Selection,
-    /// What a row is.
+    /// The meaning of a row.
     pub layout: Layout,
-    /// Which of them are masked.
+    /// The masks of columns.
     pub masks: Masks,
-    /// Which columns stand after the table's own.
+    /// The columns after the table's own.
     pub envelope: Envelope,
-    /// Where column names come from.
+    /// The source of column names.
     pub column_names: ColumnNames,
-    /// What becomes of columns that an image leaves out.
+    /// The value of columns that an image leaves out.
     pub partial_images: PartialImages,
-    /// Structures of tables, for what the log leaves out.
+    /// Structures of tables, for metadata that the log does not contain.
     pub schemas: Arc<Schemas>,
 }
 
-/// The plan for the rows under one Table_map.
+/// The plan for the rows of one Table_map.
 pub struct TablePlan {
-    /// The table's structure as the log tells it, and what was given for it.
+    /// The table's structure from the log, completed with the structure that was given for it.
     pub table: TableSchema,
-    /// The same with masked columns as what they come out as, where there are any.
+    /// The structure in which masked columns have the types of their replacements, if there are
+    /// any.
     shown: Option<TableSchema>,
     /// The schema of its batches.
     pub schema: SchemaRef,
-    /// The table's own fields, those that are wanted.
+    /// The table's own fields that are selected.
     pub(super) fields: Fields,
-    /// What a row of its batches is.
+    /// The meaning of a row of its batches.
     pub(super) layout: Layout,
-    /// For each column whether it is part of the row key.
+    /// For each column, true if it is part of the row key.
     pub(super) is_key: Vec<bool>,
-    /// The same as a bitmap.
+    /// `is_key` as a bitmap.
     pub(super) key_bits: Vec<u8>,
-    /// How many columns must be looked at to see the whole key.
+    /// The number of leading columns that contain the complete key.
     pub(super) key_end: usize,
-    /// Whether the whole row is the key.
+    /// True if the key consists of all columns.
     pub(super) is_row_key: bool,
-    /// For each column its name.
+    /// The name of each column.
     pub(super) names: Vec<Arc<str>>,
-    /// For each column whether it is wanted.
+    /// For each column, true if it is selected.
     pub(super) is_selected: Vec<bool>,
-    /// The patterns of masks that match one of its columns.
+    /// The patterns of masks that match at least one column.
     pub(crate) masks_met: Vec<Arc<str>>,
-    /// For each column its mask.
+    /// The mask of each column.
     masks: Vec<Option<Mask>>,
     /// The key of masks that hash.
     mask_key: hmac::Key,
-    /// For each column how its cells are passed over.
+    /// For each column, the size of its cells, to skip them.
     pub(super) cell_sizes: Vec<CellSize>,
     /// The envelope of its batches.
     pub(super) envelope: Envelope,
-    /// Whether images that leave out what is wanted are errors.
+    /// True if images that leave out a selected column are errors.
     pub(super) wants_whole_images: bool,
     pub(super) types: TypeOptions,
     is_mariadb: bool,
-    /// What contradicts the log, which stands by itself.
+    /// The known structure that contradicts the log; the log is used without it.
     pub(crate) doubt: Option<String>,
     /// The keyword that provided the structure, if it does not come from the log alone.
     pub(super) given_by: Option<&'static str>,
 }
 
 impl TablePlan {
-    /// Makes the plan for a table map.
+    /// Creates the plan for a table map.
     pub fn try_new(
         map: &TableMap<'_>,
         format: &FormatDescription,
@@ -113,7 +116,7 @@ impl TablePlan {
         Self::of(map, format, options, None)
     }
 
-    /// The same by the structures of a history, where one is given.
+    /// Creates the plan with the structures of a history, if one is given.
     pub fn of(
         map: &TableMap<'_>,
         format: &FormatDescription,
@@ -135,7 +138,7 @@ impl TablePlan {
         Ok(plan)
     }
 
-    /// The plan for a table of which all is known that its log tells.
+    /// Creates the plan for a table whose structure is known as far as its log contains it.
     pub fn of_table(
         table: TableSchema,
         is_mariadb: bool,
@@ -237,7 +240,8 @@ impl TablePlan {
         })
     }
 
-    /// Builders for all columns of the table; those of columns that are not selected have no array.
+    /// Returns builders for all columns of the table; those of columns that are not selected return
+    /// no array.
     pub(super) fn builders(&self) -> Result<Vec<Box<dyn ColumnBuilder>>, Error> {
         let wanted = self.is_selected.iter().zip(&self.masks);
         let columns = self.table.columns.iter().zip(&self.cell_sizes).zip(wanted);
@@ -252,7 +256,8 @@ impl TablePlan {
             .collect()
     }
 
-    /// The table's structure as readers of its batches see it: a masked column is what it comes out as.
+    /// The table's structure as readers of its batches see it: masked columns have the types of
+    /// their replacements.
     pub fn shown_table(&self) -> &TableSchema {
         self.shown.as_ref().unwrap_or(&self.table)
     }
@@ -267,22 +272,23 @@ impl TablePlan {
         self.names.get(index).map_or("?", AsRef::as_ref)
     }
 
-    /// Whether the values of column `index` are wanted.
+    /// True if the values of column `index` are selected.
     pub(super) fn is_selected(&self, index: usize) -> bool {
         self.is_selected.get(index) == Some(&true)
     }
 
-    /// Whether the values of column `index` are hashed.
+    /// True if the values of column `index` are hashed.
     pub(super) fn is_hashed(&self, index: usize) -> bool {
         self.masks.get(index) == Some(&Some(Mask::Sha256))
     }
 
-    /// Whether the values of column `index` are given as NULL.
+    /// True if the values of column `index` are replaced by NULL.
     pub(super) fn is_nulled(&self, index: usize) -> bool {
         self.masks.get(index) == Some(&Some(Mask::Null))
     }
 
-    /// What the cells of a row take in memory at least, about: numbers their width, all else an offset.
+    /// The approximate minimum memory for the cells of a row: numbers have their width, all others
+    /// an offset.
     pub(super) fn least_row_bytes(&self) -> usize {
         let widths =
             self.fields.iter().map(|field| field.data_type().primitive_width().unwrap_or(4));
@@ -293,13 +299,13 @@ impl TablePlan {
         widths.sum::<usize>() * sides
     }
 
-    /// Whether cells may become larger than the log holds them.
+    /// True if cells may become larger than they are in the log.
     pub(super) fn inflates(&self) -> bool {
         self.masks.iter().any(Option::is_some)
             || self.table.columns.iter().any(|column| column.column_type.is_compressed())
     }
 
-    /// How many bytes the length of a cell of column `index` takes, where that is JSON.
+    /// The number of bytes of the length of a cell of column `index`, which is JSON.
     pub(super) fn length_bytes(&self, index: usize) -> usize {
         match self.table.columns.get(index).map(|column| &column.column_type) {
             Some(ColumnType::Json { length_bytes }) => usize::from(*length_bytes),
@@ -307,23 +313,24 @@ impl TablePlan {
         }
     }
 
-    /// A column of the table by its name in batches, with its place in the table.
+    /// Finds a column of the table by its name in batches, with its index in the table.
     pub fn column(&self, name: &str) -> Option<(usize, &Column)> {
         let index = self.names.iter().position(|own| **own == *name)?;
         self.shown_table().columns.get(index).map(|column| (index, column))
     }
 
-    /// Whether a MariaDB server wrote the log.
+    /// True if a MariaDB server wrote the log.
     pub const fn is_mariadb(&self) -> bool {
         self.is_mariadb
     }
 
-    /// Columns of dates whose zero values become NULL, for warnings.
+    /// The name of a date column in warnings about zero dates.
     pub fn column_label(&self, index: usize) -> String {
         format!("{}.{}", self.table.full_name(), self.column_name(index))
     }
 
-    /// Whether ENUM and SET columns are given as numbers, for the log names no members.
+    /// True if ENUM and SET columns are returned as numbers because the log does not contain their
+    /// members.
     pub fn lacks_members(&self) -> bool {
         self.table.columns.iter().zip(&self.is_selected).any(|(column, is_selected)| {
             let has_members =
@@ -349,11 +356,14 @@ fn column_name(column: &Column, index: usize, names: ColumnNames) -> Result<Arc<
     match (&column.name, names) {
         (Some(name), _) => Ok(Arc::clone(name)),
         (None, ColumnNames::Positional | ColumnNames::None) => Ok(format!("@{}", index + 1).into()),
-        (None, ColumnNames::Log) => Err(Error::schema("the log names no columns")),
+        (None, ColumnNames::Log) => {
+            Err(Error::schema("the log does not contain the names of columns"))
+        }
     }
 }
 
-/// What to do where the log tells too little of a table; servers that cannot tell more are named.
+/// The advice for a log that contains too little metadata about a table. It names servers that
+/// cannot log more.
 fn remedy(
     format: &FormatDescription,
     options: &PlanOptions,
@@ -365,11 +375,11 @@ fn remedy(
     } else {
         let server = if format.is_mariadb { "MariaDB" } else { "MySQL" };
         let (major, minor, patch) = format.version;
-        format!("{server} {major}.{minor}.{patch} has no option that makes it tell more; ")
+        format!("{server} {major}.{minor}.{patch} has no option to log more metadata; ")
     };
     remedy.push_str(&options.schemas.advice(database, table));
     if options.column_names == ColumnNames::Log {
-        remedy.push_str(", or ask for names @1, @2, ... with ⟦column_names=positional⟧");
+        remedy.push_str(", or use the names @1, @2, ... with ⟦column_names=positional⟧");
     }
     remedy
 }

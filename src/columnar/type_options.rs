@@ -1,23 +1,25 @@
-//! How MySQL's types become Arrow's: one frozen value that readers, `infer_schema` and Spark share.
+//! The options of the mapping from MySQL types to Arrow types: one immutable value that readers,
+//! `infer_schema` and Spark share.
 
 use crate::error::Error;
 
-/// Which Arrow types are used for MySQL's, and what becomes of values that Arrow cannot hold.
+/// The Arrow types that are used for MySQL's types, and the handling of values that Arrow cannot
+/// represent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TypeOptions {
     /// The column of the type table.
     pub profile: Profile,
-    /// What a zero or impossible date becomes.
+    /// The handling of zero and impossible dates.
     pub zero_dates: ZeroDates,
-    /// What a JSON value becomes.
+    /// The form of JSON values.
     pub json: Json,
-    /// What a TIME value becomes.
+    /// The form of TIME values.
     pub time: Time,
-    /// What a GEOMETRY value becomes.
+    /// The form of GEOMETRY values.
     pub geometry: Geometry,
-    /// What an ENUM value becomes.
+    /// The form of ENUM values.
     pub enumeration: Enumeration,
-    /// What text that is not valid in its character set becomes.
+    /// The handling of text that is invalid in its character set.
     pub invalid_text: InvalidText,
 }
 
@@ -41,7 +43,7 @@ impl TypeOptions {
         }
     }
 
-    /// Whether Spark must accept the types.
+    /// True if Spark must accept the types.
     pub const fn is_spark(&self) -> bool {
         matches!(self.profile, Profile::Spark)
     }
@@ -53,7 +55,7 @@ impl Default for TypeOptions {
     }
 }
 
-/// An option with a fixed set of words.
+/// Defines an option with a fixed set of words.
 macro_rules! words {
     ($(#[$doc:meta])* $name:ident, $option:literal { $($(#[$variant_doc:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
         $(#[$doc])*
@@ -61,12 +63,12 @@ macro_rules! words {
         pub enum $name { $($(#[$variant_doc])* $variant),+ }
 
         impl $name {
-            /// The word for it.
+            /// The word of this option.
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $word),+ }
             }
 
-            /// By its word; the error lists the words.
+            /// Parses a word; the error lists the words.
             pub fn parse(word: &str) -> Result<Self, Error> {
                 match word {
                     $($word => Ok(Self::$variant),)+
@@ -92,9 +94,10 @@ words! {
 }
 
 words! {
-    /// What a zero date (`0000-00-00`), a partial one (`2015-05-00`) or an impossible one (`2015-02-31`) becomes.
+    /// The handling of a zero date (`0000-00-00`), a partial date (`2015-05-00`) or an impossible
+    /// date (`2015-02-31`).
     ZeroDates, "zero_dates" {
-        /// NULL, counted and warned of.
+        /// NULL, which is counted and causes a warning.
         Null = "null",
         /// An error.
         Error = "error",
@@ -104,27 +107,28 @@ words! {
 }
 
 words! {
-    /// What a JSON value becomes.
+    /// The form of JSON values.
     Json, "json" {
-        /// The text that `CAST(col AS CHAR)` gives.
+        /// The text that `CAST(col AS CHAR)` returns.
         Text = "text",
-        /// Parquet's Variant, as a struct that Spark takes for its VARIANT.
+        /// Parquet's Variant, as a struct that Spark reads as its VARIANT.
         Variant = "variant",
         /// The server's binary form.
         Bytes = "bytes",
-        /// Text too, but of a document that the log holds only the changes of, the changes: `{"$diff":[...]}`.
+        /// Text, but if the log contains only the changes of a document, the changes:
+        /// `{"$diff":[...]}`.
         Diff = "diff",
     }
 }
 
 words! {
-    /// What a TIME value becomes; it reaches from -838:59:59 to 838:59:59.
+    /// The form of TIME values, which range from -838:59:59 to 838:59:59.
     Time, "time" {
         /// A duration in microseconds.
         Duration = "duration",
         /// int64 microseconds.
         Micros = "micros",
-        /// A duration in microseconds, which Spark takes for a day-time interval.
+        /// A duration in microseconds, which Spark reads as a day-time interval.
         Interval = "interval",
         /// Text as the server prints it.
         Text = "text",
@@ -132,19 +136,19 @@ words! {
 }
 
 words! {
-    /// What a GEOMETRY value becomes.
+    /// The form of GEOMETRY values.
     Geometry, "geometry" {
-        /// EWKB: WKB with the SRID in it, plain WKB where the SRID is 0.
+        /// EWKB: WKB that contains the SRID; plain WKB if the SRID is 0.
         Ewkb = "ewkb",
         /// WKB; the SRID is dropped.
         Wkb = "wkb",
-        /// As the server stores it: SRID, then WKB.
+        /// The stored form of the server: SRID, then WKB.
         Mysql = "mysql",
     }
 }
 
 words! {
-    /// What an ENUM value becomes where its members are known.
+    /// The form of ENUM values if the members are known.
     Enumeration, "enum" {
         /// A dictionary of the members.
         Dictionary = "dictionary",
@@ -156,11 +160,11 @@ words! {
 }
 
 words! {
-    /// What text that is not valid in its character set becomes.
+    /// The handling of text that is invalid in its character set.
     InvalidText, "invalid_text" {
         /// An error with table and column.
         Error = "error",
-        /// U+FFFD for what is invalid.
+        /// U+FFFD for invalid characters.
         Replace = "replace",
         /// All text columns as bytes.
         Binary = "binary",

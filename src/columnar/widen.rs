@@ -17,9 +17,10 @@ use arrow_data::ArrayData;
 use arrow_schema::{ArrowError, DataType, TimeUnit};
 use std::sync::Arc;
 
-/// Returns the column as `to`; `None` if the type `to` cannot represent every value of the column's type.
+/// Returns the column as `to`; `None` if the type `to` cannot represent each value of the column's
+/// type.
 ///
-/// Types that differ only in the names of the fields inside a list are the same.
+/// Types that differ only in the names of the fields inside a list are treated as equal.
 pub(crate) fn widen(column: &ArrayRef, to: &DataType) -> Result<Option<ArrayRef>, ArrowError> {
     let from = column.data_type();
     if from == to {
@@ -43,7 +44,7 @@ pub(crate) fn widen(column: &ArrayRef, to: &DataType) -> Result<Option<ArrayRef>
     }
 }
 
-/// True if every value of `from` has an equal one in `to`.
+/// True if each value of `from` has an equal value in `to`.
 fn is_widening(from: &DataType, to: &DataType) -> bool {
     use DataType::*;
     let bits = |data_type: &DataType| match data_type {
@@ -67,7 +68,7 @@ fn is_widening(from: &DataType, to: &DataType) -> bool {
                 32 => 10,
                 _ => 20,
             };
-            // A negative scale rounds to tens.
+            // A negative scale would round to tens.
             *s >= 0 && i16::from(*p) - i16::from(*s) >= digits
         }
         (Float32, Float64) => true,
@@ -78,7 +79,7 @@ fn is_widening(from: &DataType, to: &DataType) -> bool {
         }
         (Dictionary(_, value), Utf8 | LargeUtf8) => **value == Utf8,
         (Utf8, LargeUtf8 | Utf8View) | (Binary, LargeBinary | BinaryView) => true,
-        // BIT(1) that has become BIT(n), DATE that has become DATETIME: the server converts them in this way.
+        // BIT(1) changed to BIT(n), DATE changed to DATETIME: the server converts them in this way.
         (Boolean, UInt64 | Int64) | (Date32, Timestamp(TimeUnit::Microsecond, None)) => true,
         _ => false,
     }
@@ -88,7 +89,7 @@ fn widen_text(column: &ArrayRef, to: &DataType) -> Option<ArrayRef> {
     let texts = match column.as_any_dictionary_opt() {
         Some(dictionary) => {
             let values = dictionary.values().as_string_opt::<i32>()?;
-            // Without values every row is NULL, and there are no keys to look up.
+            // Without values all rows are NULL, and there are no keys to look up.
             let keys = if values.is_empty() { Vec::new() } else { dictionary.normalized_keys() };
             let text = |row: usize| {
                 let key = keys.get(row).filter(|_| dictionary.is_valid(row))?;
@@ -106,7 +107,8 @@ fn widen_text(column: &ArrayRef, to: &DataType) -> Option<ArrayRef> {
     })
 }
 
-/// Through 128-bit integers, so that there is one loop for each type instead of one for each pair.
+/// Converts a number through 128-bit integers, so that there is one loop for each type instead of
+/// one for each pair.
 fn widen_number(column: &ArrayRef, to: &DataType) -> Result<Option<ArrayRef>, ArrowError> {
     Ok(match column.data_type() {
         DataType::Float32 => {
@@ -149,7 +151,8 @@ where
     column.as_primitive::<T>().unary(Into::into)
 }
 
-/// `integers` are the values times ten to the power of `scale`. [`is_widening`] has found that `to` holds them.
+/// Converts `integers`, which are the values times ten to the power of `scale`. [`is_widening`] has
+/// determined that `to` can represent them.
 fn from_integers(
     integers: &PrimitiveArray<Decimal128Type>,
     scale: i8,
@@ -166,7 +169,7 @@ fn from_integers(
         DataType::Float64 => Arc::new(integers.unary::<_, Float64Type>(|value| value as f64)),
         DataType::Decimal128(precision, to_scale) => {
             let factor = 10_i128.wrapping_pow(power(scale, *to_scale));
-            // The value under a NULL may be any number.
+            // The value at a NULL may be any number.
             let values = integers.unary::<_, Decimal128Type>(|value| value.wrapping_mul(factor));
             Arc::new(values.with_precision_and_scale(*precision, *to_scale)?)
         }
@@ -184,7 +187,7 @@ fn decimal256(
     to: &DataType,
 ) -> Result<PrimitiveArray<Decimal256Type>, ArrowError> {
     let DataType::Decimal256(precision, to_scale) = to else {
-        return Err(ArrowError::CastError(format!("{to} is no Decimal256")));
+        return Err(ArrowError::CastError(format!("{to} is not a Decimal256")));
     };
     let factor = i256::from_i128(10).wrapping_pow(power(scale, *to_scale));
     values
@@ -196,7 +199,7 @@ fn power(from: i8, to: i8) -> u32 {
     u32::try_from(i16::from(to) - i16::from(from)).unwrap_or(0)
 }
 
-/// The same data under other names of the fields inside it.
+/// Returns the same data with other names of the fields inside it.
 fn relabel(data: ArrayData, to: &DataType) -> Result<ArrayData, ArrowError> {
     let within: Vec<&DataType> = match to {
         DataType::List(field)
@@ -218,7 +221,7 @@ fn relabel(data: ArrayData, to: &DataType) -> Result<ArrayData, ArrowError> {
     data.into_builder().data_type(to.clone()).child_data(relabelled).build()
 }
 
-/// Microseconds of a day.
+/// The number of microseconds of a day.
 const DAY: i64 = 86_400_000_000;
 
 #[cfg(test)]

@@ -272,7 +272,7 @@ def test_a_batch_has_one_structure(altered: Altered, threads: int) -> None:
 def test_a_selection_follows_names_too(altered: Altered) -> None:
     """Where batches are brought under one schema, a selected column that is not there is NULL."""
     columns = {TABLE: ["id", "extra", "a"]}
-    with pytest.raises(binarrow.SchemaError, match='columns asks for "extra"'):
+    with pytest.raises(binarrow.SchemaError, match='columns contains "extra"'):
         list(altered.read(columns=columns, tables=TABLE))
     target = pa.schema({"a": pa.int64(), "extra": pa.int32(), "id": pa.int32()})
     reader = altered.read(columns=columns, envelope=[])

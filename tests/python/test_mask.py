@@ -128,7 +128,7 @@ def test_what_changed_in_a_document_is_masked_too(types):
     [
         ({"mask": EMAIL}, binarrow.ConfigError, "needs mask_salt"),
         ({"mask": EMAIL, "mask_salt": ""}, binarrow.ConfigError, "mask_salt is empty"),
-        ({"mask_salt": SALT}, binarrow.ConfigError, "mask names no columns"),
+        ({"mask_salt": SALT}, binarrow.ConfigError, "mask contains no columns"),
         ({"mask": {"x.y.z": "null"}, "envelope": ["query"]}, binarrow.ConfigError, "'query'"),
         ({"mask": {"email": "null"}}, binarrow.ConfigError, "not a column pattern"),
         ({"mask": {"shop.customers.email": SALT}}, binarrow.ConfigError, "'sha256' or 'null'"),

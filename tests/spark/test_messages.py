@@ -26,8 +26,8 @@ ROOT = Path(__file__).parents[2]
         ),
         ("⟦skip_events=[161]⟧ passes over them", "the option skipEvents=161 passes over them"),
         (
-            "take NULL with ⟦partial_images=null⟧",
-            "take NULL with the option partialImages=null",
+            "accept NULL with ⟦partial_images=null⟧",
+            "accept NULL with the option partialImages=null",
         ),
         (
             "with ⟦on_schema_change=conform⟧",

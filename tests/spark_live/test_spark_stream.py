@@ -425,7 +425,7 @@ def test_rows_that_are_logged_in_part(session: SparkSession, mysql: Server, tmp_
     )
     said = query.fails()
     assert "leaves out column d of rows that are inserted" in said, said
-    assert "'present' in the envelope" in said, said
+    assert "add 'present' to the envelope" in said, said
     query.options["partialImages"] = "null"
     query.run()
     assert [row["d"] for row in query.rows()] == [None] * 4

@@ -33,7 +33,7 @@ impl VarLenCell for Inet6Text {
     }
 }
 
-/// A cell of BINARY(N), whose zeros at the end the server has cut.
+/// Reads a cell of BINARY(N). The server removes zeros at its end.
 fn cell<const N: usize>(image: &mut Reader<'_>) -> Result<[u8; N]> {
     let stored = CellLength::declared(N as u16).cell(image)?;
     let mut bytes = [0; N];

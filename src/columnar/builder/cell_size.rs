@@ -1,8 +1,9 @@
-//! How many bytes a cell takes: enough to pass over it without decoding it.
+//! The number of bytes of a cell: enough to skip it without decoding it.
 //!
-//! In: a column's type, the cursor over a row image. Out: the cursor behind the cell. [`super::make_builder`]'s builders
-//! consume the same bytes, and cut input gives the same errors. Called by `columnar::table_builder` for columns that
-//! nobody asked for, and where a cell's place is looked for before its column takes it.
+//! Input: a column's type, the cursor over a row image. Output: the cursor after the cell. The
+//! builders of [`super::make_builder`] consume the same bytes, and incomplete input causes the same
+//! errors. Called by `columnar::table_builder` for columns that are not selected, and to find the
+//! place of a cell before its column reads it.
 
 use super::length::CellLength;
 use super::unknown_fraction;
@@ -12,22 +13,22 @@ use crate::value::decimal;
 use crate::value::temporal::{date, datetime, mariadb53, old, time, timestamp};
 use crate::wire::{Reader, Result};
 
-/// The size of the cells of one column, where they are there and not NULL.
+/// The size of the cells of a column, if they are in the image and not NULL.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum CellSize {
-    /// All cells take as many bytes.
+    /// All cells have the same number of bytes.
     Fixed {
-        /// How many.
+        /// The number of bytes.
         bytes: usize,
-        /// What errors call the cell.
+        /// The name of the cell in errors.
         what: &'static str,
     },
-    /// A length stands before the cell.
+    /// The length is before the cell.
     Prefixed(CellLength),
 }
 
 impl CellSize {
-    /// The size of a column's cells; an error where the log does not tell it.
+    /// Determines the size of a column's cells; an error if the log does not contain it.
     pub(crate) fn of(column: &Column, is_mariadb: bool) -> std::result::Result<Self, Error> {
         use ColumnType as T;
         let fixed = |bytes: usize, what| Ok(Self::Fixed { bytes, what });
@@ -78,7 +79,7 @@ impl CellSize {
         }
     }
 
-    /// Passes over one cell that is there and not NULL.
+    /// Skips one cell that is in the image and not NULL.
     #[inline]
     pub(crate) fn skip(self, image: &mut Reader<'_>) -> Result<()> {
         match self {
@@ -99,7 +100,7 @@ mod tests {
     use crate::error::DecodeError;
     use std::sync::Arc;
 
-    /// Every type, with every size that its metadata can give it.
+    /// Each type, with each size that its metadata can specify.
     fn types() -> Vec<ColumnType> {
         use ColumnType as T;
         let mut types = vec![
@@ -157,7 +158,7 @@ mod tests {
         types
     }
 
-    /// Cells that some type takes, and others that none does.
+    /// Cells that are valid for at least one type, and others that are valid for none.
     fn inputs(seed: u64) -> Vec<Vec<u8>> {
         let mut state = seed | 1;
         let mut byte = move || {
@@ -172,7 +173,8 @@ mod tests {
         for _ in 0..12 {
             inputs.push((0..80).map(|_| byte()).collect());
         }
-        // Lengths of 1 to 4 bytes before cells that fit: text, a JSON string, a point, two floats.
+        // Lengths of 1 to 4 bytes before cells of this length: text, a JSON string, a point, two
+        // floats.
         let point =
             [&[0, 0, 0, 0, 1, 1, 0, 0, 0][..], &1.0_f64.to_le_bytes(), &2.0_f64.to_le_bytes()];
         let cells = [&b""[..], b"abc", b"\0", b"\x0c\x02hi", &point.concat(), &[0; 8], b"\0text"];
@@ -227,7 +229,8 @@ mod tests {
                                 assert_eq!(skipped.left(), appended.left(), "{column_type:?}");
                                 taken_of_type += 1;
                             }
-                            // The cell is whole, and says what its type cannot.
+                            // The cell is complete, but contains a value that its type does not
+                            // allow.
                             (Ok(()), Err(_)) => {}
                             (Err(skip), append) => {
                                 assert_eq!(Err(skip), append, "{column_type:?} {end}");

@@ -1,4 +1,4 @@
-//! CHAR, VARCHAR, TEXT, and their binary types: which of them a column is.
+//! CHAR, VARCHAR, TEXT and their binary types: selects the cells for a column.
 
 use super::ColumnBuilder;
 use super::binary::Bytes;
@@ -13,7 +13,7 @@ use crate::schema::Column;
 /// The cells of a column of characters or bytes.
 pub(super) enum Character {
     Bytes(Bytes),
-    /// Checked when a rows event ends.
+    /// Text that is checked at the end of a rows event.
     Utf8(Text),
     Transcoded(TranscodedText),
 }
@@ -47,7 +47,7 @@ impl Character {
         !matches!(self, Self::Bytes(_))
     }
 
-    /// The builder of a column of such cells.
+    /// Returns the builder of a column with these cells.
     pub(super) fn builder(self) -> Box<dyn ColumnBuilder> {
         match self {
             Self::Bytes(cell) => VarLen::binary(cell),
@@ -56,7 +56,7 @@ impl Character {
         }
     }
 
-    /// The cells, for a builder around them.
+    /// Returns the cells, for another builder that contains them.
     pub(super) fn cell(self) -> Box<dyn VarLenCell> {
         match self {
             Self::Bytes(cell) => Box::new(cell),
@@ -65,7 +65,7 @@ impl Character {
         }
     }
 
-    /// The cells, each of which is checked when it is read.
+    /// Returns the cells; each cell is checked when it is read.
     pub(super) fn checked_cell(self) -> Box<dyn VarLenCell> {
         match self {
             Self::Utf8(Text { length, charset, .. }) => {
@@ -76,11 +76,11 @@ impl Character {
     }
 }
 
-/// The collation of a text column is of no known server.
+/// The error for a text column whose collation id is not known.
 fn unknown_collation(collation: Collation) -> Error {
     Error::unsupported(format!(
-        "collation id {} is of no server known to this version, so the text's character set is not known; \
-         ⟦invalid_text=binary⟧ gives text columns as bytes",
+        "collation id {} is not known to this version, so the character set of the text is not known either; \
+         ⟦invalid_text=binary⟧ returns text columns as bytes",
         collation.0
     ))
 }

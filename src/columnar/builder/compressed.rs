@@ -17,7 +17,7 @@ pub(super) struct Compressed {
 }
 
 impl Compressed {
-    /// `length`: how the length of the compressed cell is written.
+    /// `length`: the form in which the length of the compressed cell is stored.
     pub(super) fn new(length: CellLength, plain: Box<dyn VarLenCell>) -> Self {
         Self { length, inflater: Inflater::default(), inflated: 0, plain }
     }
@@ -56,7 +56,7 @@ mod tests {
     fn text_in_all_forms() {
         let text = Box::new(Text::utf8(CellLength::whole(), Charset::Utf8mb4));
         let mut column = VarLen::text(Compressed::new(CellLength::declared(41), text));
-        // Deflate's stored form of "ab", without zlib's header.
+        // Deflate's stored form of "ab", without the header of zlib.
         for cell in [&b"\0"[..], b"\x01\0", b"\x03\0\xc3\xa9", b"\x09\x89\x02\x01\x02\0\xfd\xffab"]
         {
             column.append(&mut Reader::new(cell)).unwrap();

@@ -1,4 +1,4 @@
-//! DECIMAL: decimal128 to 38 digits; beyond, decimal256, or text for Spark.
+//! DECIMAL: decimal128 up to 38 digits; decimal256, or text for Spark, if there are more.
 
 use super::ColumnBuilder;
 use super::primitive::{Cell, Primitive};

@@ -1,4 +1,5 @@
-//! ENUM: as its member, as a dictionary of the members, or as its ordinal where the members are not known.
+//! ENUM: as its member, as a dictionary of the members, or as its ordinal if the members are not
+//! known.
 //!
 //! A cell is the ordinal in 1 or 2 bytes, counted from 1. The ordinal 0 is the empty error value.
 
@@ -110,7 +111,7 @@ impl Cell for EnumOrdinal32 {
     }
 }
 
-/// Reads the ordinal of an ENUM of `bytes` bytes.
+/// Reads the ordinal of an ENUM with `bytes` bytes.
 #[inline]
 fn ordinal(image: &mut Reader<'_>, bytes: u8) -> Result<u16> {
     match bytes {

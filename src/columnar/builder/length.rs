@@ -1,9 +1,9 @@
-//! The length that stands before a string's or blob's bytes.
+//! The length before the bytes of a string or blob.
 
 use crate::error::DecodeError;
 use crate::wire::{Reader, Result};
 
-/// How many bytes the length takes, and how long the cell may be.
+/// The number of bytes of the length, and the maximum length of the cell.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CellLength {
     prefix: u8,
@@ -11,22 +11,23 @@ pub(crate) struct CellLength {
 }
 
 impl CellLength {
-    /// CHAR and VARCHAR: 2 bytes where the declared maximum is over 255.
+    /// The length of CHAR and VARCHAR: 2 bytes if the declared maximum is over 255.
     pub(super) const fn declared(max_bytes: u16) -> Self {
         Self { prefix: if max_bytes > 255 { 2 } else { 1 }, max: max_bytes as u32 }
     }
 
-    /// BLOB and its kin: the metadata tells the size of the length.
+    /// The length of BLOB and similar types: the metadata contains its number of bytes.
     pub(super) const fn blob(length_bytes: u8) -> Self {
         Self { prefix: length_bytes, max: u32::MAX }
     }
 
-    /// All that is there: a cell that was unpacked before.
+    /// No stored length: the cell consists of all remaining bytes. For cells that were
+    /// decompressed.
     pub(super) const fn whole() -> Self {
         Self { prefix: 0, max: u32::MAX }
     }
 
-    /// The cell's bytes.
+    /// Returns the bytes of the cell.
     #[inline]
     pub(super) fn cell<'a>(self, image: &mut Reader<'a>) -> Result<&'a [u8]> {
         const WHAT: &str = "cell length";

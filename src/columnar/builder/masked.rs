@@ -1,7 +1,8 @@
-//! Masked columns: values are hashed, or left out, before they become Arrow.
+//! Masked columns: values are hashed, or replaced by NULL, before they become Arrow.
 //!
-//! In: the cursor over a row image. Out: for `sha256` the HMAC-SHA256 of each value's text (`masked_text.rs`), with the
-//! salt as its key, in hexadecimal; for `null` the column's own type, all NULL.
+//! Input: the cursor over a row image. Output: for `sha256` the HMAC-SHA256 of each value's text
+//! (`masked_text.rs`), with the salt as its key, in hexadecimal; for `null` the column's own type,
+//! all NULL.
 
 use super::ColumnBuilder;
 use super::cell_size::CellSize;
@@ -89,10 +90,10 @@ impl ColumnBuilder for Nulled {
     }
 }
 
-/// Bytes of a SHA-256.
+/// The number of bytes of a SHA-256.
 const DIGEST_BYTES: usize = 32;
 
-/// The memory for text that is kept from batch to batch.
+/// The number of bytes of memory for text that is kept from batch to batch.
 const MAX_KEPT_TEXT: usize = 64 << 10;
 
 #[cfg(test)]
@@ -103,7 +104,7 @@ mod tests {
     use super::*;
     use arrow_array::cast::AsArray;
 
-    /// RFC 4231, test case 2. Its key is too short for anything but a test.
+    /// RFC 4231, test case 2. Its key is too short for any purpose except a test.
     #[test]
     fn hashes_are_those_of_the_rfc() {
         let key = hmac::Key::new(hmac::HMAC_SHA256, b"Jefe");

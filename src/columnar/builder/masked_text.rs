@@ -1,17 +1,18 @@
-//! The text of every type's values, for hashes: what `SELECT` prints, whatever the reader's types are.
+//! The text of values of each type, for hashes: the text that `SELECT` prints. It does not depend
+//! on the reader's options of types.
 //!
-//! | column | what is hashed |
+//! | column | text that is hashed |
 //! |---|---|
 //! | integers, DECIMAL | the digits: `-5`, `1.50` |
-//! | FLOAT, DOUBLE | the fewest digits that give the number back, as the server writes a DOUBLE: `1`, `0.1`, `1.5e20` |
+//! | FLOAT, DOUBLE | the fewest digits from which the same number is read again, as the server writes a DOUBLE: `1`, `0.1`, `1.5e20` |
 //! | BIT | the bits as a number: `5` |
-//! | DATE, DATETIME, TIME, YEAR | `2024-02-29`, `2024-02-29 10:00:00.25`, `-10:00:00`, `2024`; zero dates too |
-//! | TIMESTAMP | likewise, in UTC |
+//! | DATE, DATETIME, TIME, YEAR | `2024-02-29`, `2024-02-29 10:00:00.25`, `-10:00:00`, `2024`; also zero dates |
+//! | TIMESTAMP | the same, in UTC |
 //! | CHAR, VARCHAR, TEXT | the text in UTF-8 |
-//! | ENUM, SET | the members; their number where they are not known |
+//! | ENUM, SET | the members, or their number if the members are not known |
 //! | JSON | the document as printed |
-//! | UUID, INET4, INET6 | as printed, where they are known for what they are |
-//! | BINARY, VARBINARY, BLOB, GEOMETRY, VECTOR | the bytes; BINARY with the zeros at its end |
+//! | UUID, INET4, INET6 | as printed, if the type is known |
+//! | BINARY, VARBINARY, BLOB, GEOMETRY, VECTOR | the bytes; BINARY includes the zeros at its end |
 
 use super::address::{Inet4Text, Inet6Text, UuidText};
 use super::binary::Bytes;

@@ -1,7 +1,7 @@
 //! Column builders: the bytes of a cell are decoded directly into the vector that becomes an Arrow array.
 //!
-//! In: the cursor over a row image. Out: an Arrow array. [`make_builder`] is the type table: the one place that maps a
-//! MySQL column to an Arrow type. Called by `columnar::table_builder`.
+//! Input: the cursor over a row image. Output: an Arrow array. [`make_builder`] is the type table:
+//! the only place that maps a MySQL column to an Arrow type. Called by `columnar::table_builder`.
 
 mod address;
 mod binary;
@@ -246,7 +246,7 @@ fn temporal_builder(
     })
 }
 
-/// The changes of a document, of a column that contains none.
+/// The error for changes of a document in a column that contains no documents.
 #[cold]
 fn no_document() -> DecodeError {
     DecodeError::Invalid { what: "partial bit of a column without JSON", value: 1 }
@@ -261,11 +261,12 @@ fn not_decoded(column: &Column) -> Error {
     Error::unsupported(format!("columns of type {} are not decoded yet", column.sql_type()))
 }
 
-/// The form of MariaDB 5.3: the size of a value depends on its fraction digits, which are not in the log.
+/// The error for the form of MariaDB 5.3: the size of a value depends on its fraction digits, which
+/// are not in the log.
 fn unknown_fraction(column: &Column) -> Error {
     Error::unsupported(format!(
-        "{} of the MariaDB 5.3 form (mysql56_temporal_format=OFF): the log does not tell its fraction digits: give the \
-         table's CREATE TABLE statement with ⟦schemas⟧, or convert the table by ALTER TABLE ... FORCE with the option ON",
+        "{} of the MariaDB 5.3 form (mysql56_temporal_format=OFF): the log does not contain its number of fraction digits: \
+         pass the table's CREATE TABLE statement with ⟦schemas⟧, or convert the table by ALTER TABLE ... FORCE with the option ON",
         column.sql_type()
     ))
 }

@@ -1,4 +1,4 @@
-//! Which rows of a column are NULL; nothing is kept until the first one is.
+//! The NULLs of a column. No bits are stored before the first NULL.
 
 use arrow_buffer::{BooleanBufferBuilder, NullBuffer};
 
@@ -7,7 +7,7 @@ use arrow_buffer::{BooleanBufferBuilder, NullBuffer};
 pub(super) struct Nulls(Option<BooleanBufferBuilder>);
 
 impl Nulls {
-    /// The next row has a value.
+    /// Appends a row that has a value.
     #[inline]
     pub(super) fn append_valid(&mut self) {
         if let Some(bits) = &mut self.0 {
@@ -15,7 +15,7 @@ impl Nulls {
         }
     }
 
-    /// The next row, number `row`, is NULL.
+    /// Appends a NULL, which is row `row`.
     pub(super) fn append_null(&mut self, row: usize) {
         let bits = self.0.get_or_insert_with(|| {
             let mut bits = BooleanBufferBuilder::new(row.next_power_of_two().max(1024));

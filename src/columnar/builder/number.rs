@@ -14,7 +14,7 @@ use arrow_array::types::{
 };
 use arrow_schema::DataType;
 
-/// A cell without parameters: its Arrow type and how its bytes become a value.
+/// Defines a cell without parameters: its Arrow type and the conversion of its bytes to a value.
 macro_rules! cell {
     ($($(#[$doc:meta])* $name:ident => $arrow:ty, |$image:ident| $value:expr;)+) => {$(
         $(#[$doc])*
@@ -43,7 +43,7 @@ cell! {
     Short => Int16Type, |image| image.u16(WHAT)? as i16;
     ShortUnsigned => UInt16Type, |image| image.u16(WHAT)?;
     ShortUnsignedWide => Int32Type, |image| i32::from(image.u16(WHAT)?);
-    /// The sign bit is the third byte's: moved up and back down it fills the fourth.
+    /// The sign bit is in the third byte: the shifts up and down copy it to the fourth.
     Int24 => Int32Type, |image| ((image.u24(WHAT)? << 8) as i32) >> 8;
     Int24Unsigned => UInt32Type, |image| image.u24(WHAT)?;
     Int24UnsignedWide => Int32Type, |image| image.u24(WHAT)? as i32;

@@ -9,9 +9,9 @@ use arrow_buffer::ScalarBuffer;
 use arrow_schema::DataType;
 use std::sync::Arc;
 
-/// How a cell of one MySQL type becomes a value of one Arrow type.
+/// The conversion of the cells of one MySQL type to values of one Arrow type.
 pub(super) trait Cell: Send + 'static {
-    /// The Arrow type's native value.
+    /// The native value of the Arrow type.
     type Arrow: ArrowPrimitiveType;
 
     /// The Arrow type with its parameters.
@@ -19,14 +19,14 @@ pub(super) trait Cell: Send + 'static {
         Self::Arrow::DATA_TYPE
     }
 
-    /// Reads a cell; `None` is a date that Arrow cannot hold and that becomes NULL.
+    /// Reads a cell; `None` is a date that Arrow cannot represent: it becomes NULL.
     fn read(
         &self,
         image: &mut Reader<'_>,
     ) -> Result<Option<<Self::Arrow as ArrowPrimitiveType>::Native>>;
 }
 
-/// Values of one type, with validity where needed.
+/// Values of one type, with validity if needed.
 pub(super) struct Primitive<C: Cell> {
     cell: C,
     values: Vec<<C::Arrow as ArrowPrimitiveType>::Native>,
@@ -86,7 +86,7 @@ impl<C: Cell> ColumnBuilder for Primitive<C> {
     }
 
     fn finish(&mut self) -> std::result::Result<ArrayRef, Error> {
-        // A small batch at a segment's end says little of the next one.
+        // A small batch at the end of a segment does not predict the size of the next one.
         self.expected_rows = self.values.len().max(self.expected_rows / 2);
         let values = std::mem::take(&mut self.values);
         let array =

@@ -1,4 +1,4 @@
-//! SET: its members as text, or its bits as a number where the members are not known.
+//! SET: its members as text, or its bits as a number if the members are not known.
 //!
 //! A cell is the bits, little-endian in 1, 2, 3, 4 or 8 bytes.
 

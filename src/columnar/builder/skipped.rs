@@ -1,4 +1,4 @@
-//! A column that nobody asked for: its cells are passed over, and it has no array.
+//! A column that is not selected: its cells are skipped, and it has no array.
 
 use super::ColumnBuilder;
 use super::cell_size::CellSize;
@@ -7,7 +7,7 @@ use crate::wire::{Reader, Result};
 use arrow_array::ArrayRef;
 use arrow_schema::DataType;
 
-/// Stands where the column's builder would.
+/// Replaces the builder of the column.
 pub(super) struct Skipped(pub(super) CellSize);
 
 impl ColumnBuilder for Skipped {

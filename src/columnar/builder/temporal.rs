@@ -1,6 +1,7 @@
 //! DATE, DATETIME, TIMESTAMP and TIME as Arrow's dates, timestamps, durations.
 //!
-//! Zero, partial and impossible dates have no place on the time line: they become NULL, or an error when asked for.
+//! Zero, partial and impossible dates cannot be Arrow dates: they become NULL, or an error if the
+//! caller requests this.
 
 use super::primitive::Cell;
 use crate::error::DecodeError;
@@ -11,7 +12,7 @@ use arrow_array::types::{
 };
 use arrow_schema::{DataType, TimeUnit};
 
-/// NULL for a date that is none, or the error that was asked for.
+/// Returns NULL for an invalid date, or the error if the caller requests it.
 #[inline]
 fn or_zero<T>(value: Option<T>, zero_is_error: bool) -> Result<Option<T>> {
     match value {
@@ -154,13 +155,13 @@ impl Cell for TimeOldMicros {
     }
 }
 
-/// A TIME in microseconds.
+/// Reads a TIME as microseconds.
 #[inline]
 pub(super) fn time2(image: &mut Reader<'_>, fsp: u8) -> Result<i64> {
     time::decode2(image.take(time::byte_count(fsp), "TIME")?, fsp)
 }
 
-/// A TIME of an old form in microseconds.
+/// Reads a TIME in an old form as microseconds.
 pub(super) fn time_old(image: &mut Reader<'_>, fsp: u8) -> Result<i64> {
     match fsp {
         0 => old::time(image.take(old::TIME_BYTES, "TIME")?),
@@ -168,7 +169,7 @@ pub(super) fn time_old(image: &mut Reader<'_>, fsp: u8) -> Result<i64> {
     }
 }
 
-/// A DATETIME of an old form.
+/// Reads a DATETIME in an old form.
 pub(super) fn datetime_old(image: &mut Reader<'_>, fsp: u8) -> Result<datetime::DateTime> {
     match fsp {
         0 => old::datetime(image.take(old::DATETIME_BYTES, "DATETIME")?),
@@ -176,7 +177,7 @@ pub(super) fn datetime_old(image: &mut Reader<'_>, fsp: u8) -> Result<datetime::
     }
 }
 
-/// A TIMESTAMP of an old form in microseconds; `None` is the zero date.
+/// Reads a TIMESTAMP in an old form as microseconds; `None` is the zero date.
 pub(super) fn timestamp_old(image: &mut Reader<'_>, fsp: u8) -> Result<Option<i64>> {
     match fsp {
         0 => old::timestamp(image.take(old::TIMESTAMP_BYTES, "TIMESTAMP")?),

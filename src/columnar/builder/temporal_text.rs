@@ -37,7 +37,7 @@ impl VarLenCell for DateTimeOldText {
     }
 }
 
-/// In UTC.
+/// A TIMESTAMP as text, in UTC.
 pub(super) struct TimestampText {
     pub(super) fsp: u8,
 }
@@ -50,7 +50,7 @@ impl VarLenCell for TimestampText {
     }
 }
 
-/// In UTC.
+/// A TIMESTAMP of an old form as text, in UTC.
 pub(super) struct TimestampOldText {
     pub(super) fsp: u8,
 }

@@ -26,7 +26,8 @@ impl Text {
         Self { length, charset: Charset::Ascii, is_valid: <[u8]>::is_ascii }
     }
 
-    /// True if all cells from row `from` on are valid: together they are, and none starts inside a character.
+    /// True if all cells from row `from` on are valid: their bytes together are valid, and no cell
+    /// starts inside a character.
     fn are_valid(&self, values: &VarBytes, from: usize) -> bool {
         let bytes = values.bytes();
         let is_boundary =
@@ -64,7 +65,8 @@ impl VarLenCell for Text {
     }
 }
 
-/// Text that becomes UTF-8 character by character, or that is repaired where it is not valid.
+/// Text that is converted to UTF-8 character by character, or whose invalid characters are
+/// replaced.
 pub(super) struct TranscodedText {
     pub(super) length: CellLength,
     pub(super) charset: Charset,
@@ -91,7 +93,7 @@ mod tests {
 
     #[test]
     fn cells_are_checked_one_by_one_where_together_they_are_valid() {
-        // "é" cut in two: the bytes together are valid, the cells are not.
+        // "é" split in two: the bytes together are valid, the cells are not.
         let mut text = VarLen::text(Text::utf8(CellLength::declared(10), Charset::Utf8mb4));
         text.append(&mut Reader::new(b"\x01a")).unwrap();
         text.append(&mut Reader::new(b"\x01\xc3")).unwrap();

@@ -1,4 +1,4 @@
-//! Values of varying length, one after the other, with the offsets that Arrow wants.
+//! Values of varying length, one after another, with the offsets of Arrow.
 
 use super::nulls::Nulls;
 use crate::error::{DecodeError, Error, ErrorKind};
@@ -7,10 +7,11 @@ use arrow_array::{ArrayRef, BinaryArray, StringArray};
 use arrow_buffer::{Buffer, OffsetBuffer, ScalarBuffer};
 use std::sync::Arc;
 
-/// The most bytes that one batch's column can hold: Arrow's offsets are 32-bit.
+/// The maximum number of bytes of a column in one batch: Arrow's offsets have 32 bits.
 const MAX_BYTES: usize = i32::MAX as usize;
 
-/// Offsets, bytes and validity of a column under construction. `offsets` holds the end of each row.
+/// Offsets, bytes and validity of a column under construction. `offsets` contains the end of each
+/// row.
 #[derive(Default)]
 pub(crate) struct VarBytes {
     ends: Vec<i32>,
@@ -21,23 +22,23 @@ pub(crate) struct VarBytes {
 }
 
 impl VarBytes {
-    /// Makes room for a batch like the one before.
+    /// Reserves memory for a batch like the previous one.
     pub(super) fn begin(&mut self) {
         self.ends.reserve(self.expected_rows);
         self.bytes.reserve(self.expected_bytes);
     }
 
-    /// Rows so far.
+    /// The number of rows so far.
     pub(crate) fn rows(&self) -> usize {
         self.ends.len()
     }
 
-    /// The values so far, one after the other.
+    /// The values so far, one after another.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Where row `row` starts in the bytes.
+    /// The start of row `row` in the bytes.
     pub(super) fn start(&self, row: usize) -> usize {
         row.checked_sub(1).and_then(|before| self.ends.get(before)).map_or(0, |end| *end as usize)
     }
@@ -54,7 +55,7 @@ impl VarBytes {
         self.end_row()
     }
 
-    /// Appends what `write` writes; nothing of it stays on an error.
+    /// Appends the value that `write` writes; after an error, none of its bytes remain.
     #[inline]
     pub(crate) fn append_with(
         &mut self,
@@ -84,7 +85,7 @@ impl VarBytes {
         Ok(())
     }
 
-    /// A value of no bytes, under a struct's NULL.
+    /// Appends an empty value: the value under a struct's NULL.
     pub(crate) fn append_empty(&mut self) {
         self.ends.push(self.bytes.len() as i32);
         self.nulls.append_valid();
@@ -103,30 +104,33 @@ impl VarBytes {
         self.nulls.truncate(rows);
     }
 
-    /// The rows so far as text.
+    /// Returns the rows so far as text.
     ///
-    /// `StringArray::try_new` would check the text with the standard library, which takes more than half of the time of
-    /// decoding text outside ASCII (benches/README.md has the figure); the same check by simdutf8 does not show.
+    /// `StringArray::try_new` would check the text with the standard library, which takes more than
+    /// half of the time of decoding text outside ASCII (benches/README.md contains the figure); the
+    /// time of the same check by simdutf8 is not measurable.
     #[allow(unsafe_code)]
     pub(crate) fn finish_text(&mut self) -> std::result::Result<ArrayRef, Error> {
         if !self.is_text() {
             return Err(Error::new(ErrorKind::Internal, "a column of text that is not UTF-8"));
         }
         let (offsets, bytes, nulls) = self.take();
-        // SAFETY: `is_text` found all bytes to be UTF-8 and no offset inside a character, so every value is UTF-8. The
-        // offsets rise and end at the bytes' length: `end_row` and `append_null` only ever push that length, and
-        // `truncate` cuts both to one row's end. The nulls, where there are any, have one bit for each row.
+        // SAFETY: `is_text` found that all bytes are UTF-8 and that no offset is inside a
+        // character, so each value is UTF-8. The offsets increase and end at the length of the
+        // bytes: `end_row` and `append_null` only append that length, and `truncate` cuts both to
+        // the end of one row. If there are nulls, they have one bit for each row.
         Ok(Arc::new(unsafe { StringArray::new_unchecked(offsets, bytes, nulls) }))
     }
 
-    /// Whether every value is UTF-8: together they are, and none starts inside a character.
+    /// True if each value is UTF-8: the bytes together are UTF-8, and no value starts inside a
+    /// character.
     fn is_text(&self) -> bool {
         let is_boundary =
             |end: &i32| self.bytes.get(*end as usize).is_none_or(|byte| byte & 0xc0 != 0x80);
         simdutf8::basic::from_utf8(&self.bytes).is_ok() && self.ends.iter().all(is_boundary)
     }
 
-    /// The rows so far as bytes.
+    /// Returns the rows so far as bytes.
     pub(super) fn finish_binary(&mut self) -> std::result::Result<ArrayRef, Error> {
         let (offsets, bytes, nulls) = self.take();
         BinaryArray::try_new(offsets, bytes, nulls)
@@ -135,7 +139,7 @@ impl VarBytes {
     }
 
     fn take(&mut self) -> (OffsetBuffer<i32>, Buffer, Option<arrow_buffer::NullBuffer>) {
-        // A small batch at a segment's end says little of the next one.
+        // A small batch at the end of a segment does not predict the size of the next one.
         self.expected_rows = self.ends.len().max(self.expected_rows / 2);
         self.expected_bytes = self.bytes.len().max(self.expected_bytes / 2);
         let ends = std::mem::take(&mut self.ends);

@@ -7,7 +7,7 @@ use crate::wire::{Reader, Result};
 use arrow_array::ArrayRef;
 use arrow_schema::DataType;
 
-/// How a cell of one MySQL type becomes bytes.
+/// The conversion of the cells of one MySQL type to bytes.
 pub(super) trait VarLenCell: Send + 'static {
     /// Reads a cell and appends its bytes. After an error, the caller removes what was appended.
     fn read(&mut self, image: &mut Reader<'_>, out: &mut Vec<u8>) -> Result<()>;
@@ -45,12 +45,12 @@ pub(super) struct VarLen<C> {
 }
 
 impl<C: VarLenCell> VarLen<C> {
-    /// A column of text, for cells that append UTF-8 or check it.
+    /// Creates a column of text, for cells that append UTF-8 or check it.
     pub(super) fn text(cell: C) -> Box<dyn ColumnBuilder> {
         Self::boxed(cell, true)
     }
 
-    /// A column of bytes.
+    /// Creates a column of bytes.
     pub(super) fn binary(cell: C) -> Box<dyn ColumnBuilder> {
         Self::boxed(cell, false)
     }

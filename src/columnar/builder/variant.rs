@@ -1,4 +1,5 @@
-//! JSON of MySQL as Parquet's Variant: a struct of two binary columns, which Spark takes for a VARIANT.
+//! JSON of MySQL as Parquet's Variant: a struct of two binary columns, which Spark reads as a
+//! VARIANT.
 
 use super::ColumnBuilder;
 use super::length::CellLength;
@@ -64,13 +65,13 @@ pub(crate) struct VariantColumn {
 }
 
 impl VariantColumn {
-    /// The type by which Spark knows a VARIANT.
+    /// The Arrow type that Spark recognizes as a VARIANT.
     pub(crate) fn data_type() -> DataType {
         DataType::Struct(fields())
     }
 
-    /// Appends a variant of which `write` writes value and metadata. After an error only one of them may have the row, which
-    /// is cut off with the rest of the rows event that broke.
+    /// Appends a variant; `write` writes its value and its metadata. After an error, the row may be
+    /// in only one of them; it is removed with the other rows of the invalid rows event.
     pub(crate) fn append_with(
         &mut self,
         write: impl FnOnce(&mut Vec<u8>, &mut Vec<u8>) -> Result<()>,
@@ -88,12 +89,12 @@ impl VariantColumn {
         self.metadata.append_empty();
     }
 
-    /// Bytes so far.
+    /// The number of bytes so far.
     pub(crate) fn bytes(&self) -> usize {
         self.values.bytes().len() + self.metadata.bytes().len()
     }
 
-    /// The rows so far as an array; the column is empty afterwards.
+    /// Returns the rows so far as an array; the column is empty afterwards.
     pub(crate) fn finish(&mut self) -> std::result::Result<ArrayRef, Error> {
         let columns = vec![self.values.finish_binary()?, self.metadata.finish_binary()?];
         StructArray::try_new(fields(), columns, self.nulls.finish())
@@ -102,7 +103,7 @@ impl VariantColumn {
     }
 }
 
-/// The fields by which Spark knows a VARIANT.
+/// The fields that Spark recognizes as a VARIANT.
 fn fields() -> Fields {
     let mark = HashMap::from([("variant".to_owned(), "true".to_owned())]);
     Fields::from(vec![

@@ -1,4 +1,4 @@
-//! VECTOR as a list of float32; a value may hold fewer elements than the column allows.
+//! VECTOR as a list of float32; a value may have fewer elements than the column allows.
 
 use super::ColumnBuilder;
 use super::length::CellLength;

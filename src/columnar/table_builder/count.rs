@@ -9,10 +9,10 @@ use crate::error::{Error, Result};
 use crate::wire::Reader;
 
 impl TablePlan {
-    /// The number of changes of the table in an event.
+    /// Returns the number of changes of the table in an event.
     ///
     /// # Errors
-    /// Its rows do not fit the table, or are truncated.
+    /// Its rows do not match the table, or are truncated.
     pub fn count_changes(&self, event: &RowsEvent<'_>) -> Result<u64> {
         let images = Images::try_new(event, self.table.columns.len())?;
         let mut rows = Reader::new(event.rows);

@@ -51,7 +51,7 @@ impl<'a> Image<'a> {
 /// The place of a cell, counted from its row's first byte.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Place {
-    /// The image left the column out.
+    /// The image does not contain the column.
     Absent,
     Null,
     At(Range<usize>),
@@ -59,8 +59,9 @@ pub(super) enum Place {
     Diffs(Range<usize>),
 }
 
-/// True if a column differs between the images of a row, by bytes: a server's collation may treat `a` and `A` as the same key,
-/// but a lake does not. False if only one image contains the column.
+/// True if a column differs between the images of a row, compared by bytes: a server's collation
+/// may treat `a` and `A` as the same key, but a lake does not. False if only one image contains the
+/// column.
 pub(super) fn differs(row: &[u8], before: &Place, after: &Place) -> bool {
     match (before, after) {
         (Place::At(before), Place::At(after)) => row.get(before.clone()) != row.get(after.clone()),
@@ -85,8 +86,8 @@ pub(super) fn is_same(before: &[u8], after: &[u8], count: usize) -> bool {
     }
 }
 
-/// Passes over the first `end` columns of an image, the cursor of which stands in a row of `row_len` bytes. `places` gets
-/// the places of the columns that are wanted.
+/// Skips the first `end` columns of an image; the cursor is in a row of `row_len` bytes. The places
+/// of the selected columns are added to `places`.
 pub(super) fn place_cells(
     rows: &mut Reader<'_>,
     image: &Image<'_>,
@@ -117,14 +118,14 @@ pub(super) fn place_cells(
     Ok(())
 }
 
-/// The null bits at the start of an image.
+/// Reads the null bits at the start of an image.
 #[inline]
 pub(super) fn null_bits<'a>(rows: &mut Reader<'a>, image: &Image<'_>) -> CellResult<Bitmap<'a>> {
     let bytes = Bitmap::byte_count(image.count);
     rows.take(bytes, "null bits").map(Bitmap).map_err(|error| (0, error))
 }
 
-/// Whether none of the first `count` bits is 1. The unused bits of the last byte may be.
+/// True if none of the first `count` bits is 1. The unused bits of the last byte may be 1.
 #[inline]
 pub(super) fn no_nulls(nulls: Bitmap<'_>, count: usize) -> bool {
     match nulls.0 {

@@ -1,8 +1,9 @@
-//! Rows of a Partial_update_rows event: documents of the after image are made from those of the before image.
+//! Rows of a Partial_update_rows event: documents of the after image are built from those of the
+//! before image.
 //!
-//! The places of all cells are found first: a partial cell of the after image is the document at its place in the before
-//! image with its diffs applied. With `json='diff'` it is the diffs themselves, unless the update becomes a delete and an
-//! insert.
+//! The places of all cells are found first. A partial cell of the after image is the document at
+//! its place in the before image, with the diffs of the cell applied. With `json='diff'` it is the
+//! diffs themselves, except if the update becomes a delete and an insert.
 
 use super::image::{Image, Images, Place, differs, null_bits, place_cells};
 use super::row_columns::append_place;
@@ -17,7 +18,7 @@ use crate::schema::{Column, ColumnType};
 use crate::value::json;
 use crate::wire::{Bitmap, Reader, Result};
 
-/// The parts of the current row. The buffers are used again for the next row.
+/// The parts of the current row. The buffers are reused for the next row.
 #[derive(Default)]
 pub(super) struct PartialUpdate {
     /// A place for each column.
@@ -27,12 +28,12 @@ pub(super) struct PartialUpdate {
     present: Vec<u8>,
     /// A new document as a cell: its length, then its bytes.
     cell: Vec<u8>,
-    /// Bytes of such documents.
+    /// The number of bytes of such documents.
     put_together: usize,
 }
 
 impl TableBuilder {
-    /// One row: both images.
+    /// Appends one row: both images.
     pub(super) fn append_partial_update(
         &mut self,
         rows: &mut Reader<'_>,
@@ -120,7 +121,8 @@ impl TableBuilder {
                             partial.put_together += bytes;
                             Ok(())
                         }
-                        // It is unchanged, and its value is not known: like a column that the image leaves out.
+                        // The document is unchanged and its value is not known, like that of a
+                        // column that the image leaves out.
                         Ok(Patched::Unknown) => {
                             if let Some(byte) = partial.present.get_mut(index / 8) {
                                 *byte &= !(1 << (index % 8));
@@ -141,7 +143,7 @@ impl TableBuilder {
     }
 }
 
-/// The places of an after image's cells; of partial cells, those of their diffs.
+/// Finds the places of an after image's cells; for partial cells, the places of their diffs.
 pub(super) fn place_patched_cells(
     rows: &mut Reader<'_>,
     image: &Image<'_>,
@@ -198,7 +200,7 @@ struct Patch<'a> {
 
 /// The result of a partial cell.
 enum Patched {
-    /// A document, of so many bytes beyond those of its event, or its diffs.
+    /// A document, with its number of bytes in addition to those in the event, or its diffs.
     Document(usize),
     /// NULL, because the value is not known.
     Unknown,
@@ -214,7 +216,7 @@ impl Patch<'_> {
         let Self { row, before, diffs, length_bytes, is_selected, is_nulled } = self;
         match before {
             _ if as_diffs => column.append_diffs(diffs)?,
-            // It is unchanged, and its value is not known.
+            // The document is unchanged, and its value is not known.
             Place::Absent | Place::Diffs(_) if diffs.is_empty() => {
                 column.append_null();
                 return Ok(Patched::Unknown);
@@ -238,7 +240,7 @@ impl Patch<'_> {
     }
 }
 
-/// Makes a cell of the document in the cell `before` with its diffs applied.
+/// Applies the diffs to the document in the cell `before`, and writes the result as a cell.
 fn patch_cell(before: &[u8], diffs: &[u8], length_bytes: usize, cell: &mut Vec<u8>) -> Result<()> {
     cell.clear();
     cell.resize(length_bytes, 0);

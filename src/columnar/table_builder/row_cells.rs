@@ -1,4 +1,5 @@
-//! Checks if an update changes some of a table's columns: compares the row images without decoding them.
+//! Checks whether an update changes certain columns of a table: compares the row images without
+//! decoding them.
 
 use super::image::{Image, Place, differs, place_cells};
 use crate::binlog::RowsEvent;
@@ -11,7 +12,7 @@ use crate::wire::Reader;
 pub struct RowCells(Vec<CellSize>);
 
 impl RowCells {
-    /// The sizes for a table; `None` if the size of a column's cells is not known.
+    /// Determines the sizes for a table; `None` if the size of a column's cells is not known.
     pub fn of(columns: &[Column], is_mariadb: bool) -> Option<Self> {
         columns
             .iter()
@@ -20,10 +21,10 @@ impl RowCells {
             .map(Self)
     }
 
-    /// True if a row of an Update_rows event has another value in one of the columns afterwards, or if this is not
-    /// known.
+    /// True if an Update_rows event changes the value of one of the columns in any row, or if this
+    /// cannot be determined.
     pub fn are_changed(&self, event: &RowsEvent<'_>, columns: &[usize]) -> bool {
-        // Partial documents have another size.
+        // Partial documents have a different size.
         event.has_value_options || self.differ(event, columns).unwrap_or(true)
     }
 
@@ -39,7 +40,8 @@ impl RowCells {
             place_cells(&mut rows, &before, row.len(), &self.0, width, is_wanted, &mut old).ok()?;
             place_cells(&mut rows, &after, row.len(), &self.0, width, is_wanted, &mut new).ok()?;
             let is_changed = |(old, new): (&Place, &Place)| match (old, new) {
-                // binlog_row_image=MINIMAL: the new row has only what the statement sets.
+                // binlog_row_image=MINIMAL: the new row contains only the columns that the
+                // statement sets.
                 (Place::Absent, new) => *new != Place::Absent,
                 (old, new) => differs(row, old, new),
             };

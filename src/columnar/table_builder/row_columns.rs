@@ -1,4 +1,5 @@
-//! The columns of a table under construction: each row comes from an image, or a part of one, or is NULL.
+//! The columns of a table under construction: each row comes from an image or a part of one, or is
+//! NULL.
 
 use super::CellResult;
 use super::image::{Image, Place, no_nulls, null_bits};
@@ -8,7 +9,7 @@ use crate::error::{DecodeError, Error};
 use crate::wire::Reader;
 use arrow_array::ArrayRef;
 
-/// A builder for each column of a table; all have as many rows.
+/// One builder for each column of a table; all have the same number of rows.
 pub(super) struct RowColumns(Vec<Box<dyn ColumnBuilder>>);
 
 impl RowColumns {
@@ -20,7 +21,8 @@ impl RowColumns {
         self.0.iter_mut().for_each(|column| column.begin());
     }
 
-    /// Does the checks that columns do once per event. An error contains its row, its column and the reason.
+    /// Performs the checks that columns do once per event. An error contains its row, its column
+    /// and the reason.
     pub(super) fn seal(&mut self) -> Result<(), (usize, (usize, DecodeError))> {
         for (index, column) in self.0.iter_mut().enumerate() {
             column.seal().map_err(|(row, error)| (row, (index, error)))?;
@@ -36,12 +38,12 @@ impl RowColumns {
         self.0.iter_mut().map(|column| column.take_inflated()).sum()
     }
 
-    /// Zero dates that became NULL since the last call, for each column.
+    /// Returns the number of zero dates that became NULL since the last call, for each column.
     pub(super) fn take_zero_dates(&mut self) -> impl Iterator<Item = u64> + '_ {
         self.0.iter_mut().map(|column| column.take_zero_dates())
     }
 
-    /// The selected columns' rows so far.
+    /// Returns the rows so far of the selected columns.
     pub(super) fn finish(&mut self, plan: &TablePlan) -> Result<Vec<ArrayRef>, Error> {
         let columns = self.0.iter_mut().zip(&plan.is_selected);
         columns
@@ -54,7 +56,7 @@ impl RowColumns {
         self.0.iter_mut().map(|column| &mut **column as &mut dyn ColumnBuilder)
     }
 
-    /// A row image. Columns that it leaves out are NULL.
+    /// Appends a row image. Columns that it leaves out are NULL.
     #[inline]
     pub(super) fn append_image(&mut self, rows: &mut Reader<'_>, image: &Image<'_>) -> CellResult {
         let nulls = null_bits(rows, image)?;
@@ -80,7 +82,8 @@ impl RowColumns {
         Ok(())
     }
 
-    /// A full row image, whose cursor is in a row of `row_len` bytes. `places` receives the places of the wanted columns.
+    /// Appends a full row image; the cursor is in a row of `row_len` bytes. The places of the
+    /// selected columns are added to `places`.
     pub(super) fn append_placed_image(
         &mut self,
         rows: &mut Reader<'_>,
@@ -108,7 +111,7 @@ impl RowColumns {
         Ok(())
     }
 
-    /// A row image of which only the key is kept.
+    /// Appends only the key of a row image.
     pub(super) fn append_key_image(
         &mut self,
         rows: &mut Reader<'_>,
@@ -138,7 +141,8 @@ impl RowColumns {
         Ok(())
     }
 
-    /// A row of which only the key is set, from the places of its cells in `row`: one for each column of the key.
+    /// Appends a row that contains only the key, from the places of its cells in `row`: one place
+    /// for each column of the key.
     pub(super) fn append_key<'p>(
         &mut self,
         row: &[u8],
@@ -152,7 +156,8 @@ impl RowColumns {
         Ok(())
     }
 
-    /// A row image. Columns of the key that it leaves out are taken from `row`, as in [`Self::append_key`].
+    /// Appends a row image. Columns of the key that it leaves out are taken from `row`, as in
+    /// [`Self::append_key`].
     pub(super) fn append_filled_image<'p>(
         &mut self,
         rows: &mut Reader<'_>,
@@ -178,13 +183,13 @@ impl RowColumns {
         Ok(())
     }
 
-    /// A row of NULLs.
+    /// Appends a row of NULLs.
     pub(super) fn append_null_row(&mut self) {
         self.0.iter_mut().for_each(|column| column.append_null());
     }
 }
 
-/// The cell at a place of a row.
+/// Appends the cell at a place of a row.
 pub(super) fn append_place(
     column: &mut dyn ColumnBuilder,
     row: &[u8],

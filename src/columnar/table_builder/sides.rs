@@ -1,5 +1,6 @@
-//! Which columns take a row as it was before a change, and which as it was after: in the flat layout the same ones, each
-//! row for itself; in the nested layout two sets beside each other, where what is not there is a row of NULLs.
+//! The columns for a row before a change, and those for a row after it. In the flat layout they are
+//! the same columns, and each side is a row of its own. In the nested layout there are two sets of
+//! columns, and a side that does not exist is a row of NULLs.
 
 use super::row_columns::RowColumns;
 use crate::columnar::layout::Layout;
@@ -12,7 +13,7 @@ use std::sync::Arc;
 /// The columns of both sides.
 pub(super) struct Sides {
     after: RowColumns,
-    /// The nested layout's own columns for rows before a change.
+    /// The separate columns of the nested layout for rows before a change.
     before: Option<RowColumns>,
 }
 
@@ -25,25 +26,25 @@ impl Sides {
         Ok(Self { after: RowColumns::try_new(plan)?, before })
     }
 
-    /// Whether a row of the batch has both sides.
+    /// True if a row of the batch has both sides.
     #[inline]
     pub(super) fn is_nested(&self) -> bool {
         self.before.is_some()
     }
 
-    /// What takes a row as it was before.
+    /// The columns for a row before a change.
     #[inline]
     pub(super) fn before(&mut self) -> &mut RowColumns {
         self.before.as_mut().unwrap_or(&mut self.after)
     }
 
-    /// What takes a row as it was after.
+    /// The columns for a row after a change.
     #[inline]
     pub(super) fn after(&mut self) -> &mut RowColumns {
         &mut self.after
     }
 
-    /// The row of the batch at hand tells nothing of before.
+    /// The current row of the batch has no row before the change.
     #[inline]
     pub(super) fn no_before(&mut self) {
         if let Some(before) = &mut self.before {
@@ -51,7 +52,7 @@ impl Sides {
         }
     }
 
-    /// The row of the batch at hand tells nothing of after.
+    /// The current row of the batch has no row after the change.
     #[inline]
     pub(super) fn no_after(&mut self) {
         if self.is_nested() {
@@ -75,14 +76,15 @@ impl Sides {
         self.each().map(RowColumns::take_inflated).sum()
     }
 
-    /// Zero dates that became NULL since the last call: column index and count.
+    /// Returns the zero dates that became NULL since the last call: column index and count.
     pub(super) fn take_zero_dates(&mut self) -> impl Iterator<Item = (usize, u64)> + '_ {
         self.each()
             .flat_map(|columns| columns.take_zero_dates().enumerate())
             .filter(|(_, count)| *count > 0)
     }
 
-    /// The nested layout's two columns. `before` and `after`: in which rows they are there.
+    /// Returns the two columns of the nested layout. `before` and `after`: the rows that have this
+    /// side.
     pub(super) fn finish_structs(
         &mut self,
         plan: &TablePlan,

@@ -6,7 +6,8 @@ use crate::change::{NewRow, OldRow, UpdatedRows};
 use crate::columnar::envelope_builder::ChangeType;
 use crate::wire::Reader;
 
-/// The places of the key's cells in the images of the current row. The buffers are used again for the next row.
+/// The places of the key's cells in the images of the current row. The buffers are reused for the
+/// next row.
 #[derive(Default)]
 pub(super) struct KeyPlaces {
     before: Vec<Place>,
@@ -20,7 +21,7 @@ impl KeyPlaces {
 }
 
 impl TableBuilder {
-    /// One row: both images.
+    /// Appends one row: both images.
     pub(super) fn append_update(
         &mut self,
         rows: &mut Reader<'_>,
@@ -43,7 +44,7 @@ impl TableBuilder {
         appended
     }
 
-    /// Two rows of the flat layout. Their keys determine their types afterwards.
+    /// Appends two rows of the flat layout. Their keys determine their change types afterwards.
     fn append_both(
         &mut self,
         rows: &mut Reader<'_>,
@@ -72,7 +73,7 @@ impl TableBuilder {
         Ok(())
     }
 
-    /// The rows that the rule requires for these keys.
+    /// Appends the rows that the rule requires for these keys.
     fn append_by_key(
         &mut self,
         rows: &mut Reader<'_>,
@@ -98,7 +99,7 @@ impl TableBuilder {
             self.sides.before().append_key(row, keys.before.iter(), plan)?;
         }
         self.append_deleted(updated, ordinal, before);
-        // Without a preimage next to it, a postimage without its key would be of no use.
+        // Without a preimage before it, a postimage without its key would be useless.
         let held = if self.rule.old_value || after.is_full {
             self.sides.after().append_image(rows, after)?;
             Held::All(after.present)
@@ -148,7 +149,7 @@ impl TableBuilder {
         self.end_row(change_type, ordinal, Held::Nothing, held);
     }
 
-    /// Ends an update's two images: two rows, or one that has both.
+    /// Ends the two images of an update: two rows, or one row that contains both.
     pub(super) fn end_pair(&mut self, ordinal: i64, before: Held<'_>, after: Held<'_>) {
         if self.sides.is_nested() {
             return self.end_row(ChangeType::Update, ordinal, before, after);

@@ -56,8 +56,7 @@ fn fraction(bytes: &[u8], fsp: u8) -> Result<u32> {
         [a, b, c] => u32::from_be_bytes([0, a, b, c]),
         _ => u32::MAX,
     };
-    check_below(u64::from(micros), SECOND as u64, "fraction of a second or more")
-        .map(|()| micros)
+    check_below(u64::from(micros), SECOND as u64, "fraction of a second or more").map(|()| micros)
 }
 
 #[inline]
