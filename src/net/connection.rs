@@ -1,4 +1,4 @@
-//! A connection: made, logged in, asked.
+//! A connection to a server: connecting, logging in, queries.
 
 use super::options::ConnectOptions;
 use super::packets::Packets;
@@ -22,7 +22,8 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// Connects and logs in. `watch` gets what ends it from another thread, before the server says anything.
+    /// Connects and logs in. `watch` receives a handle that ends the connection from another
+    /// thread; it is called before the server sends anything.
     pub fn open(options: ConnectOptions, watch: impl FnOnce(SocketHandle)) -> Result<Self> {
         let place = options.endpoint.to_string();
         Self::try_open(options, watch).map_err(|error| error.context(place))
@@ -31,7 +32,7 @@ impl Connection {
     fn try_open(options: ConnectOptions, watch: impl FnOnce(SocketHandle)) -> Result<Self> {
         let deadline = Instant::now() + options.connect_timeout;
         let mut socket = Socket::connect(&options.endpoint, options.connect_timeout)?;
-        watch(socket.handle().map_err(|error| Error::lost("the connection is gone", error))?);
+        watch(socket.handle().map_err(|error| Error::lost("the connection was lost", error))?);
         socket.set_deadline(Some(deadline));
         let mut packets = Packets::new(Transport::Plain(socket));
         let greeting = log_in(&mut packets, &options)?;
@@ -40,30 +41,30 @@ impl Connection {
         Ok(Self { packets, greeting, options, process: std::process::id() })
     }
 
-    /// What the server said of itself.
+    /// The server's greeting.
     pub fn greeting(&self) -> &Greeting {
         &self.greeting
     }
 
-    /// How it was made.
+    /// The options of the connection.
     pub fn options(&self) -> &ConnectOptions {
         &self.options
     }
 
-    /// `TLSv1.3` and the like; `None` without TLS.
+    /// The version of TLS, such as `TLSv1.3`; `None` without TLS.
     pub fn tls_version(&self) -> Option<&'static str> {
         self.packets.transport.tls_version()
     }
 
-    /// What ends it from another thread.
+    /// Returns a handle that ends the connection from another thread.
     pub fn handle(&self) -> Result<SocketHandle> {
         self.packets
             .transport
             .handle()
-            .map_err(|error| Error::lost("the connection is gone", error))
+            .map_err(|error| Error::lost("the connection was lost", error))
     }
 
-    /// Runs one statement; its rows, none where it gives none.
+    /// Executes a statement and returns its rows; none if the statement returns no rows.
     pub fn query(&mut self, sql: &str) -> Result<Vec<TextRow>> {
         self.ask(&command::query(sql), |packets| {
             let mut set = ResultSet::default();
@@ -72,7 +73,7 @@ impl Connection {
         })
     }
 
-    /// The one cell of a statement's one row.
+    /// Returns the value of a statement that returns one row with one column.
     pub fn query_value(&mut self, sql: &str) -> Result<Option<String>> {
         Ok(self.query(sql)?.into_iter().next().and_then(|row| row.into_iter().next()).flatten())
     }
@@ -81,13 +82,11 @@ impl Connection {
     pub(super) fn command(&mut self, payload: &[u8]) -> Result<()> {
         self.ask(payload, |packets| match is_ok(answer(packets)?) {
             true => Ok(()),
-            false => {
-                Err(Error::malformed("the server answers a command with what is no OK packet"))
-            }
+            false => Err(Error::malformed("the server's answer to a command is not an OK packet")),
         })
     }
 
-    /// Sends a command and reads what it is answered, all within the time for that.
+    /// Sends a command and reads the answer, both within the time limit of an answer.
     fn ask<T>(
         &mut self,
         command: &[u8],
@@ -111,12 +110,12 @@ impl Connection {
         self.packets.write(payload)
     }
 
-    /// Waits for the next packet, of which [`Self::payload`] is the payload then.
+    /// Waits for the next packet; then [`Self::payload`] returns its payload.
     pub(super) fn advance(&mut self) -> Result<()> {
         self.packets.advance()
     }
 
-    /// The payload of the packet that came last.
+    /// The payload of the last packet.
     pub(super) fn payload(&self) -> &[u8] {
         self.packets.payload()
     }
@@ -126,13 +125,13 @@ impl Connection {
         self.packets.is_ready()
     }
 
-    /// Whether the connection ends with a reset, however it ends: a server that writes to it then learns at once that nobody
-    /// reads.
+    /// Sets whether the connection ends with a reset: a server that writes to it then detects
+    /// immediately that there is no reader.
     pub(super) fn set_reset(&self, reset: bool) {
         self.packets.transport.set_reset(reset);
     }
 
-    /// From now on the server sends events, and may be silent for so long.
+    /// From now on the server sends events; `silence` is the longest time without any data.
     pub(super) fn expect_events(&mut self, silence: Duration) {
         self.packets.expect_events();
         self.packets.transport.set_silence(Some(silence));
@@ -141,12 +140,12 @@ impl Connection {
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        // It may be gone already.
+        // The connection may already be closed.
         let _ = self.send(&command::quit());
     }
 }
 
-/// The next packet of an answer, unless the server refuses.
+/// Reads the next packet of an answer. An ERR packet is an error.
 fn answer(packets: &mut Packets) -> Result<&[u8]> {
     let payload = packets.read()?;
     match ServerRefusal::decode(payload) {
@@ -185,7 +184,7 @@ fn log_in(packets: &mut Packets, options: &ConnectOptions) -> Result<Greeting> {
             .and_then(|payload| login.on_packet(payload).map_err(|error| explain(error, options)));
         let mut step = step.map_err(|error| match error.kind() {
             ErrorKind::Malformed if is_first => {
-                error.advise("is it a MySQL or MariaDB server that listens there?")
+                error.advise("check that a MySQL or MariaDB server listens there")
             }
             _ => error,
         })?;
@@ -210,7 +209,7 @@ fn log_in(packets: &mut Packets, options: &ConnectOptions) -> Result<Greeting> {
     }
 }
 
-/// What `performance_schema.session_connect_attrs` shows of us.
+/// The attributes of this client in `performance_schema.session_connect_attrs`.
 fn attributes() -> Vec<(String, String)> {
     [
         ("_client_name", "binarrow"),
@@ -236,11 +235,11 @@ fn explain(error: LoginError, options: &ConnectOptions) -> Error {
         _ => ErrorKind::Authentication,
     };
     let advice = match &error {
-        LoginError::ClearNotAllowed => ": ⟦allow_clear_password=True⟧ lets it, over TLS",
+        LoginError::ClearNotAllowed => ": ⟦allow_clear_password=True⟧ permits this, over TLS",
         LoginError::NeedsSecureTransport(CLEAR) => " (⟦tls=required⟧ or stricter)",
         LoginError::NeedsSecureTransport(_) if options.tls_mode() == TlsMode::Preferred => {
-            ", which this server does not offer; ⟦allow_public_key_retrieval=True⟧ sends it under the key that the server \
-             tells, which is as safe as the network between"
+            ", which this server does not offer; ⟦allow_public_key_retrieval=True⟧ encrypts it with the key that the server \
+             sends, which is as safe as the network"
         }
         LoginError::NeedsSecureTransport(_) => {
             " (⟦tls=required⟧ or stricter), or ⟦allow_public_key_retrieval=True⟧"
@@ -251,7 +250,7 @@ fn explain(error: LoginError, options: &ConnectOptions) -> Error {
 }
 
 impl Error {
-    /// The server refuses, with an ERR packet.
+    /// Creates the error for an ERR packet of the server.
     pub(crate) fn refused(refusal: ServerRefusal) -> Self {
         let kind = match refusal.code {
             ACCESS_DENIED
@@ -264,7 +263,7 @@ impl Error {
         };
         let ServerRefusal { code, sqlstate, message } = refusal;
         let message = if message.is_empty() {
-            "the server refuses, and gives no reason".into()
+            "the server refuses and gives no reason".into()
         } else {
             message
         };
@@ -276,9 +275,9 @@ impl Error {
     }
 }
 
-/// A wrong user or password, or a privilege that is missing.
+/// The user or the password is wrong, or a privilege is missing.
 pub(super) const ACCESS_DENIED: u16 = 1045;
-/// The plugin that has no other way to send the password.
+/// The plugin that can only send the password in the clear.
 const CLEAR: &str = "mysql_clear_password";
 
 const ACCESS_DENIED_NO_PASSWORD: u16 = 1698;

@@ -13,14 +13,14 @@ use crate::protocol::{DumpPacket, ServerRefusal, TextRow, command};
 use ring::rand::{SecureRandom, SystemRandom};
 use std::time::Duration;
 
-/// Where a dump begins.
+/// The start of a dump.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DumpStart {
     /// At an event of a file.
     File {
         /// The file's name.
         file: String,
-        /// The event's offset; of 4 GiB and more only where [`Server::takes_large_offsets`].
+        /// The event's offset. Offsets of 4 GiB or more require [`Server::takes_large_offsets`].
         offset: u64,
     },
     /// After all transactions of a set: MySQL.
@@ -29,14 +29,14 @@ pub enum DumpStart {
     MariadbGtids(MariadbGtidPosition),
 }
 
-/// How a dump is asked for.
+/// The options of a dump.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DumpOptions {
-    /// The id by which the server knows us; it must be nobody else's.
+    /// The server id of this reader. No other replica or reader may have it.
     pub server_id: u32,
-    /// How long the server may be silent before it sends a heartbeat.
+    /// The time without events after which the server sends a heartbeat.
     pub heartbeat: Duration,
-    /// Whether the dump ends where the log ends now, instead of waiting for more.
+    /// True if the dump ends at the current end of the log, instead of waiting for more.
     pub ends: bool,
 }
 
@@ -57,12 +57,13 @@ pub struct Dump {
     before: usize,
     ends: bool,
     identity: Identity,
-    /// Whether the server has ended it.
+    /// True if the server has ended the dump.
     ended: bool,
 }
 
 impl Dump {
-    /// Asks for the dump. The connection is used up: the server reads nothing more from it.
+    /// Requests the dump. The connection cannot be used for queries afterwards: the server does not
+    /// read from it any more.
     pub fn start(server: Server, start: &DumpStart, options: &DumpOptions) -> Result<Self> {
         let (mut connection, identity) = server.into_parts();
         for statement in setup(&identity, start, options) {
@@ -98,12 +99,13 @@ impl Dump {
         Ok(Self { connection, before: 1, ends: options.ends, identity, ended: false })
     }
 
-    /// The bytes of the next event; `None` where the log ends, of a dump that does.
+    /// Returns the bytes of the next event; `None` at the end of the log, for a dump that ends
+    /// there.
     pub fn next_event(&mut self) -> Result<Option<&[u8]>> {
         Ok(self.advance()?.then(|| self.event()))
     }
 
-    /// Waits for the next event, which [`Self::event`] is then; whether there is one.
+    /// Waits for the next event, which [`Self::event`] then returns. False if there is none.
     pub fn advance(&mut self) -> Result<bool> {
         self.connection.advance()?;
         let payload = self.connection.payload();
@@ -118,7 +120,7 @@ impl Dump {
                 if self.ends {
                     return Ok(false);
                 }
-                let reason = "the server ended a dump that was to go on";
+                let reason = "the server ended a dump that should continue";
                 Err(Error::new(ErrorKind::ConnectionLost, reason))
             }
             DumpPacket::Refused(refusal) => {
@@ -128,7 +130,7 @@ impl Dump {
         }
     }
 
-    /// The bytes of the event that came last.
+    /// The bytes of the last event.
     pub fn event(&self) -> &[u8] {
         self.connection.payload().get(self.before..).unwrap_or_default()
     }
@@ -138,15 +140,16 @@ impl Dump {
         self.connection.is_ready()
     }
 
-    /// The connection it comes by.
+    /// The connection of the dump.
     pub fn connection(&self) -> &Connection {
         &self.connection
     }
 
-    /// Ends the dump from this side. A server that has nothing to send would notice with its next heartbeat, so it is told
-    /// over another connection; that is waited for a moment only.
+    /// Ends the dump from this side. A server that has nothing to send would notice this at its
+    /// next heartbeat only, so it is informed over another connection; this waits for a moment
+    /// only.
     pub fn leave(self) {
-        // One that is sent to its end meets the closed socket.
+        // A dump that the server sends to its end notices the closed socket.
         if self.ended || self.ends {
             return;
         }
@@ -156,18 +159,19 @@ impl Dump {
         let (done, wait) = crossbeam_channel::bounded::<()>(0);
         let told = std::thread::Builder::new().name("binarrow-leave".into()).spawn(move || {
             if let Err(error) = kill_dump(options, &identity, id) {
-                log::debug!(target: "binarrow::live", "the server was not told of the end: {error}");
+                log::debug!(target: "binarrow::live", "the server could not be informed of the end of the dump: {error}");
             }
             drop(done);
         });
         if told.is_ok() {
-            // It ends with an error, once the thread is done or the time is up.
+            // The wait ends with an error when the thread has ended or when the time is up.
             let _ = wait.recv_timeout(LONGEST_LEAVE);
         }
     }
 }
 
-/// An id that no other replica is likely to have: not 0, and below 2³⁰, so that a second dump's id fits too.
+/// Returns an id that other replicas are unlikely to have: not 0, and below 2³⁰, so that the id of
+/// a second dump fits too.
 pub fn random_id() -> Result<u32> {
     let mut bytes = [0; 4];
     let failed = |_| Error::new(ErrorKind::Internal, "the system provides no random numbers");
@@ -175,7 +179,8 @@ pub fn random_id() -> Result<u32> {
     Ok(u32::from_le_bytes(bytes) >> 2 | 1 << 28)
 }
 
-/// Ends the statement that is a dump, if it is still that of ours: ids begin anew when a server does.
+/// Ends the statement of the dump, if the connection id still belongs to it: ids start again when a
+/// server is restarted.
 fn kill_dump(mut options: ConnectOptions, identity: &Identity, id: u32) -> Result<()> {
     options.connect_timeout = options.connect_timeout.min(LONGEST_KILL);
     options.read_timeout = options.read_timeout.min(LONGEST_KILL);
@@ -192,7 +197,8 @@ fn kill_dump(mut options: ConnectOptions, identity: &Identity, id: u32) -> Resul
             && cell(PROCESS_COMMAND).is_some_and(|command| command.starts_with("Binlog Dump"))
     };
     if threads.iter().any(is_ours) {
-        // Not the connection: MySQL 5.7 would close its socket, and go on to write under TLS to whoever gets the same number.
+        // KILL QUERY, not KILL CONNECTION: MySQL 5.7 would close its socket, and then continue to
+        // write with TLS to the next connection that gets the same file descriptor.
         connection.query(&format!("KILL QUERY {id}"))?;
     }
     Ok(())
@@ -200,7 +206,7 @@ fn kill_dump(mut options: ConnectOptions, identity: &Identity, id: u32) -> Resul
 
 fn setup(identity: &Identity, start: &DumpStart, options: &DumpOptions) -> Vec<String> {
     let nanos = options.heartbeat.as_nanos();
-    // Newer servers look at the names with `source`, others at those with `master`.
+    // Newer servers use the variables with `source` in their names, others use those with `master`.
     let mut statements = vec![
         "SET @master_binlog_checksum = @@global.binlog_checksum, @source_binlog_checksum = @@global.binlog_checksum".into(),
         format!("SET @master_heartbeat_period = {nanos}, @source_heartbeat_period = {nanos}"),
@@ -211,7 +217,7 @@ fn setup(identity: &Identity, start: &DumpStart, options: &DumpOptions) -> Vec<S
             statements.push(format!("SET @slave_uuid = '{uuid}', @replica_uuid = '{uuid}'"));
         }
         Flavor::Mariadb => {
-            // Without it GTIDs and annotations are replaced by dummies.
+            // Without this capability, GTIDs and annotations are replaced by dummies.
             statements.push("SET @mariadb_slave_capability = 4".into());
             if let DumpStart::MariadbGtids(position) = start {
                 statements.push(format!("SET @slave_connect_state = '{position}'"));
@@ -223,7 +229,7 @@ fn setup(identity: &Identity, start: &DumpStart, options: &DumpOptions) -> Vec<S
     statements
 }
 
-/// A UUID of our own for a server id: the server tells replicas apart by it.
+/// Returns a UUID for a server id: the server distinguishes replicas by their UUIDs.
 fn uuid(server_id: u32) -> String {
     format!(
         "b1a44044-{:04x}-4{:03x}-8000-{server_id:012x}",
@@ -232,14 +238,14 @@ fn uuid(server_id: u32) -> String {
     )
 }
 
-/// The empty set, as a dump by GTID takes it.
+/// The empty set, in the form that a dump by GTID expects.
 fn no_gtids() -> Vec<u8> {
     let mut bytes = Vec::new();
     GtidSet::default().encode(&mut bytes);
     bytes
 }
 
-/// What the server says at the end of a dump, with what to do.
+/// Adds advice to the server's error at the end of a dump.
 fn explain(refusal: ServerRefusal) -> Error {
     let text = refusal.message.to_ascii_lowercase();
     let has = |part: &str| text.contains(part);
@@ -250,7 +256,7 @@ fn explain(refusal: ServerRefusal) -> Error {
     let (kind, advice) = if is_id_clash {
         (
             ErrorKind::ServerIdentity,
-            "another reader or replica uses our server id, and the server cut the older one off: give each its own with ⟦server_id⟧",
+            "another reader or replica uses the same server id, so the server disconnected the older one: give each its own id with ⟦server_id⟧",
         )
     } else if has("more gtids than")
         || has("not in the master's binlog")
@@ -259,12 +265,12 @@ fn explain(refusal: ServerRefusal) -> Error {
     {
         (
             ErrorKind::ServerIdentity,
-            "this server lacks transactions that were read elsewhere: it is behind, or its history is another",
+            "this server lacks transactions that were read from another server: it lags, or it has different transactions",
         )
     } else if has("purged") || has("could not find first log file name") {
         (
             ErrorKind::PositionPurged,
-            "the server no longer has the log from here on, so changes are lost: start anew from a snapshot, and keep the log for \
+            "the server no longer has the log after this position, so changes are lost: start again from a snapshot, and keep the log for \
              longer (binlog_expire_logs_seconds)",
         )
     } else if has("impossible position")
@@ -274,23 +280,23 @@ fn explain(refusal: ServerRefusal) -> Error {
     {
         (
             ErrorKind::Config,
-            "the position is no event's: it is of another server, or the log was reset since",
+            "no event begins at the position: it belongs to another server, or the log was reset since",
         )
     } else if has("max_allowed_packet") {
         (
             ErrorKind::Server,
-            "the position may lie within an event; else the server's max_allowed_packet is too small for its own log",
+            "either the position is inside an event, or max_allowed_packet on the server is smaller than its largest event",
         )
     } else if has("truncated in the middle of event") {
         (
             ErrorKind::Server,
-            "the position is not the end of a transaction there, or the server's file is damaged",
+            "the position is not the end of a transaction on this server, or the server's file is damaged",
         )
     } else if has("error reading log event") || has("could not find next log") {
         (
             ErrorKind::Server,
-            "the server cannot read on in its own log: the log was reset under the reader, or a file is damaged or missing; start \
-             anew from a snapshot",
+            "the server cannot continue to read its own log: the log was reset while it was read, or a file is damaged or missing; start \
+             again from a snapshot",
         )
     } else if has("configured to log") {
         (
@@ -304,7 +310,8 @@ fn explain(refusal: ServerRefusal) -> Error {
     if advice.is_empty() { error } else { error.advise(advice) }
 }
 
-/// The user is let in, though servers say what they say to a wrong password.
+/// Reports a missing privilege: servers send the same error for it as for a wrong password,
+/// although the login succeeded.
 fn needs_privilege(error: Error) -> Error {
     match error.server_code() {
         Some(ACCESS_DENIED | ACCESS_DENIED_FOR_OPERATION) => error.of_kind(ErrorKind::Server).advise(
@@ -314,18 +321,18 @@ fn needs_privilege(error: Error) -> Error {
     }
 }
 
-/// Heartbeats that may fail to come before the connection counts as dead.
+/// The number of missed heartbeats after which the connection is considered lost.
 const HEARTBEATS_MISSED: u32 = 3;
 
-/// How long the end of a dump waits for the server to be told.
+/// The maximum time that the end of a dump waits until the server is informed.
 const LONGEST_LEAVE: Duration = Duration::from_millis(250);
 
-/// How long telling it may take, and each answer.
+/// The time limit for the connection that informs the server, and for each answer.
 const LONGEST_KILL: Duration = Duration::from_secs(5);
 
 /// Columns of SHOW PROCESSLIST.
 const PROCESS_ID: usize = 0;
 const PROCESS_COMMAND: usize = 4;
 
-/// MariaDB's number for two replicas with one id.
+/// The error number of MariaDB for two replicas with the same id.
 const ID_CLASH_MARIADB: u16 = 4052;

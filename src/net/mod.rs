@@ -1,17 +1,19 @@
-//! The network: sockets, TLS, packets over them, a connection that is logged in and can be asked. All I/O with servers.
+//! The network: sockets, TLS, packets, and connections that are logged in and execute queries. All
+//! I/O with servers.
 //!
-//! In: how to connect. Out: rows of text, and events of a dump. Called by `source` and `python`.
+//! Input: options of a connection. Output: rows of text, and events of a dump. Called by `source`
+//! and `python`.
 //!
 //! | file | adds |
 //! |---|---|
 //! | `socket.rs` | TCP and Unix sockets, time limits |
-//! | `tls.rs` | rustls, and which certificates are believed |
+//! | `tls.rs` | rustls, and the certificates that are accepted |
 //! | `pem.rs` | certificates and keys, as files or as text |
 //! | `read_ahead.rs` | a socket under TLS, read in large pieces |
-//! | `transport.rs` | one of the two |
+//! | `transport.rs` | a socket, with or without TLS |
 //! | `packets.rs` | packets, compressed or not |
 //! | `connection.rs`, `options.rs` | the login; queries |
-//! | `server.rs` | which server it is, and where its log stands |
+//! | `server.rs` | the identity of the server, and the end of its log |
 //! | `visible.rs` | a position of its log such that a later SELECT sees all transactions before it |
 //! | `dump.rs` | the events of its log |
 

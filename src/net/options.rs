@@ -1,40 +1,40 @@
-//! How to connect: where, as whom, under what cover.
+//! Connection options: endpoint, credentials, TLS.
 
 use super::socket::Endpoint;
 use super::tls::{TlsFiles, TlsMode};
 use crate::protocol::{Compression, Secret};
 use std::time::Duration;
 
-/// How to connect to one server.
+/// The options of a connection to one server.
 #[derive(Debug, Clone)]
 pub struct ConnectOptions {
-    /// Where it listens.
+    /// The address of the server.
     pub endpoint: Endpoint,
     /// The user's name.
     pub user: String,
     /// The password.
     pub password: Secret,
-    /// TLS or not; by default the strictest, but for this machine, where it is
-    /// [`TlsMode::Preferred`], and [`TlsMode::VerifyCa`] where an authority is given.
+    /// The TLS mode. The default is the strictest one, except for servers on this machine: there it
+    /// is [`TlsMode::Preferred`], or [`TlsMode::VerifyCa`] if a certificate authority is given.
     pub tls: Option<TlsMode>,
-    /// Certificates.
+    /// The certificates.
     pub tls_files: TlsFiles,
-    /// Compression of packets.
+    /// The compression of packets.
     pub compression: Compression,
-    /// Whether a server without TLS may tell its RSA key itself.
+    /// True if the client accepts the RSA key that a server without TLS sends.
     pub allow_public_key_retrieval: bool,
-    /// The server's RSA key, PEM.
+    /// The server's RSA key, as PEM.
     pub server_public_key: Option<Vec<u8>>,
-    /// Whether `mysql_clear_password` may be used, over TLS or a Unix socket.
+    /// True if `mysql_clear_password` may be used, over TLS or a Unix socket.
     pub allow_clear_password: bool,
-    /// How long connecting may take, the login included.
+    /// The time limit for connecting, including the login.
     pub connect_timeout: Duration,
-    /// How long the answer to a query may take.
+    /// The time limit for the answer to a query.
     pub read_timeout: Duration,
 }
 
 impl ConnectOptions {
-    /// Options with their defaults.
+    /// Creates options with their defaults.
     pub fn new(endpoint: Endpoint, user: impl Into<String>, password: Secret) -> Self {
         Self {
             endpoint,
@@ -51,11 +51,11 @@ impl ConnectOptions {
         }
     }
 
-    /// The mode in force.
+    /// The TLS mode that is used.
     pub fn tls_mode(&self) -> TlsMode {
         self.tls.unwrap_or(match &self.endpoint {
             Endpoint::Unix(_) => TlsMode::Disabled,
-            // Who names an authority wants it asked.
+            // A caller that gives a certificate authority wants the certificate verified.
             endpoint if endpoint.is_loopback() => match self.tls_files.ca {
                 Some(_) => TlsMode::VerifyCa,
                 None => TlsMode::Preferred,

@@ -1,4 +1,5 @@
-//! Packets over a transport: read whole, written whole, their sequence ids checked, compressed or not.
+//! Packets over a transport: they are read and written completely, with or without compression, and
+//! their sequence ids are checked.
 
 use super::transport::Transport;
 use crate::error::{DecodeError, Error, Result};
@@ -8,30 +9,31 @@ use crate::protocol::{
 use std::io::{self, Read, Write};
 use std::ops::Range;
 
-/// One connection's packets.
+/// The packets of a connection.
 pub(super) struct Packets {
     pub(super) transport: Transport,
-    /// What was read from the transport, up to `filled`.
+    /// The bytes that were read from the transport, up to `filled`.
     raw: Buffer,
-    /// What frames held, where they are compressed.
+    /// The content of frames, if they are compressed.
     plain: Buffer,
     frames: Option<Frames>,
-    /// A payload that came in pieces.
+    /// A payload that was received in pieces.
     joined: Vec<u8>,
-    /// Where the last payload stands, of one that came in one.
+    /// The place of the last payload, if it was received in one piece.
     last: Option<Range<usize>>,
     sequence_id: u8,
     frame_id: u8,
-    /// No byte is read beyond a packet: what follows may be TLS, and nothing that came before it may count as that.
+    /// True if no byte may be read after a packet: the following bytes may be TLS, and bytes that
+    /// came before TLS must not be treated as part of it.
     exact: bool,
     largest: usize,
-    /// What was found out while nobody waited.
+    /// An error that was found while no caller waited.
     failed: Option<Error>,
-    /// Bytes read from the transport.
+    /// The number of bytes that were read from the transport.
     pub(super) bytes_read: u64,
 }
 
-/// Bytes that have been read and not been used yet.
+/// Bytes that were read but not used yet.
 #[derive(Default)]
 struct Buffer {
     bytes: Vec<u8>,
@@ -50,7 +52,7 @@ impl Buffer {
         from..self.start
     }
 
-    /// Room for `more` bytes behind what is there.
+    /// Returns space for `more` bytes after the existing ones.
     fn room(&mut self, more: usize) -> &mut [u8] {
         if self.start == self.end {
             (self.start, self.end) = (0, 0);
@@ -90,19 +92,19 @@ impl Packets {
         }
     }
 
-    /// The login is over: packets may be larger, compressed, and read ahead.
+    /// Called after the login: from now on packets may be larger, compressed, and read ahead.
     pub(super) fn logged_in(&mut self, compression: Compression) {
         self.exact = false;
         self.largest = MAX_ANSWER_PACKET;
         self.frames = (compression != Compression::None).then(|| Frames::new(compression));
     }
 
-    /// The log's events come.
+    /// Called before the log's events are received.
     pub(super) fn expect_events(&mut self) {
         self.largest = MAX_PACKET;
     }
 
-    /// A new command begins.
+    /// Called before a new command.
     pub(super) fn start_command(&mut self) {
         self.sequence_id = 0;
         self.frame_id = 0;
@@ -123,8 +125,9 @@ impl Packets {
             .map_err(|error| Error::lost("cannot write to the server", error))
     }
 
-    /// True if the next packet has arrived completely. Reads what has arrived, without waiting. False for a packet in several
-    /// pieces, which may be large: it is read piece by piece.
+    /// True if the next packet has arrived completely. Reads the data that has arrived, without
+    /// waiting. False for a packet in several pieces, which may be large: it is read piece by
+    /// piece.
     pub(super) fn is_ready(&mut self) -> bool {
         loop {
             let header = self.buffer().first().map(PacketHeader::decode);
@@ -145,13 +148,13 @@ impl Packets {
         }
     }
 
-    /// The payload of the next packet.
+    /// Reads the next packet and returns its payload.
     pub(super) fn read(&mut self) -> Result<&[u8]> {
         self.advance()?;
         Ok(self.payload())
     }
 
-    /// Waits for the next packet, of which [`Self::payload`] is the payload then.
+    /// Waits for the next packet; then [`Self::payload`] returns its payload.
     pub(super) fn advance(&mut self) -> Result<()> {
         let mut header = self.header()?;
         self.last = None;
@@ -176,7 +179,7 @@ impl Packets {
         }
     }
 
-    /// The payload of the packet that came last.
+    /// The payload of the last packet.
     pub(super) fn payload(&self) -> &[u8] {
         let buffer = if self.frames.is_some() { &self.plain } else { &self.raw };
         match self.last.clone() {
@@ -197,10 +200,11 @@ impl Packets {
         if header.len > self.largest {
             return Err(too_large(header.len, self.largest));
         }
-        // Within frames servers count packets now by themselves, now on from the frames' ids.
+        // Servers differ in numbering packets inside compressed frames: from zero, or continuing
+        // the frame's sequence id.
         if self.frames.is_none() && header.sequence_id != self.sequence_id {
             return Err(Error::malformed(format!(
-                "the server's packets are out of order: {} came where {} was due",
+                "the server's packets are out of order: received {} instead of {}",
                 header.sequence_id, self.sequence_id
             )));
         }
@@ -208,7 +212,7 @@ impl Packets {
         Ok(header)
     }
 
-    /// Reads until `len` bytes are there.
+    /// Reads until `len` bytes are available.
     fn fill(&mut self, len: usize) -> Result<()> {
         if self.frames.is_none() {
             return self.fill_raw(len);
@@ -229,7 +233,7 @@ impl Packets {
         self.raw.take(FRAME_HEADER_LEN);
         if header.sequence_id != self.frame_id {
             return Err(Error::malformed(format!(
-                "the server's compressed packets are out of order: {} came where {} was due",
+                "the server's compressed packets are out of order: received {} instead of {}",
                 header.sequence_id, self.frame_id
             )));
         }
@@ -260,7 +264,7 @@ impl Packets {
         Ok(())
     }
 
-    /// One read, of `missing` bytes or, where bytes may be read ahead, of more.
+    /// Reads once: `missing` bytes, or more if bytes may be read ahead.
     fn read_some(&mut self, missing: usize) -> Result<()> {
         let room = if self.exact { missing } else { missing.clamp(READ_AHEAD, MAX_ROOM) };
         let to = self.raw.room(room);
@@ -268,7 +272,7 @@ impl Packets {
         match self.transport.read(to) {
             Ok(0) => {
                 let closed = io::ErrorKind::UnexpectedEof.into();
-                Err(Error::lost("the connection is gone", closed))
+                Err(Error::lost("the connection was lost", closed))
             }
             Ok(count) => {
                 self.raw.end += count;
@@ -286,17 +290,17 @@ fn too_large(value: usize, limit: usize) -> Error {
         .into()
 }
 
-/// No packet of a login is as long.
+/// The maximum size of a packet during the login.
 const MAX_LOGIN_PACKET: usize = 64 << 10;
 
-/// No row of an answer to us is as long.
+/// The maximum size of a packet in an answer.
 const MAX_ANSWER_PACKET: usize = 64 << 20;
 
-/// The largest event, and the byte before it.
+/// The size of the largest event, and the byte before it.
 const MAX_PACKET: usize = (1 << 30) + 1;
 
-/// What one read asks for.
+/// The number of bytes that one read requests.
 const READ_AHEAD: usize = 256 << 10;
 
-/// Room that a length makes before its bytes are there.
+/// The largest buffer that a length alone allocates, before its bytes arrive.
 const MAX_ROOM: usize = 4 << 20;

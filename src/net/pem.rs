@@ -1,4 +1,5 @@
-//! A PEM text that a connection needs: a file's path, or what stands in it, for who has the file elsewhere.
+//! A PEM text for a connection: the path of a file, or its content if the caller has the file
+//! elsewhere.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -6,13 +7,13 @@ use std::path::PathBuf;
 /// A PEM text.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Pem {
-    /// The file that it stands in, read for each connection.
+    /// The path of the file, which is read for each connection.
     File(PathBuf),
     /// The text itself.
     Text(Vec<u8>),
 }
 
-/// A name for messages: a text may be a key.
+/// A name for messages: the text itself may be a key.
 impl fmt::Display for Pem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -1,9 +1,10 @@
-//! A socket under TLS, read in large pieces: rustls asks for a few kilobytes at a time.
+//! A socket with TLS that is read in large pieces: rustls itself reads only a few kilobytes at a
+//! time.
 
 use super::socket::Socket;
 use std::io::{self, Read, Write};
 
-/// A socket and what was read from it ahead.
+/// A socket and the bytes that were read ahead.
 #[derive(Debug)]
 pub(super) struct ReadAhead {
     pub(super) socket: Socket,
@@ -17,7 +18,7 @@ impl ReadAhead {
         Self { socket, bytes: vec![0; SIZE].into_boxed_slice(), start: 0, end: 0 }
     }
 
-    /// Whether bytes can be read without waiting.
+    /// True if bytes can be read without waiting.
     pub(super) fn has_bytes(&self) -> bool {
         self.start < self.end || self.socket.has_bytes()
     }
@@ -47,5 +48,5 @@ impl Write for ReadAhead {
     }
 }
 
-/// Some records of TLS, and small enough for the CPU's cache.
+/// The size of several records of TLS, but small enough for the CPU's cache.
 const SIZE: usize = 64 << 10;

@@ -1,4 +1,4 @@
-//! A server that is asked about itself: which it is, where its log stands, which files it has.
+//! Queries to a server about itself: its identity, the end of its log, its files.
 //!
 //! <https://dev.mysql.com/doc/refman/en/show-binary-log-status.html>, <https://dev.mysql.com/doc/refman/en/show-binary-logs.html>,
 //! <https://mariadb.com/docs/server/reference/sql-statements/administrative-sql-statements/show/show-binlog-status>
@@ -12,25 +12,25 @@ use crate::protocol::TextRow;
 use crate::schema::NameCase;
 use std::str::FromStr;
 
-/// Whose server it is.
+/// The product family of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Flavor {
-    /// MySQL, and those that are made of it.
+    /// MySQL, and servers derived from it.
     Mysql,
     /// MariaDB.
     Mariadb,
 }
 
-/// Which server it is.
+/// The identity of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Identity {
-    /// Whose.
+    /// The product family.
     pub flavor: Flavor,
     /// Major, minor, patch.
     pub version: (u16, u16, u16),
     /// `server_id`.
     pub server_id: u32,
-    /// `server_uuid`, else MariaDB's `server_uid`, else the server id.
+    /// `server_uuid`; if there is none, MariaDB's `server_uid`; otherwise the server id.
     pub id: String,
     /// The meaning of letter case in names of tables.
     pub name_case: NameCase,
@@ -41,32 +41,33 @@ pub struct Identity {
 pub struct BinlogFile {
     /// Its name.
     pub name: String,
-    /// Its bytes; the last file grows.
+    /// Its number of bytes; the last file grows.
     pub size: u64,
 }
 
-/// A server with a connection to ask it by.
+/// A server, with a connection for queries.
 pub struct Server {
     connection: Connection,
     identity: Identity,
 }
 
 impl Server {
-    /// Connects, logs in, and asks which server it is.
+    /// Connects, logs in, and queries the identity of the server.
     pub fn open(options: ConnectOptions) -> Result<Self> {
         Self::open_watched(options, drop)
     }
 
-    /// The same; `watch` gets what ends the connection from another thread, while it is made too.
+    /// Like [`Self::open`]; `watch` receives a handle that ends the connection from another thread,
+    /// even while connecting.
     pub fn open_watched(options: ConnectOptions, watch: impl FnOnce(SocketHandle)) -> Result<Self> {
         let mut connection = Connection::open(options, watch)?;
-        // Names of files and tables are any characters.
+        // Names of files and tables may contain any characters.
         connection.query("SET NAMES utf8mb4")?;
         let identity = identify(&mut connection)?;
         Ok(Self { connection, identity })
     }
 
-    /// Which server it is.
+    /// The identity of the server.
     pub fn identity(&self) -> &Identity {
         &self.identity
     }
@@ -76,13 +77,13 @@ impl Server {
         &mut self.connection
     }
 
-    /// The connection, and which server it is.
+    /// Returns the connection and the identity of the server.
     pub(super) fn into_parts(self) -> (Connection, Identity) {
         (self.connection, self.identity)
     }
 
-    /// The GTID position of an offset in MariaDB's log; `None` where it is no transaction's end, and with MySQL, which has no such
-    /// function.
+    /// Returns the GTID position of an offset in MariaDB's log; `None` if no transaction ends
+    /// there, and for MySQL, which has no such function.
     ///
     /// <https://mariadb.com/docs/server/reference/sql-functions/secondary-functions/miscellaneous-functions/binlog_gtid_pos>
     pub fn gtids_at(&mut self, file: &str, offset: u64) -> Result<Option<GtidState>> {
@@ -95,18 +96,20 @@ impl Server {
         position.map(|text| Ok(GtidState::Mariadb(gtids(&text)?))).transpose()
     }
 
-    /// The file and offset at which its log ends now.
+    /// The file and the offset of the current end of its log.
     pub fn end_of_log(&mut self) -> Result<(String, u64)> {
         end_of_log(&self.log_status()?)
     }
 
-    /// The same, and the GTID set that the server shows with it, which may be of an earlier place.
+    /// The current end of the log, and the GTID set that the server shows with it, which may belong
+    /// to an earlier position.
     pub(super) fn end_and_gtids(&mut self) -> Result<((String, u64), GtidSet)> {
         let row = self.log_status()?;
         Ok((end_of_log(&row)?, gtids(cell(&row, 4).unwrap_or_default())?))
     }
 
-    /// By GTID, all that its log had until now; `None` where it does not number transactions so.
+    /// The GTIDs of all transactions in its log until now; `None` if the server does not assign
+    /// GTIDs.
     pub fn executed(&mut self) -> Result<Option<GtidState>> {
         if !self.has_gtids()? {
             return Ok(None);
@@ -123,12 +126,12 @@ impl Server {
         })
     }
 
-    /// Whether a dump may begin at an offset of 4 GiB or more: of MySQL, where it has GTIDs.
+    /// True if a dump may begin at an offset of 4 GiB or more: for MySQL, this requires GTIDs.
     pub fn takes_large_offsets(&mut self) -> Result<bool> {
         Ok(self.identity.flavor == Flavor::Mysql && self.has_gtids()?)
     }
 
-    /// Whether all new transactions have GTIDs.
+    /// True if all new transactions have GTIDs.
     pub(super) fn has_gtids(&mut self) -> Result<bool> {
         match self.identity.flavor {
             Flavor::Mariadb => Ok(true),
@@ -139,7 +142,8 @@ impl Server {
         }
     }
 
-    /// `binlog_do_db` and `binlog_ignore_db`: lists of databases whose changes are all that it logs, or that it does not log.
+    /// `binlog_do_db` and `binlog_ignore_db`: the lists of databases whose changes are the only
+    /// ones logged, or are not logged.
     pub fn database_filters(&mut self) -> Result<Vec<String>> {
         let row = self.log_status()?;
         let lists = [2, 3].into_iter().filter_map(|index| cell(&row, index));
@@ -171,7 +175,7 @@ impl Server {
 }
 
 fn identify(connection: &mut Connection) -> Result<Identity> {
-    // The greeting's version may be a proxy's.
+    // The version in the greeting may be that of a proxy.
     let version = connection.query_value("SELECT VERSION()")?.unwrap_or_default();
     let flavor = match version.contains("MariaDB") {
         true => Flavor::Mariadb,
@@ -193,11 +197,11 @@ fn identify(connection: &mut Connection) -> Result<Identity> {
     let name_case = case.map_or(NameCase::Unknown, NameCase::of);
     let server_id = server_id
         .parse()
-        .map_err(|_| Error::malformed("the server's server_id is no number of 32 bits"))?;
+        .map_err(|_| Error::malformed("the server's server_id is not a 32-bit number"))?;
     Ok(Identity { flavor, version, server_id, id, name_case })
 }
 
-/// File and offset of SHOW BINARY LOG STATUS.
+/// File and offset from SHOW BINARY LOG STATUS.
 fn end_of_log(row: &TextRow) -> Result<(String, u64)> {
     let file = cell(row, 0).unwrap_or_default().to_owned();
     Ok((file, number(row, 1, "the offset of the log's end")?))
@@ -207,14 +211,14 @@ pub(super) fn cell(row: &TextRow, index: usize) -> Option<&str> {
     row.get(index)?.as_deref()
 }
 
-/// GTIDs as the server prints them.
+/// Parses GTIDs as the server prints them.
 pub(super) fn gtids<T: FromStr<Err = Error>>(text: &str) -> Result<T> {
     text.parse().map_err(|error: Error| error.of_kind(ErrorKind::Malformed))
 }
 
 pub(super) fn number(row: &TextRow, index: usize, what: &str) -> Result<u64> {
     let text = cell(row, index).unwrap_or_default();
-    text.parse().map_err(|_| Error::malformed(format!("{what} is no number")))
+    text.parse().map_err(|_| Error::malformed(format!("{what} is not a number")))
 }
 
 pub(super) fn no_log() -> Error {
@@ -224,7 +228,7 @@ pub(super) fn no_log() -> Error {
 fn needs_privilege(error: Error) -> Error {
     match error.server_code() {
         Some(ACCESS_DENIED_FOR_OPERATION) => error.advise(
-            "GRANT REPLICATION CLIENT (MariaDB: BINLOG MONITOR) ON *.* TO the user lets it ask",
+            "GRANT REPLICATION CLIENT (MariaDB: BINLOG MONITOR) ON *.* TO the user permits this query",
         ),
         _ => error,
     }

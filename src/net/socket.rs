@@ -1,4 +1,4 @@
-//! A socket, TCP or Unix, whose reads end in time and can be ended from another thread.
+//! A socket, TCP or Unix, whose reads have a time limit and can be ended from another thread.
 
 use crate::error::{Error, ErrorKind, Result};
 use socket2::{SockRef, TcpKeepalive};
@@ -8,10 +8,10 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Where a server listens.
+/// The address of a server.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Endpoint {
-    /// A host's name or address, and a port.
+    /// The name or address of a host, and a port.
     Tcp {
         /// The name, or an IPv4 or IPv6 address.
         host: String,
@@ -23,7 +23,7 @@ pub enum Endpoint {
 }
 
 impl Endpoint {
-    /// Whether nobody but this machine can listen: a Unix socket, or a loopback address.
+    /// True if only this machine can read the data: a Unix socket, or a loopback address.
     pub fn is_loopback(&self) -> bool {
         match self {
             Self::Unix(_) => true,
@@ -49,11 +49,11 @@ impl std::fmt::Display for Endpoint {
 #[derive(Debug)]
 pub(super) struct Socket {
     stream: Stream,
-    /// When whatever is read for must be there.
+    /// The time when the current answer must be complete.
     deadline: Option<Instant>,
-    /// How long the other side may be silent.
+    /// The longest time that the other side may send nothing.
     silence: Option<Duration>,
-    /// What the system was told last of how long a read may take.
+    /// The last time limit for a read that was set in the system.
     timeout: Option<Duration>,
 }
 
@@ -64,7 +64,7 @@ enum Stream {
 }
 
 impl Socket {
-    /// Connects, to each of the host's addresses until one answers, within `timeout`.
+    /// Connects to the host's addresses, one after another, until one answers, within `timeout`.
     pub(super) fn connect(endpoint: &Endpoint, timeout: Duration) -> Result<Self> {
         let stream = match endpoint {
             Endpoint::Tcp { host, port } => Stream::Tcp(connect_tcp(host, *port, timeout)?),
@@ -83,7 +83,7 @@ impl Socket {
         Ok(socket)
     }
 
-    /// What ends reads of this socket from another thread.
+    /// Returns a handle that ends reads of this socket from another thread.
     pub(super) fn handle(&self) -> io::Result<SocketHandle> {
         let stream = match &self.stream {
             Stream::Tcp(stream) => Stream::Tcp(stream.try_clone()?),
@@ -92,25 +92,25 @@ impl Socket {
         Ok(SocketHandle { stream, process: std::process::id() })
     }
 
-    /// Whether the end is a reset.
+    /// Sets whether closing the socket resets the connection.
     pub(super) fn set_reset(&self, reset: bool) {
         if let Stream::Tcp(stream) = &self.stream {
-            // Without it the server notices a little later.
+            // If this fails, the server notices a little later.
             let _ = SockRef::from(stream).set_linger(reset.then_some(Duration::ZERO));
         }
     }
 
-    /// Until when what is read for must be there; `None` for no such time.
+    /// Sets the time when the current answer must be complete; `None` for no limit.
     pub(super) fn set_deadline(&mut self, deadline: Option<Instant>) {
         self.deadline = deadline;
     }
 
-    /// How long a read may wait for the next byte; `None` for ever.
+    /// Sets the longest time that a read may wait for the next byte; `None` for no limit.
     pub(super) fn set_silence(&mut self, silence: Option<Duration>) {
         self.silence = silence;
     }
 
-    /// Whether bytes can be read without waiting.
+    /// True if bytes can be read without waiting.
     pub(super) fn has_bytes(&self) -> bool {
         let mut byte = [std::mem::MaybeUninit::uninit()];
         let socket = match &self.stream {
@@ -126,13 +126,13 @@ impl Socket {
         set: &dyn Fn(&Stream, Option<Duration>) -> io::Result<()>,
         limit: Option<Duration>,
     ) -> io::Result<()> {
-        // A timeout of zero would be none.
+        // A timeout of zero would mean no timeout.
         set(&self.stream, limit.map(|limit| limit.max(Duration::from_millis(1))))
     }
 }
 
 impl Socket {
-    /// Tells the system how long the next read may take.
+    /// Sets the time limit of the next read in the system.
     fn limit_read(&mut self) -> io::Result<()> {
         let left = self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
         if left == Some(Duration::ZERO) {
@@ -162,7 +162,7 @@ impl Read for Socket {
                 Stream::Unix(stream) => stream.read(buffer),
             };
             return match result {
-                // A signal came, which is no business of a TLS handshake.
+                // A signal arrived; the TLS handshake continues.
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 // Unix systems report a timeout as "would block".
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
@@ -187,7 +187,7 @@ impl Write for Socket {
     }
 }
 
-/// Ends the reads and writes of a [`Socket`], whichever thread they are in.
+/// Ends the reads and writes of a [`Socket`] in any thread.
 #[derive(Debug)]
 pub struct SocketHandle {
     stream: Stream,
@@ -201,7 +201,7 @@ impl SocketHandle {
         if self.process != std::process::id() {
             return;
         }
-        // It may be cut already.
+        // The connection may already be closed.
         let _ = match &self.stream {
             Stream::Tcp(stream) => stream.shutdown(Shutdown::Both),
             Stream::Unix(stream) => stream.shutdown(Shutdown::Both),
@@ -215,7 +215,7 @@ fn connect_tcp(host: &str, port: u16, timeout: Duration) -> Result<TcpStream> {
     let mut last = None;
     let addresses = resolve(host, port, timeout).map_err(failed)?;
     for (index, address) in addresses.iter().enumerate() {
-        // One that does not answer leaves time for the others.
+        // An address that does not answer leaves time for the others.
         let left = deadline.saturating_duration_since(Instant::now());
         let share = left / u32::try_from(addresses.len() - index).unwrap_or(u32::MAX);
         if share.is_zero() {
@@ -237,7 +237,8 @@ fn connect_tcp(host: &str, port: u16, timeout: Duration) -> Result<TcpStream> {
     Err(failed(last.unwrap_or_else(|| io::ErrorKind::TimedOut.into())))
 }
 
-/// The addresses of a host. Name servers may be silent, and the system's resolver waits for them as long as it likes.
+/// Resolves the addresses of a host. Name servers may not answer, and the system's resolver has no
+/// time limit.
 fn resolve(host: &str, port: u16, timeout: Duration) -> io::Result<Vec<SocketAddr>> {
     if let Ok(address) = host.parse::<IpAddr>() {
         return Ok(vec![SocketAddr::new(address, port)]);
@@ -246,7 +247,7 @@ fn resolve(host: &str, port: u16, timeout: Duration) -> io::Result<Vec<SocketAdd
     let name = host.to_owned();
     std::thread::Builder::new().name("binarrow-resolve".into()).spawn(move || {
         let found = (name.as_str(), port).to_socket_addrs().map(Iterator::collect);
-        // Nobody may be waiting any more.
+        // The caller may have stopped waiting.
         let _ = sender.send(found);
     })?;
     receiver.recv_timeout(timeout).map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?
@@ -257,7 +258,7 @@ fn connect_unix(path: &Path) -> Result<UnixStream> {
 }
 
 impl Error {
-    /// The connection could not be made, or is gone.
+    /// Creates the error for a connection that could not be established, or was lost.
     pub(crate) fn lost(message: impl Into<String>, source: io::Error) -> Self {
         let reason = match source.kind() {
             io::ErrorKind::TimedOut => "no answer in time".to_owned(),

@@ -1,4 +1,4 @@
-//! TLS by rustls: which certificates are believed, and what is said of those that are not.
+//! TLS with rustls: the certificates that are accepted, and the messages about others.
 
 use super::pem::Pem;
 use super::read_ahead::ReadAhead;
@@ -16,38 +16,39 @@ use rustls::{
 use std::fmt;
 use std::sync::Arc;
 
-/// How TLS is used: `tls=`.
+/// The use of TLS: `tls=`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TlsMode {
-    /// Never.
+    /// No TLS.
     Disabled,
-    /// Where the server has it; its certificate is not looked at.
+    /// TLS if the server supports it; its certificate is not verified.
     Preferred,
-    /// Always; the certificate is not looked at, so whoever stands in the middle can read along.
+    /// TLS always. The certificate is not verified, so an attacker between client and server can
+    /// read the data.
     Required,
-    /// Always, and an authority must have signed the certificate.
+    /// TLS always, and the certificate must be signed by a certificate authority.
     VerifyCa,
-    /// The same, and the certificate must be for the host that was asked for.
+    /// Like `VerifyCa`, and the certificate must be for the host of the connection.
     VerifyIdentity,
 }
 
-/// What TLS needs besides the mode.
+/// The files and names that TLS needs in addition to the mode.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TlsFiles {
-    /// Certificates of the authorities, PEM; the system's where not given.
+    /// Certificates of the authorities, as PEM; if not given, those of the system.
     pub ca: Option<Pem>,
-    /// Our own certificate, PEM, with those between it and its authority.
+    /// The client's certificate, as PEM, with the intermediate certificates.
     pub certificate: Option<Pem>,
-    /// Its key, PEM.
+    /// The key of the client's certificate, as PEM.
     pub key: Option<Pem>,
-    /// The host that the certificate must be for, where it is not the one connected to.
+    /// The host in the certificate, if it is not the host of the connection.
     pub server_name: Option<String>,
 }
 
 /// A TLS connection over a socket.
 pub(super) type TlsStream = StreamOwned<ClientConnection, ReadAhead>;
 
-/// Makes the socket a TLS one.
+/// Starts TLS on the socket.
 pub(super) fn start(
     socket: Socket,
     host: &str,
@@ -65,7 +66,7 @@ pub(super) fn start(
         connection.complete_io(&mut socket).map_err(|error| {
             match error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
                 Some(error) => explain(error.clone(), name, mode),
-                None => Error::lost("the TLS handshake broke off", error),
+                None => Error::lost("the TLS handshake was interrupted", error),
             }
         })?;
     }
@@ -84,7 +85,10 @@ fn config(mode: TlsMode, files: &TlsFiles) -> Result<ClientConfig> {
                 WebPkiServerVerifier::builder_with_provider(roots, Arc::clone(&provider))
                     .build()
                     .map_err(|error| {
-                    Error::new(ErrorKind::Tls, format!("no certificate of an authority: {error}"))
+                    Error::new(
+                        ErrorKind::Tls,
+                        format!("no certificate of a certificate authority: {error}"),
+                    )
                 })?;
             match mode {
                 TlsMode::VerifyCa => Arc::new(AnyName(verifier)),
@@ -109,10 +113,10 @@ fn config(mode: TlsMode, files: &TlsFiles) -> Result<ClientConfig> {
                 Error::config(format!("tls_key: no private key in {key_file}: {error}"))
             })?;
             builder.with_client_auth_cert(chain, key).map_err(|error| {
-                Error::config(format!("tls_cert and tls_key do not belong together: {error}"))
+                Error::config(format!("tls_cert and tls_key do not match: {error}"))
             })
         }
-        _ => Err(Error::config("tls_cert and tls_key are needed together")),
+        _ => Err(Error::config("tls_cert and tls_key must be given together")),
     }
 }
 
@@ -123,18 +127,18 @@ fn roots(files: &TlsFiles) -> Result<RootCertStore> {
             for certificate in certificates(file, "tls_ca")? {
                 store.add(certificate).map_err(|error| {
                     Error::config(format!(
-                        "tls_ca: {file} holds a certificate that is none: {error}"
+                        "tls_ca: {file} contains an invalid certificate: {error}"
                     ))
                 })?;
             }
         }
         None => {
-            // One that cannot be read is no reason to refuse the others.
+            // An unreadable certificate is no reason to refuse the others.
             store.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
             if store.is_empty() {
                 return Err(Error::new(
                     ErrorKind::Tls,
-                    "this system has no certificates of authorities: give the server's with ⟦tls_ca⟧",
+                    "this system has no certificates of authorities: pass that of the server with ⟦tls_ca⟧",
                 ));
             }
         }
@@ -150,32 +154,32 @@ fn certificates(file: &Pem, keyword: &str) -> Result<Vec<CertificateDer<'static>
     };
     let found = found.map_err(|error| failed(error.to_string()))?;
     if found.is_empty() {
-        return Err(failed("no certificate in it".into()));
+        return Err(failed("it contains no certificate".into()));
     }
     Ok(found)
 }
 
-/// What to do about a certificate that is not believed.
+/// Adds advice about a certificate that is not accepted.
 fn explain(error: rustls::Error, host: &str, mode: TlsMode) -> Error {
     let text = match &error {
         rustls::Error::InvalidCertificate(problem) => match problem {
             CertificateError::UnknownIssuer => {
-                // Whoever gives the authority of such a certificate would only meet the next error.
+                // Adding the authority of such a certificate would only lead to the next error.
                 let nameless = match mode {
-                    TlsMode::VerifyIdentity => ", and needs ⟦tls=verify_ca⟧, for such certificates name no host",
+                    TlsMode::VerifyIdentity => ", and needs ⟦tls=verify_ca⟧, because such certificates contain no host name",
                     _ => "",
                 };
                 format!(
-                    "the server's certificate is signed by no authority that is known here: give the authority's \
-                     certificate with ⟦tls_ca⟧ (a MySQL that made its own keeps it in the data folder, ca.pem{nameless}); \
-                     ⟦tls=required⟧ encrypts without asking who answers"
+                    "the authority that signed the server's certificate is not known here: pass the certificate of the authority \
+                     with ⟦tls_ca⟧ (a MySQL server that created its own has it in its data folder, ca.pem{nameless}); \
+                     ⟦tls=required⟧ encrypts without verifying the server"
                 )
             }
             CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
                 format!(
-                    "the server's certificate is not for {host:?}: connect by a name that it is for, or name that with \
-                     ⟦tls_server_name⟧; certificates that MySQL made itself name no host, for them \
-                     ⟦tls=verify_ca⟧ with ⟦tls_ca⟧ checks who signed"
+                    "the server's certificate is not for {host:?}: connect with a host name that the certificate contains, or pass that name with \
+                     ⟦tls_server_name⟧; certificates that MySQL created itself contain no host name, for them \
+                     ⟦tls=verify_ca⟧ with ⟦tls_ca⟧ verifies the signature"
                 )
             }
             CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
@@ -185,23 +189,23 @@ fn explain(error: rustls::Error, host: &str, mode: TlsMode) -> Error {
                 "the server's certificate is not valid yet".to_owned()
             }
             other if format!("{other:?}").contains("UnsupportedCertVersion") => {
-                "the server's certificate is of X.509 version 1, which no ⟦tls⟧ mode accepts: make it a new one, of version 3"
+                "the server's certificate is of X.509 version 1, which no ⟦tls⟧ mode accepts: create a certificate of version 3 for it"
                     .to_owned()
             }
             other if format!("{other:?}").contains("CaUsedAsEndEntity") => {
-                "the server shows the certificate of an authority as its own, which only ⟦tls=required⟧ accepts: make it one \
-                 of its own, signed by that authority"
+                "the server uses the certificate of an authority as its own, which only ⟦tls=required⟧ accepts: create a certificate \
+                 for the server, signed by that authority"
                     .to_owned()
             }
             other => format!("the server's certificate is not accepted: {other}"),
         },
         rustls::Error::InvalidMessage(_) => {
-            "the server's answer is not TLS: something between here and the server may have changed it".to_owned()
+            "the server's answer is not TLS: a device between client and server may have changed it".to_owned()
         }
         rustls::Error::AlertReceived(alert) => {
             format!(
-                "the server refuses the TLS connection ({alert:?}): it may want a certificate (⟦tls_cert⟧, ⟦tls_key⟧), or know no \
-                 TLS 1.2 or 1.3"
+                "the server refuses the TLS connection ({alert:?}): it may require a certificate (⟦tls_cert⟧, ⟦tls_key⟧), or not support \
+                 TLS 1.2 and 1.3"
             )
         }
         other => format!("TLS fails: {other}"),
@@ -209,10 +213,10 @@ fn explain(error: rustls::Error, host: &str, mode: TlsMode) -> Error {
     Error::new(ErrorKind::Tls, text).with_source(error)
 }
 
-/// Believes every certificate; what it signs must still be signed with its key.
+/// Accepts every certificate; signatures must still be made with its key.
 struct AnyCertificate(Arc<CryptoProvider>);
 
-/// Believes a certificate for any host, if an authority signed it.
+/// Accepts a certificate for any host, if an authority signed it.
 struct AnyName(Arc<WebPkiServerVerifier>);
 
 impl ServerCertVerifier for AnyCertificate {
@@ -262,7 +266,7 @@ impl ServerCertVerifier for AnyName {
         now: UnixTime,
     ) -> std::result::Result<ServerCertVerified, rustls::Error> {
         match self.0.verify_server_cert(certificate, between, name, ocsp, now) {
-            // The name is looked at last, when the rest is found to be right.
+            // The name is checked last, after everything else was valid.
             Err(rustls::Error::InvalidCertificate(
                 CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
             )) => Ok(ServerCertVerified::assertion()),

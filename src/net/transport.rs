@@ -1,4 +1,4 @@
-//! What packets travel over: a socket, or TLS over it.
+//! The transport of packets: a socket, or TLS over a socket.
 
 use super::socket::{Socket, SocketHandle};
 use super::tls::{TlsFiles, TlsMode, TlsStream, start};
@@ -10,12 +10,12 @@ use std::time::{Duration, Instant};
 pub(super) enum Transport {
     Plain(Socket),
     Tls(Box<TlsStream>),
-    /// While one becomes the other, and after that failed.
+    /// During the change from one to the other, and after the change failed.
     Gone,
 }
 
 impl Transport {
-    /// Makes it a TLS one.
+    /// Starts TLS on the connection.
     pub(super) fn start_tls(&mut self, host: &str, mode: TlsMode, files: &TlsFiles) -> Result<()> {
         match std::mem::replace(self, Self::Gone) {
             Self::Plain(socket) => {
@@ -48,17 +48,17 @@ impl Transport {
         }
     }
 
-    /// Whether bytes can be read without waiting.
+    /// True if bytes can be read without waiting.
     pub(super) fn is_ready(&mut self) -> bool {
         match self {
             Self::Plain(socket) => socket.has_bytes(),
             Self::Tls(stream) => loop {
                 match stream.conn.process_new_packets() {
                     Ok(state) if state.plaintext_bytes_to_read() == 0 => {}
-                    // An error is told by the read.
+                    // The next read reports the error.
                     _ => return true,
                 }
-                // A part of a record is not ready yet.
+                // An incomplete record cannot be read yet.
                 if !stream.sock.has_bytes() {
                     return false;
                 }
@@ -71,7 +71,7 @@ impl Transport {
         }
     }
 
-    /// `TLSv1.3` and the like; `None` without TLS.
+    /// The version of TLS, such as `TLSv1.3`; `None` without TLS.
     pub(super) fn tls_version(&self) -> Option<&'static str> {
         match self {
             Self::Tls(stream) => match stream.conn.protocol_version()? {

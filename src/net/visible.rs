@@ -35,7 +35,7 @@ impl Server {
         }
     }
 
-    /// The same, always with a file and an offset.
+    /// Like [`Self::position`], but always with a file and an offset.
     ///
     /// # Errors
     /// A transaction takes too long to commit; or GTIDs are on and the account may not read the log.
@@ -64,7 +64,7 @@ impl Server {
         }
     }
 
-    /// MariaDB: the position of a snapshot of the tables, which is released again.
+    /// MariaDB: the position of a snapshot of the tables. The snapshot is ended again.
     fn of_snapshot(&mut self) -> Result<Position> {
         let connection = self.connection();
         connection.query("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")?;
@@ -90,15 +90,15 @@ impl Server {
         Ok(Position { visible: Some(self.has_no_xa()?), ..position })
     }
 
-    /// MySQL with GTIDs. The GTID of a transaction is in `gtid_owned` from before it is written to the log until other sessions
-    /// see it, and in `gtid_executed` afterwards.
+    /// MySQL with GTIDs. `gtid_owned` contains the GTID of a transaction from before it is written
+    /// to the log until other sessions see the transaction; then `gtid_executed` contains it.
     fn of_gtids(&mut self, wait: Duration) -> Result<Found> {
         let end = self.end_of_log()?;
         let first = self.owned()?;
         if first.is_empty() {
             let executed = self.gtid_executed()?;
             if self.end_of_log()? == end {
-                // Nothing was written meanwhile, and nothing is being committed.
+                // No transaction was written in the meantime, and none is being committed.
                 return Ok(Found::At(self.visible(end, Some(GtidState::Mysql(executed)))));
             }
         }
@@ -121,7 +121,7 @@ impl Server {
                 executed.subtract(&after);
                 Ok(Found::At(self.visible(end, Some(GtidState::Mysql(executed)))))
             }
-            // The account may not read the log, or not connect once more.
+            // The account may not read the log, or may not open another connection.
             Err(error) if error.server_code().is_some() => self.gtids_alone().map(Found::At),
             Err(error) => Err(error),
         }
@@ -167,7 +167,7 @@ impl Server {
         Ok(Some(self.visible(end, Some(GtidState::Mysql(executed)))))
     }
 
-    /// Always visible, and without a place in a file.
+    /// Returns a position that is always visible, but has no file and offset.
     fn gtids_alone(&mut self) -> Result<Position> {
         let executed = self.gtid_executed()?;
         Ok(self.visible((String::new(), 0), Some(GtidState::Mysql(executed))))
@@ -184,7 +184,8 @@ impl Server {
         Ok(owned_gtids(&owned.unwrap_or_default()))
     }
 
-    /// The GTIDs in the log between two places, and some after them: read over a connection of its own.
+    /// The GTIDs in the log between two positions, and some after them; they are read over a
+    /// separate connection.
     fn gtids_after(&mut self, from: &(String, u64), to: &(String, u64)) -> Result<GtidSet> {
         let mut found = GtidSet::new();
         if from == to {
@@ -194,7 +195,7 @@ impl Server {
         if second.identity().id != self.identity().id {
             return Err(Error::new(
                 ErrorKind::ServerIdentity,
-                "another server answers on a second connection: connect to a server's own address",
+                "a different server answers on a second connection: connect to the address of one server",
             ));
         }
         let options = DumpOptions { server_id: random_id()?, heartbeat: HEARTBEAT, ends: true };
@@ -217,7 +218,8 @@ impl Server {
                 _ => None,
             };
             if let Some(gtid) = gtid {
-                // The first transaction that begins at that place or later: its other events follow this one.
+                // The first transaction that begins at that position or later: its other events
+                // follow this one.
                 if is_last_file && u64::from(header.log_pos) > to.1 {
                     break;
                 }
@@ -249,7 +251,8 @@ struct LogStatus {
     binary_log_position: u64,
 }
 
-/// Each GTID of `uuid:7#12:8#13,uuid:tag:1#14`, in which the numbers of the owning threads follow `#`.
+/// Returns each GTID of `uuid:7#12:8#13,uuid:tag:1#14`, in which the numbers of the owning threads
+/// follow `#`.
 fn owned_gtids(text: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for source in text.split(',').map(str::trim) {
@@ -264,7 +267,8 @@ fn owned_gtids(text: &str) -> BTreeSet<String> {
     found
 }
 
-/// True if the body of a Rotate event, with or without a checksum, names a file, or one with a longer number.
+/// True if the body of a Rotate event, with or without a checksum, names this file, or a file with
+/// a longer number.
 fn names(rotate: &[u8], file: &str) -> bool {
     rotate.get(size_of::<u64>()..).is_some_and(|name| name.starts_with(file.as_bytes()))
 }

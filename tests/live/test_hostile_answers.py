@@ -109,12 +109,12 @@ ANSWERS: dict[str, tuple[type[binarrow.BinarrowError], str, Script]] = {
     ),
     "sequence-gap": (
         binarrow.MalformedBinlogError,
-        "7 came where 1",
+        "received 7 instead of 1",
         lambda peer: peer.raw(packet(b"\x01", 7)),
     ),
     "sequence-repeated": (
         binarrow.MalformedBinlogError,
-        "1 came where 2",
+        "received 1 instead of 2",
         lambda peer: peer.raw(packet(b"\x01", 1) + packet(DEFINITION, 1)),
     ),
     "full-piece-and-no-more": (
@@ -249,10 +249,10 @@ FRAMES: dict[str, tuple[str, str, Script]] = {
     ),
     "zstd-none": ("zstd", "cannot be decompressed", lambda peer: peer.frame(bytes(100), 200)),
     "nothing": ("zlib", "empty compressed", lambda peer: peer.frame(b"", 0)),
-    "gap": ("zlib", "7 came where 1", lambda peer: peer.frame(packet(b"\x01", 1), 0, 7)),
+    "gap": ("zlib", "received 7 instead of 1", lambda peer: peer.frame(packet(b"\x01", 1), 0, 7)),
     "repeated": (
         "zlib",
-        "0 came where 1",
+        "received 0 instead of 1",
         lambda peer: peer.frame(packet(b"\x01", 1), 0, 0),
     ),
 }

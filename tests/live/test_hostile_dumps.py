@@ -126,13 +126,13 @@ REFUSALS: dict[str, tuple[type[binarrow.BinarrowError], int, str, str]] = {
         binarrow.ServerIdentityError,
         1236,
         "Replica has more GTIDs than the source has, using the source's SERVER_UUID.",
-        "behind",
+        "lags",
     ),
     "behind-on-mariadb": (
         binarrow.ServerIdentityError,
         1236,
         "Error: connecting slave requested to start from GTID 0-1-99, which is not in the master's binlog",
-        "behind",
+        "lags",
     ),
     "diverged-on-mariadb": (
         binarrow.ServerIdentityError,
@@ -141,7 +141,7 @@ REFUSALS: dict[str, tuple[type[binarrow.BinarrowError], int, str, str]] = {
             "Error: connecting slave requested to start from GTID 0-9-2, which is not in the master's binlog. Since the master's"
             " binlog contains GTIDs with higher sequence numbers, it probably means that the slave has diverged"
         ),
-        "history",
+        "different transactions",
     ),
     "same-id": (
         binarrow.ServerIdentityError,
@@ -159,15 +159,15 @@ REFUSALS: dict[str, tuple[type[binarrow.BinarrowError], int, str, str]] = {
         binarrow.ConfigError,
         1236,
         "Client requested source to start replication from position > file size",
-        "no event's",
+        "no event begins",
     ),
     "impossible": (
         binarrow.ConfigError,
         1236,
         "Client requested master to start replication from impossible position",
-        "no event's",
+        "no event begins",
     ),
-    "bogus": (binarrow.ConfigError, 1236, "bogus data in log event; the first event", "no event's"),
+    "bogus": (binarrow.ConfigError, 1236, "bogus data in log event; the first event", "no event begins"),
     "checksum": (
         binarrow.ServerError,
         1236,
@@ -184,7 +184,7 @@ REFUSALS: dict[str, tuple[type[binarrow.BinarrowError], int, str, str]] = {
         binarrow.ServerError,
         1236,
         "log event entry exceeded max_allowed_packet; Increase max_allowed_packet on source",
-        "within an event",
+        "inside an event",
     ),
     "disk-full": (
         binarrow.ServerError,

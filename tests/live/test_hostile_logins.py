@@ -214,13 +214,13 @@ LOGINS: dict[str, tuple[type[binarrow.BinarrowError], str, Script, dict[str, Any
     "empty-answer": (binarrow.MalformedBinlogError, "unexpected", after_greeting(b""), {}),
     "sequence-gap": (
         binarrow.MalformedBinlogError,
-        "3 came where 2",
+        "received 3 instead of 2",
         lambda peer: (peer.greet(), peer.raw(packet(OK, 3)))[1],
         {},
     ),
     "sequence-repeated": (
         binarrow.MalformedBinlogError,
-        "0 came where 2",
+        "received 0 instead of 2",
         lambda peer: (peer.greet(), peer.raw(packet(OK, 0)))[1],
         {},
     ),

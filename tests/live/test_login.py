@@ -225,7 +225,7 @@ def test_certificates_that_are_not_trusted(server: Server, certificates: Certifi
 
 
 def test_certificates_that_mysql_made_itself(mysql: Server) -> None:
-    """They name no host: the error says what to use, and why."""
+    """They contain no host name: the error says what to use, and why."""
     make_user(mysql, "me", "caching_sha2_password", PASSWORD)
     ca = str(mysql.datadir / "ca.pem")
     nameless = "tls='verify_ca'"
@@ -233,7 +233,7 @@ def test_certificates_that_mysql_made_itself(mysql: Server) -> None:
         for keywords in ({}, {"tls_ca": ca}):
             error = assert_refused(
                 binarrow.TlsError,
-                "name no host",
+                "contain no host name",
                 lambda host=host, keywords=keywords: reach(
                     mysql, host=host, tls="verify_identity", **keywords
                 ),

@@ -350,7 +350,7 @@ def test_export_of_some_columns_and_operations_masked(shop, tmp_path, monkeypatc
     ("arguments", "message"),
     [
         (("--columns", "shop.orders"), "DB.TABLE=COLUMN"),
-        (("--columns", "shop.orders="), "names none"),
+        (("--columns", "shop.orders="), "is empty"),
         (("--mask", "shop.orders.note"), "=sha256, or =null"),
         (("--operations", "upsert"), "upsert"),
     ],

@@ -44,7 +44,7 @@ def test_text_that_stays(text: str) -> None:
         ),
         ("wait for it longer (⟦reconnect⟧)", "wait for it longer (--reconnect)"),
         ("a source of its own (⟦source⟧), or", "a source of its own (--history-source), or"),
-        ("⟦tls=verify_ca⟧ with ⟦tls_ca⟧ checks", "--tls verify_ca with --tls-ca checks"),
+        ("⟦tls=verify_ca⟧ with ⟦tls_ca⟧ verifies", "--tls verify_ca with --tls-ca verifies"),
         ("its statement with ⟦schemas⟧", "its statement with --schemas FILE"),
         ("with ⟦history⟧, or", "with --history, or"),
         ("set ⟦statements=skip⟧ to", "set --statements skip to"),
@@ -61,7 +61,7 @@ def test_text_that_stays(text: str) -> None:
             "⟦allow_public_key_retrieval=True⟧ takes it",
             "?allow_public_key_retrieval=1 in the URL takes it",
         ),
-        ("⟦on_schema_change=conform⟧ brings", "on_schema_change='conform' brings"),
+        ("⟦on_schema_change=conform⟧ converts", "on_schema_change='conform' converts"),
     ],
 )
 def test_options_become_flags(text: str, expected: str) -> None:

@@ -34,8 +34,8 @@ ROOT = Path(__file__).parents[2]
             "with the option schemaChangePolicy=project",
         ),
         (
-            "⟦allow_public_key_retrieval=True⟧ sends it",
-            "the option allowPublicKeyRetrieval=true sends it",
+            "⟦allow_public_key_retrieval=True⟧ encrypts it",
+            "the option allowPublicKeyRetrieval=true encrypts it",
         ),
         (
             "leave them out (⟦exclude_tables⟧), or start later",
