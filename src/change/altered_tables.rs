@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 /// The facts on which the effect of a statement depends, besides the statement.
 pub struct AlterContext<'c> {
-    /// Its file and its offset.
+    /// The file and the offset of the statement.
     pub place: (&'c Arc<str>, u64),
     /// The structures before it, if a history is given.
     pub catalog: Option<&'c Catalog>,
@@ -28,7 +28,7 @@ impl AlterContext<'_> {
     }
 }
 
-/// The columns that one statement changes, by table.
+/// The columns that a statement changes, by table.
 type ByTable = Vec<(TableName, Vec<AlteredColumn>)>;
 
 /// The effects of the statements so far.
@@ -104,5 +104,5 @@ impl AlteredTables {
     }
 }
 
-/// One for each table that is being changed. A tool does not create more than this.
+/// One for each table that is being changed. A tool has fewer copies than this.
 const MAX_COPIES: usize = 1000;

@@ -1,6 +1,7 @@
-//! Tables that online schema-change tools make for a while beside the table that they change.
+//! Temporary tables that online schema-change tools create next to the table that they change.
 //!
-//! Such a tool copies a table into one of the new structure, keeps that up to date, and at the end swaps the two by a rename.
+//! Such a tool copies a table into one with the new structure, keeps the copy up to date, and
+//! finally swaps the two by a rename.
 //! This module contains the names that the tools use. A name alone proves nothing: see [`OnlineChanges`](super::OnlineChanges).
 //! <https://github.com/github/gh-ost>,
 //! <https://docs.percona.com/percona-toolkit/pt-online-schema-change.html>
@@ -56,7 +57,7 @@ const GH_OST: [(&str, ToolTable); 3] =
 const PT_ONLINE_SCHEMA_CHANGE: [(&str, ToolTable); 2] =
     [("_new", ToolTable::Copy), ("_old", ToolTable::Old)];
 
-/// Where `_orders_new` is taken, the tool tries more underscores, up to ten.
+/// If the name `_orders_new` is used already, the tool tries more underscores, up to ten.
 const MAX_UNDERSCORES: usize = 10;
 
 #[cfg(test)]

@@ -39,12 +39,12 @@ pub struct StatementContext<'s> {
 }
 
 impl Include {
-    /// True if any item is wanted.
+    /// True if any item is requested.
     pub fn any(&self) -> bool {
         self.statements() || self.skipped_statements || self.transactions || self.heartbeats
     }
 
-    /// True if items of statements are wanted.
+    /// True if items of statements are requested.
     pub fn statements(&self) -> bool {
         self.schema_changes || self.truncates || self.emptied
     }
@@ -88,7 +88,8 @@ impl Include {
         }
     }
 
-    /// The tables of a statement that are wanted under names in other letter case, if these may be the same tables.
+    /// The tables of a statement that are selected under names in other letter case, if these may
+    /// be the same tables.
     pub fn in_other_case<'d>(
         &self,
         ddl: &'d Ddl,
@@ -146,7 +147,7 @@ impl Include {
         }
         let is_renamed_to = |name: &TableName| ddl.renames.iter().any(|(_, to)| to == name);
         let is_renamed = |name: &TableName| ddl.renames.iter().any(|(from, _)| from == name);
-        // A rename of a table to its own name changes nothing.
+        // A rename of a table to its own name has no effect.
         let renames = ddl.renames.iter().zip(tools).filter(|((from, to), _)| from != to);
         for ((from, to), tool) in renames {
             let of_tool = |name: &TableName| OnlineTool::of_table(&name.table);
@@ -231,12 +232,13 @@ impl Include {
     }
 }
 
-/// True if a table or a database is wanted.
+/// True if a table or a database is selected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Wanted {
     No,
     Yes,
-    /// It is wanted under a name in other letter case, and it is not known whether this is the same name.
+    /// It is selected under a name in other letter case, and it is not known whether this is the
+    /// same name.
     InOtherCase,
 }
 

@@ -28,7 +28,7 @@ pub enum Item {
 pub struct Emptied {
     /// The database.
     pub database: String,
-    /// The table; none where all tables of the database are gone.
+    /// The table; `None` if all tables of the database are removed.
     pub table: Option<String>,
     /// The statement: its first words.
     pub by: &'static str,
@@ -83,11 +83,12 @@ pub struct SchemaChange {
 /// A place in a transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TransactionMark {
-    /// Which.
+    /// The kind of place.
     pub kind: MarkKind,
     /// The transaction's GTID, if it has one.
     pub gtid: Option<LoggedGtid>,
-    /// Microseconds since 1970 UTC of the commit on the server that made the transaction, if the log contains it.
+    /// Microseconds since 1970 UTC of the commit on the server where the transaction was executed
+    /// first, if the log contains it.
     pub original_commit_timestamp: Option<i64>,
     /// At an end, the number of rows that were returned; set when they are returned.
     pub rows: Option<u64>,

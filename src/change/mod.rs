@@ -1,7 +1,7 @@
 //! The meaning of events: begins and ends of transactions, tables to read, rows of an update, items that are not rows.
 //!
-//! In: events as views, statements. Out: verdicts, items. Bytes of rows are not read. Called by `source` (to cut), by
-//! `columnar` and by `reader`.
+//! Input: events as views, statements. Output: the effect of each event, and items. Bytes of rows
+//! are not read. Called by `source` (to find the ends of segments), by `columnar` and by `reader`.
 
 mod altered_tables;
 mod ghost_table;

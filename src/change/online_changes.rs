@@ -1,20 +1,22 @@
 //! Online schema changes: recognizes swaps of two tables that a tool made.
 //!
-//! The swap puts a copy in the place of a table, by a rename. If a tool has kept the copy up to date, the table has the same
-//! rows after the swap as before. An ordinary reload swaps tables by the same names (`_orders_new`, `_orders_old`), and the
-//! table has other rows afterwards. So a name proves nothing. These marks of the tools in the log are proof:
+//! The swap replaces a table by a copy, with a rename. If a tool has kept the copy up to date, the
+//! table has the same rows after the swap as before. A reload of a table may swap tables with the
+//! same names (`_orders_new`, `_orders_old`), but then the table has other rows afterwards. So a
+//! name proves nothing. These marks of the tools in the log are proof:
 //!
 //! * gh-ost writes its comment into the swap itself: `rename /* gh-ost */ table ...`.
 //! * pt-online-schema-change creates three triggers on the table before it copies the first row, `pt_osc_..._ins`, `_upd` and
 //!   `_del`, which write into the copy. They are proof from the event at which the read finds them until one of them, the copy
 //!   or the table is dropped or renamed.
 //!
-//! In: statements of the log, in its order. Out: the tool of each rename. Called by `source::markers`.
+//! Input: statements of the log, in its order. Output: the tool of each rename. Called by
+//! `source::markers`.
 
 use super::{OnlineTool, ToolTable};
 use crate::ddl::{Ddl, DdlKind, TableName, TriggerEvent, TriggerStatement};
 
-/// The proof that a tool swaps two tables.
+/// The evidence required to treat a rename as a tool's swap.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum OnlineSchemaChange {
     /// Marks in the log that only a tool writes.
@@ -134,7 +136,7 @@ const PT_COPY: (OnlineTool, ToolTable) = (OnlineTool::PtOnlineSchemaChange, Tool
 /// The prefix of its triggers' names.
 const PT_TRIGGER: &str = "pt_osc_";
 
-/// Three for each table that is being changed. The tool does not create more than this.
+/// Three for each table that is being changed. The tool has fewer triggers than this.
 const MAX_TRIGGERS: usize = 3 * 1000;
 
 #[cfg(test)]

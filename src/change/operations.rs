@@ -3,8 +3,8 @@
 use crate::binlog::RowsKind;
 use crate::error::Error;
 
-/// Operations whose rows are wanted. An update that changes a key counts as an update, even if its rows become a delete and an
-/// insert.
+/// The operations whose rows are returned. An update that changes a key counts as an update, even
+/// if its rows become a delete and an insert.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Operations {
     insert: bool,
@@ -19,7 +19,7 @@ impl Default for Operations {
 }
 
 impl Operations {
-    /// From the words `insert`, `update` and `delete`.
+    /// Creates the set from the words `insert`, `update` and `delete`.
     pub fn try_new<S: AsRef<str>>(words: &[S]) -> Result<Self, Error> {
         let mut operations = Self { insert: false, update: false, delete: false };
         for word in words {
@@ -29,7 +29,7 @@ impl Operations {
                 "delete" => operations.delete = true,
                 other => {
                     return Err(Error::config(format!(
-                        "operations: {other:?} is none of 'insert', 'update', 'delete'"
+                        "operations: {other:?} is not one of 'insert', 'update', 'delete'"
                     )));
                 }
             }
@@ -40,7 +40,7 @@ impl Operations {
         }
     }
 
-    /// True if rows of such an event are wanted.
+    /// True if rows of such an event are returned.
     pub const fn accepts(self, kind: RowsKind) -> bool {
         match kind {
             RowsKind::Write => self.insert,

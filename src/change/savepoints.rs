@@ -1,10 +1,11 @@
-//! The savepoints of a transaction that are in force: found by name, forgotten in the order in which they were set.
+//! The savepoints of a transaction that are in force. They are found by name, and released in the
+//! order in which they were set.
 
 use crate::error::DecodeError;
 use crate::limits::MAX_SAVEPOINTS;
 use std::collections::{BTreeMap, HashMap};
 
-/// Where a savepoint stands.
+/// The position of a savepoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Savepoint {
     pub(super) offset: u64,
@@ -12,10 +13,10 @@ pub(super) struct Savepoint {
     pub(super) rows_before: u32,
 }
 
-/// All of a transaction. Every call takes a time that does not grow with their number.
+/// All savepoints of a transaction. The time of each call does not increase with their number.
 #[derive(Debug, Default)]
 pub(super) struct Savepoints {
-    /// By the order in which they were set.
+    /// The savepoints in the order in which they were set.
     in_order: BTreeMap<u64, (Vec<u8>, Savepoint)>,
     order_of: HashMap<Vec<u8>, u64>,
     set: u64,
@@ -26,7 +27,7 @@ impl Savepoints {
         self.in_order.is_empty()
     }
 
-    /// SAVEPOINT: one of the same name before it is gone.
+    /// SAVEPOINT: releases an earlier one of the same name.
     pub(super) fn set(&mut self, name: Vec<u8>, savepoint: Savepoint) -> Result<(), DecodeError> {
         self.set += 1;
         if let Some(before) = self.order_of.insert(name.clone(), self.set) {
@@ -36,7 +37,8 @@ impl Savepoints {
         check("savepoints in one transaction", self.in_order.len())
     }
 
-    /// ROLLBACK TO: those set after it are gone. `None` where there is none of that name.
+    /// ROLLBACK TO: releases the savepoints that were set after it. `None` if there is none with
+    /// this name.
     pub(super) fn roll_back_to(&mut self, name: &[u8]) -> Option<Savepoint> {
         let order = *self.order_of.get(name)?;
         for (gone, _) in self.in_order.split_off(&(order + 1)).into_values() {
@@ -46,7 +48,7 @@ impl Savepoints {
     }
 }
 
-/// An error where a transaction has more of something than [`MAX_SAVEPOINTS`].
+/// Returns an error if a transaction has more of something than [`MAX_SAVEPOINTS`].
 pub(super) fn check(what: &'static str, count: usize) -> Result<(), DecodeError> {
     match count <= MAX_SAVEPOINTS {
         true => Ok(()),
@@ -87,7 +89,7 @@ mod tests {
         for number in 0..MAX_SAVEPOINTS {
             savepoints.set(name(number), at(number as u64)).unwrap();
         }
-        // The same name again is no more of them.
+        // The same name again does not increase their number.
         savepoints.set(name(7), at(1)).unwrap();
         let error = savepoints.set(name(MAX_SAVEPOINTS), at(1)).unwrap_err();
         assert_eq!(

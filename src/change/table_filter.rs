@@ -5,7 +5,7 @@ use crate::ddl::TableName;
 use crate::error::Error;
 use crate::schema::folded;
 
-/// Patterns of tables to take, and of tables to leave out among them.
+/// Patterns of tables to include, and patterns of tables to exclude from them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TableFilter {
     include: Vec<TablePattern>,
@@ -23,7 +23,7 @@ pub(crate) struct TablePattern {
 }
 
 impl TableFilter {
-    /// From patterns; no `include` takes all tables.
+    /// Creates a filter from patterns; without `include`, all tables are included.
     pub fn try_new<S: AsRef<str>>(include: &[S], exclude: &[S]) -> Result<Self, Error> {
         let parse = |patterns: &[S]| -> Result<Vec<TablePattern>, Error> {
             patterns.iter().map(|text| TablePattern::parse(text.as_ref())).collect()
@@ -45,7 +45,7 @@ impl TableFilter {
         Self { is_folded: true, ..self }
     }
 
-    /// The first pattern that matches no name in lower case.
+    /// The first pattern that can match no name in lower case.
     pub fn not_folded(&self) -> Option<&str> {
         let is_plain = |pattern: &&TablePattern| {
             folded(&pattern.database) == pattern.database && folded(&pattern.table) == pattern.table
@@ -54,7 +54,7 @@ impl TableFilter {
         patterns.find(|pattern| !is_plain(pattern)).map(TablePattern::text)
     }
 
-    /// This filter for one table, by its name as it is.
+    /// Returns this filter for one table, whose name is not a pattern.
     #[must_use]
     pub fn of_table(&self, database: &str, table: &str) -> Self {
         let one = Self::exactly(database, table).with_online(self.online);
@@ -68,7 +68,7 @@ impl TableFilter {
         Self { online, ..self }
     }
 
-    /// How swaps of tables are recognized.
+    /// The way in which swaps of tables are recognized.
     pub fn online(&self) -> OnlineSchemaChange {
         self.online
     }
@@ -86,7 +86,7 @@ impl TableFilter {
         self
     }
 
-    /// One table, by its name as it is.
+    /// Creates a filter for one table, whose name is not a pattern.
     pub fn exactly(database: &str, table: &str) -> Self {
         let pattern = TablePattern {
             text: format!("{database}.{table}"),
@@ -106,12 +106,13 @@ impl TableFilter {
         (!names.is_empty()).then_some(names)
     }
 
-    /// True if rows of the table are wanted.
+    /// True if rows of the table are selected.
     pub fn accepts(&self, database: &str, table: &str) -> bool {
         self.matches(database, table) && self.skips_as_ghost(database, table).is_none()
     }
 
-    /// True if statements about a database are wanted, because statements about some of its tables would be.
+    /// True if statements about a database are selected, because statements about some of its
+    /// tables would be.
     pub fn accepts_database(&self, name: &str) -> bool {
         (self.include.is_empty() || self.include.iter().any(|pattern| pattern.of_database(name)))
             && !self.exclude.iter().any(|pattern| pattern.table == "*" && pattern.of_database(name))
@@ -141,7 +142,7 @@ impl TableFilter {
             && !self.exclude.iter().any(|pattern| pattern.matches(database, table))
     }
 
-    /// The same for a table that patterns include and do not exclude.
+    /// Like [`Self::skips_as_ghost`], for a table that patterns include and do not exclude.
     pub fn ghost_left_out(&self, database: &str, table: &str) -> Option<OnlineTool> {
         self.skips_as_ghost(database, table).filter(|_| self.matches(database, table))
     }
@@ -153,7 +154,7 @@ impl TableFilter {
             .map(move |pattern| (pattern.text.as_str(), pattern.matches(database, table)))
     }
 
-    /// The patterns to take that match none of `tables`.
+    /// The patterns to include that match none of `tables`.
     pub fn unmatched<'t>(
         &self,
         tables: impl Iterator<Item = (&'t str, &'t str)> + Clone,
@@ -169,7 +170,7 @@ impl TableFilter {
 }
 
 impl TablePattern {
-    /// From its text.
+    /// Parses the text of a pattern.
     pub(crate) fn parse(text: &str) -> Result<Self, Error> {
         match text.split_once('.') {
             Some((database, table)) if !database.is_empty() && !table.is_empty() => {
@@ -181,7 +182,7 @@ impl TablePattern {
         }
     }
 
-    /// As it was written.
+    /// The text of the pattern.
     pub(crate) fn text(&self) -> &str {
         &self.text
     }

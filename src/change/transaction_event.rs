@@ -15,16 +15,18 @@ pub enum TransactionEvent {
         begins: bool,
         /// Microseconds of the commit, if the event contains it.
         commit_timestamp: Option<i64>,
-        /// Microseconds of the commit on the server that made the transaction, if the event contains it.
+        /// Microseconds of the commit on the server where the transaction was executed first, if
+        /// the event contains it.
         original_commit_timestamp: Option<i64>,
         /// The connection, if the event contains it.
         thread_id: Option<u32>,
         /// True if its statement has no effect: the first event of MariaDB's two-phase ALTER TABLE, and its rollback.
         without_effect: bool,
     },
-    /// A statement, and the connection that ran it.
+    /// A statement, and the connection that executed it.
     Query(QueryKind, u32),
-    /// A statement logged as text that may change rows and is skipped, and the connection that ran it.
+    /// A statement logged as text that may change rows and is skipped, and the connection that
+    /// executed it.
     Skipped(u32),
     /// A Xid event, the commit, with its number.
     Xid(u64),
@@ -53,7 +55,7 @@ pub enum TransactionEvent {
     },
     /// A Transaction_payload event: a complete transaction.
     Payload,
-    /// An event that neither begins nor ends anything.
+    /// An event that neither begins nor ends a group.
     Other,
 }
 
@@ -64,12 +66,12 @@ impl TransactionEvent {
     }
 }
 
-/// A GTID of either server.
+/// A GTID of MySQL or MariaDB.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LoggedGtid {
-    /// MySQL's.
+    /// A GTID of MySQL.
     Mysql(Gtid),
-    /// MariaDB's.
+    /// A GTID of MariaDB.
     Mariadb(MariadbGtid),
 }
 

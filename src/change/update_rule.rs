@@ -6,7 +6,8 @@
 /// The caller's choice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UpdateRule {
-    /// True if rows before a change are returned. Otherwise only the key of a deleted row is returned.
+    /// True if rows before a change are returned. If false, only the key of a deleted row is
+    /// returned.
     pub old_value: bool,
     /// True if an update that changes the row key becomes a delete and an insert.
     pub split_key_updates: bool,
