@@ -36,7 +36,8 @@ impl TableFilter {
         })
     }
 
-    /// The same patterns in lower case, for a server whose names of tables are in lower case.
+    /// Returns the same patterns in lower case, for a server whose names of tables are in lower
+    /// case.
     #[must_use]
     pub fn folded(mut self) -> Self {
         for pattern in self.include.iter_mut().chain(&mut self.exclude) {
@@ -61,7 +62,8 @@ impl TableFilter {
         if self.is_folded { one.folded() } else { one }
     }
 
-    /// The same patterns. With [`OnlineSchemaChange::Trust`], tables with names of online schema-change tools are left out
+    /// Returns the same patterns with this way of recognizing swaps. With
+    /// [`OnlineSchemaChange::Trust`], tables with names of online schema-change tools are left out
     /// unless a pattern without wildcards names them.
     #[must_use]
     pub fn with_online(self, online: OnlineSchemaChange) -> Self {
@@ -73,7 +75,8 @@ impl TableFilter {
         self.online
     }
 
-    /// The same patterns without these tables, except tables that a pattern names without wildcards.
+    /// Returns the same patterns without these tables, but keeps tables that a pattern names
+    /// without wildcards.
     #[must_use]
     pub fn without(mut self, tables: &[TableName]) -> Self {
         for TableName { database, table } in tables {

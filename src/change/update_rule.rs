@@ -22,20 +22,20 @@ impl Default for UpdateRule {
 /// The form of the row before an update.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OldRow {
-    /// With the new row: an `update_preimage`.
+    /// An `update_preimage`, with the new row.
     Preimage,
-    /// As a `delete` of all columns.
+    /// A `delete` with all columns.
     Delete,
-    /// As a `delete` with only the columns of the row key.
+    /// A `delete` with only the columns of the row key.
     DeleteByKey,
 }
 
 /// The form of the row after an update.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NewRow {
-    /// As an `update_postimage`.
+    /// An `update_postimage`.
     Postimage,
-    /// As an `insert`.
+    /// An `insert`.
     Insert,
 }
 
