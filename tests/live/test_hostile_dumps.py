@@ -167,7 +167,12 @@ REFUSALS: dict[str, tuple[type[binarrow.BinarrowError], int, str, str]] = {
         "Client requested master to start replication from impossible position",
         "no event begins",
     ),
-    "bogus": (binarrow.ConfigError, 1236, "bogus data in log event; the first event", "no event begins"),
+    "bogus": (
+        binarrow.ConfigError,
+        1236,
+        "bogus data in log event; the first event",
+        "no event begins",
+    ),
     "checksum": (
         binarrow.ServerError,
         1236,
