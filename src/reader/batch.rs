@@ -26,7 +26,7 @@ pub struct ChangeBatch {
 }
 
 impl ChangeBatch {
-    /// The position at which to resume after this batch: nothing that was returned is returned again.
+    /// The position at which to resume after this batch: no row is returned twice.
     pub fn position(&self) -> Position {
         self.progress.position()
     }

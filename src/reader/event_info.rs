@@ -32,18 +32,18 @@ pub struct EventInfo {
     pub compressed: bool,
     /// The columns and the key of a Table_map event, if requested.
     pub table_metadata: Option<String>,
-    /// Its bytes, header and checksum among them, if requested.
+    /// Its bytes, including header and checksum, if requested.
     pub data: Option<Vec<u8>>,
 }
 
 impl fmt::Debug for EventInfo {
-    /// Its place, never a part that may contain a cell.
+    /// Writes the place of the event, never a part that may contain a value.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?} at {}:{}", self.header.event_type, self.file, self.offset)
     }
 }
 
-/// An event in its place.
+/// An event and its place.
 pub(super) struct SeenEvent<'a> {
     pub(super) file: &'a Arc<str>,
     pub(super) offset: u64,
@@ -81,7 +81,7 @@ impl SeenEvent<'_> {
         self.header.timestamp != 0 && i64::from(self.header.timestamp) >= time
     }
 
-    /// The table of a Table_map or rows event; `None` if the log does not contain it.
+    /// The table of a Table_map or rows event; `None` if no Table_map event of the log names it.
     pub(super) fn table(&self) -> Option<&TableName> {
         let event_type = self.header.event_type;
         if event_type != EventType::TABLE_MAP && !event_type.is_rows() {
@@ -100,7 +100,7 @@ impl SeenEvent<'_> {
         }
     }
 
-    /// True if the event is of the types and tables to show.
+    /// True if the event is of the selected types and tables.
     pub(super) fn is_wanted(&self, options: &EventListOptions) -> bool {
         options.types.as_ref().is_none_or(|types| types.accepts(self.header.event_type))
             && options.tables.as_ref().is_none_or(|tables| {
@@ -128,7 +128,7 @@ impl SeenEvent<'_> {
         }
     }
 
-    /// What it says, in one line; statements whole where `queries` says so.
+    /// Describes the event in one line; statements are complete if `queries` is true.
     fn describe(&self, queries: bool) -> Result<String, DecodeError> {
         use EventType as E;
         let body = self.body;

@@ -19,7 +19,7 @@ use std::sync::Arc;
 pub struct EventList {
     events: EventReader,
     options: EventListOptions,
-    /// The time from which on events are wanted, until one of that time has come.
+    /// The time of the first event to show, until an event of that time was read.
     waits_for: Option<i64>,
     /// Patterns of tables that no table has matched so far.
     unmatched: Vec<String>,
@@ -27,7 +27,7 @@ pub struct EventList {
 }
 
 impl EventList {
-    /// All events of `files` in log order.
+    /// Returns all events of `files` in log order.
     pub fn new(files: Vec<InputFile>, verify_checksum: bool) -> Self {
         let events = EventReader::new(files.into(), None, verify_checksum);
         Self {
@@ -49,7 +49,7 @@ impl EventList {
             match files.front() {
                 Some(only) if name.is_empty() && files.len() == 1 => *name = only.name.to_string(),
                 _ if name.is_empty() => {
-                    return Err(Error::config("with several files a place is FILE:OFFSET"));
+                    return Err(Error::config("with several files, write a place as FILE:OFFSET"));
                 }
                 _ => match files.iter().find(|file| file.is_called(name)) {
                     Some(file) => *name = file.name.to_string(),
@@ -80,13 +80,13 @@ impl EventList {
         Ok(Self { events, options, waits_for, unmatched, ended: false })
     }
 
-    /// The next event that is wanted; `None` at the end. A file that ends in the middle of an event ends the walk with an
-    /// error, unless its server may still be writing to it, which gives a warning.
+    /// Returns the next selected event; `None` at the end. A file that ends in the middle of an
+    /// event is an error, unless the server may still be writing to it: then there is a warning.
     pub fn next_event(&mut self) -> Result<Option<EventInfo>> {
         self.next_event_unless(&CancelToken::default())
     }
 
-    /// Patterns of tables that no table among the events has matched; empty before the end.
+    /// Patterns of tables that match no table among the events; empty before the end.
     pub fn take_unmatched(&mut self) -> Vec<String> {
         if self.ended { std::mem::take(&mut self.unmatched) } else { Vec::new() }
     }
@@ -96,7 +96,7 @@ impl EventList {
         std::mem::take(&mut self.events.warnings)
     }
 
-    /// [`Self::next_event`], unless `cancel` is cancelled.
+    /// Like [`Self::next_event`], but returns early if `cancel` is cancelled.
     pub fn next_event_unless(&mut self, cancel: &CancelToken) -> Result<Option<EventInfo>> {
         let (options, waits_for) = (&self.options, &mut self.waits_for);
         let unmatched = &mut self.unmatched;
@@ -276,7 +276,8 @@ impl OpenFile {
         Ok(seen)
     }
 
-    /// Continues at the event at `offset`. Within an event it would look as if the file were damaged.
+    /// Continues at the event at `offset`. An offset inside an event would look like damage to the
+    /// file.
     fn begin_at(&mut self, offset: u64, verify_checksum: bool) -> Result<()> {
         self.events.jump(offset);
         let begins = match self.events.peek(true) {
@@ -294,7 +295,7 @@ impl OpenFile {
         match begins {
             true => Ok(()),
             false => Err(Error::config(format!(
-                "no whole event begins at offset {offset}: begin at one that the list of events shows"
+                "no event begins at offset {offset}: use an offset from the list of events"
             ))),
         }
     }
@@ -335,7 +336,8 @@ impl OpenFile {
         let context = self.events.context();
         let (file, format) = (&context.name, &context.format);
         if verify_checksum {
-            // Without this check, damage to the format description could switch off the checksums of the other events.
+            // Without this check, damage to the format description could turn off the checksums of
+            // the other events.
             let checksum = match is_format && format.has_checksum {
                 true => ChecksumAlgorithm::Crc32,
                 false => format.checksum,
@@ -343,7 +345,7 @@ impl OpenFile {
             verify_crc(bytes, checksum).map_err(located)?;
         }
         let body = match is_format {
-            // Its checksum is there even if the others have none.
+            // This event has a checksum even if the others have none.
             true => bytes
                 .get(EventHeader::LEN..bytes.len().saturating_sub(CHECKSUM_LEN))
                 .unwrap_or_default(),
@@ -392,5 +394,5 @@ fn learn_table(
 
 const CHUNK: usize = 1 << 20;
 
-/// Events between two checks of the token: milliseconds.
+/// The number of events between two checks of the token: they take milliseconds.
 const CHECK_EVERY: u64 = 16_384;

@@ -30,16 +30,17 @@ pub struct EventListOptions {
 pub enum EventPlace {
     /// An event's offset in one of the files; an empty name means the only file.
     At(String, u64),
-    /// The first event that is not older, in seconds since 1970 UTC.
+    /// The first event at this time or later, in seconds since 1970 UTC.
     Time(i64),
 }
 
-/// The wanted event types, by code.
+/// The selected event types, by code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EventTypeFilter([bool; 256]);
 
 impl EventTypeFilter {
-    /// From names as `SHOW BINLOG EVENTS` prints them, in any case, with `*` and `?`; or codes.
+    /// Creates a filter from names as `SHOW BINLOG EVENTS` prints them, ignoring letter case, with
+    /// `*` and `?`; or from codes.
     pub fn try_new<S: AsRef<str>>(patterns: &[S]) -> Result<Self> {
         let mut wanted = [false; 256];
         for pattern in patterns.iter().map(AsRef::as_ref) {
@@ -54,7 +55,7 @@ impl EventTypeFilter {
             }
             if !found {
                 return Err(Error::config(format!(
-                    "no event type is called {pattern:?}: write a name as inspect prints it, with * and ? as wildcards, or a code"
+                    "no event type has the name {pattern:?}: write a name as inspect prints it, with * and ? as wildcards, or a code"
                 )));
             }
         }

@@ -1,4 +1,5 @@
-//! An event's bytes in the rows of `mysqlbinlog --hexdump`: the header field by field, then 16 bytes a row.
+//! The bytes of an event in the format of `mysqlbinlog --hexdump`: the header field by field, then
+//! 16 bytes per row.
 //!
 //! ```text
 //! # Position  Timestamp   Type   Source ID        Size      Source Pos    Flags
@@ -9,8 +10,10 @@
 use crate::binlog::EventHeader;
 use std::fmt::Write;
 
-/// The rows for `size` bytes of `event` from index `from` on, rounded to whole rows; `from` is 0 or a multiple of 16 that an
-/// earlier call reached. The header's row comes with the first. `offset` is where the event stands. Empty after the end.
+/// Returns the rows for `size` bytes of `event` from index `from` on, rounded up to complete rows.
+/// `from` is 0, or a multiple of 16 that an earlier call reached. The first call also returns the
+/// row of the header. `offset` is the offset of the event in the file. Returns an empty text after
+/// the end.
 pub fn hexdump(event: &[u8], offset: u64, from: usize, size: usize) -> String {
     let header = event.get(..EventHeader::LEN).unwrap_or(event);
     let mut out = String::new();

@@ -16,7 +16,7 @@ pub(super) struct InFlight {
 }
 
 impl InFlight {
-    /// Without bytes yet, and with at most `limit`. One segment alone may be larger.
+    /// Starts with no bytes and allows at most `limit`. A single segment may be larger.
     pub(super) fn new(limit: usize) -> Arc<Self> {
         Arc::new(Self { bytes: Mutex::new(0), left: Condvar::new(), limit })
     }
@@ -35,12 +35,12 @@ impl InFlight {
     }
 
     fn lock(&self) -> MutexGuard<'_, usize> {
-        // The sum is always valid.
+        // The sum is valid even after a panic.
         self.bytes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The bytes of a segment count as long as this lives.
+/// The bytes of a segment count until this is dropped.
 #[derive(Debug)]
 pub(super) struct Permit {
     bytes: usize,
@@ -54,7 +54,7 @@ impl Drop for Permit {
     }
 }
 
-/// How often a wait checks whether it must stop.
+/// The interval between two checks whether the wait must stop.
 const STOP_CHECK: Duration = Duration::from_millis(10);
 
 #[cfg(test)]

@@ -25,12 +25,12 @@ pub struct ChangedColumns {
 }
 
 impl KnownTables {
-    /// No tables yet.
+    /// Starts without tables.
     pub fn new(names: ColumnNames) -> Self {
         Self { is_positional: names == ColumnNames::Positional, ..Self::default() }
     }
 
-    /// Adds a batch.
+    /// Records the structure of a batch's table.
     pub fn see(&mut self, change: &ChangeBatch) {
         let key = (Arc::clone(&change.database), Arc::clone(&change.table));
         match self.tables.get_mut(&key) {
@@ -40,8 +40,8 @@ impl KnownTables {
         }
     }
 
-    /// The columns whose existing values a statement changes; `None` if all values stay. `is_read`: true for the name of a
-    /// column that is wanted.
+    /// Returns the columns whose existing values a statement changes; `None` if all values stay.
+    /// `is_read`: true for the name of a selected column.
     pub fn changes(
         &self,
         emptied: &Emptied,

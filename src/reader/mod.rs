@@ -1,7 +1,7 @@
-//! From segments to batches: decoding, on one thread or several, in log order.
+//! Decodes segments to batches, in one thread or several, and returns them in log order.
 //!
-//! In: files and options. Out: [`ChangeBatch`]es. [`SegmentDecoder`] is a pure function of a segment; [`Reader`] owns the
-//! threads. Called by `python`, or by a Rust program directly.
+//! Input: files and options. Output: [`ChangeBatch`]es. [`SegmentDecoder`] is a pure function of a
+//! segment; [`Reader`] owns the threads. Called by `python`, or by a Rust program directly.
 //!
 //! ```text
 //! Segments ─ segment ──┬─ SegmentDecoder ─ channel ─┐
@@ -68,7 +68,8 @@ pub fn infer_schema(
         .ok_or_else(|| Error::schema(format!("no change of table {database}.{table} in the input")))
 }
 
-/// The schema of a table's batches by the structures of a history, for the table's first rows in `files`.
+/// The schema of a table's batches, with the structures of a history, for the table's first rows in
+/// `files`.
 pub fn infer_schema_by(
     history: &Arc<SchemaHistory>,
     files: Vec<InputFile>,

@@ -5,7 +5,7 @@ use crate::change::{Operations, TableFilter, UpdateRule};
 use crate::columnar::{EnvelopeColumn, PlanOptions};
 use crate::source::LogOptions;
 
-/// How segments are decoded.
+/// The options of decoding segments.
 #[derive(Debug, Clone)]
 pub struct DecodeOptions {
     /// The tables to read; rows of others are skipped.
@@ -56,26 +56,27 @@ impl Default for DecodeOptions {
     }
 }
 
-/// How files are read.
+/// The options of reading files.
 #[derive(Debug, Clone, Default)]
 pub struct ReadOptions {
-    /// How files are cut.
+    /// The options of cutting files into segments.
     pub cut: LogOptions,
-    /// How segments are decoded.
+    /// The options of decoding segments.
     pub decode: DecodeOptions,
     /// The number of decoding threads; 0 for one per core.
     pub threads: usize,
 }
 
 impl ReadOptions {
-    /// Names of tables are in lower case at the server: patterns are compared with them in lower case.
+    /// Compares patterns with names of tables in lower case, because the server has them in lower
+    /// case.
     pub fn fold_names(&mut self) {
         for tables in [&mut self.decode.tables, &mut self.cut.include.tables] {
             *tables = std::mem::take(tables).folded();
         }
     }
 
-    /// Lets segments carry what decoding needs.
+    /// Requests the metadata in segments that the options of decoding need.
     pub fn carry_what_is_asked_for(&mut self) {
         let envelope = &self.decode.plan.envelope;
         self.cut.carries_statements = envelope.has(EnvelopeColumn::Query);

@@ -14,9 +14,10 @@ use std::time::{Duration, Instant};
 
 /// The threads of a reader, and the channels from them.
 ///
-/// With one thread, that thread cuts and decodes. With more, one cuts and the others decode; each segment has a bounded
-/// channel of its own, and the channels are received from in log order. A slow caller stops all threads. The bytes that are cut
-/// and not yet decoded are limited too.
+/// With one thread, this thread cuts and decodes. With more threads, one cuts and the others
+/// decode; each segment has its own bounded channel, and the channels are read in log order. If the
+/// caller is slow, all threads wait. The number of bytes that are cut and not yet decoded is
+/// limited too.
 pub(super) struct Pipeline {
     /// A channel for each segment, in log order.
     segments: Receiver<Receiver<Message>>,
@@ -45,7 +46,7 @@ struct Job {
 }
 
 impl Pipeline {
-    /// Starts the threads. `open` returns the segments of the log, and where they begin.
+    /// Starts the threads. `open` returns the segments of the log, and their start.
     pub(super) fn start(
         threads: usize,
         decode: DecodeOptions,
@@ -59,7 +60,7 @@ impl Pipeline {
         let mut handles = Vec::with_capacity(threads + 1);
         let decode = Arc::new(decode);
         let (segments_in, segments) = bounded(threads * SEGMENTS_AHEAD);
-        // The bytes of decoded segments are used again.
+        // The buffers of decoded segments are reused.
         let (spent_in, spent) = bounded::<Vec<u8>>(threads * SEGMENTS_AHEAD);
         if threads == 1 {
             let cancel = cancel.clone();
@@ -143,14 +144,14 @@ impl Pipeline {
         }
         // A thread that waits in a read of the caller's continues alone, and ends after the read.
         for thread in self.threads.drain(..).filter(JoinHandle::is_finished) {
-            // A panic in it was reported as an error, or nobody waits for it.
+            // A panic in it was reported as an error, or no caller waits for it.
             drop(thread.join());
         }
     }
 }
 
-/// Cuts until the end, an error, or until no more segments are wanted. `hand_over` gets each segment with its channel, and
-/// returns false if it wants no more.
+/// Cuts segments until the end, until an error, or until no more are requested. `hand_over`
+/// receives each segment with its channel, and returns false if it needs no more.
 fn cut(
     open: impl FnOnce() -> Result<(Segments, Option<Arc<Position>>)>,
     segments: &Sender<Receiver<Message>>,
@@ -158,7 +159,7 @@ fn cut(
     cancel: &CancelToken,
     mut hand_over: impl FnMut(Segment, &Sender<Message>) -> bool,
 ) {
-    // If sending fails, nobody receives the error.
+    // If sending fails, there is no receiver for the error.
     let send = |message: Message| {
         let (output, receiver) = bounded(1);
         drop(output.send(message));
@@ -209,7 +210,8 @@ fn run(
     }
 }
 
-/// Turns a panic into an error: a thread that dies would look like the end of the input.
+/// Converts a panic to an error: otherwise the end of the thread would look like the end of the
+/// input.
 fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).unwrap_or_else(|_| {
         Err(Error::new(ErrorKind::Internal, "a defect of binarrow; please report it"))
@@ -227,8 +229,8 @@ fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<
 /// The maximum number of segments that are cut ahead, per thread.
 const SEGMENTS_AHEAD: usize = 2;
 
-/// The maximum number of bytes of segments that are cut and not yet decoded: a few threads have some of them each, even if
-/// each segment is one large event.
+/// The maximum number of bytes of segments that are cut and not yet decoded: enough for several
+/// segments per thread, even if each segment is one large event.
 const MAX_IN_FLIGHT: usize = 256 << 20;
 
 /// The maximum number of batches in the channel of one segment.
@@ -240,8 +242,8 @@ const MAX_THREADS: usize = 64;
 /// The size of stacks: enough for the deepest JSON document.
 const STACK_BYTES: usize = 2 << 20;
 
-/// How long the end waits for threads: in total it takes less than a second.
+/// The maximum time that the end waits for threads: in total it takes less than a second.
 const MAX_STOP: Duration = Duration::from_millis(800);
 
-/// How often it checks whether they are done.
+/// The interval between two checks whether the threads have ended.
 const STOP_CHECK: Duration = Duration::from_micros(200);

@@ -1,7 +1,8 @@
-//! The progress of delivery: a base position, and what was delivered beyond it.
+//! The progress of delivery: a base position, and the changes that were delivered after it.
 //!
-//! Decoders report for each batch how far its table is delivered within its segment ([`Reach`]). The reader, which sees all
-//! batches in order, combines these reports. It builds a position only when a caller asks for one.
+//! Decoders report for each batch how far its table is delivered within its segment ([`Reach`]).
+//! The reader, which receives all batches in order, combines these reports. It builds a position
+//! only when a caller requests one.
 
 use crate::position::{Ahead, GtidSet, GtidState, Position};
 use crate::source::{GtidPlaces, add, only};
@@ -11,28 +12,29 @@ use std::sync::Arc;
 /// The database and the name of a table.
 pub type TableKey = (Arc<str>, Arc<str>);
 
-/// How far a batch of a table delivers it.
+/// The part of a table's changes that is delivered with a batch.
 #[derive(Debug, Clone)]
 pub struct Reach {
     /// The place at which all tables can resume before the batch.
     pub base: Arc<Position>,
     /// The GTIDs of the segment's transactions.
     pub gtids: Option<Arc<GtidPlaces>>,
-    /// How far the table is delivered beyond that place.
+    /// The end of the delivered changes of the table after that position.
     pub upto: Upto,
 }
 
 /// A place within a segment, or its end.
 #[derive(Debug, Clone)]
 pub enum Upto {
-    /// All transactions that start before an offset, and a number of changes of the one that starts there, in this segment.
+    /// All transactions that start before an offset, and a number of changes of the transaction
+    /// that starts there, in this segment.
     Within {
         /// The offset.
         start: u64,
         /// The number of changes of the table.
         changes: u64,
     },
-    /// A place at the end of a transaction, which the batches of these tables reach one after the other.
+    /// The end of a transaction, which the batches of these tables reach one after another.
     Place {
         /// The place.
         end: Arc<Position>,
@@ -56,11 +58,12 @@ pub struct Progress {
 #[derive(Debug, Clone, Default)]
 struct Beyond {
     marks: Arc<Vec<Mark>>,
-    /// The tables whose batches reach one offset one after the other, and how many have reached it.
+    /// The tables whose batches reach one offset one after another, and the number of those that
+    /// have reached it.
     closing: Option<(Arc<[TableKey]>, usize, u64)>,
 }
 
-/// How far one table is delivered.
+/// The end of the delivered changes of one table.
 #[derive(Debug, Clone)]
 struct Mark {
     table: TableKey,
@@ -100,7 +103,8 @@ impl Progress {
                 places.entry(place).or_default().push((database.to_string(), name.to_string()));
             }
         }
-        // A table's new place is after its old one. Entries by GTID alone are from another log.
+        // The new place of a table is after its old one. Entries with only a GTID are from another
+        // log.
         for ahead in position.ahead.iter_mut().filter(|ahead| ahead.offset.is_some()) {
             ahead.tables.retain(|(database, table)| {
                 !tables.contains(&(database.as_str().into(), table.as_str().into()))
@@ -178,7 +182,8 @@ impl Tracker {
         self.now.as_ref()
     }
 
-    /// Takes in a batch of a table that is returned. Returns the places at which to resume before and after it.
+    /// Adds a batch of a table that is returned. Returns the positions at which to resume before
+    /// and after it.
     pub fn deliver(&mut self, table: TableKey, reach: Reach) -> (Progress, Progress) {
         let Reach { base, gtids, upto } = reach;
         let mut now = self.moved_to(base);
@@ -210,14 +215,15 @@ impl Tracker {
         (before, now)
     }
 
-    /// An item is returned, after all rows before it.
+    /// Adds an item that is returned, after all rows before it.
     pub fn pass_item(&mut self, position: &Arc<Position>) -> Progress {
         let now = self.moved_to(Arc::clone(position));
         self.now = Some(now.clone());
         now
     }
 
-    /// A segment ends; `open`: the changes in it of a transaction that continues in the next segment.
+    /// Ends a segment. `open`: the changes in it of a transaction that continues in the next
+    /// segment.
     pub fn end(&mut self, position: Arc<Position>, open: Option<Vec<(TableKey, u64)>>) {
         self.now = Some(self.moved_to(position));
         match open {
@@ -230,7 +236,7 @@ impl Tracker {
         }
     }
 
-    /// The same beyond another base; entries that the base includes are dropped.
+    /// Returns the progress with another base; entries that the base includes are dropped.
     fn moved_to(&mut self, base: Arc<Position>) -> Progress {
         let Some(now) = self.now.take() else { return Progress::at(base) };
         if Arc::ptr_eq(&now.base, &base) {

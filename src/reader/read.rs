@@ -67,7 +67,8 @@ impl Reader {
         Ok(Self::of(pipeline, position, total_bytes))
     }
 
-    /// Starts to read a server's log, as a dump sends it: of a server that is connected, or of the first one that answers.
+    /// Starts to read a server's log with a dump: from a connected server, or from the first server
+    /// that answers.
     pub fn live(
         server: Option<Server>,
         start: LiveStart,
@@ -95,7 +96,7 @@ impl Reader {
         let not_folded = options.decode.tables.not_folded().map(str::to_owned);
         let counters = Arc::clone(&live.counters);
         let cancel = live.cancel.clone();
-        // Not in the caller's thread, because it may wait for the server.
+        // This is not done in the caller's thread, because it may wait for the server.
         let open = move || {
             let (feed, begin) = LiveFeed::start(server, &start, live)?;
             if let Some(pattern) = not_folded.filter(|_| begin.name_case == NameCase::Folded) {
@@ -131,14 +132,15 @@ impl Reader {
         }
     }
 
-    /// Waits for the next batch, at most for `timeout`. After an error or the end it returns [`Poll::End`].
+    /// Waits for the next batch, at most for `timeout`. After an error or the end it returns
+    /// [`Poll::End`].
     pub fn poll(&mut self, timeout: Duration) -> Result<Poll> {
         if self.ended {
             return Ok(Poll::End);
         }
         if !self.pipeline.is_in_this_process() {
             return Err(Error::config(
-                "the reader was made before a fork, and its threads are in the parent process: make one here",
+                "the reader was created before a fork, and its threads are in the parent process: create a reader in this process",
             ));
         }
         let deadline = Instant::now() + timeout;
@@ -164,12 +166,12 @@ impl Reader {
                 }
                 Ok(Output::End { position, open, stats, warnings }) => {
                     self.tracker.end(position, open);
-                    // Its batches have set the lag, if there were any.
+                    // The batches of the segment have set the lag, if there were any.
                     if self.handed_out.1 == 0 {
                         self.note_lag(stats.time_span.map(|(_, committed)| committed));
                     }
                     self.stats.add(&stats);
-                    // They were counted batch by batch.
+                    // The rows were counted batch by batch.
                     let (rows, batches) = std::mem::take(&mut self.handed_out);
                     self.stats.rows = self.stats.rows.saturating_sub(rows);
                     self.stats.batches = self.stats.batches.saturating_sub(batches);
@@ -225,12 +227,13 @@ impl Reader {
         }
     }
 
-    /// The position at which to resume: nothing that was returned is returned again. `None` before anything was read.
+    /// The position at which to resume: no row is returned twice. `None` before the read has
+    /// started.
     pub fn position(&self) -> Option<Position> {
         self.progress().map(Progress::position)
     }
 
-    /// The same, from which a position can be built.
+    /// The progress from which [`Self::position`] builds a position.
     pub fn progress(&self) -> Option<&Progress> {
         self.tracker.progress()
     }
@@ -240,7 +243,8 @@ impl Reader {
         self.live.as_ref()
     }
 
-    /// Microseconds from the commit of the last transaction that was handed out to that moment, by this machine's clock.
+    /// The time in microseconds from the commit of the last returned transaction to the moment when
+    /// it was returned, by the clock of this machine.
     pub fn lag(&self) -> Option<i64> {
         self.lag
     }

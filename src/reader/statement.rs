@@ -1,15 +1,16 @@
-//! What may be shown of a statement without showing the values in it.
+//! The parts of a statement that contain no values, and so can be shown.
 
-/// The words and names at a statement's beginning, up to the first thing that may hold a value (a quote, a number, a
-/// parenthesis, an operator, a comment); what follows is told by `…`. Comments before the first word are passed over.
+/// Returns the words and names at the beginning of a statement, up to the first part that may
+/// contain a value (a quote, a number, a parenthesis, an operator, a comment); the rest is replaced
+/// by `…`. Comments before the first word are skipped.
 ///
 /// ```text
 /// CREATE TABLE shop.orders (id INT ...)     ->  CREATE TABLE shop.orders …
 /// UPDATE customers SET phone = '555-1234'   ->  UPDATE customers SET phone …
 /// ```
 ///
-/// Bytes that are not UTF-8 are text of a client whose character set is not known: what follows the first of them is not
-/// shown either, for it may hold bytes that look like quotes.
+/// Bytes that are not UTF-8 are text of a client whose character set is not known. The text after
+/// the first such byte is not returned either, because it may contain bytes that look like quotes.
 pub(super) fn head(sql: &[u8]) -> String {
     let sql = after_comments(sql);
     if std::str::from_utf8(sql).is_err() {
@@ -30,12 +31,13 @@ pub(super) fn head(sql: &[u8]) -> String {
     }
 }
 
-/// The length of the next piece of `sql` if it holds no value: a word, a name in backticks, a space, a point or comma.
+/// The length of the next piece of `sql` if it contains no value: a word, a name in backticks, a
+/// space, a point or comma.
 fn harmless(sql: &[u8]) -> Option<usize> {
     match sql.first()? {
         b' ' | b'\t' | b'\n' | b'\r' | b'.' | b',' | b';' => Some(1),
         b'`' => sql.iter().skip(1).position(|byte| *byte == b'`').map(|inner| inner + 2),
-        // `$tag$` begins text, as of a routine in JavaScript.
+        // `$tag$` begins text, for example the text of a routine in JavaScript.
         byte if is_word_byte(*byte) && !byte.is_ascii_digit() && *byte != b'$' => {
             let len = sql.iter().take_while(|byte| is_word_byte(**byte)).count();
             // x'41', n'text', _latin1'text', date'2026-01-01'
@@ -54,7 +56,7 @@ fn after_comments(mut sql: &[u8]) -> &[u8] {
     loop {
         sql = sql.trim_ascii_start();
         let Some(comment) = sql.strip_prefix(b"/*") else { return sql };
-        // `/*!` and `/*M!` hold statements, which are not passed over.
+        // `/*!` and `/*M!` contain statements, which are not skipped.
         if comment.starts_with(b"!") || comment.starts_with(b"M!") {
             return sql;
         }

@@ -6,8 +6,9 @@
 //! # Primary Key(id, name(10))
 //! ```
 //!
-//! What the log does not tell is left out: names, members and the key with `binlog_row_metadata=MINIMAL`; signs and character
-//! sets with MariaDB's NO_LOG, where text shows as bytes. Called by `event_info`.
+//! Metadata that the log does not contain is left out: names, members and the key with
+//! `binlog_row_metadata=MINIMAL`; signs and character sets with MariaDB's NO_LOG, where text is
+//! shown as bytes. Called by `event_info`.
 
 use crate::binlog::{EventType, FormatDescription, TableMap};
 use crate::charset::Collation;
@@ -15,7 +16,7 @@ use crate::error::Error;
 use crate::schema::{Column, ColumnType, GeometryType, quoted_name};
 use std::fmt::Write;
 
-/// The lines for a Table_map event's body.
+/// Returns the lines for the body of a Table_map event.
 pub(super) fn table_metadata(body: &[u8], format: &FormatDescription) -> Result<String, Error> {
     let map = TableMap::decode(body, format.table_id_width(EventType::TABLE_MAP))?;
     let schema = map.schema(format)?;
@@ -86,17 +87,19 @@ fn put_column(out: &mut String, column: &Column, is_mariadb: bool) {
     }
 }
 
-/// Bytes have no character set worth a word; ENUM and SET, of which only the members are text, always have one.
+/// The collation to print: bytes have none. ENUM and SET always have one, although only their
+/// members are text.
 fn shown_collation(column: &Column, is_listed: bool) -> Option<Collation> {
     column.collation.filter(|collation| {
         is_listed || (column.column_type.is_character() && *collation != Collation::BINARY)
     })
 }
 
-/// The type in capitals, its lengths in characters.
+/// Writes the type in capitals, with lengths in characters.
 fn put_type(out: &mut String, column: &Column, is_mariadb: bool) {
     use ColumnType as T;
-    // Without a character set it is bytes: guessing text could be wrong, and lengths in characters too.
+    // Without a character set the column is printed as bytes: text, and lengths in characters,
+    // would be a guess.
     let charset = column.collation.map(Collation::charset).filter(|charset| !charset.is_binary());
     let sized = |max_bytes: u16, text: &str, binary: &str| match charset {
         Some(charset) => {
@@ -149,7 +152,7 @@ fn put_type(out: &mut String, column: &Column, is_mariadb: bool) {
             Some(dimension) => format!("VECTOR({dimension})"),
             None => "VECTOR".into(),
         },
-        // One byte of the length tells how the value is packed.
+        // One byte of the length contains the compression of the value.
         T::VarCharCompressed { max_bytes } => {
             let declared = max_bytes.saturating_sub(1);
             format!("{} COMPRESSED", sized(declared, "VARCHAR", "VARBINARY"))
@@ -163,7 +166,7 @@ fn put_type(out: &mut String, column: &Column, is_mariadb: bool) {
     out.push_str(&text);
 }
 
-/// Text on one line.
+/// Writes the text on one line.
 fn put_escaped(out: &mut String, text: &str) {
     for character in text.chars() {
         match character {
@@ -174,7 +177,7 @@ fn put_escaped(out: &mut String, text: &str) {
             '\r' => out.push_str("\\r"),
             '\'' => out.push_str("\\'"),
             '\\' => out.push_str("\\\\"),
-            // No terminal should take it for a command.
+            // A terminal must not interpret it as a command.
             other if other.is_control() => put(out, format_args!("\\x{:02x}", u32::from(other))),
             other => out.push(other),
         }
@@ -186,8 +189,8 @@ fn put(out: &mut String, text: std::fmt::Arguments<'_>) {
     let _ = out.write_fmt(text);
 }
 
-/// Flag of a Table_map event of MySQL: its first column is a key that the server made.
+/// A flag of Table_map events of MySQL: the first column is a key that the server created.
 const GENERATED_INVISIBLE_KEY: u16 = 4;
 
-/// That column, which is the same in every table, named or not.
+/// This column; it is the same in all such tables, with or without names in the log.
 const GENERATED_COLUMN: &str = "`my_row_id` BIGINT UNSIGNED NOT NULL INVISIBLE AUTO_INCREMENT";

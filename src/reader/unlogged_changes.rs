@@ -1,4 +1,5 @@
-//! The keyword `unlogged_changes`: rows that the actions of foreign keys change, or a MERGE table, and that no event contains.
+//! The keyword `unlogged_changes`: rows that are changed by the actions of foreign keys, or through
+//! a MERGE table, and that no event contains.
 
 use crate::history::ForeignKeys;
 use std::collections::BTreeMap;

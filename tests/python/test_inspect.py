@@ -101,7 +101,7 @@ def test_an_offset_is_never_a_date(shop):
     for offset in (20200101, records(shop.files[0])[10]["offset"] + 3):
         refused = run(shop.files[0], "--start", offset)
         assert refused.exit_code == 2
-        assert f"no whole event begins at offset {offset}" in refused.stderr
+        assert f"no event begins at offset {offset}" in refused.stderr
 
 
 def test_nothing_comes_after_the_file_to_stop_in(shop):

@@ -21,9 +21,9 @@ pub(super) struct TableBatches {
     rule: UpdateRule,
     slots: Vec<Slot>,
     by_name: HashMap<TableKey, usize>,
-    /// Slots with rows, in the order of their first.
+    /// The slots with rows, in the order of their first rows.
     active: Vec<usize>,
-    /// The current transaction; `None` before the segment's first.
+    /// The current transaction; `None` before the first one of the segment.
     version: Option<i64>,
     /// True if it continues after its last span.
     is_open: bool,
@@ -107,7 +107,7 @@ impl TableBatches {
         Ok(())
     }
 
-    /// The batches with rows, in the order of their first.
+    /// The batches with rows, in the order of their first rows.
     pub(super) fn active(&self) -> &[usize] {
         &self.active
     }
@@ -174,8 +174,8 @@ impl TableBatches {
         Ok(true)
     }
 
-    /// The table of a batch, and the number of the first skipped event that is not counted for it. `None` if the current
-    /// transaction has no rows in it.
+    /// The table of a batch, and the number of the first skipped event that is not counted for it.
+    /// `None` if the batch has no rows of the current transaction.
     pub(super) fn passed(&self, index: usize) -> Option<(TableKey, usize)> {
         let slot = self.slots.get(index).filter(|slot| slot.is_in(self.version))?;
         Some((slot.key(), slot.passed()))

@@ -5,7 +5,7 @@ use crate::error::{DecodeError, Error, Result};
 use crate::limits::MAX_EVENT_SIZE;
 use crate::source::event_body;
 
-/// The fragments of one event, in a buffer that is used again for the next.
+/// The fragments of one event, in a buffer that is reused for the next event.
 #[derive(Default)]
 pub(super) struct Fragments {
     bytes: Vec<u8>,
@@ -28,7 +28,7 @@ impl Fragments {
         }
     }
 
-    /// Takes in the fragment at `offset`. Returns true if the event is complete.
+    /// Adds the fragment at `offset`. Returns true if the event is complete.
     pub(super) fn take(&mut self, fragment: &PartialRowData<'_>, offset: u64) -> Result<bool> {
         if !self.order.is_open() {
             match self.bytes.capacity() > MAX_KEPT {
@@ -42,7 +42,7 @@ impl Fragments {
         let len = self.bytes.len() as u64 + fragment.chunk.len() as u64;
         let limit = self.original_size.unwrap_or(u64::from(MAX_EVENT_SIZE));
         if len > limit {
-            let what = "size of the fragments together";
+            let what = "total size of the fragments";
             return Err(DecodeError::Limit { what, value: len, limit }.into());
         }
         self.bytes.extend_from_slice(fragment.chunk);
@@ -54,7 +54,8 @@ impl Fragments {
         self.offset
     }
 
-    /// The header and the body of the complete event. It may have a checksum of its own, or none like events in payloads.
+    /// The header and the body of the complete event. It may have its own checksum, or none, like
+    /// events in payloads.
     pub(super) fn event(&self, checksum: ChecksumAlgorithm) -> Result<(EventHeader, &[u8])> {
         let header = EventHeader::decode(&self.bytes)?;
         let len = self.bytes.len() as u64;

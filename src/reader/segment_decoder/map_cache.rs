@@ -1,4 +1,4 @@
-//! Table maps, recognised by their bytes: the same bytes are not parsed twice.
+//! A cache of table maps by their bytes: the same bytes are not parsed twice.
 
 use super::parent::Parent;
 use crate::binlog::{FormatDescription, TableMap};
@@ -16,17 +16,17 @@ use std::sync::Arc;
 pub(super) struct KnownMap {
     /// Its body after the table id.
     content: Box<[u8]>,
-    /// True if the table's rows are wanted.
+    /// True if the table's rows are selected.
     pub(super) wanted: bool,
     /// The table's name, if it is left out because it belongs to a tool; returned once.
     ghost: Option<GhostTable>,
-    /// The plan for its rows, made at the first of them.
+    /// The plan for its rows, created with the first rows.
     plan: Option<Planned>,
     /// The effects of its deletes and updates on other tables, and the catalog in which these were looked up.
     parent: Option<(u64, Arc<Parent>)>,
 }
 
-/// A plan, and what it was made by.
+/// A plan, and the state from which it was created.
 struct Planned {
     plan: Arc<TablePlan>,
     /// The structure from the history.
@@ -41,26 +41,29 @@ pub(super) struct MapCache {
     known: Vec<KnownMap>,
     by_content: HashMap<Box<[u8]>, usize>,
     in_force: HashMap<u64, (usize, u64)>,
-    /// The map that was named last: most rows events follow their own.
+    /// The map that was used last: most rows events follow their own map.
     last: Option<(u64, usize)>,
     transaction: u64,
-    /// The structures of tables in force, if a history is given, and the number of previous ones.
+    /// The current structures of tables, if a history is given, and the number of previous
+    /// catalogs.
     catalog: Option<Arc<Catalog>>,
     catalogs: u64,
-    /// The foreign keys of the catalog, and the catalog.
+    /// The foreign keys of the catalog, and the number of the catalog.
     foreign_keys: Option<(u64, Arc<ForeignKeys>)>,
-    /// Server version of the file that the maps came from: what the bytes mean depends on it.
+    /// The server version of the file that the maps are from: it determines the meaning of the
+    /// bytes.
     server_version: String,
 }
 
 impl MapCache {
-    /// Maps of the transaction before are no longer in force.
+    /// Removes the maps of the previous transaction from those in force.
     pub(super) fn begin_transaction(&mut self) {
         self.transaction += 1;
         self.last = None;
     }
 
-    /// Forgets all maps, if the current file is of another server version, or if there are too many maps.
+    /// Removes all maps if the current file is of another server version, or if there are too many
+    /// maps.
     pub(super) fn begin_file(&mut self, format: &FormatDescription) {
         if self.server_version != format.server_version || self.known.len() > MAX_KNOWN_MAPS {
             let (transaction, catalogs) = (self.transaction, self.catalogs);
@@ -70,7 +73,7 @@ impl MapCache {
         }
     }
 
-    /// The structures of tables from here on; `None` if no history is given.
+    /// Sets the structures of tables from here on; `None` if no history is given.
     pub(super) fn begin_catalog(&mut self, catalog: Option<Arc<Catalog>>) {
         let is_same = match (&self.catalog, &catalog) {
             (Some(before), Some(now)) => Arc::ptr_eq(before, now),
@@ -82,7 +85,7 @@ impl MapCache {
         }
     }
 
-    /// Takes in a Table_map event. Returns the number of the map.
+    /// Adds a Table_map event. Returns the number of the map.
     pub(super) fn define(
         &mut self,
         body: &[u8],
@@ -106,7 +109,7 @@ impl MapCache {
         Ok(Some(index))
     }
 
-    /// The table map that a rows event names; `None` if it is not in force.
+    /// The table map to which a rows event refers; `None` if it is not in force.
     pub(super) fn find(&mut self, id: u64) -> Option<usize> {
         if let Some((last, index)) = self.last.filter(|(last, _)| *last == id) {
             self.last = Some((last, index));
@@ -116,7 +119,7 @@ impl MapCache {
         (transaction == self.transaction).then_some(index)
     }
 
-    /// True if the rows of map `index` are wanted.
+    /// True if the rows of map `index` are selected.
     pub(super) fn is_wanted(&self, index: usize) -> bool {
         self.known.get(index).is_some_and(|map| map.wanted)
     }
@@ -130,7 +133,8 @@ impl MapCache {
         }
     }
 
-    /// The table of map `index`, the first time, if it is left out because it belongs to an online schema-change tool.
+    /// Returns the table of map `index`, once, if it is left out because it belongs to an online
+    /// schema-change tool.
     pub(super) fn take_ghost(&mut self, index: usize) -> Option<GhostTable> {
         self.known.get_mut(index).and_then(|map| map.ghost.take())
     }
@@ -238,7 +242,7 @@ impl MapCache {
     }
 }
 
-/// Whether a table is as it was.
+/// True if the structure of a table has not changed.
 fn is_same(before: Option<&TableState>, now: Option<&TableState>) -> bool {
     match (before, now) {
         (Some(TableState::Known(before)), Some(TableState::Known(now))) => Arc::ptr_eq(before, now),

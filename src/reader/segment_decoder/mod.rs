@@ -1,7 +1,8 @@
-//! A segment into batches: a pure function, except for buffers and table maps that are kept for speed.
+//! Decodes a segment to batches: a pure function, except for buffers and table maps that are kept
+//! for speed.
 //!
-//! In: a segment. Out: batches, items and the segment's end, in log order. Called by `read`. Each file passes its results to
-//! the next one:
+//! Input: a segment. Output: batches, items and the segment's end, in log order. Called by `read`.
+//! Each file passes its results to the next one:
 //!
 //! ```text
 //! mod: spans and items ─ events: events of a span ─ rows: rows of an event ─ batches: batches of a table ─ emit
@@ -31,20 +32,20 @@ use output::Emit;
 use span_context::SpanContext;
 use std::sync::Arc;
 
-/// Decodes segments. The state that it keeps between them changes nothing except speed.
+/// Decodes segments. The state that it keeps between them affects only the speed.
 pub struct SegmentDecoder {
     events: EventDecoder,
     spent: Option<Vec<u8>>,
 }
 
 impl SegmentDecoder {
-    /// A decoder.
+    /// Creates a decoder.
     pub fn new(options: Arc<DecodeOptions>) -> Self {
         Self { events: EventDecoder::new(options), spent: None }
     }
 
-    /// Decodes a segment. Full batches are passed to `emit`, then the segment's end. Before an error, complete rows are passed
-    /// to `emit`. Returns false if `emit` wants no more.
+    /// Decodes a segment. Full batches are passed to `emit`, then the segment's end. Before an
+    /// error, complete rows are passed to `emit`. Returns false if `emit` needs no more output.
     pub fn decode(&mut self, mut segment: Segment, emit: &mut Emit<'_>) -> Result<bool> {
         let turn = segment.turn.take();
         if let Some(turn) = &turn {
@@ -58,7 +59,7 @@ impl SegmentDecoder {
         let flushed = match &result {
             Ok(true) => rows.flush_all(&start, Some(&segment.end), &segment.bytes, emit),
             Ok(false) => Ok(false),
-            // Rows of the events before the broken one are complete.
+            // Rows of the events before the damaged one are complete.
             Err(_) => rows.flush_all(&start, None, &segment.bytes, emit),
         };
         let is_done = matches!((&result, &flushed), (Ok(_), Ok(true)));
@@ -73,7 +74,7 @@ impl SegmentDecoder {
         Ok(emit(Output::End { position: segment.end, open, stats, warnings }))
     }
 
-    /// The bytes of the last segment, to be used again.
+    /// Returns the buffer of the last segment, for reuse.
     pub fn take_spent(&mut self) -> Option<Vec<u8>> {
         self.spent.take()
     }

@@ -10,11 +10,11 @@ use std::sync::Arc;
 /// The output of decoding, in order.
 #[derive(Debug)]
 pub enum Output {
-    /// Rows of one table, and how far they deliver the table.
+    /// Rows of one table, and the part of the table's changes that they complete.
     Batch(ChangeBatch, Reach),
     /// An item that is not a row.
     Item(LogItem),
-    /// The segment is done.
+    /// The end of the segment.
     End {
         /// The position at which to resume.
         position: Arc<Position>,
@@ -28,11 +28,12 @@ pub enum Output {
 }
 
 impl Output {
-    /// The start of the read, before anything is decoded.
+    /// The output for the start of the read, before any segment is decoded.
     pub(in crate::reader) fn begin(position: Arc<Position>) -> Self {
         Self::End { position, open: None, stats: Box::default(), warnings: Vec::new() }
     }
 }
 
-/// Takes an output. Returns false if no more output is wanted; so do all functions that take it.
+/// A function that receives an output. Returns false if no more output is needed; so do all
+/// functions that have it as an argument.
 pub(super) type Emit<'e> = dyn FnMut(Output) -> bool + 'e;

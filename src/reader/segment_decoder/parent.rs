@@ -51,7 +51,8 @@ impl Parent {
         let actions = keys.and_then(|keys| keys.actions_of(&name, &is_read));
         let cells = RowCells::of(&log.columns, format.is_mariadb);
         let width = log.columns.len();
-        // Names that the log leaves out. A structure that does not fit is an error when its rows are read.
+        // Adds names that are not in the log. A structure that contradicts the log is an error when
+        // the table's rows are read.
         let completed = match catalog {
             Some(catalog) => catalog.schema(&name.database, &name.table).ok(),
             None => options.plan.schemas.complete(log.clone(), map, format).ok(),

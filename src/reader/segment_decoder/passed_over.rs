@@ -79,7 +79,8 @@ impl PassedOver {
         Ok(changes)
     }
 
-    /// Counts the events while the buffer is there. Those of a table that cannot be decoded count as none.
+    /// Counts the events while the buffer is available. Events of a table that cannot be decoded
+    /// count as none.
     pub(super) fn freeze(&mut self, counting: &mut Counting<'_>) {
         for passed in &mut self.0 {
             let changes = match counting.plan(passed.map) {

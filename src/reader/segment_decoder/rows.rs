@@ -84,7 +84,7 @@ impl RowsDecoder {
         }
     }
 
-    /// The properties of a span besides its events.
+    /// Sets the properties of a span that its events do not contain.
     fn begin_details(
         &mut self,
         commit_version: i64,
@@ -107,7 +107,7 @@ impl RowsDecoder {
         Ok(())
     }
 
-    /// Takes in a Table_map event of a statement.
+    /// Adds a Table_map event of a statement.
     pub(super) fn on_table_map(&mut self, body: &[u8], format: &FormatDescription) -> Result<()> {
         let index = self.define_map(body, format)?;
         if let Some(index) = index.filter(|_| !self.options.unlogged.is_ignored()) {
@@ -116,7 +116,7 @@ impl RowsDecoder {
         Ok(())
     }
 
-    /// Takes in a Table_map event. Returns the number of the map.
+    /// Adds a Table_map event. Returns the number of the map.
     pub(super) fn define_map(
         &mut self,
         body: &[u8],
@@ -176,7 +176,8 @@ impl RowsDecoder {
         }
     }
 
-    /// Checks a rows event's statement. Returns the number of the event's table map, if its rows are wanted.
+    /// Checks the statement of a rows event. Returns the number of the event's table map, if its
+    /// rows are selected.
     fn wanted_map(
         &mut self,
         context: &SpanContext<'_>,
@@ -214,7 +215,8 @@ impl RowsDecoder {
         Ok(Some(map))
     }
 
-    /// True if the error says that the log does not contain the length of cells, and only counts are needed.
+    /// True if the error means that the log does not contain the length of cells, and only counts
+    /// are needed.
     fn counts_without(&self, error: &Error) -> bool {
         let options = &self.options.plan;
         options.column_names == ColumnNames::None
@@ -223,7 +225,7 @@ impl RowsDecoder {
             && !self.maps.has_catalog()
     }
 
-    /// The rows of an event whose cells have an unknown length: their number is not known.
+    /// Skips the rows of an event whose cells have an unknown length: their number is not known.
     fn leave_uncounted(&mut self, map: usize, body: &[u8], error: &Error) -> Result<()> {
         if let Some((database, table)) = self.maps.table(map)? {
             let name = full_name(&database, &table);
@@ -235,7 +237,7 @@ impl RowsDecoder {
         Ok(())
     }
 
-    /// A rows event of a table that is read, but of an operation that is not.
+    /// Skips a rows event of a table that is read, because of its operation.
     fn pass_over(
         &mut self,
         context: &SpanContext<'_>,
@@ -276,8 +278,9 @@ impl RowsDecoder {
         (&mut self.passed, counting)
     }
 
-    /// The slot for a plan's table. If its structure has changed, the previous batch is returned first; so is one before rows
-    /// that are `left` out, because these must be at the beginning of a batch. `None` if no more output is wanted.
+    /// Returns the slot for a plan's table. If the structure has changed, the previous batch is
+    /// returned first. The same applies before rows of which some are `left` out, because these
+    /// must be at the beginning of a batch. `None` if no more output is needed.
     fn slot(
         &mut self,
         plan: Arc<TablePlan>,

@@ -1,4 +1,4 @@
-//! A table's batch under construction, and how far the table is delivered with it.
+//! A table's batch under construction, and the part of the table's changes that it completes.
 
 use crate::binlog::RowsKind;
 use crate::change::UpdateRule;
@@ -16,7 +16,7 @@ pub(super) struct Slot {
     version: Option<i64>,
     /// The number of its changes of this table in this segment, returned or not.
     changes: u64,
-    /// The same before its last rows event.
+    /// `changes` before the last rows event.
     before_event: u64,
     /// The number of skipped events that are counted.
     passed: usize,
@@ -44,7 +44,7 @@ impl Slot {
         self.builder.plan().key()
     }
 
-    /// Takes in a rows event of a transaction.
+    /// Adds a rows event of a transaction.
     pub(super) fn take_in(&mut self, version: i64, changes: u64) {
         if self.version != Some(version) {
             (self.version, self.changes) = (Some(version), 0);
@@ -54,7 +54,7 @@ impl Slot {
         self.changes += changes;
     }
 
-    /// The changes counted so far belong to another segment.
+    /// Resets the counts of changes: the next rows are of another segment.
     pub(super) fn forget(&mut self) {
         self.version = None;
     }
@@ -103,7 +103,7 @@ impl Slot {
         *count = count.saturating_sub(changes);
     }
 
-    /// Forgets the rows so far.
+    /// Removes the rows so far.
     pub(super) fn clear(&mut self) -> Result<()> {
         self.builder.finish()?;
         self.builder.take_zero_dates().for_each(drop);

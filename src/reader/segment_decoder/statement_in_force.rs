@@ -1,11 +1,11 @@
-//! The statement that rows come from: its text, from Rows_query and Annotate_rows events.
+//! The text of the statement that changed the rows, from Rows_query and Annotate_rows events.
 
 use crate::binlog::{EventType, Query, RowsQuery, STMT_END};
 use crate::charset::Charset;
 use crate::error::Result;
 use crate::source::CarriedStatement;
 
-/// Follows statements through the events of a transaction, if their text is requested.
+/// Tracks the statements of a transaction's events, if their text is requested.
 #[derive(Debug, Default)]
 pub(super) struct StatementInForce {
     is_wanted: bool,
@@ -27,11 +27,12 @@ impl StatementInForce {
         self.is_wanted
     }
 
-    /// Begins a transaction, or a piece of it with the statement that it carries.
+    /// Begins a transaction, or the next piece of a transaction with the statement of the previous
+    /// piece.
     pub(super) fn begin(&mut self, commit_version: i64, carried: &CarriedStatement) {
         if self.is_wanted {
             (self.is_known, self.is_over) = (false, false);
-            // Events that ROLLBACK TO undid may be between it and its BEGIN.
+            // Events that ROLLBACK TO rolled back may be between the statement and its BEGIN.
             let before = self.client.filter(|_| self.commit_version == commit_version);
             self.client = carried.client.or(before);
             self.commit_version = commit_version;
@@ -41,7 +42,7 @@ impl StatementInForce {
         }
     }
 
-    /// Takes in an event without rows: its statement is in force from now on.
+    /// Processes an event without rows: the statement that it contains is in force from now on.
     pub(super) fn on_event(&mut self, event_type: EventType, body: &[u8]) -> Result<()> {
         if !self.is_wanted {
             return Ok(());
@@ -57,7 +58,7 @@ impl StatementInForce {
         Ok(())
     }
 
-    /// Takes in the flags of a rows event: the statement ends after its last one.
+    /// Processes the flags of a rows event: the statement ends after its last one.
     pub(super) fn on_rows(&mut self, flags: u16) {
         self.is_known &= !self.is_over;
         self.is_over = flags & STMT_END != 0;
@@ -68,7 +69,7 @@ impl StatementInForce {
         self.is_known.then_some(self.text.as_str())
     }
 
-    /// The text is in the client's character set, which MariaDB's log does not contain.
+    /// Sets the text. It is in the client's character set, which MariaDB's log does not contain.
     fn set(&mut self, sql: &[u8]) {
         let mut text = std::mem::take(&mut self.text).into_bytes();
         text.clear();

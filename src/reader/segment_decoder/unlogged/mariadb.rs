@@ -9,7 +9,7 @@ use crate::history::ChildAction;
 use std::sync::Arc;
 
 impl Watch<'_> {
-    /// MariaDB: tables that the statement maps and of which it has no rows yet.
+    /// MariaDB: checks the tables that the statement maps and of which it has no rows yet.
     pub(super) fn on_mariadb_parent(
         &mut self,
         map: usize,
@@ -72,7 +72,8 @@ impl Watch<'_> {
             return pending(action.clone(), true);
         }
         if keys.is_some_and(|keys| keys.describes(&table.name.database, &table.name.table)) {
-            // A trigger, a statement of several tables, or an update of other columns.
+            // The cause may be a trigger, a statement of several tables, or an update of other
+            // columns.
             return Ok(None);
         }
         let columns = parent.key_columns.clone();
@@ -84,7 +85,8 @@ impl Watch<'_> {
         pending(action, (is_delete || has_keys) && !parent.has_triggers)
     }
 
-    /// MariaDB: tables that the statement has no rows of by its end.
+    /// MariaDB: checks for tables that the statement maps, but of which it has no rows when it
+    /// ends.
     pub(super) fn on_statement_end(&mut self, flags: u16) -> Result<()> {
         let found = match flags & NO_FOREIGN_KEY_CHECKS {
             0 => self.report_pending(),

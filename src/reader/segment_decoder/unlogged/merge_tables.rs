@@ -1,4 +1,5 @@
-//! MERGE tables: a statement that changes rows of one changes rows of the tables of its UNION, and no event has their names.
+//! MERGE tables: a statement that changes rows of a MERGE table changes rows of the tables of its
+//! UNION, and no event contains the names of these tables.
 //!
 //! The statement maps the MERGE table and after it each table of its UNION, which have the same columns, and logs rows of the
 //! MERGE table only. A table that a trigger may write into, or the second table of a multi-table statement, looks the same if

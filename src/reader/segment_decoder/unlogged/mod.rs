@@ -76,7 +76,7 @@ impl Watch<'_> {
         }
     }
 
-    /// MySQL.
+    /// Checks a rows event of MySQL.
     fn on_parent(&mut self, rows: &ParentRows<'_>) -> Result<()> {
         let parent = self.maps.parent(rows.map, self.format, self.options)?;
         let Some(parent) = parent.filter(|parent| !parent.is_idle) else { return Ok(()) };

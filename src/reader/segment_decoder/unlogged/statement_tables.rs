@@ -10,7 +10,7 @@ use std::sync::Arc;
 #[derive(Debug, Default)]
 pub(in crate::reader::segment_decoder) struct StatementTables {
     pub(super) tables: Vec<StatementTable>,
-    /// Only of MariaDB.
+    /// Tables that may have changed without an event; only for MariaDB.
     pub(super) pending: Vec<Pending>,
 }
 
@@ -51,7 +51,7 @@ impl StatementTables {
         self.tables.get(index).filter(|table| !table.seen.is_none()).map(|table| table.map)
     }
 
-    /// Takes in a Table_map event of the statement.
+    /// Adds a Table_map event of the statement.
     pub(in crate::reader::segment_decoder) fn add(&mut self, map: usize) {
         match self.tables.iter_mut().find(|table| table.map == map) {
             Some(table) => table.is_mapped_twice = true,
@@ -59,7 +59,7 @@ impl StatementTables {
         }
     }
 
-    /// Takes in a table of the statement, with its rows in the previous pieces of the log.
+    /// Adds a table of the statement, with its rows in the previous pieces of the log.
     pub(in crate::reader::segment_decoder) fn carry(
         &mut self,
         map: usize,
