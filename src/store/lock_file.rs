@@ -1,4 +1,5 @@
-//! A file whose lock says who writes a history: the system lets go of it when the process ends, however it ends.
+//! A lock file that names the process that writes a history: the system releases the lock when the
+//! process ends in any way.
 
 use crate::error::{Error, Result};
 use std::fs::{File, OpenOptions, TryLockError};
@@ -7,19 +8,19 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The lock of one source, held.
+/// The lock of one source.
 #[derive(Debug)]
 pub(super) struct LockFile {
     file: File,
-    /// The process that holds it. A forked child has the same open file.
+    /// The process that has the lock. A forked child has the same open file.
     process: u32,
 }
 
 impl LockFile {
-    /// Takes the lock of a source of a store at `store`, or returns its holder.
+    /// Takes the lock of a source of a store at `store`, or returns the text about its holder.
     ///
     /// # Errors
-    /// The folder cannot be written: an [`ErrorKind::Config`](crate::ErrorKind::Config).
+    /// The folder is not writable: an [`ErrorKind::Config`](crate::ErrorKind::Config).
     pub(super) fn take(store: &Path, source: &str) -> Result<std::result::Result<Self, String>> {
         let path = path_of(store, source);
         let opened = OpenOptions::new()
@@ -30,17 +31,16 @@ impl LockFile {
             .mode(0o600)
             .open(&path);
         let mut file = opened.map_err(|error| match error.kind() {
-            ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => Error::config(format!(
-                "{}: the history can only be read here: {error}",
-                path.display()
-            )),
+            ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
+                Error::config(format!("{}: the history is read-only here: {error}", path.display()))
+            }
             _ => Error::io(format!("{}: cannot open", path.display()), error),
         })?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
                 let mut holder = String::new();
-                // Who it is matters less than that it is somebody.
+                // If the name of the holder cannot be read, the lock is still taken.
                 let _ = (&mut file).take(MAX_HOLDER).read_to_string(&mut holder);
                 let holder = holder.trim();
                 let holder = if holder.is_empty() { "another process" } else { holder };
@@ -69,7 +69,7 @@ impl Drop for LockFile {
     }
 }
 
-/// This process, for who comes later.
+/// Describes this process, for processes that try to take the lock later.
 pub(super) fn holder() -> String {
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let host = if host.trim().is_empty() { "this host" } else { host.trim() };
@@ -79,15 +79,15 @@ pub(super) fn holder() -> String {
 
 pub(super) fn refused(source: &str, holder: &str) -> Error {
     Error::config(format!(
-        "the table history (source {source:?}) is written by {holder}: one process writes a source, all others can read \
-         what it covers; stop that one, or give this one a source of its own"
+        "the table history (source {source:?}) is written by {holder}: only one process writes a source, all others can read \
+         what it covers; stop that process, or use a different source"
     ))
 }
 
 /// `2026-11-22 02:40:05 UTC`
 pub(super) fn utc(seconds: u64) -> String {
     let (days, rest) = (seconds / 86_400, seconds % 86_400);
-    // Howard Hinnant's civil_from_days: years that begin in March, in eras of 400.
+    // Howard Hinnant's civil_from_days: years begin in March, in eras of 400 years.
     let days = days + 719_468;
     let (era, of_era) = (days / 146_097, days % 146_097);
     let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
@@ -100,12 +100,13 @@ pub(super) fn utc(seconds: u64) -> String {
     format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02} UTC")
 }
 
-/// Beside the store.
+/// The path of the lock file, next to the store.
 fn path_of(store: &Path, source: &str) -> PathBuf {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
     let name = match source.len() <= 64 && source.chars().all(is_plain) {
         true => source.to_owned(),
-        // A name of any characters: two of the same number would only share a lock.
+        // The name may contain any characters. Two names with the same number would only share a
+        // lock.
         false => format!("~{:08x}", crc32fast::hash(source.as_bytes())),
     };
     let mut path = store.as_os_str().to_owned();
@@ -113,7 +114,7 @@ fn path_of(store: &Path, source: &str) -> PathBuf {
     path.into()
 }
 
-/// No holder's text is longer.
+/// The largest number of bytes that are read of the holder's text.
 const MAX_HOLDER: u64 = 1000;
 
 #[cfg(test)]

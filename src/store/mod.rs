@@ -1,9 +1,9 @@
 //! Stores of table histories: implementations of [`Store`](crate::history::Store).
 //!
-//! In: rows of [`history`](crate::history). Out: the same rows, in order, all of a write or none. Called by `python`, which
-//! parses the user's URL.
+//! Input: rows of [`history`](crate::history). Output: the same rows, in order; a write is stored
+//! completely or not at all. Called by `python`, which parses the user's URL.
 //!
-//! | file | keeps them |
+//! | file | stores them |
 //! |---|---|
 //! | `sqlite.rs` | in an SQLite database: one file |
 //! | `sqlite_sql.rs` | (its statements) |

@@ -1,7 +1,8 @@
 //! Histories in a database of a MySQL or MariaDB server: the central store.
 //!
-//! It may be the server whose log is read: what the store writes there is no DDL once its tables are made, and of how far the
-//! log was read it says less often then, for that would be in the log again.
+//! The server may be the one whose log is read. After its tables are created, the store writes no
+//! DDL. If the log that is read contains these writes, the store records less often how far the log
+//! was read, because each record would be in the log again.
 
 use super::lock_file::refused;
 use super::server_lock;
@@ -25,25 +26,26 @@ pub struct ServerStore {
     /// The server's id.
     id: String,
     has_tables: bool,
-    /// Bytes of a body that one statement may carry.
+    /// The largest number of bytes of a body in one statement.
     piece: usize,
     locks: Vec<Held>,
 }
 
-/// The lock of a source, and what stood in the store when it was last written.
+/// The lock of a source, and the contents of the store after the last write.
 struct Held {
     source: String,
     timelines: Vec<TimelineRow>,
-    /// The same, where a write that broke off has been done.
+    /// The contents of the store if an interrupted write was completed.
     or: Option<Vec<TimelineRow>>,
 }
 
 impl ServerStore {
-    /// Connects to the first server of `connector` that answers; the database must be there. Tables are made when something
-    /// is written.
+    /// Connects to the first server of `connector` that answers; the database must exist. The
+    /// tables are created at the first write.
     ///
     /// # Errors
-    /// Those of a connection; no such database, or a history of a later version: an [`ErrorKind::Config`].
+    /// Those of a connection; no such database; or a history of a later version: an
+    /// [`ErrorKind::Config`].
     pub fn open(connector: Connector, database: &str) -> Result<Self> {
         let mut store = Self {
             connector,
@@ -75,12 +77,12 @@ impl ServerStore {
         Err(failed.unwrap_or_else(|| Error::config("a store on a server needs a host")))
     }
 
-    /// Makes a connection fit for work, with the locks that the last one had.
+    /// Prepares a connection: takes the locks of the previous connection again.
     fn begin(&mut self, mut server: Server) -> Result<()> {
         self.id.clone_from(&server.identity().id);
         let before = self.connection_id.take();
         let connection = server.connection();
-        // A session's defaults are the server's.
+        // The defaults of a session are those of the server.
         for statement in [
             "SET SESSION sql_mode = 'STRICT_TRANS_TABLES', sql_safe_updates = 0, autocommit = 1",
             "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ",
@@ -90,7 +92,7 @@ impl ServerStore {
         connection.query(&format!("USE {}", quoted_name(&self.database))).map_err(|error| {
             match error.server_code() {
                 Some(NO_DATABASE) => Error::config(format!(
-                    "the store's server has no database {}: CREATE DATABASE it first",
+                    "the store's server has no database {}: create it first (CREATE DATABASE)",
                     self.database
                 )),
                 _ => error,
@@ -100,7 +102,7 @@ impl ServerStore {
         self.connection_id = id.and_then(|id| id.parse().ok());
         let packet = connection.query_value("SELECT @@max_allowed_packet")?;
         let packet: usize = packet.and_then(|packet| packet.parse().ok()).unwrap_or(MAX_PIECE);
-        // Two digits a byte, and as much again for all else.
+        // Two digits per byte, and the same again for the rest of the statement.
         self.piece = (packet / 4).clamp(256, MAX_PIECE);
         self.has_tables = check_version(connection)?;
         for held in &mut self.locks {
@@ -113,7 +115,7 @@ impl ServerStore {
             let is_known = now == held.timelines || held.or.as_ref() == Some(&now);
             if !is_known {
                 return Err(Error::config(
-                    "while the connection to the table history's store was lost, another process wrote it: open it again",
+                    "while the connection to the table history's store was lost, another process changed the history: open it again",
                 ));
             }
             held.timelines = now;
@@ -122,7 +124,8 @@ impl ServerStore {
         Ok(())
     }
 
-    /// Asks the server. Where the connection turns out to be gone, as idle ones are, it is made once more.
+    /// Sends a query to the server. If the connection was lost, for example because it was idle, it
+    /// is opened again, once.
     fn ask<T>(&mut self, work: impl Fn(&mut Connection) -> Result<T>) -> Result<T> {
         let was_open = self.server.is_some();
         match self.ask_once(&work) {
@@ -142,13 +145,13 @@ impl ServerStore {
             && (is_lost(error)
                 || error.server_code().is_none() && error.kind() != ErrorKind::Config)
         {
-            // What comes next on it may be the rest of an answer.
+            // The next packet on this connection may belong to an incomplete answer.
             self.server = None;
         }
         done
     }
 
-    /// Reads; nothing where there are no tables yet.
+    /// Reads; returns the default value if the tables do not exist yet.
     fn read<T: Default>(&mut self, work: impl Fn(&mut Connection) -> Result<T>) -> Result<T> {
         if !self.has_tables {
             self.has_tables = self.ask(check_version)?;
@@ -156,7 +159,7 @@ impl ServerStore {
         if self.has_tables { self.ask(work) } else { Ok(T::default()) }
     }
 
-    /// Takes the lock of a source within a number of seconds, or returns its holder.
+    /// Takes the lock of a source within a number of seconds, or returns the text about its holder.
     fn take_lock(&mut self, source: &str, patience: u32) -> Result<Option<String>> {
         if self.locks.iter().any(|held| held.source == source) {
             return Ok(None);
@@ -262,7 +265,7 @@ impl Store for ServerStore {
         let piece = self.piece;
         let statements: Vec<String> =
             writes.iter().flat_map(|write| statements(source, write, piece)).collect();
-        // Done twice, it is the same.
+        // Doing this twice has the same result as doing it once.
         self.ask(|connection| {
             connection.query("START TRANSACTION")?;
             let done = statements
@@ -270,7 +273,7 @@ impl Store for ServerStore {
                 .try_for_each(|statement| connection.query(statement).map(drop))
                 .and_then(|()| connection.query("COMMIT").map(drop));
             if done.as_ref().is_err_and(|error| error.server_code().is_some()) {
-                // If that fails the connection is lost, and with it the transaction.
+                // If this fails, the connection is lost, and the transaction with it.
                 let _ = connection.query("ROLLBACK");
             }
             done
@@ -284,7 +287,8 @@ impl Store for ServerStore {
     }
 
     fn flush_interval(&self, server: Option<&str>) -> Duration {
-        // What is written then is in the log, which is so read further: it would never be quiet.
+        // The log that is read contains these writes, which are then read again: the log would
+        // never be quiet.
         if server == Some(self.id.as_str()) { OWN_LOG } else { Duration::from_secs(1) }
     }
 }
@@ -315,7 +319,7 @@ fn written(timelines: &[TimelineRow], writes: &[StoreWrite]) -> Vec<TimelineRow>
     after
 }
 
-/// Whether the tables are there.
+/// True if the tables exist.
 fn check_version(connection: &mut Connection) -> Result<bool> {
     let sql = "SELECT version FROM binarrow_history_version";
     let version = match connection.query_value(sql) {
@@ -363,26 +367,26 @@ fn entries(connection: &mut Connection, source: &str, select: &str) -> Result<Ve
     Ok(entries)
 }
 
-/// Who may not write can read.
+/// Explains an error of an account that can read but not write.
 fn cannot_write(error: Error) -> Error {
     match error.server_code() {
         Some(READ_ONLY | READ_ONLY_TRANSACTION | NO_TABLE_PRIVILEGE | NO_DATABASE_PRIVILEGE) => {
-            error.of_kind(ErrorKind::Config).context("the history can only be read here")
+            error.of_kind(ErrorKind::Config).context("the history is read-only here")
         }
         _ => error,
     }
 }
 
-/// Whether the connection is gone, and another may do.
+/// True if the connection is lost, so that another one may work.
 fn is_lost(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::ConnectionLost | ErrorKind::Io)
         || matches!(error.server_code(), Some(SHUTDOWN | KILLED | MARIADB_KILLED | IDLE_TOO_LONG))
 }
 
 const VERSION: u32 = 1;
-/// Of a body, in one statement.
+/// The maximum number of bytes of a body in one statement.
 const MAX_PIECE: usize = 1 << 20;
-/// Between two words about how far the log was read, where they go into that log.
+/// The interval between two records of how far the log was read, if this log contains the records.
 const OWN_LOG: Duration = Duration::from_secs(60);
 
 const NO_DATABASE: u16 = 1049;

@@ -9,8 +9,9 @@ use crate::net::Connection;
 use crate::wire::to_hex;
 use ring::digest;
 
-/// Takes the lock, or returns its holder. `before` is the id of an earlier connection of this process that held it, and that the
-/// server may not have closed yet; `patience` is the number of seconds to wait.
+/// Takes the lock, or returns the text about its holder. `before` is the id of an earlier
+/// connection of this process that had the lock, and that the server may not have closed yet;
+/// `patience` is the number of seconds to wait.
 pub(super) fn take(
     connection: &mut Connection,
     database: &str,
@@ -23,7 +24,7 @@ pub(super) fn take(
         let user: Option<u32> = user.and_then(|id| id.parse().ok());
         let is_ours = before.is_some() && user == before;
         if let Some(id) = user.filter(|_| is_ours) {
-            // It may be gone by now.
+            // The connection may already be closed.
             let _ = connection.query(&format!("KILL {id}"));
         }
         if !is_ours || !get(connection, &name, PATIENCE)? {
@@ -48,16 +49,16 @@ fn get(connection: &mut Connection, name: &str, seconds: u32) -> Result<bool> {
     match connection.query_value(&format!("SELECT GET_LOCK('{name}', {seconds})"))?.as_deref() {
         Some("1") => Ok(true),
         Some("0") => Ok(false),
-        _ => Err(Error::malformed("the server answers neither 1 nor 0 to GET_LOCK")),
+        _ => Err(Error::malformed("the server's answer to GET_LOCK is neither 1 nor 0")),
     }
 }
 
-/// Names have 64 characters at most, and are those of the whole server.
+/// Names of locks have at most 64 characters, and are shared by all databases of the server.
 fn name(database: &str, source: &str) -> String {
     let text = format!("{database}\0{source}");
     let digest = digest::digest(&digest::SHA256, text.as_bytes());
     format!("binarrow.{}", to_hex(digest.as_ref().get(..16).unwrap_or_default()))
 }
 
-/// Seconds in which a server notices that the connection of a process that ended is gone.
+/// The number of seconds after which a server notices that the process of a connection has ended.
 pub(super) const PATIENCE: u32 = 1;

@@ -1,7 +1,8 @@
-//! The statements of a store on a server: text in, text out. All values go in as hexadecimal digits, so that none can be read as SQL.
+//! The statements of a store on a server, as text. All values are written as hexadecimal digits, so
+//! that no value can be parsed as SQL.
 //!
-//! The place of an entry is one column of bytes, greater for a later place, so that a range of a timeline is a range of the
-//! primary key.
+//! The place of an entry is one column of bytes; a later place has a greater value. So a range of a
+//! timeline is a range of the primary key.
 
 use crate::error::{Error, Result};
 use crate::history::{EntryKey, EntryKind, EntryRange, EntryRow, TimelineRow};
@@ -59,7 +60,7 @@ pub(super) fn select_by_time(source: &str, timestamp: i64) -> String {
     )
 }
 
-/// The pieces of a body from one on, two at most.
+/// Selects the pieces of a body from one piece on, at most two.
 pub(super) fn select_pieces(source: &str, timeline: u64, key: EntryKey, from: u32) -> String {
     format!(
         "SELECT piece, HEX(body) FROM binarrow_pieces WHERE {} AND piece >= {from} ORDER BY piece LIMIT 2",
@@ -79,7 +80,7 @@ pub(super) fn replace_timeline(source: &str, row: &TimelineRow) -> String {
     )
 }
 
-/// The statements that put an entry in; none has more bytes of its body than `piece`.
+/// The statements that store an entry; none contains more than `piece` bytes of its body.
 pub(super) fn replace_entry(source: &str, row: &EntryRow, piece: usize) -> Vec<String> {
     let EntryRow { timeline, key, kind, timestamp, position, database, details, body, checksum } =
         row;
@@ -119,7 +120,7 @@ pub(super) fn remove_entries(
 ) -> Vec<String> {
     let range = condition(source, range);
     let pieces = match kind {
-        // Only they are so large.
+        // Only these entries can have several pieces.
         None | Some(EntryKind::Checkpoint) => {
             let kinds = kind.map(|kind| format!(" AND e.kind = '{kind}'")).unwrap_or_default();
             let range = range
@@ -155,7 +156,7 @@ fn equals(source: &str, timeline: u64, key: EntryKey) -> String {
     format!("source = {} AND epoch = {timeline} AND place = {}", text(source), place(key))
 }
 
-/// A timeline's row.
+/// Decodes the row of a timeline.
 pub(super) fn timeline(row: &TextRow) -> Result<TimelineRow> {
     Ok(TimelineRow {
         id: number(row, 0)?,
@@ -168,7 +169,7 @@ pub(super) fn timeline(row: &TextRow) -> Result<TimelineRow> {
     })
 }
 
-/// An entry's row, and how many pieces its body is in.
+/// Decodes the row of an entry; also returns the number of pieces of its body.
 pub(super) fn entry(row: &TextRow) -> Result<(EntryRow, u32)> {
     let place = from_hex(cell(row, 1)?.as_bytes()).ok_or_else(damaged)?;
     let (file, rest) = place.split_first_chunk::<8>().ok_or_else(damaged)?;
@@ -192,7 +193,7 @@ pub(super) fn entry(row: &TextRow) -> Result<(EntryRow, u32)> {
     Ok((entry, number(row, 8)?))
 }
 
-/// A piece's number and bytes.
+/// Decodes the number and the bytes of a piece.
 pub(super) fn piece(row: &TextRow) -> Result<(u32, Vec<u8>)> {
     Ok((number(row, 0)?, from_hex(cell(row, 1)?.as_bytes()).ok_or_else(damaged)?))
 }
@@ -211,7 +212,7 @@ pub(super) fn damaged() -> Error {
 
 const COLUMNS: &str = "epoch, HEX(place), kind, logged_at, position, database_name, details, HEX(body), pieces, checksum";
 
-/// Makes the tables, where they are not.
+/// Creates the tables that do not exist yet.
 pub(super) const TABLES: [&str; 5] = [
     "CREATE TABLE IF NOT EXISTS binarrow_epochs (
        source VARCHAR(128) COLLATE utf8mb4_bin NOT NULL, id BIGINT UNSIGNED NOT NULL, server VARCHAR(255),
@@ -231,13 +232,13 @@ pub(super) const TABLES: [&str; 5] = [
     "CREATE TABLE IF NOT EXISTS binarrow_writers (
        source VARCHAR(128) COLLATE utf8mb4_bin NOT NULL PRIMARY KEY, holder VARCHAR(255) NOT NULL
      ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin",
-    // The last: who sees it sees all.
+    // The last table: if it exists, all others exist.
     "CREATE TABLE IF NOT EXISTS binarrow_history_version (
        id INT NOT NULL PRIMARY KEY, version INT UNSIGNED NOT NULL
      ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin",
 ];
 
-/// Their names.
+/// The names of the tables.
 pub(super) const TABLE_NAMES: [&str; 5] = [
     "binarrow_epochs",
     "binarrow_entries",

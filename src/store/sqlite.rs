@@ -24,13 +24,13 @@ impl SqliteStore {
     /// Opens the database at `path`. If there is none, it is created when something is written.
     ///
     /// # Errors
-    /// The folder does not exist, or the file is no history: an [`ErrorKind::Config`].
+    /// The folder does not exist, or the file is not a history: an [`ErrorKind::Config`].
     pub fn open(path: impl Into<PathBuf>) -> Result<Self> {
         let path = path.into();
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
         if path.file_name().is_none() || folder.is_some_and(|folder| !folder.is_dir()) {
             return Err(Error::config(format!(
-                "{}: the folder of a table history must be there",
+                "{}: the folder of a table history must exist",
                 path.display()
             )));
         }
@@ -44,7 +44,7 @@ impl SqliteStore {
         if self.connection.is_none() {
             match std::fs::metadata(&self.path) {
                 Ok(metadata) if metadata.is_file() => {}
-                Ok(_) => return Err(self.config("is no file")),
+                Ok(_) => return Err(self.config("is not a file")),
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
                 Err(error) => {
                     return Err(Error::io(format!("{}: cannot open", self.path.display()), error));
@@ -75,7 +75,7 @@ impl SqliteStore {
         connection.busy_timeout(BUSY).map_err(|error| self.explain(error))?;
         match version {
             Version::Empty => Ok(None),
-            Version::Foreign => Err(self.config("is an SQLite database of something else")),
+            Version::Foreign => Err(self.config("is an SQLite database of another application")),
             Version::Own(VERSION) => {
                 connection
                     .pragma_update(None, "synchronous", "FULL")
@@ -83,7 +83,7 @@ impl SqliteStore {
                 Ok(Some(connection))
             }
             Version::Own(version) => Err(self.config(&format!(
-                "holds a table history in version {version}, and this program knows version {VERSION}: use a newer one"
+                "contains a table history in version {version}, and this program knows version {VERSION}: use a newer one"
             ))),
         }
     }
@@ -133,12 +133,12 @@ impl SqliteStore {
     fn explain(&self, error: rusqlite::Error) -> Error {
         let (kind, advice) = match error.sqlite_error_code() {
             Some(ErrorCode::NotADatabase) => {
-                return self.config("is no SQLite database").with_source(error);
+                return self.config("is not an SQLite database").with_source(error);
             }
             Some(ErrorCode::DatabaseCorrupt) => (ErrorKind::Malformed, ""),
             Some(ErrorCode::ReadOnly) => (ErrorKind::Config, ""),
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-                (ErrorKind::Io, ": another process holds it for long")
+                (ErrorKind::Io, ": another process has locked it for a long time")
             }
             Some(_) => (ErrorKind::Io, ""),
             // A column has an unexpected value.
@@ -176,7 +176,7 @@ impl Store for SqliteStore {
         self.create()?;
         let is_read_only = self.read(|connection| connection.is_readonly("main"))?;
         if is_read_only {
-            return Err(self.config("can only be read here"));
+            return Err(self.config("is read-only here"));
         }
         self.locks.push((source.to_owned(), lock));
         Ok(None)

@@ -180,7 +180,7 @@ fn put(transaction: &Transaction<'_>, source: &str, write: &StoreWrite) -> rusql
 pub(super) enum Version {
     /// It has no tables.
     Empty,
-    /// A database of something else.
+    /// A database of another application.
     Foreign,
     /// A history, in this version of its tables.
     Own(i64),
@@ -188,7 +188,7 @@ pub(super) enum Version {
 
 pub(super) fn version(connection: &Connection) -> rusqlite::Result<Version> {
     connection.busy_timeout(BUSY)?;
-    // The tables first: a process that creates the history between the two commits both at once.
+    // The tables are counted first: another process that creates the history commits both at once.
     let tables: i64 =
         connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
     let application: i64 = connection.query_row("PRAGMA application_id", [], |row| row.get(0))?;
@@ -295,5 +295,5 @@ const TABLES: &str = "
 pub(super) const VERSION: i64 = 1;
 /// `barw`, in the header of the file.
 const APPLICATION: i64 = 0x6261_7277;
-/// How long to wait for a transaction of another process, each of which takes milliseconds.
+/// The maximum wait for a transaction of another process; each takes milliseconds only.
 pub(super) const BUSY: Duration = Duration::from_secs(5);

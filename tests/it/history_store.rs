@@ -282,15 +282,15 @@ fn files_that_are_no_history() {
     let error = SqliteStore::open(folder.path().join("no/such.db")).err().unwrap();
     assert_eq!(error.kind(), ErrorKind::Config);
     assert!(
-        error.message().ends_with("no/such.db: the folder of a table history must be there"),
+        error.message().ends_with("no/such.db: the folder of a table history must exist"),
         "{error}"
     );
     let error = SqliteStore::open(folder.path()).err().unwrap();
-    assert!(error.message().ends_with("is no file"), "{error}");
+    assert!(error.message().ends_with("is not a file"), "{error}");
     std::fs::write(&path, "not a database, but as long as the header of one: ".repeat(10)).unwrap();
     let error = SqliteStore::open(&path).err().unwrap();
     assert_eq!(
-        (error.kind(), error.message().ends_with("is no SQLite database")),
+        (error.kind(), error.message().ends_with("is not an SQLite database")),
         (ErrorKind::Config, true),
         "{error}"
     );

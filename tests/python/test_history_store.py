@@ -160,21 +160,21 @@ def test_a_file_that_can_only_be_read(path):
     assert found.stderr == ""
     numbers, refused = found.stdout.splitlines()
     assert numbers == f"{len(writer.fresh(20).tables())} 20"
-    assert "can only be read here" in refused
+    assert "read-only here" in refused
 
 
 def test_files_that_are_no_history(path):
-    with pytest.raises(ConfigError, match="the folder of a table history must be there"):
+    with pytest.raises(ConfigError, match="the folder of a table history must exist"):
         SchemaHistory.open(path / "no" / "such.db")
-    with pytest.raises(ConfigError, match="is no file"):
+    with pytest.raises(ConfigError, match="is not a file"):
         SchemaHistory.open(path.parent)
     path.write_bytes(b"no database, but long enough to be taken for one " * 20)
-    with pytest.raises(ConfigError, match="is no SQLite database"):
+    with pytest.raises(ConfigError, match="is not an SQLite database"):
         SchemaHistory.open(path)
     path.unlink()
     with contextlib.closing(sqlite3.connect(path)) as database:
         database.execute("CREATE TABLE people (name TEXT)")
-    with pytest.raises(ConfigError, match="is an SQLite database of something else"):
+    with pytest.raises(ConfigError, match="is an SQLite database of another application"):
         SchemaHistory.open(path)
     path.unlink()
     filled(path).close()
@@ -264,7 +264,7 @@ def test_a_database_that_is_busy(path):
         # The interrupted statement is stored, or is not.
         writer.apply(history, 21)
         writer.apply(history, 22)
-        with busy(path), pytest.raises(InputError, match="another process holds it for long"):
+        with busy(path), pytest.raises(InputError, match="another process has locked it for a long time"):
             writer.apply(history, 23)
         writer.apply(history, 23)
         assert writer.content_of(history) == writer.content_of(writer.fresh(23))
