@@ -37,7 +37,8 @@ pub fn foreign_keys(server: &mut Server, read: &TableFilter) -> Result<Option<Fo
     Ok(Some(keys))
 }
 
-/// True if the server logs the rows that foreign keys change: MySQL 9.6 and later, unless InnoDB carries the actions out.
+/// True if the server logs the rows that foreign keys change: MySQL 9.6 and later, unless InnoDB
+/// performs the actions.
 fn logs_all(server: &mut Server) -> Result<bool> {
     let identity = server.identity();
     if identity.flavor != Flavor::Mysql || identity.version < LOGS_ALL {

@@ -1,16 +1,19 @@
-//! A baseline: the structures of a server's tables, and the place of its log where they are so.
+//! A baseline: the structures of a server's tables, and the position of the log at which the tables
+//! have these structures.
 //!
-//! In: a connection. Out: a script of CREATE DATABASE and CREATE TABLE statements, as SHOW CREATE TABLE prints them, and the
-//! position that it is of. Called by `source`, where a history is empty, and by `python::history`.
+//! Input: a connection. Output: a script of CREATE DATABASE and CREATE TABLE statements, as SHOW
+//! CREATE TABLE prints them, and its position. Called by `source` for an empty history, and by
+//! `python::history`.
 //!
-//! No lock is taken. The structures are read between two places of the log, and the log between the two is looked through:
-//! tables that a statement touched there are read again, until nothing touched what was read.
+//! No lock is taken. The structures are read between two positions of the log, and then the log
+//! between the two is searched: tables that a statement in it may have changed are read again,
+//! until the log contains no such statement.
 //!
 //! | file | does |
 //! |---|---|
-//! | `structures.rs` | asks for the structures |
-//! | `table_now.rs` | asks for one table, and what the log will tell of it |
-//! | `touched.rs` | finds the tables that the log between two places touches |
+//! | `structures.rs` | queries the structures |
+//! | `table_now.rs` | queries one table, and the metadata that the log will contain |
+//! | `touched.rs` | finds the tables that statements between two positions of the log may change |
 //!
 //! <https://dev.mysql.com/doc/refman/en/show-create-table.html>, <https://mariadb.com/kb/en/show-create-table/>
 
@@ -31,43 +34,46 @@ use structures::Structures;
 pub use table_now::TableNow;
 use touched::Touched;
 
-/// The structures of a server's tables at one place of its log.
+/// The structures of a server's tables at one position of its log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Baseline {
     /// CREATE DATABASE, USE and CREATE TABLE statements, in UTF-8; quotes and backslashes as `sql_mode=''` reads them.
     pub script: String,
-    /// Where the structures are so: the end of the log when the last of them was read.
+    /// The position at which the tables have these structures: the end of the log when the last
+    /// structure was read.
     pub position: Position,
-    /// When that was, by the server's clock, in microseconds since 1970 UTC.
+    /// The time of that position by the server's clock, in microseconds since 1970 UTC.
     pub timestamp: i64,
-    /// Whose text it is.
+    /// The server whose SQL the script contains.
     pub server: SqlServer,
-    /// `lower_case_table_names`: 0 where names with other cases are other names.
+    /// `lower_case_table_names`: 0 if names that differ in letter case are different names.
     pub lower_case_table_names: u8,
-    /// How many tables the script has.
+    /// The number of tables in the script.
     pub tables: usize,
-    /// Tables whose structure the server does not tell, each with its reason.
+    /// Tables whose structure the server does not return, each with the reason.
     pub untold: Vec<(TableName, String)>,
-    /// Whether the account sees all tables; `None` where it has roles, which may let it.
+    /// True if the account can see all tables; `None` if it has roles that may permit this.
     pub sees_all: Option<bool>,
 }
 
-/// What is read.
+/// The options of a baseline.
 #[derive(Debug, Clone)]
 pub struct BaselineOptions {
-    /// Which tables. Those of `mysql`, `sys`, `information_schema` and `performance_schema` only where a pattern names the
-    /// database without a wildcard.
+    /// The tables to read. Those of `mysql`, `sys`, `information_schema` and `performance_schema`
+    /// are included only if a pattern contains the name of the database without a wildcard.
     pub tables: TableFilter,
-    /// The id under which the log is asked for; it must be nobody else's.
+    /// The server id for reading the log. No other replica or reader may have it.
     pub server_id: u32,
 }
 
 impl Baseline {
-    /// Reads the structures over a connection that is used for nothing else then. `cancel` is checked between tables.
+    /// Reads the structures over a connection that is not used otherwise. `cancel` is checked
+    /// between tables.
     ///
     /// # Errors
-    /// The server has no binary log; the account may not ask for its end, or read it; the tables change faster than they
-    /// are read; a transaction takes too long to commit; `cancel` is cancelled.
+    /// The server has no binary log; the account may not query its end, or may not read it; the
+    /// tables change faster than they are read; a transaction takes too long to commit; `cancel` is
+    /// cancelled.
     pub fn take(
         server: &mut Server,
         options: &BaselineOptions,
@@ -101,7 +107,7 @@ impl Baseline {
                     untold: structures.into_untold(),
                 });
             }
-            log::info!(target: LOG, "tables were changed while their structures were read: reading those again");
+            log::info!(target: LOG, "tables were changed while their structures were read: reading these again");
         }
         Err(Error::new(
             ErrorKind::Server,
@@ -112,13 +118,14 @@ impl Baseline {
         ))
     }
 
-    /// What it does not hold, though it might: for the user to know of.
+    /// Warnings for the user: tables that are missing although the log may contain them, and
+    /// members that may be wrong.
     pub fn lacks(&self) -> Vec<String> {
         let mut lacks = Vec::new();
         if self.sees_all == Some(false) {
             lacks.push(
                 "the account has no SELECT on *.*: tables that it may not see are not in the baseline; GRANT SELECT ON *.* \
-                 TO the user, or mind that the history does not know them"
+                 TO the user, or accept that the history does not contain them"
                     .to_owned(),
             );
         }
@@ -129,15 +136,15 @@ impl Baseline {
         if given.add_text(&self.script).is_ok() {
             for (database, table, column) in given.doubtful_members() {
                 lacks.push(format!(
-                    "a member of {database}.{table}.{column} holds '?', which servers print for characters beyond U+FFFF too: \
-                     if it is one, give the table's CREATE TABLE statement with the character itself as another baseline"
+                    "a member of {database}.{table}.{column} contains '?', which servers also print for characters above U+FFFF: \
+                     if it is such a character, add another baseline with the table's CREATE TABLE statement that contains the character"
                 ));
             }
         }
         lacks
     }
 
-    /// What a history takes in.
+    /// Returns the baseline for a history.
     pub fn given(&self) -> HistoryBaseline {
         HistoryBaseline::whole(self.script.clone(), DdlSession::new(self.server))
     }
@@ -149,11 +156,11 @@ fn clock(server: &mut Server) -> Result<i64> {
         .connection()
         .query_value("SELECT CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED)")?;
     let now = now.and_then(|now| now.parse().ok());
-    now.ok_or_else(|| Error::malformed("the server's clock is no number"))
+    now.ok_or_else(|| Error::malformed("the server's clock is not a number"))
 }
 
-/// What it logs is logged as.
+/// The target of its log messages.
 const LOG: &str = "binarrow::live";
 
-/// How often tables that were changed meanwhile are read again.
+/// The maximum number of rounds in which changed tables are read again.
 const MAX_ROUNDS: usize = 30;

@@ -1,4 +1,4 @@
-//! The structures of tables, asked for one by one.
+//! Queries the structures of tables, one by one.
 
 use super::LOG;
 use super::touched::Touched;
@@ -19,19 +19,19 @@ pub(super) struct Structures<'f> {
     filter: &'f TableFilter,
     /// Character set and collation, by database.
     databases: BTreeMap<String, (String, String)>,
-    /// CREATE TABLE, or why there is none, by database and table.
+    /// The text of CREATE TABLE, or the reason why there is none, by database and table.
     tables: BTreeMap<(String, String), Result<String, String>>,
     pub(super) lower_case_table_names: u8,
     pub(super) sees_all: Option<bool>,
 }
 
-/// Makes the server print structures whole, and not wait for ever.
+/// Sets the session so that the server prints complete structures, and has a time limit for locks.
 pub(super) fn prepare(server: &mut Server) -> Result<()> {
     let connection = server.connection();
     for sql in [
         "SET SESSION sql_mode = '', sql_quote_show_create = 1",
         "SET SESSION lock_wait_timeout = 30",
-        // A primary key that MySQL made by itself is in the log; of 8.0.30 and later.
+        // The log contains a primary key that MySQL generated; since 8.0.30.
         "SET SESSION show_gipk_in_create_table_and_information_schema = ON",
     ] {
         match connection.query(sql) {
@@ -43,7 +43,7 @@ pub(super) fn prepare(server: &mut Server) -> Result<()> {
 }
 
 impl<'f> Structures<'f> {
-    /// None yet.
+    /// Starts without structures.
     pub(super) fn new(server: &mut Server, filter: &'f TableFilter) -> Result<Self> {
         let connection = server.connection();
         let case = connection.query_value("SELECT @@GLOBAL.lower_case_table_names")?;
@@ -57,7 +57,7 @@ impl<'f> Structures<'f> {
         })
     }
 
-    /// Reads what was touched, anew.
+    /// Reads the structures of touched tables again.
     pub(super) fn read(
         &mut self,
         server: &mut Server,
@@ -65,7 +65,7 @@ impl<'f> Structures<'f> {
         cancel: &CancelToken,
     ) -> Result<()> {
         let (databases, mut tables) = match touched {
-            // Names of other cases may be those of the same tables.
+            // Names in other letter case may be names of the same tables.
             Touched::Some { .. } if self.lower_case_table_names != 0 => (None, Vec::new()),
             Touched::Everything => (None, Vec::new()),
             Touched::Some { databases, tables } => (Some(databases), tables.clone()),
@@ -100,7 +100,7 @@ impl<'f> Structures<'f> {
         Ok(())
     }
 
-    /// Whether tables of the database are read at all.
+    /// True if tables of this database may be selected.
     fn takes(&self, database: &str) -> bool {
         let is_own = SYSTEM_DATABASES.iter().any(|own| own.eq_ignore_ascii_case(database));
         self.filter.accepts_database(database) && (!is_own || self.filter.names_database(database))
@@ -143,7 +143,8 @@ impl<'f> Structures<'f> {
                 let [Some(table), Some(kind)] = <[_; 2]>::try_from(row).map_err(|_| odd())? else {
                     return Err(odd());
                 };
-                // A table, MariaDB's SEQUENCE or SYSTEM VERSIONED table; not one of this connection alone.
+                // A table, or MariaDB's SEQUENCE or SYSTEM VERSIONED table; not a temporary table
+                // of this connection.
                 if !kind.contains("VIEW") && !kind.contains("TEMPORARY") {
                     names.push(TableName { database: database.clone(), table });
                 }
@@ -152,17 +153,17 @@ impl<'f> Structures<'f> {
         Ok(names)
     }
 
-    /// How many tables have a structure.
+    /// The number of tables that have a structure.
     pub(super) fn len(&self) -> usize {
         self.tables.values().filter(|told| told.is_ok()).count()
     }
 
-    /// All of it as a script.
+    /// Returns all structures as a script.
     pub(super) fn script(&self, server: SqlServer) -> String {
         let mut script = Catalog::script_header(server, self.lower_case_table_names);
         for (database, (charset, collation)) in &self.databases {
             let name = quoted_name(database);
-            // Writing to a String does not fail.
+            // Writing to a String cannot fail.
             let _ = writeln!(
                 script,
                 "CREATE DATABASE {name} DEFAULT CHARACTER SET {charset} COLLATE {collation};\nUSE {name};"
@@ -176,7 +177,7 @@ impl<'f> Structures<'f> {
         script
     }
 
-    /// The tables without one, each with its reason.
+    /// Returns the tables without a structure, each with the reason.
     pub(super) fn into_untold(self) -> Vec<(TableName, String)> {
         let untold = |((database, table), told): ((String, String), Result<String, String>)| {
             Some((TableName { database, table }, told.err()?))
@@ -185,7 +186,8 @@ impl<'f> Structures<'f> {
     }
 }
 
-/// What SHOW CREATE TABLE prints, or why it does not; `None` where there is no such table now.
+/// The output of SHOW CREATE TABLE, or the reason why there is none; `None` if the table does not
+/// exist any more.
 pub(super) fn structure(
     server: &mut Server,
     name: &TableName,
@@ -199,18 +201,18 @@ pub(super) fn structure(
                 Some(NO_SUCH_TABLE | NO_SUCH_DATABASE) => Ok(None),
                 Some(LOCK_WAIT_TIMEOUT) => Err(error
                     .context(name)
-                    .advise("a long statement has locked the table: try again when it is done")),
+                    .advise("a long statement has locked the table: try again when it has ended")),
                 Some(_) => Ok(Some(Err(error.message().to_owned()))),
                 None => Err(error),
             };
         }
     };
     let statement = rows.into_iter().next().and_then(|row| row.into_iter().nth(1)).flatten();
-    // A view may have taken the name.
+    // A view may have replaced the table.
     Ok(statement.filter(|text| text.starts_with("CREATE TABLE ")).map(Ok))
 }
 
-/// Whether one of the grants is SELECT on all tables.
+/// True if one of the grants is SELECT on all tables.
 fn sees_all<'g>(grants: impl Iterator<Item = &'g str>) -> Option<bool> {
     let mut has_roles = false;
     for grant in grants {
@@ -232,13 +234,13 @@ fn cell(row: &TextRow, index: usize) -> Option<&str> {
 }
 
 pub(super) fn odd() -> Error {
-    Error::malformed("the server lists its tables in another form than was asked for")
+    Error::malformed("the server's list of tables does not have the requested form")
 }
 
-/// Databases of the server itself.
+/// The databases of the server itself.
 const SYSTEM_DATABASES: [&str; 4] = ["mysql", "sys", "information_schema", "performance_schema"];
 
-/// How often it tells how far it is.
+/// The interval between log messages about the progress.
 const TELL: Duration = Duration::from_secs(3);
 
 const NO_SUCH_DATABASE: u16 = 1049;

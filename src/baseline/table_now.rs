@@ -1,4 +1,5 @@
-//! One table as its server describes it now, and how much the server's log will tell of it.
+//! The current structure of one table on its server, and the metadata that the server's log will
+//! contain.
 
 use super::structures::{prepare, structure};
 use crate::ddl::{DdlSession, SqlServer, TableName};
@@ -10,19 +11,19 @@ use crate::schema::{LogTells, TableSchema, quoted_name};
 /// A table as its server describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TableNow {
-    /// Its columns as rows have them, with those that are hidden.
+    /// Its columns as in rows, including hidden columns.
     pub schema: TableSchema,
-    /// What the log will tell of it.
+    /// The metadata of the table that the log will contain.
     pub tells: LogTells,
-    /// Whether the server is a MariaDB.
+    /// True if the server is MariaDB.
     pub is_mariadb: bool,
 }
 
 impl TableNow {
-    /// Asks the server.
+    /// Queries the structure of a table from the server.
     ///
     /// # Errors
-    /// There is no such table, the user may not see it, or its CREATE TABLE is not understood.
+    /// There is no such table, the user may not see it, or its CREATE TABLE cannot be parsed.
     pub fn ask(server: &mut Server, database: &str, table: &str) -> Result<Self> {
         prepare(server)?;
         let name = TableName { database: database.to_owned(), table: table.to_owned() };
@@ -32,7 +33,7 @@ impl TableNow {
                 return Err(Error::new(
                     ErrorKind::Server,
                     format!(
-                        "the server does not describe {database}.{table}: {why}; to describe it the user needs GRANT SELECT ON \
+                        "the server does not return the structure of {database}.{table}: {why}; to read its structure, the user needs GRANT SELECT ON \
                          `{database}`.`{table}`"
                     ),
                 ));
@@ -47,7 +48,7 @@ impl TableNow {
         let quoted = quoted_name(database);
         let script = format!("CREATE DATABASE {quoted};\nUSE {quoted};\n{statement};\n");
         let catalog = HistoryBaseline::whole(script, DdlSession::new(own)).catalog()?;
-        // It may be called by a name of other case.
+        // The name may be in other letter case.
         let called = catalog
             .tables()
             .next()

@@ -1,4 +1,4 @@
-//! The tables that statements in the log change between two places.
+//! The tables that statements in the log may change, between two positions.
 
 use crate::binlog::{EventHeader, EventType, FIRST_EVENT_AT, FormatDescription, Query};
 use crate::ddl::{DdlSession, TableName};
@@ -50,7 +50,8 @@ impl Touched {
     }
 }
 
-/// The tables that the log of a server touches between two places. It is read over a second connection.
+/// Returns the tables that the log of a server may change between two positions. The log is read
+/// over a second connection.
 pub(super) fn between(
     server: &mut Server,
     from: &Position,
@@ -66,7 +67,7 @@ pub(super) fn between(
     if second.identity().id != server.identity().id {
         return Err(Error::new(
             ErrorKind::ServerIdentity,
-            "another server answers on a second connection: take the baseline from a server's own address",
+            "a different server answers on a second connection: take the baseline from the address of one server",
         ));
     }
     // An offset that cannot be requested: the file is read from its start.
@@ -106,11 +107,11 @@ struct Log {
 }
 
 impl Log {
-    /// Takes an event; returns its statement, if it has one.
+    /// Processes an event; returns its statement, if it has one.
     fn take(&mut self, event: &[u8]) -> Result<Option<LoggedDdl>> {
         let header = complete_event(event)?;
         match header.event_type {
-            // Every file begins with one that the server makes for this reader.
+            // Each file begins with an event that the server makes for this reader.
             EventType::ROTATE if !is_own(&header) => {
                 let NextFile { name, offset } = next_file(event)?;
                 (self.file, self.offset) = (name, offset);

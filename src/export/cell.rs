@@ -1,4 +1,4 @@
-//! Cells as JSON: one writer per column, made once per batch.
+//! Writes cells as JSON: one writer per column, created once per batch.
 
 use crate::value::base64;
 use crate::value::digits;
@@ -38,7 +38,7 @@ where
     Box::new(Cells { array, write })
 }
 
-/// Numbers as they are.
+/// Writes numbers in their plain form.
 pub(super) fn numbers<T>(array: &PrimitiveArray<T>) -> Box<dyn CellWriter + '_>
 where
     T: ArrowPrimitiveType,
@@ -47,7 +47,7 @@ where
     cells(array, |array, row, out| json(&array.value(row), out))
 }
 
-/// Integers and floats as they are; `None` for other types.
+/// Writes integers and floats in their plain form; `None` for other types.
 pub(super) fn plain_numbers(values: &dyn Array) -> Option<Box<dyn CellWriter + '_>> {
     macro_rules! numbers_of {
         ($($variant:ident $of:ty),+) => {
@@ -64,22 +64,22 @@ pub(super) fn plain_numbers(values: &dyn Array) -> Option<Box<dyn CellWriter + '
     )
 }
 
-/// Text in quotes.
+/// Writes text in quotes.
 pub(super) fn quoted(array: &StringArray) -> Box<dyn CellWriter + '_> {
     cells(array, |array, row, out| json(array.value(row), out))
 }
 
-/// `true` and `false`.
+/// Writes `true` and `false`.
 pub(super) fn booleans(array: &BooleanArray) -> Box<dyn CellWriter + '_> {
     cells(array, |array, row, out| json(&array.value(row), out))
 }
 
-/// Text as its bytes in UTF-8, in base64.
+/// Writes the UTF-8 bytes of text in base64.
 pub(super) fn encoded_text(array: &StringArray) -> Box<dyn CellWriter + '_> {
     cells(array, |array, row, out| write_base64(array.value(row).as_bytes(), out))
 }
 
-/// Bytes in base64.
+/// Writes bytes in base64.
 pub(super) fn encoded(array: &BinaryArray) -> Box<dyn CellWriter + '_> {
     cells(array, |array, row, out| write_base64(array.value(row), out))
 }
@@ -90,17 +90,17 @@ pub(super) fn write_base64(bytes: &[u8], out: &mut Vec<u8>) {
     out.push(b'"');
 }
 
-/// A value as JSON. Writing to memory does not fail.
+/// Appends a value as JSON. Writing to memory cannot fail.
 pub(super) fn json<T: Serialize + ?Sized>(value: &T, out: &mut Vec<u8>) {
     let _ = serde_json::to_writer(out, value);
 }
 
-/// A whole number.
+/// Appends an integer.
 pub(super) fn integer(value: i64, out: &mut Vec<u8>) {
     digits::push_signed(out, value);
 }
 
-/// The value of a row, or `null`.
+/// Appends the value of a row, or `null`.
 pub(super) fn or_null(
     array: &dyn Array,
     row: usize,

@@ -1,4 +1,5 @@
-//! The values of Debezium's change events, without their schemas: what its JSON converter writes with `schemas.enable=false`.
+//! The values of Debezium's change events, without their schemas, as its JSON converter writes them
+//! with `schemas.enable=false`.
 //!
 //! ```text
 //! {"before":null,"after":{"id":3,"name":"go"},
@@ -7,9 +8,10 @@
 //!  "op":"c","ts_ms":…,"transaction":null}
 //! ```
 //!
-//! Values are in the forms that the connector has by default: `decimal.handling.mode=precise`,
-//! `time.precision.mode=adaptive_time_microseconds`, `bigint.unsigned.handling.mode=long`, `binary.handling.mode=bytes`. A
-//! delete because of a changed key is followed by its insert; there are no tombstones.
+//! Values have the default forms of the connector: `decimal.handling.mode=precise`,
+//! `time.precision.mode=adaptive_time_microseconds`, `bigint.unsigned.handling.mode=long`,
+//! `binary.handling.mode=bytes`. A delete caused by a changed key is followed by its insert; there
+//! are no tombstones.
 //!
 //! <https://debezium.io/documentation/reference/stable/connectors/mysql.html#mysql-data-types>
 
@@ -74,7 +76,7 @@ struct Source<'b> {
     queries: Option<Queries<'b>>,
 }
 
-/// `_query`, where it was asked for.
+/// `_query`, if it was requested.
 struct Queries<'b> {
     keys: &'b dyn Array,
     text: Box<dyn Fn(usize) -> Option<&'b str> + 'b>,
@@ -167,7 +169,8 @@ fn columns<'b>(nested: &Nested<'b>, side: &Side<'b>) -> Result<Vec<EventColumn<'
     columns.collect()
 }
 
-/// What a NULL is written as. Of a column that is NOT NULL it is a zero date, in whose place the connector gives 1970.
+/// The form of a NULL. In a column that is NOT NULL it is a zero date, for which the connector
+/// writes 1970.
 fn null(column: &SideColumn<'_>) -> &'static [u8] {
     match column.values.data_type() {
         _ if column.column.nullable => b"null",
@@ -212,7 +215,7 @@ fn writer<'b>(column: &SideColumn<'b>) -> Result<Box<dyn CellWriter + 'b>> {
                 write_base64(whole.get(..bytes).unwrap_or(&whole), out);
             })
         }
-        // Above the largest long it is negative, as in the connector.
+        // A value above the largest long becomes negative, as in the connector.
         (D::UInt64, T::LongLong) => {
             cells(values.as_primitive::<UInt64Type>(), |array, row, out| {
                 integer(array.value(row).cast_signed(), out);
@@ -262,7 +265,7 @@ fn writer<'b>(column: &SideColumn<'b>) -> Result<Box<dyn CellWriter + 'b>> {
     })
 }
 
-/// Digits of the fraction of a second.
+/// The number of digits of the fraction of a second.
 fn fsp(column_type: &ColumnType) -> u8 {
     use ColumnType as T;
     match column_type {
@@ -272,7 +275,7 @@ fn fsp(column_type: &ColumnType) -> u8 {
     }
 }
 
-/// `2026-11-21T22:38:01.5Z`, with as many digits as the column has.
+/// Appends `2026-11-21T22:38:01.5Z`, with as many digits as the column has.
 fn write_instant(micros: i64, fsp: u8, out: &mut Vec<u8>) {
     out.push(b'"');
     let start = out.len();
@@ -283,7 +286,7 @@ fn write_instant(micros: i64, fsp: u8, out: &mut Vec<u8>) {
     out.extend_from_slice(b"Z\"");
 }
 
-/// The shortest two's complement, big-endian: what Java makes of an unscaled decimal.
+/// The shortest two's complement, big-endian: Java's form of an unscaled decimal.
 fn unscaled(bytes: &[u8]) -> &[u8] {
     let mut rest = bytes;
     while let [first, second, ..] = rest {
@@ -300,7 +303,7 @@ fn unscaled(bytes: &[u8]) -> &[u8] {
     rest
 }
 
-/// `{"wkb":…,"srid":…}`; a POINT has its coordinates too. An SRID of 0 is none.
+/// Appends `{"wkb":…,"srid":…}`; for a POINT also its coordinates. An SRID of 0 means no SRID.
 fn write_geometry(bytes: &[u8], is_point: bool, out: &mut Vec<u8>) {
     let (srid, wkb) = geometry::split(bytes).unwrap_or((0, bytes));
     out.push(b'{');

@@ -1,11 +1,13 @@
-//! Batches as the change events of other tools, one JSON object a line; and batches of many tables as batches of one schema.
+//! Converts batches to the change events of other tools, one JSON object per line; and batches of
+//! many tables to batches of one schema.
 //!
-//! In: a batch in the nested layout, read with [`EventFormat::types`] and [`EventFormat::envelope`], or as [`Documents`]
-//! say. Out: bytes, or a batch. Pure functions: no file, no clock. Called by `python`.
+//! Input: a batch in the nested layout, read with [`EventFormat::types`] and
+//! [`EventFormat::envelope`], or as [`Documents`] requires. Output: bytes, or a batch. Pure
+//! functions: they use no file and no clock. Called by `python`.
 //!
 //! ```text
 //! ChangeBatch ─ nested (op, before, after, envelope) ─┬─ ticdc      {"commit-ts": …, "columns": […], "pre-columns": […]}
-//!                       cell (one writer a column)    ├─ debezium   {"before": …, "after": …, "source": …, "op": "u", …}
+//! cell (one writer/column)    ├─ debezium   {"before": …, "after": …, "source": …, "op": "u", …}
 //!                                                     └─ documents  RecordBatch: table, op, before and after as documents
 //! ```
 
@@ -20,7 +22,7 @@ use crate::error::Result;
 use crate::reader::ChangeBatch;
 pub use documents::Documents;
 
-/// Whose events.
+/// The format of change events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum EventFormat {
     /// TiCDC's row changed events.
@@ -29,10 +31,10 @@ pub enum EventFormat {
     Debezium,
 }
 
-/// What events tell that is not in the log.
+/// The parts of events that are not in the log.
 #[derive(Debug, Clone, Copy)]
 pub struct EventOptions<'o> {
-    /// Whose events.
+    /// The format.
     pub format: EventFormat,
     /// Debezium's logical name of the server (`topic.prefix`).
     pub source_name: &'o str,
@@ -41,7 +43,7 @@ pub struct EventOptions<'o> {
 }
 
 impl EventFormat {
-    /// Which Arrow types it is written from.
+    /// The Arrow types that the format needs.
     pub const fn types(self) -> TypeOptions {
         let types = TypeOptions::new(crate::columnar::Profile::Native);
         match self {
@@ -58,7 +60,8 @@ impl EventFormat {
         }
     }
 
-    /// Which columns of the envelope it needs, beside those that the nested layout has anyway. `_query` may be among them.
+    /// The columns of the envelope that the format needs, in addition to those that the nested
+    /// layout always has. `_query` may be among them.
     pub const fn envelope(self) -> &'static [EnvelopeColumn] {
         use EnvelopeColumn as C;
         match self {
@@ -77,7 +80,7 @@ impl EventFormat {
     }
 }
 
-/// Appends an event for each change of the batch, each with a line's end.
+/// Appends an event for each change of the batch, each with a line feed.
 ///
 /// # Errors
 /// The batch is not in the nested layout, or was read with other types or columns.

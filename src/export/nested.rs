@@ -1,4 +1,4 @@
-//! A batch in the nested layout, with its columns by name.
+//! A batch in the nested layout, with access to its columns by name.
 
 use crate::columnar::TablePlan;
 use crate::error::{Error, Result};
@@ -27,7 +27,7 @@ pub(super) struct Side<'b> {
 /// A column of a side.
 pub(super) struct SideColumn<'b> {
     pub(super) name: &'b str,
-    /// Its place in the table.
+    /// Its index in the table.
     pub(super) index: usize,
     pub(super) column: &'b Column,
     pub(super) values: &'b dyn Array,
@@ -72,29 +72,29 @@ impl<'b> Nested<'b> {
         find(self.batch, name)?.as_string_opt().ok_or_else(|| unfit(name))
     }
 
-    /// A column that need not be there.
+    /// An optional column.
     pub(super) fn optional(&self, name: &str) -> Option<&'b dyn Array> {
         self.batch.column_by_name(name).map(AsRef::as_ref)
     }
 }
 
 impl<'b> Side<'b> {
-    /// Whether the change has this side.
+    /// True if the change has this side.
     pub(super) fn is_there(&self, row: usize) -> bool {
         self.rows.is_valid(row)
     }
 
-    /// Whether the row holds the table's column `index`.
+    /// True if the row contains column `index` of the table.
     pub(super) fn holds(&self, row: usize, index: usize) -> bool {
         is_held(self.present(row), index)
     }
 
-    /// Which columns of the table the row holds, as bits.
+    /// The columns of the table that the row contains, as bits.
     pub(super) fn present(&self, row: usize) -> &'b [u8] {
         self.present.value(row)
     }
 
-    /// Its columns.
+    /// The columns of this side.
     pub(super) fn columns(&self, plan: &'b TablePlan) -> Result<Vec<SideColumn<'b>>> {
         let fields = self.rows.fields().iter().zip(self.rows.columns());
         fields
@@ -107,7 +107,7 @@ impl<'b> Side<'b> {
     }
 }
 
-/// Whether column `index` is one of those whose bits are set.
+/// True if the bit of column `index` is set.
 #[inline]
 pub(super) fn is_held(bits: &[u8], index: usize) -> bool {
     bits.get(index / 8).is_some_and(|byte| byte & (1 << (index % 8)) != 0)
@@ -117,10 +117,10 @@ fn find<'b>(batch: &'b RecordBatch, name: &str) -> Result<&'b dyn Array> {
     batch.column_by_name(name).map(AsRef::as_ref).ok_or_else(|| unfit(name))
 }
 
-/// The batch was read in another way.
+/// The error for a batch that was read with other options.
 pub(super) fn unfit(name: &str) -> Error {
     Error::config(format!(
-        "the batch is not one that events are made from: its column {name:?} is missing or of another type; read with \
+        "events cannot be created from the batch: its column {name:?} is missing or of another type; read with \
          **event_keywords(...)"
     ))
 }

@@ -7,8 +7,9 @@
 //!  "pre-columns":null}
 //! ```
 //!
-//! `commit-ts` is `_commit_version`, which rises from commit to commit as TiDB's does, but is no time. Values that only TiDB has
-//! (ids and versions of its tables) are 0. A column that the row does not contain is null instead of an object.
+//! `commit-ts` is `_commit_version`, which increases from commit to commit as in TiDB, but is not a
+//! time. Values that only TiDB has (ids and versions of its tables) are 0. A column that the row
+//! does not contain is null instead of an object.
 //!
 //! <https://docs.pingcap.com/tidb/stable/ticdc-open-protocol#column-type-code>
 
@@ -66,7 +67,7 @@ struct EventColumn<'b> {
     head: Vec<u8>,
     values: &'b dyn Array,
     writer: Box<dyn CellWriter + 'b>,
-    /// `None` if it is not the complete key, or no integer.
+    /// `None` if it is not the complete key, or not an integer.
     row_id: Option<Box<dyn Fn(usize) -> i64 + 'b>>,
 }
 
@@ -124,7 +125,7 @@ fn writer<'b>(column: &SideColumn<'b>) -> Result<Box<dyn CellWriter + 'b>> {
     use DataType as D;
     let values = column.values;
     Ok(match values.data_type() {
-        // To TiDB a FLOAT's value is a DOUBLE.
+        // For TiDB, the value of a FLOAT is a DOUBLE.
         D::Float32 => cells(values.as_primitive::<Float32Type>(), |array, row, out| {
             json(&f64::from(array.value(row)), out);
         }),
@@ -137,7 +138,7 @@ fn writer<'b>(column: &SideColumn<'b>) -> Result<Box<dyn CellWriter + 'b>> {
                 write_decimal(array.value(row), scale, out);
             })
         }
-        // Of more than 38 digits: rare.
+        // More than 38 digits: rare.
         D::Decimal256(precision, scale) => {
             let (precision, scale) = (*precision, *scale);
             cells(values.as_primitive::<Decimal256Type>(), move |array, row, out| {
@@ -150,7 +151,7 @@ fn writer<'b>(column: &SideColumn<'b>) -> Result<Box<dyn CellWriter + 'b>> {
                 let text = array.value(row);
                 match set_bits(text, members) {
                     Some(bits) => json(&bits, out),
-                    None => json(text, out), // a mask's
+                    None => json(text, out), // the text of a mask
                 }
             })
         }
@@ -213,7 +214,7 @@ fn whole_number<'b>(values: &'b dyn Array) -> Option<Box<dyn Fn(usize) -> i64 + 
             match values.data_type() {
                 $(DataType::$variant => {
                     let array = values.as_primitive::<$of>();
-                    // TiDB's handle is signed, whatever the column.
+                    // TiDB's handle is signed, for columns of all types.
                     Some(Box::new(move |row| array.value(row) as i64))
                 })+
                 _ => None,
@@ -344,7 +345,7 @@ mod tests {
             indexes: Vec::new(),
             comment: None,
         };
-        // only the log tells of the key
+        // the key is known from the log only
         assert_eq!(flags(&table), [1 | 2 | 8 | 32, 1 | 2 | 8 | 32, 1 | 64, 1 | 64, 1]);
         table.indexes = vec![
             key(IndexKind::Unique, &[0, 1]),
@@ -352,7 +353,7 @@ mod tests {
             key(IndexKind::Other, &[4]),
             key(IndexKind::Other, &[3, 4]),
         ];
-        // a unique key that the server takes for the primary one stays what it is
+        // a unique key that the server uses as the primary key remains a unique key
         let unique = 1 | 2 | 16 | 32;
         assert_eq!(flags(&table), [unique, unique, 1 | 16 | 64, 1 | 32 | 64, 1 | 32]);
         table.primary_key.clear();

@@ -1,4 +1,4 @@
-//! The columns of one side of a batch, read cell by cell.
+//! Reads the columns of one side of a batch, cell by cell.
 
 use super::super::nested::{Nested, Side, SideColumn, is_held, unfit};
 use crate::error::Result;
@@ -19,13 +19,14 @@ use arrow_schema::{DataType, TimeUnit};
 
 /// A column of a document.
 pub(super) struct DocumentColumn<'b> {
-    /// Its place in the table.
+    /// Its index in the table.
     index: usize,
     name: &'b str,
     /// `"name":`
     pub(super) head: Vec<u8>,
-    /// Of documents: the name with a space behind it, which no column's name ends with. Where the value is the document `null`,
-    /// a member of that name is there too, for else it would look as a NULL does.
+    /// For columns of documents: the name followed by a space; no column has such a name. If the
+    /// value is the document `null`, a member of that name is added, because otherwise the value
+    /// would look like NULL.
     null_mark: Option<String>,
     values: &'b dyn Array,
     cells: Cells<'b>,
@@ -52,7 +53,8 @@ enum Cells<'b> {
 }
 
 impl DocumentColumn<'_> {
-    /// The cell of a row; `None` where the image, whose columns `held` tells, left it out.
+    /// Returns the cell of a row; `None` if the image did not contain the column. `held` has one
+    /// bit per column of the image.
     #[inline]
     pub(super) fn cell(&self, held: &[u8], row: usize) -> Option<Cell<'_>> {
         is_held(held, self.index).then(|| match self.values.is_null(row) {
@@ -61,7 +63,7 @@ impl DocumentColumn<'_> {
         })
     }
 
-    /// What it adds to the variant of a row.
+    /// Adds the members of this column to the variant of a row.
     pub(super) fn members(
         &self,
         held: &[u8],
@@ -102,7 +104,7 @@ impl Cells<'_> {
     }
 }
 
-/// The columns of a side. `has_variants`: JSON is in MySQL's form, for variants.
+/// Returns the columns of a side. `has_variants`: JSON is in MySQL's binary form, for variants.
 pub(super) fn columns<'b>(
     nested: &Nested<'b>,
     side: &Side<'b>,

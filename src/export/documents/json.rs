@@ -1,9 +1,9 @@
-//! Rows as JSON text, in the forms that Spark's `from_json` reads back to the same values.
+//! Rows as JSON text, in the forms from which Spark's `from_json` reads the same values.
 //!
 //! | value | text |
 //! |---|---|
-//! | numbers | with all digits; a FLOAT or DOUBLE with as few as give it back |
-//! | dates and times | `"2026-11-22"`, `"2026-11-22T05:06:07.000000"`, with a `Z` where it is a moment |
+//! | numbers | with all digits; a FLOAT or DOUBLE with the fewest digits from which the same number is read |
+//! | dates and times | `"2026-11-22"`, `"2026-11-22T05:06:07.000000"`, with a `Z` for a time in UTC |
 //! | interval | `"INTERVAL '-34 22:59:59.000000' DAY TO SECOND"` |
 //! | bytes | in base64 |
 
@@ -12,7 +12,7 @@ use crate::export::cell::{json, write_base64};
 use crate::value::json::quote;
 use crate::value::{Cell, Date, DateTime, digits};
 
-/// Appends an object of the columns that a row holds.
+/// Appends an object of the columns that a row contains.
 pub(super) fn write(columns: &[DocumentColumn<'_>], held: &[u8], row: usize, out: &mut Vec<u8>) {
     let mut opening = b'{';
     for column in columns {
@@ -31,7 +31,7 @@ pub(super) fn write(columns: &[DocumentColumn<'_>], held: &[u8], row: usize, out
 
 fn write_cell(cell: Cell<'_>, out: &mut Vec<u8>) {
     match cell {
-        // Documents are there for variants only.
+        // Documents occur in variants only.
         Cell::Null | Cell::Document(_) => out.extend_from_slice(b"null"),
         Cell::Bool(true) => out.extend_from_slice(b"true"),
         Cell::Bool(false) => out.extend_from_slice(b"false"),
@@ -70,7 +70,7 @@ fn write_single(number: f32, out: &mut Vec<u8>) {
     }
 }
 
-/// What JSON has no number for, as Spark's own writer has it.
+/// Appends infinities and NaN, which are not JSON numbers, as Spark's own writer does.
 fn write_not_finite(number: f64, out: &mut Vec<u8>) {
     out.extend_from_slice(match number {
         f64::INFINITY => b"\"Infinity\"",
@@ -92,7 +92,7 @@ fn write_decimal(unscaled: i128, scale: u8, out: &mut Vec<u8>) {
     push_wide(magnitude % one, scale.into(), out);
 }
 
-/// Digits of a number of at most 39 of them, zeros in front up to `width`.
+/// Appends the digits of a number with at most 39 digits, with leading zeros up to `width`.
 fn push_wide(number: u128, width: usize, out: &mut Vec<u8>) {
     const HALF: u128 = 10_u128.pow(HALF_DIGITS as u32);
     const HALF_DIGITS: usize = 19;
@@ -100,7 +100,7 @@ fn push_wide(number: u128, width: usize, out: &mut Vec<u8>) {
     if high == 0 && width <= HALF_DIGITS {
         return digits::push_padded(out, low, width);
     }
-    // 10^38 at the most, of which 20 digits are left.
+    // At most 10^38, of which 20 digits are left.
     let high = u64::try_from(high).unwrap_or(u64::MAX);
     digits::push_padded(out, high, width.saturating_sub(HALF_DIGITS));
     digits::push_padded(out, low, HALF_DIGITS);

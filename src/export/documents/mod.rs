@@ -1,4 +1,5 @@
-//! Changes of many tables as batches of one schema: the rows are documents, JSON text or Spark's VARIANT.
+//! Batches of many tables as batches of one schema: the rows are documents, as JSON text or Spark's
+//! VARIANT.
 //!
 //! ```text
 //! _database  _table  _op  before                after                 _commit_version  …
@@ -6,8 +7,9 @@
 //! shop       users   c    NULL                  {"id":7,"name":"Ana"} 1099511628591
 //! ```
 //!
-//! A document has the columns that the row's image held, by the names that they had then: one that the image left out is not
-//! there, a NULL is `null`. Batches of many tables that are small are put together.
+//! A document has the columns of the row's image, with the names that they had when the row was
+//! logged: a column that the image left out is missing, a NULL is `null`. Small batches of many
+//! tables are combined.
 //!
 //! `cells.rs` reads the columns of a batch, `json.rs` writes them as text, `value::json` as a variant.
 
@@ -33,7 +35,7 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use cells::DocumentColumn;
 use std::sync::Arc;
 
-/// Puts batches together; each is taken in whole before the next.
+/// Combines batches; each batch is added completely before the next one.
 pub struct Documents {
     schema: SchemaRef,
     limits: BatchLimits,
@@ -42,15 +44,15 @@ pub struct Documents {
     before: SideColumn,
     after: SideColumn,
     envelope: Vec<EnvelopePart>,
-    /// Bytes of its text in the rows so far.
+    /// The number of bytes of its text in the rows so far.
     envelope_bytes: usize,
-    /// What is not used up, and the next row of it.
+    /// The batch that is not used up, and its next row.
     source: Option<(ChangeBatch, usize)>,
     /// True if every change of a table is one of its batches.
     has_all_operations: bool,
 }
 
-/// A column of the envelope: its name in the batches that come in, and what came of it.
+/// A column of the envelope: its name in the input batches, and its values.
 struct EnvelopePart {
     column: EnvelopeColumn,
     name: String,
@@ -65,7 +67,8 @@ enum SideColumn {
 }
 
 impl Documents {
-    /// For batches that are read with these options, which are changed so that they have what is needed.
+    /// Creates documents for batches that are read with these options. The options are changed so
+    /// that the batches contain everything that is needed.
     ///
     /// # Errors
     /// [`ErrorKind::Config`]: the types are not those of Spark.
@@ -73,12 +76,12 @@ impl Documents {
         let plan = &mut options.plan;
         if !plan.types.is_spark() {
             return Err(Error::config(
-                "documents hold values in the forms of Spark: read with ⟦types=spark⟧, or TypeOptions(⟦profile=spark⟧, ...)",
+                "documents contain values in the forms of Spark: read with ⟦types=spark⟧, or TypeOptions(⟦profile=spark⟧, ...)",
             ));
         }
         let is_variant = plan.types.json == Json::Variant;
         if is_variant {
-            // Documents inside of documents share a dictionary of keys.
+            // Documents inside documents share one dictionary of keys.
             plan.types.json = Json::Bytes;
         }
         let given = Layout::Nested.envelope(&plan.envelope);
@@ -124,12 +127,12 @@ impl Documents {
         &self.schema
     }
 
-    /// Rows so far.
+    /// The number of rows so far.
     pub fn rows(&self) -> usize {
         self.databases.rows()
     }
 
-    /// Whether a batch was taken in of which rows are left.
+    /// True if rows of the added batch are left.
     pub fn is_in_batch(&self) -> bool {
         self.source.is_some()
     }
@@ -153,15 +156,15 @@ impl Documents {
         change.before.within(&table, start_of(version), changes as u64)
     }
 
-    /// Takes a batch in; [`Self::fill`] uses it up.
+    /// Adds a batch; [`Self::fill`] uses its rows.
     pub fn take_in(&mut self, change: ChangeBatch) {
         self.source = Some((change, 0));
     }
 
-    /// Appends rows of the batch that was taken in, until there are enough for a batch: then it gives true.
+    /// Appends rows of the added batch. Returns true as soon as there are enough rows for a batch.
     ///
     /// # Errors
-    /// The batch was read in another way, or a row is too large.
+    /// The batch was read with other options, or a row is too large.
     pub fn fill(&mut self) -> Result<bool> {
         if let Some((change, from)) = self.source.take() {
             let end = self.append(&change, from)?;
@@ -172,7 +175,8 @@ impl Documents {
         Ok(self.is_full())
     }
 
-    /// Appends a row that says that a table is empty now, or all of a database. It stands before all rows of its transaction.
+    /// Appends a row for a table that is now empty, or for all tables of a database. It comes
+    /// before all rows of its transaction.
     ///
     /// # Errors
     /// The batch is too large.
@@ -202,7 +206,7 @@ impl Documents {
         Ok(())
     }
 
-    /// The rows so far as a batch.
+    /// Returns the rows so far as a batch.
     pub fn finish(&mut self) -> Result<RecordBatch> {
         if self.rows() == 0 {
             return Ok(RecordBatch::new_empty(Arc::clone(&self.schema)));
@@ -220,12 +224,12 @@ impl Documents {
     }
 
     fn is_full(&self) -> bool {
-        // A batch has a row, whatever the limits.
+        // Each batch has at least one row, whatever the limits are.
         let bytes = self.before.bytes() + self.after.bytes() + self.envelope_bytes;
         self.rows() >= self.limits.rows.max(1) || (self.rows() > 0 && bytes >= self.limits.bytes)
     }
 
-    /// Appends rows of a batch from row `from` on; gives the row behind them.
+    /// Appends rows of a batch from row `from` on; returns the row after them.
     fn append(&mut self, change: &ChangeBatch, from: usize) -> Result<usize> {
         let in_table = |error: Error| {
             error.context(format_args!("table {}.{}", change.database, change.table))
@@ -242,7 +246,7 @@ impl Documents {
         let offsets: Vec<_> = envelope.iter().filter_map(|column| offsets_of(column)).collect();
         let ordinals = numbers(change, EnvelopeColumn::ChangeOrdinal).unwrap_or_default();
         let mut row = from;
-        // Both halves of an update stay together.
+        // The two rows of an update stay together.
         while row < nested.rows()
             && (!self.is_full() || (row > from && is_second_half(ordinals, row)))
         {
@@ -260,7 +264,7 @@ impl Documents {
     }
 }
 
-/// A number column of the envelope that batches are read with.
+/// A numeric column of the envelope of the input batches.
 fn numbers(change: &ChangeBatch, column: EnvelopeColumn) -> Option<&[i64]> {
     let name = Envelope::default().column_name(column);
     let column = change.batch.column_by_name(&name)?.as_primitive_opt::<Int64Type>()?;
@@ -273,7 +277,8 @@ fn is_second_half(ordinals: &[i64], row: usize) -> bool {
     matches!((before, ordinals.get(row)), (Some(one), Some(next)) if next % 2 == 1 && *one == next - 1)
 }
 
-/// Where the cells of a column of text or bytes end: a statement in each row takes more than the row.
+/// The ends of the cells of a column of text or bytes: the statement of a row may be larger than
+/// the row.
 fn offsets_of(column: &ArrayRef) -> Option<&[i32]> {
     let text = column.as_string_opt::<i32>().map(|column| column.value_offsets());
     text.or_else(|| column.as_binary_opt::<i32>().map(|column| column.value_offsets()))
