@@ -1,7 +1,7 @@
 //! Cancellation: one token for all work that can be ended early.
 //!
-//! Work gets a token and asks it from time to time. Work that waits where it cannot ask, for example in a read of a socket,
-//! registers a function that ends the wait.
+//! Work gets a token and checks it from time to time. Work that waits at a place where it cannot
+//! check, for example in a read of a socket, registers a function that ends the wait.
 
 use crate::error::{Error, Result};
 use std::fmt;
@@ -29,13 +29,13 @@ struct Wakers {
 }
 
 impl CancelToken {
-    /// A token that [`Self::check`] cancels when `is_interrupted` returns true.
+    /// Creates a token that [`Self::check`] cancels when `is_interrupted` returns true.
     pub fn interrupted_by(is_interrupted: impl Fn() -> bool + Send + Sync + 'static) -> Self {
         let is_interrupted = Some(Box::new(is_interrupted) as Box<_>);
         Self(Arc::new(State { is_interrupted, ..State::default() }))
     }
 
-    /// A token that is cancelled with this one.
+    /// Creates a token that is cancelled together with this one.
     #[must_use]
     pub fn child(&self) -> Self {
         let child = Self(Arc::new_cyclic(|child: &Weak<State>| {
@@ -47,7 +47,7 @@ impl CancelToken {
             });
             State { parent: Some(parent), ..State::default() }
         }));
-        // The parent may have been cancelled before.
+        // The parent may already be cancelled.
         if self.0.cancelled.load(Ordering::SeqCst) {
             child.cancel();
         }
@@ -66,8 +66,8 @@ impl CancelToken {
         self.0.cancelled.load(Ordering::Relaxed)
     }
 
-    /// Returns an error if the work is cancelled. Asks for an interrupt too, so it is to be called every few milliseconds at
-    /// most.
+    /// Returns an error if the work is cancelled. It also checks for an interrupt, so it should be
+    /// called at most every few milliseconds.
     ///
     /// # Errors
     /// [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled).
@@ -85,7 +85,8 @@ impl CancelToken {
         }
     }
 
-    /// Calls `wake` at cancellation, or now if the work is cancelled already. Dropping the result withdraws it.
+    /// Calls `wake` at cancellation, or immediately if the work is already cancelled. Dropping the
+    /// result unregisters `wake`.
     pub fn on_cancel(&self, wake: impl FnOnce() + Send + 'static) -> OnCancel {
         let mut wakers = self.wakers();
         let number = wakers.next;
@@ -114,7 +115,7 @@ impl fmt::Debug for CancelToken {
 
 /// A function that a token calls at cancellation, for as long as this value lives.
 #[derive(Debug)]
-#[must_use = "dropping it withdraws the function"]
+#[must_use = "dropping it unregisters the function"]
 pub struct OnCancel {
     token: CancelToken,
     number: u64,

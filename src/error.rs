@@ -1,69 +1,71 @@
-//! What can go wrong, and where.
+//! Errors and their places.
 //!
-//! Codecs return [`DecodeError`]: a small value that says what is wrong with the bytes, without knowing where the
-//! bytes come from. The layer that knows the place turns it into an [`Error`], which carries the kind (one a next step that
-//! a caller can take), the file, the offset and the event type. No message holds a cell value.
+//! Codecs return [`DecodeError`]: a small value that describes what is wrong with the bytes, but
+//! does not know where the bytes come from. The layer that knows the place converts it to an
+//! [`Error`], which contains the kind (one kind per next step of a caller), the file, the offset
+//! and the event type. No message contains a value of a cell.
 
 pub mod advice;
 
 use std::fmt;
 use std::sync::Arc;
 
-/// The result of everything that knows its place in the log.
+/// The result of functions that know their place in the log.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What is wrong with a run of bytes. Codecs return it; it names no file and holds no value of a cell.
+/// The reason why bytes cannot be decoded. Codecs return it; it contains no file name and no value
+/// of a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DecodeError {
     /// The bytes end before the field does.
     #[error("{what} needs {needed} more bytes, {left} are left")]
     UnexpectedEnd {
-        /// The field that is cut.
+        /// The incomplete field.
         what: &'static str,
-        /// Bytes that the field needs.
+        /// The number of bytes that the field needs.
         needed: usize,
-        /// Bytes that are left.
+        /// The number of bytes that are left.
         left: usize,
     },
     /// Bytes are left where the structure should end.
     #[error("{bytes} bytes are left over after {what}")]
     LeftOver {
-        /// The structure that should have used them up.
+        /// The structure that should have used all bytes.
         what: &'static str,
-        /// How many are left.
+        /// The number of bytes that are left.
         bytes: usize,
     },
-    /// A field holds something that the format does not allow.
+    /// A field contains a value that the format does not allow.
     #[error("{what} is not valid: {value}")]
     Invalid {
         /// The field.
         what: &'static str,
-        /// The number that was found (never a cell's).
+        /// The value of the field (never the value of a cell).
         value: u64,
     },
-    /// A length or count is beyond the limit that stands for it.
+    /// A length or count is above its limit.
     #[error("{what} is {value}, the limit is {limit}")]
     Limit {
         /// The field.
         what: &'static str,
         /// The number that was found.
         value: u64,
-        /// The largest that is accepted.
+        /// The largest number that is accepted.
         limit: u64,
     },
     /// The bytes are valid but this version cannot decode them.
     #[error("{what} cannot be decoded (code {value})")]
     Unsupported {
-        /// The thing that is not decoded.
+        /// The part that is not decoded.
         what: &'static str,
         /// Its code in the format.
         value: u64,
     },
-    /// Compressed bytes are damaged, or are not what their length says.
+    /// Compressed bytes are damaged, or do not have the stated length.
     #[error("{what} cannot be decompressed")]
     Deflate {
-        /// What is compressed.
+        /// The compressed data.
         what: &'static str,
     },
     /// Text is not valid in its character set.
@@ -74,18 +76,18 @@ pub enum DecodeError {
         /// The character set that it should be in.
         charset: &'static str,
     },
-    /// A change that does not fit what it changes.
+    /// A change cannot be applied.
     #[error("a {what} does not apply: {why}")]
     DoesNotApply {
         /// The change.
         what: &'static str,
-        /// What is wrong.
+        /// The reason.
         why: &'static str,
     },
-    /// A document of which the log tells what changed, but not what it was.
+    /// The log contains the changes of a document, but not the document before them.
     #[error(
-        "the log holds only what changed in the document (binlog_row_value_options=PARTIAL_JSON), and the image of the row \
-         before the change leaves the document out: set binlog_row_image=FULL on the server, or take the changes themselves, \
+        "the log contains only the changes of the document (binlog_row_value_options=PARTIAL_JSON), and the image of the row \
+         before the change leaves the document out: set binlog_row_image=FULL on the server, or read the changes themselves, \
          with ⟦json=diff⟧"
     )]
     PartialWithoutBefore,
@@ -95,7 +97,7 @@ pub enum DecodeError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// A file or stream could not be read.
+    /// A file or stream cannot be read.
     Io,
     /// The bytes break the format.
     Malformed,
@@ -103,23 +105,24 @@ pub enum ErrorKind {
     Checksum,
     /// The input is valid, but not something that this version decodes.
     Unsupported,
-    /// The structure of a table is not known, or does not fit.
+    /// The structure of a table is not known, or does not match.
     Schema,
-    /// The caller asked for something that cannot be.
+    /// The caller requested something that is not possible.
     Config,
-    /// The server does not let the user in.
+    /// The server does not accept the login.
     Authentication,
-    /// No TLS connection that may be trusted.
+    /// No trusted TLS connection could be established.
     Tls,
     /// The server refuses a statement or a command.
     Server,
-    /// The log no longer has what comes after a position.
+    /// The log after a position was purged.
     PositionPurged,
-    /// The server is not the one that a position is of, or another reader has our id.
+    /// The server is not the one that a position is from, or another reader uses the same server
+    /// id.
     ServerIdentity,
-    /// The server has not got all yet that was read at another one.
+    /// The server does not have all transactions yet that were read from another server.
     ServerBehind,
-    /// The connection could not be made, or is gone.
+    /// The connection could not be established, or was lost.
     ConnectionLost,
     /// The work was cancelled: an interrupt, or its reader or server was closed.
     Cancelled,
@@ -127,7 +130,7 @@ pub enum ErrorKind {
     Internal,
 }
 
-/// An error with its place: kind, message, and where known file, offset and event type.
+/// An error with its place: kind, message, and, if known, file, offset and event type.
 pub struct Error(Box<Inner>);
 
 struct Inner {
@@ -141,7 +144,7 @@ struct Inner {
 }
 
 impl Error {
-    /// An error of `kind` that says `message`.
+    /// Creates an error of this kind with this message.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self(Box::new(Inner {
             kind,
@@ -154,46 +157,47 @@ impl Error {
         }))
     }
 
-    /// The caller asked for something that cannot be.
+    /// Creates an error for a request that is not possible.
     pub fn config(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Config, message)
     }
 
-    /// The bytes break the format.
+    /// Creates an error for bytes that break the format.
     pub fn malformed(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Malformed, message)
     }
 
-    /// The structure of a table is not known, or does not fit.
+    /// Creates an error for the structure of a table that is not known, or does not match.
     pub fn schema(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Schema, message)
     }
 
-    /// Valid input that this version does not decode.
+    /// Creates an error for valid input that this version does not decode.
     pub fn unsupported(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Unsupported, message)
     }
 
-    /// The work was cancelled.
+    /// Creates an error for cancelled work.
     pub fn cancelled() -> Self {
         Self::new(ErrorKind::Cancelled, "cancelled, because the reader or the server is closed")
     }
 
-    /// A file or stream could not be read.
+    /// Creates an error for a file or stream that cannot be read.
     pub fn io(message: impl Into<String>, source: std::io::Error) -> Self {
         let mut error = Self::new(ErrorKind::Io, format!("{}: {source}", message.into()));
         error.0.source = Some(Box::new(source));
         error
     }
 
-    /// The same of another kind.
+    /// Changes the kind.
     #[must_use]
     pub(crate) fn of_kind(mut self, kind: ErrorKind) -> Self {
         self.0.kind = kind;
         self
     }
 
-    /// A read failed: the error of ours that is behind it, or the system's.
+    /// Creates an error for a failed read: an error of this library that caused it, or the system's
+    /// error.
     pub(crate) fn of_read(offset: u64, error: std::io::Error) -> Self {
         match error.downcast::<Self>() {
             Ok(own) => own,
@@ -201,7 +205,7 @@ impl Error {
         }
     }
 
-    /// Names what is behind it.
+    /// Adds the error that caused this one.
     #[must_use]
     pub(crate) fn with_source(
         mut self,
@@ -211,21 +215,21 @@ impl Error {
         self
     }
 
-    /// Names the server's own number for it, and its SQLSTATE.
+    /// Adds the server's error number and SQLSTATE.
     #[must_use]
     pub(crate) fn with_server_code(mut self, code: u16, sqlstate: String) -> Self {
         self.0.server = Some((code, sqlstate));
         self
     }
 
-    /// Names the file, unless an inner layer did.
+    /// Adds the file, unless an inner layer has added one.
     #[must_use]
     pub fn in_file(mut self, file: &Arc<str>) -> Self {
         self.0.file.get_or_insert_with(|| Arc::clone(file));
         self
     }
 
-    /// Names the event's offset in its file and its type, unless an inner layer did.
+    /// Adds the event's offset in its file and its type, unless an inner layer has added them.
     #[must_use]
     pub fn at_event(mut self, offset: u64, event: &'static str) -> Self {
         self.0.offset.get_or_insert(offset);
@@ -233,21 +237,21 @@ impl Error {
         self
     }
 
-    /// Puts `context` before the message: the table and column, say.
+    /// Puts `context` before the message, for example the table and column.
     #[must_use]
     pub fn context(mut self, context: impl fmt::Display) -> Self {
         self.0.message = format!("{context}: {}", self.0.message);
         self
     }
 
-    /// Puts `advice` behind the message: what to do.
+    /// Appends advice to the message: the next step.
     #[must_use]
     pub fn advise(mut self, advice: impl fmt::Display) -> Self {
         self.0.message = format!("{}: {advice}", self.0.message);
         self
     }
 
-    /// Which next step a caller can take.
+    /// The kind, which determines the next step of a caller.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
@@ -274,7 +278,7 @@ impl Error {
         }
     }
 
-    /// The file that the bytes came from.
+    /// The file that contains the bytes.
     pub fn file(&self) -> Option<&str> {
         self.0.file.as_deref()
     }
@@ -284,22 +288,22 @@ impl Error {
         self.0.offset
     }
 
-    /// The documented name of the event's type.
+    /// The documented name of the event type.
     pub fn event(&self) -> Option<&'static str> {
         self.0.event
     }
 
-    /// The server's number for it, where it comes from a server.
+    /// The server's error number, if the error comes from a server.
     pub fn server_code(&self) -> Option<u16> {
         self.0.server.as_ref().map(|(code, _)| *code)
     }
 
-    /// The server's SQLSTATE, where it comes from a server; empty where that sent none.
+    /// The server's SQLSTATE, if the error comes from a server; empty if the server sent none.
     pub fn sqlstate(&self) -> Option<&str> {
         self.0.server.as_ref().map(|(_, sqlstate)| sqlstate.as_str())
     }
 
-    /// The system's error behind an [`ErrorKind::Io`].
+    /// The system's error that caused an [`ErrorKind::Io`].
     pub fn io_error(&self) -> Option<&std::io::Error> {
         self.0.source.as_ref()?.downcast_ref()
     }

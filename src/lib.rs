@@ -5,8 +5,8 @@
 //!                   headers only                 pure decoding
 //! ```
 //!
-//! Each folder may use only those below it. CONTRIBUTING.md lists them in this order, with what each knows; `tests/it/layers.rs`
-//! checks it.
+//! Each folder may use only those below it. CONTRIBUTING.md contains the list in this order, with
+//! the contents of each folder; `tests/it/layers.rs` checks it.
 
 pub mod baseline;
 pub mod binlog;

@@ -1,7 +1,8 @@
 //! Options in messages, as data: each surface writes them in its own words.
 //!
-//! A message names an option by its keyword, as `⟦name⟧` or `⟦name=value⟧`, and a function as `⟦object.function=arguments⟧`.
-//! Python writes `name='value'`, the command line `--name value`, Spark the option in camel case. See
+//! A message contains an option as its keyword, as `⟦name⟧` or `⟦name=value⟧`, and a function as
+//! `⟦object.function=arguments⟧`. Python writes `name='value'`, the command line `--name value`,
+//! Spark the option in camel case. See `python/binarrow/advice.py`.
 //! `python/binarrow/advice.py`.
 
 use std::borrow::Cow;
@@ -11,7 +12,7 @@ use std::borrow::Cow;
 pub enum Part<'t> {
     /// Text that is the same on all surfaces.
     Text(&'t str),
-    /// An option or a function by its name in Python, with a value.
+    /// An option or a function with its name in Python, with a value.
     Option(&'t str, Option<&'t str>),
 }
 

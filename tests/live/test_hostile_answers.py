@@ -99,12 +99,12 @@ ANSWERS: dict[str, tuple[type[binarrow.BinarrowError], str, Script]] = {
     ),
     "no-numbers": (
         binarrow.MalformedBinlogError,
-        "no number",
+        "not a number",
         lambda peer: peer.rows(["binlog.000001", "-1"]),
     ),
     "no-name": (
         binarrow.MalformedBinlogError,
-        "no number",
+        "not a number",
         lambda peer: peer.rows([None, None]),
     ),
     "sequence-gap": (
@@ -159,7 +159,7 @@ def test_places_that_are_none(question: str, row: tuple[str | None, ...]) -> Non
         with reach(server) as connection:
             return connection.position()
 
-    assert_refused(binarrow.MalformedBinlogError, "GTID set|no number", script, call)
+    assert_refused(binarrow.MalformedBinlogError, "GTID set|not a number", script, call)
 
 
 def test_a_version_that_terminals_would_obey() -> None:

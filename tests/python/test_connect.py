@@ -108,7 +108,7 @@ def test_keywords_of_urls():
         ("postgres://me:hunter2@db/", "must be mysql://"),
         ("mysql://me:hunter2@db/shop", "names a database"),
         ("mysql://me:hunter2@db/?passwd=hunter2", "unknown keyword.*tls_ca"),
-        ("mysql://me:hunter2@db/?connect_timeout=soon", "connect_timeout is no number"),
+        ("mysql://me:hunter2@db/?connect_timeout=soon", "connect_timeout is not a number"),
         ("mysql://me:hunter2@db/?allow_clear_password=maybe", "neither true nor false"),
         ("mysql://me:hunter2@db:0/", "from 1 to 65535"),
         ("mysql://me:hunter2@db:70000/", "from 1 to 65535"),

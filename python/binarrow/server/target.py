@@ -301,7 +301,7 @@ def _number(text: str, what: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise ConfigError(f"{what} is no number") from None
+        raise ConfigError(f"{what} is not a number") from None
 
 
 def _system_user() -> str:
