@@ -264,7 +264,10 @@ def test_a_database_that_is_busy(path):
         # The interrupted statement is stored, or is not.
         writer.apply(history, 21)
         writer.apply(history, 22)
-        with busy(path), pytest.raises(InputError, match="another process has locked it for a long time"):
+        with (
+            busy(path),
+            pytest.raises(InputError, match="another process has locked it for a long time"),
+        ):
             writer.apply(history, 23)
         writer.apply(history, 23)
         assert writer.content_of(history) == writer.content_of(writer.fresh(23))
