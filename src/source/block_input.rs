@@ -1,21 +1,22 @@
-//! An input whose every read costs a round trip, read in large blocks.
+//! Reads an input in large blocks, because each read of it costs a round trip.
 
 use super::input::Input;
 use std::io;
 
-/// Serves small reads from one block of the input. A block is twice as large as the one before it while reads go on where that
-/// one ended, and small again after a jump: whoever looks at a few bytes somewhere does not wait for megabytes.
+/// Serves small reads from one block of the input. While each read continues after the previous
+/// one, each block is twice as large as the block before it. After a jump the blocks are small
+/// again, so that a reader of a few bytes does not wait for megabytes.
 pub struct BlockInput<I> {
     input: I,
     block: Vec<u8>,
-    /// Offset in the input of the block's first byte.
+    /// The offset of the block's first byte in the input.
     start: u64,
     filled: usize,
     size: usize,
 }
 
 impl<I: Input> BlockInput<I> {
-    /// Nothing is read yet.
+    /// Creates a block input that has not read anything.
     pub const fn new(input: I) -> Self {
         Self { input, block: Vec::new(), start: 0, filled: 0, size: FIRST_BLOCK }
     }

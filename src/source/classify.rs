@@ -15,15 +15,15 @@ use crate::wire::Inflater;
 pub(crate) enum Classified {
     /// It belongs to a group, or may belong to one.
     Group(TransactionEvent),
-    /// The same, of a statement that does not control transactions.
+    /// Like `Group`, for a statement that does not control transactions.
     Statement(TransactionEvent, LoggedStatement),
     /// It describes the format of the events after it.
     FormatDescription,
     /// It names the next file.
     Rotate,
-    /// The server was shut down in an orderly way.
+    /// The server was shut down properly.
     Stop,
-    /// The GTIDs before this file.
+    /// The GTIDs of the transactions before this file.
     PreviousGtids,
     /// MariaDB's last GTIDs before this file.
     MariadbGtidList,
@@ -49,10 +49,10 @@ pub(crate) struct Skips {
 }
 
 impl Skips {
-    /// Nothing is skipped.
+    /// No events are skipped.
     pub(crate) const NONE: Self = Self { events: [false; 256], statements: false };
 
-    /// Everything is skipped.
+    /// All events that cannot be decoded are skipped.
     pub(crate) const ALL: Self = Self { events: [true; 256], statements: true };
 
     pub(crate) fn new(events: &[u8], statements: bool) -> Self {
@@ -66,7 +66,7 @@ impl Skips {
     }
 }
 
-/// The bytes between header and checksum.
+/// Returns the bytes between header and checksum.
 pub(crate) fn body(event: &[u8], algorithm: ChecksumAlgorithm) -> Result<&[u8]> {
     let footer = match algorithm {
         ChecksumAlgorithm::Crc32 => CHECKSUM_LEN,
@@ -90,7 +90,7 @@ pub(crate) fn check_crc(event: &[u8], algorithm: ChecksumAlgorithm) -> Result<()
     }
 }
 
-/// Classifies an event. `body` is without header and checksum.
+/// Classifies an event. `body` is the event without header and checksum.
 pub(crate) fn classify(
     header: &EventHeader,
     body: &[u8],
@@ -159,8 +159,8 @@ pub(crate) fn classify(
         E::TRANSACTION_PAYLOAD => TransactionEvent::Payload,
         E::PRE_GA_WRITE_ROWS | E::PRE_GA_UPDATE_ROWS | E::PRE_GA_DELETE_ROWS => {
             return Err(Error::unsupported(
-                "rows in the layout of MySQL 5.1.5 to 5.1.17, before its release, are not decoded: \
-                 let a later server replay the log, and read that server's own",
+                "rows in the format of MySQL 5.1.5 to 5.1.17, which are not releases, are not decoded: \
+                 let a later server replay the log, and read the log of that server",
             ));
         }
         event_type if event_type.is_rows() => {
@@ -198,7 +198,7 @@ pub(crate) fn classify(
         }
         event_type => {
             return Err(Error::unsupported(format!(
-                "an event of unknown type {}; ⟦skip_events=[{}]⟧ passes over such events",
+                "an event of unknown type {}; ⟦skip_events=[{}]⟧ skips such events",
                 event_type.0, event_type.0
             )));
         }
@@ -215,12 +215,13 @@ pub(crate) fn no_format(first: EventType) -> Error {
     }
 }
 
-/// Whether what follows cannot be read. A server that sends its file decrypts it, and marks the event as one to ignore.
+/// True if the events after this one cannot be read. A server decrypts its file when it sends it,
+/// and marks this event as one to ignore.
 pub(crate) fn starts_encryption(header: &EventHeader) -> bool {
     header.event_type == EventType::MARIADB_START_ENCRYPTION && !header.has(EventHeader::IGNORABLE)
 }
 
-/// The error where it cannot.
+/// The error for an encrypted file.
 pub(crate) fn encrypted() -> Error {
     Error::unsupported(
         "the file is encrypted (MariaDB's encrypt_binlog): read it from the server, which decrypts it, \
@@ -228,7 +229,7 @@ pub(crate) fn encrypted() -> Error {
     )
 }
 
-/// Whether the rows event that begins with this fragment is the last of its statement.
+/// True if the rows event that begins with this fragment is the last one of its statement.
 pub(super) fn ends_statement(
     first: &PartialRowData<'_>,
     format: &FormatDescription,
@@ -253,8 +254,9 @@ fn changes_no_rows(
         || parsed.deletes_all_of_one_table() && is_servers_own(text, query, format)
 }
 
-/// True if the server itself logged a DELETE of a complete table, for a MEMORY table that its restart has emptied. The event
-/// of a user's DELETE contains the databases that it changes; MariaDB's events do not, but it logs a TRUNCATE from 10.5 on.
+/// True if the server itself logged a DELETE of a complete table: a MEMORY table that its restart
+/// has emptied. The event of a user's DELETE contains the databases that it changes. MariaDB's
+/// events do not contain them, but from 10.5 on MariaDB logs a TRUNCATE instead.
 fn is_servers_own(text: &str, query: &Query<'_>, format: &FormatDescription) -> bool {
     let mut variables = query.status_variables(format.is_mariadb);
     let names_databases = variables
@@ -270,12 +272,12 @@ fn is_servers_own(text: &str, query: &Query<'_>, format: &FormatDescription) -> 
 /// The error for changes of rows without rows events in the log.
 fn logged_as_text(what: &str) -> Error {
     Error::unsupported(format!(
-        "{what} was logged as text, so the changed rows are not in the log: set binlog_format=ROW at the server, or \
+        "{what} was logged as text, so the changed rows are not in the log: set binlog_format=ROW on the server, or \
          skip such statements with statements=skip"
     ))
 }
 
-/// Events that say nothing about rows or groups.
+/// True for events that contain nothing about rows or groups.
 fn is_known(event_type: EventType) -> bool {
     use EventType as E;
     matches!(

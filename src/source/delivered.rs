@@ -10,7 +10,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 /// The changes of one transaction that were delivered. The pieces of a large transaction share it.
 #[derive(Debug)]
 pub struct Delivered {
-    /// The tables that were delivered beyond the position.
+    /// The tables that were delivered after the position.
     ahead: Arc<Vec<Ahead>>,
     /// The entries of `ahead` that cover all of the transaction.
     all_of: Vec<usize>,
@@ -23,7 +23,7 @@ pub struct Delivered {
 struct Pieces {
     /// Changes that are still to be left out, by database and table.
     left: HashMap<(String, String), u64>,
-    /// Tables of which a change was left out.
+    /// The tables of which a change was left out.
     met: HashSet<(String, String)>,
     /// The number of decoded pieces.
     done: u64,
@@ -125,9 +125,11 @@ impl Delivered {
     }
 }
 
-/// The turn of one piece of a transaction: changes to leave out are counted from piece to piece, in log order on all threads.
+/// The turn of one piece of a transaction: changes to leave out are counted from piece to piece, in
+/// log order, on all threads.
 ///
-/// A piece waits for the pieces before it, and never for later ones. A piece that is dropped undecoded passes the turn on too.
+/// A piece waits for the pieces before it, and never for later ones. A piece that is dropped
+/// without decoding ends its turn too.
 #[derive(Debug)]
 pub struct Turn {
     delivered: Arc<Delivered>,
@@ -155,10 +157,10 @@ impl Drop for Turn {
     }
 }
 
-/// Checks that what was delivered beyond a position fits the transaction at `extent`.
+/// Checks that the changes that were delivered after a position match the transaction at `extent`.
 ///
 /// # Errors
-/// They do not fit: the position is damaged, or belongs to another log.
+/// They do not match: the position is damaged, or belongs to another log.
 pub(super) fn check(ahead: &[Ahead], extent: Range<u64>, gtid: Option<&LoggedGtid>) -> Result<()> {
     for each in ahead {
         let Some(offset) = each.offset else { continue };
@@ -178,23 +180,24 @@ pub(super) fn check(ahead: &[Ahead], extent: Range<u64>, gtid: Option<&LoggedGti
         let is_next = extent.start == offset && each.changes > 0;
         if is_other || is_next && each.next_gtid.as_ref().is_some_and(|next| *next != only(gtid)) {
             return Err(damaged(format_args!(
-                "up to offset {offset}, and the GTIDs there are others in the log"
+                "up to offset {offset}, where the log has different GTIDs"
             )));
         }
     }
     Ok(())
 }
 
-/// The error for a position whose `ahead` does not fit the log.
+/// The error for a position whose `ahead` does not match the log.
 pub(super) fn damaged(what: std::fmt::Arguments<'_>) -> Error {
     Error::config(format!(
-        "the position is damaged, or is of another log: by its `ahead`, tables were delivered {what}. Start at the position's \
+        "the position is damaged, or belongs to another log: according to its `ahead`, tables were delivered {what}. Start at the position's \
          `base`, from which those changes are returned again"
     ))
 }
 
-/// Removes the transaction from entries by MariaDB's GTIDs alone, if it is the last of its domain there or the one that was
-/// delivered in part: later transactions are new, whatever their numbers.
+/// Removes the transaction from entries that contain only MariaDB's GTIDs, if it is the last one of
+/// its domain there or the one that was delivered in part: later transactions are new, whatever
+/// their numbers are.
 pub(super) fn pass(ahead: &mut Vec<Ahead>, gtid: &LoggedGtid) {
     let LoggedGtid::Mariadb(mariadb) = gtid else { return };
     for each in ahead.iter_mut().filter(|each| each.offset.is_none()) {
@@ -215,7 +218,7 @@ pub(super) fn pass(ahead: &mut Vec<Ahead>, gtid: &LoggedGtid) {
     ahead.retain(|each| !is_passed(each));
 }
 
-/// True if an entry covers no more than the log up to `offset` and the GTIDs that were read there.
+/// True if an entry contains nothing after `offset` and after the GTIDs that were read up to there.
 pub(super) fn is_passed(ahead: &Ahead, offset: u64, read: Option<&GtidState>) -> bool {
     match (ahead.offset, &ahead.gtid_set) {
         (Some(place), _) => offset > place || (offset == place && ahead.changes == 0),
@@ -227,7 +230,7 @@ pub(super) fn is_passed(ahead: &Ahead, offset: u64, read: Option<&GtidState>) ->
     }
 }
 
-/// The state that names one transaction.
+/// The state that contains one transaction only.
 pub(crate) fn only(gtid: &LoggedGtid) -> GtidState {
     let mut state = GtidState::Mysql(GtidSet::default());
     // The decoder of the event rejects a number that no server assigns.

@@ -1,5 +1,5 @@
-//! The next event of a file, and the two sources of events: bytes, in which each event is found by its header, and a server's
-//! dump, which hands over complete events.
+//! The next event of a file, and the two sources of events: bytes, in which each event is found by
+//! its header, and a server's dump, which returns complete events.
 
 use super::input::Input;
 use crate::binlog::EventHeader;
@@ -14,7 +14,7 @@ pub struct Event {
     pub header: EventHeader,
     /// The offset in the file.
     pub offset: u64,
-    /// The number of its bytes, the checksum included.
+    /// The number of its bytes, including the checksum.
     pub len: usize,
 }
 
@@ -30,7 +30,7 @@ impl Event {
     }
 }
 
-/// What is next in a file.
+/// The next event of a file, or its absence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NextEvent {
     /// An event.
@@ -43,9 +43,10 @@ pub enum NextEvent {
     Heartbeat,
     /// The end of the file.
     End,
-    /// The end of what is read of the file: the log continues in another file, which contains the rest again.
+    /// The end of the part of the file that is read: the log continues in another file, which
+    /// contains the rest of this file again.
     Left,
-    /// The end of the file, inside an event.
+    /// The end of the file, which is inside an event.
     Cut,
 }
 
@@ -66,7 +67,8 @@ pub enum EventSource {
 }
 
 impl EventSource {
-    /// The source, which fails when the read is cancelled: a slow source would delay the end otherwise.
+    /// Returns the source in a form that fails when the read is cancelled: otherwise a slow source
+    /// would delay the end.
     pub(super) fn cancellable(self, cancel: &CancelToken) -> Self {
         let cancel = cancel.clone();
         match self {
@@ -95,7 +97,7 @@ impl Input for Cancellable<dyn Input> {
 
 impl LiveEvents for Cancellable<dyn LiveEvents> {
     fn next(&mut self, offset: u64, bytes: &mut Vec<u8>, may_wait: bool) -> Result<NextEvent> {
-        // Events are small: asking for an interrupt at each of them would take too long.
+        // Events are small: checking for an interrupt at each of them would take too long.
         match self.cancel.is_cancelled() {
             true => Err(Error::cancelled()),
             false => self.source.next(offset, bytes, may_wait),

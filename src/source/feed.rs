@@ -1,4 +1,4 @@
-//! Files that are not all known before: those of a log that is written while it is read.
+//! Files that are not all known in advance: those of a log that is written while it is read.
 
 use super::event_source::LiveEvents;
 use super::file_list::InputFile;
@@ -7,39 +7,40 @@ use crate::error::Result;
 use crate::position::{GtidState, Position};
 use crate::schema::NameCase;
 
-/// A file that comes next.
+/// The next file.
 pub struct FedFile {
     /// The file.
     pub file: InputFile,
-    /// Where the reader stands now, where the file does not follow the one before it.
+    /// The position from which the reader continues, if the file does not follow the previous one.
     pub moved: Option<Box<ResumePoint>>,
 }
 
-/// Where reading begins.
+/// The start of a read.
 #[derive(Debug, Clone, Default)]
 pub struct ResumePoint {
-    /// The position that the first row comes after.
+    /// The position after which the first row is.
     pub position: Position,
-    /// By GTID, what was read already although it may come again.
+    /// The GTIDs of transactions that were read already and may be sent again.
     pub already_read: Option<GtidState>,
     /// The meaning of letter case in names of tables at the server.
     pub name_case: NameCase,
 }
 
-/// Provides one file after the other.
+/// Provides the files of a log, one after another.
 pub trait FileFeed: Send {
-    /// The file after the last one, for a reader that stands at `position`; `None` where the log ends.
+    /// Returns the file after the last one, for a reader at `position`; `None` if the log ends.
     fn next_file(&mut self, position: &Position) -> Result<Option<FedFile>>;
 
-    /// The events of a file from `offset` on, a second time. This need not be a file that this feed has provided.
+    /// Returns the events of a file from `offset` on, a second time. This need not be a file that
+    /// this feed has provided.
     fn reopen(&mut self, file: &str, offset: u64) -> Result<Box<dyn LiveEvents>>;
 
-    /// The files from another place on, beside these.
+    /// Returns the files from another position on, independently of these.
     fn again(&mut self, from: &Position) -> Result<Box<dyn FileFeed>>;
 
-    /// The files that there are now, in order, and where each ends.
+    /// The files that currently exist, in order, each with its size.
     fn files(&mut self) -> Result<Vec<(String, u64)>>;
 
-    /// The structures of the server's tables as they are now.
+    /// Reads the current structures of the server's tables.
     fn structures(&mut self) -> Result<Baseline>;
 }

@@ -29,15 +29,18 @@ impl FileEnd {
                 "{file} ends {end}, and is marked as in use: the server still writes to it, or crashed, or the copy is \
                  incomplete. Later changes may be missing: read the file again when the server has closed it"
             ),
-            false => format!("{file} ends {end}: if it was cut there, later changes are missing"),
+            false => {
+                format!("{file} ends {end}: if it was truncated there, later changes are missing")
+            }
         }
     }
 }
 
-/// The error for a file that ends in the middle of `what` although no server writes to it any more.
+/// The error for a file that ends in the middle of `what` although the server does not write to it
+/// any more.
 pub(crate) fn was_cut(what: &str, offset: u64) -> Error {
     Error::malformed(format!(
-        "the file ends in the middle of {what}, though the server closed it: it was cut"
+        "the file ends in the middle of {what}, although the server closed it: it was truncated"
     ))
     .at_event(offset, "end of file")
 }

@@ -9,7 +9,7 @@ use crate::binlog::{
 };
 use crate::error::{Error, Result};
 
-/// Passes the magic bytes of a binary log; the window is then at the first event.
+/// Moves past the magic bytes of a binary log; the window is then at the first event.
 pub(crate) fn check_magic(window: &mut Window, input: &mut dyn Input) -> Result<()> {
     let magic = window.magic(input)?;
     let error = match magic {
@@ -19,12 +19,12 @@ pub(crate) fn check_magic(window: &mut Window, input: &mut dyn Input) -> Result<
              or copy it with mysqlbinlog --read-from-remote-server --raw",
         ),
         _ if window.offset() == 0 => Error::malformed("the file is empty"),
-        _ if window.offset() < FIRST_EVENT_AT => {
-            Error::malformed("not a binary log, or cut: the file ends inside its first 4 bytes")
-        }
+        _ if window.offset() < FIRST_EVENT_AT => Error::malformed(
+            "not a binary log, or truncated: the file ends inside its first 4 bytes",
+        ),
         _ => Error::malformed(match packer(magic) {
             Some(packer) => format!(
-                "the file is compressed with {packer}: decompress it first, or give the stream that {packer} -dc writes"
+                "the file is compressed with {packer}: decompress it first, or pass the output of {packer} -dc as a stream"
             ),
             None => "not a binary log: the file does not start with fe 62 69 6e".into(),
         }),
@@ -32,8 +32,8 @@ pub(crate) fn check_magic(window: &mut Window, input: &mut dyn Input) -> Result<
     Err(error.at_event(0, "file header"))
 }
 
-/// Passes the format description, which must be the first event. Also returns the time at which the file was created, in seconds
-/// since 1970 UTC.
+/// Moves past the format description, which must be the first event. Also returns the time at which
+/// the file was created, in seconds since 1970 UTC.
 pub(crate) fn read_format(
     window: &mut Window,
     first: NextEvent,
@@ -50,7 +50,8 @@ pub(crate) fn read_format(
     }
     let event = window.event(len);
     let format = FormatDescription::decode(event).map_err(|error| located(error.into()))?;
-    // Without this check, damage to the format description could switch off the checksums of the other events.
+    // Without this check, damage to the format description could turn off the checksums of the
+    // other events.
     if verify_checksum && format.has_checksum {
         check_crc(event, ChecksumAlgorithm::Crc32).map_err(located)?;
     }

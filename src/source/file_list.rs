@@ -11,44 +11,45 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// One input: its name, its number, where its bytes are.
+/// An input: its name, its number, and the source of its bytes.
 pub struct InputFile {
     /// The name in positions and batches: the one in the server's log if it is known, otherwise the path's last part.
     pub name: Arc<str>,
     /// The path's last part.
     pub given: Arc<str>,
-    /// The name in messages: the path as it was given, a URI without what may be secret.
+    /// The name in messages: the path as it was given, or a URI without its secret parts.
     pub label: Arc<str>,
-    /// What `_commit_version` counts from: the number at the end of the name, else the place in the list, from 1.
+    /// The number for `_commit_version`: the number at the end of the name, otherwise the place in
+    /// the list, from 1.
     pub number: u64,
-    /// Whether the number stands in the name, so that gaps show.
+    /// True if the number is a part of the name, so that missing files are noticed.
     pub numbered: bool,
     /// True if the caller set the name, so that it does not change.
     pub is_named: bool,
-    /// Where the bytes are.
+    /// The source of the bytes.
     pub source: InputSource,
 }
 
-/// Where the bytes of an input are.
+/// The source of an input's bytes.
 pub enum InputSource {
-    /// A file of the system, opened when its turn comes.
+    /// A file of the file system, which is opened when it is read.
     Path(PathBuf),
-    /// A file somewhere else, likewise.
+    /// A file elsewhere, which is opened when it is read.
     Stored(Arc<dyn StoredFile>),
     /// Bytes in memory.
     Bytes(Arc<dyn AsRef<[u8]> + Send + Sync>),
-    /// An open input; taken when its turn comes and kept from then on.
+    /// An open input, which is taken when it is read, and kept from then on.
     Open(Option<Box<dyn Input>>),
-    /// A file of a server's log, as its dump sends it; taken when its turn comes.
+    /// A file of a server's log, as its dump sends it; it is taken when it is read.
     Live(Option<Box<dyn LiveEvents>>),
 }
 
-/// A file that is not of the system: what lies in an object store, say.
+/// A file that is not in the file system, for example in an object store.
 pub trait StoredFile: Send + Sync {
-    /// The URI that names it.
+    /// The URI of the file.
     fn uri(&self) -> &str;
 
-    /// Its size, where it was told with its name.
+    /// Its size, if it was listed with the name.
     fn known_len(&self) -> Option<u64>;
 
     /// Opens it. The input may be open several times at once.
@@ -62,7 +63,7 @@ impl fmt::Debug for InputFile {
 }
 
 impl InputFile {
-    /// An input at `place` (from 1) of the list. `name` is a path, a URI, a name, or empty.
+    /// Creates an input at `place` (from 1) of the list. `name` is a path, a URI, a name, or empty.
     pub fn new(name: &str, place: u64, source: InputSource) -> Self {
         let base = base_name(name);
         let number = file_number(base);
@@ -79,7 +80,7 @@ impl InputFile {
         }
     }
 
-    /// The same file with its name in the server's log, or with its name elsewhere in a read.
+    /// Returns the same file with its name in the server's log, or with its name elsewhere in a read.
     #[must_use]
     pub fn named(mut self, name: &str) -> Self {
         self.take_name(name);
@@ -100,18 +101,18 @@ impl InputFile {
         *self.name == *name || *self.given == *name
     }
 
-    /// A file at `path`.
+    /// Creates an input for the file at `path`.
     pub fn at_path(path: impl Into<PathBuf>, place: u64) -> Self {
         let path = path.into();
         Self::new(&path.to_string_lossy(), place, InputSource::Path(path.clone()))
     }
 
-    /// A file somewhere else.
+    /// Creates an input for a file elsewhere.
     pub fn stored(file: Arc<dyn StoredFile>, place: u64) -> Self {
         Self::new(file.uri(), place, InputSource::Stored(Arc::clone(&file)))
     }
 
-    /// Bytes in memory.
+    /// Creates an input for bytes in memory.
     pub fn of_bytes(bytes: Arc<dyn AsRef<[u8]> + Send + Sync>, place: u64) -> Self {
         Self::new("", place, InputSource::Bytes(bytes))
     }
@@ -125,7 +126,7 @@ impl InputFile {
         let failed = |error| Error::io("cannot open the file", error).in_file(&self.label);
         let input: Box<dyn Input> = match &mut self.source {
             InputSource::Path(path) => {
-                // Opening a pipe would wait for its other end.
+                // Opening a pipe would wait until its other end is opened.
                 let metadata = std::fs::metadata(&*path).map_err(failed)?;
                 if metadata.is_dir() {
                     let message = format!("{} is a directory, not a file", path.display());
@@ -133,7 +134,7 @@ impl InputFile {
                 }
                 if !metadata.is_file() {
                     return Err(Error::config(format!(
-                        "{} is not a regular file: open it, and give the file object",
+                        "{} is not a regular file: open it, and pass the file object",
                         path.display()
                     )));
                 }
@@ -149,7 +150,7 @@ impl InputFile {
         Ok(EventSource::Bytes(input))
     }
 
-    /// The size, where it is known without opening the input.
+    /// The size, if it is known without opening the input.
     pub fn known_len(&self) -> Option<u64> {
         match &self.source {
             InputSource::Path(path) => std::fs::metadata(path).ok().map(|metadata| metadata.len()),

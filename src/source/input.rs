@@ -1,4 +1,4 @@
-//! Where bytes come from: files, memory, streams. The one place of the reading side that does I/O.
+//! The sources of bytes: files, memory, streams. The only module for reading files that does I/O.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -9,11 +9,11 @@ pub trait Input: Send {
     /// Reads up to `buffer.len()` bytes at `offset`; 0 is the end.
     fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<usize>;
 
-    /// The size now, where it is known without reading.
+    /// The current size, if it is known without reading.
     fn size(&mut self) -> io::Result<Option<u64>>;
 }
 
-/// A file of the system, read with positioned reads.
+/// A file of the file system, which is read at offsets.
 #[derive(Debug)]
 pub struct FileInput(pub File);
 
@@ -47,8 +47,8 @@ impl<B: AsRef<[u8]> + Send> Input for BytesInput<B> {
     }
 }
 
-/// A stream that cannot seek (a pipe): what is read is kept in a temporary file, so that the end of a transaction can be
-/// looked for before its rows are handed out, without holding it in memory.
+/// A stream that cannot seek (a pipe). Its bytes are kept in a temporary file, so that the end of a
+/// transaction can be read before its rows are returned, without keeping it in memory.
 #[derive(Debug)]
 pub struct SpooledInput<R> {
     stream: R,
@@ -58,7 +58,8 @@ pub struct SpooledInput<R> {
 }
 
 impl<R: Read + Send> SpooledInput<R> {
-    /// A spool for `stream`. The file has no name, and goes with this value.
+    /// Creates a temporary file for `stream`. The file has no name, and is deleted when this value
+    /// is dropped.
     pub fn try_new(stream: R) -> io::Result<Self> {
         Ok(Self { stream, spool: tempfile::tempfile()?, spooled: 0, ended: false })
     }
@@ -82,7 +83,8 @@ impl<R: Read + Send> SpooledInput<R> {
 
 impl<R: Read + Send> Input for SpooledInput<R> {
     fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
-        // No more than is there: a short read is as good, and the caller may want to stop.
+        // It reads no more than is available: a short read is sufficient, and the caller may want
+        // to stop.
         self.fill(offset.saturating_add(1))?;
         self.spool.read_at(buffer, offset)
     }
@@ -92,7 +94,8 @@ impl<R: Read + Send> Input for SpooledInput<R> {
     }
 }
 
-/// A stream that cannot seek, for a reader that never goes back: what it passes over is read and forgotten.
+/// A stream that cannot seek, for a reader that never goes back: skipped bytes are read and
+/// dropped.
 #[derive(Debug)]
 pub struct ForwardInput<R> {
     stream: R,
@@ -100,7 +103,7 @@ pub struct ForwardInput<R> {
 }
 
 impl<R: Read> ForwardInput<R> {
-    /// `stream` from its beginning.
+    /// Reads `stream` from its beginning.
     pub const fn new(stream: R) -> Self {
         Self { stream, at: 0 }
     }

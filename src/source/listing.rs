@@ -60,13 +60,17 @@ pub fn keep_logs<F>(
         let place = shown(place);
         let message = match (listed, count) {
             (Listed::Folder, _) => {
-                format!("the directory {place} holds no binary log (name.000001)")
+                format!("the directory {place} contains no binary log (name.000001)")
             }
             (Listed::Glob, 0) => format!("no file matches {place:?}"),
             (Listed::Glob, _) => format!(
-                "no binary log matches {place:?}: the name of a log ends with a number (name.000001), that of {} does not; \
+                "no binary log matches {place:?}: the name of a log ends with a number (name.000001), but {}; \
                  list files with other names one by one, without wildcards",
-                if count == 1 { "the file".to_owned() } else { format!("the {count} files") }
+                if count == 1 {
+                    "that of the file does not".to_owned()
+                } else {
+                    format!("those of the {count} files do not")
+                }
             ),
         };
         let missing = std::io::Error::from(std::io::ErrorKind::NotFound);
@@ -106,7 +110,8 @@ fn is_aria_log(name: &str) -> bool {
     name.strip_prefix("aria_log.").is_some_and(|number| number.len() == 8)
 }
 
-/// True if servers write such a file next to logs. A folder may contain other files too; a glob is meant for logs.
+/// True if servers write such a file next to logs. A folder may contain other files too; but the
+/// user of a glob expects logs.
 fn is_expected(name: &str, listed: Listed) -> bool {
     if is_aria_log(name) {
         return true;
@@ -127,7 +132,7 @@ fn in_log_order(a: &str, b: &str) -> Ordering {
 /// Suffixes of compressed files.
 const PACKED: [&str; 6] = ["gz", "zst", "xz", "bz2", "lz4", "zip"];
 
-/// Suffixes of files that servers write next to their logs, in the place of a number.
+/// Suffixes of files that servers write next to their logs, instead of a number.
 const BESIDE_LOGS: [&str; 4] = ["index", "state", "index_crash_safe", "~rec~"];
 
 /// The maximum number of names in a warning.
@@ -200,7 +205,7 @@ mod tests {
             (Listed::Folder, &["notes.txt"][..], "holds no binary log"),
             (Listed::Glob, &[], "no file matches"),
             (Listed::Glob, &["l.state"], "that of the file does not"),
-            (Listed::Glob, &["a.log", "b.log"], "that of the 2 files does not"),
+            (Listed::Glob, &["a.log", "b.log"], "those of the 2 files do not"),
         ] {
             let error = listed(place, names).unwrap_err();
             assert!(error.to_string().contains(message), "{error}");

@@ -1,4 +1,4 @@
-//! A statement that is logged as text: the one place that reads it.
+//! A statement that is logged as text, and its parsing: this is done only here.
 
 use crate::binlog::{FormatDescription, Query};
 use crate::ddl::{DdlSession, ParsedStatement};
@@ -7,13 +7,13 @@ use std::sync::Arc;
 /// A statement that is logged as text and does not control transactions.
 #[derive(Debug)]
 pub(crate) struct LoggedStatement {
-    /// The connection that ran it.
+    /// The connection that executed it.
     pub(crate) thread_id: u32,
     /// The session's database; empty if there was none.
     pub(crate) database: String,
     /// Its text.
     pub(crate) text: String,
-    /// The session that ran it.
+    /// The session that executed it.
     pub(crate) session: DdlSession,
     /// The result of reading it.
     pub(crate) parsed: Arc<ParsedStatement>,

@@ -81,8 +81,8 @@ impl Markers {
         }
     }
 
-    /// Takes a statement of the open transaction, or one without a transaction; `catalog` was in force before it. A statement
-    /// that is not understood becomes a warning.
+    /// Processes a statement of the open transaction, or one without a transaction; `catalog` was
+    /// in force before it. A statement that cannot be parsed becomes a warning.
     pub(super) fn observe(
         &mut self,
         statement: &Statement,
@@ -113,7 +113,7 @@ impl Markers {
             Err(error) if self.include.schema_changes || self.include.truncates => {
                 let message = error.message();
                 walk.warn_once(format!(
-                    "{file}:{offset}: {message}, and no SchemaChange stands for it"
+                    "{file}:{offset}: {message}; no SchemaChange is returned for it"
                 ));
             }
             Err(_) => {}
@@ -175,7 +175,7 @@ impl Markers {
     fn warn_of_doubts(&self, ddl: &Ddl, statement: &Statement, file: &str, walk: &mut Walk) {
         for name in self.include.in_other_case(ddl, walk.name_case()) {
             walk.warn_once(format!(
-                "statements name the table {name} in other letter case than ⟦tables⟧ does. They are returned, because on a server \
+                "statements contain the table name {name} in other letter case than ⟦tables⟧. They are returned, because on a server \
                  with lower_case_table_names=1 or 2 this is the same table. Set lower_case_table_names to its value on the server"
             ));
         }
@@ -185,7 +185,7 @@ impl Markers {
             && let Some(name) = ddl.tables.iter().find(is_wanted)
         {
             walk.warn(format!(
-                "{file}:{}: the statement names {name} and uses a temporary table, which may have this name",
+                "{file}:{}: the statement changes {name} and uses a temporary table, which may have this name",
                 statement.offset
             ));
         }
@@ -247,7 +247,7 @@ impl Markers {
         }
         let (ending, before) = (Ending::of(MarkKind::End, None), walk.position().clone());
         let mut markers = self.of_transaction((group, u64::MAX), &ending, pending, (before, walk));
-        // It has no end.
+        // The transaction has no end.
         markers.retain(|marker| marker.offset < u64::MAX);
         markers
     }

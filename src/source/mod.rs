@@ -1,12 +1,13 @@
-//! From files to segments: runs of complete events that can be decoded alone.
+//! Divides files into segments: runs of complete events that can be decoded alone.
 //!
-//! In: files, bytes, streams. Out: [`Segment`]s in log order, each with the context that its events need. Only headers and the
-//! small events that provide context are read. Called by `reader`.
+//! Input: files, bytes, streams. Output: [`Segment`]s in log order, each with the context that its
+//! events need. Only headers and the small events that provide context are read. Called by
+//! `reader`.
 //!
 //! ```text
 //! a file: bytes ─ events are found by their headers ─┐
 //!                                                    ├─ FileEvents ─ Walk ─ steps ─┬─ Segments ──> Segment, Segment, ...
-//! a dump: LiveFile hands over complete events ───────┘                             └─ scan, split ──> positions
+//! a dump: LiveFile returns complete events ──────────┘                             └─ scan, split ──> positions
 //! ```
 
 mod block_input;

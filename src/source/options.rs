@@ -7,12 +7,12 @@ use crate::position::{GtidState, Position};
 use crate::schema::NameCase;
 use std::time::Duration;
 
-/// Where to begin.
+/// The start of a read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Start {
     /// At the first event of the first file.
     Earliest,
-    /// At a transaction's end in one of the files.
+    /// At the end of a transaction in one of the files.
     Position(Box<Position>),
     /// After the transactions of a GTID set.
     Gtids(GtidState),
@@ -20,25 +20,25 @@ pub enum Start {
     Time(i64),
 }
 
-/// Where to end.
+/// The end of a read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stop {
     /// At the end of the last file.
     End,
     /// After the last transaction that ends at or before a position.
     Position(Box<Position>),
-    /// Where a GTID set is complete; see [`LogOptions::stops_at_gap`].
+    /// When all transactions of a GTID set were read; see [`LogOptions::stops_at_gap`].
     Gtids(GtidState),
     /// Before the first transaction committed after a time, in microseconds since 1970 UTC.
     Time(i64),
 }
 
-/// How a log is read.
+/// The options of reading a log.
 #[derive(Debug, Clone)]
 pub struct LogOptions {
-    /// Where to begin.
+    /// The start.
     pub start: Start,
-    /// Where to end.
+    /// The end.
     pub stop: Stop,
     /// The approximate size of a segment, in bytes.
     pub segment_bytes: usize,
@@ -68,11 +68,12 @@ pub struct LogOptions {
     pub history: Option<TableHistory>,
     /// The maximum number of bytes to read. The read ends at the end of a transaction, and reads at least one.
     pub limit: Option<u64>,
-    /// True if a read that stops at a GTID set ends before the first transaction that is not in it: this is the place of the
-    /// set in the log. Otherwise it continues without that transaction until it has all of the set.
+    /// True if a read that stops at a GTID set ends before the first transaction that is not in the
+    /// set: this is the place of the set in the log. Otherwise the read continues without that
+    /// transaction until it has the complete set.
     pub stops_at_gap: bool,
-    /// The position that a live read must reach, and at which it ends, instead of `stop`; on every server on which it
-    /// continues.
+    /// The position that a live read must reach, and at which it ends, instead of `stop`. It
+    /// applies to each server on which the read continues.
     pub goal: Option<Box<Position>>,
 }
 
@@ -102,7 +103,8 @@ impl Default for LogOptions {
 }
 
 impl LogOptions {
-    /// The same log from `start` to `stop`, for its positions and statements: without rows, without markers, and not live.
+    /// Returns options for the same log from `start` to `stop`, for its positions and statements:
+    /// without rows, without markers, and not live.
     pub(super) fn without_rows(&self, start: Start, stop: Stop) -> Self {
         Self {
             start,
@@ -121,10 +123,11 @@ impl LogOptions {
 }
 
 impl Stop {
-    /// The stop at a place, for a read of the log of `server`: a file and offset are valid only on their own server.
+    /// The stop at a position, for a read of the log of `server`: a file and offset are valid on
+    /// their own server only.
     ///
     /// # Errors
-    /// The place is in another server's log, and has no GTIDs: an [`ErrorKind::ServerIdentity`].
+    /// The position is in another server's log, and has no GTIDs: an [`ErrorKind::ServerIdentity`].
     pub fn at(place: &Position, server: Option<&str>) -> Result<Self> {
         let is_here = place.server.is_none() || place.server.as_deref() == server;
         if is_here && place.gtids_alone().is_none() {
@@ -135,8 +138,8 @@ impl Stop {
             None => Err(Error::new(
                 ErrorKind::ServerIdentity,
                 format!(
-                    "{place} is a place in the log of the server {}, this is {}, and no GTIDs tell where it is here: with \
-                     gtid_mode=ON at both they would",
+                    "{place} is a position in the log of the server {}, this is {}, and there are no GTIDs to find it here: set \
+                     gtid_mode=ON on both",
                     place.server.as_deref().unwrap_or("of another"),
                     server.unwrap_or("another")
                 ),

@@ -1,7 +1,7 @@
-//! The events inside a Transaction_payload event: one after the other, without checksums.
+//! The events inside a Transaction_payload event: one after another, without checksums.
 //!
-//! A small payload is unpacked into memory. A large one is unpacked twice, in bounded memory: once to find out how the
-//! transaction ends, once to decode it.
+//! A small payload is decompressed into memory. A large one is decompressed twice, in limited
+//! memory: once to determine the end of the transaction, once to decode it.
 
 use super::classify::{Skips, classify};
 use crate::binlog::{
@@ -12,15 +12,15 @@ use crate::error::{Error, Result};
 use crate::limits::MAX_IN_MEMORY;
 use std::io::{BufReader, Cursor, Read};
 
-/// An unpacked payload, or the means to unpack it piece by piece.
+/// A decompressed payload, or the means to decompress it piece by piece.
 pub(crate) enum Payload<'a> {
-    /// All of it.
+    /// The complete payload.
     Memory(&'a [u8]),
-    /// A stream that is made anew for each pass.
+    /// A stream that is created again for each pass.
     Stream(TransactionPayload<'a>),
 }
 
-/// How the transaction in a payload ended, and what of it to leave out.
+/// The end of the transaction in a payload, and the parts that were rolled back.
 pub(crate) struct PayloadEnd {
     pub(crate) outcome: TransactionEnd,
     pub(crate) group: Option<EventGroup>,
@@ -28,7 +28,7 @@ pub(crate) struct PayloadEnd {
 }
 
 impl<'a> Payload<'a> {
-    /// Unpacks into `buffer` what fits there.
+    /// Decompresses the payload into `buffer` if it fits there.
     pub(crate) fn unpack(payload: TransactionPayload<'a>, buffer: &'a mut Vec<u8>) -> Result<Self> {
         if payload.compression == Compression::None {
             return Ok(Self::Memory(payload.payload));
@@ -46,7 +46,7 @@ impl<'a> Payload<'a> {
         Ok(Self::Memory(buffer))
     }
 
-    /// The unpacked events, if they are in memory.
+    /// The decompressed events, if they are in memory.
     pub(crate) fn memory(&self) -> Option<&[u8]> {
         match self {
             Self::Memory(bytes) => Some(bytes),
@@ -54,7 +54,7 @@ impl<'a> Payload<'a> {
         }
     }
 
-    /// Gives each event to `each`: its header, its body, its offset in the payload.
+    /// Calls `each` for each event: with its header, its body, and its offset in the payload.
     pub(crate) fn for_each(
         &self,
         mut each: impl FnMut(&EventHeader, &[u8], u64) -> Result<bool>,
@@ -93,7 +93,7 @@ impl<'a> Payload<'a> {
         }
     }
 
-    /// Finds out how the transaction ends.
+    /// Determines how the transaction ends.
     pub(crate) fn end(&self, format: &FormatDescription) -> Result<PayloadEnd> {
         let mut tracker = TransactionTracker::default();
         let mut end = None;
@@ -103,7 +103,7 @@ impl<'a> Payload<'a> {
             }
             let classified = classify(header, body, format, &Skips::NONE)?;
             let Some(event) = classified.into_transaction_event() else {
-                return Err(Error::malformed("an event that cannot stand in a payload"));
+                return Err(Error::malformed("an event that cannot be in a payload"));
             };
             if matches!(event, crate::change::TransactionEvent::Payload) {
                 return Err(Error::malformed("a payload in a payload"));
@@ -119,7 +119,7 @@ impl<'a> Payload<'a> {
     }
 }
 
-/// The events of a payload one at a time: of what it unpacks to, no more than one event is held.
+/// The events of a payload, one at a time: at most one decompressed event is in memory.
 pub(crate) struct PayloadEvents {
     stream: Box<dyn Read + Send>,
     event: Vec<u8>,
@@ -127,7 +127,7 @@ pub(crate) struct PayloadEvents {
 }
 
 impl PayloadEvents {
-    /// The events of `payload`, whose packed bytes are copied.
+    /// Creates the events of `payload`, whose compressed bytes are copied.
     pub(crate) fn try_new(payload: &TransactionPayload<'_>) -> Result<Self> {
         let packed = Cursor::new(payload.payload.to_vec());
         let stream: Box<dyn Read + Send> = match payload.compression {
@@ -140,7 +140,8 @@ impl PayloadEvents {
         Ok(Self { stream, event: Vec::new(), offset: 0 })
     }
 
-    /// Shows the next event to `visit`: its header and its bytes, the header among them. `None` at the end.
+    /// Passes the next event to `visit`: its header and its bytes, including the header. `None` at
+    /// the end.
     pub(crate) fn next<T>(
         &mut self,
         visit: impl FnOnce(&EventHeader, &[u8]) -> Result<T>,
@@ -161,7 +162,7 @@ fn open<'a>(payload: &TransactionPayload<'a>) -> Result<Box<dyn Read + 'a>> {
     })
 }
 
-/// The XA transaction that a payload holds, where its first event is `XA START`: unpacks no more than that needs.
+/// True if the first event of the payload is `XA START`. Decompresses only this event.
 pub(crate) fn xa_start(payload: &TransactionPayload<'_>) -> Result<bool> {
     let mut stream = open(payload)?;
     let mut event = Vec::new();
@@ -173,7 +174,7 @@ pub(crate) fn xa_start(payload: &TransactionPayload<'_>) -> Result<bool> {
     Ok(matches!(query.kind(), QueryKind::XaStart(_)))
 }
 
-/// Reads an event whole; `None` at the end.
+/// Reads a complete event; `None` at the end.
 fn next_event(stream: &mut dyn Read, event: &mut Vec<u8>) -> Result<Option<EventHeader>> {
     event.clear();
     stream.take(EventHeader::LEN as u64).read_to_end(event).map_err(unpacking)?;
@@ -190,7 +191,7 @@ fn next_event(stream: &mut dyn Read, event: &mut Vec<u8>) -> Result<Option<Event
 }
 
 fn unpacking(error: std::io::Error) -> Error {
-    Error::malformed(format!("the compressed transaction cannot be unpacked: {error}"))
+    Error::malformed(format!("the compressed transaction cannot be decompressed: {error}"))
 }
 
 fn cut() -> Error {

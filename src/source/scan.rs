@@ -1,7 +1,7 @@
 //! Reads a server's log without rows, to find the end of a part of it, and the statements that change tables.
 //!
-//! In: a position, and bounds. Out: the end of the last transaction within them. Called by code that plans reads of a log for
-//! other readers.
+//! Input: a position, and bounds. Output: the end of the last transaction within them. Called by
+//! code that plans reads of a log for other readers.
 
 use super::feed::ResumePoint;
 use super::follower::{SchemaFollower, follow};
@@ -17,7 +17,8 @@ use std::sync::Arc;
 /// The part of the log to read.
 #[derive(Debug)]
 pub struct RangeBounds {
-    /// The start position. One of GTIDs alone starts at its place in the log.
+    /// The start position. A position with only a GTID set starts at the place of the set in the
+    /// log.
     pub start: Position,
     /// The end of the part at the latest; by default the current end of the log. On another server, its GTID set applies.
     pub stop: Option<Position>,
@@ -41,7 +42,7 @@ pub struct RangeEnd {
 /// Reads a part of a server's log without rows, and returns the end of the last transaction in it.
 ///
 /// # Errors
-/// As of any live read; and those of a history that does not fit the log.
+/// Those of any live read; and those of a history that does not match the log.
 pub fn range_end(what: RangeBounds, live: LiveOptions) -> Result<RangeEnd> {
     let mut start = resolved(what.start.clone(), &live)?;
     // A caller that wants the place of a set passes the set as start and stop. A read after the set also skips the rest of the
@@ -56,9 +57,9 @@ pub fn range_end(what: RangeBounds, live: LiveOptions) -> Result<RangeEnd> {
     pass(RangeBounds { start, ..what }, live)
 }
 
-/// The place in a server's log of a position that is a GTID set alone: the end of the longest prefix of the log whose
-/// transactions are all in the set. A set may have later transactions too: MySQL commits out of order under
-/// `binlog_order_commits=0`.
+/// The place of a position with only a GTID set in a server's log: the end of the longest prefix of
+/// the log whose transactions are all in the set. A set may contain later transactions too: MySQL
+/// commits out of order with `binlog_order_commits=0`.
 fn resolved(position: Position, live: &LiveOptions) -> Result<Position> {
     let Some(GtidState::Mysql(_)) = position.gtids_alone() else { return Ok(position) };
     let start = LiveStart::Position(Box::new(position.clone()));
@@ -94,7 +95,7 @@ fn pass(what: RangeBounds, live: LiveOptions) -> Result<RangeEnd> {
         stops_at_gap: stop.as_ref().is_some_and(of_gtids),
         stop: stop.map_or(Ok(Stop::End), |stop| Stop::at(&stop, server.as_deref()))?,
         history: history.map(TableHistory::Shared),
-        // Without rows nothing is missed.
+        // Rows are not read, so no row is missed.
         skip_statements: true,
         limit: max_bytes,
         skip_events,

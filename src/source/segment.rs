@@ -1,4 +1,4 @@
-//! A segment: bytes of whole events and the context to decode them alone.
+//! A segment: the bytes of complete events, and the context to decode them alone.
 
 use super::delivered::{Delivered, Turn};
 use crate::binlog::{FormatDescription, RowsKind};
@@ -9,14 +9,14 @@ use crate::position::Position;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What the events of one file have in common.
+/// The properties that the events of one file share.
 #[derive(Debug)]
 pub struct FileContext {
     /// The file's name.
     pub name: Arc<str>,
     /// Its name in messages.
     pub label: Arc<str>,
-    /// How its events are laid out.
+    /// The format of its events.
     pub format: FormatDescription,
 }
 
@@ -41,12 +41,12 @@ impl RowsSeen {
         self.0 |= bit(kind);
     }
 
-    /// True if there are none.
+    /// True if there are no rows events.
     pub fn is_none(self) -> bool {
         self.0 == 0
     }
 
-    /// True if there are some of this kind.
+    /// True if there are rows events of this kind.
     pub fn has(self, kind: RowsKind) -> bool {
         self.0 & bit(kind) != 0
     }
@@ -60,47 +60,49 @@ const fn bit(kind: RowsKind) -> u8 {
     }
 }
 
-/// What is known of the statement that rows come from, where a span starts in the middle of a transaction. Kept only where
-/// it is asked for.
+/// The statement that changed the rows, for a span that starts in the middle of a transaction. It
+/// is stored only if it is requested.
 #[derive(Debug, Clone, Default)]
 pub struct CarriedStatement {
     /// Its text, in the client's character set.
     pub sql: Option<Arc<[u8]>>,
-    /// The client's character set, as the transaction's BEGIN tells it.
+    /// The client's character set, from the BEGIN of the transaction.
     pub client: Option<Charset>,
 }
 
-/// A run of events of one transaction, all of whose rows happened.
+/// A run of events of one transaction whose rows were all committed.
 #[derive(Debug)]
 pub struct Span {
-    /// Where its events stand in the segment's bytes.
+    /// The place of its events in the segment's bytes.
     pub bytes: Range<usize>,
-    /// Offset of the first in its file.
+    /// The offset of its first event in the file.
     pub offset: u64,
-    /// Its file.
+    /// The file.
     pub file: Arc<FileContext>,
     /// Microseconds since 1970 UTC of its transaction's commit.
     pub commit_timestamp: i64,
     /// `_commit_version` of its rows.
     pub commit_version: i64,
-    /// From the first event of its transaction to the end of the last, in its file.
+    /// The offsets from the start of the transaction's first event to the end of its last, in its
+    /// file.
     pub extent: Range<u64>,
-    /// How many rows events the transaction has before it.
+    /// The number of rows events of the transaction before it.
     pub rows_before: u32,
-    /// What most have no need of: where every row is a transaction, there are as many spans as rows.
+    /// Details that most spans do not need: if each row is a transaction, there are as many spans
+    /// as rows.
     pub more: Option<Box<SpanDetails>>,
-    /// Whether it was an XA transaction that is known to be committed by now.
+    /// True if it was an XA transaction that is now known to be committed.
     pub was_prepared: bool,
-    /// Whether the transaction ends with it.
+    /// True if the transaction ends with it.
     pub ends_transaction: bool,
 }
 
-/// What a span has besides: where it is asked for, or where it starts in the middle of a transaction.
+/// Details of a span: if they are requested, or if the span starts in the middle of a transaction.
 #[derive(Debug)]
 pub struct SpanDetails {
     /// Its transaction.
     pub transaction: Transaction,
-    /// The GTID under which it was committed.
+    /// The GTID with which it was committed.
     pub gtid: Option<LoggedGtid>,
     /// Table maps in force at its start.
     pub table_maps: Vec<CarriedMap>,
@@ -111,7 +113,7 @@ pub struct SpanDetails {
 }
 
 impl Span {
-    /// Offset of the first event of its transaction; of XA transactions, of their XA COMMIT.
+    /// The offset of the first event of its transaction; for an XA transaction, of its XA COMMIT.
     pub fn transaction_start(&self) -> u64 {
         start_of(self.commit_version)
     }
@@ -122,60 +124,62 @@ pub(crate) const fn start_of(commit_version: i64) -> u64 {
     commit_version as u64 & ((1 << FILE_NUMBER_SHIFT) - 1)
 }
 
-/// `_commit_version` has the file's number above the offset's 40 bits.
+/// `_commit_version` consists of the file's number and the 40 bits of the offset.
 pub(super) const FILE_NUMBER_SHIFT: u32 = 40;
 
-/// The transactions of a segment: the offset of each one's first event, and its GTID if it has one.
+/// The transactions of a segment: the offset of the first event of each, and its GTID if it has
+/// one.
 pub type GtidPlaces = Vec<(u64, Option<LoggedGtid>)>;
 
-/// Something that is not a row, in its place.
+/// An item that is not a row, and its place.
 #[derive(Debug, Clone)]
 pub struct LogItem {
-    /// What it is.
+    /// The item.
     pub item: Item,
-    /// `_commit_version` of its transaction, if it is of one.
+    /// `_commit_version` of its transaction, if it belongs to one.
     pub commit_version: Option<i64>,
     /// Microseconds since 1970 UTC of that transaction's commit.
     pub commit_timestamp: Option<i64>,
-    /// Where to resume before it: behind all rows and items before it.
+    /// The position at which to resume before it: after all rows and items before it.
     pub before: Arc<Position>,
-    /// Where to resume after it. Within a transaction that is before the transaction's first row.
+    /// The position at which to resume after it. Inside a transaction, it is before the first row
+    /// of the transaction.
     pub position: Arc<Position>,
 }
 
 /// An item of a segment.
 #[derive(Debug)]
 pub struct PlacedItem {
-    /// How many of the segment's spans stand before it.
+    /// The number of the segment's spans before it.
     pub spans_before: usize,
     /// The item.
     pub item: LogItem,
 }
 
-/// How large a transaction is, and where it stands.
+/// The size and the place of a transaction.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LargeTransaction {
-    /// Its bytes in the log, from its first event to its last.
+    /// The number of its bytes in the log, from its first event to its last.
     pub bytes: u64,
-    /// Name of its file.
+    /// The name of its file.
     pub file: Arc<str>,
-    /// Offset of its first event.
+    /// The offset of its first event.
     pub offset: u64,
     /// Microseconds since 1970 UTC.
     pub commit_timestamp: i64,
 }
 
 impl LargeTransaction {
-    /// How many are told of.
+    /// The number of transactions in the list.
     pub const KEPT: usize = 10;
 
-    /// Adds one to a list that is kept short, the largest first.
+    /// Adds a transaction to a list of limited length, the largest first.
     pub fn note(self, largest: &mut Vec<Self>) {
         if largest.len() == Self::KEPT && largest.last().is_some_and(|least| *least >= self) {
             return;
         }
         let place = largest.partition_point(|other| *other > self);
-        // Every piece of a transaction adds it.
+        // Each piece of a transaction is added.
         if largest.get(place) != Some(&self) {
             largest.insert(place, self);
         }
@@ -183,28 +187,29 @@ impl LargeTransaction {
     }
 }
 
-/// Bytes of whole events, and what is needed to decode them without their neighbours.
+/// Bytes of complete events, and everything that is needed to decode them without other segments.
 #[derive(Debug)]
 pub struct Segment {
     /// The events.
     pub bytes: Vec<u8>,
     /// The runs of them to decode, in order.
     pub spans: Vec<Span>,
-    /// What stands between them, in order.
+    /// The items between them, in order.
     pub items: Vec<PlacedItem>,
-    /// Where a history is given: the structures of tables, each with how many of the spans stand before the first that it is of.
+    /// If a history is given: the structures of tables, each with the number of spans before the
+    /// first span to which it applies.
     pub catalogs: Vec<(usize, Arc<Catalog>)>,
-    /// Where to resume before it.
+    /// The position at which to resume before it.
     pub start: Arc<Position>,
-    /// Where to resume after it.
+    /// The position at which to resume after it.
     pub end: Arc<Position>,
-    /// Bytes of input that it stands for, those passed over included.
+    /// The number of bytes of input that it covers, including skipped ones.
     pub input_bytes: u64,
-    /// Rows events that are left out: of transactions that never happened.
+    /// The number of rows events that are left out, because their transactions were not committed.
     pub dropped_rows_events: u64,
-    /// Statements that are skipped: logged as text, they may change rows.
+    /// The number of skipped statements: logged as text, they may change rows.
     pub statements_skipped: u64,
-    /// What the reader should be told.
+    /// Warnings for the reader.
     pub warnings: Vec<String>,
     /// The earliest and latest commit in it, in microseconds since 1970 UTC.
     pub time_span: Option<(i64, i64)>,

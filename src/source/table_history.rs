@@ -1,16 +1,17 @@
-//! Where the structures of tables come from.
+//! The source of the structures of tables.
 
 use crate::history::{Catalog, HistoryView, SchemaHistory};
 use crate::position::Xid;
 use std::sync::Arc;
 
-/// Where the structures of tables come from.
+/// The source of the structures of tables.
 #[derive(Debug, Clone)]
 pub enum TableHistory {
-    /// From a history, at the place where the read begins.
+    /// A history; the read begins at its own start position.
     Shared(Arc<SchemaHistory>),
-    /// From a place in a history: the place where the read begins.
+    /// A place in a history, at which the read begins.
     View(Box<HistoryView>),
-    /// Like `View`, with the structures in force where XA transactions were prepared before, if they differ.
+    /// Like `View`, and also the structures in force at the places where XA transactions were
+    /// prepared before, if they differ.
     Part(Box<HistoryView>, Vec<(Xid, Arc<Catalog>)>),
 }

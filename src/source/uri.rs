@@ -1,8 +1,10 @@
-//! Names of files that lie elsewhere: `s3://bucket/binlog.000001`, and chains of them, `zip://binlog.000001::s3://bucket/a.zip`.
+//! Names of files in other places: `s3://bucket/binlog.000001`, and chains of them,
+//! `zip://binlog.000001::s3://bucket/a.zip`.
 
 use std::path::Path;
 
-/// Whether `text` is a URI and no path of this system: a scheme and `://` (RFC 3986, 3.1), or a chain of names that ends in one.
+/// True if `text` is a URI and not a path of this system: a scheme and `://` (RFC 3986, 3.1), or a
+/// chain of names that ends with one.
 pub fn is_uri(text: &str) -> bool {
     text.split("::").any(|part| part.split_once("://").is_some_and(|(scheme, _)| is_scheme(scheme)))
 }
@@ -12,13 +14,13 @@ fn is_scheme(text: &str) -> bool {
         && text.chars().all(|each| each.is_ascii_alphanumeric() || "+.-".contains(each))
 }
 
-/// The file's own name: the last part of a path, or of a URI's.
+/// The file's own name: the last part of a path, or of the path in a URI.
 pub fn base_name(name: &str) -> &str {
     let path = if is_uri(name) { path_of(name) } else { name };
     Path::new(path).file_name().and_then(|base| base.to_str()).unwrap_or(path)
 }
 
-/// The name for messages: a URI without its query and user, which may hold secrets.
+/// The name for messages: a URI without its query and user, which may contain secrets.
 pub fn shown(name: &str) -> String {
     if !is_uri(name) {
         return name.to_owned();
@@ -27,7 +29,8 @@ pub fn shown(name: &str) -> String {
         let part = part.split_once('?').map_or(part, |(path, _)| path);
         let Some((scheme, rest)) = part.split_once("://") else { return part.to_owned() };
         let authority = rest.split('/').next().unwrap_or_default();
-        // The container of `abfss://container@account/` is no user, but what it names is the file all the same.
+        // The container of `abfss://container@account/` is not a user, and it does not matter for
+        // the name if it is removed.
         match authority.rsplit_once('@').filter(|(user, _)| user.contains(':')) {
             Some((user, _)) => {
                 format!("{scheme}://{}", rest.get(user.len() + 1..).unwrap_or_default())

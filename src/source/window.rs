@@ -11,14 +11,15 @@ use std::sync::Arc;
 pub(crate) struct Window {
     name: Arc<str>,
     bytes: Vec<u8>,
-    /// The number of bytes of the file in `bytes`. The bytes after them are room from an earlier use.
+    /// The number of bytes of the file in `bytes`. The bytes after them are free space from an
+    /// earlier use.
     filled: usize,
     /// Offset in the file of the first byte.
     start: u64,
     /// Index in `bytes` of the next event.
     next: usize,
     chunk: usize,
-    /// Buffers to use again.
+    /// Buffers for reuse.
     spare: Vec<Vec<u8>>,
 }
 
@@ -141,7 +142,7 @@ impl Window {
     pub(crate) fn take_until(&mut self, end: usize) -> Vec<u8> {
         let tail = self.bytes.get(end..self.filled).unwrap_or_default();
         let mut rest = self.spare.pop().unwrap_or_default();
-        // The bytes of a used buffer after the tail are room that needs no new memory.
+        // The bytes of a used buffer after the tail are free space: no new memory is needed.
         if rest.len() < tail.len() {
             rest.clear();
             rest.extend_from_slice(tail);

@@ -235,7 +235,7 @@ def test_what_the_server_has_purged_cannot_be_followed(shop: Server) -> None:
 
     live.until(is_purged)
     shop.execute("INSERT INTO hist.a VALUES (5, 'x')")
-    with pytest.raises(binarrow.SchemaError, match=r"no longer has it.*new baseline"):
+    with pytest.raises(binarrow.SchemaError, match=r"no longer has this part.*new baseline"):
         by_stream(shop, history, "earliest")
 
 

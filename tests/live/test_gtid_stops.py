@@ -112,7 +112,7 @@ def test_a_stop_of_another_server(tmp_path: Path) -> None:
     ):
         stop = elsewhere.position()
         stream = connection.stream("earliest", stop=stop, **TABLE)
-        with pytest.raises(binarrow.ServerIdentityError, match="is a place in the log of the"):
+        with pytest.raises(binarrow.ServerIdentityError, match="is a position in the log of the"):
             next(stream)
 
 

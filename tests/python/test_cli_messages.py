@@ -27,7 +27,7 @@ ROOT = Path(__file__).parents[2]
         'no file matches "/archive/history=1/tls=/binlog.*"',
         "/data/history.baseline.db holds nothing",
         "COMMIT /* xid=5 */",
-        "skip_events=[99] passes over such events",
+        "skip_events=[99] skips such events",
     ],
 )
 def test_text_that_stays(text: str) -> None:
@@ -37,7 +37,7 @@ def test_text_that_stays(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("⟦gaps=allow⟧ reads on regardless", "--allow-gaps reads on regardless"),
+        ("⟦gaps=allow⟧ continues", "--allow-gaps continues"),
         (
             "leave them out (⟦exclude_tables⟧), or",
             "leave them out (--tables, which names only the others), or",

@@ -111,5 +111,5 @@ def test_gtids_of_other_transactions() -> None:
     for position in ahead:
         own = json.loads(position.to_json())["ahead"][0]["offset"]
         for end in {end for end in ends if end > own}:
-            with pytest.raises(ConfigError, match="GTIDs there are others"):
+            with pytest.raises(ConfigError, match="log has different GTIDs"):
                 batches(files, start=edited(position, offset=end))

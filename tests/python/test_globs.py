@@ -66,11 +66,13 @@ def test_other_names_that_match_are_named(place):
 def test_no_numbered_file_is_an_error_that_says_so(place):
     folder, name, options = place
     (folder / "txns.binlog").write_bytes(b"\xfebin")
-    with pytest.raises(binarrow.MissingInputError, match="that of the file does not; list files"):
+    with pytest.raises(
+        binarrow.MissingInputError, match="but that of the file does not; list files"
+    ):
         binarrow.expand_source(f"{name}/*.binlog", storage_options=options)
     with pytest.raises(binarrow.MissingInputError, match="no file matches"):
         binarrow.expand_source(f"{name}/x*", storage_options=options)
-    with pytest.raises(binarrow.MissingInputError, match="holds no binary log"):
+    with pytest.raises(binarrow.MissingInputError, match="contains no binary log"):
         binarrow.expand_source(f"{name}/", storage_options=options)
 
 

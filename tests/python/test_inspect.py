@@ -341,7 +341,7 @@ def test_a_file_that_was_cut_is_listed_and_then_an_error(tmp_path, shop):
         result = run(cut, "--format", "json")
         assert [json.loads(line) for line in result.stdout.splitlines()][1:] == every[1:-2]
         assert result.exit_code == (0 if in_use else 1)
-        assert ("it was cut" in result.stderr) != in_use
+        assert ("it was truncated" in result.stderr) != in_use
         assert (f"ends inside the event at offset {at}" in result.stderr) == in_use
     assert "begins at" in run(cut, "--start", at).stderr
     for size, message in [(0, "the file is empty"), (4, "format description"), (50, "description")]:

@@ -46,13 +46,13 @@ impl SchemaFollower {
     }
 }
 
-/// The view of a place, and whether the place is known by GTID alone.
+/// The view at a place, and true if the place is known by GTID only.
 fn view_at(
     history: &Arc<SchemaHistory>,
     start: Position,
     walk: &mut Walk,
 ) -> Result<(HistoryView, bool)> {
-    // Transactions that were read from another server may be after this place too.
+    // Transactions that were read from another server may be after this place.
     let by_gtid = start.by_gtid;
     let read = walk.already_read().cloned().or(start.gtid_set.clone()).filter(|_| by_gtid);
     let by_file = Position { gtid_set: start.gtid_set.clone().filter(|_| !by_gtid), ..start };
@@ -61,7 +61,7 @@ fn view_at(
     let epochs = history.covered()?;
     if epochs.is_empty() {
         return Err(Error::config(format!(
-            "the table history (source {:?}) is empty: take a baseline first, of the server or of CREATE TABLE text, as of \
+            "the table history (source {:?}) is empty: first take a baseline, of the server or of CREATE TABLE text, at \
              a position before the first row: ⟦history.baseline⟧",
             history.source()
         )));
@@ -119,8 +119,8 @@ fn read_between<T>(
 ) -> Result<T> {
     let lacks = |what: String| {
         Error::schema(format!(
-            "the table history reaches to {from}, and the reading begins at {to}: what changed tables between is not \
-             known, for {what}; let an older position be the start, or take a new baseline"
+            "the table history ends at {from}, but the read begins at {to}: statements that changed tables in between are not \
+             known, because {what}; start at an older position, or take a new baseline"
         ))
     };
     let (options, is_live) = (walk.options(), walk.is_live());
@@ -128,7 +128,7 @@ fn read_between<T>(
     let has_file = walk.files().list().iter().any(|file| *file.name == *from.file);
     if !is_live && !has_file {
         return Err(lacks(format!(
-            "{} is not among the files: put the files from there on before the others",
+            "{} is not among the files: add the files from this one on before the others",
             from.file
         )));
     }
@@ -136,7 +136,7 @@ fn read_between<T>(
     let from = Position { server, ..from.clone() };
     let mut second = walk.second(&from, options).map_err(|error| match error.kind() {
         ErrorKind::PositionPurged => {
-            lacks(format!("the server no longer has it ({})", error.message()))
+            lacks(format!("the server no longer has this part of the log ({})", error.message()))
         }
         _ => error,
     })?;

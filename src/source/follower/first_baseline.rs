@@ -90,8 +90,8 @@ fn begin_claimed(
     if !unknown.is_empty() {
         let (from, now, all) = (&start, &taken.position, listed(&unknown));
         walk.warn(format!(
-            "the table history begins now, and the reading at {from}: what these tables were before statements between \
-             {from} and {now} changed them is not known, and changes of them from there are a SchemaError: {all}; leave \
+            "the table history begins now, but the read begins at {from}: the structures of these tables before statements between \
+             {from} and {now} changed them are not known, and their rows from there on raise SchemaError: {all}; leave \
              them out (⟦exclude_tables⟧), or start later"
         ));
     }
@@ -138,8 +138,8 @@ fn listed(tables: &[String]) -> String {
 
 fn empty(history: &SchemaHistory) -> Error {
     Error::config(format!(
-        "the table history {:?} (source {:?}) is empty, and files do not tell what tables looked like at their beginning: \
-         take a baseline of the position where the reading begins, ⟦history.baseline=text, position⟧, or of the server, and \
+        "the table history {:?} (source {:?}) is empty, and files do not contain the structures of tables at their beginning: \
+         take a baseline at the position where the read begins, ⟦history.baseline=text, position⟧, or of the server, and \
          read from its position on",
         history.place(),
         history.source()

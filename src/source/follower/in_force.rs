@@ -13,14 +13,14 @@ use std::sync::Arc;
 pub(super) struct InForce {
     pub(super) history: TableHistory,
     pub(super) view: HistoryView,
-    /// True if the place is known by GTID alone: statements of transactions that were read already and are sent again are in
-    /// force.
+    /// True if the place is known by GTID only: statements of transactions that were read already
+    /// and are sent again are in force.
     pub(super) by_gtid: bool,
     /// True if the log has changed since the last move of the view.
     pub(super) is_elsewhere: bool,
     /// The catalogs along the current segment.
     pub(super) catalogs: Catalogs,
-    /// The catalog where the read began.
+    /// The catalog at the start of the read.
     at_start: Arc<Catalog>,
     /// The catalogs at the XA PREPARE of transactions that are still prepared.
     pub(super) prepared: Vec<(Xid, Arc<Catalog>)>,
@@ -43,9 +43,9 @@ struct PendingStatement {
 /// The catalogs in force along a run of spans.
 #[derive(Debug)]
 pub(crate) struct Catalogs {
-    /// At its start.
+    /// The catalog at its start.
     first: Arc<Catalog>,
-    /// From an offset on.
+    /// The catalogs from an offset on.
     changes: Vec<(u64, Arc<Catalog>)>,
 }
 
@@ -99,7 +99,8 @@ impl PendingDdl {
                 statement: masked.into_owned(),
                 session: session.clone(),
             };
-            // A comment of a table may contain a secret: the text without secrets is another statement.
+            // The comment of a table may contain a secret: without it, the text is a different
+            // statement.
             let ddl = match has_secrets {
                 true => ParsedDdl::from(logged),
                 false => ParsedDdl { logged, parsed: Arc::clone(parsed) },

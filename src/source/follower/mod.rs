@@ -1,6 +1,7 @@
 //! The schema follower: determines the structures of tables that are in force, by the statements in the log.
 //!
-//! In: the steps of a [`Walk`] over a log, and a history. Out: the catalogs in force, so that a segment can be decoded alone.
+//! Input: the steps of a [`Walk`] over a log, and a history. Output: the catalogs in force, so that
+//! a segment can be decoded alone.
 //! Called by `segments` and `scan`.
 //!
 //! | file | does |
@@ -153,7 +154,7 @@ impl SchemaFollower {
         Ok(())
     }
 
-    /// What the history says is of the log of the open file.
+    /// Checks whether the history describes the log of the open file.
     fn enter_file(&mut self, walk: &Walk) -> Result<()> {
         match (&mut self.in_force, walk.context()) {
             (Some(in_force), Some(context)) if !in_force.is_elsewhere => {
@@ -292,8 +293,8 @@ impl SchemaFollower {
             Some(index) => in_force.prepared.swap_remove(index).1,
             None => self.catalog_of_prepared(range, here).map_err(|error| {
                 error.advise(
-                    "an XA transaction is committed here that was prepared there: begin the history before that place, or \
-                     the reading behind this XA COMMIT",
+                    "this XA COMMIT belongs to a transaction that was prepared at that position: begin the history before it, or \
+                     start reading after this XA COMMIT",
                 )
             })?,
         };

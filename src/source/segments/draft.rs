@@ -42,14 +42,15 @@ impl Draft {
         Self { start: Arc::new(start), ..Self::default() }
     }
 
-    /// Continues in another file, read from an offset.
+    /// Continues in another file that is read from an offset.
     pub(super) fn begin_file(&mut self, start: &Position, from: u64) {
         self.gtids.clear();
         self.start = Arc::new(start.clone());
         self.counts.input_from = from;
     }
 
-    /// The GTIDs before the file are known: a batch's position may be the file's start.
+    /// Sets the GTIDs before the file, which are now known: the position of a batch may be the
+    /// start of the file.
     pub(super) fn take_gtids_before(&mut self, position: &Position) {
         if self.start.gtid_set.is_none() && !self.is_filled() {
             let gtid_set = position.gtid_set.clone();
@@ -68,7 +69,7 @@ impl Draft {
         self.counts.time_span = Some((from.min(micros), to.max(micros)));
     }
 
-    /// Counts rows events of transactions that never happened.
+    /// Counts rows events of transactions that were not committed.
     pub(super) fn drop_rows_events(&mut self, count: u64) {
         self.counts.dropped_rows_events += count;
     }
@@ -120,7 +121,7 @@ impl Draft {
         std::mem::replace(&mut self.start, Arc::clone(start))
     }
 
-    /// Makes a segment of these spans and markers with the figures since the last one.
+    /// Creates a segment from these spans and markers, with the counts since the last one.
     pub(super) fn finish(
         &mut self,
         bytes: Vec<u8>,

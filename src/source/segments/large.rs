@@ -88,7 +88,7 @@ impl Segments {
             found.filter(|found| found.group.has_payload || is_prepared(&found.outcome))
         else {
             return Err(Error::malformed(format!(
-                "no prepared XA transaction stands at {}:{}",
+                "there is no prepared XA transaction at {}:{}",
                 prepared.file, prepared.start
             )));
         };
@@ -208,7 +208,7 @@ impl Segments {
         Ok(Some(segment))
     }
 
-    /// The open file continues after the transaction that was returned in pieces.
+    /// Continues in the open file, after the transaction that was returned in pieces.
     fn end_range(&mut self) -> Option<Segment> {
         let LargeRange { other_file, resume_at, markers, end, .. } = self.range.take()?;
         match other_file {
@@ -225,7 +225,7 @@ impl Segments {
         if markers.is_empty() {
             return None;
         }
-        // It had no events to decode.
+        // The transaction had no events to decode.
         let end = Arc::new(end);
         let start = self.draft.move_start(&end);
         let warnings = self.walk.take_warnings();

@@ -1,6 +1,7 @@
 //! Segments: a log cut into runs of complete events that can be decoded alone.
 //!
-//! In: the steps of a [`Walk`]. Out: [`Segment`]s in log order. Called by `reader`. Only this module keeps bytes.
+//! Input: the steps of a [`Walk`]. Output: [`Segment`]s in log order. Called by `reader`. Only this
+//! module keeps bytes.
 //!
 //! No row is returned before the end of its transaction is known. A transaction that is larger than a segment is read to its
 //! end by the beginnings of its events first, and then cut between its events.
@@ -52,7 +53,7 @@ pub struct Segments {
     xa_search: XaSearch,
     /// A shared copy of the position's `ahead`.
     ahead: Arc<Vec<Ahead>>,
-    /// The clock: tests have one of their own.
+    /// The clock: tests use their own.
     clock: Clock,
 }
 

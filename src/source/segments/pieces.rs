@@ -24,7 +24,7 @@ pub(super) struct Committed {
     pub(super) was_prepared: bool,
     /// The part of it that is left out, if the read was resumed.
     pub(super) delivered: Option<Arc<Delivered>>,
-    /// From its first event to the end of the last.
+    /// The offsets from the start of its first event to the end of its last.
     pub(super) extent: Range<u64>,
 }
 
@@ -40,7 +40,7 @@ impl Committed {
     }
 }
 
-/// How to cut.
+/// The size of the pieces.
 pub(super) struct CutSize {
     /// The approximate size of a piece.
     pub(super) bytes: usize,
@@ -136,7 +136,8 @@ impl Pieces {
         Ok(Some((bytes, span)))
     }
 
-    /// A rows event in fragments stays in one piece; the decoder refuses one that is too large.
+    /// A rows event in fragments stays in one piece; the decoder does not accept one that is too
+    /// large.
     fn max_bytes(&self) -> usize {
         self.size.bytes.saturating_add(2 * MAX_EVENT_SIZE as usize)
     }

@@ -71,13 +71,13 @@ impl XaSearch {
                 );
                 Ok(Ok(range))
             }
-            Ok(None) => Ok(Err("the files that the server still has do not hold it".to_owned())),
+            Ok(None) => Ok(Err("the files that the server still has do not contain it".to_owned())),
             Err(error) => match error.kind() {
                 ErrorKind::ConnectionLost
                 | ErrorKind::ServerIdentity
                 | ErrorKind::Io
                 | ErrorKind::Cancelled => Err(error),
-                _ => Ok(Err(format!("looking for it failed: {error}"))),
+                _ => Ok(Err(format!("the search for it failed: {error}"))),
             },
         }
     }

@@ -36,7 +36,7 @@ pub fn add_history(
     }
     let covered = history.covered()?;
     for (split, (start, end)) in splits.iter_mut().zip(&ends) {
-        // A file's first events are of no transaction: the history may begin after them.
+        // A file's first events belong to no transaction: the history may begin after them.
         let is_covered = covered.iter().any(|epoch| epoch.contains(start));
         let begins_later = covered
             .iter()

@@ -6,7 +6,8 @@ use crate::error::{Error, Result};
 use crate::source::file_list::InputFile;
 use crate::source::log_name::{NameEvidence, names};
 
-/// Gives the files of `splits` the names that they have if they are read together: each was scanned alone.
+/// Sets the names that the files of `splits` have if they are read together: each was scanned
+/// alone.
 fn name_files(splits: &mut [Split]) -> Result<()> {
     let mut files: Vec<&mut [Split]> = splits.chunk_by_mut(|a, b| a.path == b.path).collect();
     let own: Vec<_> = files
@@ -53,7 +54,7 @@ pub fn link_splits(splits: &mut [Split], allow_gaps: bool) -> Result<()> {
         {
             return Err(Error::config(format!(
                 "{path} continues in {successor}, not in {}: files are missing or out of order; \
-                 ⟦gaps=allow⟧ reads on regardless",
+                 ⟦gaps=allow⟧ continues",
                 file.name
             )));
         }

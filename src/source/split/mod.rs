@@ -3,7 +3,7 @@
 //! | file | does |
 //! |---|---|
 //! | `scan.rs` | divides one file into ranges |
-//! | `link.rs` | adds to each range what it needs of the files before it |
+//! | `link.rs` | adds to each range the data that it needs from the files before it |
 //! | `history.rs` | adds the structures of tables |
 
 mod history;
@@ -27,7 +27,8 @@ use std::sync::Arc;
 pub struct Split {
     /// The file's path, or its URI.
     pub path: String,
-    /// The file's place in its list, from 1: its number if its name has none.
+    /// The place of the file in the list of files, from 1: it is used as the file's number if the
+    /// name has none.
     pub place: u64,
     /// Its start: a stored [`Position`].
     pub start: String,
@@ -103,7 +104,7 @@ impl Split {
         self.open.iter_mut().try_for_each(|xa| xa.rename(name))
     }
 
-    /// Offset of its first event.
+    /// The offset of its first event.
     pub fn start_offset(&self) -> Result<u64> {
         Position::from_json(&self.start).map(|position| position.offset)
     }
@@ -143,7 +144,8 @@ impl Split {
         Ok(Some(TableHistory::Part(view, prepared)))
     }
 
-    /// The files to read, and the start and stop in them. `file` makes an input of a path and a place.
+    /// The files to read, and the start and stop in them. `file` creates an input from a path and a
+    /// place.
     pub fn input(&self, file: &FileOf<'_>) -> Result<(Vec<InputFile>, Start, Stop)> {
         let start = self.start()?;
         let mut paths: Vec<&str> = Vec::new();
@@ -168,5 +170,6 @@ impl Split {
     }
 }
 
-/// Makes the input of a path or URI at a place of the list: [`InputFile::at_path`] if all files are in the file system.
+/// Creates the input for a path or URI at a place of the list: [`InputFile::at_path`] if all files
+/// are in the file system.
 pub type FileOf<'f> = dyn Fn(&str, u64) -> InputFile + 'f;

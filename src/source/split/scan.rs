@@ -16,7 +16,7 @@ pub fn scan_splits(
     target_bytes: u64,
     cancel: &CancelToken,
 ) -> Result<Vec<Split>> {
-    // No row is returned here: readers of the ranges report statements that are not understood.
+    // No row is returned here: readers of the ranges report statements that cannot be parsed.
     let options =
         LogOptions { verify_checksum: false, skip_statements: true, ..LogOptions::default() };
     let mut walk = Walk::over_files(vec![file], options)?;
@@ -95,5 +95,5 @@ fn open_at_end(walk: &Walk, path: &str) -> Result<Vec<OpenXa>> {
     walk.position().prepared.iter().map(open).collect()
 }
 
-/// Bytes of a file between two questions whether to continue.
+/// The number of bytes of a file between two checks for cancellation.
 const ASK_EVERY: u64 = 1 << 20;

@@ -8,7 +8,7 @@ use std::cmp::Ordering;
 /// The bounds of a walk.
 #[derive(Debug)]
 pub(super) struct Bounds {
-    /// Where it ends.
+    /// The end.
     pub(super) stop: Stop,
     /// The index of the stop's file, in a list of files.
     pub(super) stop_index: Option<usize>,
@@ -88,7 +88,7 @@ impl Bounds {
         }
     }
 
-    /// True if all of the GTID set to stop at was read.
+    /// True if the complete GTID set of the stop was read.
     pub(super) fn has_all_gtids(&self, here: &Position) -> bool {
         match (&self.stop, &here.gtid_set) {
             (Stop::Gtids(wanted), Some(read)) => read.covers(wanted),
@@ -108,7 +108,7 @@ impl Bounds {
         Err(Error::new(
             ErrorKind::Config,
             format!(
-                "the range ends at {goal}, and the last whole transaction before it at {here}: a range ends at a transaction's end"
+                "the stop position {goal} is not the end of a transaction; the last transaction before it ends at {here}"
             ),
         ))
     }

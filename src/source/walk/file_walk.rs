@@ -66,7 +66,7 @@ pub(crate) enum Seen {
 pub(crate) struct Ended {
     /// The transaction.
     pub(crate) group: EventGroup,
-    /// How it ended.
+    /// The outcome.
     pub(crate) outcome: TransactionEnd,
     /// Offset after its last event.
     pub(crate) end: u64,
@@ -135,7 +135,7 @@ impl FileWalk {
         let classified = classify(&event.header, body, format, &rules.skips)?;
         if std::mem::take(&mut self.is_resumed) && is_mid_transaction(&classified, format) {
             return Err(Error::config(format!(
-                "the start {} lies in the middle of a transaction: a start is a transaction's end",
+                "the start {} is in the middle of a transaction: start at the end of a transaction",
                 event.offset
             )));
         }

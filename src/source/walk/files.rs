@@ -65,7 +65,7 @@ impl Walk {
             && position.offset > FIRST_EVENT_AT
         {
             return Err(Error::config(format!(
-                "the GTIDs before {position} are not known, so nothing tells when a GTID set to stop at is complete: start at a \
+                "the GTIDs before {position} are not known, so the end of the GTID set of the stop cannot be determined: start at a \
                  file's beginning (offset 4), by GTID, or at a position of an earlier read"
             )));
         }
@@ -150,7 +150,7 @@ impl Walk {
             is_closed = size == Some(offset) && !events.context().format.in_use;
             if let Some(len) = size.filter(|len| *len < offset) {
                 return Err(Error::config(format!(
-                    "the start {offset} lies beyond the end of the file, which has {len} bytes"
+                    "the start {offset} is after the end of the file, which has {len} bytes"
                 )));
             }
             // The format description is before the start, as it is for every resumed read.
@@ -184,7 +184,7 @@ impl Walk {
         } else if is_elsewhere && matches!(self.bounds.stop, Stop::Position(_)) {
             return Err(Error::new(
                 ErrorKind::ServerIdentity,
-                "the log goes on at another server, of which the file and offset to stop at are not known",
+                "the log continues on another server, where the file and offset of the stop are not known",
             ));
         }
         match (&mut place.already_read, begin.already_read) {
@@ -249,7 +249,7 @@ impl Walk {
         let unfinished = unfinished.filter(|_| !is_left);
         if unfinished.is_some() && is_live && !emits {
             self.warn(format!(
-                "{} ends at offset {offset} within a transaction: the server crashed there, and undid it",
+                "{} ends at offset {offset} inside a transaction: the server crashed there, and rolled the transaction back",
                 self.place.position.file
             ));
         }

@@ -50,7 +50,7 @@ pub(super) fn check_comparable(options: &LogOptions, group: &EventGroup, file: &
         Some(LoggedGtid::Mariadb(_)) => GtidState::Mariadb(MariadbGtidPosition::new()),
         None => {
             return Err(Error::config(format!(
-                "the start is a GTID set, and the transaction at {file}:{} has no GTID: give the start as file:offset, or as a \
+                "the start is a GTID set, and the transaction at {file}:{} has no GTID: pass the start as file:offset, or as a \
                  Position",
                 group.transaction.start
             )));
@@ -75,7 +75,7 @@ pub(super) fn check_stop(options: &LogOptions, here: &Position) -> Result<Option
     match options.allow_gaps {
         true => Ok(Some(message)),
         false => Err(Error::config(format!(
-            "{message}. Add the newer files, or give a stop that they contain; ⟦gaps=allow⟧ ends the read there"
+            "{message}. Add the newer files, or pass a stop that they contain; ⟦gaps=allow⟧ ends the read there"
         ))),
     }
 }

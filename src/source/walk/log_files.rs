@@ -24,9 +24,9 @@ pub(crate) struct LogFiles {
 
 /// The file that follows another one.
 pub(super) enum Successor {
-    /// As its Rotate event says.
+    /// Its name, from the Rotate event.
     Named(String),
-    /// By its number, if it has no Rotate event.
+    /// Its number, if there is no Rotate event.
     Numbered(u64),
 }
 
@@ -38,7 +38,7 @@ impl LogFiles {
         let mut names = HashSet::new();
         if let Some(file) = list.iter().find(|file| !names.insert(&file.name)) {
             return Err(Error::config(format!(
-                "two inputs are named {}: their positions and versions could not be told apart",
+                "two inputs have the name {}: their positions and versions could not be distinguished",
                 file.name
             )));
         }
@@ -131,12 +131,12 @@ impl LogFiles {
         }
         Err(Error::config(format!(
             "the file before {} continues in {expected}: files are missing or out of order; \
-                 ⟦gaps=allow⟧ reads on regardless",
+                 ⟦gaps=allow⟧ continues",
             file.name
         )))
     }
 
-    /// The name of the next file, as a Rotate event says.
+    /// Sets the name of the next file, from a Rotate event.
     pub(super) fn set_successor(&mut self, name: String) {
         self.successor = Some(Successor::Named(name));
     }

@@ -1,7 +1,9 @@
-//! One walk over the events of a log: its files in order, its transactions, the position to resume at, and the end.
+//! A walk over the events of a log: its files in order, its transactions, the position at which to
+//! resume, and the end.
 //!
-//! In: files, or a server's dump. Out: [`Step`]s. A transaction is returned when its end is known. The position is then before
-//! the transaction; [`Walk::pass`] moves the position past it. Called by `segments`, `follower` and `scan`.
+//! Input: files, or a server's dump. Output: [`Step`]s. A transaction is returned when its end is
+//! known. The position is then before the transaction; [`Walk::pass`] moves the position past it.
+//! Called by `segments`, `follower` and `scan`.
 //!
 //! ```text
 //! LogFiles ── FileEvents ── FileWalk (transactions of one file) ── Walk (bounds, position) ──> Step
@@ -104,7 +106,7 @@ impl Walk {
         self.files.cancel_with(cancel);
     }
 
-    /// How the log is read.
+    /// The options of the read.
     pub(crate) fn options(&self) -> &LogOptions {
         &self.options
     }

@@ -104,14 +104,15 @@ impl LogPlace {
         }
     }
 
-    /// An XA transaction is prepared from `start` to `end`.
+    /// Adds an XA transaction that is prepared from `start` to `end`.
     pub(super) fn prepare(&mut self, xid: Xid, start: u64, end: u64, again: Option<GtidState>) {
         let file = self.position.file.clone();
         self.position.prepared.retain(|prepared| prepared.xid != xid);
         self.position.prepared.push(PreparedRange { xid, file, start, end, again });
     }
 
-    /// An XA transaction is committed or rolled back. False if it is not known to be prepared.
+    /// Removes an XA transaction that is committed or rolled back. False if it is not known to be
+    /// prepared.
     pub(super) fn decide(&mut self, xid: &Xid) -> bool {
         let index = self.position.prepared.iter().position(|prepared| prepared.xid == *xid);
         index.map(|index| self.position.prepared.remove(index)).is_some()

@@ -19,12 +19,12 @@ pub(super) struct Spool {
 }
 
 impl Spool {
-    /// A spool that begins with `bytes` at `start`.
+    /// Creates a spool that begins with `bytes` at `start`.
     pub(super) fn try_new(start: u64, bytes: &[u8]) -> Result<Self> {
         Self::with_limit(start, bytes, MAX_IN_MEMORY)
     }
 
-    /// A spool that keeps about `limit` bytes in memory.
+    /// Creates a spool that keeps about `limit` bytes in memory.
     fn with_limit(start: u64, bytes: &[u8], limit: usize) -> Result<Self> {
         let mut spool = Self { start, memory: Vec::new(), file: None, limit };
         spool.push(bytes)?;

@@ -24,7 +24,7 @@ pub(crate) struct Statement {
     pub(crate) rows_before: u32,
     /// Microseconds since 1970 UTC.
     pub(crate) timestamp: i64,
-    /// The server that logged it first.
+    /// The id of the server that logged it first.
     pub(crate) server_id: u32,
     /// True if its event has the flag of statements that may use temporary tables.
     pub(crate) is_thread_specific: bool,

@@ -1,7 +1,8 @@
-//! Temporary tables of connections, if statements in the log name them.
+//! Temporary tables of connections, as far as statements in the log contain their names.
 //!
-//! Under STATEMENT (MariaDB, MySQL 5: also MIXED) statements that change a temporary table are logged, and another table may
-//! have the same name: `TRUNCATE t`. The servers log these statements:
+//! With STATEMENT (MariaDB, MySQL 5: also MIXED), statements that change a temporary table are
+//! logged, and another table may have the same name: `TRUNCATE t`. The servers log these
+//! statements:
 //!
 //! * A TRUNCATE, ALTER or CREATE INDEX of a temporary table has the flag
 //!   [`EventHeader::THREAD_SPECIFIC`](crate::binlog::EventHeader::THREAD_SPECIFIC). A statement of a routine has it too if an
@@ -39,7 +40,7 @@ struct Temporary {
 }
 
 impl TemporaryTables {
-    /// The server was started with this file.
+    /// Removes the temporary tables of a server that was started with this file.
     pub(super) fn start_again(&mut self, server_id: u32, is_read_from_its_start: bool) {
         self.tables.retain(|table| table.server_id != server_id);
         self.all_of = is_read_from_its_start.then_some(server_id);

@@ -64,7 +64,7 @@ impl Walk {
         let from = open.events.offset();
         if open.transaction().is_some() {
             return Err(Error::malformed(format!(
-                "the server passed over a part of a transaction, from offset {from} on"
+                "the server skipped a part of a transaction, from offset {from} on"
             )));
         }
         open.events.jump(to);
@@ -143,7 +143,7 @@ impl Walk {
         Ok(())
     }
 
-    /// An event outside transactions; of statements, one without GTIDs.
+    /// Processes an event outside transactions; a statement only if the log has no GTIDs.
     fn pass_outside(&mut self, event: &Event) -> Option<Step> {
         let (end, header) = (event.end(), &event.header);
         if self.bounds.exceeds_limit(end) {
@@ -208,7 +208,7 @@ impl Walk {
         match gtid {
             Some(_) => Ok(true),
             None => Err(Error::config(format!(
-                "the stop is a GTID set, and the transaction at {}:{} has no GTID: give the stop as file:offset, or as a Position",
+                "the stop is a GTID set, and the transaction at {}:{} has no GTID: pass the stop as file:offset, or as a Position",
                 self.place.position.file, group.transaction.start
             ))),
         }

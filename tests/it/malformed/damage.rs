@@ -212,7 +212,7 @@ fn cut(subject: &Subject, in_use: bool, len: usize) {
     match &outcome.error {
         Some(error) => {
             assert_eq!(error.kind(), ErrorKind::Malformed, "{case}");
-            assert!(error.message().contains("was cut"), "{case}: {error}");
+            assert!(error.message().contains("was truncated"), "{case}: {error}");
             assert_located(error, last.end, "end of file");
         }
         None => {
