@@ -1,5 +1,6 @@
-//! Every collation id of every server, against the lists that they gave (`tests/support/oracles/charset_tables.py` records them,
-//! `tests/fidelity/test_charsets.py` holds them against live servers).
+//! All collation ids of all servers, compared with the lists of the servers
+//! (`tests/support/oracles/charset_tables.py` records them, `tests/fidelity/test_charsets.py`
+//! compares them with live servers).
 
 use binarrow::charset::{Charset, Collation};
 use std::path::Path;
@@ -27,7 +28,7 @@ fn ids_are_the_servers() {
     }
 }
 
-/// What a list of all ids does not show: that others are not taken for something.
+/// The lists contain all ids that exist; this checks that other ids are unknown.
 #[test]
 fn ids_of_no_server_are_unknown() {
     for id in [0, 17, 100, 125, 184, 216, 254, 324, 575, 1024, 1280, 2047, 3328, u32::MAX] {

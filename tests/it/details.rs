@@ -1,4 +1,5 @@
-//! What the envelope tells of a commit and of its statements, whatever the segments.
+//! The envelope columns with the details of a commit and of its statements, for segments of any
+//! size.
 
 use crate::log::{
     Event, Log, T, U, UUID, annotate, begin, commit_time, gtid, insert, mariadb_gtid,
@@ -20,7 +21,8 @@ fn asking() -> ReadOptions {
 
 type Details = (Option<String>, Option<String>, Option<String>, Option<String>);
 
-/// Each row's id with its GTID, connection, Xid and statement: the same in segments of any size.
+/// The id of each row with its GTID, connection, Xid and statement: the same for segments of any
+/// size.
 fn details(log: &Log, options: &ReadOptions) -> Vec<(String, Details)> {
     let of = |segment_bytes| {
         let cut = LogOptions { segment_bytes, ..options.cut.clone() };
@@ -39,7 +41,7 @@ fn details(log: &Log, options: &ReadOptions) -> Vec<(String, Details)> {
     whole
 }
 
-/// A row as the tests write it: id, GTID, connection, Xid, statement; "" is NULL.
+/// A row as the tests write it: id, GTID, connection, Xid, statement; "" means NULL.
 fn row(id: i32, gtid: &str, thread: &str, xid: &str, query: &str) -> (String, Details) {
     let told = |text: &str| (!text.is_empty()).then(|| text.to_owned());
     (id.to_string(), (told(gtid), told(thread), told(xid), told(query)))
@@ -85,7 +87,7 @@ fn of_a_transaction() {
         .with([query("COMMIT"), stop()]);
     let expected = [told(1, &mysql_gtid(1), "77"), told(6, "", "")].concat();
     assert_eq!(details(&log, &asking()), expected);
-    // a table that is left out has its statements
+    // a table that is not selected also has statements
     let mut only = asking();
     only.decode.tables = binarrow::change::TableFilter::try_new(&["d.t"], &[]).unwrap();
     let rows = details(&log, &only);
@@ -102,7 +104,7 @@ fn of_a_transaction_with_parts_that_were_undone() {
         .with([query("ROLLBACK TO a"), table_map(T), insert(T, [3])])
         .with([rows_query("next"), table_map(T), insert(T, [4]), xid(), stop()]);
     let row = |id, query| row(id, &mysql_gtid(1), "9", "77", query);
-    // as the client wrote it: in gbk
+    // in the client's character set, gbk
     assert_eq!(details(&log, &asking()), [row(1, "模"), row(3, ""), row(4, "next")]);
 }
 
@@ -119,7 +121,8 @@ fn of_a_compressed_transaction() {
 fn of_an_xa_transaction() {
     let prepare = [vec![xa("START", "x")], statements(1), vec![xa("END", "x")]].concat();
     let prepare = [prepare, vec![xa_prepare("x", false)]].concat();
-    // the GTID is that of XA COMMIT, the connection that which made the changes; there is no Xid event
+    // the GTID is that of XA COMMIT, the connection is the one that made the changes; there is no
+    // Xid event
     let commit = [gtid(3), thread(xa("COMMIT", "x"), 5), stop()];
     let between = [gtid(2), begin(), table_map(T), insert(T, [9]), xid()];
     let log = Log::mysql()

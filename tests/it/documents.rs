@@ -1,4 +1,5 @@
-//! Changes of many tables as batches of one schema: every row of every table, whatever the limits.
+//! Changes of many tables as batches of one schema: each row of each table is returned, for all
+//! limits.
 
 use crate::fixtures;
 use arrow_array::cast::AsArray;
@@ -16,7 +17,7 @@ fn spark() -> ReadOptions {
     options
 }
 
-/// All batches, put together as a reader's caller does it.
+/// Returns all batches, combined as the caller of a reader does it.
 fn batches(mut options: ReadOptions) -> Vec<RecordBatch> {
     let mut documents = Documents::of(&mut options.decode).unwrap();
     let mut reader = Reader::try_new(fixtures::shop().paths(), options).unwrap();
@@ -95,7 +96,7 @@ fn replayed_they_are_the_tables() {
         );
         let state = tables.entry(table.clone()).or_default();
         if let Some(before) = before {
-            // A column may have come since.
+            // A column may have been added since.
             let gone = state.remove(&key(table, &before)).unwrap();
             let gone = gone.as_object().unwrap();
             assert!(gone.iter().all(|(name, value)| before[name] == *value));
@@ -124,10 +125,10 @@ fn limits_cut_and_put_together() {
         options.decode.limits = limits;
         let found = batches(options);
         let most = limits.rows.max(1);
-        // (both halves of an update stay together)
+        // (the two rows of an update stay together)
         assert!(found.iter().all(|batch| (1..=most + 1).contains(&batch.num_rows())));
         if limits.rows == 1000 && limits.bytes > 2000 {
-            // Those of four tables, although segments hold few rows of each.
+            // Batches combine the rows of four tables, although segments contain few rows of each.
             let full = found.iter().filter(|batch| batch.num_rows() >= most).count();
             assert_eq!(full, found.len() - 1);
         }

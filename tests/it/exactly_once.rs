@@ -1,5 +1,6 @@
-//! A consumer that stores a batch and its position, stops, and resumes there gets every row exactly once: after any batch,
-//! however the first and the second read cut, decode and limit their batches.
+//! A consumer that stores a batch and its position, stops, and resumes there, receives each row
+//! exactly once: after any batch, and for all settings of segments, threads and limits of the first
+//! and the second read.
 
 use crate::fixtures::{Fixture, recorded_as, shop};
 use crate::invariance::{all, assert_same, generated, statements, version_of};
@@ -19,7 +20,8 @@ use std::time::Duration;
 /// The settings of a read: threads, bytes of a segment, rows of a batch.
 type Way = (usize, usize, usize);
 
-/// Each value of a setting with each value of the others; four in a row contain all values.
+/// Each value of a setting is combined with each value of the others; each four consecutive entries
+/// contain all values.
 const WAYS: [Way; 12] = [
     (1, 1500, 7),
     (2, 64 << 10, 1000),
@@ -51,7 +53,7 @@ fn resume(files: Vec<InputFile>, position: &Position, options: ReadOptions) -> O
     read(files, between(options, from(position), Stop::End)).ok()
 }
 
-/// Some of many values, including the first and the last.
+/// Returns some of many values, including the first and the last.
 fn sample<T>(all: &[T], most: usize) -> impl Iterator<Item = &T> {
     let step = all.len().div_ceil(most).max(1);
     all.iter().step_by(step).chain(all.last())
@@ -114,7 +116,8 @@ fn by_gtid_too() {
     assert!(seen > 20, "{seen}");
 }
 
-/// The same transactions as another server logs them: in another order, its rows events split elsewhere.
+/// The same transactions as another server logs them: in a different order, with their rows events
+/// split in other places.
 #[test]
 fn in_another_log() {
     let ids = |gno: i32| 100 * gno..100 * gno + 40;
@@ -186,7 +189,7 @@ fn one_batch_per_run() {
     }
 }
 
-/// One place for each table is enough.
+/// One place for each table is sufficient.
 #[test]
 fn a_table_comes_in_the_order_of_the_log() {
     for fixture in all(&generated()) {
@@ -222,7 +225,7 @@ fn operations_of(fixture: &Fixture, words: &[&[&str]]) {
         let keys: BTreeSet<_> = some.rows.iter().map(key).collect();
         assert!(keys.len() < full.rows.len());
         for (index, way) in WAYS.into_iter().enumerate().step_by(4) {
-            // All first, then some.
+            // All operations first, then some.
             let outcome = read(fixture.paths(), by(way)).ok();
             for (at, (end, position)) in sample(&outcome.batches, 3).enumerate() {
                 let other = only(words, by(WAYS[(index + at) % WAYS.len()]));
@@ -231,7 +234,8 @@ fn operations_of(fixture: &Fixture, words: &[&[&str]]) {
                 let case = format!("{words:?} {way:?} {position:?}");
                 assert_same(&resume(fixture.paths(), position, other).rows, &rest, &case);
             }
-            // Some first, then all: the rest of each table, starting between the same two rows.
+            // Some operations first, then all: the rest of each table starts between the same two
+            // rows.
             let outcome = read(fixture.paths(), only(words, by(way))).ok();
             for (at, (end, position)) in sample(&outcome.batches, 3).enumerate() {
                 let case = format!("{words:?} first {way:?} {position:?}");
@@ -361,7 +365,7 @@ fn what_stands_before_a_broken_event() {
             let rest = good.rows.iter().filter(|row| !before.contains(&given(row)));
             let rest: Vec<Row> = rest.cloned().collect();
             let resumed = resume(events(insert(T, [7])), &stored(position), options()).rows;
-            // Its events after the broken one are one byte longer.
+            // The events after the damaged one are one byte longer.
             let cells = |rows: &[Row]| -> Vec<_> {
                 let key = |row: &Row| (row.table.clone(), row.change.clone(), row.cells.clone());
                 let mut all: Vec<_> = rows.iter().map(key).collect();
@@ -376,7 +380,7 @@ fn what_stands_before_a_broken_event() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
-    /// Any transactions, any two ways, any batch.
+    /// Any transactions, any two settings, any batch.
     #[test]
     fn any_log(
         transactions in prop::collection::vec((0..4_u8, prop::collection::vec((0..3_u8, 1..9_i32), 1..12)), 1..12),
@@ -420,7 +424,7 @@ proptest! {
 
 #[test]
 fn shop_in_pieces() {
-    // Its batches are large: more than one event is left out of the first one.
+    // The batches are large: more than one event is left out of the first one.
     let shop = shop();
     let outcome = read(shop.paths(), by((4, 8 << 20, 65_536))).ok();
     for (end, position) in sample(&outcome.batches, 3) {

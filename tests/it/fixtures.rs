@@ -1,4 +1,4 @@
-//! The binlogs that stand in `tests/fixtures` and `examples`.
+//! The binlogs in `tests/fixtures` and `examples`.
 
 use binarrow::source::{InputFile, InputSource, SpooledInput};
 use std::io::Read;
@@ -12,7 +12,7 @@ pub(crate) struct Fixture {
     pub(crate) files: Vec<PathBuf>,
 }
 
-/// How the bytes of a file come in.
+/// The kind of input for the bytes of a file.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Via {
     Path,
@@ -29,18 +29,18 @@ impl Fixture {
         self.files.iter().zip(1..).map(|(file, place)| open(file, place, via)).collect()
     }
 
-    /// The file `index` of it, and its bytes.
+    /// Returns the name and the bytes of the file `index`.
     pub(crate) fn bytes(&self, index: usize) -> (String, Vec<u8>) {
         let file = &self.files[index];
         (file.file_name().unwrap().to_str().unwrap().to_owned(), std::fs::read(file).unwrap())
     }
 
-    /// Bytes of all its files.
+    /// The number of bytes of all its files.
     pub(crate) fn size(&self) -> u64 {
         self.files.iter().map(|file| file.metadata().unwrap().len()).sum()
     }
 
-    /// What `SELECT` gave at the end.
+    /// The result of `SELECT` at the end of the log.
     pub(crate) fn expected(&self) -> Option<serde_json::Value> {
         let path = self.files[0].with_file_name("expected.json");
         let text = std::fs::read_to_string(path).ok()?;
@@ -61,7 +61,7 @@ fn open(file: &Path, place: u64, via: Via) -> InputFile {
     InputFile::new(name, place, source)
 }
 
-/// A stream that cannot seek and gives its bytes in uneven pieces.
+/// A stream that cannot seek and returns its bytes in uneven pieces.
 struct Dribble<R>(R, usize);
 
 impl<R: Read> Read for Dribble<R> {
@@ -86,7 +86,7 @@ pub(crate) fn recorded() -> Vec<Fixture> {
     fixtures
 }
 
-/// One of them.
+/// Returns one of them.
 pub(crate) fn recorded_as(name: &str) -> Fixture {
     of_folder(&folder().join(name))
 }

@@ -1,4 +1,5 @@
-//! The fuzz targets (`fuzz/`) without a fuzzer: over the committed corpus, over what fuzzing found, over mutations of both.
+//! The fuzz targets (`fuzz/`) without a fuzzer: on the committed corpus, on inputs that fuzzing
+//! found, and on mutations of both.
 
 use crate::fixtures::folder;
 use crate::targets::{self, TARGETS, Target};
@@ -37,7 +38,7 @@ fn mutations() {
             }
             let took = run(*target, &bytes, &format!("round {round} of {name}"));
             assert!(took < LONGEST, "round {round} of {name}: {took:?}");
-            // Now and then a mutant has mutants of its own.
+            // From time to time a mutant is mutated again.
             if random.below(16) == 0 && bytes.len() < 10_000 {
                 inputs.push(bytes);
             }
@@ -64,7 +65,7 @@ fn names_agree() {
     }
 }
 
-/// The corpus of a target, and what was found by it: `bugs/TARGET/WHAT`.
+/// The corpus of a target, and the inputs that it found: `bugs/TARGET/WHAT`.
 fn inputs(target: &str) -> BTreeMap<PathBuf, Vec<u8>> {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus").join(target);
     let mut paths = list(&corpus);
@@ -77,7 +78,7 @@ fn list(folder: &Path) -> Vec<PathBuf> {
     entries.map(|entry| entry.unwrap().path()).collect()
 }
 
-/// Runs a target; a failure shows the bytes.
+/// Runs a target; a failure prints the bytes.
 fn run(target: Target, bytes: &[u8], case: &str) -> Duration {
     let start = Instant::now();
     let result = catch_unwind(AssertUnwindSafe(|| target(bytes)));
@@ -85,7 +86,7 @@ fn run(target: Target, bytes: &[u8], case: &str) -> Duration {
     start.elapsed()
 }
 
-/// One change as fuzzers make them.
+/// Makes one change, as fuzzers do.
 fn mutate(bytes: &mut Vec<u8>, other: &[u8], random: &mut Random) {
     let at = random.below(bytes.len() + 1);
     let rest = bytes.len() - at;
@@ -107,7 +108,7 @@ fn mutate(bytes: &mut Vec<u8>, other: &[u8], random: &mut Random) {
     }
 }
 
-/// Marsaglia's xorshift: the same mutants each time.
+/// Marsaglia's xorshift: the same mutants in each run.
 struct Random(u64);
 
 impl Random {
@@ -119,14 +120,14 @@ impl Random {
     }
 }
 
-/// Bytes that stand at the edges of what lengths and codes may be.
+/// Bytes at the limits of lengths and codes.
 const NUMBERS: [u8; 12] = [0, 1, 2, 15, 19, 0x7f, 0x80, 0xf5, 0xfb, 0xfc, 0xfe, 0xff];
 
-/// Mutants of a target.
+/// The number of mutants of a target.
 const ROUNDS: usize = 4000;
 
-/// A slow machine makes fewer.
+/// The time after which a slow machine stops.
 const ENOUGH: Duration = Duration::from_secs(1);
 
-/// What one input may take; the machine may be busy.
+/// The time limit of one input; the machine may be busy.
 const LONGEST: Duration = Duration::from_secs(5);

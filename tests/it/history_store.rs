@@ -1,5 +1,5 @@
-//! Table histories in a file: what is read at any place is what follows from the statements up to there, whatever happened on
-//! the way.
+//! Table histories in a file: the structures that are read at any place are those that follow from
+//! the statements before it, whatever happened to the history in between.
 
 use binarrow::ErrorKind;
 use binarrow::ddl::{DdlSession, SqlServer};
@@ -12,7 +12,7 @@ use std::time::Instant;
 
 const SERVER: SqlServer = SqlServer { is_mariadb: false, version: (9, 7, 0) };
 
-/// Numbers that are the same each time.
+/// Numbers that are the same in each run.
 struct Random(u64);
 
 impl Random {
@@ -44,7 +44,7 @@ fn baseline(tables: u64) -> Baseline {
     Baseline::whole(script, session())
 }
 
-/// A log of statements over some tables, of which a few cannot be followed.
+/// A log of statements on some tables; a few statements cannot be applied.
 fn log(statements: u64, tables: u64, seed: u64) -> Vec<LoggedDdl> {
     let mut random = Random(seed);
     let mut time = 1_700_000_000_000_000;
@@ -74,7 +74,7 @@ fn log(statements: u64, tables: u64, seed: u64) -> Vec<LoggedDdl> {
         .collect()
 }
 
-/// In memory where there is such a folder: statements that are on disk one by one take a while.
+/// A folder in memory if there is one: storing statements on disk one by one is slow.
 fn folder() -> tempfile::TempDir {
     tempfile::tempdir_in("/dev/shm").unwrap_or_else(|_| tempfile::tempdir().unwrap())
 }
@@ -83,7 +83,7 @@ fn open(path: &Path) -> Arc<SchemaHistory> {
     SchemaHistory::open(Box::new(SqliteStore::open(path).unwrap()), "shop").unwrap()
 }
 
-/// What follows from the statements alone.
+/// The catalog that follows from the statements only.
 fn fresh(tables: u64, log: &[LoggedDdl]) -> Catalog {
     let mut catalog = baseline(tables).catalog().unwrap();
     log.iter().for_each(|ddl| drop(catalog.apply(ddl)));
@@ -111,7 +111,7 @@ fn any_place_is_what_follows_from_the_statements() {
         }
         assert_eq!(**view.catalog(), catalogs[log.len()]);
     }
-    // Another process, as far as the store can tell.
+    // For the store, this is another process.
     let history = open(&path);
     let mut random = Random(11);
     for _ in 0..1_000 {
@@ -119,14 +119,14 @@ fn any_place_is_what_follows_from_the_statements() {
         let mut view = history.view_at(&at(number)).unwrap();
         let start = usize::try_from(number).unwrap();
         assert_eq!(**view.catalog(), catalogs[start], "at {number}");
-        // The same statements once more.
+        // The same statements again.
         for (index, ddl) in log.iter().enumerate().skip(start).take(3) {
             view.apply(ddl).unwrap();
             view.reach(&ddl.position).unwrap();
             assert_eq!(**view.catalog(), catalogs[index + 1], "at {number}, then {index}");
         }
     }
-    // Nothing of that was written.
+    // None of them was written.
     assert_eq!(history.changes(None).unwrap().len(), 256);
     let mut after = None;
     let mut count = 0;
@@ -162,14 +162,14 @@ fn another_statement_at_a_place_is_another_log() {
         let place = ddl.position.to_string();
         assert!(error.message().matches(&place).count() == 2, "{error}");
         assert!(error.message().contains("drop of d0.t0"), "{error}");
-        // Passed over.
+        // Skips statements.
         let mut view = history.view_at(&at(start)).unwrap();
         let error = view.reach(&at(start + 1)).unwrap_err();
         assert!(
             error.message().contains(&place) && error.message().contains("the log has not"),
             "{error}"
         );
-        // Where there is none.
+        // A position at which no statement is.
         let mut view = history.view_at(&at(start)).unwrap();
         let mut between = ddl.clone();
         between.position.offset -= 1;
@@ -177,12 +177,12 @@ fn another_statement_at_a_place_is_another_log() {
         assert_eq!(error.kind(), ErrorKind::Schema, "{error}");
     }
     let mut view = history.view_at(&at(20)).unwrap();
-    // One that the view has behind it.
+    // A statement that the view has already applied.
     assert!(view.apply(&log[5]).unwrap().changed.is_empty());
     let other = LoggedDdl { statement: "DROP TABLE t1".into(), ..log[5].clone() };
     let error = view.apply(&other).unwrap_err();
     assert!(error.message().contains("has another statement"), "{error}");
-    // At the very end, too.
+    // Also at the very end.
     let other = LoggedDdl { statement: "DROP TABLE t1".into(), ..log[19].clone() };
     assert!(view.apply(&other).is_err());
     assert!(view.apply(&log[19]).unwrap().changed.is_empty());
@@ -206,7 +206,7 @@ fn a_cut_history_goes_on() {
             fresh(30, &log[..usize::try_from(number).unwrap()])
         );
     }
-    // The view that was there goes on.
+    // The existing view continues.
     let next = LoggedDdl { position: at(1_201), ..log[3].clone() };
     view.apply(&next).unwrap();
     history.prune_after(&at(1_000)).unwrap();
@@ -253,7 +253,8 @@ fn one_writer_and_many_readers() {
             }
         });
     });
-    // Who is not the writer reads on, but for a statement that nobody has stored.
+    // A reader that is not the writer continues to read, until a statement that no process has
+    // stored.
     let mut view = reader.view_at(&at(300)).unwrap();
     view.reach(&at(310)).unwrap();
     let next = LoggedDdl { position: at(320), ..log[3].clone() };
@@ -265,7 +266,7 @@ fn one_writer_and_many_readers() {
     );
     let error = reader.baseline(baseline(1), &at(500), 0).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Config);
-    // Other sources have writers of their own.
+    // Other sources have their own writers.
     let other = SchemaHistory::open(Box::new(SqliteStore::open(&path).unwrap()), "other").unwrap();
     other.baseline(baseline(1), &at(0), 0).unwrap();
     let mut store = SqliteStore::open(&path).unwrap();
@@ -294,13 +295,13 @@ fn files_that_are_no_history() {
         (ErrorKind::Config, true),
         "{error}"
     );
-    // An empty file is as good as none.
+    // An empty file is treated like a missing one.
     std::fs::write(&path, "").unwrap();
     open(&path).baseline(baseline(2), &at(0), 0).unwrap();
     assert_eq!(open(&path).end().unwrap(), Some(at(0)));
 }
 
-/// The limit: a second.
+/// The limit is one second.
 #[test]
 fn a_long_history_loads_quickly() {
     let folder = folder();

@@ -1,5 +1,5 @@
-//! Threads, segments, inputs, filters, resuming and splits change no row: neither its cells, nor its order in its
-//! table, nor its `_commit_version` and `_change_ordinal`.
+//! Threads, segments, inputs, filters, resuming and splits change no row: neither its cells, nor
+//! its order in its table, nor its `_commit_version` and `_change_ordinal`.
 
 use crate::fixtures::{Fixture, Via, recorded, recorded_as, shop};
 use crate::log::{
@@ -18,7 +18,8 @@ use binarrow::source::{Split, Start, Stop, link_splits};
 use std::collections::BTreeSet;
 use tempfile::TempDir;
 
-/// Bytes of a segment: every event beyond it, some transactions beyond it, none.
+/// The sizes of segments in bytes: smaller than each event, smaller than some transactions, larger
+/// than all.
 const SEGMENTS: [usize; 5] = [1, 1500, 64 << 10, 1 << 20, 64 << 20];
 
 #[test]
@@ -27,7 +28,7 @@ fn threads_segments_and_inputs() {
         let expected = whole(&fixture);
         for threads in [1, 4] {
             for segment in SEGMENTS {
-                // Bytes and streams in small segments, and in one.
+                // Bytes and streams are read in small segments, and in one segment.
                 let vias = match segment {
                     1500 | 0x400_0000 => &[Via::Path, Via::Bytes, Via::Stream][..],
                     _ => &[Via::Path],
@@ -70,7 +71,7 @@ fn batch_limits() {
             let ends: Vec<usize> = outcome.batches.iter().map(|(end, _)| *end).collect();
             let starts = std::iter::once(0).chain(ends.iter().copied());
             for (start, end) in starts.zip(&ends) {
-                assert!((1..=rows.max(2)).contains(&(end - start))); // (an update is two)
+                assert!((1..=rows.max(2)).contains(&(end - start))); // (an update has two rows)
                 let versions: BTreeSet<i64> =
                     outcome.rows[start..*end].iter().map(|row| row.version).collect();
                 assert!(!end_at_commit || versions.len() == 1, "{}: {versions:?}", fixture.name);
@@ -118,7 +119,8 @@ fn resuming_at_any_batch_gives_the_rest() {
             let outcome = decode(fixture.paths(), &options).ok();
             let mut seen = BTreeSet::new();
             for (end, position) in &outcome.batches {
-                // All rows before the position have been handed out: what is behind it is lost otherwise.
+                // All rows before the position have been returned: otherwise the rows after it
+                // would be lost.
                 let version = version_of(position);
                 let rest = &outcome.rows[*end..];
                 let case = format!("{} {segment} {position}", fixture.name);
@@ -150,7 +152,7 @@ fn the_position_after_each_transaction_is_safe() {
     let mut positions = 0;
     for fixture in all(&generated()) {
         if fixture.name == "shop" {
-            continue; // too many; the test before takes some of them
+            continue; // too many; the previous test uses some of them
         }
         let options = segments_of(64 << 10);
         let outcome = decode(fixture.paths(), &options).ok();
@@ -186,7 +188,7 @@ fn splits() {
             let case = format!("{} {target}", fixture.name);
             let mut rows = Vec::new();
             for split in &splits {
-                // A task gets it as JSON.
+                // A task receives it as JSON.
                 let json = serde_json::to_string(split).unwrap();
                 let split: Split = serde_json::from_str(&json).unwrap();
                 let (files, start, stop) = split.input(&local).unwrap();
@@ -223,7 +225,7 @@ fn a_reader_closed_early_ends_its_threads() {
 
 #[test]
 fn the_last_statement_of_a_table_map_counts_not_its_bytes() {
-    // Two tables under one id, one after the other, in one transaction: the newer map wins.
+    // Two tables with the same id, one after the other, in one transaction: the newer map applies.
     let renamed = Table { name: "renamed", ..T };
     let log = Log::mysql().with([
         gtid(1),
@@ -258,7 +260,7 @@ fn whole(fixture: &Fixture) -> Outcome {
     outcome
 }
 
-/// Transactions of all kinds and sizes over two files, the larger ones larger than 64 KiB.
+/// Transactions of all kinds and sizes in two files; the larger ones are larger than 64 KiB.
 pub(crate) fn generated() -> (Fixture, TempDir) {
     let mut next = 0;
     let mut number = || {
@@ -271,7 +273,8 @@ pub(crate) fn generated() -> (Fixture, TempDir) {
         first.extend(statements(number() as i32 * 100_000, 1, 5));
         first.push(xid());
     }
-    // Large: plain, rolled back, with a savepoint, prepared and decided at once or later, compressed.
+    // Large transactions: plain, rolled back, with a savepoint, prepared and decided immediately or
+    // later, compressed.
     for end in ["COMMIT", "ROLLBACK", "COMMIT"] {
         first.extend([gtid(number()), begin()]);
         first.extend(statements(number() as i32 * 100_000, 30, 20));
@@ -300,7 +303,7 @@ pub(crate) fn generated() -> (Fixture, TempDir) {
         let inside = [begin()].into_iter().chain(statements(id, events, 20)).chain([xid()]);
         first.extend([gtid(number()), payload(true, inside)]);
     }
-    // MariaDB's: rows compressed, rows in fragments that are larger than a segment together.
+    // MariaDB: compressed rows, and rows in fragments that are together larger than a segment.
     first.extend([gtid(number()), begin()]);
     let packed = |event: Event| if event.code == 19 { event } else { compressed(event) };
     first.extend(statements(number() as i32 * 100_000, 40, 20).into_iter().map(packed));
@@ -336,7 +339,7 @@ pub(crate) fn generated() -> (Fixture, TempDir) {
     (Fixture { name: "generated".to_owned(), files: files.to_vec() }, folder)
 }
 
-/// Statements over two tables: so many rows events of so many rows each.
+/// Statements on two tables: `events` rows events with `rows` rows each.
 pub(crate) fn statements(id: i32, events: i32, rows: i32) -> Vec<Event> {
     let mut all = Vec::new();
     for event in 0..events {

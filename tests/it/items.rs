@@ -1,4 +1,4 @@
-//! What is not a row: where it stands between the rows, whatever the segments and the threads.
+//! Items that are not rows: their places between the rows, for all segments and threads.
 
 use crate::log::{
     Event, Log, SECONDS, T, Table, anonymous_gtid, begin, gtid, insert, mysql_post_headers,
@@ -14,7 +14,7 @@ use std::time::Duration;
 
 #[derive(Debug, Default, PartialEq)]
 struct Read {
-    /// Rows, those between two items added up, and items.
+    /// The items, and the rows, with those between two items added up.
     lines: Vec<String>,
     positions: Vec<Arc<Position>>,
     warnings: Vec<String>,

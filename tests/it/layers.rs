@@ -1,4 +1,5 @@
-//! The house: `src/` imports downwards only, and knows files, sockets and Python only where it may.
+//! The layers: `src/` imports downwards only, and uses files, sockets and Python only where this is
+//! allowed.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +10,7 @@ const LAYERS: [&str; 20] = [
     "export", "python",
 ];
 
-/// Words that may stand only in some folders.
+/// Words that are allowed in some folders only.
 const CONFINED: [(&str, &[&str]); 5] = [
     ("pyo3", &["python"]),
     ("arrow_pyarrow", &["python"]),
@@ -28,7 +29,7 @@ fn imports_go_down() {
                 "src/{} has no layer: add it to this test and to the design",
                 file.path.display()
             );
-            // The layers stand on errors, so errors stand on nothing.
+            // All layers use errors, so errors use no layer.
             let imports = if file.module[0] == "error" { file.imports() } else { Vec::new() };
             wrong.extend(imports.iter().map(|import| format!("error uses {import}")));
             continue;
@@ -182,7 +183,7 @@ struct Source {
     path: PathBuf,
     /// Its module path.
     module: Vec<String>,
-    /// Without comments.
+    /// The code without comments.
     code: String,
 }
 
@@ -201,7 +202,7 @@ impl Source {
         layer(&self.module[0])
     }
 
-    /// The folders of `src/` that it names.
+    /// The folders of `src/` that it uses.
     fn imports(&self) -> Vec<String> {
         let root = "super::".repeat(self.module.len());
         let mut imports = Vec::new();
@@ -240,7 +241,7 @@ fn files() -> Vec<Source> {
     files
 }
 
-/// The line up to `//`, unless that stands in a string.
+/// The line up to `//`, unless that is in a string.
 fn without_comment(line: &str) -> &str {
     let comment =
         line.match_indices("//").find(|(at, _)| line[..*at].matches('"').count().is_multiple_of(2));
@@ -267,7 +268,7 @@ fn groups(code: &str, prefix: &str) -> Vec<String> {
         .collect()
 }
 
-/// What stands between the commas of the group that `text` begins with.
+/// The parts between the commas of the group with which `text` begins.
 fn items(text: &str) -> Vec<String> {
     let mut items = vec![String::new()];
     let mut depth = 0;

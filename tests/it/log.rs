@@ -1,4 +1,4 @@
-//! Writes binlogs: events as servers write them, and whatever else a test wants.
+//! Writes binlogs: events as servers write them, and any other bytes that a test needs.
 //!
 //! ```text
 //! Log::mysql().with([gtid(1), begin(), table_map(T), insert(T, [1, 2]), xid()]).input("binlog.000001")
@@ -33,12 +33,12 @@ impl Event {
         Self { timestamp, ..self }
     }
 
-    /// The same under another type code.
+    /// The same event with another type code.
     pub(crate) fn coded(self, code: u8) -> Self {
         Self { code, ..self }
     }
 
-    /// Its bytes in a file, where it ends at `end`.
+    /// Its bytes in a file, in which it ends at `end`.
     pub(crate) fn bytes(&self, end: u32, checksum: bool) -> Vec<u8> {
         let size = HEADER + self.body.len() + if checksum { 4 } else { 0 };
         let mut bytes = Vec::with_capacity(size);
@@ -60,7 +60,7 @@ impl Event {
 #[derive(Debug, Clone)]
 pub(crate) struct Log {
     pub(crate) bytes: Vec<u8>,
-    /// Offset of each event, the format description first.
+    /// The offset of each event, the format description first.
     pub(crate) starts: Vec<u64>,
     checksum: bool,
 }
@@ -86,7 +86,7 @@ impl Log {
         log
     }
 
-    /// A file of a server that knew no checksums, before MySQL 5.6.1.
+    /// A file of a server without support for checksums, before MySQL 5.6.1.
     pub(crate) fn before_checksums(version: &str, post_headers: &[u8]) -> Self {
         let mut log =
             Self { bytes: vec![0xfe, b'b', b'i', b'n'], starts: Vec::new(), checksum: false };
@@ -105,12 +105,12 @@ impl Log {
         body
     }
 
-    /// The same without checksums.
+    /// The same file without checksums.
     pub(crate) fn without_checksums() -> Self {
         Self::of("9.7.4", &mysql_post_headers(), false)
     }
 
-    /// As the server leaves it while it writes, or when it crashes.
+    /// A file that the server is writing, or that a crash left.
     pub(crate) fn in_use(mut self) -> Self {
         self.bytes[4 + 17] |= 1;
         self
@@ -146,7 +146,7 @@ impl Log {
     }
 }
 
-/// Bytes as a file of that name at that place of the list, from 1.
+/// Bytes as a file with this name at this place of the list, from 1.
 pub(crate) fn input(name: &str, place: u64, bytes: Vec<u8>) -> InputFile {
     InputFile::new(name, place, InputSource::Bytes(Arc::new(bytes)))
 }
@@ -220,9 +220,9 @@ pub(crate) struct Table {
     pub(crate) name: &'static str,
 }
 
-/// The table that most tests write to.
+/// The table that most tests use.
 pub(crate) const T: Table = Table { id: 140, name: "t" };
-/// Another.
+/// A second table.
 pub(crate) const U: Table = Table { id: 141, name: "u" };
 
 pub(crate) fn table_map(table: Table) -> Event {
@@ -249,7 +249,7 @@ pub(crate) fn image(id: i32, v: Option<&str>) -> Vec<u8> {
     image
 }
 
-/// A rows event of `table` with the images given, the last of its statement.
+/// A rows event of `table` with these images, the last one of its statement.
 pub(crate) fn rows_event(code: u8, table: Table, images: &[u8]) -> Event {
     let mut body = table.id.to_le_bytes()[..6].to_vec();
     body.extend([1, 0]);
@@ -288,7 +288,7 @@ pub(crate) fn update(table: Table, ids: impl IntoIterator<Item = (i32, i32)>) ->
     rows_event(UPDATE_ROWS, table, &images(ids))
 }
 
-/// The same in the older form, which MariaDB writes.
+/// The same event in the older form, which MariaDB writes.
 pub(crate) fn v1(event: Event) -> Event {
     let mut body = event.body;
     body.drain(8..10);
@@ -297,7 +297,7 @@ pub(crate) fn v1(event: Event) -> Event {
 
 // ---- MySQL
 
-/// UUID of the server whose GTIDs [`gtid`] gives.
+/// The UUID of the server in the GTIDs of [`gtid`].
 pub(crate) const UUID: &str = "01010101-0101-0101-0101-010101010101";
 
 /// Transaction `gno`, committed `gno` seconds after [`SECONDS`].
@@ -326,7 +326,7 @@ pub(crate) fn anonymous_gtid() -> Event {
     event
 }
 
-/// A Previous_gtids event: transactions 1 to `gno`, none where that is 0.
+/// A Previous_gtids event: transactions 1 to `gno`; empty if `gno` is 0.
 pub(crate) fn previous_gtids(gno: u64) -> Event {
     let mut body = u64::from(gno > 0).to_le_bytes().to_vec();
     if gno > 0 {
@@ -343,7 +343,7 @@ pub(crate) fn transaction(gno: i64, ids: impl IntoIterator<Item = i32>) -> Vec<E
     vec![gtid(gno), begin(), table_map(T), insert(T, ids), xid()]
 }
 
-/// A Transaction_payload event around events, which lose their checksums.
+/// A Transaction_payload event with these events, which lose their checksums.
 pub(crate) fn payload(zstd: bool, events: impl IntoIterator<Item = Event>) -> Event {
     let inner: Vec<u8> = events.into_iter().flat_map(|event| event.bytes(0, false)).collect();
     payload_of(zstd, &inner)
@@ -354,7 +354,7 @@ pub(crate) fn payload_of(zstd: bool, inner: &[u8]) -> Event {
     payload_packed(if zstd { &[0] } else { &[0xfc, 255, 0] }, inner.len() as u64, &packed)
 }
 
-/// A payload of any bytes, under the compression code and the unpacked size given.
+/// A payload of any bytes, with this compression code and uncompressed size.
 pub(crate) fn payload_packed(compression: &[u8], unpacked_size: u64, packed: &[u8]) -> Event {
     let mut body = vec![2, compression.len() as u8];
     body.extend(compression);
@@ -376,7 +376,7 @@ fn lenenc(number: u64) -> Vec<u8> {
 
 // ---- MariaDB
 
-/// Group `0-1-{seq}` with the flags given.
+/// Group `0-1-{seq}` with these flags.
 pub(crate) fn mariadb_gtid(seq: u64, flags: u8) -> Event {
     let mut body = seq.to_le_bytes().to_vec();
     body.extend(0_u32.to_le_bytes());
@@ -399,7 +399,7 @@ pub(crate) fn annotate(sql: &str) -> Event {
     Event::new(ANNOTATE_ROWS, sql.as_bytes())
 }
 
-/// A Gtid_list event: up to `0-1-{seq}`, none where that is 0.
+/// A Gtid_list event: up to `0-1-{seq}`; empty if `seq` is 0.
 pub(crate) fn gtid_list(seq: u64) -> Event {
     let mut body = u32::from(seq > 0).to_le_bytes().to_vec();
     if seq > 0 {
@@ -409,11 +409,12 @@ pub(crate) fn gtid_list(seq: u64) -> Event {
     Event::new(GTID_LIST, body)
 }
 
-/// What `log_bin_compress` makes of a Query event, or of a rows event for [`table_map`]'s columns.
+/// A Query event, or a rows event for the columns of [`table_map`], as `log_bin_compress` writes
+/// it.
 pub(crate) fn compressed(event: Event) -> Event {
     let is_update = matches!(event.code, UPDATE_ROWS | UPDATE_ROWS_V1);
     let (plain, code) = match event.code {
-        // Thread id and so on, variables, the database `d` with its NUL.
+        // The thread id and the following fields, the variables, and the database `d` with its NUL.
         QUERY => (13 + usize::from(event.body[11]) + 2, QUERY_COMPRESSED),
         WRITE_ROWS..=DELETE_ROWS => (6 + 2 + 2 + 2 + usize::from(is_update), event.code + 139),
         _ => (6 + 2 + 2 + usize::from(is_update), event.code + 143),
@@ -423,12 +424,12 @@ pub(crate) fn compressed(event: Event) -> Event {
     Event { code, body, ..event }
 }
 
-/// Bytes as `log_bin_compress` packs them.
+/// Bytes as `log_bin_compress` compresses them.
 pub(crate) fn packed(plain: &[u8]) -> Vec<u8> {
     packed_as(plain.len() as u64, plain)
 }
 
-/// The same under a length of the caller's.
+/// Compressed bytes with any length.
 pub(crate) fn packed_as(len: u64, plain: &[u8]) -> Vec<u8> {
     let len: Vec<u8> = len.to_be_bytes().into_iter().skip_while(|byte| *byte == 0).collect();
     let mut packed = vec![0x80 | len.len() as u8];
@@ -443,7 +444,7 @@ pub(crate) fn zlib(plain: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// A rows event in fragments of `len` bytes; `checksum`: whether it has one of its own.
+/// A rows event in fragments of `len` bytes; `checksum`: true if it has its own checksum.
 pub(crate) fn fragments(event: &Event, len: usize, checksum: bool) -> Vec<Event> {
     let whole = event.bytes(0, checksum);
     let total = whole.len().div_ceil(len) as u32;
@@ -467,7 +468,7 @@ pub(crate) fn fragment(total: u32, seq: u32, original_size: Option<u64>, chunk: 
 // ---- codes and sizes
 
 pub(crate) const HEADER: usize = 19;
-/// Header time of all events unless a test says otherwise.
+/// The header time of all events unless a test sets another one.
 pub(crate) const SECONDS: u32 = 1_700_000_000;
 
 pub(crate) const QUERY: u8 = 2;
@@ -493,7 +494,7 @@ pub(crate) const GTID_LIST: u8 = 163;
 pub(crate) const QUERY_COMPRESSED: u8 = 165;
 pub(crate) const PARTIAL_ROW_DATA: u8 = 172;
 
-/// The lengths that MySQL 9.7 writes.
+/// The post-header lengths that MySQL 9.7 writes.
 pub(crate) fn mysql_post_headers() -> Vec<u8> {
     let mut lengths = vec![0; 42];
     for (code, length) in [
@@ -521,7 +522,7 @@ pub(crate) fn mysql_post_headers() -> Vec<u8> {
     lengths
 }
 
-/// The lengths that MariaDB writes.
+/// The post-header lengths that MariaDB writes.
 pub(crate) fn mariadb_post_headers() -> Vec<u8> {
     let mut lengths = vec![0; 171];
     for (code, length) in [

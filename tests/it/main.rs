@@ -1,28 +1,28 @@
-//! Integration tests: one binary, whole files.
+//! Integration tests: one binary, complete files.
 //!
-//! | module | shows |
+//! | module | tests that |
 //! |---|---|
-//! | [`seed`] | the binlog of the project's first seed, byte by byte |
-//! | [`shop`], [`recorded`] | what real servers wrote gives what `SELECT` gave |
+//! | [`seed`] | the binlog of the project's first seed is read, byte by byte |
+//! | [`shop`], [`recorded`] | replaying logs of real servers gives the result of `SELECT` |
 //! | [`invariance`] | threads, segments, inputs, filters, resuming and splits change no row |
-//! | [`exactly_once`] | a consumer that stops after any batch and resumes gets every row once |
-//! | [`transactions`] | which rows happened, where reading begins and ends |
-//! | [`items`] | what is not a row, between the rows |
-//! | [`details`] | GTID, connection, number and statement of a commit, wherever they stand |
-//! | [`documents`] | changes of many tables as batches of one schema |
-//! | [`table_history`] | rows of logs that name no columns, by the DDL before them |
-//! | [`old_servers`] | what MySQL 5 and old MariaDBs wrote is read, or refused by name |
-//! | [`mariadb`] | compressed events and columns, rows events in fragments |
-//! | [`malformed`] | what is broken is an error with its place, and gives no row |
+//! | [`exactly_once`] | a consumer that stops after any batch and resumes receives each row once |
+//! | [`transactions`] | the committed rows are returned, from the start to the stop |
+//! | [`items`] | items that are not rows are returned between the rows |
+//! | [`details`] | the envelope contains GTID, connection, number and statement of a commit |
+//! | [`documents`] | changes of many tables become batches of one schema |
+//! | [`table_history`] | rows of logs without column names are decoded with the DDL before them |
+//! | [`old_servers`] | logs of MySQL 5 and old versions of MariaDB are read, or refused with a clear error |
+//! | [`mariadb`] | compressed events and columns, and rows events in fragments, are read |
+//! | [`malformed`] | damaged input is an error with its place, and returns no row |
 //! | [`collations`] | every collation id of every server has its character set |
-//! | [`fuzz`] | the fuzz targets over their corpus, over what they found, over mutations |
-//! | [`partial_json`] | documents that the log holds only the changes of |
-//! | [`text`] | cells that are no text: an error with its row, or replaced |
+//! | [`fuzz`] | the fuzz targets accept their corpus, the inputs that they found, and mutations |
+//! | [`partial_json`] | documents are built from the changes in the log |
+//! | [`text`] | cells that are not valid text are an error with the row, or are replaced |
 //! | [`quiet_log`] | complete transactions do not wait for events that may never arrive |
-//! | [`memory`] | a transaction of 2 GiB, lengths that lie |
+//! | [`memory`] | memory stays small for a transaction of 2 GiB, and for wrong lengths |
 //! | [`layers`] | `src/` imports downwards only |
 //!
-//! [`log`] writes binlogs, [`rows`] reads them, [`fixtures`] finds those that are recorded.
+//! [`log`] writes binlogs, [`rows`] reads them, [`fixtures`] finds recorded ones.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)] // tests may
 
 mod collations;
@@ -50,6 +50,6 @@ mod table_history;
 mod text;
 mod transactions;
 
-#[allow(unreachable_pub)] // a crate of its own for the fuzzer
+#[allow(unreachable_pub)] // a separate crate for the fuzzer
 #[path = "../../fuzz/src/lib.rs"]
 mod targets;

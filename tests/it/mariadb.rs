@@ -1,4 +1,5 @@
-//! What only MariaDB writes: `log_bin_compress`, COMPRESSED columns, rows events in fragments.
+//! Formats that only MariaDB writes: `log_bin_compress`, COMPRESSED columns, rows events in
+//! fragments.
 
 use crate::log::{
     Event, Log, T, U, begin, compressed, delete, fragment, fragments, gtid, image, insert,
@@ -14,7 +15,7 @@ use binarrow::reader::{EventList, ReadOptions};
 
 // ---- compressed rows
 
-/// A transaction of every kind of rows event, each changed by `form`.
+/// A transaction with each kind of rows event, each changed by `form`.
 fn all_kinds(form: fn(Event) -> Event) -> Log {
     let long = "x".repeat(300);
     let rows = [insert(T, [1, 2, 3]), update(T, [(1, 1), (2, 20)]), delete(T, [3])].map(not_last);
@@ -33,7 +34,7 @@ fn compressed_rows_are_those_of_the_plain_events() {
     let outcome = run(&all_kinds(compressed)).ok();
     assert_eq!(outcome.changes(), expected.changes());
     assert_eq!(outcome.rows.len(), 18);
-    // The key of row 2 changes, that of row 1 does not.
+    // The key of row 2 changes, the key of row 1 does not.
     assert_eq!(outcome.changes()[3], "update_preimage d.t 1");
     assert_eq!(outcome.changes()[5], "delete d.t 2");
     assert_eq!(outcome.changes()[6], "insert d.t 20");
@@ -50,7 +51,7 @@ fn compressed_rows_are_those_of_the_plain_events() {
     assert_eq!(counts(&outcome), counts(&expected));
     assert_eq!(counts(&outcome), (8, 4, 2, 8));
 
-    // Those that make the batches small or drop the old values see plain rows too.
+    // Options that make the batches small or drop the old values also work on plain rows.
     let mut small = options();
     small.decode.limits.bytes = 1;
     assert_eq!(run_with(&all_kinds(compressed), small).ok().changes(), expected.changes());
@@ -85,7 +86,8 @@ fn compressed_rows_that_are_broken_give_no_row() {
     assert!(error.message().contains("the limit is 1073741824"), "{error}");
     let error = broken(&[&good[..], b"x"].concat());
     assert!(error.message().contains("1 bytes are left over"), "{error}");
-    // Another algorithm, no compression, a length of 0, 5 bytes of length, the Adler-32 of another text.
+    // Another algorithm, no compression, a length of 0, 5 bytes of length, the Adler-32 of another
+    // text.
     assert_eq!(broken(&[&[0x90], &good[1..]].concat()).kind(), ErrorKind::Unsupported);
     broken(&[&[0x01], &good[1..]].concat());
     broken(&packed_as(0, &rows));
@@ -93,7 +95,7 @@ fn compressed_rows_that_are_broken_give_no_row() {
     let mut damaged = good.clone();
     *damaged.last_mut().unwrap() ^= 1;
     broken(&damaged);
-    // The rows inside are whole or nothing.
+    // The rows inside are decoded completely or not at all.
     broken(&packed(&rows[..rows.len() - 1]));
     broken(&packed(&[&rows[..], &rows[..3]].concat()));
 }
@@ -152,7 +154,7 @@ fn rows_changed_by_a_compressed_statement_are_an_error() {
     skipping.cut.skip_statements = true;
     assert_eq!(run_with(&log, skipping).ok().inserted(), [1, 3]);
 
-    // A text that cannot be unpacked may have changed rows as well.
+    // A text that cannot be decompressed may have changed rows as well.
     let good = compressed(query(text));
     for end in 15..good.body.len() {
         let mut event = good.clone();
@@ -164,7 +166,7 @@ fn rows_changed_by_a_compressed_statement_are_an_error() {
 
 // ---- compressed columns
 
-/// A Table_map of one column, `v`, in MariaDB's form of optional metadata: of that collation.
+/// A Table_map of one column, `v`, in MariaDB's form of optional metadata, with this collation.
 fn column(code: u8, metadata: &[u8], collation: u8) -> Event {
     map_of(&[code], metadata, &[2, 1, collation, 4, 2, 1, b'v'])
 }
@@ -187,7 +189,7 @@ fn cells_of_compressed_columns() {
         bytes
     };
     let head = |text: &[u8]| [&[0x82][..], &(text.len() as u16).to_be_bytes()].concat();
-    // VARCHAR(1000) and TEXT in utf8mb4: empty, stored, packed.
+    // VARCHAR(1000) and TEXT in utf8mb4: empty, stored, compressed.
     for (code, metadata) in [(141, &[0xa1, 0x0f][..]), (140, &[2][..])] {
         let map = column(code, metadata, 45);
         let stored = [vec![0, 0], vec![4, 0, 0, b'a', 0xc3, 0xa9]];
@@ -195,7 +197,7 @@ fn cells_of_compressed_columns() {
         let expected = ["", "aé", &long].map(|text| Some(text.to_owned()));
         assert_eq!(cells(&map, &all, &options()), expected);
     }
-    // In latin1 they are transcoded, as bytes they are left alone.
+    // In latin1 they are transcoded; as bytes they are unchanged.
     let latin1: Vec<u8> = long.chars().map(|char| char as u32 as u8).collect();
     let cell = packed(&head(&latin1), &latin1, 2);
     let map = column(140, &[2], 8);
@@ -206,7 +208,7 @@ fn cells_of_compressed_columns() {
     assert_eq!(cells(&map, std::slice::from_ref(&cell), &bytes), [hex(&latin1)]);
     assert_eq!(cells(&column(140, &[2], 63), &[cell], &options()), [hex(&latin1)]);
 
-    // What cells inflate to counts for the size of a batch.
+    // The decompressed size of cells counts for the size of a batch.
     let text = "y".repeat(60_000);
     let cell = packed(&head(text.as_bytes()), text.as_bytes(), 2);
     let events = (0..40).map(|_| one_cell(&cell));
@@ -222,12 +224,12 @@ fn cells_of_compressed_columns() {
 fn cells_that_do_not_inflate() {
     let map = || column(140, &[2], 63);
     for cell in [
-        &b"\x03\0\x89\x02\x01"[..],  // a stream that is none
+        &b"\x03\0\x89\x02\x01"[..],  // an invalid stream
         b"\x01\0\x01",               // another first byte
         b"\x01\0\x88",               // no length
-        b"\x05\0\x8a\x01\x2c\x03\0", // 300 bytes of a stream of none
+        b"\x05\0\x8a\x01\x2c\x03\0", // 300 bytes from an empty stream
         b"\x07\0\x8c\xff\xff\xff\xff\x03\0",
-        b"\x09\0\x89\x02\x01", // the cell is cut
+        b"\x09\0\x89\x02\x01", // the cell is truncated
     ] {
         let log = Log::mariadb().with([mariadb_gtid(1, 0), map(), one_cell(cell)]);
         let offset = *log.starts.last().unwrap();
@@ -263,7 +265,7 @@ fn fragments_are_the_rows_event_that_they_make() {
             assert_eq!(outcome.stats.dropped_rows_events, 1);
             for (row, plain) in outcome.rows.iter().zip(&expected.rows) {
                 assert_eq!((row.ordinal, &row.cells), (plain.ordinal, &plain.cells));
-                // The place of the rows is where their event begins.
+                // The position of the rows is the start of their event.
                 assert!(log.starts.contains(&(row.position as u64)));
             }
         }
@@ -318,7 +320,7 @@ fn fragments_that_do_not_fit() {
         change(&mut events);
         events
     };
-    // A gap, the same twice, the wrong order, another count, none.
+    // A gap, the same fragment twice, the wrong order, another count, no fragments.
     for (broken, events) in [
         (2, with(&|events| drop(events.remove(2)))),
         (1, with(&|events| drop(events.remove(1)))),
@@ -332,7 +334,7 @@ fn fragments_that_do_not_fit() {
     ] {
         hostile(events, broken);
     }
-    // Another event between, the commit, rows, a statement.
+    // Another event between the fragments, the commit, rows, a statement.
     for between in [xid(), query("COMMIT"), query("SAVEPOINT `s`"), table_map(T), insert(T, [9])] {
         hostile(with(&|events| events.insert(2, between.clone())), 2);
     }
@@ -341,7 +343,8 @@ fn fragments_that_do_not_fit() {
         error.message().contains("fragments of the rows event before it are missing"),
         "{error}"
     );
-    // Sizes that lie: the first's, the chunks', the event's own.
+    // Wrong sizes: the size in the first fragment, the sizes of the chunks, the size of the event
+    // itself.
     for size in [0_u64, 20, 100, 1 << 30, 1 << 31, u64::MAX] {
         let events = with(&|events| events[1].body[9..17].copy_from_slice(&size.to_le_bytes()));
         let broken = match size {
@@ -355,7 +358,7 @@ fn fragments_that_do_not_fit() {
     hostile(with(&|events| events[3].body.truncate(10)), 3);
     hostile(with(&|events| events[3].body.push(0)), 3);
     hostile(with(&|events| events[1].body[17 + 9] ^= 1), 3);
-    // What they make is no rows event, or a fragment, or one that is broken itself.
+    // The joined event is not a rows event, or a fragment, or a damaged rows event.
     for event in [begin(), table_map(T), parts().remove(0), begin().coded(40)] {
         let events = [map(), fragments(&event, 40, false)].concat();
         let error = hostile(events, 1);
@@ -364,9 +367,9 @@ fn fragments_that_do_not_fit() {
     let mut bad = whole.clone();
     bad.body.pop();
     hostile([map(), fragments(&bad, 40, false)].concat(), 3);
-    // The first must hold the event's head.
+    // The first fragment must contain the header of the event.
     hostile([map(), fragments(&whole, 20, false)].concat(), 1);
-    // Without a size the last fragment is the end.
+    // Without a size, the last fragment is the end.
     let bytes = whole.bytes(0, false);
     let events = [fragment(2, 1, None, &bytes[..50]), fragment(2, 2, None, &bytes[50..])];
     assert_eq!(harmless(map().into_iter().chain(events)).len(), 7);

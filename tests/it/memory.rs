@@ -1,6 +1,7 @@
-//! Memory is bounded by limits, not by the input: a transaction of 2 GiB, lengths that lie.
+//! Memory is limited by constants, not by the input: a transaction of 2 GiB, and wrong lengths.
 //!
-//! Each test runs itself again as a child process, whose peak (`VmHWM`) is its own.
+//! Each test starts itself again as a child process, so that the peak of memory (`VmHWM`) is its
+//! own.
 
 use crate::log::{
     Event, Log, T, TABLE_MAP, begin, compressed, fragment, gtid, image, insert, packed_as,
@@ -15,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-/// Set for the child: the file that it reads, where it reads one.
+/// Set for the child: the file that it reads, if it reads one.
 const CHILD: &str = "BINARROW_MEMORY_CHILD";
 
 #[test]
@@ -31,7 +32,7 @@ fn a_transaction_of_2_gib() {
         report(rows);
         return;
     }
-    // Goes with its folder, however this ends.
+    // It is deleted with its folder, however the test ends.
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("binlog.000001");
     let rows = write_large(&path, 2 << 30);
@@ -41,7 +42,7 @@ fn a_transaction_of_2_gib() {
     assert!(peak < 400 << 20, "the peak was {} MiB", peak >> 20);
 }
 
-/// However many threads there are for them.
+/// The number of threads does not matter.
 #[test]
 fn large_events_one_after_the_other() {
     const COUNT: u64 = 24;
@@ -49,7 +50,7 @@ fn large_events_one_after_the_other() {
         let mut options = ReadOptions { threads: 16, ..ReadOptions::default() };
         options.decode.limits.rows = 100;
         let mut reader = Reader::try_new(vec![InputFile::at_path(path, 1)], options).unwrap();
-        std::thread::sleep(Duration::from_secs(1)); // as much is read ahead as ever will be
+        std::thread::sleep(Duration::from_secs(1)); // by then the maximum is read ahead
         while reader.next_batch().unwrap().is_some() {}
         report(reader.stats().transactions);
         return;
@@ -129,9 +130,11 @@ fn rows_text_and_cells_that_are_bombs_take_no_room() {
     assert!(peak < 60 << 20, "the peak was {} MiB", peak >> 20);
 }
 
-/// A file of one transaction of at least `size` bytes, made of rows events of 8 KiB. Gives the number of its rows.
+/// Writes a file of one transaction of at least `size` bytes, which consists of rows events of 8
+/// KiB. Returns the number of its rows.
 fn write_large(path: &Path, size: u64) -> u64 {
-    // Rows as an OLTP table has them; the position in the headers stays 0, so that each event is made once.
+    // Rows like those of an OLTP table. The position in the headers is always 0, so that each event
+    // is built only once.
     let text = "x".repeat(100);
     let count = 8192 / image(0, Some(&text)).len() as i32;
     let images: Vec<u8> = (0..count).flat_map(|id| image(id, Some(&text))).collect();
@@ -156,7 +159,7 @@ fn write_large(path: &Path, size: u64) -> u64 {
 fn lying() -> Vec<Log> {
     let huge = [0xfe, 0xff, 0xff, 0xff, 0x7f, 0, 0, 0, 0];
     let mut logs = Vec::new();
-    // Sizes of events, up to the most that is allowed.
+    // Sizes of events, up to the maximum that is allowed.
     for index in 1..=5 {
         for size in [1 << 30, (1 << 30) - 1, 500 << 20, 1 << 31] {
             let mut log = Log::mysql().with(transaction(1, [1])).with([stop()]);
@@ -190,12 +193,12 @@ fn lying() -> Vec<Log> {
         let cell = [&(document.len() as u32).to_le_bytes(), &document[..]].concat();
         logs.push(broken(vec![map_of(&[245], &[4], &[]), one_cell(&cell)]));
     }
-    // In payloads: the packed size, the unpacked size, an event's.
+    // In payloads: the compressed size, the uncompressed size, the size of an event.
     let mut packed = payload_of(true, &begin().bytes(0, false));
     packed.body[15..23].copy_from_slice(&u64::to_le_bytes(1 << 40));
     logs.push(Log::mysql().with([gtid(1), packed, stop()]));
     logs.push(Log::mysql().with([gtid(1), payload_packed(&[0], 1 << 40, b"(\xb5/\xfd"), stop()]));
-    // Of MariaDB: what rows, text and a cell inflate to, the size of fragments.
+    // MariaDB: the decompressed sizes of rows, text and a cell, the size of fragments.
     let mut rows = compressed(insert(T, [1]));
     rows.body.truncate(12);
     rows.body.extend(packed_as(1 << 30, &image(1, None)));
@@ -218,7 +221,7 @@ fn lying() -> Vec<Log> {
     logs
 }
 
-/// Less than 200 KiB that unpack to 4 GiB of events which say nothing, and no end.
+/// Less than 200 KiB that decompress to 4 GiB of events without any effect, and without an end.
 fn bomb() -> Log {
     let statement = Event::new(28, vec![0; 1 << 20]).flags(0x80).bytes(0, false);
     let mut frame = Vec::new();
@@ -233,7 +236,7 @@ fn bomb() -> Log {
     Log::mysql().with([gtid(1), payload_packed(&[0], 100, &packed), stop()])
 }
 
-/// Less than 1 MiB each that inflate to 256 MiB, and say that they do to 1000 bytes.
+/// Less than 1 MiB each that decompress to 256 MiB, while the stated length is 1000 bytes.
 fn deflate_bombs() -> [(Log, &'static str); 3] {
     let stream = zlib(&vec![0; 256 << 20]);
     assert!(stream.len() < 1 << 20);
@@ -254,7 +257,7 @@ fn deflate_bombs() -> [(Log, &'static str); 3] {
     ]
 }
 
-/// A row of one LONGBLOB COMPRESSED.
+/// A row of one LONGBLOB COMPRESSED column.
 fn cell_of(cell: &[u8]) -> [Event; 2] {
     let mut map = T.id.to_le_bytes()[..6].to_vec();
     map.extend([1, 0, 1, b'd', 0, 1, b't', 0, 1, 140, 1, 4, 1]);
@@ -273,7 +276,8 @@ fn child() -> Option<PathBuf> {
     std::env::var_os(CHILD).map(PathBuf::from)
 }
 
-/// Runs one test of this binary in a process of its own. Gives its peak in bytes and the number that it reported.
+/// Runs one test of this binary in a separate process. Returns its peak of memory in bytes and the
+/// number that it reported.
 fn run(test: &str, path: &Path) -> (u64, u64) {
     let output = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", test, "--nocapture", "--test-threads=1"])
@@ -287,7 +291,7 @@ fn run(test: &str, path: &Path) -> (u64, u64) {
     (peak.parse::<u64>().unwrap() << 10, number.parse().unwrap())
 }
 
-/// Tells the parent the peak in KiB and a number.
+/// Reports the peak of memory in KiB and a number to the parent.
 fn report(number: u64) {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();

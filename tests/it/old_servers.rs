@@ -1,6 +1,7 @@
-//! What old servers wrote is read as it was meant, or refused with words that say what to do.
+//! Logs of old servers are read correctly, or refused with an error that contains advice.
 //!
-//! Live MySQL 5.6 and 5.7 have tests of their own; here is what no server at hand writes any more.
+//! There are separate tests with live servers of MySQL 5.6 and 5.7; the formats here are those that
+//! no available server writes any more.
 
 use crate::log::{Event, Log, TABLE_MAP, begin, mariadb_post_headers, mysql_post_headers, xid};
 use crate::rows::{Outcome, decode, options};
@@ -14,7 +15,8 @@ const WRITE_ROWS_V1: u8 = 23;
 const POST_HEADERS_5_5: [u8; 27] =
     [56, 13, 0, 8, 0, 18, 0, 4, 4, 4, 4, 18, 0, 0, 84, 0, 4, 26, 8, 0, 0, 0, 8, 8, 8, 2, 0];
 
-/// A Table_map of `d.old` with these types and metadata, all columns nullable; `tail` stands behind the nullable bits.
+/// A Table_map of `d.old` with these types and metadata; all columns are nullable; `tail` follows
+/// the nullable bits.
 fn old_table(id: &[u8], types: &[u8], metadata: &[u8], tail: &[u8]) -> Event {
     let mut body = id.to_vec();
     body.extend(b"\x01\x00\x01d\0\x03old\0");
@@ -27,7 +29,7 @@ fn old_table(id: &[u8], types: &[u8], metadata: &[u8], tail: &[u8]) -> Event {
     Event::new(TABLE_MAP, body)
 }
 
-/// A Write_rows_v1 of one row with no NULL in it.
+/// A Write_rows_v1 with one row that contains no NULL.
 fn old_row(id: &[u8], columns: u8, cells: &[u8]) -> Event {
     let mut body = id.to_vec();
     body.extend([1, 0, columns, 0xff, 0]);
@@ -37,7 +39,7 @@ fn old_row(id: &[u8], columns: u8, cells: &[u8]) -> Event {
 
 const ID: &[u8] = &[7, 0, 0, 0, 0, 0];
 
-/// A table of one VARCHAR(20), with a row: what stands behind the map does not matter to it.
+/// A table of one VARCHAR(20) column, with a row: the bytes after the map must have no effect.
 fn one_word(log: Log, tail: &[u8]) -> Outcome {
     let events =
         [begin(), old_table(ID, &[15], &[20, 0], tail), old_row(ID, 1, b"\x05apple"), xid()];
@@ -54,7 +56,7 @@ fn failure_of(log: Log, events: impl IntoIterator<Item = Event>, options: &ReadO
 
 #[test]
 fn junk_behind_a_table_map_means_nothing_where_no_metadata_was() {
-    // An unknown field, one that is longer than what is left, a count that fits no column.
+    // An unknown field, one that is longer than the rest, a count that matches no column.
     for junk in [&[0x63, 2, 1, 2][..], &[4, 200, 1], &[1, 1, 0xff, 8, 1, 9], &[0xff], &[0; 9]] {
         for version in ["5.5.40-log", "5.6.24-log", "5.7.29", "8.0.0-dmr"] {
             let log = match version.starts_with("5.5") {
@@ -99,7 +101,7 @@ fn table_ids_of_four_bytes() {
     assert_eq!(outcome.rows[0].cells, [Some("6170706c65".to_owned())]);
 }
 
-// ---- what the log does not tell
+// ---- metadata that the log does not contain
 
 #[test]
 fn errors_say_what_this_server_can_do() {

@@ -1,4 +1,4 @@
-//! Partial_update_rows events: documents that the log holds only the changes of.
+//! Partial_update_rows events: the log contains only the changes of documents.
 
 use crate::log::{Event, Log, begin, gtid, payload, xid};
 use crate::rows::{Outcome, decode, options};
@@ -8,7 +8,7 @@ use binarrow::columnar::{EnvelopeColumn, Json};
 
 const PARTIAL_UPDATE_ROWS: u8 = 39;
 
-/// `{"age": 25}`, `{"age": 26}` where the byte before the last three says so.
+/// `{"age": 25}`; or `{"age": 26}`, if the fourth last byte is changed.
 const DOCUMENT: &[u8] = b"\0\x01\0\x0e\0\x0b\0\x03\0\x05\x19\0age";
 
 /// REPLACE $.age 26
@@ -40,7 +40,7 @@ fn before(id: i32) -> Vec<u8> {
     [&[0b1111_0100][..], &id.to_le_bytes(), &json_cell(DOCUMENT), &json_cell(b"\x0c\x01x")].concat()
 }
 
-/// An after image: `a` is changed by diffs, `b` is unchanged.
+/// An after image: diffs change `a`, and `b` is unchanged.
 fn after(id: i32, diffs: &[u8]) -> Vec<u8> {
     [&[1, 0b11, 0b1111_0100][..], &id.to_le_bytes(), &json_cell(diffs), &json_cell(b"")].concat()
 }
@@ -131,7 +131,7 @@ fn without_old_values() {
         assert_eq!(outcome.rows[0].present.as_deref(), Some(&[0b0001][..]));
         assert_eq!(outcome.rows[1].present.as_deref(), Some(&[0b1111][..]));
     }
-    // The after image leaves the key out, and holds a document that nobody knows.
+    // The after image leaves the key out, and contains a document whose value is not known.
     let before = [&[0xfe][..], &1_i32.to_le_bytes()].concat();
     let after = [&[1, 0b01, 0b1111_1100][..], &json_cell(b""), &json_cell(b"\x0c\x01y")].concat();
     let event = partial_update(0b0001, 0b1010, &[before, after].concat());
@@ -145,7 +145,7 @@ fn without_old_values() {
 
 #[test]
 fn bits_count_the_json_columns_of_the_table() {
-    // Only `b` is in the after image: its bit is the second.
+    // Only `b` is in the after image: its bit is the second one.
     let image = |bits: u8, b: &[u8]| [&[1, bits, 0xfe][..], &json_cell(b)].concat();
     let diff = b"\0\x01$\x03\x05\x07\0";
     let event = partial_update(0xff, 0b1000, &[before(1), image(0b10, diff)].concat());
@@ -154,7 +154,7 @@ fn bits_count_the_json_columns_of_the_table() {
     let event = partial_update(0xff, 0b1000, &[before(1), image(0b01, b"\x0c\x01y")].concat());
     let outcome = read(&event, Json::Text, false).ok();
     assert_eq!(outcome.rows[1].cells, cells([None, None, None, Some(r#""y""#)]));
-    // No value options at all.
+    // No value options.
     let plain = [&[0, 0xfe][..], &json_cell(b"\x0c\x01y")].concat();
     let event = partial_update(0xff, 0b1000, &[before(1), plain].concat());
     let outcome = read(&event, Json::Text, false).ok();
@@ -176,7 +176,7 @@ fn where_the_document_before_is_missing() {
     let outcome = read(&event, Json::Diff, false).ok();
     let diffs = r#"{"$diff":[{"op":"replace","path":"$.age","value":26}]}"#;
     assert_eq!(outcome.rows[1].cells, cells([None, Some(diffs), None, None]));
-    // Unchanged, and not known: left out.
+    // Unchanged, and its value is not known: left out.
     let event = partial_update(0b0001, 0b0010, &[before, after(b"")].concat());
     let outcome = read(&event, Json::Text, false).ok();
     assert_eq!(outcome.rows[1].cells, cells([None; 4]));

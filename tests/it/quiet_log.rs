@@ -47,11 +47,11 @@ struct Play {
     /// The times at which bytes arrive, and up to which offset; no new bytes are a heartbeat.
     arrivals: Vec<(Duration, u64)>,
     now: Duration,
-    /// The time that a read takes.
+    /// The duration of a read.
     cost: Duration,
     tells_heartbeats: bool,
     told: usize,
-    /// The offset up to which it was read.
+    /// The offset up to which the log was read.
     read_to: u64,
     /// The end of the segments that were returned.
     handed: u64,
@@ -111,7 +111,7 @@ impl Play {
             .unwrap_or(head)
     }
 
-    /// Hands over the event at `offset`, once all of it has arrived.
+    /// Returns the event at `offset` as soon as all of it has arrived.
     fn next(&mut self, offset: u64, bytes: &mut Vec<u8>, waits: bool) -> Result<NextEvent> {
         self.now += self.cost;
         loop {
@@ -144,7 +144,7 @@ impl Play {
             if !waits {
                 return Ok(NextEvent::Pending);
             }
-            // Complete groups must have been returned before anybody waits.
+            // Complete groups must have been returned before the reader waits.
             let complete = self.ends.iter().copied().filter(|end| *end <= offset).max();
             if complete.is_some_and(|end| end > self.handed) {
                 let message =
@@ -186,7 +186,7 @@ fn log(random: &mut Random) -> (Log, Vec<u64>) {
                 vec![gtid(number), xa(verb, &xid_of(one))]
             }
             5 => vec![anonymous_gtid(), query("DROP TABLE d.v")],
-            // A transaction that was prepared before: the earlier log is searched for it.
+            // A transaction that was prepared before: it is searched in the log before the start.
             8 => vec![gtid(number), xa("COMMIT", "unknown")],
             6 => {
                 // Larger than small segments.

@@ -1,4 +1,5 @@
-//! What real servers recorded for the tests: replaying the changes from nothing gives what `SELECT` gave.
+//! Logs that real servers recorded for the tests: replaying their changes from empty tables gives
+//! the result of `SELECT`.
 
 use crate::fixtures::{Fixture, recorded};
 use crate::rows::{Row, options, read};
@@ -53,7 +54,7 @@ fn every_event_is_listed() {
             let end = ends.entry(event.file.to_string()).or_insert(4);
             assert!(!event.info.contains("cannot be read"), "{} {event:?}", fixture.name);
             if event.compressed {
-                assert!(event.offset < *end, "it stands in the event before it: {event:?}");
+                assert!(event.offset < *end, "it is inside the previous event: {event:?}");
                 continue;
             }
             assert_eq!(event.offset, *end, "{} {event:?}", fixture.name);
@@ -96,7 +97,7 @@ fn apply<'r>(table: &mut Vec<&'r Row>, row: &'r Row, name: &str) {
     match row.change.as_str() {
         "insert" | "update_postimage" => table.push(row),
         _ => {
-            // A column that came later is in no image from before.
+            // A column that was added later is in no image from before.
             let same = |other: &&Row| {
                 row.columns.iter().all(|column| {
                     !other.columns.contains(column) || other.cell(column) == row.cell(column)

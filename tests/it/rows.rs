@@ -1,4 +1,4 @@
-//! Reads inputs into rows that tests can compare.
+//! Reads inputs as rows that tests can compare.
 
 use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch, StringArray, cast::AsArray, types};
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-/// A row as a test sees it. Ordered as the log is.
+/// A row as a test compares it. Rows are ordered as in the log.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Row {
     pub(crate) version: i64,
@@ -26,35 +26,35 @@ pub(crate) struct Row {
     pub(crate) change: String,
     /// Microseconds since 1970.
     pub(crate) timestamp: i64,
-    /// Offset of its rows event.
+    /// The offset of its rows event.
     pub(crate) position: i64,
     pub(crate) columns: Arc<[String]>,
     /// The table's own columns as text.
     pub(crate) cells: Vec<Option<String>>,
-    /// Which columns the image held, where `_present` was asked for.
+    /// The columns that the image contained, if `_present` was requested.
     pub(crate) present: Option<Vec<u8>>,
-    /// Of the columns of [`DETAILS`] those that were asked for, as text.
+    /// The requested columns of [`DETAILS`], as text.
     pub(crate) details: Vec<Option<String>>,
 }
 
-/// Envelope columns that tell of the commit and of the statement.
+/// Envelope columns that contain details of the commit and of the statement.
 pub(crate) const DETAILS: [&str; 5] =
     ["_gtid", "_original_commit_timestamp", "_thread_id", "_xid", "_query"];
 
 impl Row {
-    /// The cell of a column, by its name.
+    /// Returns the cell of a column, by its name.
     pub(crate) fn cell(&self, column: &str) -> Option<&str> {
         let index = self.columns.iter().position(|name| name == column)?;
         self.cells[index].as_deref()
     }
 }
 
-/// All that a read gave.
+/// The result of a read.
 #[derive(Debug, Default)]
 pub(crate) struct Outcome {
-    /// In the order in which they came out.
+    /// In the order in which they were returned.
     pub(crate) rows: Vec<Row>,
-    /// Rows up to the end of each batch, and its position.
+    /// The number of rows up to the end of each batch, and its position.
     pub(crate) batches: Vec<(usize, Arc<Position>)>,
     pub(crate) error: Option<Error>,
     pub(crate) position: Option<Arc<Position>>,
@@ -63,7 +63,7 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
-    /// There was no error.
+    /// Checks that there was no error.
     pub(crate) fn ok(self) -> Self {
         if let Some(error) = &self.error {
             panic!("{error:?}");
@@ -71,12 +71,12 @@ impl Outcome {
         self
     }
 
-    /// The error there was.
+    /// Returns the error, which must exist.
     pub(crate) fn failure(&self) -> &Error {
         self.error.as_ref().expect("an error")
     }
 
-    /// The rows of each table, in the order in which they came out.
+    /// The rows of each table, in the order in which they were returned.
     pub(crate) fn by_table(&self) -> BTreeMap<Arc<str>, Vec<Row>> {
         by_table(&self.rows)
     }
@@ -93,7 +93,7 @@ impl Outcome {
             .collect()
     }
 
-    /// The first column of all rows in log order, where all are inserts.
+    /// The first column of all rows in log order; all must be inserts.
     pub(crate) fn inserted(&self) -> Vec<i32> {
         let mut rows: Vec<&Row> = self.rows.iter().collect();
         rows.sort();
@@ -110,7 +110,7 @@ impl Outcome {
     }
 }
 
-/// Rows by table, each table's in the order given.
+/// The rows by table; those of each table in the given order.
 pub(crate) fn by_table(rows: &[Row]) -> BTreeMap<Arc<str>, Vec<Row>> {
     let mut tables: BTreeMap<Arc<str>, Vec<Row>> = BTreeMap::new();
     for row in rows {
@@ -119,7 +119,7 @@ pub(crate) fn by_table(rows: &[Row]) -> BTreeMap<Arc<str>, Vec<Row>> {
     tables
 }
 
-/// Options that give all that [`Row`] holds: one thread, names `@1` where the log has none.
+/// Options for all values of [`Row`]: one thread, and the names `@1` and so on if the log has none.
 pub(crate) fn options() -> ReadOptions {
     let mut plan = PlanOptions { column_names: ColumnNames::Positional, ..PlanOptions::default() };
     plan.envelope.columns.push(EnvelopeColumn::BinlogPosition);
@@ -130,24 +130,24 @@ pub(crate) fn options() -> ReadOptions {
     }
 }
 
-/// The same with segments of another size.
+/// Options with segments of another size.
 pub(crate) fn segments_of(bytes: usize) -> ReadOptions {
     let options = options();
     ReadOptions { cut: LogOptions { segment_bytes: bytes, ..options.cut }, ..options }
 }
 
-/// The same between two places.
+/// Options for a read between two places.
 pub(crate) fn between(options: ReadOptions, start: Start, stop: Stop) -> ReadOptions {
     ReadOptions { cut: LogOptions { start, stop, ..options.cut }, ..options }
 }
 
-/// The same with batches of at most so many rows.
+/// Options with batches of at most `rows` rows.
 pub(crate) fn batches_of(rows: usize, options: ReadOptions) -> ReadOptions {
     let limits = BatchLimits { rows, ..options.decode.limits };
     ReadOptions { decode: DecodeOptions { limits, ..options.decode }, ..options }
 }
 
-/// All rows, those of transactions that did not commit too.
+/// Options for all rows, including those of transactions that did not commit.
 pub(crate) fn emitting(options: ReadOptions) -> ReadOptions {
     ReadOptions {
         cut: LogOptions { emit_uncommitted: true, ..options.cut },
@@ -156,17 +156,17 @@ pub(crate) fn emitting(options: ReadOptions) -> ReadOptions {
     }
 }
 
-/// From a position on.
+/// A start at a position.
 pub(crate) fn from(position: &Position) -> Start {
     Start::Position(Box::new(position.clone()))
 }
 
-/// Up to a position.
+/// A stop at a position.
 pub(crate) fn up_to(position: &Position) -> Stop {
     Stop::Position(Box::new(position.clone()))
 }
 
-/// A file of this system.
+/// A file of the file system.
 pub(crate) fn local(path: &str, place: u64) -> InputFile {
     InputFile::at_path(path, place)
 }
@@ -181,7 +181,7 @@ pub(crate) fn split_file(
     scan_splits((local(path, place), path), place, target_bytes, &CancelToken::default())
 }
 
-/// Reads with a [`Reader`]: on its threads.
+/// Reads with a [`Reader`], on its threads.
 pub(crate) fn read(files: Vec<InputFile>, options: ReadOptions) -> Outcome {
     let mut outcome = Outcome::default();
     let mut reader = match Reader::try_new(files, options) {
@@ -206,7 +206,7 @@ pub(crate) fn read(files: Vec<InputFile>, options: ReadOptions) -> Outcome {
     outcome
 }
 
-/// Reads on this thread: cheap, and a panic is not turned into an error.
+/// Reads on this thread: this is cheap, and a panic does not become an error.
 pub(crate) fn decode(files: Vec<InputFile>, options: &ReadOptions) -> Outcome {
     let mut outcome = Outcome::default();
     let mut decoder = SegmentDecoder::new(Arc::new(options.decode.clone()));
@@ -256,7 +256,7 @@ impl Outcome {
         self.batches.push((self.rows.len(), Arc::new(batch.position())));
     }
 
-    /// What holds for every read.
+    /// Checks conditions that apply to every read.
     fn check(&self) {
         for (table, rows) in self.by_table() {
             for pair in rows.windows(2) {
@@ -325,7 +325,8 @@ pub(crate) fn rows_of(change: &ChangeBatch) -> Vec<Row> {
         .collect()
 }
 
-/// A column that can be printed: the printer knows no time zones, not even UTC.
+/// Converts a column to one that can be printed: the printer does not support time zones, not even
+/// UTC.
 fn without_zone(column: &ArrayRef) -> ArrayRef {
     match column.data_type() {
         DataType::Timestamp(TimeUnit::Microsecond, Some(_)) => {

@@ -1,6 +1,7 @@
 //! The binlog that the project's first seed prints byte by byte: magic, format description, Table_map, Write_rows.
 //!
-//! Its format description carries the in-use flag, its `log_pos` values match no offset, and it names no columns.
+//! Its format description has the in-use flag, its `log_pos` values match no offset, and it
+//! contains no column names.
 
 use crate::fixtures;
 use crate::rows::{decode, options, read};
@@ -28,7 +29,7 @@ fn one_insert() {
     assert_eq!(row.change, "insert");
     assert_eq!(row.cells, [Some("1".to_owned()), Some("apple".to_owned()), None]);
     assert_eq!(*row.columns, ["@1", "@2", "@3"]);
-    // The file has no number: its place in the list counts. The Table_map opens the group.
+    // The file has no number: its place in the list is used. The Table_map opens the group.
     assert_eq!((row.version, row.ordinal), (1 << 40 | 125, 0));
     assert_eq!(row.timestamp, 0x5fa6_ab40 * 1_000_000);
     assert_eq!(outcome.offset(), 230);

@@ -1,4 +1,4 @@
-//! The shop example, decoded whole.
+//! The shop example, decoded completely.
 
 use crate::fixtures::shop;
 use crate::rows::{Row, options, read};
@@ -29,7 +29,8 @@ fn the_books_agree() {
             let count =
                 |change: &str| rows.iter().filter(|row| row.change == change).count() as u64;
             let book = |name: &str| expected["tables"][table][name].as_u64().unwrap();
-            // An update of the key is a delete and an insert; the books count it as an update.
+            // An update of the key is a delete and an insert; the recorded counts have it as an
+            // update.
             let split = book("key_update");
             assert_eq!(count("insert"), book("insert") + split, "{table}");
             assert_eq!(count("delete"), book("delete") + split, "{table}");
@@ -51,7 +52,7 @@ fn the_books_agree() {
     }
 }
 
-/// How many rows are left in the end; each change must fit what is there.
+/// The number of rows that are left at the end; each change must match the existing rows.
 fn replay(rows: &[Row], key: &[&str]) -> usize {
     let mut table: BTreeMap<Vec<&str>, &Row> = BTreeMap::new();
     for row in rows {

@@ -1,4 +1,5 @@
-//! Rows of logs that name no columns, by the structures that DDL in the log leaves behind, whatever the segments and threads.
+//! Rows of logs without column names, decoded with the structures from the DDL in the log, for all
+//! segments and threads.
 
 use crate::fixtures::{Fixture, recorded, recorded_as};
 use crate::log::{
@@ -23,7 +24,7 @@ use std::sync::Arc;
 const T: Table = Table { id: 140, name: "t" };
 const U: Table = Table { id: 141, name: "u" };
 
-/// A map of `columns` columns `INT`, of which it tells no more.
+/// A map of `columns` columns of the type `INT`, without other metadata.
 fn map(table: Table, columns: usize) -> Event {
     let mut body = table.id.to_le_bytes()[..6].to_vec();
     body.extend([1, 0, 1, b'd', 0, table.name.len() as u8]);
@@ -34,7 +35,7 @@ fn map(table: Table, columns: usize) -> Event {
     Event::new(TABLE_MAP, body)
 }
 
-/// A row of as many columns.
+/// A row with this number of columns.
 fn insert(table: Table, values: &[i32]) -> Event {
     let mut body = table.id.to_le_bytes()[..6].to_vec();
     body.extend([1, 0, 2, 0, values.len() as u8, 0xff, 0]);
@@ -59,7 +60,8 @@ fn options() -> ReadOptions {
     ReadOptions { cut: LogOptions { history, ..options.cut }, ..options }
 }
 
-/// Rows as `insert d.t a=1 b=2`, by segments of several sizes and by several threads: all must agree.
+/// Rows as `insert d.t a=1 b=2`, read in segments of several sizes and by several threads: all must
+/// agree.
 fn run_with(log: &Log, options: &ReadOptions) -> (Vec<String>, Option<String>) {
     let mut whole = None;
     for (segment_bytes, threads) in [(8 << 20, 1), (1, 1), (300, 1), (1, 3), (8 << 20, 3)] {
@@ -111,7 +113,7 @@ fn each_row_by_the_structure_of_its_place() {
 
 #[test]
 fn rows_of_a_group_by_the_statements_in_it() {
-    // Of one group: MySQL's, larger than a segment too; MariaDB's.
+    // Rows of one group: of MySQL, also larger than a segment; of MariaDB.
     let rows = |count: i32| {
         (1..=count).map(move |number| {
             let event = insert(T, &[number]);
@@ -131,7 +133,7 @@ fn rows_of_a_group_by_the_statements_in_it() {
     assert_eq!(run(&Log::mariadb().with(mariadb).with([stop()])), expected);
 }
 
-/// What MariaDB's GTID event says of a two-phase ALTER TABLE that begins, is committed, is undone.
+/// MariaDB's GTID event of a two-phase ALTER TABLE that is started, committed, or rolled back.
 fn two_phase(seq: u64, flags: u8, begun: u64) -> Event {
     let mut event = mariadb_gtid(seq, 0x21); // standalone, DDL
     event.body.truncate(13);
@@ -148,7 +150,7 @@ fn what_does_not_happen_changes_nothing() {
     let mysql = |middle: Vec<Event>| {
         Log::mysql().with(before.clone()).with(middle).with(row(9, T, &[1])).with([stop()])
     };
-    // rolled back; in a group that nothing ends; behind a TRUNCATE that changes no structure
+    // rolled back; in a group without an end; after a TRUNCATE that changes no structure
     for middle in [
         vec![gtid(2), begin(), query(other), map(T, 1), insert(T, &[7]), query("ROLLBACK")],
         vec![gtid(2), query("TRUNCATE TABLE t")],
@@ -157,7 +159,7 @@ fn what_does_not_happen_changes_nothing() {
     ] {
         assert_eq!(run(&mysql(middle)), ["insert d.t a=1"]);
     }
-    // MariaDB begins an ALTER TABLE, and undoes it, or completes it.
+    // MariaDB starts an ALTER TABLE, and rolls it back or completes it.
     let mariadb_row = |seq: u64| [mariadb_gtid(seq, 0), map(T, 1), v1(insert(T, &[1])), xid()];
     for (flags, expected) in [(4, "insert d.t b=1"), (8, "insert d.t a=1")] {
         let log = Log::mariadb()
@@ -189,7 +191,7 @@ fn rows_of_an_xa_transaction_by_what_was_when_it_was_prepared() {
         expected.extend((1..=count).map(|n| format!("insert d.t a={n}")));
         expected.push("insert d.t b=60".to_owned());
         assert_eq!(run(&log), expected);
-        // Given as they stand in the log.
+        // In log order.
         expected.swap(0, count as usize);
         let (mut lines, error) = run_with(&log, &emitting(options()));
         assert_eq!(error, None);
@@ -215,7 +217,7 @@ fn statements_before_the_start_and_behind_the_end() {
         assert_eq!(error, None);
         lines
     };
-    // Transactions that are passed over are those whose statements are in force.
+    // The statements of skipped transactions are in force.
     assert_eq!(read(Start::Time(commit_time(4)), Stop::End), all[1..]);
     let done = format!("{}:1-3", crate::log::UUID).parse().unwrap();
     assert_eq!(read(Start::Gtids(done), Stop::End), all[1..]);
@@ -307,7 +309,7 @@ fn reached(history: &Arc<SchemaHistory>) -> String {
     history.end().unwrap().unwrap().to_string()
 }
 
-/// Two files: in the first `t` is made and changed, in the second it is changed again.
+/// Two files: `t` is created and changed in the first, and changed again in the second.
 fn two_files() -> [Log; 2] {
     let first = Log::mysql()
         .with(ddl(1, "CREATE TABLE t (a INT)"))
@@ -338,7 +340,8 @@ fn a_history_knows_every_place_that_was_read() {
     let whole = read(inputs(&[&first, &second]), with(&history)).ok();
     assert_eq!(lines(&whole), ALL);
     assert_eq!(reached(&history), "binlog.000003:4");
-    // From every position, in one piece and in many, on several threads: by the structures of then.
+    // From each position, in one piece and in many, with several threads: the structures are those
+    // of that position.
     let mut starts: Vec<_> = whole.batches.iter().map(|(_, position)| position.clone()).collect();
     for (number, log) in [(1, &first), (2, &second)] {
         let groups = log.starts.iter().filter(|at| is_gtid(log, **at));
@@ -356,14 +359,15 @@ fn a_history_knows_every_place_that_was_read() {
             assert!(ALL.ends_with(&rest.iter().map(String::as_str).collect::<Vec<_>>()), "{start}");
         }
     }
-    // A file by itself: the one before it was read.
+    // A file alone: the file before it was read already.
     let rest = read(inputs(&[&second]), with(&history)).ok();
     assert_eq!(lines(&rest), ALL[2..]);
 }
 
 #[test]
 fn structures_given_for_a_place_in_the_middle() {
-    // Of a statement that is not followed: rows behind it, rows behind the place that the structures are of.
+    // A statement that cannot be applied: rows after it, and rows after the place of the
+    // structures.
     let log = Log::mysql()
         .with(ddl(1, "CREATE TABLE t (a INT)"))
         .with(row(2, T, &[1]))
@@ -376,7 +380,7 @@ fn structures_given_for_a_place_in_the_middle() {
     let session = DdlSession::new(SqlServer { is_mariadb: false, version: (9, 7, 4) });
     let script = "CREATE DATABASE d; USE d; CREATE TABLE t (given INT); CREATE TABLE u (u INT);";
     let expected = ["insert d.t a=1", "insert d.u u=7", "insert d.t given=2", "insert d.t given=3"];
-    // As a part of a range that is covered, and as the beginning of another.
+    // As a part of a range that is covered, and as the start of another range.
     for is_covered in [true, false] {
         for segment_bytes in [8 << 20, 1] {
             let history = history();
@@ -415,7 +419,7 @@ fn the_log_before_the_start_is_followed_first() {
     assert_eq!(lines(&rest), ALL[2..]);
     assert_eq!(rest.stats.rows, 2);
     assert_eq!(reached(&history), "binlog.000003:4");
-    // Where it is not there, nothing is guessed.
+    // If it does not exist, nothing is guessed.
     let history = self::history();
     let nothing = read(inputs(&[&second]), from_second(&history));
     let error = nothing.failure();
@@ -427,7 +431,7 @@ fn the_log_before_the_start_is_followed_first() {
     );
     assert!(nothing.rows.is_empty());
     assert_eq!(reached(&history), "binlog.000001:4");
-    // Files that leave a gap leave one in the history too.
+    // A gap between files is a gap in the history too.
     let mut gap = two_files();
     gap[0] = Log::mysql().with(ddl(1, "CREATE TABLE t (a INT)")).with([rotate("binlog.000009")]);
     let mut options = with(&history);
@@ -452,7 +456,7 @@ fn another_log_than_the_history_s_is_refused() {
             .with([rotate("binlog.000002")])
             .input("binlog.000001")
     };
-    // One statement is another; one is not there at all, which shows where the rows around it would go out.
+    // One statement is different; one is missing, which shows the positions of the rows around it.
     for (middle, before) in
         [("CREATE OR REPLACE TABLE t (x INT)", &ALL[..1]), ("CREATE VIEW v (b) AS SELECT 1", &[])]
     {
@@ -499,7 +503,7 @@ fn what_servers_recorded() {
         let alone = read(fixture.paths(), crate::rows::options()).ok();
         let mut options = with(&history);
         let followed = read(fixture.paths(), options.clone()).ok();
-        // The log says the same of its tables as the statements in it.
+        // The log contains the same metadata of its tables as the statements.
         assert_eq!(followed.stats.doubts, BTreeMap::new(), "{}", fixture.name);
         assert_eq!(followed.warnings, alone.warnings, "{}", fixture.name);
         let rows = |outcome: &Outcome| outcome.by_table();
@@ -528,7 +532,7 @@ fn a_table_that_is_another_before_each_of_its_rows() {
         "insert d.b id=3 note=three",
     ];
     assert_eq!(lines(&read(fixture.paths(), with(&history)).ok()), expected);
-    // By ranges between all transactions, whose tasks have no history.
+    // Ranges between all transactions; their tasks have no history.
     let mut splits = split_file(&fixture.files[0], 1, 1).unwrap();
     link_splits(&mut splits, false).unwrap();
     assert!(splits.len() > 4, "{}", splits.len());

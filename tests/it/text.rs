@@ -1,11 +1,11 @@
-//! Cells that are no text in their character set.
+//! Cells that are not valid text in their character set.
 
 use crate::log::{Log, T, UPDATE_ROWS, WRITE_ROWS, begin, gtid, image, rows_event, table_map, xid};
 use crate::rows::{Outcome, decode, options};
 use binarrow::ErrorKind;
 use binarrow::columnar::InvalidText;
 
-/// Reads one rows event: rows of text, of which every `?` is a byte that is none.
+/// Reads one rows event with rows of text, in which each `?` is an invalid byte.
 fn read(code: u8, texts: &[&str], invalid_text: InvalidText) -> Outcome {
     let images = texts.iter().flat_map(|text| image(1, Some(text)));
     let images: Vec<u8> = images.map(|byte| if byte == b'?' { 0xff } else { byte }).collect();

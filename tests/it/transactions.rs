@@ -1,4 +1,4 @@
-//! Which rows happened, under which version, and where reading begins and ends.
+//! The rows that are returned, their versions, and the start and end of a read.
 
 use crate::log::{
     Event, Log, SECONDS, T, Table, U, UUID, annotate, anonymous_gtid, begin, commit_time, delete,
@@ -12,7 +12,7 @@ use binarrow::position::Position;
 use binarrow::reader::{ReadOptions, Reader};
 use binarrow::source::{InputFile, LogOptions, Start, Stop};
 
-/// Decodes the log in one segment and in as many as there can be; both must agree.
+/// Decodes the log in one segment and in as many segments as possible; both results must be equal.
 pub(crate) fn run(log: &Log) -> Outcome {
     run_with(log, options())
 }
@@ -203,7 +203,7 @@ fn status_variables_that_overrun_do_not_hide_the_statement() {
 
 #[test]
 fn mariadb_groups() {
-    // Without STANDALONE a transaction begins, and no BEGIN follows. Statements inside end nothing.
+    // Without STANDALONE, a transaction begins without a BEGIN. Statements inside it do not end it.
     let rows =
         |id: i32| statement(T, [id]).map(|event| if event.code == 30 { v1(event) } else { event });
     let log = Log::mariadb()
@@ -255,7 +255,8 @@ fn prepared(gno: i64, gtrid: &str, id: i32) -> Vec<Event> {
     events
 }
 
-/// As MySQL 9.7 writes it with `binlog_transaction_compression`: the decision stands outside.
+/// As MySQL 9.7 writes it with `binlog_transaction_compression`: the decision is outside of the
+/// payload.
 fn prepared_packed(gno: i64, gtrid: &str, id: i32) -> Vec<Event> {
     let mut events = prepared(gno, gtrid, id);
     let inside = events.split_off(1);
@@ -342,7 +343,8 @@ fn xa_after_a_resume_between_prepare_and_decision() {
         assert_eq!(rest.warnings, NOTHING);
         assert_eq!(rest.position.unwrap().prepared, []);
 
-        // A position that knows nothing of them: the reader is told what it cannot give.
+        // A position without the prepared transactions: the reader reports the rows that it cannot
+        // return.
         let bare = Position::in_file("binlog.000001", middle);
         let rest = run_with(&log, between(options(), from(&bare), Stop::End)).ok();
         assert_eq!(rest.inserted(), [4]);
@@ -412,7 +414,7 @@ fn xa_uncommitted() {
             .with([gtid(3), xa("COMMIT", "a")])
             .with(prepare(4, "b", 4))
             .with([gtid(5), xa("ROLLBACK", "b"), stop()]);
-        // Where they stand in the log, once.
+        // At their place in the log, once.
         assert_eq!(run_with(&log, emitting(options())).ok().inserted(), [1, 2, 4]);
     }
 }
@@ -469,7 +471,7 @@ fn an_unfinished_tail_ends_cleanly_while_the_file_is_in_use() {
         let [warning] = outcome.warnings.as_slice() else { panic!("{:?}", outcome.warnings) };
         let end = format!("at offset {}", log.end());
         assert!(warning.contains(&end) && warning.contains("in use"), "{warning}");
-        // Read again when the rest is there.
+        // They are read again when the rest of the file exists.
         let position = outcome.position.unwrap();
         let resumed = Log::mysql().in_use().with(transaction(1, [1])).with(transaction(2, [7]));
         let rest = decode(resumed.inputs(), &between(options(), from(&position), Stop::End)).ok();
@@ -483,7 +485,7 @@ fn an_unfinished_tail_is_an_error_where_the_file_is_closed() {
     let whole = log.end();
     let tail = log.with([gtid(2), begin(), table_map(T), insert(T, [2])]);
     let outcome = run(&tail);
-    assert_eq!(outcome.inserted(), [1], "what is whole comes out first");
+    assert_eq!(outcome.inserted(), [1], "the complete transaction is returned first");
     let error = outcome.failure();
     assert_eq!(error.kind(), ErrorKind::Malformed);
     assert!(error.message().contains("middle of a transaction"), "{error}");
@@ -509,7 +511,7 @@ fn uncommitted_gives_the_tail_too() {
 
 #[test]
 fn a_file_that_a_crash_cut_is_followed_by_the_next() {
-    // The server starts a new file after a crash; no Rotate names it.
+    // After a crash the server starts a new file; no Rotate event contains its name.
     let first = Log::mysql().in_use().with(transaction(1, [1]));
     let first = first.with([gtid(2), begin(), table_map(T), insert(T, [2])]);
     let second = Log::mysql().with(transaction(2, [3])).with([stop()]);
@@ -599,7 +601,7 @@ fn a_large_transaction_without_an_end() {
 
 #[test]
 fn a_table_map_is_forgotten_at_its_statements_end() {
-    // Of a large transaction, where maps are carried from segment to segment.
+    // A large transaction, in which maps are carried from segment to segment.
     let log = Log::mysql().with([gtid(1), begin()]).with(large(0, 20)).with([
         insert(Table { id: 9999, ..T }, [1]),
         xid(),
@@ -744,7 +746,8 @@ fn files_must_follow_each_other() {
     let outcome = decode(all(&["binlog.000001", "binlog.000003"]), &gaps).ok();
     assert_eq!(outcome.inserted(), [1, 3]);
 
-    // A name without a number takes its place in the list, and says nothing of what stands before it.
+    // A file without a number in its name is numbered by its place in the list, and its name does
+    // not show that files before it are missing.
     let renamed = [("a.bin", &first), ("b.bin", &second)].into_iter().zip(1..);
     let renamed =
         renamed.map(|((name, log), place)| input(name, place, log.bytes.clone())).collect();
@@ -804,7 +807,7 @@ fn a_transaction_does_not_go_on_in_the_next_file() {
     assert_eq!(outcome.failure().file(), Some("binlog.000001"));
 }
 
-// ---- where to begin and to end
+// ---- start and stop
 
 /// Five transactions over two files, with previous GTIDs.
 fn five() -> (Vec<InputFile>, [Vec<u64>; 2]) {
@@ -842,7 +845,7 @@ fn between_positions() {
     assert_eq!(rows(&at(1, first[2]), &end), [4, 5]);
     assert_eq!(rows(&at(2, 4), &end), [4, 5]);
     assert_eq!(rows(&at(2, second[1]), &end), [0; 0]);
-    // A transaction is given if it ends at or before the stop.
+    // A transaction is returned if it ends at or before the stop.
     assert_eq!(rows(&at(1, 4), &at(1, first[1])), [1, 2]);
     assert_eq!(rows(&at(1, 4), &at(1, first[1] - 1)), [1]);
     assert_eq!(rows(&at(1, 4), &at(1, first[1] + 1)), [1, 2]);
@@ -872,10 +875,10 @@ fn positions_that_cannot_be() {
     }
     let outcome = read_five(from(&at("binlog.000002:99999")), Stop::End);
     assert_eq!(outcome.failure().kind(), ErrorKind::Config);
-    // In the middle of an event.
+    // Inside an event.
     let outcome = read_five(from(&at("binlog.000001:200")), Stop::End);
     assert_eq!((outcome.rows.len(), outcome.error.is_some()), (0, true));
-    // Nothing is given that ends before the start.
+    // No transaction is returned that ends before the start.
     let outcome = read_five(from(&at("binlog.000002:4")), up_to(&at("binlog.000001:9999")));
     assert_eq!(outcome.ok().rows, []);
 }
@@ -901,7 +904,7 @@ fn by_gtid() {
         let set = format!("{UUID}:{numbers}");
         set.parse::<binarrow::position::GtidState>().unwrap()
     };
-    // A start is what has been processed, a stop what is wanted.
+    // A start is a set of processed transactions, a stop is a set of requested ones.
     let done = |numbers| read_five(Start::Gtids(set(numbers)), Stop::End).ok();
     assert_eq!(done("1-2").inserted(), [3, 4, 5]);
     assert_eq!(done("1:3-4").inserted(), [2, 5]);
@@ -911,7 +914,7 @@ fn by_gtid() {
     assert_eq!(wanted("2-4").inserted(), [2, 3, 4]);
     let outcome = read_five(Start::Gtids(set("1-2")), Stop::Gtids(set("1-4"))).ok();
     assert_eq!(outcome.inserted(), [3, 4]);
-    // The position counts all that was passed.
+    // The position includes all transactions that were passed.
     assert_eq!(gtids(&done("1-2")), set("1-5").to_string());
 }
 
@@ -959,7 +962,7 @@ fn batches_that_end_at_commits_move_the_position() {
         each.cut.cut_at_commit = true;
         let outcome = decode(log.clone().inputs(), &each).ok();
         let positions = outcome.batches.iter().map(|(_, position)| position.offset);
-        // A transaction over two tables gives two batches; the second moves the position.
+        // A transaction on two tables returns two batches; the second one moves the position.
         assert_eq!(positions.collect::<Vec<_>>(), [ends[0], ends[0], ends[1], ends[2]]);
         let (_, position) = &outcome.batches[2];
         assert_eq!(position.gtid_set.as_ref().unwrap().to_string(), format!("{UUID}:1-2"));

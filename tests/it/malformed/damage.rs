@@ -1,4 +1,4 @@
-//! What servers recorded, cut and damaged at every byte: H1, H2 and H3.
+//! Logs of servers, truncated and damaged at each byte: H1, H2 and H3.
 
 use super::assert_located;
 use crate::fixtures::{folder, recorded, recorded_as};
@@ -12,38 +12,39 @@ use binarrow::reader::{EventList, ReadOptions};
 use binarrow::source::InputFile;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// In one segment, without the large buffers of a large one.
+/// Small segments, without the large buffers of a large one.
 fn small() -> ReadOptions {
     segments_of(64 << 10)
 }
 
-/// A piece of a recorded file that reads as a log of its own, what it gives, and where its transactions end by the test's
-/// own reading.
+/// A piece of a recorded file that can be read as a log, its rows, and the ends of its
+/// transactions, which the test finds with its own code.
 struct Subject {
     name: String,
     file: String,
     bytes: Vec<u8>,
-    /// Where it differs from the piece before, which has the same format description.
+    /// The offset from which it differs from the previous piece, which has the same format
+    /// description.
     first: usize,
-    /// In log order.
+    /// The rows in log order.
     rows: Vec<Row>,
-    /// Where the transaction of each row ends.
+    /// The end of the transaction of each row.
     ends: Vec<u64>,
     events: Vec<Found>,
     in_use: bool,
 }
 
-/// An event as the test finds it.
+/// An event that the test has found.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Found {
     pub(super) start: u64,
     pub(super) end: u64,
     code: u8,
-    /// Whether a group is open after it.
+    /// True if a group is open after it.
     open: bool,
 }
 
-/// Every byte of every recorded file is in one of them.
+/// Each byte of each recorded file is in one of them.
 fn subjects() -> Vec<Subject> {
     let mut subjects = Vec::new();
     for fixture in recorded() {
@@ -57,7 +58,8 @@ fn subjects() -> Vec<Subject> {
     subjects
 }
 
-/// Cuts a file between groups. Damage at each byte of a piece takes time that goes with the square of its size.
+/// Splits a file between groups. The time for damage at each byte of a piece increases with the
+/// square of its size.
 fn pieces(name: &str, file: &str, bytes: &[u8]) -> Vec<Subject> {
     let events = find_events(bytes);
     let head = &bytes[..events[0].end as usize];
@@ -76,7 +78,7 @@ fn pieces(name: &str, file: &str, bytes: &[u8]) -> Vec<Subject> {
     pieces
 }
 
-/// The least that a piece has beside its format description, unless it is the last.
+/// The minimum number of bytes of a piece after its format description, except for the last piece.
 const PIECE: usize = 700;
 
 impl Subject {
@@ -100,11 +102,11 @@ impl Subject {
 
     /// The rows of transactions that end at or before `offset`.
     fn rows_until(&self, offset: u64) -> usize {
-        // By their own order: an XA transaction is where its decision is.
+        // In the order of the decisions: an XA transaction is at the place of its decision.
         self.ends.iter().take_while(|end| **end <= offset).count()
     }
 
-    /// All but a format description that another piece has, too.
+    /// All events, except a format description that another piece also has.
     fn own_events(&self) -> impl Iterator<Item = &Found> {
         self.events.iter().filter(|event| event.end > self.first as u64)
     }
@@ -114,11 +116,12 @@ impl Subject {
     }
 }
 
-/// Walks the events by their sizes, and groups by their first and last events, with none of the library's code.
+/// Finds the events by their sizes, and groups by their first and last events, without any code of
+/// the library.
 pub(super) fn find_events(bytes: &[u8]) -> Vec<Found> {
     let checksum = if has_checksums(bytes) { 4 } else { 0 };
     let mut events = Vec::new();
-    // Whether the group has begun with more than its GTID, and whether it ends with its statement.
+    // True if the group contains more than its GTID, and true if it ends with its statement.
     let mut open: Option<(bool, bool)> = None;
     let mut start = 4;
     while start < bytes.len() {
@@ -139,7 +142,7 @@ pub(super) fn find_events(bytes: &[u8]) -> Vec<Found> {
                     open = None;
                 }
             }
-            // No statement that ends a transaction is packed.
+            // A statement that ends a transaction is never compressed.
             QUERY_COMPRESSED if open == Some((false, false)) => open = None,
             XID | XA_PREPARE | TRANSACTION_PAYLOAD => open = None,
             TABLE_MAP if open.is_none() => open = Some((true, true)),
@@ -173,7 +176,7 @@ fn cut_at_every_byte() {
         for len in subject.first..subject.bytes.len() {
             cut(&subject, subject.in_use, len);
         }
-        // The flag is no part of the checksum.
+        // The checksum does not cover the flag.
         let in_use = !subject.in_use;
         subject.bytes[4 + 17] = u8::from(in_use);
         for len in (subject.first..subject.bytes.len()).step_by(3) {
@@ -266,15 +269,15 @@ fn flip(subject: &Subject, at: usize, bit: usize, options: &ReadOptions) {
         return;
     }
     if (at, bit) == (4 + 17, 0) {
-        // The in-use flag, which no checksum covers: says only how the end is taken.
+        // The in-use flag, which no checksum covers: it only determines how the end is treated.
         assert_eq!(rows, subject.rows, "{case}");
         assert!(outcome.error.is_none(), "{case}");
         return;
     }
     let event = subject.event_at(at);
     let field = at as u64 - event.start;
-    // What is whole before it comes out, in order; nothing of the event itself does. What looks like rows that were
-    // rolled back is counted among them.
+    // Complete rows before the damage are returned, in order; rows of the damaged event are not.
+    // Bytes that look like rolled-back rows are counted as such.
     let mut expected = subject.rows[..rows.len()].to_vec();
     if field == 4 && subject.rows.iter().all(|row| row.position != event.start as i64) {
         expected.iter_mut().zip(&rows).for_each(|(row, found)| row.ordinal = found.ordinal);
@@ -283,8 +286,9 @@ fn flip(subject: &Subject, at: usize, bit: usize, options: &ReadOptions) {
     assert!(rows.len() >= subject.rows_until(event.start), "{case}");
     assert!(rows.iter().all(|row| row.position != event.start as i64), "{case}");
     let Some(error) = &outcome.error else {
-        // A size beyond the end of a file that is in use, or rows without an end there, cannot be told from an
-        // event that is being written. Rows that never happened are not looked at, nor what looks like such rows.
+        // In a file that is in use, a size beyond the end, or rows without an end, cannot be
+        // distinguished from an event that is being written. Rows that were not committed are not
+        // decoded, and neither are bytes that look like such rows.
         let is_tail = subject.in_use && [4, 9, 10, 11, 12, HEADER as u64 + 6].contains(&field);
         let is_dropped = (is_rows(event.code) || field == 4)
             && subject.rows.iter().all(|row| row.position != event.start as i64);
@@ -294,7 +298,8 @@ fn flip(subject: &Subject, at: usize, bit: usize, options: &ReadOptions) {
     assert_eq!(error.file(), Some(&*subject.file), "{case}");
     assert!(error.event().is_some(), "{case}: {error:?}");
     match field {
-        // Rows under another size or type are found out by what follows: they are checked when they are decoded.
+        // Rows with a wrong size or type are detected by the bytes that follow: they are checked
+        // when they are decoded.
         4 => assert!(error.offset() >= Some(event.start), "{case}: {error:?}"),
         9..13 if is_rows(event.code) => {
             assert!(error.offset() >= Some(event.start), "{case}: {error:?}");
@@ -317,7 +322,7 @@ fn is_rows(code: u8) -> bool {
 /// H3
 #[test]
 fn damage_that_no_checksum_shows() {
-    // Every byte takes other values; the checksum is right again, or nobody looks at it.
+    // Each byte gets other values; the checksum is correct again, or is not checked.
     let mut unchecked = segments_of(300);
     unchecked.cut.verify_checksum = false;
     unchecked.decode.verify_checksum = false;
@@ -353,7 +358,7 @@ fn events_cut_short_with_their_size_put_right() {
         for event in subject.own_events() {
             let (start, end) = (event.start as usize, event.end as usize);
             let footer = if has_checksums(&subject.bytes) { 4 } else { 0 };
-            // Not every length of a long event.
+            // Not each length of a long event is tested.
             let step = 1 + (end - start) / 200;
             for len in (HEADER..end - start - footer).step_by(step) {
                 let mut bytes = subject.bytes[..start + len].to_vec();
@@ -377,7 +382,7 @@ fn events_cut_short_with_their_size_put_right() {
     }
 }
 
-/// Puts an event's checksum right.
+/// Sets the correct checksum of an event.
 pub(super) fn seal(bytes: &mut [u8], event: Found) {
     let (start, end) = (event.start as usize, event.end as usize);
     let mut covered = bytes[start..end - 4].to_vec();
@@ -388,7 +393,7 @@ pub(super) fn seal(bytes: &mut [u8], event: Found) {
     bytes[end - 4..end].copy_from_slice(&sum);
 }
 
-/// Lists the events, to the end or an error.
+/// Lists the events, up to the end or an error.
 fn list(files: Vec<InputFile>, case: &str) {
     let listed = catch_unwind(AssertUnwindSafe(|| {
         let mut events = EventList::new(files, false);
@@ -397,7 +402,7 @@ fn list(files: Vec<InputFile>, case: &str) {
     assert!(listed.is_ok(), "{case}: the list of events panicked");
 }
 
-/// Decodes; a panic says which case it was.
+/// Decodes the files; a panic prints the case.
 fn decoded(files: Vec<InputFile>, options: &ReadOptions, case: &str) -> Outcome {
     catch_unwind(AssertUnwindSafe(|| decode(files, options)))
         .unwrap_or_else(|_| panic!("{case}: it panicked"))

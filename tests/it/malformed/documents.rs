@@ -1,10 +1,10 @@
-//! JSON documents that cannot be.
+//! Invalid JSON documents.
 
 use super::{hostile, map_of, one_cell};
 use binarrow::limits::MAX_JSON_DEPTH;
 use std::time::{Duration, Instant};
 
-/// H14. `memory.rs` sees to it that they take no room.
+/// H14. `memory.rs` checks that they use little memory.
 #[test]
 fn documents() {
     for (document, words) in documents_that_lie() {
@@ -16,9 +16,9 @@ fn documents() {
     }
 }
 
-/// Documents, and words of the error that each is.
+/// Documents, each with words of its error.
 pub(crate) fn documents_that_lie() -> Vec<(Vec<u8>, &'static str)> {
-    // A small array of cells that all are one value at the end.
+    // A small array whose cells all refer to one value at the end.
     let shared = |count: u16, code: u8, value: &[u8]| {
         let header = 4 + 3 * count;
         let mut document = vec![2];
@@ -32,7 +32,7 @@ pub(crate) fn documents_that_lie() -> Vec<(Vec<u8>, &'static str)> {
         document
     };
     let string = [&[0xa0, 0x9c, 1][..], &[b'x'; 20_000]].concat();
-    // Arrays of two cells that are the same array, again and again: twice as much text with each.
+    // Nested arrays of two cells that refer to the same array: each level doubles the text.
     let doubling = (0..60).fold(vec![0, 0, 4, 0], |inner, _| shared(2, 2, &inner)[1..].to_vec());
     vec![
         (b"\x02\x01\0\x07\0\x02\0\0".to_vec(), "JSON value offset"),
@@ -54,7 +54,7 @@ pub(crate) fn documents_that_lie() -> Vec<(Vec<u8>, &'static str)> {
     ]
 }
 
-/// Arrays within arrays, `depth` of them.
+/// `depth` nested arrays.
 fn deep(depth: usize) -> Vec<u8> {
     let mut document = vec![3];
     for level in (1..depth).rev() {

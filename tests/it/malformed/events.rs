@@ -1,4 +1,4 @@
-//! Events whose sizes, types and places cannot be.
+//! Events with invalid sizes, types and places.
 
 use super::damage::{find_events, seal};
 use super::{assert_located, failure, harmless, hostile};
@@ -25,7 +25,7 @@ fn sizes_that_lie() {
                 let outcome = decode(vec![input("binlog.000001", 1, bytes.clone())], &options);
                 assert_eq!(outcome.inserted(), [1], "{at} {size}");
                 let error = outcome.failure();
-                // Looking ahead, the reader sees no more than heads.
+                // When the reader looks ahead, it reads only the beginnings of events.
                 assert!(error.offset() >= Some(at as u64), "{at} {size} {error:?}");
                 assert!(!is_exact || error.offset() == Some(at as u64), "{at} {size} {error:?}");
                 assert!(error.event().is_some(), "{error:?}");
@@ -106,7 +106,7 @@ fn unknown_events() {
 /// H25
 #[test]
 fn format_descriptions() {
-    // Fewer post-header lengths than types in use.
+    // Fewer post-header lengths than types that are used.
     for count in [0, 1, 19, 29] {
         let mut lengths = mysql_post_headers();
         lengths.truncate(count);
@@ -140,13 +140,13 @@ fn format_descriptions() {
     }
     let algorithm = mysql_post_headers().len() + 57;
     assert_located(&changed(algorithm, 2), 4, "Format_desc");
-    // Not the first event.
+    // It is not the first event.
     let mut bytes = good.bytes.clone();
     bytes.drain(found.start as usize..found.end as usize);
     let error = failure(bytes);
     assert_located(&error, 4, "Gtid");
     assert!(error.message().contains("format description"), "{error}");
-    // MariaDB's is longer.
+    // That of MariaDB is longer.
     let log = Log::of("10.11.1-MariaDB", &mariadb_post_headers(), false);
     let log = log.with(transaction(1, [1])).with([stop()]);
     assert_eq!(decode(log.inputs(), &options()).ok().inserted(), [1]);
@@ -162,7 +162,7 @@ fn errors_keep_their_place_in_the_order() {
         log = log.with(good(id));
     }
     let log = log.with([stop()]);
-    // A rows event, which a worker finds broken, and a commit, which the walk does.
+    // A rows event, whose damage a worker finds, and a commit, whose damage the walk finds.
     for event in [4 + 5 * 249, 5 + 5 * 249] {
         let mut bytes = log.bytes.clone();
         let offset = log.starts[event];
@@ -201,7 +201,7 @@ fn garbage_between_events() {
             assert!(outcome.error.is_some(), "{index} {garbage:?}");
         }
     }
-    // Zeros to the end, as a file system leaves them after a power cut.
+    // Zeros up to the end, as a file system leaves them after a power failure.
     let mut bytes = Log::mysql().in_use().with(transaction(1, [1])).bytes;
     let end = bytes.len() as u64;
     bytes.resize(bytes.len() + 4096, 0);

@@ -1,4 +1,4 @@
-//! What is no binlog, and files that cannot be read.
+//! Files that are not binlogs, and files that cannot be read.
 
 use super::{assert_located, failure};
 use crate::fixtures::folder;
@@ -43,7 +43,7 @@ fn encrypted() {
     assert_eq!(error.kind(), ErrorKind::Unsupported);
     assert!(error.message().contains("encrypted"), "{error}");
     assert_located(&error, Log::mariadb().end(), "Start_encryption");
-    // As it stands in a copy of what the server sent, which it had decrypted.
+    // The event in a copy of a log that the server sent, which it had decrypted.
     let sent = Event::new(164, [1; 17]).flags(0x80);
     let log = Log::mariadb().with([sent]).with(transaction(1, [1])).with([stop()]);
     assert_eq!(decode(log.inputs(), &options()).ok().inserted(), [1]);
@@ -66,7 +66,7 @@ fn files_that_cannot_be_read() {
     assert!(error.message().contains("is a directory"), "{error}");
     assert!(error.to_string().contains("tests/fixtures"), "{error}");
 
-    // A file that is missing comes after the rows of those before it.
+    // The error for a missing file comes after the rows of the files before it.
     let first = Log::mysql().with(transaction(1, [1])).with([stop()]);
     let files = vec![first.input("binlog.000001"), InputFile::at_path("/no/such/binlog.000002", 2)];
     let outcome = decode(files, &options());

@@ -1,4 +1,4 @@
-//! GTIDs and sets of them that cannot be.
+//! Invalid GTIDs and GTID sets.
 
 use super::assert_located;
 use crate::log::{
@@ -11,7 +11,7 @@ use binarrow::limits::{MAX_TAG_BYTES, MAX_XID_PART_BYTES};
 
 const GTID_TAGGED: u8 = 42;
 
-/// What opens a transaction is an error; the transaction before is whole.
+/// The opening event of a transaction is an error; the transaction before it is complete.
 fn refused(log: &Log, opening: Event, name: &str) {
     let log = log.clone().with(transaction(1, [1]));
     let offset = log.end();
@@ -26,7 +26,7 @@ fn refused(log: &Log, opening: Event, name: &str) {
 /// H20
 #[test]
 fn tagged_gtids() {
-    // Version 1 and its size, both as varints, then the last field that may not be passed over.
+    // Version 1 and its size, both as varints, then the last field that must not be skipped.
     let body = |needed: u8, fields: &[u8]| {
         let mut body = vec![2, 0, needed << 1];
         body.extend(fields);
@@ -40,14 +40,14 @@ fn tagged_gtids() {
     assert_eq!(decode(log.inputs(), &options()).ok().inserted(), [1]);
 
     let mut broken = vec![
-        body(13, &number),                         // a field that is not known, and needed
-        body(0, &[4, 12, 4, 12]),                  // twice
-        body(0, &[4, 12, 0, 0]),                   // in another order
-        body(0, &[4, 0]),                          // number 0
-        body(0, &[2, 0x01, 0x04, 4, 12]),          // 256 is no byte of a UUID
-        body(0, &tag(b"A")),                       // upper case
+        body(13, &number),                // an unknown field that must not be skipped
+        body(0, &[4, 12, 4, 12]),         // twice
+        body(0, &[4, 12, 0, 0]),          // in the wrong order
+        body(0, &[4, 0]),                 // number 0
+        body(0, &[2, 0x01, 0x04, 4, 12]), // 256 is not a byte of a UUID
+        body(0, &tag(b"A")),              // upper case
         body(0, &tag(&[b'a'; MAX_TAG_BYTES + 1])), // too long
-        body(0, &[4, 12, 6, 60]),                  // beyond the event
+        body(0, &[4, 12, 6, 60]),         // longer than the event
     ];
     for size in [-1_i8, 1, 60] {
         let mut body = body(0, &number);
@@ -88,7 +88,7 @@ fn sets_of_gtids() {
         assert_eq!(outcome.rows, []);
         assert_located(outcome.failure(), log.starts[1], "Previous_gtids");
     }
-    // MariaDB's list counts in 28 bits.
+    // The count in MariaDB's list has 28 bits.
     let body = [&0x0fff_ffff_u32.to_le_bytes()[..], &[0; 16]].concat();
     assert!(MariadbGtidList::decode(&body).is_err());
     let log = Log::mariadb().with([Event::new(GTID_LIST, body)]).with(transaction(1, [1]));
@@ -113,7 +113,7 @@ fn gtids_of_mariadb() {
         [&[1, 0, 0, 0, gtrid as u8, bqual as u8][..], &vec![b'x'; gtrid + bqual]].concat()
     };
     let most = MAX_XID_PART_BYTES;
-    // Both: the commit's number stands before the XA transaction's name.
+    // Both: the number of the commit is before the name of the XA transaction.
     let good = event(COMMIT_ID | PREPARED, &[&id[..], &xid(most, most)].concat());
     let decoded = MariadbGtidEvent::decode(&good.body).unwrap();
     assert_eq!((decoded.commit_id, decoded.xid.is_some()), (Some(9), true));

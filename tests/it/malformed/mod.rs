@@ -1,6 +1,7 @@
-//! What is broken is an error that names file, offset and event type; it gives no row, and it never panics.
+//! Damaged input is an error with file, offset and event type; it returns no row and never causes a
+//! panic.
 //!
-//! Numbers such as H4 are those of the list of hostile input that the project was planned with.
+//! Numbers such as H4 are those of the project's original list of hostile input.
 //!
 //! | number | where |
 //! |---|---|
@@ -9,11 +10,12 @@
 //! | H5, H6, H11, H16 | [`table_maps`] |
 //! | H7 to H10, H12, H13 | [`rows`] |
 //! | H14, H15 | [`documents`]; diffs: `partial_json.rs` |
-//! | H17 | [`payloads`]; one that unpacks to more than there is room for: `memory.rs` |
+//! | H17 | [`payloads`]; one that is larger than the memory after decompression: `memory.rs` |
 //! | H18, H23 | `mariadb.rs`, `memory.rs` |
 //! | H20 to H22 | [`gtids`] |
 //!
-//! Time and memory: `memory.rs`, whose files with lengths that lie and bombs stay under a peak.
+//! Time and memory: `memory.rs` checks the peak of memory for files with wrong lengths, and for
+//! decompression bombs.
 
 mod damage;
 mod documents;
@@ -31,8 +33,8 @@ use crate::rows::{decode, options, segments_of};
 use binarrow::{Error, ErrorKind};
 pub(crate) use documents::documents_that_lie;
 
-/// Decodes a good transaction, then one that holds `events`, then a good one. The event `broken` of them must be what
-/// fails; only the first transaction has rows.
+/// Decodes a good transaction, then one that contains `events`, then a good one. The event `broken`
+/// must be the one that fails; only the first transaction returns rows.
 pub(crate) fn hostile(events: impl IntoIterator<Item = Event>, broken: usize) -> Error {
     let events: Vec<Event> = events.into_iter().collect();
     let without = hostile_in(&Log::without_checksums(), events.clone(), broken);
@@ -57,7 +59,7 @@ fn hostile_in(log: &Log, events: Vec<Event>, broken: usize) -> Error {
     decode(log.inputs(), &options()).error.unwrap()
 }
 
-/// The rows that events give inside a transaction.
+/// The rows that events cause inside a transaction.
 pub(crate) fn harmless(events: impl IntoIterator<Item = Event>) -> Vec<String> {
     let log = Log::mysql().with([gtid(1), begin()]).with(events).with([xid(), stop()]);
     let outcome = decode(log.inputs(), &options()).ok();
@@ -75,7 +77,7 @@ pub(crate) fn assert_located(error: &Error, offset: u64, event: &str) {
     assert!(error.file().is_some(), "{error:?}");
 }
 
-/// A table map of the types and metadata given, every column nullable, with `optional` behind.
+/// A table map with these types and metadata; all columns are nullable; `optional` follows.
 pub(crate) fn map_of(types: &[u8], metadata: &[u8], optional: &[u8]) -> Event {
     let mut body = T.id.to_le_bytes()[..6].to_vec();
     body.extend([1, 0, 1, b'd', 0, 1, b't', 0, types.len() as u8]);

@@ -1,4 +1,4 @@
-//! Compressed transactions that cannot be.
+//! Invalid compressed transactions.
 
 use super::assert_located;
 use crate::log::{
@@ -23,14 +23,14 @@ fn payloads() {
     let inner = |id| [begin(), table_map(T), insert(T, [id]), xid()];
     let bytes: Vec<u8> = inner(2).iter().flat_map(|event| event.bytes(0, false)).collect();
     let packed = zstd::bulk::compress(&bytes, 1).unwrap();
-    // Cut, in the frame and in the events.
+    // Truncated inside the frame, and inside the events.
     for len in 0..packed.len() {
         payload_alone(payload_packed(&[0], bytes.len() as u64, &packed[..len]));
     }
     for len in (0..bytes.len()).filter(|len| *len != bytes.len()) {
         payload_alone(payload_of(len % 2 == 0, &bytes[..len]));
     }
-    // Not zstd at all, another compression, sizes that lie.
+    // Not zstd, another compression, wrong sizes.
     payload_alone(payload_packed(&[0], 100, &bytes));
     payload_alone(payload_packed(&[1], bytes.len() as u64, &bytes));
     for (field, value) in [(3 + 2 + 9 + 2 + 1, 0xff), (3 + 2 + 9 + 2 + 1, 0)] {
@@ -38,13 +38,13 @@ fn payloads() {
         event.body[field] = value;
         payload_alone(event);
     }
-    // What cannot stand in one.
+    // Events that cannot be in a payload.
     let format = Event::new(FORMAT_DESCRIPTION, Log::mysql().bytes[4 + HEADER..].to_vec());
     for event in [payload(true, inner(2)), payload(false, inner(2)), format, stop(), gtid(9)] {
         payload_alone(payload(true, [event.clone()]));
         payload_alone(payload(true, [begin(), table_map(T), insert(T, [2]), event, xid()]));
     }
-    // Events behind the end, none before it.
+    // Events after the end, and no events before it.
     payload_alone(payload(true, [begin(), table_map(T), insert(T, [2]), xid(), begin()]));
     payload_alone(payload(true, [begin(), table_map(T), insert(T, [2])]));
     payload_alone(payload(true, []));

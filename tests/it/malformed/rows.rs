@@ -1,4 +1,4 @@
-//! Rows that do not fit their table map, and cells that cannot be.
+//! Rows that do not match their table map, and invalid cells.
 
 use super::{SIGNED, assert_located, harmless, hostile, map_of, one_cell};
 use crate::log::{
@@ -28,7 +28,7 @@ fn table_ids() {
     let unknown = Table { id: 999, ..T };
     let error = hostile([table_map(T), insert(unknown, [2])], 1);
     assert!(error.message().contains("999"), "{error}");
-    // Of the transaction before.
+    // The id is that of the previous transaction.
     let log =
         Log::mysql().with(transaction(1, [1])).with([gtid(2), begin(), insert(T, [2]), xid()]);
     for options in [options(), segments_of(1)] {
@@ -36,7 +36,7 @@ fn table_ids() {
         assert_eq!(outcome.inserted(), [1]);
         assert_located(outcome.failure(), log.starts[8], "Write_rows");
     }
-    // An id that comes again with another width: the new map wins.
+    // An id that occurs again with another width: the new map applies.
     let mut narrow = T.id.to_le_bytes()[..6].to_vec();
     narrow.extend([1, 0, 2, 0, 1, 0xff, 0xfe, 9, 0, 0, 0]);
     let events = [
@@ -48,7 +48,7 @@ fn table_ids() {
         insert(T, [3]),
     ];
     assert_eq!(harmless(events), ["insert d.t 2", "insert d.t 9", "insert d.t 3"]);
-    // The dummy that ends a statement.
+    // The dummy event that ends a statement.
     let dummy = Event::new(WRITE_ROWS, [255, 255, 255, 0, 0, 0, 1, 0, 2, 0, 1, 0xff]);
     assert_eq!(harmless([table_map(T), insert(T, [2]), dummy]), ["insert d.t 2"]);
 }
@@ -90,13 +90,13 @@ fn lengths_beyond_the_cell() {
     for (types, metadata, cell) in cases {
         hostile([map_of(types, metadata, &[2, 3, 0xfc, 0xff, 0]), one_cell(&cell)], 1);
     }
-    // Fewer bytes than the row needs, and a byte too many.
+    // Fewer bytes than the row needs, and one byte too many.
     for rows in [&image(2, Some("v"))[..7], &[&image(2, Some("v"))[..], &[0]].concat()] {
         hostile([table_map(T), rows_event(WRITE_ROWS, T, rows)], 1);
     }
-    // An update with one image.
+    // An update with one image only.
     hostile([table_map(T), rows_event(UPDATE_ROWS, T, &image(2, None))], 1);
-    // All rows of an event or none.
+    // All rows of an event are returned, or none.
     let rows = [image(2, None), image(3, None), vec![0xfc, 1]].concat();
     hostile([table_map(T), rows_event(DELETE_ROWS, T, &rows)], 1);
 }
@@ -131,7 +131,8 @@ fn dates_that_are_none() {
         let is_null = outcome.rows.first().is_some_and(|row| row.cells == [None]);
         assert!(is_null || outcome.error.is_some(), "{cell:?}: {:?}", outcome.rows);
     }
-    // A time of 63 minutes, of 1023 hours; a date of day 31 in month 15; a year before any.
+    // A time of 63 minutes, and of 1023 hours; a date of day 31 in month 15; a year before all
+    // valid years.
     for (code, metadata, cell) in [
         (19, &[0][..], &[0x80, 0x0f, 0xff][..]),
         (19, &[0], &[0xff, 0xff, 0xff]),

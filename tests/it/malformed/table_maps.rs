@@ -1,4 +1,4 @@
-//! Table maps that cannot be.
+//! Invalid table maps.
 
 use super::{harmless, hostile, map_of, one_cell};
 use crate::log::{Event, T, TABLE_MAP, insert, table_map};
@@ -17,7 +17,7 @@ fn numbers_of_odd_lengths() {
     for count in [&[0xfb][..], &[0xff], &[0xfe, 255, 255, 255, 255, 255, 255, 255, 255]] {
         hostile([map(count), insert(T, [2])], 0);
     }
-    // Longer than need be is allowed, as the server allows it.
+    // A number may be stored longer than necessary, as on the server.
     for count in [&[0xfc, 2, 0][..], &[0xfd, 2, 0, 0], &[0xfe, 2, 0, 0, 0, 0, 0, 0, 0]] {
         assert_eq!(harmless([map(count), insert(T, [2])]), ["insert d.t 2"]);
     }
@@ -44,7 +44,7 @@ fn column_counts() {
     for metadata in [&[200][..], &[0xfe, 255, 255, 255, 255, 0, 0, 0, 0], &[0xfb]] {
         hostile([map(3, 3, metadata), insert(T, [2])], 0);
     }
-    // Metadata that does not fit the types; found when the rows come.
+    // Metadata that does not match the types; this is detected when the rows are read.
     for (types, metadata) in [(&[15, 3][..], &[][..]), (&[15, 3], &[1]), (&[15, 3], &[1, 0, 0])] {
         hostile([map_of(types, metadata, &[]), insert(T, [2])], 1);
     }
@@ -102,7 +102,7 @@ fn types_that_cannot_be() {
 fn optional_metadata() {
     let insert = || one_cell(&[7, 0, 0, 0]);
     let map = |optional: &[u8]| map_of(&[3], &[], optional);
-    // Unknown fields are passed over, and more bits than columns.
+    // Unknown fields are skipped; there may be more bits than columns.
     for optional in [&[1, 1, 0, 72, 2, 1, 2][..], &[200, 0, 1, 1, 0], &[1, 3, 0, 0, 0]] {
         assert_eq!(harmless([map(optional), insert()]), ["insert d.t 7"]);
     }
@@ -112,19 +112,19 @@ fn optional_metadata() {
         &[1, 9, 0],                // beyond the event
         &[1, 0],                   // too few bits
         &[12, 0],                  // too few bits
-        &[1, 0xfb],                // a length that is none
+        &[1, 0xfb],                // an invalid length
         &[4, 0],                   // too few names
         &[4, 2, 5, b'a'],          // a name beyond the field
         &[4, 4, 1, b'a', 1, b'b'], // too many names
-        &[4, 2, 1, 0xff],          // a name that is no text
+        &[4, 2, 1, 0xff],          // a name that is not text
         &[8, 1, 1],                // a key column beyond the table
         &[8, 1, 0, 9, 2, 0, 0],    // both forms
         &[9, 1, 0],                // half a pair
         &[2, 1, 63, 3, 0],         // both forms
-        &[2, 3, 63, 0, 8],         // a character column that is not there
+        &[2, 3, 63, 0, 8],         // a character column that does not exist
         &[2, 0],                   // no default
         &[3, 1, 63],               // too many collations
-        &[6, 2, 1, 9],             // members of no ENUM
+        &[6, 2, 1, 9],             // members without an ENUM column
     ] {
         hostile([map(optional), insert()], 1);
     }
@@ -132,12 +132,12 @@ fn optional_metadata() {
     for optional in [
         &[10, 1, 45, 6, 3, 0xfc, 255, 255][..], // more members than bytes
         &[10, 1, 45, 6, 3, 1, 9, b'a'],         // a member beyond the field
-        &[10, 1, 45, 6, 3, 1, 1, 0xff],         // a member that is no text
+        &[10, 1, 45, 6, 3, 1, 1, 0xff],         // a member that is not text
         &[10, 1, 45, 6, 9, 0xfe, 255, 255, 255, 255, 255, 255, 255, 255],
     ] {
         hostile([choice(optional), one_cell(&[1])], 1);
     }
-    // An ordinal that no member has.
+    // An ordinal without a member.
     hostile([choice(&[10, 1, 45, 6, 3, 1, 1, b'a']), one_cell(&[2])], 1);
     hostile([map_of(&[255], &[4], &[7, 1, 100]), one_cell(&[0; 4])], 1);
 }
