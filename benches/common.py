@@ -1,4 +1,4 @@
-"""What `run` and `live` share: the folders, the environment with the Python packages, the programs in `peers`."""
+"""Code that `run` and `live` share: the folders, the environment with the Python packages, the programs in `peers`."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def build_peers() -> None:
 
 
 def program(*command: str | Path) -> dict[str, float]:
-    """What a program that prints one line of JSON prints."""
+    """The output of a program that prints one line of JSON."""
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     result: dict[str, float] = json.loads(done.stdout)
     if not result.get("rows"):

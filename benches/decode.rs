@@ -1,11 +1,14 @@
-//! Cutting segments alone, decoding on one thread, and reading files with one thread and with all.
+//! Measures cutting segments alone, decoding on one thread, and reading files with one thread and
+//! with all threads.
 //!
 //!     cargo bench --bench decode                  # all; `-- segments`, `-- decode`, `-- read/oltp` for some
-//!     cargo bench --bench decode -- documents     # rows as JSON text and VARIANT beside the flat layout
+//! cargo bench --bench decode -- documents     # rows as JSON text and VARIANT, compared with the
+//! flat layout
 //!
-//! The binlogs come from `benches/make_binlog.py --mb 16`. `BINARROW_BENCH` names another folder for them, as there.
+//! The binlogs come from `benches/make_binlog.py --mb 16`. As there, `BINARROW_BENCH` names another
+//! folder for them.
 
-#![allow(missing_docs)] // what the macros of criterion write
+#![allow(missing_docs)] // code that the macros of criterion generate
 
 use binarrow::columnar::{Json, Layout, Profile, TypeOptions};
 use binarrow::export::Documents;
@@ -16,10 +19,10 @@ use std::hint::black_box;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// The shapes that `make_binlog.py` makes.
+/// The shapes of `make_binlog.py`.
 const SHAPES: [&str; 6] = ["oltp", "orders", "text", "small", "oltp-zstd", "orders-zstd"];
 
-/// Megabytes of each file.
+/// The size of each file in megabytes.
 const MB: usize = 16;
 
 /// A binlog file in memory.
@@ -49,7 +52,7 @@ impl Log {
     }
 }
 
-/// The files that are there; what to do about the others is said once.
+/// Returns the files that exist; prints once how to create the others.
 fn logs() -> Vec<Log> {
     let folder = folder();
     let (found, missing): (Vec<_>, Vec<_>) = SHAPES
@@ -83,7 +86,7 @@ fn folder() -> PathBuf {
     bench.unwrap_or_default().join(format!("{MB}mb"))
 }
 
-/// Headers and small events of files in memory, to segments.
+/// From files in memory to segments: headers and small events.
 fn segments(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("segments");
     for log in logs() {
@@ -94,7 +97,7 @@ fn segments(criterion: &mut Criterion) {
     }
 }
 
-/// Segments to record batches on one thread; the batches are dropped.
+/// From segments to record batches on one thread; the batches are dropped.
 fn decode(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("decode");
     for log in logs() {
@@ -118,7 +121,7 @@ fn decode(criterion: &mut Criterion) {
     }
 }
 
-/// Files to record batches.
+/// From files to record batches.
 fn read(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("read");
     let all = std::thread::available_parallelism().map_or(1, usize::from);
@@ -142,7 +145,8 @@ fn read(criterion: &mut Criterion) {
     }
 }
 
-/// The same as documents, beside the flat and the nested layout: what `before` and `after` as text, or as VARIANT, cost.
+/// From files to documents, compared with the flat and the nested layout: the cost of `before` and
+/// `after` as text, or as VARIANT.
 fn documents(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("documents");
     let spark = TypeOptions::new(Profile::Spark);

@@ -125,7 +125,7 @@ def some(rng: random.Random, share: float, value: object) -> object:
 
 
 def oltp_row(rng: random.Random) -> Row:
-    """As sysbench fills its tables."""
+    """Returns a row like those of sysbench."""
     return (rng.randrange(1, 10**6), digits(rng, 10), digits(rng, 5))
 
 

@@ -1,6 +1,7 @@
-//! Writes seeds for every target from the recorded binlogs: `cargo run --example seeds -- FOLDER`.
+//! Writes seeds for each target from the recorded binlogs: `cargo run --example seeds -- FOLDER`.
 //!
-//! `make fuzz-corpus` merges them into the committed corpus: of all seeds, those that reach code no other does.
+//! `make fuzz-corpus` merges them into the committed corpus: only the seeds that reach code that no
+//! other seed reaches.
 
 use arrow_array::{Array, cast::AsArray};
 use binarrow::binlog::{Query, TableMap};
@@ -65,7 +66,7 @@ impl Seeds {
     }
 }
 
-/// Records of the events of a file, each also as a seed of its own target.
+/// Creates records of the events of a file, each also as a seed of its own target.
 fn of_log(bytes: &[u8], seeds: &mut Seeds) -> Result<(), Box<dyn Error>> {
     let number = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("4 bytes"));
     let first = 4 + number(13) as usize;
@@ -93,7 +94,7 @@ fn of_log(bytes: &[u8], seeds: &mut Seeds) -> Result<(), Box<dyn Error>> {
                 seeds.add("table_map", &[&[choice], body].concat())?;
                 let map = TableMap::decode(body, 6)?;
                 if let Some(sql) = statements.get(map.table) {
-                    // As the log says it, and as it says least.
+                    // With all metadata of the log, and with the minimum.
                     for map in [body, &body[..body.len() - map.optional.len()]] {
                         seeds.add("create_table", &with_map(choice, map, sql))?;
                     }
@@ -121,7 +122,7 @@ fn of_log(bytes: &[u8], seeds: &mut Seeds) -> Result<(), Box<dyn Error>> {
             23..=25 | 30..=32 | 39 | 166..=171 => {
                 if let Some(map) = maps.get(&body[..6]) {
                     if is_mariadb && code < 30 {
-                        // The table id, the flags, the number of columns, one bitmap or two.
+                        // The table id, the flags, the number of columns, one or two bitmaps.
                         let bitmaps = if code == 24 { 2 } else { 1 };
                         let head = 9 + bitmaps * usize::from(body[8]).div_ceil(8);
                         let packed = record(code - 22, head as u8, body);
@@ -158,7 +159,7 @@ fn record(code: u8, flags: u8, body: &[u8]) -> Vec<u8> {
     record
 }
 
-/// Options, a table map under its length, and what stands after it.
+/// Options, a table map after its length, and the following bytes.
 fn with_map(choice: u8, map: &[u8], rest: &[u8]) -> Vec<u8> {
     let mut seed = vec![choice];
     seed.extend((map.len() as u16).to_le_bytes());
@@ -167,7 +168,8 @@ fn with_map(choice: u8, map: &[u8], rest: &[u8]) -> Vec<u8> {
     seed
 }
 
-/// Records of the three Partial_row_data events that a rows event without its checksum is cut into.
+/// Records of the three Partial_row_data events into which a rows event without its checksum is
+/// split.
 fn fragments(event: &[u8]) -> Vec<u8> {
     let mut event = event.to_vec();
     let size = event.len();
@@ -227,7 +229,7 @@ fn documents(path: &Path, seeds: &mut Seeds) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Diffs that fit some recorded documents.
+/// Diffs that can be applied to some of the recorded documents.
 const DIFFS: &[&[u8]] = &[
     b"",
     b"\0\x05$.age\x03\x05\x1a\0",
@@ -240,7 +242,7 @@ const DIFFS: &[&[u8]] = &[
     b"\0\x0b$.\"\xd0\xba\xd0\xbb\xd1\x8e\".b\x09\x0b\0\0\0\0\0\0\xf8\x3f",
 ];
 
-/// What people write, and what no recorded statement has.
+/// Statements that people write, and that no recorded log contains.
 const STRUCTURES: &[&str] = &[
     "CREATE DATABASE d CHARACTER SET latin1 COLLATE latin1_bin; USE d; CREATE TABLE t (a CHAR(3), b INT);",
     "CREATE TABLE `t` (`a` int unsigned NOT NULL AUTO_INCREMENT COMMENT 'a '' \\' b', `b` enum('x','y''z') \
@@ -258,7 +260,7 @@ const STRUCTURES: &[&str] = &[
     "CREATE TABLE t (a NATIONAL CHARACTER VARYING(9), b LONG VARBINARY, c DOUBLE PRECISION UNSIGNED, d YEAR(4), UNIQUE (b), UNIQUE (a) USING HASH) ENGINE=MEMORY",
 ];
 
-/// Statements that follow one another.
+/// Statements that are applied one after another.
 const DDL: &[&str] = &[
     "CREATE DATABASE d CHARSET latin1\0CREATE TABLE t (a INT PRIMARY KEY, b TEXT, c VARCHAR(9) UNIQUE, KEY (b(3), c))\0ALTER TABLE t ADD d INT AFTER a, MODIFY b MEDIUMTEXT FIRST, CHANGE c x CHAR(3) CHARSET utf8mb4, DROP KEY b, ADD INDEX (x, d)\0ALTER TABLE t CONVERT TO CHARACTER SET utf8mb4, RENAME TO e.u",
     "CREATE TABLE t (a INT, b INT, CONSTRAINT f FOREIGN KEY (a) REFERENCES o (x) ON DELETE SET NULL, CHECK (a > 0))\0ALTER TABLE t ADD KEY k (a, b), DROP FOREIGN KEY f, ADD (c SERIAL, d TIMESTAMP DEFAULT CURRENT_TIMESTAMP(3), UNIQUE ((a + 1)))\0CREATE UNIQUE INDEX i ON t (b DESC) INVISIBLE\0DROP INDEX i ON t",
@@ -269,7 +271,7 @@ const DDL: &[&str] = &[
     "CREATE TABLE t SELECT 1\0ALTER TABLE t ADD x INT\0RENAME TABLE t TO u\0ALTER TABLE no FROBNICATE, RENAME yes\0CREATE TABLE t (a INT) START TRANSACTION\0ALTER TABLE t EXCHANGE PARTITION p WITH TABLE u, ORDER BY a, b",
 ];
 
-/// What no recorded file holds on its own.
+/// Inputs that no recorded file contains.
 fn hand_made(seeds: &mut Seeds) -> Result<(), Box<dyn Error>> {
     // d.t of an INT and a CHAR(3), without optional metadata.
     let map = [1, 0, 0, 0, 0, 0, 1, 0, 1, b'd', 0, 1, b't', 0, 2, 3, 254, 2, 254, 12, 3];
@@ -321,7 +323,7 @@ fn hand_made(seeds: &mut Seeds) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Logins by every plugin, answers, frames.
+/// Logins with each plugin, answers, frames.
 fn sessions(seeds: &mut Seeds) -> Result<(), Box<dyn Error>> {
     let nonce: Vec<u8> = (1..=20).collect();
     let greeting = |plugin: &[u8]| {
@@ -391,7 +393,7 @@ fn sessions(seeds: &mut Seeds) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Packets as the targets take them.
+/// Encodes packets in the form that the targets expect.
 fn session(packets: &[Vec<u8>]) -> Vec<u8> {
     let with_len = |packet: &Vec<u8>| [&(packet.len() as u16).to_le_bytes()[..], packet].concat();
     packets.iter().flat_map(with_len).collect()

@@ -1,4 +1,4 @@
-//! Targets of one event's body.
+//! Targets for the body of one event.
 
 use binarrow::binlog::{
     FormatDescription, Incident, Query, Rotate, RowsQuery, TableMap, XaPrepare, XidEvent,
@@ -7,7 +7,7 @@ use binarrow::change::UpdateRule;
 use binarrow::columnar::{ColumnNames, PlanOptions, TableBuilder, TablePlan};
 use std::sync::Arc;
 
-/// A table map, and what is made of it before the first row.
+/// A table map, and everything that is built from it before the first row.
 pub(crate) fn table_map(data: &[u8]) {
     let Some((&choice, data)) = data.split_first() else { return };
     let width = if choice & 1 == 1 { 4 } else { 6 };
@@ -18,7 +18,7 @@ pub(crate) fn table_map(data: &[u8]) {
     }
 }
 
-/// A plan for a table of that many columns can be carried out.
+/// Checks that builders can be created for the plan of a table with this number of columns.
 pub(crate) fn assert_plan(plan: TablePlan, columns: usize) {
     assert_eq!(plan.table.columns.len(), columns);
     for (index, column) in plan.table.columns.iter().enumerate() {
@@ -30,7 +30,7 @@ pub(crate) fn assert_plan(plan: TablePlan, columns: usize) {
     assert_eq!(builder.finish().expect("an empty batch").num_rows(), 0);
 }
 
-/// What the first event of a current server's file says.
+/// The format description of a current server.
 pub(crate) fn format_description(is_mariadb: bool) -> FormatDescription {
     FormatDescription {
         binlog_version: 4,
@@ -47,12 +47,12 @@ pub(crate) fn format_description(is_mariadb: bool) -> FormatDescription {
     }
 }
 
-/// A statement with its settings, and the other small events that make context.
+/// A statement with its settings, and the other small events that provide context.
 pub(crate) fn query(data: &[u8]) {
     if let Ok(query) = Query::decode(data) {
         for is_mariadb in [false, true] {
             let mut variables = query.status_variables(is_mariadb);
-            // No variable is shorter than its code.
+            // Each variable has at least the byte of its code.
             assert!(variables.by_ref().count() + variables.left() <= data.len());
         }
         query.kind();

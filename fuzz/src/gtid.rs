@@ -1,4 +1,4 @@
-//! Targets of GTIDs: what is decoded and written again is the same.
+//! Targets for GTIDs: decoding and encoding must return the same value.
 
 use binarrow::binlog::{GtidEvent, MariadbGtidEvent, MariadbGtidList, PreviousGtids};
 use binarrow::position::{GtidSet, GtidState, MariadbGtidPosition, Position};
@@ -22,7 +22,7 @@ pub(crate) fn text(data: &[u8]) {
     let _ = Position::parse(text);
 }
 
-/// The bytes of a GTID set, as Previous_gtids has them, and of MariaDB's list.
+/// The bytes of a GTID set in a Previous_gtids event, and of MariaDB's list.
 pub(crate) fn binary(data: &[u8]) {
     if let Ok(event) = PreviousGtids::decode(data) {
         check_set(&event.gtid_set);
@@ -32,7 +32,7 @@ pub(crate) fn binary(data: &[u8]) {
     }
 }
 
-/// The events that open a transaction, but for tagged ones.
+/// The events that open a transaction, except tagged ones.
 pub(crate) fn event(data: &[u8]) {
     check_event(GtidEvent::decode(data).ok());
     check_event(GtidEvent::decode_anonymous(data).ok());
@@ -43,7 +43,7 @@ pub(crate) fn event(data: &[u8]) {
     }
 }
 
-/// Gtid_tagged, in the server's serialisation of its own.
+/// Gtid_tagged, in the server's own serialization.
 pub(crate) fn tagged(data: &[u8]) {
     check_event(GtidEvent::decode_tagged(data).ok());
 }

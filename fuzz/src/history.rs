@@ -1,4 +1,4 @@
-//! The targets of table structures: those that are given as SQL text, and those that follow from statements.
+//! Targets for table structures: those in SQL text, and those that follow from statements.
 
 use super::event::{assert_plan, format_description};
 use super::split;
@@ -10,7 +10,7 @@ use binarrow::history::{Catalog, LoggedDdl, Schemas, TableState};
 use binarrow::position::Position;
 use std::sync::Arc;
 
-/// A dump, and one table's statement laid over what a log says of the table.
+/// A dump, and the statement of one table combined with the structure in a log.
 ///
 /// ```text
 /// options 1, table map's length 2, its body, SQL
@@ -34,7 +34,7 @@ pub(crate) fn create_table(data: &[u8]) {
             ..PlanOptions::default()
         };
         if let Ok(plan) = TablePlan::try_new(&map, &format, &options) {
-            // The log's types say how the rows are to be read; no statement changes that.
+            // The types in the log determine how the rows are read; no statement changes that.
             for (column, logged) in plan.table.columns.iter().zip(&logged.columns) {
                 assert_eq!(column.nullable, logged.nullable);
             }
@@ -43,7 +43,8 @@ pub(crate) fn create_table(data: &[u8]) {
     }
 }
 
-/// Statements parted by NUL bytes, applied one after the other; the last one is a script too.
+/// Statements that are separated by NUL bytes and applied one after another; the last one is also
+/// parsed as a script.
 ///
 /// ```text
 /// options 1, statements

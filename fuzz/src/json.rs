@@ -1,17 +1,17 @@
-//! Targets of JSON documents in MySQL's binary form, and of changes to them.
+//! Targets for JSON documents in MySQL's binary form, and for changes to them.
 
 use super::split;
 use binarrow::DecodeError;
 use binarrow::value::json::{self, VariantEncoder};
 
-/// A document. The text of a valid one is JSON; text and variant are bounded.
+/// A document. The text of a valid document is JSON; the sizes of text and variant are limited.
 pub(crate) fn document(data: &[u8]) {
     let text = text(data);
     let (mut value, mut metadata) = (Vec::new(), Vec::new());
     let mut encoder = VariantEncoder::default();
     if encoder.encode(data, &mut value, &mut metadata).is_ok() {
         assert!(value.len() + metadata.len() <= 64 + 16 * data.len());
-        // With what it knows of the document before, it gives the same.
+        // With the state of the previous document, the result is the same.
         let (mut again, mut keys) = (Vec::new(), Vec::new());
         assert_eq!(encoder.encode(data, &mut again, &mut keys), Ok(()));
         assert_eq!((again, keys), (value, metadata));
@@ -19,8 +19,8 @@ pub(crate) fn document(data: &[u8]) {
     }
 }
 
-/// Diffs on a document. What they make of one that is sound is sound, is no longer than what went in, and stays as it is
-/// when no more diffs come.
+/// Diffs on a document. If the document is valid, the result is valid, is not longer than the
+/// input, and does not change when empty diffs are applied.
 ///
 /// ```text
 /// document's length 2, document, diffs
@@ -49,15 +49,15 @@ pub(crate) fn diffs(data: &[u8]) {
     assert_eq!(json::apply_diffs(after, &[], &mut again), Ok(()));
     assert_eq!(again, after);
     if text(document).is_some() && can_show.is_ok() {
-        // Values within one that was copied may share bytes, for which there was room in the document; and what was
-        // put into another may lie too deep there.
+        // Values inside a copied value may share bytes, for which the document had enough budget;
+        // and a value that was inserted into another may be nested too deep there.
         let result = json::write_text(after, &mut Vec::new());
         assert!(matches!(result, Ok(()) | Err(DecodeError::Limit { .. })), "{result:?}");
     }
     text(after);
 }
 
-/// The text of a document, which must be JSON, unless it is an error.
+/// Returns the text of a document, which must be JSON; `None` for an error.
 fn text(document: &[u8]) -> Option<Vec<u8>> {
     let mut out = b"before".to_vec();
     let result = json::write_text(document, &mut out);

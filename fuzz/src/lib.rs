@@ -1,8 +1,10 @@
-//! The fuzz targets: each takes any bytes, and must neither panic, nor hang, nor take more memory than the limits allow.
+//! The fuzz targets: each accepts any bytes, and must neither panic, nor hang, nor use more memory
+//! than the limits allow.
 //!
-//! `fuzz_targets/NAME.rs` runs one under libFuzzer; the Rust tests include this file and run each over
-//! `corpus/NAME` and over what was found before (`tests/fixtures/bugs/NAME`). What comes out without an error is held
-//! against an oracle where there is one: a round trip, a second decoder, Arrow's own validation.
+//! `fuzz_targets/NAME.rs` runs one target with libFuzzer; the Rust tests include this file and run
+//! each target on `corpus/NAME` and on earlier findings (`tests/fixtures/bugs/NAME`). Results
+//! without an error are compared with an oracle, if there is one: a round trip, a second decoder,
+//! Arrow's own validation.
 //!
 //! | file | targets |
 //! |---|---|
@@ -12,7 +14,7 @@
 //! | `value.rs` | one cell |
 //! | `json.rs` | a document, and diffs on it |
 //! | `history.rs` | `CREATE TABLE` text, DDL |
-//! | `protocol.rs` | what a server sends |
+//! | `protocol.rs` | the packets of a server |
 
 mod event;
 mod gtid;
@@ -22,7 +24,7 @@ mod log;
 mod protocol;
 mod value;
 
-/// What a target does with its bytes.
+/// A function that runs a target on bytes.
 pub type Target = fn(&[u8]);
 
 /// All targets by name: those of `fuzz_targets` and the folders of `corpus`.
@@ -52,13 +54,13 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("dump", protocol::dump),
 ];
 
-/// Runs a target by its name.
+/// Runs the target with this name.
 pub fn run(name: &str, data: &[u8]) {
     let target = TARGETS.iter().find(|(other, _)| *other == name);
     target.expect("a target of that name").1(data);
 }
 
-/// The first bytes, as many as there are of them, and the rest.
+/// Splits `bytes` after `len` bytes, or after all of them if there are fewer.
 fn split(bytes: &[u8], len: u16) -> (&[u8], &[u8]) {
     bytes.split_at(bytes.len().min(usize::from(len)))
 }

@@ -1,7 +1,8 @@
-//! Targets that put their bytes into a binlog and read it: segments, decoder, Arrow builders, and the list of events.
+//! Targets that write their bytes to a binlog and read it: segments, decoder, Arrow builders, and
+//! the list of events.
 //!
-//! All but [`file`] take records, which they make events of with sizes and positions that fit, so that the fuzzer need
-//! not find those out. The first byte sets options.
+//! All targets except [`file`] accept records, and create events with correct sizes and positions
+//! from them, so that the fuzzer need not find these. The first byte selects options.
 //!
 //! ```text
 //! record: event type 1, header flags 1, body length 2, body (as much of it as there is)
@@ -25,9 +26,10 @@ use flate2::write::ZlibEncoder;
 use std::io::Write;
 use std::sync::Arc;
 
-/// A whole file.
+/// A complete file.
 pub(crate) fn file(data: &[u8]) {
-    // Sizes of the file, so that what is found stays found as it grows.
+    // The options depend on the size of the file, so that an input that was found has the same
+    // options later.
     read(data.to_vec(), (data.len() % 256) as u8);
 }
 
@@ -37,7 +39,7 @@ pub(crate) fn events(data: &[u8]) {
     read(Log::of(choice).with_records(data).bytes, choice);
 }
 
-/// Rows under any table map.
+/// Rows with any table map.
 ///
 /// ```text
 /// options 1, table map's length 2, its body, records: event type 1, header flags 1, length 2, body
@@ -50,7 +52,7 @@ pub(crate) fn rows(data: &[u8]) {
     log.push(TABLE_MAP, 0, map);
     for (code, flags, body) in Records(data) {
         let mut body = body.to_vec();
-        // Of this table, whatever the bytes say; a fragment begins with other things.
+        // The table id is always that of the map; but a fragment begins with other fields.
         if code != PARTIAL_ROW_DATA {
             let id = map.len().min(body.len()).min(6);
             body[..id].copy_from_slice(&map[..id]);
@@ -61,8 +63,8 @@ pub(crate) fn rows(data: &[u8]) {
     read(log.bytes, *choice);
 }
 
-/// MariaDB's compressed rows and statements: records as in [`rows`], whose flags say how many bytes stand before what is
-/// packed here.
+/// MariaDB's compressed rows and statements: records as in [`rows`]. Their flags contain the number
+/// of bytes before the bytes that are compressed here.
 pub(crate) fn compressed_rows(data: &[u8]) {
     let [choice, a, b, data @ ..] = data else { return };
     let (map, data) = split(data, u16::from_le_bytes([*a, *b]));
@@ -75,7 +77,7 @@ pub(crate) fn compressed_rows(data: &[u8]) {
         packer.get_mut().push(0x84);
         packer.get_mut().extend((rest.len() as u32).to_be_bytes());
         packer.write_all(rest).expect("room");
-        // 165 to 171, and now and then another.
+        // 165 to 171, and sometimes another type.
         log.push(
             if code < 0xf0 { 165 + code % 7 } else { code },
             0,
@@ -86,7 +88,8 @@ pub(crate) fn compressed_rows(data: &[u8]) {
     read(log.bytes, *choice);
 }
 
-/// A compressed transaction: the event's body, or events for one that is not compressed or packed here.
+/// A compressed transaction: the body of the event, or events that are not compressed, or
+/// compressed here.
 pub(crate) fn payload(data: &[u8]) {
     let [choice, form, data @ ..] = data else { return };
     let mut log = Log::of(choice & !1);
@@ -117,7 +120,7 @@ struct Log {
 }
 
 impl Log {
-    /// A file without checksums, of MariaDB where the first bit of `choice` is set.
+    /// A file without checksums; of MariaDB if the first bit of `choice` is set.
     fn of(choice: u8) -> Self {
         let recorded = if choice & 1 == 1 { MARIADB } else { MYSQL };
         let size = recorded.get(13..17).and_then(|size| size.try_into().ok());
@@ -145,7 +148,7 @@ impl Log {
     }
 }
 
-/// Event type, flags and body of each record.
+/// The event type, flags and body of each record.
 struct Records<'a>(&'a [u8]);
 
 impl<'a> Iterator for Records<'a> {
@@ -182,7 +185,7 @@ fn read(bytes: Vec<u8>, choice: u8) {
         check_items(input(), options.clone(), whole);
     }
     if !check(whole).is_empty() {
-        // The same rows by another rule and in the other layout.
+        // The same rows with another rule and in the other layout.
         options.decode.plan.layout = Layout::Nested;
         options.decode.update_rule.old_value = choice & 1 == 1;
         check(decode(input(), &options));
@@ -195,7 +198,7 @@ fn read(bytes: Vec<u8>, choice: u8) {
     }
 }
 
-/// Every change becomes one line of JSON.
+/// Checks that each change becomes one line of JSON.
 fn check_events(files: Vec<InputFile>, mut options: ReadOptions, format: EventFormat) {
     options.decode.plan.layout = Layout::Nested;
     options.decode.plan.types =
@@ -204,7 +207,7 @@ fn check_events(files: Vec<InputFile>, mut options: ReadOptions, format: EventFo
     options.decode.plan.envelope.columns = columns;
     options.carry_what_is_asked_for();
     let events = EventOptions { format, source_name: "s", processed_ms: 0 };
-    // What breaks off was seen to before.
+    // An error was checked before.
     let _ = each_change(files, &options, &mut |change| {
         let mut lines = Vec::new();
         write_events(&change, &events, &mut lines).expect("a batch of the format");
@@ -216,7 +219,7 @@ fn check_events(files: Vec<InputFile>, mut options: ReadOptions, format: EventFo
     });
 }
 
-/// Items between the rows change nothing about the rows.
+/// Checks that items between the rows do not change the rows.
 fn check_items(files: Vec<InputFile>, mut options: ReadOptions, whole: &[RecordBatch]) {
     options.cut.include =
         Include { schema_changes: true, truncates: true, transactions: true, ..Include::default() };
@@ -225,7 +228,7 @@ fn check_items(files: Vec<InputFile>, mut options: ReadOptions, whole: &[RecordB
     assert_eq!(rows(&again), rows(whole));
 }
 
-/// What is left of a table by a selection is what the whole has in those columns.
+/// Checks that the selected columns of a table have the same values as in a read of all columns.
 fn check_selection(files: Vec<InputFile>, mut options: ReadOptions, whole: &[RecordBatch]) {
     let Some(first) = whole.first() else { return };
     let envelope = options.decode.plan.envelope.columns.len();
@@ -236,7 +239,8 @@ fn check_selection(files: Vec<InputFile>, mut options: ReadOptions, whole: &[Rec
         .map(|field| field.name().clone())
         .collect();
     let same = |one: &str, other: &str| one.to_lowercase() == other.to_lowercase();
-    // Bytes may name two columns alike, which no server does, and tables as patterns are.
+    // The bytes may contain two columns of the same name, which no server does, and table names
+    // that are patterns.
     let is_plain = whole.iter().all(|batch| {
         let schema = batch.schema();
         let names = &schema.fields()[..batch.num_columns() - envelope];
@@ -251,7 +255,7 @@ fn check_selection(files: Vec<InputFile>, mut options: ReadOptions, whole: &[Rec
     columns.allow_missing();
     options.decode.plan.columns = columns;
     let part = decode(files, &options).expect("less is asked for");
-    // Packed cells that nobody unpacks leave room in batches.
+    // Compressed cells that are not decompressed leave space in batches.
     let rows = |batches: &[RecordBatch]| batches.iter().map(RecordBatch::num_rows).sum::<usize>();
     assert_eq!(rows(whole), rows(&part));
     if whole.len() == part.len() {
@@ -268,7 +272,8 @@ fn check_selection(files: Vec<InputFile>, mut options: ReadOptions, whole: &[Rec
     }
 }
 
-/// Hashes come for rows, or an error: text is asked of values that the reader's types may have as bytes.
+/// Checks that masks return a hash for each row, or an error: a hash needs the text of a value,
+/// even if the reader returns the value as bytes.
 fn check_mask(files: Vec<InputFile>, mut options: ReadOptions, whole: &[RecordBatch]) {
     let salt = Some(Secret::new("salt"));
     options.decode.plan.masks = Masks::try_new([("*.*.*", Mask::Sha256)], salt).expect("a salt");
@@ -283,7 +288,7 @@ fn check_mask(files: Vec<InputFile>, mut options: ReadOptions, whole: &[RecordBa
     }
 }
 
-/// Decodes on this thread, and has Arrow check what comes out.
+/// Decodes on this thread, and validates the result with Arrow.
 fn decode(files: Vec<InputFile>, options: &ReadOptions) -> Result<Vec<RecordBatch>> {
     let mut batches = Vec::new();
     each_change(files, options, &mut |change| {
@@ -313,7 +318,7 @@ fn each_change(
     Ok(())
 }
 
-/// Other options for each byte.
+/// Different options for each byte.
 fn options(choice: u8) -> ReadOptions {
     let bit = |bit: u8| choice >> bit & 1 == 1;
     let mut options = ReadOptions::default();

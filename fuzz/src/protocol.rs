@@ -1,6 +1,6 @@
-//! What a server may send: the login, answers to questions, a dump, compressed frames.
+//! Packets that a server may send: the login, answers to queries, a dump, compressed frames.
 //!
-//! A session is its packets, one after the other:
+//! A session consists of its packets, one after another:
 //!
 //! ```text
 //! length 2, payload (as much of it as there is)
@@ -13,8 +13,8 @@ use binarrow::protocol::{
     Secret, ServerRefusal, Step, TlsWish,
 };
 
-/// A login: two bytes of options, and the server's packets. Whatever these are, the password goes out in the clear only
-/// where nobody can listen, and nothing at all before the TLS that was asked for.
+/// A login: two bytes of options, and the server's packets. Whatever these are, the password is
+/// sent in the clear only if no one else can read it, and not before TLS if TLS is required.
 pub(crate) fn login(data: &[u8]) {
     let [choice, more, data @ ..] = data else { return };
     let options = LoginOptions {
@@ -63,7 +63,7 @@ pub(crate) fn login(data: &[u8]) {
     assert!(rounds <= MOST_ROUNDS);
 }
 
-/// The answer to a question.
+/// The answer to a query.
 pub(crate) fn result_set(data: &[u8]) {
     let mut set = ResultSet::default();
     for packet in Packets(data) {
@@ -82,7 +82,8 @@ pub(crate) fn result_set(data: &[u8]) {
     assert!(set.into_rows().iter().all(|row| row.len() == columns));
 }
 
-/// Compressed frames: one byte of options, then frames, or bytes that go into frames and must come out again.
+/// Compressed frames: one byte of options, then frames, or bytes that are packed into frames and
+/// must be unpacked again.
 pub(crate) fn frames(data: &[u8]) {
     let Some((&choice, data)) = data.split_first() else { return };
     let mut frames = Frames::new(compression(choice));
@@ -117,7 +118,7 @@ pub(crate) fn frames(data: &[u8]) {
     }
 }
 
-/// The packets of a dump: what is an event stays one behind a semi-synchronous header.
+/// The packets of a dump: an event remains the same event after a semi-synchronous header.
 pub(crate) fn dump(data: &[u8]) {
     for packet in Packets(data) {
         match DumpPacket::decode(packet) {
@@ -166,8 +167,8 @@ impl<'a> Iterator for Packets<'a> {
 
 const PASSWORD: &[u8] = b"correct horse battery";
 
-/// Packets of a server in one login, and the one that is too much.
+/// The maximum number of a server's packets in one login, and one more.
 const MOST_ROUNDS: usize = 17;
 
-/// Of 1024 bits.
+/// A key of 1024 bits.
 const PUBLIC_KEY: &[u8] = include_bytes!("public_key.pem");

@@ -1,4 +1,4 @@
-//! Targets of one cell.
+//! Targets for one cell.
 
 use binarrow::charset::Collation;
 use binarrow::value::temporal::{date, datetime, mariadb53, old, time, timestamp};
@@ -83,7 +83,7 @@ pub(crate) fn temporals(data: &[u8]) {
     }
 }
 
-/// A cell of a compressed column, as it is and packed here; and the types that are little more than bytes.
+/// A cell of a compressed column, as given and compressed here; and simple types of bytes.
 ///
 /// ```text
 /// form 1, value
@@ -109,7 +109,8 @@ pub(crate) fn bytes(data: &[u8]) {
     assert_eq!(bit::decode(value).is_ok(), value.len() <= bit::MAX_BYTES);
 }
 
-/// Text under any collation: UTF-8 comes out, or an error; read without errors it is the same where there is none.
+/// Text with any collation: the result is UTF-8 or an error; reading it with replacement returns
+/// the same text if there was no error.
 ///
 /// ```text
 /// collation id 2, text

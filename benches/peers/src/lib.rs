@@ -1,4 +1,4 @@
-//! What the programs have in common: a file in, one line of JSON out.
+//! The code that the programs share: the input file, and the output as one line of JSON.
 
 use std::path::PathBuf;
 use std::time::Instant;
@@ -14,7 +14,8 @@ pub fn file_argument() -> PathBuf {
     }
 }
 
-/// Runs `work`, which gives the number of row images (an update has two), and prints it with the seconds it took.
+/// Runs `work`, which returns the number of row images (an update has two), and prints this number
+/// with the duration in seconds.
 pub fn measure(work: impl FnOnce() -> u64) {
     let start = Instant::now();
     let rows = work();

@@ -1,4 +1,5 @@
-//! binarrow: a file into Arrow record batches, from the file on, with the threads that the second argument tells (1).
+//! binarrow: decodes a file to Arrow record batches, including reading the file, with the number of
+//! threads in the second argument (default 1).
 
 use binarrow::reader::{ReadOptions, Reader};
 use binarrow::source::InputFile;

@@ -1,4 +1,5 @@
-//! binarrow without its reading and cutting: segments that are in memory, decoded on one thread into record batches.
+//! binarrow without reading and cutting: segments in memory are decoded on one thread to record
+//! batches.
 
 use binarrow::reader::{DecodeOptions, Output, SegmentDecoder};
 use binarrow::source::{Segments, LogOptions, InputFile};

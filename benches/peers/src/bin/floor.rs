@@ -1,15 +1,16 @@
-//! The floor: what any decoder that keeps its promises does to every byte, and nothing else.
+//! The lower limit: the work on each byte that no decoder with the same guarantees can avoid.
 //!
-//! CRC32 of every event, a UTF-8 check of as many bytes, and one copy of them, as wide as an event each. The bytes are in
-//! memory before the clock starts. A binlog as a whole is not UTF-8, so what is checked is a twin of it: the same bytes
-//! without their top bits, which is the fastest kind of text.
+//! CRC32 of each event, a UTF-8 check of the same number of bytes, and one copy of them, event by
+//! event. The bytes are in memory before the clock starts. A complete binlog is not UTF-8, so a
+//! modified copy is checked: the same bytes without their top bits, which is the fastest kind of
+//! text.
 
 use std::hint::black_box;
 
 fn main() {
     let bytes = std::fs::read(binarrow_peers::file_argument()).expect("a readable file");
     let text: Vec<u8> = bytes.iter().map(|byte| byte & 0x7f).collect();
-    // Batches go out and their memory comes back: the copy does, too.
+    // The memory of batches is freed and allocated again; so is the memory of the copy.
     let mut copy: Vec<u8> = vec![0; BATCH_BYTES];
     copy.clear();
     binarrow_peers::measure(|| {

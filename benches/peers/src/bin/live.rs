@@ -1,6 +1,6 @@
 //! A server's log from its beginning to its end: `live drain|decode PORT FILE plain|tls|zlib|zstd THREADS`.
 //!
-//! `drain` receives the dump and looks at nothing; `decode` makes Arrow record batches of it.
+//! `drain` receives the dump and ignores its content; `decode` decodes it to Arrow record batches.
 
 use binarrow::net::{ConnectOptions, Dump, DumpOptions, DumpStart, Endpoint, Server, TlsMode};
 use binarrow::protocol::{Compression, Secret};
@@ -62,7 +62,7 @@ fn decode(
     let connector = Arc::new(move || Ok(vec![connect.clone()]));
     let live = LiveOptions { connector, dump, reconnect: None, until: None, heartbeats: false, goal: None };
     let mut options = ReadOptions { threads, ..ReadOptions::default() };
-    options.cut.allow_gaps = true; // the log was put in the place of another
+    options.cut.allow_gaps = true; // the log replaces another one
     let control = Arc::default();
     let mut reader = Reader::live(Some(server), LiveStart::Earliest, live, Arc::clone(&control), options)
         .expect("a reader");
@@ -73,7 +73,7 @@ fn decode(
     (rows, control.bytes())
 }
 
-/// The most memory that the process had, in MB.
+/// The peak of memory of the process, in MB.
 fn peak_mb() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or_default();

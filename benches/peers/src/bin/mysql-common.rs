@@ -1,5 +1,6 @@
-//! `mysql_common`, what the Rust clients for MySQL decode with: its iterator over a binlog file, every row image into its
-//! values. It checks no checksums and leaves text as bytes and JSON in its stored form.
+//! `mysql_common`, the decoder of the Rust clients for MySQL: its iterator over a binlog file, with
+//! each row image decoded to its values. It checks no checksums and leaves text as bytes and JSON
+//! in its stored form.
 
 use mysql_common::binlog::consts::BinlogVersion;
 use mysql_common::binlog::events::{Event, EventData};
