@@ -1,4 +1,4 @@
-"""What several folders of tests share: the shop's binlog and what is known of it, a Spark session."""
+"""Fixtures for several folders of tests: the shop's binlog with its known contents, a Spark session."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class Shop:
         return tables
 
     def change_types(self, table: str) -> Counter[str]:
-        """How often each `_change_type` must come, a key change being a delete and an insert."""
+        """The expected number of each `_change_type`; a change of a key is a delete and an insert."""
         counts = self.tables[table]
         keys_changed = counts["key_update"]
         types = {
@@ -118,7 +118,7 @@ def repository() -> Path:
 
 @pytest.fixture(scope="session")
 def event_log_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where Spark notes what its tasks did."""
+    """The folder in which Spark records events of its tasks."""
     return tmp_path_factory.mktemp("event-log")
 
 

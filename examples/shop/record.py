@@ -113,7 +113,7 @@ Key = tuple[Any, ...]
 
 @dataclass
 class Books:
-    """What the shop knows of its tables: their rows, and every change that it made to them."""
+    """The known data of the shop: the rows of its tables, and each change that it made to them."""
 
     session: Session
     rows: dict[str, dict[Key, Row]] = field(default_factory=lambda: {t: {} for t in KEYS})

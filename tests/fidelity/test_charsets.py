@@ -50,7 +50,7 @@ SURROGATES = range(0xD800, 0xE000)
 
 @dataclass
 class Everything:
-    """What a server kept and logged: for each charset a table `mapped_*`, `unmapped_*`, `random_*`."""
+    """The values that a server stored and logged: for each charset a table `mapped_*`, `unmapped_*`, `random_*`."""
 
     server: Server
     charsets: list[str]

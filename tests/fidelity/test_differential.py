@@ -58,7 +58,7 @@ class Play:
         return binarrow.read_binlog([str(path) for path in self.files], **settings)
 
     def listing(self) -> str:
-        """What the server's own tool prints of all files."""
+        """The output of the server's own tool for all files."""
         return "".join(self.server.mysqlbinlog(path, "-vv") for path in self.files)
 
 

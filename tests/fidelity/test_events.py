@@ -105,7 +105,7 @@ def test_an_update_of_the_key_is_two_events(mysql: Server) -> None:
 
 
 def test_flags_of_keys(mysql: Server) -> None:
-    """As TiCDC has them: every column of a key, not its first alone."""
+    """Like TiCDC: all columns of a key, not only the first one."""
     table = (
         "CREATE TABLE keyed (a INT NOT NULL, b INT NOT NULL, c VARCHAR(9), d INT, e INT AS (a + 1)"
         " STORED, f BLOB, UNIQUE KEY (a, b), UNIQUE KEY (c), KEY (d))"

@@ -105,7 +105,7 @@ def expect_images(files: list[Path], before: dict[int, str], after: dict[int, st
 
 
 def first_difference(found: str, expected: str) -> str:
-    """Where two texts part, with what is around."""
+    """The place where two texts differ, with the text around it."""
     pairs = zip(found, expected, strict=False)
     place = next((i for i, (a, b) in enumerate(pairs) if a != b), min(len(found), len(expected)))
     around = slice(max(0, place - 60), place + 60)

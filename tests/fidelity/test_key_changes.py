@@ -1,4 +1,4 @@
-"""What is a change of a key, and what is not; old values that are read but do not leave."""
+"""Changes of keys, and changes that are none; old values that are read but not returned."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def played(request: pytest.FixtureRequest) -> Any:
 
 
 def kinds(log: str, schemas: dict[str, str], **keywords: Any) -> dict[str, list[str]]:
-    """What each table's rows are called, but for the first one, which was inserted."""
+    """The change types of each table's rows, except the first row, which was inserted."""
     found: dict[str, list[str]] = {}
     for batch in binarrow.read_binlog(log, tables="changed.*", schemas=schemas, **keywords):
         column = batch.to_pyarrow().column("_change_type")

@@ -1,4 +1,4 @@
-"""What only MariaDB does, on every MariaDB: each case is played, and its log replayed from empty gives what SELECT gives.
+"""Features that only MariaDB has, on each version: replaying the log of a case from empty tables gives the result of SELECT.
 
 Compressed events and columns are in `test_mariadb_compression.py`.
 """

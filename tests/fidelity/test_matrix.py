@@ -41,7 +41,7 @@ PRINTED_AS = {
 
 @dataclass
 class Tally:
-    """What was compared."""
+    """The numbers of comparisons."""
 
     cases: int = 0
     not_equal: int = 0

@@ -25,7 +25,7 @@ COMPRESSED = {
     False: ("SET SESSION binlog_transaction_compression = ",),
     True: ("SET GLOBAL log_bin_compress = ",),
 }
-"""Where images are mixed, the log is compressed too: what switches that, by whether it is MariaDB."""
+"""With mixed images the log is compressed too: the statement that sets this, by whether the server is MariaDB."""
 ENVELOPE = ("change_type", "commit_version", "change_ordinal", "present")
 TABLE = "(area INT, code VARCHAR, n INT, note VARCHAR)"
 CHOICES = list(itertools.product((True, False), (True, False)))  # old_value, split_key_updates
@@ -177,7 +177,7 @@ def test_nested_in_a_dict(played: Played, old_value: bool, split: bool) -> None:
 
 
 def test_in_spark(mysql: Server, spark: Any, tmp_path: Path) -> None:
-    """The same with `apply_changes`, in two micro-batches."""
+    """Like the previous test, with `apply_changes`, in two micro-batches."""
     folder = str(tmp_path / "mirror")
     with play(mysql, "FULL", 45) as played:
         register(spark)

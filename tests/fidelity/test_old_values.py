@@ -1,4 +1,4 @@
-"""Old values and keys: what comes out with and without them, in both layouts.
+"""Old values and keys: the rows with and without them, in both layouts.
 
 For the random workload, what is wanted is worked out here from the plain reading of the same log: a pair of rows for
 each update.
@@ -224,7 +224,7 @@ class Event:
 
 @dataclass
 class Plain:
-    """What happened to a table: each change with both of its rows."""
+    """The changes of a table, each with both of its rows."""
 
     key: list[int]
     changes: list[tuple[tuple[int, int], Side | None, Side | None]]
@@ -304,7 +304,7 @@ def wanted(table: Plain, old_value: bool, split: bool) -> Iterator[Event]:
 
 
 def flattened(events: Iterator[Event], old_value: bool) -> Iterator[tuple[Any, ...]]:
-    """The same in the flat layout."""
+    """Like the previous function, in the flat layout."""
     for event in events:
         version, ordinal = event.place
         if event.op == "c":

@@ -40,7 +40,7 @@ PARTIAL_CELL = re.compile(r"###   @(\d+)=(?:@\1 |JSON_)")
 
 @dataclass
 class Play:
-    """What a server has logged, and what it holds now."""
+    """The log of a server, and its current rows."""
 
     server: Server
     image: str

@@ -1,4 +1,4 @@
-"""Which rows come out of a transaction, and in which order: small cases, written out."""
+"""The rows of transactions and their order: small cases, written by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each change of a row becomes, for every key, row image and choice of keywords.
+"""The rows for each change, for every key, row image and choice of keywords.
 
 The expected rows are in the files of `truth_table`, written by hand.
 """

@@ -125,7 +125,7 @@ def as_shown(table: binarrow.TableSchema, wanted: TableStructure) -> TableStruct
 
 
 def difference(found: TableStructure, wanted: TableStructure) -> list[object]:
-    """What only one of the two has."""
+    """Returns the parts that only one of the two has."""
     wanted = without_expressions(wanted)
     return [
         *set(found.columns).symmetric_difference(wanted.columns),
@@ -191,7 +191,7 @@ def test_corpus(played: Played) -> None:
 
 
 def test_script_of_the_end_is_the_history(played: Played) -> None:
-    """What the history prints is a baseline of the same tables."""
+    """The text that the history prints is a baseline of the same tables."""
     end = played.steps[-1].position
     played.history.rollback(f"{end[0]}:{end[1]}")
     scripts = played.history.snapshot()
@@ -201,7 +201,7 @@ def test_script_of_the_end_is_the_history(played: Played) -> None:
 
 
 def kinds_of_difference(found: TableStructure | str, wanted: TableStructure) -> set[str]:
-    """What two structures of a table differ in."""
+    """The differences between two structures of a table."""
     if isinstance(found, str):
         return {"unknown"}
     wanted = without_expressions(wanted)

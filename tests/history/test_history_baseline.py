@@ -96,7 +96,7 @@ def changing(server: Server) -> Iterator[None]:
 def tables_at(
     connection: binarrow.Server, start: binarrow.Position, stop: binarrow.Position
 ) -> set[str]:
-    """What the statements of the log between the two make of an empty database `busy`."""
+    """The database `busy` that the statements of the log between the two create from an empty one."""
     tables: dict[str, list[str]] = {}
     with connection.stream(
         start, stop=stop, include="schema_change", column_names="positional"
@@ -191,7 +191,7 @@ def read(
 
 @contextmanager
 def told() -> Iterator[list[str]]:
-    """What is warned of."""
+    """Collects the warnings."""
     messages: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

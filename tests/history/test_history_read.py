@@ -283,7 +283,7 @@ def test_tables_that_are_not_there_beside_one_that_is(shop: Server) -> None:
 
 @SERVERS
 def test_a_table_takes_the_place_of_another(shop: Server) -> None:
-    """As gh-ost and pt-online-schema-change do: the real table has its new structure at once."""
+    """Like gh-ost and pt-online-schema-change: the real table gets its new structure immediately."""
     history = baseline(shop)
     shop.execute(
         "CREATE TABLE hist.t (id INT PRIMARY KEY, v VARCHAR(10))",
@@ -340,7 +340,7 @@ def test_keys_members_and_signs(shop: Server) -> None:
 
 @SERVERS
 def test_a_log_with_names_stands_by_itself(shop: Server) -> None:
-    """What it does not say comes from the history; where the two contradict, the log is right, and a warning says so."""
+    """Metadata that the log lacks comes from the history; if they differ, the log takes precedence, with a warning."""
     shop.execute("SET GLOBAL binlog_row_metadata = FULL")
     shop.execute(
         "CREATE TABLE hist.f (id INT NOT NULL, v VARCHAR(5), UNIQUE KEY (id))",

@@ -24,7 +24,7 @@ from support.servers.servers import Server
 STORES = ("mysql", "mysql_5_7", "mariadb_10_5", "mariadb_11_8")
 
 KILLS = int(os.environ.get("BINARROW_KILLS", "10"))
-"""How often the writer is killed; 100 are a long run."""
+"""The number of times that the writer is killed; 100 are a long run."""
 
 POSITIONS = int(os.environ.get("BINARROW_POSITIONS", "100"))
 """Places at which a history is compared with a fresh one; 1000 are a long run."""
@@ -177,7 +177,7 @@ def test_connections_that_are_gone(store):
 
 @pytest.mark.parametrize("flavor", ["mysql", "mariadb_11_8"])
 def test_large_checkpoints_and_small_packets(request, flavor):
-    """What does not fit a packet goes in pieces."""
+    """Text that does not fit into a packet is stored in pieces."""
     server = request.getfixturevalue(flavor)
     names = random.Random(5)
     tables = "".join(
@@ -274,7 +274,7 @@ def test_threads_share_it(store):
 
 
 def test_the_server_that_is_read_keeps_it(mysql):
-    """What is written there for the history's sake is in the log too, and no row of it comes out."""
+    """Rows that the history writes on this server are in the log too, but are never returned."""
     with database(mysql), binarrow.connect(url_of_log(mysql)) as server:
         with contextlib.closing(mysql.connect()) as session:
             session.execute(

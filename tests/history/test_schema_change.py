@@ -270,7 +270,7 @@ def test_a_batch_has_one_structure(altered: Altered, threads: int) -> None:
 
 
 def test_a_selection_follows_names_too(altered: Altered) -> None:
-    """Where batches are brought under one schema, a selected column that is not there is NULL."""
+    """If batches are converted to one schema, a selected column that does not exist is NULL."""
     columns = {TABLE: ["id", "extra", "a"]}
     with pytest.raises(binarrow.SchemaError, match='columns contains "extra"'):
         list(altered.read(columns=columns, tables=TABLE))

@@ -53,7 +53,7 @@ class Played:
         return f"{DATABASE}.{table}"
 
     def statements(self, sql_mode: str = "") -> dict[str, bytes]:
-        """What SHOW CREATE TABLE says: bytes, for it shows binary defaults as they are."""
+        """The output of SHOW CREATE TABLE: bytes, because it contains binary defaults unchanged."""
         session = self.server.connect(database=DATABASE, use_unicode=False)
         session.execute(f"SET SESSION sql_mode = '{sql_mode}'")
         found = {
@@ -84,7 +84,7 @@ def played(request: pytest.FixtureRequest) -> Iterator[Played]:
 
 
 def play(server: Server) -> Played:
-    """The same statements at each level of metadata."""
+    """Executes the same statements at each level of metadata."""
     player = Matrix(server)
     session = player.session
     name = quote(DATABASE)

@@ -45,7 +45,7 @@ SETTINGS: Mapping[str, Mapping[str, str]] = {
 
 @dataclass
 class Lake:
-    """Where mirrors are kept, and in which format."""
+    """The folder of mirrors, and their format."""
 
     spark: SparkSession
     format: str
@@ -70,7 +70,7 @@ class Lake:
         return self.spark.table(target)
 
     def commits(self, target: str) -> int:
-        """How often the mirror was changed."""
+        """The number of changes of the mirror."""
         if self.format == "parquet":
             return max(int(each.name[:8]) for each in (Path(target) / "versions").iterdir())
         if self.format == "delta":

@@ -1,4 +1,4 @@
-"""What each kind of batch makes of a mirror, on changes written out by hand."""
+"""The effect of each kind of batch on a mirror, with changes written by hand."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_whole_images(lake, mirror):
 
 
 def test_images_with_holes(mirror):
-    """What an image leaves out stays as it is; an insert leaves out what is NULL."""
+    """Columns that an image leaves out are unchanged; an insert leaves out columns that are NULL."""
     mirror.apply(insert(1, 0, 1, "a", 1), insert(1, 2, 2, "b", 2), insert(1, 4, 3, "c", 3))
     rows = mirror.apply(
         before(2, 0, 1, None, None, bits=b"\x01"),

@@ -34,7 +34,7 @@ def copy():
 
 
 def catalog_jar() -> Path:
-    """Of Maven, kept in the environment."""
+    """Downloads the JAR file from Maven and keeps it in the environment."""
     jar = Path(sys.prefix) / JAR
     if not jar.exists():
         part = jar.with_suffix(f".{os.getpid()}")

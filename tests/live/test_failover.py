@@ -81,7 +81,7 @@ class Collector(threading.Thread):
 
 @dataclass
 class Failed:
-    """What a stream gave over a failover, and the server that is left."""
+    """The rows of a stream during a failover, and the server that remains."""
 
     survivor: Server
     batches: list[binarrow.ChangeBatch]

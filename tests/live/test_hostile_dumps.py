@@ -211,7 +211,7 @@ REFUSALS: dict[str, tuple[type[binarrow.BinarrowError], int, str, str]] = {
 @pytest.mark.parametrize("when", ["at-once", "later"])
 @pytest.mark.parametrize("name", REFUSALS)
 def test_dumps_that_are_refused(name: str, when: str) -> None:
-    """What the server will say again is not asked again."""
+    """An error that the server would send again ends the stream without another attempt."""
     kind, code, text, match = REFUSALS[name]
 
     def script(peer: Peer) -> None:

@@ -77,7 +77,7 @@ def test_an_authority_is_asked_on_this_machine_too(
 @pytest.mark.parametrize("mode", ["preferred", "required", "verify_ca"])
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_clear_bytes_beside_tls(mode: str, when: str, ca: str, context: ssl.SSLContext) -> None:
-    """What was sent before the encryption must not count as sent under it."""
+    """Bytes that were sent before the encryption must not be treated as encrypted."""
 
     def script(peer: Peer) -> None:
         injected = packet(OK, 2) if when == "after" else packet(OK, 1)

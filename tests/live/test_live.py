@@ -142,7 +142,7 @@ def test_from_gtid_sets(played: Played) -> None:
 
 
 def in_files(start: str) -> dict[str, Any]:
-    """How to read the files from there: they lack the older transactions of a domain that the set does not have."""
+    """Options for reading the files from there on: older transactions of a domain that the set lacks are missing."""
     return {
         "start": start,
         **WITHOUT_XA,

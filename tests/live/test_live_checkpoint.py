@@ -207,7 +207,7 @@ def test_a_checkpoint_of_another_server(kept: Server, tmp_path: Path) -> None:
 
 @pytest.mark.alone
 def test_ctrl_c_while_it_waits(kept: Server, tmp_path: Path) -> None:
-    """What was done is saved, however long the interval; what was not is not."""
+    """Changes that were processed are saved, however long the interval is; others are not."""
     program = """
 import sys, binarrow
 server = binarrow.connect(

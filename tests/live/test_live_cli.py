@@ -177,7 +177,7 @@ def test_tail_prints_changes_as_they_come(told: Server, tmp_path: Path) -> None:
 
 @NEW
 def test_tail_of_some_columns_and_operations_masked(told: Server, tmp_path: Path) -> None:
-    """Of images that lack columns, what is printed is under the right names."""
+    """Rows of images that lack columns are printed with the right names."""
     told.execute("FLUSH BINARY LOGS")
     salt = tmp_path / "salt"
     salt.write_text("pepper\n")

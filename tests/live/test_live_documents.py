@@ -1,4 +1,4 @@
-"""What the documentation says of servers: its statements prepare one, its examples run, its tables are right."""
+"""The statements, examples and tables about servers in the documentation."""
 
 from __future__ import annotations
 

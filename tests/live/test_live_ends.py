@@ -1,4 +1,4 @@
-"""How streams end: from outside, by Ctrl-C, with the interpreter. Always soon, and the server sends no more."""
+"""The end of streams: from outside, by Ctrl-C, with the interpreter. It is fast, and the server stops sending."""
 
 from __future__ import annotations
 

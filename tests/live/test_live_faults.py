@@ -1,4 +1,4 @@
-"""What networks and servers do to a stream: connections that break, stall and crawl, servers that end.
+"""Faults of networks and servers during a stream: connections that break, stall and crawl, servers that stop.
 
 No row may be lost, none may come twice. The F's are those of the project's list of faults.
 """

@@ -1,4 +1,4 @@
-"""How soon a committed row is there."""
+"""The time from the commit of a row until it is returned."""
 
 from __future__ import annotations
 

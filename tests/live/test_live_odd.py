@@ -72,7 +72,7 @@ def test_an_encrypted_log(tmp_path: Path) -> None:
 @pytest.mark.parametrize("by", ["file", "gtid"])
 @pytest.mark.parametrize("flavor", ["mysql", "mariadb-11.8"])
 def test_connections_lost_within_large_transactions(flavor: str, by: str) -> None:
-    """The end of one that is larger than a segment is looked for before its rows are handed out."""
+    """The end of a transaction that is larger than a segment is found before its rows are returned."""
     with live.server(flavor) as server, live.reach(server) as connection:
         begin = connection.position()
         rows = 0
@@ -124,7 +124,7 @@ def test_prepared_rows_are_asked_of_the_server_that_is_read() -> None:
 
 
 def test_a_token_that_is_out_of_reach_for_a_while() -> None:
-    """As the server may be; what else goes wrong in the function ends the stream."""
+    """A server that is unavailable for a while is tried again; any other error of the function ends the stream."""
     out_of_reach = False
 
     refused: list[None] = []

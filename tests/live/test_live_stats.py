@@ -1,4 +1,4 @@
-"""What one sees of a stream: its counts, and what it logs."""
+"""The visible state of a stream: its counts and its log messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where to connect, and as whom: URL, keywords, option file, environment. No server is needed."""
+"""The endpoint and the account: URL, keywords, option file, environment. No server is needed."""
 
 from __future__ import annotations
 

@@ -112,7 +112,7 @@ def test_column_patterns_add_up_and_case_does_not_count(shop):
 
 
 def test_an_unselected_key_still_splits_updates(shop):
-    """The changes of key that the books hold come out as deletes and inserts."""
+    """The recorded changes of keys are returned as deletes and inserts."""
     found: dict[str, int] = defaultdict(int)
     for _, batch in batches(
         shop.glob, columns={"shop.products": ["title"]}, tables="shop.products"

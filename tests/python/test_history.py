@@ -151,7 +151,7 @@ def test_a_statement_that_cannot_be_followed() -> None:
             history.find("shop", "orders")
         assert history.tables() == {"shop.orders": why}
         assert names(history, 600) == ["id", "paid", "remark", "state", "total"]
-        # A later structure mends it, for that table only.
+        # A later structure makes this table known again, and no other.
         mended = "CREATE DATABASE shop; USE shop; CREATE TABLE orders (id INT PRIMARY KEY)"
         history.apply("binlog.000001:800", "shop", "CREATE TABLE more (id INT)")
         history.baseline(mended, "binlog.000001:800", tables="shop.orders", server="mysql-8.4")
@@ -362,7 +362,7 @@ def test_what_is_different() -> None:
 
 
 def command(*arguments: str, code: int = 0) -> str:
-    """What `binarrow history ...` prints: on stdout, or on stderr where it fails."""
+    """The output of `binarrow history ...`: on stdout, or on stderr if it fails."""
     run = CliRunner().invoke(app, ["history", *arguments], env={"COLUMNS": "200"})
     assert run.exit_code == code, run.output
     return run.stderr if code else run.stdout

@@ -23,7 +23,7 @@ from binarrow import ConfigError, InputError, MalformedBinlogError, SchemaHistor
 from support import history_writer as writer
 
 KILLS = int(os.environ.get("BINARROW_KILLS", "10"))
-"""How often the writer is killed; 100 are a long run."""
+"""The number of times that the writer is killed; 100 are a long run."""
 
 
 @pytest.fixture

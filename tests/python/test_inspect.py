@@ -153,7 +153,7 @@ def test_statements_are_whole_only_when_asked_for(with_queries):
 
 @pytest.mark.parametrize("option", [(), ("--table-metadata",)])
 def test_no_value_is_shown_unasked(with_queries, option):
-    """What the statements of the log say in quotes is nowhere in the listing."""
+    """Values in quotes in the statements of the log are nowhere in the listing."""
     statements = " ".join(
         event["info"] for event in records(with_queries, "--queries") if "INSERT" in event["info"]
     )

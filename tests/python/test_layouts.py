@@ -22,7 +22,7 @@ READ = {
 }
 
 Row = tuple[Any, ...]
-"""What it is called, its version and ordinal, its cells, its bits."""
+"""The change type, the version and ordinal, the cells, and the bits of a row."""
 
 
 @pytest.mark.filterwarnings("ignore::binarrow.BinarrowWarning")
@@ -75,7 +75,7 @@ def images(side: pa.StructArray) -> Iterator[Row | None]:
 
 
 def cells(column: pa.Array) -> list[Any]:
-    """What can be compared: NaN as text, times as their numbers, for Python knows no year 0."""
+    """Values that can be compared: NaN as text, times as numbers, because Python has no year 0."""
     if isinstance(column, pa.ExtensionArray):
         column = column.storage
     if pa.types.is_temporal(column.type):

@@ -49,7 +49,7 @@ def denied() -> binarrow.ServerError:
 
 @dataclass
 class Server:
-    """What a check asks of a server."""
+    """A server that answers the queries of a check."""
 
     settings: dict[str, str] = field(default_factory=lambda: dict(GOOD))
     flavor: str = "mysql"

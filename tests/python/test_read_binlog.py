@@ -1,4 +1,4 @@
-"""`read_binlog`: what may be read, what comes out, and what is said about a bad call."""
+"""`read_binlog`: the inputs, the results, and the errors for invalid calls."""
 
 from __future__ import annotations
 
@@ -329,7 +329,7 @@ def test_the_halves_of_an_update_stay_in_one_batch(shop, limit, split):
 
 
 def test_one_envelope_column_needs_no_list(shop):
-    """As with ``tables``, ``operations`` and ``include``."""
+    """A single name is accepted, like for ``tables``, ``operations`` and ``include``."""
     reader = binarrow.read_binlog(shop.files[0], tables="shop.orders", envelope="server_id")
     names = next(iter(reader)).to_pyarrow().schema.names
     assert [name for name in names if name.startswith("_")] == ["_server_id"]

@@ -64,7 +64,7 @@ def test_a_bucket(objects, shop, expected):
 
 
 def test_the_bucket_of_the_environment(objects, shop):
-    """As the command line has it: no options, and the file system's own variables."""
+    """Like the command line: no options, and the file system's own variables."""
     environment = {
         **os.environ,
         "AWS_ENDPOINT_URL": objects.http,

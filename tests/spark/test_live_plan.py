@@ -1,4 +1,4 @@
-"""Where batches of a live server end, and how they are shared out: on a log that is made up."""
+"""The ends of batches of a live server, and their distribution, on an artificial log."""
 
 from __future__ import annotations
 

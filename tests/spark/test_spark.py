@@ -28,7 +28,7 @@ def sorted_rows(table: pa.Table) -> pa.Table:
 
 
 def plain(source, table: str, declared: StructType) -> pa.Table:
-    """What Python reads without Spark, under the same schema."""
+    """The rows that Python reads without Spark, with the same schema."""
     reader = binarrow.read_binlog(source, types="spark")
     target = arrow_schema(declared)
     return pa.table(reader.table(table, schema=target, on_schema_change="conform"))

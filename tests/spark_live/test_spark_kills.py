@@ -126,7 +126,7 @@ def in_order(table: pa.Table) -> pa.Table:
 
 
 def serial(server: Server, start: Position, stop: Position) -> pa.Table:
-    """What a plain reader gives."""
+    """The rows of a plain reader."""
     with live.reach(server) as connection:
         stream = connection.stream(start, stop=stop, types="spark")
         with stream, stream.table(TABLE) as changes:

@@ -69,14 +69,14 @@ def ancestors(number: int) -> list[int]:
 
 
 def files() -> set[str]:
-    """What may be ours of the temporary files; servers and certificates are tests' own."""
+    """The temporary files that may be ours; those of servers and certificates belong to tests."""
     names = {entry.name for entry in Path(tempfile.gettempdir()).iterdir()}
     tests = ("binarrow-server-", "binarrow-tls-")
     return {name for name in names if "bin" in name and not name.startswith(tests)}
 
 
 def reading(spark: Any) -> bool:
-    """Whether a task runs."""
+    """True if a task is running."""
     tracker = spark.sparkContext.statusTracker()
     stages = [tracker.getStageInfo(number) for number in tracker.getActiveStageIds()]
     return any(stage is not None and stage.numActiveTasks for stage in stages)

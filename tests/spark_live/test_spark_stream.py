@@ -80,7 +80,7 @@ class Query:
         return query
 
     def fails(self, **trigger: Any) -> str:
-        """What a query dies of."""
+        """The error that ends a query."""
         from pyspark.errors import StreamingQueryException
 
         with pytest.raises(StreamingQueryException) as error:
@@ -106,7 +106,7 @@ def insert(server: Server, *numbers: int) -> None:
 
 
 def here(server: Server) -> str:
-    """Where its log ends, for `startingOffsets`."""
+    """The end of its log, for `startingOffsets`."""
     with live.reach(server) as connection:
         return connection.position().to_json()
 
@@ -209,7 +209,7 @@ def test_catching_up(
 
 @pytest.fixture(scope="module")
 def mariadb() -> Iterator[Server]:
-    """Likewise."""
+    """A server of MariaDB whose account may read the tables."""
     with live.server("mariadb-11.8") as started:
         started.execute("GRANT SELECT ON live.* TO live@'%'")
         yield started
@@ -478,7 +478,7 @@ def test_rows_that_foreign_keys_change(session: SparkSession, tmp_path: Path) ->
 
 
 def test_a_log_without_names_needs_a_history(session: SparkSession, tmp_path: Path) -> None:
-    """Of a server with MINIMAL metadata a history knows the columns, as they were at each row."""
+    """With MINIMAL metadata, a history contains the columns of the table at each row."""
     from pyspark.errors import AnalysisException
 
     with live.server("mysql", "--binlog-row-metadata=MINIMAL") as server:

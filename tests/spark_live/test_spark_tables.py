@@ -63,7 +63,7 @@ NULLS = ["NULL", "'null'", "'[null]'", "'\"null\"'", "'{\"a\": null}'"]
 
 @dataclass
 class Log:
-    """What a server logged of the matrix's tables, by image; and of `nulls`."""
+    """The log of the matrix's tables, by image; and of `nulls`."""
 
     played: dict[str, Played]
     nulls: list[Path]

@@ -1,4 +1,4 @@
-"""What is not a row: between the rows, in the order of what was executed, from files and from streams.
+"""Items that are not rows: between the rows, in the order of execution, from files and from streams.
 
 Ghost tables of online schema changes, whose statements are played as the tools send them, are in `test_online_changes.py`.
 """
@@ -113,7 +113,7 @@ def play(server: Server) -> Iterator[tuple[str, list[str]]]:
 
 
 def decided(session: Session, statement: str) -> bool:
-    """Whether an XA transaction could be decided: not while its own session is at its end."""
+    """True if an XA transaction could be decided: false while its own session is ending."""
     try:
         session.execute(statement)
     except pymysql.err.Error as error:
@@ -148,7 +148,7 @@ class Logged:
             own.close()
 
     def read(self, **keywords: Any) -> list[Change]:
-        """What the file gives."""
+        """Reads the rows and items of the file."""
         return list(binarrow.read_binlog(self.file, include=ALL, **COLUMNS, **keywords))
 
 

@@ -116,7 +116,7 @@ class Log:
         self.file = server.flush_binlog()
 
     def read(self, **keywords: Any) -> list[binarrow.Change]:
-        """What the log gives of the table itself."""
+        """Reads the changes of the table itself from the log."""
         keywords = {"tables": "online.t", **COLUMNS, **keywords}
         return list(binarrow.read_binlog(self.file, include="schema_change", **keywords))
 
@@ -134,7 +134,7 @@ class Log:
 
     @property
     def schema(self) -> pa.Schema:
-        """That of the first rows: servers differ in whether they log names."""
+        """The schema of the first rows: servers differ in whether they log names."""
         first = next(change for change in self.read() if isinstance(change, ChangeBatch))
         return pa.schema(first.to_pyarrow().schema)
 

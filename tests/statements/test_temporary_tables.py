@@ -91,7 +91,7 @@ def test_the_table_keeps_its_rows(server: Server, session: Session, binlog_forma
 
 @on_each
 def test_the_table_itself_afterwards(server: Server, session: Session) -> None:
-    """The same statements of another connection, and of this one without the temporary table, are those of the table."""
+    """Statements of another connection, and of this one without the temporary table, concern the table."""
     text = "SET SESSION binlog_format = STATEMENT"
     log = log_of(server, session, text, OURS, "TRUNCATE t", "DROP TEMPORARY TABLE t", "TRUNCATE t")
     assert mirrored(log) == selected(server) == {2}

@@ -1,1 +1,1 @@
-"""What the tests share: servers, fakes, workloads and oracles."""
+"""Code that the tests share: servers, fakes, workloads and oracles."""

@@ -221,7 +221,7 @@ class Collector(threading.Thread):
 def following(
     started: Server, port: int | None = None, given: dict[str, Any] | None = None, **keywords: Any
 ) -> Iterator[Collector]:
-    """What is written to the tables of `live` from now on; `given` is for the connection."""
+    """Collects the changes of the tables of `live` from now on; `given` is for the connection."""
     own = {"tables": "live.*", "heartbeat": 0.5, **COLUMNS, **keywords}
     with reach(started, port, **(given or {})) as connection:
         collector = Collector(connection.stream("latest", **own))
@@ -237,7 +237,7 @@ class Played:
 
     server: Server
     before: binarrow.Position
-    """Where the log stood before."""
+    """The end of the log before the writes."""
     streamed: dict[str, list[binarrow.ChangeBatch]]
     """By the way of reading."""
     tables: list[str]

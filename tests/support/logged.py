@@ -1,4 +1,4 @@
-"""What statements leave in a server's log: a helper for tests with rows written out.
+"""The log of statements on a server: a helper for tests whose rows are written by hand.
 
 files = logged(server, "INSERT INTO small.t VALUES (1)")
 assert rows(files, "small.t") == [("insert", 1)]

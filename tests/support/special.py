@@ -37,7 +37,7 @@ def since(server: Server, *version: int) -> bool:
 
 
 def names(files: Sequence[Path]) -> Counter[str]:
-    """How many events there are of each type."""
+    """The number of events of each type."""
     return Counter(event.type_name for event in binarrow.inspect([str(path) for path in files]))
 
 

@@ -56,9 +56,9 @@ class Peer:
         self.received = received
         self.dumps = dumps
         self.pack: Callable[[bytes], bytes] | None = None
-        """What compresses what is sent; the client must use the same."""
+        """The function that compresses packets; the client must use the same compression."""
         self.log_size = 1_000_000
-        """What it says of its log file."""
+        """The reported size of its log file."""
         self.frame_sequence = 0
         self._unpacked = bytearray()
 
@@ -212,7 +212,7 @@ class FakeServer:
         self.dumps: list[bytes] = []
         """The commands by which they asked for the log."""
         self.failures: list[Exception] = []
-        """What went wrong in the script itself."""
+        """The error in the script itself."""
         self.connections = 0
         self._threads: list[threading.Thread] = []
         self._acceptor = threading.Thread(target=self._accept, daemon=True)
@@ -350,7 +350,7 @@ def with_checksum(plain: bytes) -> bytes:
 
 
 def unpack(data: bytes, length: int) -> bytes:
-    """What zlib or zstd has made smaller."""
+    """Bytes that zlib or zstd has compressed."""
     if data.startswith(ZSTD_MAGIC):
         return bytes(pa.decompress(data, decompressed_size=length, codec="zstd", asbytes=True))
     return zlib.decompress(data)

@@ -1,1 +1,1 @@
-"""What must come out: what servers select, what `mysqlbinlog` prints, and how to compare with it."""
+"""The expected results: rows that servers select, output of `mysqlbinlog`, and comparisons."""

@@ -25,7 +25,7 @@ def shown(change: Change) -> str:
 
 
 def joined(changes: Sequence[Change]) -> list[str]:
-    """In words, with one line for all batches between two items: how many there are is no matter."""
+    """In words, with one line for all batches between two items: their number does not count."""
     lines: list[str] = []
     tables: set[str] = set()
     rows = 0

@@ -131,7 +131,7 @@ def measure_all(server: Server) -> dict[str, Meanings]:
 
 
 def merge(into: dict[str, Meanings], other: dict[str, Meanings]) -> None:
-    """What either server keeps; they must agree where both keep something."""
+    """Adds the characters of another server; they must agree if both have one."""
     for charset, meanings in other.items():
         known = into.setdefault(charset, {})
         for sequence, meaning in meanings.items():
@@ -176,7 +176,7 @@ def runs(meanings: Meanings) -> bytes:
 
 
 def check_ascii_and_kana(charset: str, meanings: Meanings) -> None:
-    """What the decoder does without a table."""
+    """Checks the characters that the decoder converts without a table."""
     if charset != "swe7":
         assert all(meanings[bytes([byte])] == chr(byte) for byte in range(0x80)), charset
     for byte in HIGH if charset in GRIDS else ():
@@ -215,7 +215,7 @@ def collations(server: Server) -> list[tuple[int, str, str]]:
 
 
 def recorded(flavor: str) -> list[tuple[int, str, str]]:
-    """The same as this script wrote it down."""
+    """Returns the list that this script recorded."""
     lines = (COLLATIONS / f"{flavor}.tsv").read_text().splitlines()
     return [(int(i), charset, name) for i, charset, name in (line.split("\t") for line in lines)]
 

@@ -19,7 +19,7 @@ WORD_OR_FRACTION = re.compile(r'("(?:[^"\\]|\\.)*")|\.0(?![0-9])')
 
 @dataclass
 class Compared:
-    """How much was compared."""
+    """The numbers of comparisons."""
 
     tables: int = 0
     rows: int = 0

@@ -1,4 +1,4 @@
-"""What `json="diff"` gives, applied in Python: text in, text as the server prints it out.
+"""Applies the result of `json="diff"` in Python: text in, text as the server prints it out.
 
 patched('{"a": 1}', '{"$diff":[{"op":"replace","path":"$.a","value":2}]}') == '{"a": 2}'
 """
@@ -88,7 +88,7 @@ def loads(text: str) -> Any:
 
 
 def dumps(value: Any) -> str:
-    """As the server prints it: short keys first."""
+    """The order of the server: short keys first."""
     if isinstance(value, Number):
         return str(value)
     if isinstance(value, list):

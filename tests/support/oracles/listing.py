@@ -1,4 +1,4 @@
-"""What `mysqlbinlog -vv` prints of rows events: a second witness beside the server's SELECT."""
+"""The output of `mysqlbinlog -vv` for rows events: a second oracle besides the server's SELECT."""
 
 from __future__ import annotations
 

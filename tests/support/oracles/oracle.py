@@ -1,4 +1,4 @@
-"""What a server selects now, exactly: the other side of the comparison.
+"""The current rows of a server, exactly: the other side of the comparison.
 
 Every column is selected in a form that loses nothing, and becomes the same plain value that
 `cells.py` makes of an Arrow cell. This module knows nothing of binarrow.
@@ -115,7 +115,7 @@ def describe(
 
 
 def is_versioned(session: Session, database: str, table: str) -> bool:
-    """Whether MariaDB keeps the table's old rows."""
+    """True if MariaDB keeps the table's old rows."""
     [(kind,)] = session.query(
         "SELECT table_type FROM information_schema.tables"
         f" WHERE table_schema = {text(database)} AND table_name = {text(table)}"

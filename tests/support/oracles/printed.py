@@ -69,7 +69,7 @@ def shown(cell: Cell, kind: str, definition: str, escapes: dict[int, str]) -> st
 
 
 def quoted(content: bytes, escapes: dict[int, str]) -> str:
-    """Bytes as they come out of the tool, those that are not UTF-8 as `Server.mysqlbinlog` gives them."""
+    """Bytes as the tool prints them; those that are not UTF-8 as `Server.mysqlbinlog` returns them."""
     escaped = content.decode("latin-1").translate(escapes).encode("latin-1")
     return escaped.decode(errors="backslashreplace")
 

@@ -59,7 +59,7 @@ def plain_type(sql: str) -> str:
 
 
 def shown(text: str) -> str:
-    """As servers show it."""
+    """Returns text in the form in which servers show it."""
     return re.sub(r"[\U00010000-\U0010ffff]", "?", text)
 
 
@@ -132,7 +132,7 @@ class Oracle:
         return ";\n".join(lines) + ";\n"
 
     def position(self) -> tuple[str, int]:
-        """Where the log is."""
+        """The end of the log."""
         new = not self.server.is_mariadb and not self.server.is_old
         row = self.session.query("SHOW BINARY LOG STATUS" if new else "SHOW MASTER STATUS")[0]
         return row[0], row[1]

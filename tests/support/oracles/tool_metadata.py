@@ -1,4 +1,4 @@
-"""What `mysqlbinlog --print-table-metadata` prints of tables: a witness for `binarrow inspect`."""
+"""The output of `mysqlbinlog --print-table-metadata` for tables: an oracle for `binarrow inspect`."""
 
 from __future__ import annotations
 

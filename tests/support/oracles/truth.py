@@ -27,7 +27,7 @@ Row = tuple[str, ...]
 
 @dataclass
 class Change:
-    """One file: what is played, and what comes out in each case."""
+    """One file: the statements, and the result in each case."""
 
     name: str
     rows: str = ""

@@ -23,7 +23,7 @@ RESET = struct.pack("ii", 1, 0)  # SO_LINGER: closed with RST instead of FIN
 
 @dataclass(frozen=True)
 class Link:
-    """How a connection fares. Numbers of bytes are those from the server."""
+    """The behaviour of a connection. Numbers of bytes are those from the server."""
 
     cut_after: int | None = None
     freeze_after: int | None = None
@@ -33,7 +33,7 @@ class Link:
     pause: float = 0.0
     """Seconds between two of these."""
     reset: bool = False
-    """Whether the end is a reset."""
+    """True if the end is a reset."""
     half: bool = False
     """True if only the direction from the server ends."""
 
@@ -50,7 +50,7 @@ class Proxy:
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=64)
         self.port: int = self._listener.getsockname()[1]
         self.refusing = False
-        """Whether connections are closed as they come."""
+        """True if new connections are closed immediately."""
         self.connections = 0
         self.cuts = 0
         self.carried = 0

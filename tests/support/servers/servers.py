@@ -171,7 +171,7 @@ class Server:
         return closed
 
     def mysqlbinlog(self, path: Path, *arguments: str) -> str:
-        """What the server's own `mysqlbinlog` prints; bytes that are not UTF-8 become `\\xNN`.
+        """The output of the server's own `mysqlbinlog`; bytes that are not UTF-8 become `\\xNN`.
 
         For MySQL 5 it is that of MySQL 9.7.
         """
@@ -180,7 +180,7 @@ class Server:
         )
 
     def dump(self, *arguments: str) -> bytes:
-        """What `mysqldump` or `mariadb-dump` prints."""
+        """The output of `mysqldump` or `mariadb-dump`."""
         tools = self.flavor if self.is_mariadb else "mysql"
         own = [] if self.is_mariadb else ["--set-gtid-purged=OFF"]
         if self.is_old:  # what MySQL 9.7's program asks for else is not there
@@ -200,7 +200,7 @@ class Server:
         return _lab("run", self.flavor, program, *arguments)
 
     def run_raw(self, program: str, *arguments: str) -> bytes:
-        """The same with the output's bytes as they are."""
+        """Like `mysqlbinlog`, with the bytes of the output unchanged."""
         return _lab_raw("run", self.flavor, program, *arguments)
 
     def __enter__(self) -> Server:

@@ -1,1 +1,1 @@
-"""What is written: random values, tables, transactions, DDL; and the programs that write or read it."""
+"""The written data: random values, tables, transactions, DDL; and the programs that write or read it."""

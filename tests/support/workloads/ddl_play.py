@@ -32,7 +32,7 @@ class Step:
 
     @property
     def is_surprise(self) -> bool:
-        """Whether the server took what it should refuse, or the other way round."""
+        """True if the server accepted a statement that it should refuse, or vice versa."""
         return (self.error is None) == self.statement.fails
 
 

@@ -1,4 +1,4 @@
-"""Random DDL: statements that a server mostly takes, made from the structures that it has at hand.
+"""Random DDL: statements that a server mostly takes, made from its current structures.
 
 The same seed gives the same statements on the same server. One that is refused changes nothing and is passed over.
 """

@@ -37,7 +37,7 @@ class Statement:
 
     @property
     def is_ddl(self) -> bool:
-        """Whether it is one of those that the closing figure counts: of tables, their keys and databases."""
+        """True if it is one of those that the final figure counts: of tables, their keys and databases."""
         text = re.sub(r"^\s*/\*[^!M].*?\*/", "", self.sql).upper()
         return bool(re.match(DDL, text)) and not re.search(NOT_OF_TABLES, text)
 

@@ -109,5 +109,5 @@ class KeyWorkload:
         )
 
     def content(self, table: str) -> list[tuple[object, ...]]:
-        """What the table holds now, in no order."""
+        """The current rows of the table, in no order."""
         return self.session.query(f"SELECT {', '.join(COLUMNS)} FROM {DATABASE}.{table}")

@@ -53,7 +53,7 @@ def cases(flavor: str) -> list[Case]:
 
 
 def options(flavor: str) -> list[str]:
-    """What a server must be started with for its tables to fit."""
+    """The options with which a server must be started for its tables."""
     return ["--innodb-file-format=Barracuda"] if flavor == "mysql-5.6" else []
 
 
@@ -86,7 +86,7 @@ class Played:
         }
 
     def left_out(self, flavor: str) -> dict[str, list[str]]:
-        """The columns that no image holds, but those that the server has at hand."""
+        """The columns that no image holds, except those that the server knows anyway."""
         missing = {}
         if self.case.image != "FULL" or flavor == "mariadb-11.8":
             for table in self.tables:
@@ -144,7 +144,7 @@ class Matrix:
             old_times.make_old(self.server, database, table.name)
 
     def shown(self, table: Table) -> str:
-        """What SHOW CREATE TABLE says, with the characters for which it has only a '?'."""
+        """The output of SHOW CREATE TABLE, with the characters for which it contains only a '?'."""
         [(_, shown)] = self.session.query(f"SHOW CREATE TABLE {table.sql_name}")
         return str(shown).replace(matrix_tables.SHOWN_BEYOND, matrix_tables.BEYOND)
 

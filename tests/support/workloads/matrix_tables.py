@@ -46,12 +46,12 @@ def tables(server: Server, session: Session) -> Iterator[Table]:
 
 
 def is_generated(column: Column) -> bool:
-    """Whether the column's value comes from others'."""
+    """True if the column's value depends on other columns."""
     return "GENERATED ALWAYS AS (" in column.definition
 
 
 def _charset_forms(session: Session) -> Iterator[Table]:
-    """What `charset_table` has as VARCHAR, in the other forms that text takes."""
+    """The VARCHAR columns of `charset_table` with the other types of text."""
     forms: dict[str, list[Column]] = {"char": [], "text": [], "choice": []}
     for charset, characters in type_tables.storable_characters(session).items():
         clause = f"CHARACTER SET {charset}"
@@ -140,7 +140,7 @@ def _versioned() -> Iterator[Table]:
 
 
 def _keys(flavor: str) -> Iterator[Table]:
-    """What an image must hold depends on the key."""
+    """The columns that an image must contain depend on the key."""
     number = Column("n", "INT", values.integer(32))
     note = Column("note", "VARCHAR(40) CHARACTER SET utf8mb4", values.text("utf8mb4", 40))
     blob = Column("b", "BLOB", values.binary(300))
@@ -159,14 +159,14 @@ HIDDEN_KEY = "hidden_key"  # under sql_generate_invisible_primary_key
 
 
 class Missing(NamedTuple):
-    """What a server has and the tables do not."""
+    """The types and character sets that a server has and the tables do not."""
 
     types: set[str]
     charsets: set[tuple[str, str | None]]
 
 
 def missing(session: Session, database: str) -> Missing:
-    """What the tables of a database lack, by what the server says of itself."""
+    """Finds what the tables of a database lack, according to the server."""
     columns = session.query(
         "SELECT LOWER(data_type), NULLIF(character_set_name, 'binary') FROM information_schema.columns"
         f" WHERE table_schema = '{database}'"

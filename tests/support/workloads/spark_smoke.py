@@ -1,4 +1,4 @@
-"""What Spark must do with binarrow in every version, classic and through Connect, as one program.
+"""The features of binarrow that must work in each version of Spark, classic and with Connect, as one program.
 
     python spark_smoke.py '{"connect": false, "files": "examples/shop/binlog.*", ...}'
 

@@ -370,7 +370,7 @@ class Storm:
     # -------------------------------------------------------------------------------------- XA
 
     def _xa(self, rng: random.Random, _: Session) -> None:
-        """In a session of its own: a prepared transaction holds locks until somebody decides it."""
+        """In a session of its own: a prepared transaction holds locks until another session decides it."""
         name = f"X'{next(self._numbers):08x}'"
         xid = rng.choice((name, f"{name}, 'branch'", f"{name}, X'00ff', {rng.randint(1, 9)}"))
         session = self.server.connect()

@@ -97,7 +97,7 @@ def charset_table(session: Session) -> Table:
 
 
 def storable_characters(session: Session) -> dict[str, str]:
-    """Of `values.SAMPLE`, what each of the server's charsets can store."""
+    """The values of `values.SAMPLE` that each of the server's charsets can store."""
     found = {}
     for (charset,) in session.query(
         "SELECT character_set_name FROM information_schema.character_sets"
@@ -139,7 +139,7 @@ def mariadb_types(flavor: str) -> list[Table]:
 
 
 def mariadb_tables(flavor: str) -> list[Table]:
-    """What only MariaDB has."""
+    """Types that only MariaDB has."""
     return [
         *mariadb_types(flavor),
         Table(
@@ -154,7 +154,7 @@ def mariadb_tables(flavor: str) -> list[Table]:
 
 
 def zero_table() -> Table:
-    """What only a server without strict mode stores."""
+    """Values that only a server without strict mode stores."""
     dates = ("'0000-00-00'", "'2020-00-00'", "'2020-02-00'", "'0000-01-01'", "'2020-02-29'")
     moments = ("'0000-00-00 00:00:00'", "'2020-00-00 01:02:03'", "'2020-02-29 01:02:03'")
     stamps = ("'0000-00-00 00:00:00'", "'2020-02-29 01:02:03'")

@@ -141,7 +141,7 @@ class Workload:
         return sorted(names.difference(NOT_COMPARED))
 
     def created(self) -> dict[str, str]:
-        """What SHOW CREATE TABLE says of each table, for servers whose log does not name columns."""
+        """The output of SHOW CREATE TABLE for each table, for servers whose log does not contain column names."""
         return {
             f"{DATABASE}.{name}": self.session.query(f"SHOW CREATE TABLE {table.sql_name}")[0][1]
             for name, table in self.tables.items()

@@ -25,7 +25,7 @@ CREATE PROCEDURE live.spin(k INT)
     UPDATE live.counter SET v = v + 1 WHERE id = k;
   END WHILE
 """
-"""Increments a row in transactions of one statement until somebody writes to `live.quiet`."""
+"""Increments a row in transactions of one statement until a process writes to `live.quiet`."""
 
 ORDINARY = 3
 """The procedure increments rows 1 to 3, XA transactions increment row 4."""
@@ -176,7 +176,7 @@ class Log:
 
 
 def merged(parts: list[range]) -> list[range]:
-    """The same without empty ranges, and with adjacent ranges joined."""
+    """Returns the ranges without empty ones, with adjacent ranges joined."""
     found: list[range] = []
     for part in sorted((part for part in parts if part), key=lambda part: part.start):
         if found and found[-1].stop == part.start:
