@@ -6,6 +6,7 @@ use crate::change::{Item, LoggedGtid, Transaction};
 use crate::charset::Charset;
 use crate::history::Catalog;
 use crate::position::Position;
+use std::cmp::Reverse;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -156,8 +157,8 @@ pub struct PlacedItem {
     pub item: LogItem,
 }
 
-/// The size and the place of a transaction.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+/// The size of a transaction, and its place in the log.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LargeTransaction {
     /// The number of its bytes in the log, from its first event to its last.
     pub bytes: u64,
@@ -170,20 +171,27 @@ pub struct LargeTransaction {
 }
 
 impl LargeTransaction {
-    /// The number of transactions in the list.
+    /// The number of transactions in a list of the largest ones.
     pub const KEPT: usize = 10;
 
-    /// Adds a transaction to a list of limited length, the largest first.
+    /// Adds the transaction to a list of the largest ones, in descending order. Of transactions of
+    /// the same size, those that come first in the log are kept: a log of equal transactions
+    /// changes its list ten times, not once per transaction.
     pub fn note(self, largest: &mut Vec<Self>) {
-        if largest.len() == Self::KEPT && largest.last().is_some_and(|least| *least >= self) {
+        let is_full = largest.len() == Self::KEPT;
+        if is_full && largest.last().is_some_and(|least| least.rank() >= self.rank()) {
             return;
         }
-        let place = largest.partition_point(|other| *other > self);
-        // Each piece of a transaction is added.
+        let place = largest.partition_point(|other| other.rank() > self.rank());
+        // Every piece of a transaction adds it.
         if largest.get(place) != Some(&self) {
             largest.insert(place, self);
         }
         largest.truncate(Self::KEPT);
+    }
+
+    fn rank(&self) -> (u64, Reverse<(&str, u64)>) {
+        (self.bytes, Reverse((&self.file, self.offset)))
     }
 }
 

@@ -40,7 +40,7 @@ struct Planned {
 pub(super) struct MapCache {
     known: Vec<KnownMap>,
     by_content: HashMap<Box<[u8]>, usize>,
-    in_force: HashMap<u64, (usize, u64)>,
+    in_force: HashMap<u64, (usize, u64), ahash::RandomState>,
     /// The map that was used last: most rows events follow their own map.
     last: Option<(u64, usize)>,
     transaction: u64,
@@ -97,10 +97,14 @@ impl MapCache {
             return Ok(None);
         };
         let id = id.iter().rev().fold(0, |id, byte| id << 8 | u64::from(*byte));
-        let before = self.in_force.get(&id).map(|(index, _)| *index);
-        let same = before
-            .filter(|index| self.known.get(*index).is_some_and(|map| *map.content == *content));
-        let index = match same.or_else(|| self.by_content.get(content).copied()) {
+        if let Some((index, transaction)) = self.in_force.get_mut(&id)
+            && self.known.get(*index).is_some_and(|map| *map.content == *content)
+        {
+            *transaction = self.transaction;
+            self.last = Some((id, *index));
+            return Ok(Some(*index));
+        }
+        let index = match self.by_content.get(content).copied() {
             Some(index) => index,
             None => self.learn(body, content, id_width, tables)?,
         };

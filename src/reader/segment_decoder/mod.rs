@@ -153,7 +153,7 @@ impl SegmentDecoder {
 fn note_large(span: &Span, largest: &mut Vec<LargeTransaction>) {
     let bytes = span.extent.end - span.extent.start;
     if largest.len() == LargeTransaction::KEPT
-        && largest.last().is_some_and(|least| least.bytes > bytes)
+        && largest.last().is_some_and(|least| least.bytes >= bytes)
     {
         return;
     }
