@@ -21,7 +21,7 @@ impl Bytes {
 }
 
 impl VarLenCell for Bytes {
-    #[inline]
+    #[inline(always)] // one call per cell, not two
     fn read(&mut self, image: &mut Reader<'_>, out: &mut Vec<u8>) -> Result<()> {
         let cell = self.length.cell(image)?;
         out.extend_from_slice(cell);

@@ -46,7 +46,7 @@ impl Text {
 }
 
 impl VarLenCell for Text {
-    #[inline]
+    #[inline(always)] // one call per cell, not two
     fn read(&mut self, image: &mut Reader<'_>, out: &mut Vec<u8>) -> Result<()> {
         out.extend_from_slice(self.length.cell(image)?);
         Ok(())
