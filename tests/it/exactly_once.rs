@@ -116,8 +116,8 @@ fn by_gtid_too() {
     assert!(seen > 20, "{seen}");
 }
 
-/// The same transactions as another server logs them: in a different order, with their rows events
-/// split in other places.
+/// Two servers log the same transactions in a different order, and split their rows events in
+/// different places.
 #[test]
 fn in_another_log() {
     let ids = |gno: i32| 100 * gno..100 * gno + 40;

@@ -33,7 +33,7 @@ impl Event {
         Self { timestamp, ..self }
     }
 
-    /// The same event with another type code.
+    /// Returns the event with another type code.
     pub(crate) fn coded(self, code: u8) -> Self {
         Self { code, ..self }
     }
@@ -105,7 +105,7 @@ impl Log {
         body
     }
 
-    /// The same file without checksums.
+    /// A file of MySQL 9.7 without checksums.
     pub(crate) fn without_checksums() -> Self {
         Self::of("9.7.4", &mysql_post_headers(), false)
     }
@@ -288,7 +288,7 @@ pub(crate) fn update(table: Table, ids: impl IntoIterator<Item = (i32, i32)>) ->
     rows_event(UPDATE_ROWS, table, &images(ids))
 }
 
-/// The same event in the older form, which MariaDB writes.
+/// Returns the event in the older form, which MariaDB writes.
 pub(crate) fn v1(event: Event) -> Event {
     let mut body = event.body;
     body.drain(8..10);
@@ -385,7 +385,7 @@ pub(crate) fn mariadb_gtid(seq: u64, flags: u8) -> Event {
     Event::new(MARIADB_GTID, body).at(SECONDS + seq as u32)
 }
 
-/// The same for a group that prepares (0x40) or decides (0x80) an XA transaction.
+/// A group that prepares (0x40) or decides (0x80) an XA transaction.
 pub(crate) fn mariadb_xa_gtid(seq: u64, flags: u8, gtrid: &str) -> Event {
     let mut event = mariadb_gtid(seq, flags);
     event.body.truncate(13);

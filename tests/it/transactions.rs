@@ -255,8 +255,8 @@ fn prepared(gno: i64, gtrid: &str, id: i32) -> Vec<Event> {
     events
 }
 
-/// As MySQL 9.7 writes it with `binlog_transaction_compression`: the decision is outside of the
-/// payload.
+/// A prepared transaction of MySQL 9.7 with `binlog_transaction_compression`: the decision is
+/// outside of the payload.
 fn prepared_packed(gno: i64, gtrid: &str, id: i32) -> Vec<Event> {
     let mut events = prepared(gno, gtrid, id);
     let inside = events.split_off(1);
