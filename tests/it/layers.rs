@@ -1,7 +1,8 @@
 //! The layers: `src/` imports downwards only, and uses files, sockets and Python only where this is
 //! allowed.
 
-use std::path::{Path, PathBuf};
+use crate::source_files::{Source, files, groups, words};
+use std::path::Path;
 
 /// The folders of `src/`, from the lowest to the highest: a folder may use only those before it.
 const LAYERS: [&str; 20] = [
@@ -23,7 +24,7 @@ const CONFINED: [(&str, &[&str]); 5] = [
 fn imports_go_down() {
     let mut wrong = Vec::new();
     for file in files() {
-        let Some(own) = file.layer() else {
+        let Some(own) = layer(&file.module[0]) else {
             assert!(
                 ["lib", "error"].contains(&file.module[0].as_str()),
                 "src/{} has no layer: add it to this test and to the design",
@@ -175,117 +176,4 @@ fn the_tests_see_what_they_look_for() {
 
 fn layer(module: &str) -> Option<usize> {
     LAYERS.iter().position(|name| *name == module)
-}
-
-/// A file of `src/`.
-struct Source {
-    /// Below `src/`.
-    path: PathBuf,
-    /// Its module path.
-    module: Vec<String>,
-    /// The code without comments.
-    code: String,
-}
-
-impl Source {
-    fn new(path: &Path, text: &str) -> Self {
-        let mut module: Vec<String> =
-            path.with_extension("").iter().map(|part| part.to_str().unwrap().to_owned()).collect();
-        if module.last().is_some_and(|last| last == "mod") {
-            module.pop();
-        }
-        let code = text.lines().map(without_comment).collect::<Vec<_>>().join("\n");
-        Self { path: path.to_owned(), module, code }
-    }
-
-    fn layer(&self) -> Option<usize> {
-        layer(&self.module[0])
-    }
-
-    /// The folders of `src/` that it uses.
-    fn imports(&self) -> Vec<String> {
-        let root = "super::".repeat(self.module.len());
-        let mut imports = Vec::new();
-        for prefix in ["crate::", &root] {
-            for (at, _) in self.code.match_indices(prefix) {
-                let before = self.code[..at].chars().next_back();
-                if before.is_some_and(|before| is_word(before) || before == ':') {
-                    continue;
-                }
-                let rest = &self.code[at + prefix.len()..];
-                match rest.starts_with('{') {
-                    true => imports.extend(items(rest).iter().map(|item| first_word(item))),
-                    false => imports.push(first_word(rest)),
-                }
-            }
-        }
-        imports
-    }
-}
-
-fn files() -> Vec<Source> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let mut folders = vec![root.clone()];
-    let mut files = Vec::new();
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "rs") {
-                let text = std::fs::read_to_string(&path).unwrap();
-                files.push(Source::new(path.strip_prefix(&root).unwrap(), &text));
-            }
-        }
-    }
-    files
-}
-
-/// The line up to `//`, unless that is in a string.
-fn without_comment(line: &str) -> &str {
-    let comment =
-        line.match_indices("//").find(|(at, _)| line[..*at].matches('"').count().is_multiple_of(2));
-    comment.map_or(line, |(at, _)| &line[..at])
-}
-
-fn is_word(c: char) -> bool {
-    c.is_alphanumeric() || c == '_'
-}
-
-fn first_word(text: &str) -> String {
-    text.trim_start().chars().take_while(|c| is_word(*c)).collect()
-}
-
-/// Paths and names in the code.
-fn words(code: &str) -> impl Iterator<Item = &str> {
-    code.split(|c: char| !is_word(c) && c != ':').map(|word| word.trim_matches(':'))
-}
-
-/// The items of each group `{prefix}{a, b::{c, d}}`.
-fn groups(code: &str, prefix: &str) -> Vec<String> {
-    code.match_indices(&format!("{prefix}{{"))
-        .flat_map(|(at, _)| items(&code[at + prefix.len()..]))
-        .collect()
-}
-
-/// The parts between the commas of the group with which `text` begins.
-fn items(text: &str) -> Vec<String> {
-    let mut items = vec![String::new()];
-    let mut depth = 0;
-    for c in text.chars() {
-        match c {
-            '{' => depth += 1,
-            '}' => depth -= 1,
-            _ => {}
-        }
-        if depth == 0 {
-            break;
-        }
-        match c {
-            ',' if depth == 1 => items.push(String::new()),
-            '{' if depth == 1 => {}
-            c => items.last_mut().unwrap().push(c),
-        }
-    }
-    items.iter().map(|item| item.trim().to_owned()).filter(|item| !item.is_empty()).collect()
 }

@@ -21,10 +21,12 @@
 //! | [`quiet_log`] | complete transactions do not wait for events that may never arrive |
 //! | [`memory`] | memory stays small for a transaction of 2 GiB, and for wrong lengths |
 //! | [`layers`] | `src/` imports downwards only |
+//! | [`circles`] | the files of a folder of `src/` do not import each other in a circle |
 //!
-//! [`log`] writes binlogs, [`rows`] reads them, [`fixtures`] finds recorded ones.
+//! [`log`] writes binlogs, [`rows`] reads them, [`fixtures`] finds recorded ones, [`source_files`] finds the files of `src/`.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)] // tests may
 
+mod circles;
 mod collations;
 mod details;
 mod documents;
@@ -46,6 +48,7 @@ mod recorded;
 mod rows;
 mod seed;
 mod shop;
+mod source_files;
 mod table_history;
 mod text;
 mod transactions;
