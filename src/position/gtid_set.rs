@@ -1,4 +1,4 @@
-//! MySQL's GTIDs and sets of them.
+//! Sets of MySQL's GTIDs.
 //!
 //! <https://dev.mysql.com/doc/refman/en/replication-gtids-concepts.html>
 //!
@@ -13,61 +13,18 @@ use std::collections::btree_map::Entry;
 use std::fmt;
 use std::str::FromStr;
 
-use super::varint::{decode_varint, encode_varint};
+use super::gtid::{MAX_GNO, Tsid, decode_tag, is_tag, parse_uuid, write_uuid};
+use super::gtid_interval::{
+    Interval, decode_intervals, difference, insert, limit, merge, parse_interval,
+};
+use super::varint::encode_varint;
 use crate::error::{DecodeError, Error};
-use crate::limits::MAX_TAG_BYTES;
-use crate::wire::{Reader, Result, from_hex, to_hex};
+use crate::wire::{Reader, Result};
 
-/// The source of a GTID: a server's UUID, from MySQL 8.3 on with a tag, which is mostly empty.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Tsid {
-    /// The server's UUID.
-    pub uuid: [u8; 16],
-    /// The tag, in lower case; empty for none.
-    pub tag: String,
-}
-
-impl Tsid {
-    /// The TSID without a tag.
-    pub const fn untagged(uuid: [u8; 16]) -> Self {
-        Self { uuid, tag: String::new() }
-    }
-}
-
-/// `55778904-0299-11f1-b1b8-4ef0c4956feb`, with `:tag` where there is one.
-impl fmt::Display for Tsid {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write_uuid(f, &self.uuid)?;
-        if self.tag.is_empty() { Ok(()) } else { write!(f, ":{}", self.tag) }
-    }
-}
-
-/// One transaction.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Gtid {
-    /// Who made it.
-    pub tsid: Tsid,
-    /// Its number there, from 1 on.
-    pub gno: u64,
-}
-
-impl fmt::Display for Gtid {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}", self.tsid, self.gno)
-    }
-}
-
-/// A set of transactions: for each TSID, intervals in order that neither overlap nor touch.
+/// A set of transactions.
 #[derive(Clone, PartialEq, Eq, Default, Hash)]
 pub struct GtidSet {
     sources: BTreeMap<Tsid, Vec<Interval>>,
-}
-
-/// Numbers from `start` up to, not including, `end`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct Interval {
-    start: u64,
-    end: u64,
 }
 
 impl GtidSet {
@@ -76,17 +33,17 @@ impl GtidSet {
         Self { sources: BTreeMap::new() }
     }
 
-    /// Whether no transaction is in it.
+    /// True if it contains no transaction.
     pub fn is_empty(&self) -> bool {
         self.sources.is_empty()
     }
 
-    /// How many transactions are in it.
+    /// The number of transactions in it.
     pub fn len(&self) -> u64 {
         self.sources.values().flatten().map(|interval| interval.end - interval.start).sum()
     }
 
-    /// Puts one transaction in. A number outside 1 to 2^63 - 2 is an error.
+    /// Adds one transaction. A number outside 1 to 2^63 - 2 is an error.
     pub fn add(&mut self, tsid: &Tsid, gno: u64) -> Result<()> {
         if gno == 0 || gno > MAX_GNO {
             return Err(DecodeError::Invalid { what: "GTID number", value: gno });
@@ -101,7 +58,7 @@ impl GtidSet {
         Ok(())
     }
 
-    /// Whether the transaction is in it.
+    /// True if it contains the transaction.
     pub fn contains(&self, tsid: &Tsid, gno: u64) -> bool {
         self.sources.get(tsid).is_some_and(|intervals| {
             let after = intervals.partition_point(|interval| interval.end <= gno);
@@ -109,7 +66,7 @@ impl GtidSet {
         })
     }
 
-    /// Puts all of `other` in.
+    /// Adds all transactions of `other`.
     pub fn union(&mut self, other: &Self) {
         for (tsid, added) in &other.sources {
             match self.sources.entry(tsid.clone()) {
@@ -124,7 +81,7 @@ impl GtidSet {
         }
     }
 
-    /// Takes all of `other` out.
+    /// Removes all transactions of `other`.
     pub fn subtract(&mut self, other: &Self) {
         self.sources.retain(|tsid, intervals| {
             if let Some(removed) = other.sources.get(tsid) {
@@ -134,7 +91,7 @@ impl GtidSet {
         });
     }
 
-    /// Whether all of it is in `other` too.
+    /// True if `other` contains all its transactions.
     pub fn is_subset(&self, other: &Self) -> bool {
         self.sources.iter().all(|(tsid, intervals)| match other.sources.get(tsid) {
             Some(others) => difference(intervals, others).is_empty(),
@@ -142,7 +99,7 @@ impl GtidSet {
         })
     }
 
-    /// Whether nothing of it is in `other`.
+    /// True if `other` contains none of its transactions.
     pub fn is_disjoint(&self, other: &Self) -> bool {
         self.sources.iter().all(|(tsid, intervals)| match other.sources.get(tsid) {
             Some(others) => difference(intervals, others) == *intervals,
@@ -183,7 +140,7 @@ impl GtidSet {
         Ok(set)
     }
 
-    /// Appends the binary form: version 0, or 1 where there is a tag (servers before 8.3 do not know that one).
+    /// Appends the binary form: version 0, or version 1 if there is a tag. Servers before 8.3 do not know version 1.
     pub fn encode(&self, out: &mut Vec<u8>) {
         let tagged = self.sources.keys().any(|tsid| !tsid.tag.is_empty());
         let count = self.sources.len() as u64;
@@ -203,7 +160,7 @@ impl GtidSet {
     }
 }
 
-/// As servers print it, on one line: sorted, ranges merged, each UUID once.
+/// The form that servers print, on one line: sorted, with ranges merged, and each UUID once.
 impl fmt::Display for GtidSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut last: Option<&[u8; 16]> = None;
@@ -240,7 +197,7 @@ impl FromStr for GtidSet {
 
     fn from_str(text: &str) -> std::result::Result<Self, Error> {
         let mut set = Self::new();
-        // the server passes over empty items, too
+        // Servers ignore empty items, too.
         for source in text.split(',').map(str::trim).filter(|source| !source.is_empty()) {
             set.add_source(source)
                 .ok_or_else(|| Error::config(format!("{source:?} is not part of a GTID set")))?;
@@ -250,7 +207,7 @@ impl FromStr for GtidSet {
 }
 
 impl GtidSet {
-    /// Adds one `uuid:1-3:tag:5`; `None` if it is not that.
+    /// Adds one `uuid:1-3:tag:5`. Returns `None` for other text.
     fn add_source(&mut self, source: &str) -> Option<()> {
         let mut items = source.split(':').map(str::trim);
         let mut tsid = Tsid::untagged(parse_uuid(items.next()?)?);
@@ -272,147 +229,6 @@ impl GtidSet {
         (!needs_interval).then_some(())
     }
 }
-
-/// Whether the bytes are a tag: 1 to 32 of `a-z`, `0-9`, `_`, no digit first.
-fn is_tag(tag: &[u8]) -> bool {
-    let word = |byte: &u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_');
-    tag.len() <= MAX_TAG_BYTES
-        && tag.first().is_some_and(|first| !first.is_ascii_digit())
-        && tag.iter().all(word)
-}
-
-/// A tag with its length before it; it may be empty.
-pub(crate) fn decode_tag<'a>(reader: &mut Reader<'a>) -> Result<&'a str> {
-    let len = decode_varint(reader, "GTID tag length")?;
-    if len > MAX_TAG_BYTES as u64 {
-        let limit = MAX_TAG_BYTES as u64;
-        return Err(DecodeError::Limit { what: "GTID tag length", value: len, limit });
-    }
-    let tag = reader.take(len as usize, "GTID tag")?;
-    if !tag.is_empty() && !is_tag(tag) {
-        return Err(DecodeError::Text { what: "GTID tag", charset: "tag" });
-    }
-    std::str::from_utf8(tag).map_err(|_| DecodeError::Text { what: "GTID tag", charset: "tag" })
-}
-
-fn decode_intervals(reader: &mut Reader<'_>) -> Result<Vec<Interval>> {
-    let count = reader.u64("GTID interval count")?;
-    let capacity = limit("GTID interval count", count, reader.left(), 16)?;
-    let mut intervals = Vec::with_capacity(capacity);
-    let mut lowest = 1;
-    for _ in 0..count {
-        let start = reader.u64("GTID interval start")?;
-        let end = reader.u64("GTID interval end")?;
-        if start < lowest {
-            return Err(DecodeError::Invalid { what: "GTID interval start", value: start });
-        }
-        if end <= start || end > MAX_GNO + 1 {
-            return Err(DecodeError::Invalid { what: "GTID interval end", value: end });
-        }
-        intervals.push(Interval { start, end });
-        lowest = end + 1;
-    }
-    Ok(intervals)
-}
-
-/// An error if `count` items of at least `size` bytes do not fit into the bytes that are left.
-fn limit(what: &'static str, count: u64, left: usize, size: usize) -> Result<usize> {
-    let limit = left / size;
-    match usize::try_from(count) {
-        Ok(count) if count <= limit => Ok(count),
-        _ => Err(DecodeError::Limit { what, value: count, limit: limit as u64 }),
-    }
-}
-
-/// Adds one interval; the usual one goes to the end.
-fn insert(intervals: &mut Vec<Interval>, mut new: Interval) {
-    let from = intervals.partition_point(|interval| interval.end < new.start);
-    let to = intervals.partition_point(|interval| interval.start <= new.end);
-    if let Some(joined) = intervals.get(from..to)
-        && let (Some(first), Some(last)) = (joined.first(), joined.last())
-    {
-        new = Interval { start: new.start.min(first.start), end: new.end.max(last.end) };
-    }
-    intervals.splice(from..to, [new]);
-}
-
-/// Both lists as one.
-fn merge(a: &[Interval], b: &[Interval]) -> Vec<Interval> {
-    let (mut a, mut b) = (a.iter().peekable(), b.iter().peekable());
-    let mut merged: Vec<Interval> = Vec::new();
-    loop {
-        let next = match (a.peek(), b.peek()) {
-            (Some(left), Some(right)) if left.start <= right.start => a.next(),
-            (_, Some(_)) => b.next(),
-            (_, None) => a.next(),
-        };
-        match (next, merged.last_mut()) {
-            (None, _) => return merged,
-            (Some(next), Some(last)) if next.start <= last.end => last.end = last.end.max(next.end),
-            (Some(next), _) => merged.push(*next),
-        }
-    }
-}
-
-/// What is in `from` but not in `removed`.
-fn difference(from: &[Interval], removed: &[Interval]) -> Vec<Interval> {
-    let mut left = Vec::with_capacity(from.len());
-    let mut removed = removed.iter().peekable();
-    for interval in from {
-        let mut start = interval.start;
-        while let Some(hole) = removed.peek().filter(|hole| hole.start < interval.end) {
-            if start < hole.start {
-                left.push(Interval { start, end: hole.start });
-            }
-            start = start.max(hole.end);
-            if hole.end > interval.end {
-                break; // it may reach into the next interval
-            }
-            removed.next();
-        }
-        if start < interval.end {
-            left.push(Interval { start, end: interval.end });
-        }
-    }
-    left
-}
-
-/// `7` or `3-5`.
-fn parse_interval(text: &str) -> Option<Interval> {
-    let (start, end) = text.split_once('-').unwrap_or((text, text));
-    let (start, end) = (parse_number(start.trim())?, parse_number(end.trim())?);
-    (1 <= start && start <= end && end <= MAX_GNO).then(|| Interval { start, end: end + 1 })
-}
-
-/// Digits and nothing else, no sign.
-pub(super) fn parse_number<T: FromStr>(text: &str) -> Option<T> {
-    let all_digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    all_digits.then(|| text.parse().ok()).flatten()
-}
-
-/// 32 hexadecimal digits, with dashes in the four usual places or none.
-fn parse_uuid(text: &str) -> Option<[u8; 16]> {
-    let mut digits = text.as_bytes().to_vec();
-    if digits.len() == 36 {
-        for at in [23, 18, 13, 8] {
-            if digits.remove(at) != b'-' {
-                return None;
-            }
-        }
-    }
-    from_hex(&digits)?.try_into().ok()
-}
-
-fn write_uuid(f: &mut fmt::Formatter<'_>, uuid: &[u8; 16]) -> fmt::Result {
-    for (index, byte) in uuid.iter().enumerate() {
-        f.write_str(if matches!(index, 4 | 6 | 8 | 10) { "-" } else { "" })?;
-        f.write_str(&to_hex(&[*byte]))?;
-    }
-    Ok(())
-}
-
-/// The highest number that a server gives: 2^63 - 2.
-pub(crate) const MAX_GNO: u64 = i64::MAX as u64 - 1;
 
 #[cfg(test)]
 mod tests {
@@ -479,7 +295,7 @@ mod tests {
         let tagged = Tsid { uuid: parse_uuid(A).unwrap(), tag: "tag_a".into() };
         assert!(both.contains(&tagged, 1) && !both.contains(&tagged, 2));
         assert_eq!(both.len(), 6);
-        assert_eq!(Gtid { tsid: tagged, gno: 1 }.to_string(), format!("{A}:tag_a:1"));
+        assert_eq!(crate::position::Gtid { tsid: tagged, gno: 1 }.to_string(), format!("{A}:tag_a:1"));
     }
 
     #[test]
@@ -537,7 +353,7 @@ mod tests {
         }
     }
 
-    /// The naive model: every transaction by itself.
+    /// The simplest model: a set of single transactions.
     type Model = BTreeSet<(Tsid, u64)>;
 
     fn tsid() -> impl Strategy<Value = Tsid> {

@@ -1,4 +1,4 @@
-//! What has been read, by GTID, of either server.
+//! The transactions that were read, by GTID, of either server.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,7 +7,7 @@ use super::gtid_set::GtidSet;
 use super::mariadb_gtid::MariadbGtidPosition;
 use crate::error::Error;
 
-/// What has been read, by GTID: a set with MySQL, the last of each domain with MariaDB.
+/// The transactions that were read: with MySQL a set, with MariaDB the last GTID of each domain.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum GtidState {
     /// MySQL.
@@ -17,7 +17,7 @@ pub enum GtidState {
 }
 
 impl GtidState {
-    /// Whether it names no transaction.
+    /// True if it contains no transaction.
     pub fn is_empty(&self) -> bool {
         match self {
             Self::Mysql(set) => set.is_empty(),
@@ -25,7 +25,7 @@ impl GtidState {
         }
     }
 
-    /// Whether all that `other` names is at or before it.
+    /// True if it contains all transactions of `other`.
     pub fn covers(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Mysql(set), Self::Mysql(other)) => other.is_subset(set),
@@ -36,7 +36,7 @@ impl GtidState {
         }
     }
 
-    /// Whether some of what they name is of one history: a transaction of MySQL's, a domain of MariaDB's.
+    /// True if the two have something in common: with MySQL a transaction, with MariaDB a domain.
     pub fn shares(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Mysql(set), Self::Mysql(other)) => !set.is_disjoint(other),
@@ -47,7 +47,7 @@ impl GtidState {
         }
     }
 
-    /// Takes in what `other` names, where that is not at or before it already.
+    /// Adds the transactions of `other`.
     pub fn join(&mut self, other: &Self) {
         match (self, other) {
             (Self::Mysql(set), Self::Mysql(other)) => set.union(other),
@@ -73,7 +73,7 @@ impl fmt::Display for GtidState {
     }
 }
 
-/// The two forms cannot be mistaken for each other; empty text is MySQL's empty set.
+/// The two forms are always different; empty text is MySQL's empty set.
 impl FromStr for GtidState {
     type Err = Error;
 

@@ -1,4 +1,4 @@
-//! MariaDB's GTIDs: `domain-server-sequence`, and the position that is made of them.
+//! MariaDB's GTIDs: `domain-server-sequence`, and positions that consist of them.
 //!
 //! <https://mariadb.com/kb/en/gtid/>
 
@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
-use super::gtid_set::parse_number;
+use super::number::parse_number;
 use crate::error::Error;
 
 /// One event group.
@@ -43,30 +43,30 @@ impl FromStr for MariadbGtid {
     }
 }
 
-/// How far a reader is: the last GTID of each domain, such as `0-7-39,1-8-5`. This is not a set of transactions.
+/// The place of a reader: the last GTID of each domain, such as `0-7-39,1-8-5`. This is not a set of transactions.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Hash)]
 pub struct MariadbGtidPosition {
     domains: BTreeMap<u32, MariadbGtid>,
 }
 
 impl MariadbGtidPosition {
-    /// The start of everything.
+    /// The position before all transactions.
     pub const fn new() -> Self {
         Self { domains: BTreeMap::new() }
     }
 
-    /// Whether it is the start of everything.
+    /// True if it contains no GTID.
     pub fn is_empty(&self) -> bool {
         self.domains.is_empty()
     }
 
-    /// Moves the domain of `gtid` to it, wherever the domain was. For GTIDs in log order, and for the entries of a
-    /// Gtid_list event, in which the newest of a domain stands last.
+    /// Sets the last GTID of a domain. It is called with GTIDs in the order of the log, and with the entries of a Gtid_list
+    /// event, in which the newest GTID of a domain is the last one.
     pub fn update(&mut self, gtid: MariadbGtid) {
         self.domains.insert(gtid.domain_id, gtid);
     }
 
-    /// Whether `gtid` is at or before the position of its domain.
+    /// True if `gtid` is at or before the last one of its domain.
     pub fn contains(&self, gtid: MariadbGtid) -> bool {
         self.domains.get(&gtid.domain_id).is_some_and(|last| gtid.seq <= last.seq)
     }
@@ -76,7 +76,7 @@ impl MariadbGtidPosition {
         self.domains.get(&domain_id).copied()
     }
 
-    /// Forgets a domain.
+    /// Removes a domain.
     pub fn remove(&mut self, domain_id: u32) {
         self.domains.remove(&domain_id);
     }
@@ -87,7 +87,7 @@ impl MariadbGtidPosition {
     }
 }
 
-/// As `@slave_connect_state` takes it.
+/// The form that `@slave_connect_state` accepts.
 impl fmt::Display for MariadbGtidPosition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, gtid) in self.domains.values().enumerate() {
@@ -98,7 +98,7 @@ impl fmt::Display for MariadbGtidPosition {
     }
 }
 
-/// A domain may come once only, as in the server.
+/// A domain may occur only once, as in the server.
 impl FromStr for MariadbGtidPosition {
     type Err = Error;
 

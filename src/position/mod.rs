@@ -1,21 +1,27 @@
 //! Positions in a log: file and offset, MySQL's GTID sets, MariaDB's GTIDs, ids of XA transactions.
 //!
 //! In: text, JSON, the bytes of events. Out: values that compare, join and print exactly. No I/O. Called by the events of
-//! `binlog` that carry such values, by the sources, and by callers who store a [`Position`] and come back with it.
+//! `binlog` that carry such values, by the sources, and by callers who store a [`Position`] and continue there.
 
 mod ahead;
+mod ahead_check;
+mod gtid;
+mod gtid_interval;
 mod gtid_set;
 mod gtid_state;
 mod mariadb_gtid;
+mod number;
 mod order;
-#[allow(clippy::module_inception)] // the file bears the name of what it holds
+#[allow(clippy::module_inception)] // the file has the name of its type
 mod position;
+mod stored_position;
 mod varint;
 mod xid;
 
 pub use ahead::Ahead;
-pub use gtid_set::{Gtid, GtidSet, Tsid};
-pub(crate) use gtid_set::{MAX_GNO, decode_tag};
+pub use gtid::{Gtid, Tsid};
+pub(crate) use gtid::{MAX_GNO, decode_tag};
+pub use gtid_set::GtidSet;
 pub use gtid_state::GtidState;
 pub use mariadb_gtid::{MariadbGtid, MariadbGtidPosition};
 pub use order::PositionFields;

@@ -1,6 +1,6 @@
 //! The order of positions, and copies with other fields.
 
-use super::ahead::Ahead;
+use super::ahead_check::check_ahead;
 use super::gtid_state::GtidState;
 use super::position::{FIRST_EVENT_AT, Position, compare_files, file_number};
 use crate::error::{Error, Result};
@@ -57,7 +57,7 @@ impl Position {
             let message = format!("{new} is not a position: the first event is at offset 4");
             return Err(Error::config(message));
         }
-        match Ahead::check(&new.ahead, &new) {
+        match check_ahead(&new) {
             Ok(()) => Ok(new),
             Err(_) => Err(Error::config(
                 "the new fields do not fit the tables in `ahead`: use base.replace(...)",
@@ -150,7 +150,7 @@ mod tests {
         let place = Position::in_file("binlog.000001", 4);
         let of = |server: &str| Position { server: Some(server.to_owned()), ..place.clone() };
         let ahead = Position {
-            ahead: vec![Ahead {
+            ahead: vec![crate::position::Ahead {
                 tables: vec![("shop".to_owned(), "orders".to_owned())],
                 offset: Some(100),
                 gtid_set: None,
