@@ -1,113 +1,23 @@
-//! The clauses of an ALTER TABLE, as actions.
+//! Reads the clauses of an ALTER TABLE as actions.
 //!
 //! <https://dev.mysql.com/doc/refman/9.7/en/alter-table.html>, <https://mariadb.com/kb/en/alter-table/>
 
 mod table_option;
 
-use super::column::{CharsetClause, ColumnDefinition, skip_default};
+use super::alter_action::{Action, Clauses, Place};
+use super::charset_clause::CharsetClause;
+use super::column::ColumnDefinition;
 use super::create_table::Period;
 use super::cursor::Cursor;
-use super::key::{Constraint, Element, Key, KeyKind};
+use super::expression::skip_default;
+use super::key::Element;
 use super::token::{Result, Token};
-
-/// The place of a column.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Place {
-    First,
-    After(String),
-}
-
-/// A table's name, with the database where the statement names it.
-pub(crate) type Name = (Option<String>, String);
-
-/// One change that an ALTER TABLE makes to the structure or to the rows. A clause that changes neither has no action.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Action {
-    AddColumn {
-        column: Box<ColumnDefinition>,
-        place: Option<Place>,
-        if_not_exists: bool,
-    },
-    /// CHANGE, and MODIFY, where the name stays.
-    Change {
-        from: String,
-        column: Box<ColumnDefinition>,
-        place: Option<Place>,
-        if_exists: bool,
-    },
-    DropColumn {
-        name: String,
-        if_exists: bool,
-    },
-    RenameColumn {
-        from: String,
-        to: String,
-        if_exists: bool,
-    },
-    /// ALTER COLUMN SET DEFAULT, DROP DEFAULT.
-    Default {
-        name: String,
-        default: Option<String>,
-        if_exists: bool,
-    },
-    ColumnVisible {
-        name: String,
-        visible: bool,
-    },
-    AddKey(Key),
-    AddCheck(Constraint),
-    DropPrimary {
-        if_exists: bool,
-    },
-    DropKey {
-        name: String,
-        if_exists: bool,
-    },
-    /// DROP CONSTRAINT, DROP CHECK, DROP FOREIGN KEY: whether it may be a key.
-    DropConstraint {
-        name: String,
-        may_be_key: bool,
-    },
-    RenameKey {
-        from: String,
-        to: String,
-        if_exists: bool,
-    },
-    KeyVisible {
-        name: String,
-        visible: bool,
-    },
-    Rename(Name),
-    Convert(CharsetClause),
-    DefaultCharset(CharsetClause),
-    Comment(String),
-    Engine(String),
-    Versioning(bool),
-    AddPeriod(Period),
-    DropPeriod(String),
-    /// MariaDB's CONVERT PARTITION p TO TABLE t.
-    PartitionToTable(Name),
-    /// MariaDB's CONVERT TABLE t TO PARTITION p.
-    TableToPartition(Name),
-    /// EXCHANGE PARTITION p WITH TABLE t.
-    Exchange(Name),
-    /// The structure does not change, but the table has other or fewer rows afterwards.
-    OtherRows(&'static str),
-}
-
-/// The clauses of an ALTER TABLE.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Clauses {
-    pub(crate) actions: Vec<Action>,
-    /// True if the statement gives the table another name, and does nothing else.
-    pub(crate) only_renames: bool,
-}
 
 /// Reads the clauses, after the table's name, up to the statement's end.
 pub(crate) fn clauses(cursor: &mut Cursor<'_>) -> Result<Clauses> {
     let mut actions = Vec::new();
     let (mut renames, mut has_others) = (false, false);
-    wait(cursor)?;
+    cursor.skip_wait()?;
     while !is_statement_end(cursor) {
         let is_option = cursor.is("ALGORITHM") || cursor.is("LOCK");
         let before = actions.len();
@@ -128,21 +38,11 @@ pub(crate) fn clauses(cursor: &mut Cursor<'_>) -> Result<Clauses> {
     Ok(Clauses { actions, only_renames: renames && !has_others })
 }
 
-/// More than a table can have columns and keys: the time that a statement takes is bounded by it.
+/// A table cannot have as many columns and keys. This limits the time for a statement.
 const MAX_ACTIONS: usize = 10_000;
 
 fn is_statement_end(cursor: &Cursor<'_>) -> bool {
     matches!(cursor.peek(), Token::End | Token::Sign(';'))
-}
-
-/// MariaDB's `WAIT 5` and `NOWAIT`.
-pub(crate) fn wait(cursor: &mut Cursor<'_>) -> Result<()> {
-    if cursor.accept("WAIT")? {
-        cursor.bump()?;
-    } else {
-        cursor.accept("NOWAIT")?;
-    }
-    Ok(())
 }
 
 fn action(cursor: &mut Cursor<'_>, actions: &mut Vec<Action>) -> Result<()> {
@@ -183,8 +83,8 @@ fn action(cursor: &mut Cursor<'_>, actions: &mut Vec<Action>) -> Result<()> {
                     }
                 }
                 let mut ahead = cursor.clone();
-                let goes_on = ahead.accept_sign(',')? && !begins_action(&ahead);
-                if !goes_on {
+                let has_more = ahead.accept_sign(',')? && !begins_action(&ahead);
+                if !has_more {
                     return Ok(());
                 }
                 cursor.bump()?;
@@ -209,7 +109,7 @@ fn action(cursor: &mut Cursor<'_>, actions: &mut Vec<Action>) -> Result<()> {
             cursor.expect("PARTITIONING")
         }
         "FORCE" | "SECONDARY_LOAD" | "SECONDARY_UNLOAD" | "NOWAIT" => cursor.bump().map(drop),
-        "WAIT" => wait(cursor),
+        "WAIT" => cursor.skip_wait(),
         "ENABLE" | "DISABLE" => {
             cursor.bump()?;
             cursor.expect("KEYS")
@@ -246,7 +146,7 @@ fn begins_action(cursor: &Cursor<'_>) -> bool {
     words.iter().any(|word| cursor.is(word))
 }
 
-/// The clause that begins with a word, if it removes or replaces rows.
+/// The name of the clause that begins with a word, if it removes or replaces rows.
 fn other_rows(word: &str) -> Option<&'static str> {
     Some(match word {
         "REPAIR" => "REPAIR PARTITION",
@@ -257,7 +157,7 @@ fn other_rows(word: &str) -> Option<&'static str> {
     })
 }
 
-/// Steps over a partition clause, which ends the statement but for a second one.
+/// Steps over a partition clause. Only REMOVE PARTITIONING can follow it.
 fn skip_partitions(cursor: &mut Cursor<'_>) -> Result<()> {
     while !is_statement_end(cursor) && !cursor.are(&["REMOVE", "PARTITIONING"]) {
         if !cursor.accept_parens()? {
@@ -267,7 +167,7 @@ fn skip_partitions(cursor: &mut Cursor<'_>) -> Result<()> {
     Ok(())
 }
 
-/// A column, and where it goes.
+/// Reads a column and its place.
 fn column(cursor: &mut Cursor<'_>) -> Result<(ColumnDefinition, Option<Place>)> {
     let line = cursor.line();
     let name = cursor.name()?;
@@ -275,7 +175,7 @@ fn column(cursor: &mut Cursor<'_>) -> Result<(ColumnDefinition, Option<Place>)> 
         matches!(cursor.peek(), Token::Sign(',' | ')' | ';') | Token::End)
             || cursor.is("FIRST")
             || cursor.is("AFTER")
-            || is_option_behind(cursor)
+            || is_option(cursor)
     })?;
     let place = if cursor.accept("FIRST")? {
         Some(Place::First)
@@ -287,8 +187,8 @@ fn column(cursor: &mut Cursor<'_>) -> Result<(ColumnDefinition, Option<Place>)> 
     Ok((column, place))
 }
 
-/// Options of the statement that may follow an action without a comma.
-fn is_option_behind(cursor: &Cursor<'_>) -> bool {
+/// True for an option of the statement that may follow an action without a comma.
+fn is_option(cursor: &Cursor<'_>) -> bool {
     ["ALGORITHM", "LOCK"].iter().any(|word| cursor.is(word))
         || cursor.are(&["PARTITION", "BY"])
         || cursor.are(&["REMOVE", "PARTITIONING"])
@@ -467,22 +367,4 @@ fn convert(cursor: &mut Cursor<'_>, actions: &mut Vec<Action>) -> Result<()> {
     clause.named(cursor)?;
     actions.push(Action::Convert(clause));
     Ok(())
-}
-
-/// Reads what follows INDEX in CREATE INDEX: `name [USING BTREE] ON table (columns)`. The outer error is one before the columns.
-pub(crate) fn create_index(cursor: &mut Cursor<'_>, kind: KeyKind) -> Result<(Name, Result<Key>)> {
-    let mut key = Key::new(kind);
-    key.if_not_exists = cursor.accept_all(&["IF", "NOT", "EXISTS"])?;
-    key.name = Some(cursor.name()?);
-    if cursor.accept_any(&["USING", "TYPE"])? {
-        key.is_hash = cursor.is("HASH");
-        cursor.name()?;
-    }
-    cursor.expect("ON")?;
-    let table = cursor.qualified_name()?;
-    let key = wait(cursor)
-        .and_then(|()| key.columns(cursor))
-        .and_then(|()| key.options(cursor))
-        .map(|()| key);
-    Ok((table, key))
 }

@@ -1,7 +1,7 @@
 //! The content of a parsed statement, before any effect on tables.
 
-use super::alter_table::Clauses;
-use super::column::CharsetClause;
+use super::alter_action::Clauses;
+use super::charset_clause::CharsetClause;
 use super::create_table::CreateTable;
 use super::key::Key;
 use super::table_name::TableName;
@@ -53,7 +53,7 @@ pub(crate) enum Body {
         if_exists: bool,
     },
     Truncate(TableName),
-    /// ``DELETE FROM `d`.`m` `` and nothing else, comments aside.
+    /// ``DELETE FROM `d`.`m` `` without any other clause.
     DeleteAll(TableName),
     CreateTemporary(TableName),
     DropTemporary(Vec<TableName>),
@@ -83,6 +83,6 @@ pub(crate) struct AlterTable {
     /// The other tables that it names, without the new name of this one.
     pub(crate) others: Vec<TableName>,
     pub(crate) renamed: Option<TableName>,
-    /// True if it gives the table another name, and does nothing else.
+    /// True if it only gives the table another name.
     pub(crate) only_renames: bool,
 }

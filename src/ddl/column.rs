@@ -1,33 +1,21 @@
 //! A column of a CREATE TABLE statement.
 
-use super::create_table::skip_value;
+use super::charset_clause::CharsetClause;
 use super::cursor::Cursor;
 use super::data_type::{DataType, data_type};
-use super::key::{Constraint, Key, KeyKind};
+use super::expression::skip_default;
+use super::key::{Constraint, Key, KeyKind, skip_references};
 use super::token::{Result, Token};
-use crate::charset::Charset;
 use std::sync::Arc;
 
-/// The character set and the collation of a column or a table, as the statement names them.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct CharsetClause {
-    pub(crate) charset: Option<Charset>,
-    /// By its name, which has another meaning on each server.
-    pub(crate) collation: Option<String>,
-    /// The attribute BINARY: the character set's `_bin` collation.
-    pub(crate) binary: bool,
-    /// True if the default was not known when the statement ran: no later default applies.
-    pub(crate) is_unknown: bool,
-}
-
-/// Which end of MariaDB's system period a column holds.
+/// The end of MariaDB's system period that a column contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RowPeriod {
     Start,
     End,
 }
 
-/// A column as the statement says it.
+/// A column as it is in the statement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ColumnDefinition {
     pub(crate) name: Arc<str>,
@@ -54,7 +42,7 @@ pub(crate) struct ColumnDefinition {
     pub(crate) unique: bool,
     /// True if the server computes it.
     pub(crate) is_generated: bool,
-    /// The expression that it is computed by.
+    /// The expression that computes it.
     pub(crate) expression: Option<String>,
     /// True if it is computed and not stored.
     pub(crate) is_virtual: bool,
@@ -67,9 +55,9 @@ pub(crate) struct ColumnDefinition {
     pub(crate) unversioned: bool,
     /// CHECK as an attribute.
     pub(crate) check: Option<Constraint>,
-    /// REFERENCES as an attribute: whether it counts differs by server.
+    /// REFERENCES as an attribute. Some servers ignore it.
     pub(crate) references: Option<Constraint>,
-    /// The line of the statement that it is in.
+    /// Its line in the statement.
     pub(crate) line: usize,
 }
 
@@ -83,7 +71,7 @@ impl ColumnDefinition {
         })
     }
 
-    /// Reads what follows a column's name, up to where `is_end` says that it ends.
+    /// Reads the rest of a column after its name, up to the token for which `is_end` returns true.
     pub(crate) fn parse_named(
         cursor: &mut Cursor<'_>,
         name: String,
@@ -126,7 +114,7 @@ impl ColumnDefinition {
         Ok(column)
     }
 
-    /// `constraint`: the name that CONSTRAINT has given to what follows.
+    /// Reads one attribute. `constraint`: the name after CONSTRAINT, for the next constraint.
     fn attribute(
         &mut self,
         cursor: &mut Cursor<'_>,
@@ -264,19 +252,19 @@ impl ColumnDefinition {
                 self.unversioned = true;
             }
             _ => {
-                // An engine's own attribute: `ENCRYPTED=YES`. None of them changes what a column is.
+                // An attribute of an engine: `ENCRYPTED=YES`. None of them changes the structure.
                 cursor.bump()?;
                 let needs_no_sign = word.to_ascii_uppercase().ends_with("ENGINE_ATTRIBUTE");
                 if !cursor.accept_sign('=')? && !needs_no_sign {
                     return Err(unknown);
                 }
-                skip_value(cursor)?;
+                cursor.skip_value()?;
             }
         }
         Ok(())
     }
 
-    /// The keys that its attributes make.
+    /// The keys that its attributes create.
     pub(crate) fn keys(&self) -> impl Iterator<Item = Key> + '_ {
         let key = |is_there: bool, kind| is_there.then(|| Key::inline(kind, &self.name));
         let foreign = self.references.as_ref().map(|Constraint { name, text, .. }| Key {
@@ -288,7 +276,7 @@ impl ColumnDefinition {
         primary.into_iter().chain(key(self.unique, KeyKind::Unique)).chain(foreign)
     }
 
-    /// `AS (expression)`, or MariaDB's `AS ROW START`.
+    /// Reads `AS (expression)`, or MariaDB's `AS ROW START`.
     fn generated(&mut self, cursor: &mut Cursor<'_>) -> Result<()> {
         cursor.expect("AS")?;
         self.is_generated = true;
@@ -304,126 +292,4 @@ impl ColumnDefinition {
         self.expression = Some(cursor.text_of(Cursor::skip_parens)?);
         Ok(())
     }
-}
-
-impl CharsetClause {
-    /// Reads one word about the column's character set, if the current token is one.
-    fn attribute(&mut self, cursor: &mut Cursor<'_>) -> Result<bool> {
-        if cursor.accept("ASCII")? {
-            self.charset = Some(Charset::Latin1);
-        } else if cursor.accept("UNICODE")? {
-            self.charset = Some(Charset::Ucs2);
-        } else if cursor.accept("BYTE")? {
-            self.charset = Some(Charset::Binary);
-        } else if cursor.accept("BINARY")? {
-            self.binary = true;
-        } else if cursor.accept("CHARSET_UNKNOWN")? {
-            self.is_unknown = true;
-        } else {
-            return self.named(cursor);
-        }
-        Ok(true)
-    }
-
-    /// Reads `CHARACTER SET name` or `COLLATE name`, if the current token begins one.
-    pub(crate) fn named(&mut self, cursor: &mut Cursor<'_>) -> Result<bool> {
-        if cursor.accept("CHARSET")?
-            || cursor.accept_all(&["CHARACTER", "SET"])?
-            || cursor.accept_all(&["CHAR", "SET"])?
-        {
-            cursor.accept_sign('=')?;
-            let unknown = cursor.error("a character set that is not known");
-            let name = cursor.name_or_text()?;
-            // `DEFAULT` takes back what was said.
-            self.charset = match name.eq_ignore_ascii_case("DEFAULT") {
-                true => None,
-                false => Some(Charset::from_name(&name).ok_or(unknown)?),
-            };
-            return Ok(true);
-        }
-        if cursor.accept("COLLATE")? {
-            cursor.accept_sign('=')?;
-            let name = cursor.name_or_text()?;
-            self.collation = (!name.eq_ignore_ascii_case("DEFAULT")).then_some(name);
-            return Ok(true);
-        }
-        Ok(false)
-    }
-}
-
-/// Steps over what follows DEFAULT: a literal, a call, an expression.
-pub(crate) fn skip_default(cursor: &mut Cursor<'_>) -> Result<()> {
-    if cursor.accept_all(&["NEXT", "VALUE", "FOR"])? {
-        return cursor.qualified_name().map(drop);
-    }
-    loop {
-        while let Token::Sign('+' | '-' | '~' | '!') = cursor.peek() {
-            cursor.bump()?;
-        }
-        match cursor.peek() {
-            Token::Sign('(') => cursor.skip_parens()?,
-            Token::Sign('.') => {} // of .5
-            Token::Sign(_) | Token::End => return Err(cursor.error("a value is missing")),
-            _ if cursor.is("CASE") => skip_case(cursor)?,
-            _ => drop(cursor.bump()?),
-        }
-        loop {
-            match cursor.peek() {
-                Token::Sign('(') => cursor.skip_parens()?,
-                Token::Sign('.') => {
-                    cursor.bump()?;
-                    cursor.bump()?;
-                }
-                // After a character set: _utf8mb4'a', DATE'2020-02-02'.
-                Token::Text(_) | Token::DoubleQuoted(_) | Token::Bytes(_) => drop(cursor.bump()?),
-                _ => break,
-            }
-        }
-        match cursor.peek() {
-            Token::Sign('+' | '-' | '*' | '/' | '%' | '|' | '&' | '^') => drop(cursor.bump()?),
-            _ => return Ok(()),
-        }
-    }
-}
-
-/// Steps over `CASE ... END`.
-fn skip_case(cursor: &mut Cursor<'_>) -> Result<()> {
-    let mut depth = 0_usize;
-    loop {
-        if cursor.is("CASE") {
-            depth += 1;
-        } else if cursor.is("END") {
-            depth -= 1;
-        } else if *cursor.peek() == Token::End {
-            return Err(cursor.error("END is missing"));
-        }
-        cursor.bump()?;
-        if depth == 0 {
-            return Ok(());
-        }
-    }
-}
-
-/// Steps over `REFERENCES table (columns)` and what is to happen.
-pub(crate) fn skip_references(cursor: &mut Cursor<'_>) -> Result<()> {
-    cursor.expect("REFERENCES")?;
-    cursor.qualified_name()?;
-    cursor.accept_parens()?;
-    if cursor.accept("MATCH")? {
-        cursor.name()?;
-    }
-    while cursor.are(&["ON", "DELETE"]) || cursor.are(&["ON", "UPDATE"]) {
-        cursor.bump()?;
-        cursor.bump()?;
-        if cursor.accept("SET")? {
-            if !cursor.accept_any(&["NULL", "DEFAULT"])? {
-                return Err(cursor.error("NULL is missing after SET"));
-            }
-        } else if cursor.accept("NO")? {
-            cursor.expect("ACTION")?;
-        } else {
-            cursor.name()?;
-        }
-    }
-    Ok(())
 }

@@ -1,6 +1,7 @@
-//! A CREATE TABLE statement: what it says of columns and keys, before any server makes something of it.
+//! A CREATE TABLE statement: its columns and keys as they are in the text, without the additions of a server.
 
-use super::column::{CharsetClause, ColumnDefinition};
+use super::charset_clause::CharsetClause;
+use super::column::ColumnDefinition;
 use super::cursor::Cursor;
 use super::key::{Constraint, Element, Key, KeyKind};
 use super::token::{Result, Token};
@@ -10,22 +11,22 @@ use std::sync::Arc;
 /// The content of a CREATE TABLE statement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CreateTable {
-    /// The database, where the statement names it.
+    /// The database, if the statement names it.
     pub database: Option<Arc<str>>,
     /// The table.
     pub table: Arc<str>,
     pub(crate) columns: Vec<ColumnDefinition>,
-    /// The columns' indexes by their names in lower case.
+    /// The indexes of the columns by their names in lower case.
     by_name: BTreeMap<String, usize>,
-    /// In the statement's order, those of attributes too.
+    /// In the order of the statement, with those of attributes.
     pub(crate) keys: Vec<Key>,
-    /// CHECK, and with a server's rules applied FOREIGN KEY.
+    /// CHECK, and FOREIGN KEY if the rules of a server were applied.
     pub(crate) constraints: Vec<Constraint>,
-    /// The table's own default.
+    /// The default of the table.
     pub(crate) charset: CharsetClause,
-    /// True if the text may lack the character set and INVISIBLE, as MariaDB and MySQL 5 print it under `sql_mode=ANSI`.
+    /// True if the character set and INVISIBLE may be missing in the text, which MariaDB and MySQL 5 print under `sql_mode=ANSI`.
     pub(crate) is_abridged: bool,
-    /// True if its keys are in the server's order.
+    /// True if its keys are in the order of the server.
     pub(crate) is_settled: bool,
     /// MariaDB's WITH SYSTEM VERSIONING.
     pub(crate) versioned: bool,
@@ -118,7 +119,7 @@ impl CreateTable {
         Ok(create)
     }
 
-    /// The index of a column, whatever the case of its name.
+    /// The index of a column. The letter case of the name is ignored.
     pub(crate) fn column_index(&self, name: &str) -> Option<usize> {
         self.by_name.get(&name.to_lowercase()).copied()
     }
@@ -135,15 +136,15 @@ impl CreateTable {
         ["MEMORY", "HEAP"].iter().any(|own| own.eq_ignore_ascii_case(engine))
     }
 
-    /// The unique keys, in order; not the primary one.
+    /// The unique keys in order, without the primary key.
     pub(crate) fn unique_keys(&self) -> impl Iterator<Item = &Key> {
         self.keys.iter().filter(|key| key.kind == KeyKind::Unique)
     }
 
-    /// Finds the columns by their names again.
+    /// Makes the index of the names again.
     ///
     /// # Errors
-    /// The name of a column that is there twice.
+    /// The name that two columns have.
     pub(crate) fn reindex(&mut self) -> std::result::Result<(), Arc<str>> {
         self.by_name.clear();
         for (index, column) in self.columns.iter().enumerate() {
@@ -165,7 +166,7 @@ impl CreateTable {
             })
     }
 
-    /// A column, a key or a constraint.
+    /// Reads a column, a key or a constraint.
     fn element(&mut self, cursor: &mut Cursor<'_>) -> Result<()> {
         if Element::begins(cursor) {
             match Element::parse(cursor)? {
@@ -190,7 +191,7 @@ impl CreateTable {
         Ok(())
     }
 
-    /// Steps over what follows PARTITION BY.
+    /// Steps over the rest of PARTITION BY.
     fn partitions(&mut self, cursor: &mut Cursor<'_>) -> Result<()> {
         while !matches!(cursor.peek(), Token::End | Token::Sign(';' | '*')) && !cursor.is("SELECT")
         {
@@ -236,7 +237,7 @@ impl CreateTable {
             }
             match cursor.peek() {
                 Token::Sign('(') => cursor.skip_parens()?,
-                // The next row of what the client prints for \G.
+                // `*`: the next row of the output of the client for \G.
                 Token::End | Token::Sign(';' | '*') => return Ok(()),
                 _ if cursor.is("CREATE") => return Ok(()),
                 _ if ["AS", "SELECT", "IGNORE", "REPLACE"].iter().any(|w| cursor.is(w)) => {
@@ -251,7 +252,7 @@ impl CreateTable {
 }
 
 impl Period {
-    /// Reads what follows PERIOD FOR.
+    /// Reads the period after PERIOD FOR.
     pub(crate) fn parse(cursor: &mut Cursor<'_>) -> Result<Self> {
         let name = cursor.name()?;
         cursor.expect_sign('(')?;
@@ -260,13 +261,5 @@ impl Period {
         let end = cursor.name()?;
         cursor.expect_sign(')')?;
         Ok(Self { name, start, end })
-    }
-}
-
-/// Steps over an option's value.
-pub(crate) fn skip_value(cursor: &mut Cursor<'_>) -> Result<()> {
-    match cursor.peek() {
-        Token::Sign(_) | Token::End => Err(cursor.error("a value is missing")),
-        _ => cursor.bump().map(drop),
     }
 }

@@ -1,6 +1,7 @@
-//! A place in SQL text, and the small steps that a grammar is made of.
+//! A place in SQL text, and the small steps of a grammar.
 
-use super::token::{Lexer, QuoteMode, Result, SyntaxError, Token};
+use super::lexer::Lexer;
+use super::token::{QuoteMode, Result, SyntaxError, Token};
 use crate::schema::quoted;
 
 /// The current token, and the text after it.
@@ -24,7 +25,7 @@ struct QueryWatch {
 }
 
 impl QueryWatch {
-    /// Takes a token that is passed, and the one after it.
+    /// Takes a token that was read, and the one after it.
     fn pass(&mut self, token: &Token<'_>, next: &Token<'_>) {
         let is = |token: &Token<'_>, keyword: &str| match token {
             Token::Word(word) => word.eq_ignore_ascii_case(keyword),
@@ -63,12 +64,12 @@ impl<'t> Cursor<'t> {
         self.lexer.line(self.at)
     }
 
-    /// The line that a syntax error is in.
+    /// The line of a syntax error.
     pub(crate) fn line_of(&self, error: &SyntaxError) -> usize {
         self.lexer.line(error.at)
     }
 
-    /// The database that the first lines of a dump name, if they are before the current token.
+    /// The database in the first lines of a dump, if they are before the current token.
     pub(crate) fn take_dumped(&mut self) -> Option<&'t str> {
         self.lexer.take_dumped()
     }
@@ -184,7 +185,7 @@ impl<'t> Cursor<'t> {
         })
     }
 
-    /// `name`, `database.name`, or `.name`, which is of the session's database as `name` is.
+    /// Reads `name`, `database.name`, or `.name`. Without a database, the name is in the session's database.
     pub(crate) fn qualified_name(&mut self) -> Result<(Option<String>, String)> {
         if self.accept_sign('.')? {
             return Ok((None, self.name()?));
@@ -196,7 +197,7 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    /// A name, or a string that is one.
+    /// A name, or a string with a name.
     pub(crate) fn name_or_text(&mut self) -> Result<String> {
         match &self.token {
             Token::Text(_) => self.text(),
@@ -218,7 +219,7 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    /// A whole number.
+    /// An integer.
     pub(crate) fn number(&mut self) -> Result<u64> {
         let number = match self.token {
             Token::Number(digits) => digits.parse().ok(),
@@ -239,7 +240,7 @@ impl<'t> Cursor<'t> {
         Ok(Some(number))
     }
 
-    /// Steps over a pair of parentheses and all that is in it.
+    /// Steps over a pair of parentheses and its content.
     pub(crate) fn skip_parens(&mut self) -> Result<()> {
         self.expect_sign('(')?;
         let mut depth = 1_usize;
@@ -263,7 +264,26 @@ impl<'t> Cursor<'t> {
         Ok(are_there)
     }
 
-    /// What `step` steps over, as text that reads the same in every `sql_mode`: without comments, strings in single quotes.
+    /// Steps over the value of an option.
+    pub(crate) fn skip_value(&mut self) -> Result<()> {
+        match self.peek() {
+            Token::Sign(_) | Token::End => Err(self.error("a value is missing")),
+            _ => self.bump().map(drop),
+        }
+    }
+
+    /// Steps over MariaDB's `WAIT 5` or `NOWAIT`, if it is there.
+    pub(crate) fn skip_wait(&mut self) -> Result<()> {
+        if self.accept("WAIT")? {
+            self.bump()?;
+        } else {
+            self.accept("NOWAIT")?;
+        }
+        Ok(())
+    }
+
+    /// The text that `step` steps over, in a form that is the same in every `sql_mode`: without comments, and with strings in
+    /// single quotes.
     pub(crate) fn text_of(&mut self, step: impl FnOnce(&mut Self) -> Result<()>) -> Result<String> {
         let mut from = self.clone();
         step(self)?;
@@ -294,13 +314,13 @@ impl<'t> Cursor<'t> {
         Ok(sql)
     }
 
-    /// Steps over the statement's end.
+    /// Steps over the rest of the statement and its `;`.
     pub(crate) fn skip_statement(&mut self) -> Result<()> {
         while !matches!(self.bump()?, Token::Sign(';') | Token::End) {}
         Ok(())
     }
 
-    /// Steps to the `;` or the end that a statement ends at.
+    /// Steps to the `;` or the end of the text.
     pub(crate) fn skip_statement_end(&mut self) -> Result<()> {
         while !matches!(self.peek(), Token::Sign(';') | Token::End) {
             self.bump()?;
@@ -319,11 +339,11 @@ impl<'t> Cursor<'t> {
         lexer.seek(self.at);
         let rest = lexer.rest();
         let line = rest.lines().next().unwrap_or_default();
-        self.go_on(self.at + line.len())?;
+        self.continue_at(self.at + line.len())?;
         Ok(line)
     }
 
-    /// Goes on at the next line that begins with `word`, or at the end.
+    /// Continues at the next line that begins with `word`, or at the end.
     pub(crate) fn skip_to_line(&mut self, word: &str) -> Result<()> {
         let mut lexer = self.lexer;
         lexer.seek(self.at);
@@ -336,10 +356,10 @@ impl<'t> Cursor<'t> {
             }
             at += line.len();
         }
-        self.go_on(at)
+        self.continue_at(at)
     }
 
-    fn go_on(&mut self, at: usize) -> Result<()> {
+    fn continue_at(&mut self, at: usize) -> Result<()> {
         self.lexer.seek(at);
         self.bump().map(drop)
     }

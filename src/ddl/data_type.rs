@@ -1,8 +1,8 @@
-//! A column's data type: the words that both servers know for it.
+//! The data type of a column, in all spellings of both servers.
 //!
 //! <https://dev.mysql.com/doc/refman/9.7/en/data-types.html>, <https://mariadb.com/kb/en/data-types/>
 
-use super::column::CharsetClause;
+use super::charset_clause::CharsetClause;
 use super::cursor::Cursor;
 use super::token::Result;
 use crate::charset::Charset;
@@ -11,9 +11,9 @@ use crate::schema::{ColumnType, GeometryType};
 /// A data type as the statement names it. Its meaning can depend on the server and on the character set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum DataType {
-    /// The same everywhere.
+    /// A type that is the same on all servers.
     Plain(ColumnType),
-    /// TINYINT, SMALLINT and so on with the width that it is shown with.
+    /// TINYINT, SMALLINT and so on, with a display width.
     Integer {
         column_type: ColumnType,
         width: u64,
@@ -44,7 +44,7 @@ pub(crate) enum DataType {
 }
 
 impl DataType {
-    /// Of an ENUM or SET.
+    /// The members of an ENUM or SET; empty for other types.
     pub(crate) fn members(&self) -> &[String] {
         match self {
             Self::Enum(members) | Self::Set(members) => members,
@@ -53,7 +53,7 @@ impl DataType {
     }
 }
 
-/// A type, with what its name says besides.
+/// A type, with the other properties that its name implies.
 #[derive(Debug)]
 pub(crate) struct ParsedType {
     pub(crate) data_type: DataType,
@@ -124,7 +124,7 @@ pub(crate) fn data_type(cursor: &mut Cursor<'_>) -> Result<ParsedType> {
             character(cursor, varying)?
         }
         "VARCHAR" | "VARCHARACTER" | "VARCHAR2" => character(cursor, true)?,
-        // MariaDB's under `sql_mode=ORACLE`
+        // In MariaDB under `sql_mode=ORACLE`.
         "RAW" => {
             charset = binary();
             character(cursor, true)?
@@ -194,12 +194,12 @@ pub(crate) fn data_type(cursor: &mut Cursor<'_>) -> Result<ParsedType> {
     Ok(ParsedType { data_type, charset, digits: rounds_to, is_serial })
 }
 
-/// M and D, if both are there.
+/// M and D, if the statement contains both.
 fn with_scale(size: Option<(u64, Option<u64>)>) -> Option<(u64, u64)> {
     size.and_then(|(precision, scale)| Some((precision, scale?)))
 }
 
-/// `(m)` or `(m,d)`, if it is there.
+/// Reads `(m)` or `(m,d)`, if it is there.
 fn digits(cursor: &mut Cursor<'_>) -> Result<Option<(u64, Option<u64>)>> {
     if !cursor.accept_sign('(')? {
         return Ok(None);
@@ -252,5 +252,5 @@ fn members(cursor: &mut Cursor<'_>) -> Result<Vec<String>> {
     Ok(members)
 }
 
-/// Of MySQL's VECTOR; MariaDB wants one to be named.
+/// The default of MySQL's VECTOR; in MariaDB the dimension is required.
 const DEFAULT_DIMENSION: u64 = 2048;

@@ -1,8 +1,9 @@
-//! The tables that a statement changes, and what it does to them.
+//! The tables that a statement changes, and its effect on them.
 
-use super::alter_rows::{MovedColumn, effect};
+use super::alter_effect::{MovedColumn, effect};
 use super::body::{AlterTable, Body};
 use super::parsed::ParsedStatement;
+use super::rows_gone::RowsGone;
 use super::table_name::TableName;
 use super::token::SyntaxError;
 use crate::error::Error;
@@ -39,42 +40,6 @@ pub struct Ddl {
     pub rows: RowsGone,
     /// The columns of an ALTER TABLE that are added, removed or renamed.
     pub moved: Vec<MovedColumn>,
-}
-
-/// The effect of a statement on the rows of its tables, and the statement that has it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum RowsGone {
-    /// The rows stay, or the tables have none.
-    #[default]
-    None,
-    /// All rows are removed.
-    All(&'static str),
-    /// Some rows are removed, added, or have other values.
-    Some(&'static str),
-    /// Values may be converted with loss, unless a strict `sql_mode` makes this an error.
-    UnlessStrict(&'static str),
-}
-
-impl RowsGone {
-    /// The worse of two.
-    pub(super) fn or(self, other: Self) -> Self {
-        let rank = |rows: &Self| match rows {
-            Self::None => 0,
-            Self::UnlessStrict(_) => 1,
-            Self::Some(_) => 2,
-            Self::All(_) => 3,
-        };
-        if rank(&other) > rank(&self) { other } else { self }
-    }
-
-    /// The effect under a `sql_mode`.
-    pub fn under(self, is_strict: bool) -> Self {
-        match self {
-            Self::UnlessStrict(_) if is_strict => Self::None,
-            Self::UnlessStrict(by) => Self::Some(by),
-            rows => rows,
-        }
-    }
 }
 
 impl Ddl {
@@ -141,7 +106,7 @@ impl Ddl {
     }
 }
 
-/// `alter of shop.orders`, for a log: no more of the statement than names.
+/// `alter of shop.orders`, for a log message: of the statement it contains only names.
 impl fmt::Display for Ddl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} of ", self.kind.name())?;
@@ -170,8 +135,8 @@ impl DdlKind {
 }
 
 impl ParsedStatement {
-    /// The statement as one that changes tables or databases. `None` for all others (of a view, an account), and for statements
-    /// about temporary tables, whose rows are not in the log either.
+    /// The tables or databases that the statement changes. `None` for other statements (about a view, an account), and for
+    /// statements about temporary tables, whose rows are not in the log either.
     ///
     /// # Errors
     /// The statement is not understood.

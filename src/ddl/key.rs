@@ -1,6 +1,5 @@
 //! Keys and constraints of a CREATE TABLE or ALTER TABLE statement.
 
-use super::column::skip_references;
 use super::cursor::{Cursor, quoted_name};
 use super::token::{Result, Token};
 
@@ -14,7 +13,7 @@ pub(crate) enum KeyKind {
     Spatial,
     /// MariaDB's VECTOR.
     Vector,
-    /// FOREIGN KEY: a constraint, for which servers make a key where there is none.
+    /// FOREIGN KEY: a constraint, for which servers create a key if there is none.
     Foreign,
 }
 
@@ -22,16 +21,16 @@ pub(crate) enum KeyKind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Key {
     pub(crate) kind: KeyKind,
-    /// Its name, where the statement gives one.
+    /// Its name, if the statement contains one.
     pub(crate) name: Option<String>,
-    /// What CONSTRAINT calls it.
+    /// Its name after CONSTRAINT.
     pub(crate) constraint: Option<String>,
     pub(crate) parts: Vec<KeyColumn>,
-    /// MariaDB: the key is held as the hash of its columns, in a column of its own.
+    /// MariaDB: the key is stored as the hash of its columns, in a hidden column.
     pub(crate) is_hash: bool,
     /// Not INVISIBLE, and not IGNORED.
     pub(crate) visible: bool,
-    /// True if it was created for a foreign key: it is dropped once another key serves too.
+    /// True if it was created for a foreign key: it is dropped as soon as another key can replace it.
     pub(crate) is_implicit: bool,
     /// True if it is an attribute of its column.
     pub(crate) is_inline: bool,
@@ -45,7 +44,7 @@ pub(crate) struct Key {
 pub(crate) enum KeyColumn {
     Column {
         name: String,
-        /// In characters; 0 for the whole column.
+        /// In characters; 0 for the complete column.
         prefix: u64,
         descending: bool,
     },
@@ -59,16 +58,16 @@ pub(crate) enum KeyColumn {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Constraint {
     pub(crate) name: Option<String>,
-    /// The name of a foreign key's key, which MariaDB calls it by where it has no other.
+    /// The name of the key of a foreign key. MariaDB uses it as the name of the constraint if there is no other.
     pub(crate) index_name: Option<String>,
-    /// Of a foreign key the columns; a CHECK has none here.
+    /// The columns of a foreign key; empty for a CHECK.
     pub(crate) columns: Vec<String>,
-    /// All but the name, and but a foreign key's columns.
+    /// The text without the name, and without the columns of a foreign key.
     pub(crate) text: String,
 }
 
 impl Constraint {
-    /// One of no columns.
+    /// A constraint without columns.
     pub(crate) fn new(name: Option<String>, text: String) -> Self {
         Self { name, index_name: None, columns: Vec::new(), text }
     }
@@ -87,7 +86,7 @@ pub(crate) fn is_same_name(a: &str, b: &str) -> bool {
         || !(a.is_ascii() && b.is_ascii()) && a.to_lowercase() == b.to_lowercase()
 }
 
-/// Words that begin a constraint.
+/// The words that begin a constraint.
 const CONSTRAINTS: [&str; 4] = ["PRIMARY", "UNIQUE", "FOREIGN", "CHECK"];
 
 impl Key {
@@ -106,13 +105,13 @@ impl Key {
         }
     }
 
-    /// That of one whole column.
+    /// The key of one complete column.
     pub(crate) fn inline(kind: KeyKind, column: &str) -> Self {
         let part = KeyColumn::Column { name: column.to_owned(), prefix: 0, descending: false };
         Self { parts: vec![part], is_inline: true, ..Self::new(kind) }
     }
 
-    /// True if this is its name.
+    /// True if it has this name.
     pub(crate) fn is_called(&self, name: &str) -> bool {
         self.name.as_deref().is_some_and(|own| is_same_name(own, name))
     }
@@ -121,7 +120,7 @@ impl Key {
         self.parts.iter().any(|part| matches!(part, KeyColumn::Expression(_)))
     }
 
-    /// A foreign key as the constraint that it is.
+    /// The constraint of a foreign key; `None` for other keys.
     pub(crate) fn foreign_key(&self) -> Option<Constraint> {
         let columns = self.parts.iter().filter_map(|part| match part {
             KeyColumn::Column { name, .. } => Some(name.clone()),
@@ -135,7 +134,7 @@ impl Key {
         })
     }
 
-    /// `[name] [USING HASH] (column [(prefix)] [ASC|DESC], ...) [options]`, up to the `,` or `)` after it.
+    /// Reads `[name] [USING HASH] (column [(prefix)] [ASC|DESC], ...) [options]`, up to the `,` or `)` after it.
     pub(crate) fn parse(kind: KeyKind, cursor: &mut Cursor<'_>) -> Result<Self> {
         let mut key = Self::new(kind);
         key.if_not_exists = cursor.accept_all(&["IF", "NOT", "EXISTS"])?;
@@ -152,7 +151,7 @@ impl Key {
         Ok(key)
     }
 
-    /// `(column [(prefix)] [ASC|DESC], ...)`
+    /// Reads `(column [(prefix)] [ASC|DESC], ...)`.
     pub(crate) fn columns(&mut self, cursor: &mut Cursor<'_>) -> Result<()> {
         cursor.expect_sign('(')?;
         loop {
@@ -221,7 +220,7 @@ impl Element {
     pub(crate) fn begins(cursor: &Cursor<'_>) -> bool {
         let words = ["CONSTRAINT", "KEY", "INDEX", "FULLTEXT", "SPATIAL"];
         words.iter().chain(&CONSTRAINTS).any(|word| cursor.is(word))
-            // VECTOR is a word that a column may be called.
+            // A column may have the name VECTOR.
             || cursor.are(&["VECTOR", "KEY"])
             || cursor.are(&["VECTOR", "INDEX"])
     }
@@ -282,4 +281,28 @@ impl Element {
         key.constraint = constraint;
         Ok(Self::Key(key))
     }
+}
+
+/// Steps over `REFERENCES table (columns)` and its actions.
+pub(crate) fn skip_references(cursor: &mut Cursor<'_>) -> Result<()> {
+    cursor.expect("REFERENCES")?;
+    cursor.qualified_name()?;
+    cursor.accept_parens()?;
+    if cursor.accept("MATCH")? {
+        cursor.name()?;
+    }
+    while cursor.are(&["ON", "DELETE"]) || cursor.are(&["ON", "UPDATE"]) {
+        cursor.bump()?;
+        cursor.bump()?;
+        if cursor.accept("SET")? {
+            if !cursor.accept_any(&["NULL", "DEFAULT"])? {
+                return Err(cursor.error("NULL is missing after SET"));
+            }
+        } else if cursor.accept("NO")? {
+            cursor.expect("ACTION")?;
+        } else {
+            cursor.name()?;
+        }
+    }
+    Ok(())
 }

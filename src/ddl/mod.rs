@@ -5,29 +5,35 @@
 //! `history`, `change`, `baseline` and `source`.
 //!
 //! ```text
-//! text ─ token ─ cursor ─ create_table, column, data_type ─ CreateTable ─ resolve ─ TableSchema
+//! text ─ lexer ─ cursor ─ create_table, column, data_type ─ CreateTable ─ resolve ─ TableSchema
 //!                       └ parser ─ ParsedStatement: one reading of a statement of the log (parsed)
 //!                           ├ row_changes: recognizes statements that change no rows
 //!                           ├ effect ─ Ddl: the tables that it changes
-//!                           │   └ alter_rows: the effect of an ALTER TABLE on rows
+//!                           │   └ alter_effect: the effect of an ALTER TABLE on rows
 //!                           └ temporary, trigger
 //! ```
 //!
 //! <https://dev.mysql.com/doc/refman/9.7/en/create-table.html>, <https://mariadb.com/kb/en/create-table/>
 
-mod alter_rows;
-pub(crate) mod alter_table;
+pub(crate) mod alter_action;
+mod alter_effect;
+mod alter_table;
 pub(crate) mod body;
+pub(crate) mod charset_clause;
 pub(crate) mod column;
+mod comment;
 pub(crate) mod create_table;
 pub(crate) mod cursor;
 pub(crate) mod data_type;
 mod effect;
+mod expression;
 pub(crate) mod key;
+pub(crate) mod lexer;
 mod parsed;
 mod parser;
 pub(crate) mod resolve;
 mod row_changes;
+mod rows_gone;
 pub(crate) mod script;
 mod server;
 mod session;
@@ -36,10 +42,11 @@ mod temporary;
 pub(crate) mod token;
 mod trigger;
 
-pub use alter_rows::MovedColumn;
+pub use alter_effect::MovedColumn;
 pub use create_table::CreateTable;
-pub use effect::{Ddl, DdlKind, RowsGone};
+pub use effect::{Ddl, DdlKind};
 pub use parsed::ParsedStatement;
+pub use rows_gone::RowsGone;
 pub use server::SqlServer;
 pub use session::DdlSession;
 pub use table_name::TableName;

@@ -3,7 +3,7 @@
 use crate::binlog::{FormatDescription, TableMap};
 use crate::charset::{Charset, Collation};
 use crate::ddl::SqlServer;
-use crate::ddl::column::CharsetClause;
+use crate::ddl::charset_clause::CharsetClause;
 use crate::ddl::create_table::CreateTable;
 use crate::ddl::cursor::Cursor;
 use crate::ddl::script::{between_statements, is_create_table};

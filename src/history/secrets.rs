@@ -3,7 +3,8 @@
 //! FEDERATED, CONNECT and SPIDER tables have the login of another server in their options, and other engines define options of
 //! their own. The value of a table option, quoted or not, is kept only if the option is known to contain no password.
 
-use crate::ddl::token::{Lexer, QuoteMode, Token};
+use crate::ddl::lexer::Lexer;
+use crate::ddl::token::{QuoteMode, Token};
 use std::borrow::Cow;
 
 /// Returns a statement, or a script of statements, with `'***'` in the place of strings that may contain a password. The text

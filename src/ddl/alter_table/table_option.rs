@@ -1,11 +1,11 @@
 //! The options of a table in an ALTER TABLE.
 
 use super::Action;
-use crate::ddl::column::CharsetClause;
+use crate::ddl::charset_clause::CharsetClause;
 use crate::ddl::cursor::Cursor;
 use crate::ddl::token::{Result, Token};
 
-/// An option of the table: `ENGINE=InnoDB`, `ALGORITHM INSTANT`.
+/// Reads an option of the table: `ENGINE=InnoDB`, `ALGORITHM INSTANT`.
 pub(super) fn parse(cursor: &mut Cursor<'_>, actions: &mut Vec<Action>) -> Result<()> {
     let start = cursor.clone();
     cursor.accept("DEFAULT")?;
@@ -57,7 +57,7 @@ pub(super) fn parse(cursor: &mut Cursor<'_>, actions: &mut Vec<Action>) -> Resul
     Ok(())
 }
 
-/// Options of a table that may go without their `=`.
+/// The options of a table that do not need a `=`.
 const OPTIONS: [&str; 37] = [
     "ALGORITHM",
     "LOCK",

@@ -3,7 +3,8 @@
 mod keys;
 mod logged;
 
-use super::column::{CharsetClause, ColumnDefinition, RowPeriod};
+use super::charset_clause::CharsetClause;
+use super::column::{ColumnDefinition, RowPeriod};
 use super::create_table::CreateTable;
 use super::data_type::DataType;
 use super::key::{Key, KeyColumn};

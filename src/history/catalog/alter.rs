@@ -3,8 +3,9 @@
 use super::definition::{TableDefinition, max_prefix};
 use super::settings::{Result, Settings};
 use crate::charset::Collation;
-use crate::ddl::alter_table::{Action, Name, Place};
-use crate::ddl::column::{CharsetClause, ColumnDefinition};
+use crate::ddl::alter_action::{Action, Name, Place};
+use crate::ddl::charset_clause::CharsetClause;
+use crate::ddl::column::ColumnDefinition;
 use crate::ddl::create_table::CreateTable;
 use crate::ddl::data_type::DataType;
 use crate::ddl::key::{Key, KeyColumn, KeyKind, is_same_name};

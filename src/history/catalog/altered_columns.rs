@@ -6,7 +6,7 @@ use super::settings::Settings;
 use super::type_change::{AUTO_INCREMENT, NOT_NULL, TYPE, change_of, is_same_type};
 use super::{Catalog, TableState};
 use crate::charset::Charset;
-use crate::ddl::alter_table::{Action, Clauses};
+use crate::ddl::alter_action::{Action, Clauses};
 use crate::ddl::body::Body;
 use crate::ddl::column::ColumnDefinition;
 use crate::ddl::cursor::Cursor;

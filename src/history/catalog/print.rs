@@ -2,7 +2,8 @@
 
 use super::definition::TableDefinition;
 use crate::charset::Charset;
-use crate::ddl::column::{CharsetClause, ColumnDefinition, RowPeriod};
+use crate::ddl::charset_clause::CharsetClause;
+use crate::ddl::column::{ColumnDefinition, RowPeriod};
 use crate::ddl::cursor::quoted_name;
 use crate::ddl::data_type::DataType;
 use crate::ddl::key::{Constraint, Key, KeyColumn, KeyKind};

@@ -2,7 +2,8 @@
 
 use crate::charset::{Charset, Collation};
 use crate::ddl::DdlSession;
-use crate::ddl::column::{CharsetClause, ColumnDefinition};
+use crate::ddl::charset_clause::CharsetClause;
+use crate::ddl::column::ColumnDefinition;
 use crate::ddl::data_type::DataType;
 use crate::ddl::resolve::length_bytes;
 use crate::schema::ColumnType;

@@ -34,9 +34,9 @@
 //! | RENAME TO | the table has another name: see [`Ddl::renames`](super::effect::Ddl) |
 //! | SECONDARY_LOAD, SECONDARY_UNLOAD | stay |
 
-use super::alter_table::{Action, Clauses};
-use super::column::CharsetClause;
-use super::effect::RowsGone;
+use super::alter_action::{Action, Clauses};
+use super::charset_clause::CharsetClause;
+use super::rows_gone::RowsGone;
 use super::token::Result;
 use crate::charset::Charset;
 
