@@ -69,7 +69,7 @@ pub(crate) fn ddl(data: &[u8]) {
         };
         let parsed = ddl.parse();
         if parsed.changes_structures() {
-            catalog.apply_parsed(&parsed, &ddl.session, &ddl.position);
+            catalog.apply_statement(&parsed, &ddl.session, &ddl.position);
         }
         let _ = Catalog::from_script(statement, Some("d"), &session);
     }

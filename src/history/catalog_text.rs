@@ -1,7 +1,7 @@
 //! The stored form of a catalog.
 
 use super::catalog::{Catalog, TableState};
-use super::entry::{of_json, to_json};
+use super::encoding::{of_json, to_json};
 use crate::ddl::{DdlSession, SqlServer};
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,7 @@ pub struct CatalogText {
     v: u32,
     /// The tables that are known, as [`Catalog::to_script`] prints them.
     script: String,
-    /// The others: database, table, why.
+    /// The others: database, table, reason.
     unknown: Vec<(String, String, String)>,
 }
 
@@ -27,10 +27,10 @@ impl CatalogText {
         Self { v: VERSION, script: catalog.to_script(), unknown: unknown.collect() }
     }
 
-    /// Reads what was printed.
+    /// Reads the catalog.
     ///
     /// # Errors
-    /// It is not what this version of binarrow prints: an [`ErrorKind::Malformed`](crate::ErrorKind::Malformed).
+    /// Another version of binarrow printed it, or it is damaged: an [`ErrorKind::Malformed`](crate::ErrorKind::Malformed).
     pub fn catalog(&self) -> Result<Catalog> {
         if self.v != VERSION {
             return Err(Error::malformed(format!(
@@ -55,5 +55,5 @@ impl CatalogText {
     }
 }
 
-/// Of the form of the text.
+/// The version of the text.
 const VERSION: u32 = 1;

@@ -1,8 +1,9 @@
-//! The entries of a history: what they hold, and their stored form.
+//! The entries of a history, and their stored form.
 
 use super::baseline::{Baseline, Scope};
 use super::catalog::Catalog;
 use super::catalog_text::CatalogText;
+use super::encoding::{of_json, pack, to_json, unpack};
 use super::logged_ddl::LoggedDdl;
 use super::secrets::without_secrets;
 use super::store::{EntryKey, EntryKind, EntryRow};
@@ -12,16 +13,16 @@ use crate::error::{Error, Result};
 use crate::position::Position;
 use serde::{Deserialize, Serialize};
 
-/// Something that a history holds: a statement, or the tables at a place.
+/// An entry of a history: a statement, or the tables at a position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// The range of the log that it is of.
+    /// The range of the log that contains it.
     pub timeline: u64,
-    /// Its place in that.
+    /// Its place in that range.
     pub key: EntryKey,
-    /// Where it is in force from.
+    /// The position from which it applies.
     pub position: Position,
-    /// Microseconds since 1970 UTC: of a statement's commit, or of when the tables were so.
+    /// Microseconds since 1970 UTC: of the commit of a statement, or the time at which the tables had this structure.
     pub timestamp: i64,
     /// Its content.
     pub body: EntryBody,
@@ -30,16 +31,16 @@ pub struct Entry {
 /// The content of an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EntryBody {
-    /// Structures from elsewhere than the log.
+    /// Structures that do not come from the log.
     Baseline(Baseline),
     /// A statement of the log.
     Ddl(LoggedDdl),
-    /// All that follows from the entries before it.
+    /// The result of the entries before it.
     Checkpoint(CatalogText),
 }
 
 impl Entry {
-    /// Which kind it is.
+    /// Its kind.
     pub fn kind(&self) -> EntryKind {
         match &self.body {
             EntryBody::Baseline(Baseline { scope: Scope::Whole, .. }) => EntryKind::Baseline,
@@ -156,17 +157,6 @@ struct StoredBaseline {
     tables: Option<Vec<(String, String)>>,
 }
 
-pub(super) fn to_json(value: &impl Serialize) -> Result<String> {
-    serde_json::to_string(value).map_err(|error| {
-        Error::new(crate::error::ErrorKind::Internal, format!("a history to JSON: {error}"))
-    })
-}
-
-pub(super) fn of_json<'t, T: Deserialize<'t>>(text: &'t str) -> Result<T> {
-    // The message of serde may quote the text, which is a statement's at most: no cell's.
-    serde_json::from_str(text).map_err(|error| Error::malformed(error.to_string()))
-}
-
 fn masked(text: String, session: &DdlSession) -> String {
     without_secrets(&text, session.quote_mode()).into_owned()
 }
@@ -174,26 +164,3 @@ fn masked(text: String, session: &DdlSession) -> String {
 fn text(bytes: Vec<u8>) -> Result<String> {
     String::from_utf8(bytes).map_err(|_| Error::malformed("its text is not UTF-8"))
 }
-
-/// Compresses.
-pub(super) fn pack(bytes: &[u8]) -> Result<Vec<u8>> {
-    zstd::bulk::compress(bytes, LEVEL).map_err(|error| Error::io("cannot compress", error))
-}
-
-/// The reverse of [`pack`].
-pub(super) fn unpack(bytes: &[u8]) -> Result<Vec<u8>> {
-    use std::io::Read;
-    let damaged = |_| Error::malformed("it cannot be decompressed");
-    let mut out = Vec::new();
-    let decoder = zstd::stream::read::Decoder::new(bytes).map_err(damaged)?;
-    decoder.take(MAX_TEXT + 1).read_to_end(&mut out).map_err(damaged)?;
-    if out.len() as u64 > MAX_TEXT {
-        return Err(Error::malformed("it is larger than 1 GiB"));
-    }
-    Ok(out)
-}
-
-/// Structures are texts that repeat themselves.
-const LEVEL: i32 = 3;
-/// A million tables of 1 000 bytes.
-const MAX_TEXT: u64 = 1 << 30;

@@ -1,6 +1,5 @@
 //! A statement of the log that changes tables, with everything that its meaning depends on.
 
-use super::catalog::{Catalog, Followed};
 use crate::ddl::{DdlSession, ParsedStatement};
 use crate::position::Position;
 use std::sync::Arc;
@@ -34,14 +33,6 @@ pub struct ParsedDdl {
     pub logged: LoggedDdl,
     /// The result of reading it.
     pub parsed: Arc<ParsedStatement>,
-}
-
-impl ParsedDdl {
-    /// Applies it to a catalog.
-    pub(super) fn apply_to(&self, catalog: &mut Catalog) -> Followed {
-        let LoggedDdl { session, position, .. } = &self.logged;
-        catalog.apply_parsed(&self.parsed, session, position)
-    }
 }
 
 impl From<LoggedDdl> for ParsedDdl {

@@ -13,6 +13,7 @@ mod baseline;
 mod before;
 mod catalog;
 mod catalog_text;
+mod encoding;
 mod entry;
 mod followed_store;
 mod foreign_keys;

@@ -2,7 +2,8 @@
 
 use super::catalog::Catalog;
 use super::catalog_text::CatalogText;
-use super::entry::{EntryBody, pack, unpack};
+use super::encoding::{pack, unpack};
+use super::entry::EntryBody;
 use super::logged_ddl::LoggedDdl;
 use super::schema_history::SchemaHistory;
 use super::store::{EntryKey, EntryRange};

@@ -159,7 +159,7 @@ impl TimelineCursor {
         let timestamp = ddl.timestamp;
         let mut entry = Entry { timeline: self.timeline.id, key, position, timestamp, body };
         index.append(&entry)?;
-        let followed = statement.apply_to(Arc::make_mut(catalog));
+        let followed = Arc::make_mut(catalog).apply_parsed(statement);
         self.move_to(&ddl.position, key);
         self.horizon = key;
         self.age.take(&entry);
@@ -236,7 +236,7 @@ impl TimelineCursor {
                     self.age.take(&entry);
                     match statement {
                         Some(statement) if is_same(stored, &statement.logged) => {
-                            let followed = statement.apply_to(Arc::make_mut(catalog));
+                            let followed = Arc::make_mut(catalog).apply_parsed(statement);
                             self.move_to(&statement.logged.position, entry.key);
                             return Ok(Some(followed));
                         }

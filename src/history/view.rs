@@ -94,7 +94,7 @@ impl HistoryView {
         lead: impl Fn(&mut HistoryIndex) -> Result<()>,
     ) -> Result<Followed> {
         let Self { catalog, cursor } = self;
-        let Some(cursor) = cursor else { return Ok(ddl.apply_to(Arc::make_mut(catalog))) };
+        let Some(cursor) = cursor else { return Ok(Arc::make_mut(catalog).apply_parsed(ddl)) };
         if !ddl.parsed.changes_structures() {
             return Ok(Followed::default());
         }

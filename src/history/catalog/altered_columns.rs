@@ -161,7 +161,7 @@ fn followed(
         }
     }
     let mut after = catalog.clone();
-    after.apply_parsed(statement, session, &Position::default());
+    after.apply_statement(statement, session, &Position::default());
     let Some(TableState::Known(after)) = after.find(&new_table.database, &new_table.table) else {
         return None;
     };

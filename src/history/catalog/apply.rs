@@ -11,19 +11,25 @@ use crate::ddl::create_table::CreateTable;
 use crate::ddl::cursor::Cursor;
 use crate::ddl::token::{Result, SyntaxError};
 use crate::ddl::{DdlSession, ParsedStatement, TableName};
-use crate::history::LoggedDdl;
+use crate::history::{LoggedDdl, ParsedDdl};
 use crate::position::Position;
 use std::sync::Arc;
 
 impl Catalog {
     /// Reads a statement, and applies it.
     pub fn apply(&mut self, ddl: &LoggedDdl) -> Followed {
-        self.apply_parsed(&ddl.parse(), &ddl.session, &ddl.position)
+        self.apply_statement(&ddl.parse(), &ddl.session, &ddl.position)
+    }
+
+    /// Applies a statement of the log that was read.
+    pub(in crate::history) fn apply_parsed(&mut self, ddl: &ParsedDdl) -> Followed {
+        let LoggedDdl { session, position, .. } = &ddl.logged;
+        self.apply_statement(&ddl.parsed, session, position)
     }
 
     /// Applies a statement that ends at `position`. If it cannot be followed, the structures of its tables are unknown; all other
     /// tables stay.
-    pub fn apply_parsed(
+    pub fn apply_statement(
         &mut self,
         statement: &ParsedStatement,
         session: &DdlSession,

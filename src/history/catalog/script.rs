@@ -155,7 +155,7 @@ impl Script {
         let server = self.catalog.server;
         let statement = ddl.parse();
         if statement.changes_structures() {
-            self.catalog.apply_parsed(&statement, &ddl.session, &ddl.position);
+            self.catalog.apply_statement(&statement, &ddl.session, &ddl.position);
         }
         self.catalog.server = server;
     }
