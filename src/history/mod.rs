@@ -24,6 +24,7 @@ mod part;
 mod schema_history;
 mod schemas;
 mod secrets;
+mod shared_index;
 mod store;
 mod stored_session;
 mod timeline;

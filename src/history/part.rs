@@ -4,8 +4,8 @@ use super::catalog::Catalog;
 use super::catalog_text::CatalogText;
 use super::encoding::{pack, unpack};
 use super::entry::EntryBody;
+use super::history_index::HistoryIndex;
 use super::logged_ddl::LoggedDdl;
-use super::schema_history::SchemaHistory;
 use super::store::{EntryKey, EntryRange};
 use crate::ddl::cursor::Cursor;
 use crate::ddl::token::Token;
@@ -20,62 +20,39 @@ pub struct HistoryPart {
     text: CatalogText,
 }
 
-impl SchemaHistory {
-    /// The tables at `start`: those that are wanted, and those that statements up to `end` name. Where the history does not
-    /// reach to `end`, all tables.
-    ///
-    /// # Errors
-    /// As [`SchemaHistory::view_at`], of `start`.
-    pub fn part(
-        &self,
+impl HistoryPart {
+    /// The tables at `start`: those that are wanted, and those that statements up to `end` name. If the history does not reach
+    /// `end`, all tables.
+    pub(super) fn load(
+        index: &mut HistoryIndex,
         start: &Position,
         end: &Position,
         wants: impl Fn(&str, &str) -> bool,
-    ) -> Result<HistoryPart> {
-        self.with(|index| {
-            let (timeline, at) = index.locate(start)?;
-            let catalog = index.load(timeline, at)?.catalog;
-            if !index.timeline(timeline)?.contains(end) {
-                return Ok(HistoryPart { text: CatalogText::of(&catalog) });
-            }
-            let mut named = HashSet::new();
-            let until = EntryKey::end_of(end);
-            let mut range = EntryRange { timeline, after: Some(at), until };
-            loop {
-                let page = index.changes(range)?;
-                let Some(last) = page.last() else { break };
-                range.after = Some(last.key);
-                for entry in &page {
-                    if let EntryBody::Ddl(ddl) = &entry.body {
-                        add_names(ddl, &mut named);
-                    }
+    ) -> Result<Self> {
+        let (timeline, at) = index.locate(start)?;
+        let catalog = index.load(timeline, at)?.catalog;
+        if !index.timeline(timeline)?.contains(end) {
+            return Ok(Self { text: CatalogText::of(&catalog) });
+        }
+        let mut named = HashSet::new();
+        let until = EntryKey::end_of(end);
+        let mut range = EntryRange { timeline, after: Some(at), until };
+        loop {
+            let page = index.changes(range)?;
+            let Some(last) = page.last() else { break };
+            range.after = Some(last.key);
+            for entry in &page {
+                if let EntryBody::Ddl(ddl) = &entry.body {
+                    add_names(ddl, &mut named);
                 }
             }
-            let wanted = |database: &str, table: &str| {
-                wants(database, table) || named.contains(&table.to_lowercase())
-            };
-            Ok(HistoryPart { text: CatalogText::of(&catalog.only(&wanted)) })
-        })
-    }
-}
-
-/// All names in a statement, tables' or not, in lower case: too many tables do no harm.
-fn add_names(ddl: &LoggedDdl, named: &mut HashSet<String>) {
-    let Ok(mut cursor) = Cursor::with_mode(&ddl.statement, ddl.session.quote_mode()) else {
-        return;
-    };
-    loop {
-        let name = match cursor.bump() {
-            Ok(Token::End) | Err(_) => return,
-            Ok(Token::Word(word)) => word.to_lowercase(),
-            Ok(Token::Quoted(name) | Token::DoubleQuoted(name)) => name.to_lowercase(),
-            Ok(_) => continue,
+        }
+        let wanted = |database: &str, table: &str| {
+            wants(database, table) || named.contains(&table.to_lowercase())
         };
-        named.insert(name);
+        Ok(Self { text: CatalogText::of(&catalog.only(&wanted)) })
     }
-}
 
-impl HistoryPart {
     /// The tables.
     pub fn catalog(&self) -> Result<Catalog> {
         self.text.catalog()
@@ -96,4 +73,21 @@ impl HistoryPart {
     }
 }
 
+/// Adds all names in a statement in lower case, also those that are not of tables: more tables than needed do no harm.
+fn add_names(ddl: &LoggedDdl, named: &mut HashSet<String>) {
+    let Ok(mut cursor) = Cursor::with_mode(&ddl.statement, ddl.session.quote_mode()) else {
+        return;
+    };
+    loop {
+        let name = match cursor.bump() {
+            Ok(Token::End) | Err(_) => return,
+            Ok(Token::Word(word)) => word.to_lowercase(),
+            Ok(Token::Quoted(name) | Token::DoubleQuoted(name)) => name.to_lowercase(),
+            Ok(_) => continue,
+        };
+        named.insert(name);
+    }
+}
+
+/// The version of the text.
 const VERSION: &str = "1:";

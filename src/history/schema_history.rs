@@ -6,15 +6,16 @@ use super::catalog_text::CatalogText;
 use super::entry::{Entry, EntryBody};
 use super::history_index::HistoryIndex;
 use super::logged_ddl::LoggedDdl;
+use super::part::HistoryPart;
+use super::shared_index::SharedIndex;
 use super::store::{EntryKey, EntryRange, Store, StoreWrite};
 use super::timeline::{Timeline, stored_position};
 use super::view::HistoryView;
 use crate::cancel::CancelToken;
 use crate::ddl::TableName;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::position::Position;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// What the tables of a source looked like at each place of its log: baselines, the statements since, checkpoints, kept in a
@@ -23,13 +24,8 @@ use std::time::{Duration, Instant};
 ///
 /// A position is inside a covered range, or it is a [`ErrorKind::Schema`]: there is no guess.
 pub struct SchemaHistory {
-    source: String,
-    place: String,
     own_tables: Vec<TableName>,
-    process: u32,
-    /// Rises when catalogs that were given out may be others now.
-    generation: AtomicU64,
-    index: Mutex<Option<HistoryIndex>>,
+    index: Arc<SharedIndex>,
 }
 
 impl SchemaHistory {
@@ -48,27 +44,18 @@ impl SchemaHistory {
                 "{source:?} is no name of a source: it has 1 to {MAX_SOURCE} characters that can be printed"
             )));
         }
-        let place = store.place();
         let own_tables = store.own_tables();
-        let index = HistoryIndex::open(store, source).map_err(|error| error.context(&place))?;
-        Ok(Arc::new(Self {
-            source: source.to_owned(),
-            place,
-            own_tables,
-            process: std::process::id(),
-            generation: AtomicU64::new(index.generation),
-            index: Mutex::new(Some(index)),
-        }))
+        Ok(Arc::new(Self { own_tables, index: SharedIndex::open(store, source)? }))
     }
 
     /// The source's name.
     pub fn source(&self) -> &str {
-        &self.source
+        self.index.source()
     }
 
     /// Where it is kept, for messages.
     pub fn place(&self) -> &str {
-        &self.place
+        self.index.place()
     }
 
     /// The tables of its store, if this is a database of a server.
@@ -83,7 +70,7 @@ impl SchemaHistory {
 
     /// The ranges of logs that it knows, the latest last.
     pub fn covered(&self) -> Result<Vec<Timeline>> {
-        self.with(|index| {
+        self.index.with(|index| {
             index.refresh()?;
             Ok(index.timelines().to_vec())
         })
@@ -103,7 +90,7 @@ impl SchemaHistory {
     /// # Errors
     /// A script that is none, or a place outside, as an [`ErrorKind::Config`]; another process that writes, too.
     pub fn baseline(&self, baseline: Baseline, position: &Position, timestamp: i64) -> Result<()> {
-        self.with(HistoryIndex::become_writer)?;
+        self.index.with(HistoryIndex::become_writer)?;
         self.begin_with(baseline, position, timestamp)
     }
 
@@ -118,7 +105,7 @@ impl SchemaHistory {
         if position.file.is_empty() {
             return Err(Error::config("a baseline is of a position with a file and an offset"));
         }
-        self.with(|index| {
+        self.index.with(|index| {
             let inside = index.timelines().iter().rev().find(|timeline| timeline.contains(position));
             let Some(timeline) = inside.map(|timeline| timeline.id) else {
                 if baseline.scope != Scope::Whole {
@@ -146,11 +133,11 @@ impl SchemaHistory {
     pub(crate) fn claim(&self, cancel: &CancelToken) -> Result<bool> {
         let deadline = Instant::now() + BEGINNING;
         loop {
-            if let Some(claimed) = self.with(HistoryIndex::claim)? {
+            if let Some(claimed) = self.index.with(HistoryIndex::claim)? {
                 return Ok(claimed);
             }
             if Instant::now() >= deadline || cancel.is_cancelled() {
-                self.with(|index| {
+                self.index.with(|index| {
                     index.claim_own();
                     Ok(())
                 })?;
@@ -162,7 +149,7 @@ impl SchemaHistory {
 
     /// Completes the history that [`Self::claim`] started: it is stored in one write if no other process is the writer.
     pub(crate) fn publish(&self) -> Result<()> {
-        self.with(HistoryIndex::publish)
+        self.index.with(HistoryIndex::publish)
     }
 
     /// Begins a covered range with a catalog as it is, its unknown tables too.
@@ -179,17 +166,17 @@ impl SchemaHistory {
             return Err(Error::config("a history begins at a position with a file and an offset"));
         }
         let body = EntryBody::Checkpoint(CatalogText::of(catalog));
-        self.with(|index| index.begin_timeline(position, timestamp, body).map(drop))
+        self.index.with(|index| index.begin_timeline(position, timestamp, body).map(drop))
     }
 
     /// The tables at a position, with the way on.
     ///
     /// # Errors
     /// The position is outside all covered ranges: an [`ErrorKind::Schema`] that names the nearest.
-    pub fn view_at(self: &Arc<Self>, position: &Position) -> Result<HistoryView> {
-        self.with(|index| {
+    pub fn view_at(&self, position: &Position) -> Result<HistoryView> {
+        self.index.with(|index| {
             let (timeline, until) = index.locate(position)?;
-            HistoryView::load(self, index, timeline, until, position)
+            HistoryView::load(&self.index, index, timeline, until, position)
         })
     }
 
@@ -197,7 +184,7 @@ impl SchemaHistory {
     ///
     /// # Errors
     /// The history is empty: an [`ErrorKind::Schema`].
-    pub fn view_at_end(self: &Arc<Self>) -> Result<HistoryView> {
+    pub fn view_at_end(&self) -> Result<HistoryView> {
         let end = self.end()?;
         self.view_at(&end.unwrap_or_default())
     }
@@ -207,10 +194,24 @@ impl SchemaHistory {
     /// # Errors
     /// As [`Self::view_at`].
     pub fn catalog_at(&self, position: &Position) -> Result<Arc<Catalog>> {
-        self.with(|index| {
+        self.index.with(|index| {
             let (timeline, until) = index.locate(position)?;
             Ok(index.load(timeline, until)?.catalog)
         })
+    }
+
+    /// The tables at `start`: those that are wanted, and those that statements up to `end` name. If the history does not reach
+    /// `end`, all tables.
+    ///
+    /// # Errors
+    /// As [`Self::view_at`], of `start`.
+    pub fn part(
+        &self,
+        start: &Position,
+        end: &Position,
+        wants: impl Fn(&str, &str) -> bool,
+    ) -> Result<HistoryPart> {
+        self.index.with(|index| HistoryPart::load(index, start, end, wants))
     }
 
     /// The structure of a table at a position, or at the end; `None` if there was no such table.
@@ -239,7 +240,7 @@ impl SchemaHistory {
     ///
     /// # Errors
     /// As [`HistoryView::apply`].
-    pub fn apply(self: &Arc<Self>, ddl: &LoggedDdl) -> Result<Followed> {
+    pub fn apply(&self, ddl: &LoggedDdl) -> Result<Followed> {
         self.view_at_end()?.apply(ddl)
     }
 
@@ -249,7 +250,7 @@ impl SchemaHistory {
     /// # Errors
     /// All that the history has is later: an [`ErrorKind::Schema`].
     pub fn position_at(&self, timestamp: i64) -> Result<Position> {
-        self.with(|index| {
+        self.index.with(|index| {
             let source = index.source.clone();
             let row = index.store.last_by_time(&source, timestamp)?;
             let row =
@@ -262,7 +263,7 @@ impl SchemaHistory {
     /// A page of the history's entries except checkpoints, after `after` in the order of timelines and places. Start with
     /// `None`, continue with the last entry's timeline and key, until a page is empty.
     pub fn changes(&self, after: Option<(u64, EntryKey)>) -> Result<Vec<Entry>> {
-        self.with(|index| {
+        self.index.with(|index| {
             if after.is_none() {
                 index.refresh()?;
             }
@@ -287,7 +288,7 @@ impl SchemaHistory {
     /// # Errors
     /// The history is empty.
     pub fn checkpoint(&self) -> Result<()> {
-        self.with(|index| {
+        self.index.with(|index| {
             index.become_writer()?;
             index.flush()?;
             let end = index
@@ -306,7 +307,7 @@ impl SchemaHistory {
 
     /// Forgets all that was before a covered position, so that the history begins there.
     pub fn prune(&self, before: &Position) -> Result<()> {
-        self.with(|index| {
+        self.index.with(|index| {
             index.become_writer()?;
             let (id, until) = index.locate(before)?;
             let mut timeline = index.timeline(id)?.clone();
@@ -336,7 +337,7 @@ impl SchemaHistory {
     /// Forgets all that is behind a covered position: what the history says of it comes from another log, or is to be read
     /// again.
     pub fn prune_after(&self, position: &Position) -> Result<()> {
-        self.with(|index| {
+        self.index.with(|index| {
             index.become_writer()?;
             let (id, until) = index.locate(position)?;
             let mut timeline = index.timeline(id)?.clone();
@@ -355,69 +356,18 @@ impl SchemaHistory {
 
     /// Stores how far the log has been read.
     pub fn flush(&self) -> Result<()> {
-        self.with(HistoryIndex::flush)
+        self.index.with(HistoryIndex::flush)
     }
 
-    /// Stores how far the log has been read, and closes the store. Its views cannot continue after that.
+    /// Stores how far the log has been read, and closes the store. The views cannot continue after that.
     pub fn close(&self) -> Result<()> {
-        if self.process != std::process::id() {
-            self.abandon();
-            return Ok(());
-        }
-        let index = self.guard()?.take();
-        index.map_or(Ok(()), |mut index| index.flush()).map_err(|e| e.context(&self.place))
-    }
-
-    pub(super) fn generation(&self) -> u64 {
-        self.generation.load(Ordering::Acquire)
-    }
-
-    /// Works on the index; whose errors are of the store's place.
-    pub(super) fn with<T>(&self, work: impl FnOnce(&mut HistoryIndex) -> Result<T>) -> Result<T> {
-        if self.process != std::process::id() {
-            return Err(Error::config(
-                "the table history was opened before a fork, and its store is the parent process's: open it here",
-            ));
-        }
-        let mut guard = self.guard()?;
-        let index = guard.as_mut().ok_or_else(|| Error::config("the table history is closed"))?;
-        let done = work(index);
-        self.generation.store(index.generation, Ordering::Release);
-        done.map_err(|error| match error.kind() {
-            ErrorKind::Schema | ErrorKind::Config => error,
-            _ => error.context(&self.place),
-        })
-    }
-
-    fn guard(&self) -> Result<MutexGuard<'_, Option<HistoryIndex>>> {
-        self.index.lock().map_err(|_| {
-            Error::new(ErrorKind::Internal, "the table history broke off in another thread")
-        })
-    }
-
-    /// The store's files and connections are another process's.
-    fn abandon(&self) {
-        if let Ok(mut guard) = self.index.try_lock() {
-            std::mem::forget(guard.take());
-        }
-    }
-}
-
-impl Drop for SchemaHistory {
-    fn drop(&mut self) {
-        if self.process != std::process::id() {
-            // A thread of the parent may have held the mutex at the fork: it is never released in this process.
-            let index = self.index.get_mut().unwrap_or_else(PoisonError::into_inner);
-            std::mem::forget(index.take());
-        } else if let Err(error) = self.close() {
-            log::warn!("how far the log was read is not stored: {error}");
-        }
+        self.index.close()
     }
 }
 
 impl std::fmt::Debug for SchemaHistory {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "SchemaHistory({:?} in {})", self.source, self.place)
+        write!(f, "SchemaHistory({:?} in {})", self.source(), self.place())
     }
 }
 

@@ -1,12 +1,14 @@
 //! A position in a history, and the steps from one entry to the next.
 
+mod compare;
+
+use self::compare::{is_same, summary};
 use super::catalog::{Catalog, Followed};
 use super::catalog_text::CatalogText;
 use super::entry::{Entry, EntryBody};
 use super::history_index::{HistoryIndex, PAGE, SnapshotAge};
 use super::logged_ddl::{LoggedDdl, ParsedDdl};
-use super::schema_history::SchemaHistory;
-use super::secrets::without_secrets;
+use super::shared_index::SharedIndex;
 use super::store::{EntryKey, EntryRange};
 use super::timeline::{Timeline, stored_position};
 use crate::error::{Error, Result};
@@ -18,7 +20,7 @@ use std::sync::Arc;
 /// The position of a view in its history.
 #[derive(Debug, Clone)]
 pub(super) struct TimelineCursor {
-    pub(super) history: Arc<SchemaHistory>,
+    pub(super) shared: Arc<SharedIndex>,
     pub(super) timeline: Timeline,
     pub(super) position: Position,
     /// All entries up to here are in force.
@@ -40,13 +42,13 @@ pub(super) struct TimelineCursor {
 impl TimelineCursor {
     /// A cursor whose entries up to a key are in force.
     pub(super) fn new(
-        history: Arc<SchemaHistory>,
+        shared: Arc<SharedIndex>,
         timeline: Timeline,
         (position, until): (&Position, EntryKey),
         (age, generation): (SnapshotAge, u64),
     ) -> Self {
         Self {
-            history,
+            shared,
             timeline,
             position: stored_position(position),
             at: until,
@@ -69,7 +71,7 @@ impl TimelineCursor {
             return true;
         }
         let is_known = until <= self.horizon
-            && self.generation == self.history.generation()
+            && self.generation == self.shared.generation()
             && self.next.front().is_none_or(|next| next.key > until);
         if is_known {
             self.move_to(position, until);
@@ -81,7 +83,7 @@ impl TimelineCursor {
     pub(super) fn is_due(&self, file: &str, offset: u64) -> bool {
         let file = file_number(file).unwrap_or_default();
         self.given <= EntryKey { file, offset, ordinal: u32::MAX }
-            || self.generation != self.history.generation()
+            || self.generation != self.shared.generation()
     }
 
     /// The reader is in a file that was created at `timestamp`.
@@ -327,127 +329,5 @@ impl TimelineCursor {
         self.age = loaded.age;
         self.generation = index.generation;
         Ok(())
-    }
-
-    /// Checks a statement that ends before the view's position: the history must contain it.
-    fn compare_past(&self, index: &mut HistoryIndex, ddl: &LoggedDdl) -> Result<Followed> {
-        let first = EntryKey::of(&ddl.position, 0);
-        let mut range = EntryRange {
-            timeline: self.timeline.id,
-            after: first.previous(),
-            until: EntryKey::end_of(&ddl.position),
-        };
-        let mut other = None;
-        loop {
-            let page = index.changes(range)?;
-            for entry in &page {
-                match &entry.body {
-                    EntryBody::Ddl(stored) if is_same(stored, ddl) => {
-                        return Ok(Followed::default());
-                    }
-                    EntryBody::Ddl(stored) => other = Some(stored.clone()),
-                    _ => {}
-                }
-            }
-            match page.last() {
-                Some(last) if page.len() == PAGE => range.after = Some(last.key),
-                _ => break,
-            }
-        }
-        let timeline = index.timeline(self.timeline.id)?;
-        Err(match other {
-            Some(stored) => self.contradiction(&stored, Some(ddl)),
-            None if !timeline.contains(&ddl.position) => Error::schema(format!(
-                "the statement at {} is before all that the history covers, from {} on",
-                ddl.position, timeline.from
-            )),
-            None => self.foreign(&format!(
-                "it has a statement at {} ({}), before {}, where the history has none",
-                ddl.position,
-                summary(ddl),
-                self.position
-            )),
-        })
-    }
-
-    fn check_log(&self, position: &Position) -> Result<()> {
-        if self.timeline.fits(position) {
-            return Ok(());
-        }
-        let server = |id: &Option<String>| {
-            id.as_ref().map(|id| format!(" of server {id}")).unwrap_or_default()
-        };
-        Err(Error::schema(format!(
-            "{position}{} is not of the log that the table history follows here, which is {} to {}{}: begin a new range \
-             there with a baseline",
-            server(&position.server),
-            self.timeline.from,
-            self.timeline.reached,
-            server(&self.timeline.server)
-        )))
-    }
-
-    /// A log that was reset has other files of the same names.
-    fn check_file(&self, index: &mut HistoryIndex) -> Result<()> {
-        let Some((name, timestamp)) = &self.file else { return Ok(()) };
-        index.note_file(self.timeline.id, name, *timestamp).map_err(|known| {
-            self.foreign(&format!(
-                "its {name} was created at {timestamp} and that of the history at {known} (seconds since 1970): the log was \
-                 reset since, or is another server's"
-            ))
-        })
-    }
-
-    fn contradiction(&self, stored: &LoggedDdl, statement: Option<&LoggedDdl>) -> Error {
-        self.foreign(&match statement {
-            None => format!(
-                "the history has a statement at {} ({}) that the log has not",
-                stored.position,
-                summary(stored)
-            ),
-            Some(statement)
-                if stored.position.compare(&statement.position) == Some(Ordering::Equal) =>
-            {
-                format!(
-                    "at {} the history has another statement ({}) than the log at {} ({})",
-                    stored.position,
-                    summary(stored),
-                    statement.position,
-                    summary(statement)
-                )
-            }
-            Some(statement) => format!(
-                "the history's next statement is at {} ({}), the log's at {} ({})",
-                stored.position,
-                summary(stored),
-                statement.position,
-                summary(statement)
-            ),
-        })
-    }
-
-    fn foreign(&self, what: &str) -> Error {
-        Error::schema(format!(
-            "the log is not the one that the table history (source {:?}) was made from: {what}; give this log a \
-             source of its own (⟦source⟧), or begin a new history",
-            self.history.source()
-        ))
-    }
-}
-
-/// True if two statements are the same statement of a log.
-fn is_same(stored: &LoggedDdl, logged: &LoggedDdl) -> bool {
-    let LoggedDdl { position, timestamp: _, database, statement, session } = stored;
-    EntryKey::of(position, 0) == EntryKey::of(&logged.position, 0)
-        && *database == logged.database
-        && *statement == without_secrets(&logged.statement, logged.session.quote_mode())
-        && *session == logged.session
-}
-
-/// The kind of a statement and its tables, for messages.
-fn summary(ddl: &LoggedDdl) -> String {
-    match ddl.parse().ddl() {
-        Ok(Some(parsed)) => parsed.to_string(),
-        _ => "a statement that is not understood".into(),
     }
 }

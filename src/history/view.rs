@@ -6,7 +6,7 @@ use super::entry::EntryBody;
 use super::history_index::HistoryIndex;
 use super::logged_ddl::{LoggedDdl, ParsedDdl};
 use super::part::HistoryPart;
-use super::schema_history::SchemaHistory;
+use super::shared_index::SharedIndex;
 use super::store::EntryKey;
 use super::timeline_cursor::TimelineCursor;
 use crate::error::Result;
@@ -38,7 +38,7 @@ impl HistoryView {
 
     /// The view at a position that the history covers.
     pub(super) fn load(
-        history: &Arc<SchemaHistory>,
+        shared: &Arc<SharedIndex>,
         index: &mut HistoryIndex,
         timeline: u64,
         until: EntryKey,
@@ -46,7 +46,7 @@ impl HistoryView {
     ) -> Result<Self> {
         let loaded = index.load(timeline, until)?;
         let cursor = TimelineCursor::new(
-            Arc::clone(history),
+            Arc::clone(shared),
             index.timeline(timeline)?.clone(),
             (position, until),
             (loaded.age, index.generation),
@@ -62,11 +62,6 @@ impl HistoryView {
     /// The last position that the reader reported; `None` without a history.
     pub fn position(&self) -> Option<&Position> {
         self.cursor.as_ref().map(|cursor| &cursor.position)
-    }
-
-    /// The history that it follows.
-    pub fn history(&self) -> Option<&Arc<SchemaHistory>> {
-        self.cursor.as_ref().map(|cursor| &cursor.history)
     }
 
     /// Applies the next statement of the log. If it is after the range that the history covers, it is stored first. A statement
@@ -98,8 +93,8 @@ impl HistoryView {
         if !ddl.parsed.changes_structures() {
             return Ok(Followed::default());
         }
-        let history = Arc::clone(&cursor.history);
-        history.with(|index| cursor.apply(index, catalog, ddl, lead))
+        let shared = Arc::clone(&cursor.shared);
+        shared.with(|index| cursor.apply(index, catalog, ddl, lead))
     }
 
     /// The log up to `position` was read, and contained no statements except those that were applied.
@@ -113,8 +108,8 @@ impl HistoryView {
         if cursor.reach_known(position, until) {
             return Ok(());
         }
-        let history = Arc::clone(&cursor.history);
-        history.with(|index| cursor.reach(index, catalog, position))
+        let shared = Arc::clone(&cursor.shared);
+        shared.with(|index| cursor.reach(index, catalog, position))
     }
 
     /// True if the history may have a baseline for the view up to a place in its log. [`Self::reach`] applies it. The check is
@@ -129,8 +124,8 @@ impl HistoryView {
     /// The history was made from another file of the same name: an [`ErrorKind::Schema`](crate::ErrorKind::Schema).
     pub fn enter_file(&mut self, name: &Arc<str>, timestamp: u32) -> Result<()> {
         let Some(cursor) = &mut self.cursor else { return Ok(()) };
-        let history = Arc::clone(&cursor.history);
-        history.with(|index| cursor.enter_file(index, name, timestamp))
+        let shared = Arc::clone(&cursor.shared);
+        shared.with(|index| cursor.enter_file(index, name, timestamp))
     }
 
     /// The reader continues in another server's log: `position` is the place there that corresponds to the one that was reached.
@@ -144,8 +139,8 @@ impl HistoryView {
         if cursor.timeline.fits(position) {
             return self.reach(position);
         }
-        let history = Arc::clone(&cursor.history);
-        *self = history.with(|index| {
+        let shared = Arc::clone(&cursor.shared);
+        *self = shared.with(|index| {
             index.refresh()?;
             let known = index.timelines().iter().rev().find(|timeline| timeline.contains(position));
             let id = match known.map(|timeline| timeline.id) {
@@ -158,7 +153,7 @@ impl HistoryView {
                     index.begin_timeline(position, timestamp, text)?
                 }
             };
-            Self::load(&history, index, id, EntryKey::end_of(position), position)
+            Self::load(&shared, index, id, EntryKey::end_of(position), position)
         })?;
         Ok(())
     }
