@@ -1,6 +1,6 @@
 //! The index of a history in its store: its timelines, their ends, and the catalogs that were loaded last.
 //!
-//! One mutex in [`SchemaHistory`](super::SchemaHistory) protects it.
+//! The mutex in [`SharedIndex`](super::shared_index::SharedIndex) protects it.
 
 mod find;
 
@@ -28,10 +28,10 @@ pub(super) struct HistoryIndex {
     /// The old and the new number of each timeline of this process that got another number when it was stored.
     renumbered: Vec<(u64, u64)>,
     refreshed: Instant,
-    /// Timelines that reach further than the store knows.
+    /// Timelines whose new end is not stored yet.
     unflushed: BTreeSet<u64>,
     flushed: Instant,
-    /// Rises when catalogs that were given out may be others now.
+    /// Incremented when catalogs that were returned may be outdated.
     pub(super) generation: u64,
     cache: Vec<Loaded>,
 }
@@ -42,13 +42,13 @@ pub(super) struct Loaded {
     timeline: u64,
     until: EntryKey,
     pub(super) catalog: Arc<Catalog>,
-    pub(super) age: SnapshotAge,
+    pub(super) age: CheckpointAge,
 }
 
-/// How far back the last whole catalog is stored.
+/// The age of the last stored catalog: a baseline or a checkpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct SnapshotAge {
-    /// Statements since.
+pub(super) struct CheckpointAge {
+    /// The number of statements after it.
     pub(super) statements: u32,
     /// Its time.
     pub(super) timestamp: i64,
@@ -81,7 +81,7 @@ impl HistoryIndex {
     pub(super) fn timeline(&self, id: u64) -> Result<&Timeline> {
         let found = self.timelines.iter().find(|timeline| timeline.id == id);
         found.ok_or_else(|| {
-            Error::schema("what stood here in the history was pruned: open it again")
+            Error::schema("this part of the history was pruned: open the history again")
         })
     }
 
@@ -95,13 +95,13 @@ impl HistoryIndex {
         found.map_or(id, |(_, to)| *to)
     }
 
-    /// Learns what other processes wrote. Who is the writer knows.
+    /// Reads the changes of other processes. The writer knows all of them.
     pub(super) fn refresh(&mut self) -> Result<()> {
         self.refreshed = Instant::now();
         if self.is_writer {
             return Ok(());
         }
-        // How far this process followed the log in its own memory.
+        // Stores, in its own memory, how far this process followed the log.
         self.flush()?;
         let rows = self.store.timelines(&self.source)?;
         let timelines: Vec<Timeline> =
@@ -202,7 +202,7 @@ impl HistoryIndex {
         self.lead_or_follow()
     }
 
-    /// Writes an entry, and that its timeline reaches as far.
+    /// Writes an entry, and the new end of its timeline.
     pub(super) fn append(&mut self, entry: &Entry) -> Result<()> {
         let mut timeline = self.timeline(entry.timeline)?.clone();
         let mut writes = vec![StoreWrite::Entry(entry.to_row()?)];
@@ -215,7 +215,7 @@ impl HistoryIndex {
         Ok(())
     }
 
-    /// Begins a timeline with an entry that holds all tables.
+    /// Begins a timeline with an entry that contains all tables.
     pub(super) fn begin_timeline(
         &mut self,
         position: &Position,
@@ -238,10 +238,10 @@ impl HistoryIndex {
     pub(super) fn insert(&mut self, entry: &Entry) -> Result<()> {
         let mut timeline = self.timeline(entry.timeline)?.clone();
         timeline.revision += 1;
-        let behind =
+        let later =
             EntryRange { timeline: timeline.id, after: Some(entry.key), until: EntryKey::LAST };
         let writes = [
-            StoreWrite::RemoveEntries(behind, Some(super::store::EntryKind::Checkpoint)),
+            StoreWrite::RemoveEntries(later, Some(super::store::EntryKind::Checkpoint)),
             StoreWrite::Entry(entry.to_row()?),
             StoreWrite::Timeline(timeline.to_row()?),
         ];
@@ -323,7 +323,7 @@ impl HistoryIndex {
     }
 }
 
-impl SnapshotAge {
+impl CheckpointAge {
     /// Counts an entry.
     pub(super) fn take(&mut self, entry: &Entry) {
         if matches!(entry.body, EntryBody::Ddl(_)) {
@@ -337,13 +337,13 @@ impl SnapshotAge {
     }
 }
 
-/// This number of statements is applied in a tenth of a second.
+/// The number of statements after which a checkpoint is stored. They are applied in a tenth of a second.
 const MAX_STATEMENTS: u32 = 500;
-/// Microseconds of log time.
+/// The time after which a checkpoint is stored, in microseconds of the log.
 const MAX_AGE: i64 = 24 * 3600 * 1_000_000;
-/// Entries that are in memory at once.
+/// The number of entries that are read at once.
 pub(super) const PAGE: usize = 256;
-/// Catalogs that are kept; what they have in common is held once.
+/// The number of catalogs that are kept. They share their equal parts.
 const CACHED: usize = 4;
-/// Between two questions whether somebody else is the writer still.
+/// The interval between two attempts to become the writer.
 const RETRY: Duration = Duration::from_secs(1);

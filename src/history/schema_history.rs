@@ -18,22 +18,23 @@ use crate::position::Position;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// What the tables of a source looked like at each place of its log: baselines, the statements since, checkpoints, kept in a
-/// [`Store`]. Threads share it. Of several processes one writes it, and each of the others follows in its own memory what the
-/// writer has not stored yet.
+/// The structures of a source's tables at each position of its log: baselines, the statements after them and checkpoints, in a
+/// [`Store`]. Threads share it. One process writes it; each other process follows the log in its own memory until the writer has
+/// stored the statements.
 ///
-/// A position is inside a covered range, or it is a [`ErrorKind::Schema`]: there is no guess.
+/// A position outside the covered ranges is an [`ErrorKind::Schema`](crate::ErrorKind::Schema), never a guess.
 pub struct SchemaHistory {
     own_tables: Vec<TableName>,
     index: Arc<SharedIndex>,
 }
 
 impl SchemaHistory {
-    /// Opens the history of a source in a store; a new one is empty. Nothing is written, and nothing is locked, before
-    /// something is to be written.
+    /// Opens the history of a source in a store. A new history is empty. The store is locked and changed only when there is
+    /// something to write.
     ///
     /// # Errors
-    /// `source` is no name: an [`ErrorKind::Config`]. What is stored is damaged: an [`ErrorKind::Malformed`].
+    /// `source` is not a name: an [`ErrorKind::Config`](crate::ErrorKind::Config). The store is damaged: an
+    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed).
     pub fn open(store: Box<dyn Store>, source: &str) -> Result<Arc<Self>> {
         let is_name = !source.is_empty()
             && source.chars().count() <= MAX_SOURCE
@@ -48,17 +49,17 @@ impl SchemaHistory {
         Ok(Arc::new(Self { own_tables, index: SharedIndex::open(store, source)? }))
     }
 
-    /// The source's name.
+    /// The name of the source.
     pub fn source(&self) -> &str {
         self.index.source()
     }
 
-    /// Where it is kept, for messages.
+    /// The place of its store, for messages.
     pub fn place(&self) -> &str {
         self.index.place()
     }
 
-    /// The tables of its store, if this is a database of a server.
+    /// The tables of its store, if the store is a database of a server.
     pub fn own_tables(&self) -> &[TableName] {
         &self.own_tables
     }
@@ -68,7 +69,7 @@ impl SchemaHistory {
         Ok(self.covered()?.is_empty())
     }
 
-    /// The ranges of logs that it knows, the latest last.
+    /// The covered ranges of logs, in the order of their creation.
     pub fn covered(&self) -> Result<Vec<Timeline>> {
         self.index.with(|index| {
             index.refresh()?;
@@ -81,20 +82,21 @@ impl SchemaHistory {
         Ok(self.covered()?.pop().map(|timeline| timeline.reached))
     }
 
-    /// Adds structures that do not come from the log, as of `position`, after all statements that end there.
+    /// Adds structures that do not come from the log. They apply from `position` on, after all statements that end there.
     /// `timestamp` is in microseconds since 1970 UTC.
     ///
-    /// One of all tables may be anywhere: inside a covered range it is in force from there on; elsewhere it begins a new one.
-    /// One of some tables must be inside a covered range.
+    /// A baseline of all tables may be anywhere: outside all covered ranges it begins a new range. A baseline of some tables
+    /// must be inside a covered range.
     ///
     /// # Errors
-    /// A script that is none, or a place outside, as an [`ErrorKind::Config`]; another process that writes, too.
+    /// The script is not valid, the position is outside, or another process is the writer: an
+    /// [`ErrorKind::Config`](crate::ErrorKind::Config).
     pub fn baseline(&self, baseline: Baseline, position: &Position, timestamp: i64) -> Result<()> {
         self.index.with(HistoryIndex::become_writer)?;
         self.begin_with(baseline, position, timestamp)
     }
 
-    /// The same if another process may be the writer: the structures are then kept in this process only.
+    /// Like [`Self::baseline`], if another process may be the writer. Then only this process gets the structures.
     pub(crate) fn begin_with(
         &self,
         baseline: Baseline,
@@ -129,7 +131,7 @@ impl SchemaHistory {
     /// takes too long, this process creates its own. [`Self::publish`] completes it.
     ///
     /// # Errors
-    /// The store can only be read: an [`ErrorKind::Config`].
+    /// The store can only be read: an [`ErrorKind::Config`](crate::ErrorKind::Config).
     pub(crate) fn claim(&self, cancel: &CancelToken) -> Result<bool> {
         let deadline = Instant::now() + BEGINNING;
         loop {
@@ -152,10 +154,10 @@ impl SchemaHistory {
         self.index.with(HistoryIndex::publish)
     }
 
-    /// Begins a covered range with a catalog as it is, its unknown tables too.
+    /// Begins a covered range with a catalog, including its unknown tables.
     ///
     /// # Errors
-    /// Those of the store.
+    /// The store cannot be written.
     pub(crate) fn begin(
         &self,
         catalog: &Catalog,
@@ -169,10 +171,11 @@ impl SchemaHistory {
         self.index.with(|index| index.begin_timeline(position, timestamp, body).map(drop))
     }
 
-    /// The tables at a position, with the way on.
+    /// A view of the tables at a position, which applies later statements.
     ///
     /// # Errors
-    /// The position is outside all covered ranges: an [`ErrorKind::Schema`] that names the nearest.
+    /// The position is outside all covered ranges: an [`ErrorKind::Schema`](crate::ErrorKind::Schema) that names the nearest
+    /// one.
     pub fn view_at(&self, position: &Position) -> Result<HistoryView> {
         self.index.with(|index| {
             let (timeline, until) = index.locate(position)?;
@@ -180,10 +183,10 @@ impl SchemaHistory {
         })
     }
 
-    /// The tables at the end of the range that was created last.
+    /// A view of the tables at the end of the range that was created last.
     ///
     /// # Errors
-    /// The history is empty: an [`ErrorKind::Schema`].
+    /// The history is empty: an [`ErrorKind::Schema`](crate::ErrorKind::Schema).
     pub fn view_at_end(&self) -> Result<HistoryView> {
         let end = self.end()?;
         self.view_at(&end.unwrap_or_default())
@@ -217,7 +220,8 @@ impl SchemaHistory {
     /// The structure of a table at a position, or at the end; `None` if there was no such table.
     ///
     /// # Errors
-    /// As [`Self::view_at`]; and where the table's structure is unknown, an [`ErrorKind::Schema`] that says why.
+    /// As [`Self::view_at`]. If the structure of the table is unknown, an [`ErrorKind::Schema`](crate::ErrorKind::Schema) with
+    /// the reason.
     pub fn find(
         &self,
         database: &str,
@@ -235,8 +239,8 @@ impl SchemaHistory {
         }
     }
 
-    /// Takes the next statement of the log in, behind all that the range which was begun last covers. One that is there
-    /// already changes nothing.
+    /// Adds the next statement of the log after the end of the range that was created last. A statement that the history
+    /// contains already changes nothing.
     ///
     /// # Errors
     /// As [`HistoryView::apply`].
@@ -244,11 +248,11 @@ impl SchemaHistory {
         self.view_at_end()?.apply(ddl)
     }
 
-    /// Where the last thing stands whose time is at or before `timestamp`, in microseconds since 1970 UTC: the tables of a
-    /// time are those of this position.
+    /// The position of the last entry at or before a time, in microseconds since 1970 UTC. The tables at this time are those at
+    /// this position.
     ///
     /// # Errors
-    /// All that the history has is later: an [`ErrorKind::Schema`].
+    /// All entries are later: an [`ErrorKind::Schema`](crate::ErrorKind::Schema).
     pub fn position_at(&self, timestamp: i64) -> Result<Position> {
         self.index.with(|index| {
             let source = index.source.clone();
@@ -260,8 +264,8 @@ impl SchemaHistory {
         })
     }
 
-    /// A page of the history's entries except checkpoints, after `after` in the order of timelines and places. Start with
-    /// `None`, continue with the last entry's timeline and key, until a page is empty.
+    /// A page of the entries without checkpoints, after `after` in the order of timelines and keys. Start with `None`, and
+    /// continue with the timeline and key of the last entry until a page is empty.
     pub fn changes(&self, after: Option<(u64, EntryKey)>) -> Result<Vec<Entry>> {
         self.index.with(|index| {
             if after.is_none() {
@@ -283,7 +287,7 @@ impl SchemaHistory {
         })
     }
 
-    /// Keeps the tables at the end as a whole, so that a load is quick; readers do so by themselves.
+    /// Stores all tables at the end, so that later loads are fast. Readers do this by themselves.
     ///
     /// # Errors
     /// The history is empty.
@@ -305,14 +309,14 @@ impl SchemaHistory {
         })
     }
 
-    /// Forgets all that was before a covered position, so that the history begins there.
+    /// Removes all entries before a covered position: the history begins there.
     pub fn prune(&self, before: &Position) -> Result<()> {
         self.index.with(|index| {
             index.become_writer()?;
             let (id, until) = index.locate(before)?;
             let mut timeline = index.timeline(id)?.clone();
             let catalog = index.load(id, until)?.catalog;
-            // By GTID, the position may be of another server's log.
+            // A position that is covered by its GTIDs may be in the log of another server.
             let from = match timeline.contains(before) {
                 true => stored_position(before),
                 false => {
@@ -334,8 +338,7 @@ impl SchemaHistory {
         })
     }
 
-    /// Forgets all that is behind a covered position: what the history says of it comes from another log, or is to be read
-    /// again.
+    /// Removes all entries after a covered position: they come from another log, or will be read again.
     pub fn prune_after(&self, position: &Position) -> Result<()> {
         self.index.with(|index| {
             index.become_writer()?;
@@ -348,18 +351,18 @@ impl SchemaHistory {
             }
             let from = timeline.from.clone();
             timeline.cut(&from, position);
-            let behind = EntryRange { timeline: id, after: Some(until), until: EntryKey::LAST };
-            let writes = vec![StoreWrite::RemoveEntries(behind, None)];
+            let later = EntryRange { timeline: id, after: Some(until), until: EntryKey::LAST };
+            let writes = vec![StoreWrite::RemoveEntries(later, None)];
             index.rewrite(timeline, writes, |other| other.id > id)
         })
     }
 
-    /// Stores how far the log has been read.
+    /// Stores how far the log was read.
     pub fn flush(&self) -> Result<()> {
         self.index.with(HistoryIndex::flush)
     }
 
-    /// Stores how far the log has been read, and closes the store. The views cannot continue after that.
+    /// Stores how far the log was read, and closes the store. The views cannot continue after that.
     pub fn close(&self) -> Result<()> {
         self.index.close()
     }
@@ -377,5 +380,5 @@ const BEGINNING: Duration = Duration::from_secs(10);
 /// The interval at which it checks whether the other process has finished.
 const BEGINNING_CHECK: Duration = Duration::from_millis(20);
 
-/// What fits a key of every server's tables.
+/// The maximum number of characters in the name of a source. It fits into a key of a table on every server.
 const MAX_SOURCE: usize = 128;

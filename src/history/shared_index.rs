@@ -64,7 +64,7 @@ impl SharedIndex {
         })
     }
 
-    /// Stores how far the log has been read, and closes the store.
+    /// Stores how far the log was read, and closes the store.
     pub(super) fn close(&self) -> Result<()> {
         if self.process != std::process::id() {
             self.abandon();

@@ -6,7 +6,7 @@ use self::compare::{is_same, summary};
 use super::catalog::{Catalog, Followed};
 use super::catalog_text::CatalogText;
 use super::entry::{Entry, EntryBody};
-use super::history_index::{HistoryIndex, PAGE, SnapshotAge};
+use super::history_index::{HistoryIndex, PAGE, CheckpointAge};
 use super::logged_ddl::{LoggedDdl, ParsedDdl};
 use super::shared_index::SharedIndex;
 use super::store::{EntryKey, EntryRange};
@@ -23,7 +23,7 @@ pub(super) struct TimelineCursor {
     pub(super) shared: Arc<SharedIndex>,
     pub(super) timeline: Timeline,
     pub(super) position: Position,
-    /// All entries up to here are in force.
+    /// All entries up to here are applied.
     pub(super) at: EntryKey,
     /// All entries of the history up to here were read.
     taken: EntryKey,
@@ -33,19 +33,19 @@ pub(super) struct TimelineCursor {
     horizon: EntryKey,
     /// The history has no baselines or checkpoints ahead before here.
     given: EntryKey,
-    age: SnapshotAge,
+    age: CheckpointAge,
     generation: u64,
     /// The file that is read, and the time when it was created.
     file: Option<(Arc<str>, u32)>,
 }
 
 impl TimelineCursor {
-    /// A cursor whose entries up to a key are in force.
+    /// A cursor at a key, whose entries are applied.
     pub(super) fn new(
         shared: Arc<SharedIndex>,
         timeline: Timeline,
         (position, until): (&Position, EntryKey),
-        (age, generation): (SnapshotAge, u64),
+        (age, generation): (CheckpointAge, u64),
     ) -> Self {
         Self {
             shared,
@@ -113,7 +113,7 @@ impl TimelineCursor {
         if end <= self.at {
             return self.compare_past(index, ddl);
         }
-        // Not yet the writer, this may not know yet what another wrote.
+        // A process that is not yet the writer may not know the last entries of another one.
         for _ in 0..2 {
             if let Some(followed) = self.take(index, catalog, end, Some(statement))? {
                 return Ok(followed);
@@ -126,14 +126,14 @@ impl TimelineCursor {
                 break;
             }
             lead(index)?;
-            // Entries that were stored meanwhile, by this process or another.
+            // This process or another one may have stored entries meanwhile.
             self.reload(index, catalog)?;
             self.horizon = EntryKey::FIRST;
         }
         let reached = index.timeline(self.timeline.id)?.reached.clone();
         let is_covered = match first.cmp(&EntryKey::of(&reached, 0)) {
             Ordering::Less => true,
-            // More than one may end with a transaction.
+            // Several statements may end with one transaction.
             Ordering::Equal => index.next_key(self.timeline.id, &reached)?.ordinal == 0,
             Ordering::Greater => false,
         };
@@ -169,7 +169,7 @@ impl TimelineCursor {
             entry.key.ordinal = key.ordinal.saturating_add(1);
             entry.body = EntryBody::Checkpoint(CatalogText::of(catalog));
             index.append(&entry)?;
-            self.age = SnapshotAge { statements: 0, timestamp };
+            self.age = CheckpointAge { statements: 0, timestamp };
         }
         Ok(followed)
     }
@@ -215,7 +215,7 @@ impl TimelineCursor {
         self.taken = at;
     }
 
-    /// Applies the entries of the history up to `until`: baselines; and the given statement.
+    /// Applies the entries of the history up to `until`: baselines, and the given statement.
     fn take(
         &mut self,
         index: &mut HistoryIndex,
@@ -278,7 +278,7 @@ impl TimelineCursor {
             None if is_full => self.horizon,
             None => EntryKey::LAST,
         };
-        // From there on another timeline is in force.
+        // From its start on, another timeline applies.
         if let Some(next) = index.next_timeline(&self.timeline, self.at) {
             let from = EntryKey::of(&next.from, 0);
             self.given = self.given.min(from);

@@ -1,6 +1,6 @@
 //! Finds positions and catalogs in a history.
 
-use super::{CACHED, HistoryIndex, Loaded, PAGE, SnapshotAge};
+use super::{CACHED, HistoryIndex, Loaded, PAGE, CheckpointAge};
 use crate::error::{Error, Result};
 use crate::history::catalog::Catalog;
 use crate::history::entry::{Entry, EntryBody};
@@ -26,7 +26,7 @@ impl HistoryIndex {
         Err(self.not_covered(position))
     }
 
-    /// The last entry of a timeline that a GTID position has in it.
+    /// The last entry of a timeline whose transaction is in a GTID set.
     fn last_covered(&mut self, timeline: u64, gtids: &GtidState) -> Result<EntryKey> {
         let from = EntryKey::end_of(&self.timeline(timeline)?.from);
         let mut range = EntryRange { timeline, after: Some(from), until: EntryKey::LAST };
@@ -86,12 +86,12 @@ impl HistoryIndex {
         timeline: &Timeline,
         at: EntryKey,
     ) -> Option<&Timeline> {
-        let behind = |other: &&Timeline| {
+        let later = |other: &&Timeline| {
             other.id > timeline.id
                 && timeline.fits(&other.from)
                 && EntryKey::end_of(&other.from) > at
         };
-        self.timelines.iter().filter(behind).min_by_key(|other| EntryKey::of(&other.from, 0))
+        self.timelines.iter().filter(later).min_by_key(|other| EntryKey::of(&other.from, 0))
     }
 
     /// One page of the entries in a range of a timeline.
@@ -105,7 +105,7 @@ impl HistoryIndex {
         loop {
             let loaded = self.load_once(timeline, until);
             let generation = self.generation;
-            // The writer may have changed what was read in part.
+            // The writer may have changed entries between two pages.
             self.refresh()?;
             if self.generation == generation {
                 return loaded;
@@ -167,12 +167,12 @@ impl HistoryIndex {
             });
             match (catalog, key.previous()) {
                 (Ok(catalog), _) => {
-                    let age = SnapshotAge { statements: 0, timestamp };
+                    let age = CheckpointAge { statements: 0, timestamp };
                     return Ok(Loaded { timeline, until: key, catalog: Arc::new(catalog), age });
                 }
                 // The content of a checkpoint follows from the entries before it.
                 (Err(error), Some(previous)) if is_checkpoint => {
-                    log::warn!("{error}; an earlier one and the statements since make up for it");
+                    log::warn!("{error}; an earlier one and the statements after it are used instead");
                     damaged = Some(error);
                     until = previous;
                 }
@@ -198,7 +198,7 @@ impl HistoryIndex {
         })
     }
 
-    /// The time of what was last in force at a place.
+    /// The time of the last entry up to a key.
     pub(in crate::history) fn time_at(&mut self, timeline: u64, until: EntryKey) -> Result<i64> {
         let last = self.store.last_entry(&self.source, timeline, until, false)?;
         Ok(last.map(|row| row.timestamp).unwrap_or_default())

@@ -86,7 +86,7 @@ impl TimelineCursor {
     pub(super) fn contradiction(&self, stored: &LoggedDdl, statement: Option<&LoggedDdl>) -> Error {
         self.foreign(&match statement {
             None => format!(
-                "the history has a statement at {} ({}) that the log has not",
+                "the history has a statement at {} ({}) that the log does not have",
                 stored.position,
                 summary(stored)
             ),
@@ -115,7 +115,7 @@ impl TimelineCursor {
     pub(super) fn foreign(&self, what: &str) -> Error {
         Error::schema(format!(
             "the log is not the one that the table history (source {:?}) was made from: {what}; give this log a \
-             source of its own (⟦source⟧), or begin a new history",
+             source of its own (⟦source⟧), or create a new history",
             self.shared.source()
         ))
     }
