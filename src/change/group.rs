@@ -4,7 +4,7 @@
 //! event. It ends with Xid, `COMMIT`, `ROLLBACK`, XA_prepare, a Transaction_payload or a single statement. A group without an
 //! opening event ends with its statement.
 
-use super::savepoints::{self, Savepoint, Savepoints};
+use super::savepoints::Savepoints;
 use super::transaction_event::{LoggedGtid, TransactionEvent};
 use crate::binlog::{FragmentOrder, QueryKind};
 use crate::error::{DecodeError, Error};
@@ -70,19 +70,6 @@ pub enum EventEffect {
     Ends(TransactionEnd),
 }
 
-/// Rows that a ROLLBACK TO rolled back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Undone {
-    /// Offset of the savepoint.
-    pub start: u64,
-    /// Offset of the ROLLBACK TO.
-    pub end: u64,
-    /// Rows events of the group before the savepoint.
-    pub rows_before: u32,
-    /// Rows events of the group before the ROLLBACK TO.
-    pub rows_through: u32,
-}
-
 /// A group whose end was not read yet.
 #[derive(Debug)]
 pub struct EventGroup {
@@ -96,8 +83,6 @@ pub struct EventGroup {
     pub statements_skipped: u64,
     /// True if it contains a Transaction_payload event.
     pub has_payload: bool,
-    /// Rows that were rolled back to a savepoint.
-    pub undone: Vec<Undone>,
     /// The XA transaction that begins in it.
     pub xa: Option<Xid>,
     /// True if its statement has no effect: the begin or rollback of a two-phase ALTER TABLE.
@@ -324,7 +309,6 @@ impl TransactionTracker {
             rows_events: 0,
             statements_skipped: 0,
             has_payload: false,
-            undone: Vec::new(),
             xa: None,
             without_effect: false,
             begun,
@@ -353,39 +337,17 @@ impl EventGroup {
                 EventEffect::Inside
             }
             QueryKind::Savepoint(name) => {
-                let rows_before = self.rows_events;
-                self.savepoints.set(name, Savepoint { offset, rows_before })?;
+                self.savepoints.set(name, offset)?;
                 EventEffect::Inside
             }
             QueryKind::RollbackTo(name) => {
-                self.undo_to(&name, offset)?;
+                self.savepoints.roll_back_to(&name, offset, self.rows_events)?;
                 EventEffect::Inside
             }
             // A single statement is its own group.
             QueryKind::Other if !self.begun => EventEffect::Ends(TransactionEnd::Committed),
             QueryKind::XaEnd | QueryKind::Other => EventEffect::Inside,
         })
-    }
-
-    fn undo_to(&mut self, name: &[u8], offset: u64) -> Result<(), Error> {
-        let Some(savepoint) = self.savepoints.roll_back_to(name) else {
-            // Nothing was logged before the savepoint, so the savepoint was not logged: the complete group is rolled back.
-            if self.savepoints.is_empty() && self.rows_events == 0 {
-                return Ok(());
-            }
-            return Err(Error::malformed("ROLLBACK TO a savepoint that the log does not name"));
-        };
-        let start = savepoint.offset;
-        // In order: parts of these rows may have been rolled back before.
-        while self.undone.pop_if(|undone| undone.start >= start).is_some() {}
-        self.undone.push(Undone {
-            start,
-            end: offset,
-            rows_before: savepoint.rows_before,
-            rows_through: self.rows_events,
-        });
-        savepoints::check("rolled back parts of one transaction", self.undone.len())?;
-        Ok(())
     }
 
     /// True if an event opened it. If not, the flags of its rows events determine its end.
@@ -403,12 +365,14 @@ impl EventGroup {
         self.rows_events > 0 || self.has_payload
     }
 
+    /// True if rows of it were rolled back to a savepoint.
+    pub fn has_undone_rows(&self) -> bool {
+        self.savepoints.has_undone_rows()
+    }
+
     /// The parts of `start..end` whose rows were not rolled back, each with the number of rows events before it.
     pub fn kept(&self, end: u64) -> impl Iterator<Item = (u64, u64, u32)> + '_ {
-        let starts = std::iter::once((self.transaction.start, 0))
-            .chain(self.undone.iter().map(|undone| (undone.end, undone.rows_through)));
-        let ends = self.undone.iter().map(|undone| undone.start).chain(std::iter::once(end));
-        starts.zip(ends).map(|((start, rows), end)| (start, end, rows))
+        self.savepoints.kept(self.transaction.start, end)
     }
 }
 

@@ -18,7 +18,7 @@ mod update_rule;
 
 pub use altered_tables::{AlterContext, AlteredTables};
 pub use ghost_table::{OnlineTool, ToolTable};
-pub use group::{EventEffect, EventGroup, Transaction, TransactionEnd, TransactionTracker, Undone};
+pub use group::{EventEffect, EventGroup, Transaction, TransactionEnd, TransactionTracker};
 pub use include::{Include, StatementContext};
 pub use item::{
     Doubt, Emptied, Item, MarkKind, SchemaChange, SkippedStatement, TransactionMark, XaState,

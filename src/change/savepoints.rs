@@ -1,55 +1,92 @@
-//! The savepoints of a transaction that are in force. They are found by name, and released in the
-//! order in which they were set.
+//! The savepoints of a transaction, and the rows that were rolled back to them.
 
-use crate::error::DecodeError;
+use crate::error::{DecodeError, Error};
 use crate::limits::MAX_SAVEPOINTS;
 use std::collections::{BTreeMap, HashMap};
 
-/// The position of a savepoint.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Savepoint {
-    pub(super) offset: u64,
-    /// Rows events of the transaction before it.
-    pub(super) rows_before: u32,
-}
-
-/// All savepoints of a transaction. The time of each call does not increase with their number.
+/// The savepoints of a transaction, and the rows that were rolled back to them. The time of a call does not grow with the number
+/// of savepoints.
 #[derive(Debug, Default)]
 pub(super) struct Savepoints {
-    /// The savepoints in the order in which they were set.
-    in_order: BTreeMap<u64, (Vec<u8>, Savepoint)>,
+    /// Names and offsets, by the order in which the savepoints were set.
+    in_order: BTreeMap<u64, (Vec<u8>, u64)>,
     order_of: HashMap<Vec<u8>, u64>,
     set: u64,
+    /// In the order of the log.
+    undone: Vec<Undone>,
+}
+
+/// Rows that a ROLLBACK TO rolled back.
+#[derive(Debug, Clone, Copy)]
+struct Undone {
+    /// Offset of the savepoint.
+    start: u64,
+    /// Offset of the ROLLBACK TO.
+    end: u64,
+    /// Rows events of the transaction before the ROLLBACK TO.
+    rows_through: u32,
 }
 
 impl Savepoints {
-    pub(super) fn is_empty(&self) -> bool {
-        self.in_order.is_empty()
-    }
-
-    /// SAVEPOINT: releases an earlier one of the same name.
-    pub(super) fn set(&mut self, name: Vec<u8>, savepoint: Savepoint) -> Result<(), DecodeError> {
+    /// SAVEPOINT at an offset. It replaces an earlier one of the same name.
+    pub(super) fn set(&mut self, name: Vec<u8>, offset: u64) -> Result<(), DecodeError> {
         self.set += 1;
         if let Some(before) = self.order_of.insert(name.clone(), self.set) {
             self.in_order.remove(&before);
         }
-        self.in_order.insert(self.set, (name, savepoint));
+        self.in_order.insert(self.set, (name, offset));
         check("savepoints in one transaction", self.in_order.len())
     }
 
-    /// ROLLBACK TO: releases the savepoints that were set after it. `None` if there is none with
-    /// this name.
-    pub(super) fn roll_back_to(&mut self, name: &[u8]) -> Option<Savepoint> {
+    /// ROLLBACK TO at an offset, after `rows_events` rows events of the transaction.
+    pub(super) fn roll_back_to(
+        &mut self,
+        name: &[u8],
+        offset: u64,
+        rows_events: u32,
+    ) -> Result<(), Error> {
+        let Some(start) = self.roll_back(name) else {
+            // Nothing was logged before the savepoint, so the savepoint was not logged: the complete group is rolled back.
+            if self.in_order.is_empty() && rows_events == 0 {
+                return Ok(());
+            }
+            return Err(Error::malformed("ROLLBACK TO a savepoint that the log does not name"));
+        };
+        // In order: parts of these rows may have been rolled back before.
+        while self.undone.pop_if(|undone| undone.start >= start).is_some() {}
+        self.undone.push(Undone { start, end: offset, rows_through: rows_events });
+        check("rolled back parts of one transaction", self.undone.len())?;
+        Ok(())
+    }
+
+    /// Removes the savepoints after one. Returns its offset; `None` if there is none of that name.
+    fn roll_back(&mut self, name: &[u8]) -> Option<u64> {
         let order = *self.order_of.get(name)?;
         for (gone, _) in self.in_order.split_off(&(order + 1)).into_values() {
             self.order_of.remove(&gone);
         }
-        self.in_order.get(&order).map(|(_, savepoint)| *savepoint)
+        self.in_order.get(&order).map(|(_, offset)| *offset)
+    }
+
+    pub(super) fn has_undone_rows(&self) -> bool {
+        !self.undone.is_empty()
+    }
+
+    /// The parts of `start..end` whose rows were not rolled back, each with the number of rows events before it.
+    pub(super) fn kept(
+        &self,
+        start: u64,
+        end: u64,
+    ) -> impl Iterator<Item = (u64, u64, u32)> + '_ {
+        let starts = std::iter::once((start, 0))
+            .chain(self.undone.iter().map(|undone| (undone.end, undone.rows_through)));
+        let ends = self.undone.iter().map(|undone| undone.start).chain(std::iter::once(end));
+        starts.zip(ends).map(|((start, rows), end)| (start, end, rows))
     }
 }
 
-/// Returns an error if a transaction has more of something than [`MAX_SAVEPOINTS`].
-pub(super) fn check(what: &'static str, count: usize) -> Result<(), DecodeError> {
+/// An error if a transaction has more than [`MAX_SAVEPOINTS`] of something.
+fn check(what: &'static str, count: usize) -> Result<(), DecodeError> {
     match count <= MAX_SAVEPOINTS {
         true => Ok(()),
         false => {
@@ -63,22 +100,18 @@ pub(super) fn check(what: &'static str, count: usize) -> Result<(), DecodeError>
 mod tests {
     use super::*;
 
-    fn at(offset: u64) -> Savepoint {
-        Savepoint { offset, rows_before: 0 }
-    }
-
     #[test]
-    fn as_the_server_keeps_them() {
+    fn savepoints_are_those_of_the_server() {
         let mut savepoints = Savepoints::default();
         for (name, offset) in [("a", 1), ("b", 2), ("c", 3), ("a", 4), ("d", 5)] {
-            savepoints.set(name.into(), at(offset)).unwrap();
+            savepoints.set(name.into(), offset).unwrap();
         }
-        assert_eq!(savepoints.roll_back_to(b"a"), Some(at(4)));
-        assert_eq!(savepoints.roll_back_to(b"d"), None);
-        assert_eq!(savepoints.roll_back_to(b"a"), Some(at(4)));
-        assert_eq!(savepoints.roll_back_to(b"b"), Some(at(2)));
-        assert_eq!(savepoints.roll_back_to(b"c"), None);
-        assert_eq!(savepoints.roll_back_to(b"a"), None);
+        assert_eq!(savepoints.roll_back(b"a"), Some(4));
+        assert_eq!(savepoints.roll_back(b"d"), None);
+        assert_eq!(savepoints.roll_back(b"a"), Some(4));
+        assert_eq!(savepoints.roll_back(b"b"), Some(2));
+        assert_eq!(savepoints.roll_back(b"c"), None);
+        assert_eq!(savepoints.roll_back(b"a"), None);
         assert_eq!(savepoints.order_of.len(), 1);
     }
 
@@ -87,16 +120,16 @@ mod tests {
         let mut savepoints = Savepoints::default();
         let name = |number: usize| number.to_le_bytes()[..4].to_vec();
         for number in 0..MAX_SAVEPOINTS {
-            savepoints.set(name(number), at(number as u64)).unwrap();
+            savepoints.set(name(number), number as u64).unwrap();
         }
-        // The same name again does not increase their number.
-        savepoints.set(name(7), at(1)).unwrap();
-        let error = savepoints.set(name(MAX_SAVEPOINTS), at(1)).unwrap_err();
+        // The same name again does not count.
+        savepoints.set(name(7), 1).unwrap();
+        let error = savepoints.set(name(MAX_SAVEPOINTS), 1).unwrap_err();
         assert_eq!(
             error.to_string(),
             "savepoints in one transaction is 4194305, the limit is 4194304"
         );
-        assert_eq!(savepoints.roll_back_to(&name(0)), Some(at(0)));
+        assert_eq!(savepoints.roll_back(&name(0)), Some(0));
         assert_eq!(savepoints.order_of.len(), 1);
     }
 }

@@ -220,7 +220,7 @@ impl Segments {
         let markers = pending.iter().filter(|marker| marker.rows_before > 0);
         let markers = markers.map(|marker| (marker.offset, marker.rows_before));
         let mut cuts = markers.chain(self.follower.cuts()).peekable();
-        let is_kept_completely = emits || group.undone.is_empty();
+        let is_kept_completely = emits || !group.has_undone_rows();
         if is_kept_completely && cuts.peek().is_none() {
             drop(cuts);
             return self.push_spans(group, end, &[all], delivered);
