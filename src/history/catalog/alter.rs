@@ -1,6 +1,10 @@
-//! ALTER TABLE: the actions of a statement, in the order in which servers take them.
+//! Applies an ALTER TABLE: its actions, in the order of the servers.
 
-use super::definition::{TableDefinition, max_prefix};
+mod columns;
+mod keys;
+
+use self::columns::{Kept, Placed};
+use super::definition::TableDefinition;
 use super::settings::{Result, Settings};
 use crate::charset::Collation;
 use crate::ddl::alter_action::{Action, Name, Place};
@@ -8,37 +12,21 @@ use crate::ddl::charset_clause::CharsetClause;
 use crate::ddl::column::ColumnDefinition;
 use crate::ddl::create_table::CreateTable;
 use crate::ddl::data_type::DataType;
-use crate::ddl::key::{Key, KeyColumn, KeyKind, is_same_name};
+use crate::ddl::key::{Key, KeyKind};
 use std::collections::{HashMap, HashSet};
 
-/// What became of a table.
+/// A table after the statement.
 pub(super) struct Altered {
     pub(super) definition: TableDefinition,
     /// Its new name.
     pub(super) renamed: Option<Name>,
-    /// A table that it gave a partition to.
+    /// A table that was created from one of its partitions.
     pub(super) made: Option<Name>,
-    /// A table that became a partition of it.
+    /// A table that became one of its partitions.
     pub(super) taken: Option<Name>,
 }
 
-/// A column that stays, or takes the place of one.
-struct Kept {
-    column: ColumnDefinition,
-    /// Its name before, in lower case.
-    from: Option<String>,
-    /// Whether the statement says all of it, and so its size too.
-    is_stated: bool,
-}
-
-/// A column that is put somewhere.
-enum Placed {
-    New(Box<ColumnDefinition>),
-    /// By its name before, in lower case.
-    Old(String),
-}
-
-/// What a statement does to one column that is there.
+/// The change of an existing column.
 #[derive(Default)]
 struct Change {
     dropped: bool,
@@ -46,28 +34,30 @@ struct Change {
     definition: Option<Box<ColumnDefinition>>,
 }
 
-impl TableDefinition {
-    /// Carries the actions of an ALTER TABLE out.
-    pub(super) fn altered(&self, actions: Vec<Action>, settings: &Settings<'_>) -> Result<Altered> {
-        let mut alter = Alter {
-            old: &self.create,
-            new: self.create.clone(),
-            settings,
-            changes: HashMap::new(),
-            placed: Vec::new(),
-            added: HashSet::new(),
-            new_keys: Vec::new(),
-            convert: None,
-            renamed: None,
-            made: None,
-            taken: None,
-        };
-        alter.charset(&actions)?;
-        for action in actions {
-            alter.action(action)?;
-        }
-        alter.finish()
+/// Applies the actions of an ALTER TABLE.
+pub(super) fn altered(
+    before: &TableDefinition,
+    actions: Vec<Action>,
+    settings: &Settings<'_>,
+) -> Result<Altered> {
+    let mut alter = Alter {
+        old: &before.create,
+        new: before.create.clone(),
+        settings,
+        changes: HashMap::new(),
+        placed: Vec::new(),
+        added: HashSet::new(),
+        new_keys: Vec::new(),
+        convert: None,
+        renamed: None,
+        made: None,
+        taken: None,
+    };
+    alter.charset(&actions)?;
+    for action in actions {
+        alter.action(action)?;
     }
+    alter.finish()
 }
 
 struct Alter<'a> {
@@ -76,7 +66,7 @@ struct Alter<'a> {
     settings: &'a Settings<'a>,
     /// By the columns' names before, in lower case.
     changes: HashMap<String, Change>,
-    /// Columns that are put somewhere after the others are, in the statement's order: new ones, and those that are there.
+    /// The new and the moved columns, in the order of the statement. They are placed after the changes of the others.
     placed: Vec<(Placed, Option<Place>)>,
     /// Names of the columns that are added, in lower case.
     added: HashSet<String>,
@@ -89,7 +79,7 @@ struct Alter<'a> {
 }
 
 impl Alter<'_> {
-    /// The table's own character set goes first: new columns take it wherever it stands.
+    /// Applies the character set of the table first: new columns get it, in any order of the actions.
     fn charset(&mut self, actions: &[Action]) -> Result<()> {
         let mut default = None;
         for action in actions {
@@ -105,7 +95,7 @@ impl Alter<'_> {
             }
         }
         match (&self.convert, default) {
-            // Which of the two is the table's own then depends on the server, and on their order.
+            // Which of the two becomes the default of the table depends on the server, and on their order.
             (Some(convert), Some(default)) if *convert != default => {
                 Err("its columns are converted to one collation, and its default is another".into())
             }
@@ -117,7 +107,7 @@ impl Alter<'_> {
         self.old.column_index(name).is_some()
     }
 
-    /// The change of a column that must be there; `None` where it need not be.
+    /// The change of an existing column. `None` if it does not exist, with `if_exists`.
     fn change(&mut self, name: &str, if_exists: bool) -> Result<Option<&mut Change>> {
         match (self.has_column(name), if_exists) {
             (true, _) => Ok(Some(self.changes.entry(name.to_lowercase()).or_default())),
@@ -126,7 +116,7 @@ impl Alter<'_> {
         }
     }
 
-    /// The definition that a column gets, beginning with the one that it has.
+    /// The new definition of a column, at first a copy of the old one.
     fn redefined(&mut self, name: &str) -> Result<&mut ColumnDefinition> {
         let index = self.old.column_index(name);
         let old = index.and_then(|index| self.old.columns.get(index)).cloned();
@@ -157,7 +147,7 @@ impl Alter<'_> {
                     return Err(format!("`{from}` is added and changed at once"));
                 }
                 if if_exists && !self.has_column(&lower) {
-                    // IF NOT EXISTS of a column that comes later takes its name for one that is there.
+                    // A later IF NOT EXISTS of this name adds nothing.
                     self.added.insert(column.name.to_lowercase());
                 }
                 let Some(change) = self.change(&from, if_exists)? else { return Ok(()) };
@@ -241,48 +231,6 @@ impl Alter<'_> {
         self.settings.settle(column, default)
     }
 
-    fn add_key(&mut self, key: Key) {
-        let is_there = |key: &Key| {
-            let first = match key.parts.first() {
-                Some(KeyColumn::Column { name, .. }) => Some(name),
-                _ => None,
-            };
-            let name = key.name.as_ref().or(key.constraint.as_ref()).or(first);
-            match (key.kind, name) {
-                (KeyKind::Primary, _) => {
-                    self.old.keys.iter().any(|key| key.kind == KeyKind::Primary)
-                }
-                (KeyKind::Foreign, Some(name)) => self.old.constraints.iter().any(|constraint| {
-                    constraint.name.as_ref().is_some_and(|own| own.eq_ignore_ascii_case(name))
-                }),
-                (_, Some(name)) => {
-                    self.old.keys.iter().chain(&self.new_keys).any(|key| key.is_called(name))
-                }
-                (_, None) => false,
-            }
-        };
-        if !key.if_not_exists || !is_there(&key) {
-            self.new.constraints.extend(key.foreign_key());
-            self.new_keys.push(key);
-        }
-    }
-
-    fn drop_constraint(&mut self, name: &str, may_be_key: bool) {
-        let is_called =
-            |own: &Option<String>| own.as_deref().is_some_and(|own| is_same_name(own, name));
-        let before = self.new.constraints.len();
-        self.new.constraints.retain(|constraint| !is_called(&constraint.name));
-        if !may_be_key || before != self.new.constraints.len() {
-            return;
-        }
-        // The name of a CHECK or of a foreign key that the server gave is not kept: what it does not find is one of those.
-        self.new.keys.retain(|key| match key.kind {
-            KeyKind::Primary => !name.eq_ignore_ascii_case("PRIMARY"),
-            KeyKind::Unique => !key.is_called(name),
-            _ => true,
-        });
-    }
-
     fn versioning(&mut self, is_on: bool) {
         self.new.versioned = is_on;
         if is_on {
@@ -347,192 +295,4 @@ impl Alter<'_> {
         let Self { renamed, made, taken, .. } = self;
         Ok(Altered { definition, renamed, made, taken })
     }
-
-    /// Whether the key by which MariaDB told rows apart now may be NULL: then it sorts keys, and else only with new ones.
-    fn loses_handle(&self, indexes: &HashMap<String, usize>) -> bool {
-        let (Some(first), Some(new)) = (self.old.keys.first(), self.new.keys.first()) else {
-            return false;
-        };
-        let is_dropped =
-            first.name != new.name && self.old.keys.iter().any(|key| key.name == new.name);
-        if first.kind != KeyKind::Unique || is_dropped {
-            return false;
-        }
-        let (mut is_handle, mut is_null) = (true, false);
-        for part in &first.parts {
-            let KeyColumn::Column { name, prefix: 0, .. } = part else { return false };
-            let lower = name.to_lowercase();
-            let old = self.old.column_index(&lower).and_then(|at| self.old.columns.get(at));
-            let stays = indexes.get(&lower).copied().or_else(|| self.new.column_index(&lower));
-            let column = stays.and_then(|at| self.new.columns.get(at));
-            is_handle &= old.is_some_and(|column| column.not_null);
-            is_null |= column.is_some_and(|column| !column.not_null);
-        }
-        is_handle && is_null
-    }
-
-    /// The columns in their new order.
-    fn columns(&mut self) -> Result<Vec<Kept>> {
-        let mut kept = Vec::with_capacity(self.old.columns.len() + self.placed.len());
-        for old in &self.old.columns {
-            let lower = old.name.to_lowercase();
-            let change = self.changes.remove(&lower).unwrap_or_default();
-            if change.dropped {
-                continue;
-            }
-            let from = Some(lower);
-            match change.definition {
-                None => kept.push(Kept { column: old.clone(), from, is_stated: false }),
-                Some(column) => {
-                    kept.push(Kept { column: *column, from, is_stated: change.is_stated });
-                }
-            }
-        }
-        if kept.len() + self.placed.len() > MAX_COLUMNS {
-            return Err(format!("more than {MAX_COLUMNS} columns"));
-        }
-        // One by one: each finds the others where those before it have put them.
-        for (placed, place) in std::mem::take(&mut self.placed) {
-            let column = match placed {
-                Placed::New(column) => Kept { column: *column, from: None, is_stated: true },
-                Placed::Old(from) => {
-                    let at = kept.iter().position(|kept| kept.from.as_ref() == Some(&from));
-                    let Some(at) = at else { continue };
-                    kept.remove(at)
-                }
-            };
-            match place {
-                None => kept.push(column),
-                Some(Place::First) => kept.insert(0, column),
-                Some(Place::After(name)) => {
-                    let at = kept.iter().position(|kept| is_same_name(&kept.column.name, &name));
-                    let at = at.ok_or_else(|| format!("the table has no column `{name}`"))?;
-                    kept.insert(at + 1, column);
-                }
-            }
-        }
-        self.put_hidden_key_first(&mut kept);
-        Ok(kept)
-    }
-
-    /// The column of MySQL's `sql_generate_invisible_primary_key` stays the first, whatever else is put FIRST.
-    fn put_hidden_key_first(&self, kept: &mut Vec<Kept>) {
-        let is_hidden_key = |column: &ColumnDefinition| {
-            !self.settings.is_mariadb()
-                && &*column.name == "my_row_id"
-                && column.auto_increment
-                && !column.visible
-        };
-        let Some(first) = self.old.columns.first().filter(|column| is_hidden_key(column)) else {
-            return;
-        };
-        let from = Some(first.name.to_lowercase());
-        if let Some(at) = kept.iter().position(|kept| kept.from == from).filter(|at| *at > 0) {
-            let column = kept.remove(at);
-            kept.insert(0, column);
-        }
-    }
-
-    /// Foreign keys follow their columns, too.
-    fn map_constraints(&mut self, indexes: &HashMap<String, usize>) {
-        let CreateTable { constraints, columns, .. } = &mut self.new;
-        constraints.retain_mut(|constraint| {
-            constraint.columns.iter_mut().all(|name| {
-                let column = indexes.get(&name.to_lowercase());
-                let column = column.and_then(|index| columns.get(*index));
-                column.map(|column| *name = column.name.to_string()).is_some()
-            })
-        });
-    }
-
-    /// Keys follow their columns: to other names, to shorter ones, and away; and to new columns of the same name.
-    fn map_keys(&mut self, indexes: &HashMap<String, usize>) -> Result<()> {
-        let (settings, old) = (self.settings, self.old);
-        let new_index: HashMap<String, usize> = (self.new.columns.iter().enumerate())
-            .map(|(index, column)| (column.name.to_lowercase(), index))
-            .filter(|(name, _)| self.added.contains(name))
-            .collect();
-        let CreateTable { keys, columns, versioned, .. } = &mut self.new;
-        let mut message = None;
-        for key in keys {
-            let has_prefixes =
-                matches!(key.kind, KeyKind::Primary | KeyKind::Unique | KeyKind::Index);
-            key.parts.retain_mut(|part| {
-                let KeyColumn::Column { name, prefix, .. } = part else { return true };
-                let lower = name.to_lowercase();
-                let stays = indexes.get(&lower).and_then(|index| columns.get(*index));
-                let new = || new_index.get(&lower).and_then(|index| columns.get(*index));
-                let Some(column) = stays.or_else(new) else {
-                    return *versioned && lower.starts_with("row_");
-                };
-                *name = column.name.to_string();
-                let can_have_prefix = matches!(
-                    column.data_type,
-                    DataType::Char { .. } | DataType::Text { .. } | DataType::Geometry(_)
-                );
-                if stays.is_none() && can_have_prefix && has_prefixes && *prefix == 0 {
-                    // As long as the column was that it had.
-                    match old.column_index(&lower).and_then(|at| old.columns.get(at)) {
-                        Some(ColumnDefinition {
-                            data_type: DataType::Char { length, .. }, ..
-                        }) => {
-                            *prefix = *length;
-                        }
-                        _ => message = Some(format!("the key of `{name}` goes to another column")),
-                    }
-                }
-                if can_have_prefix
-                    && has_prefixes
-                    && *prefix == 0
-                    && !settings.is_mariadb()
-                    && stays.is_some()
-                    && let Some(old) = old.column_index(&lower).and_then(|at| old.columns.get(at))
-                {
-                    *prefix = member_prefix(old, settings);
-                }
-                if !can_have_prefix
-                    || max_prefix(column, settings).is_some_and(|longest| *prefix > longest)
-                {
-                    *prefix = 0;
-                }
-                true
-            });
-        }
-        self.new.keys.retain(|key| !key.parts.is_empty());
-        message.map_or(Ok(()), Err)
-    }
 }
-
-/// The prefix that MySQL makes of an ENUM or SET in a key when the column becomes text: as long as it was in the key, but for
-/// one whose text is as long.
-fn member_prefix(old: &ColumnDefinition, settings: &Settings<'_>) -> u64 {
-    let width = settings.collation_of(old).map_or(1, |own| own.charset().max_char_bytes()) as u64;
-    let lengths = |members: &[String]| -> Vec<u64> {
-        members.iter().map(|member| member.trim_end_matches(' ').chars().count() as u64).collect()
-    };
-    let (bytes, characters) = match &old.data_type {
-        DataType::Enum(members) => {
-            let longest = lengths(members).into_iter().max().unwrap_or(0);
-            (if members.len() < 256 { 1 } else { 2 }, longest)
-        }
-        DataType::Set(members) => {
-            let bytes = match members.len() {
-                ..=8 => 1,
-                9..=16 => 2,
-                17..=24 => 3,
-                25..=32 => 4,
-                _ => 8,
-            };
-            let commas = (members.len() as u64).saturating_sub(1);
-            (bytes, lengths(members).into_iter().sum::<u64>().saturating_add(commas))
-        }
-        _ => return 0,
-    };
-    match characters.saturating_mul(width) == bytes {
-        true => 0,
-        false => bytes / width.max(1),
-    }
-}
-
-/// What no server goes beyond: the time that a statement takes is bounded by it.
-const MAX_COLUMNS: usize = 4096;

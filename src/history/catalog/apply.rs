@@ -1,6 +1,8 @@
 //! Applies statements to a catalog.
 
+use super::alter::altered;
 use super::definition::TableDefinition;
+use super::sequence::sequence_table;
 use super::settings::Settings;
 use super::{Catalog, Followed, TableState};
 use crate::charset::Collation;
@@ -8,7 +10,6 @@ use crate::ddl::alter_action::{Action, Clauses, Name};
 use crate::ddl::body::{AlterTable, Body, TableSource};
 use crate::ddl::charset_clause::CharsetClause;
 use crate::ddl::create_table::CreateTable;
-use crate::ddl::cursor::Cursor;
 use crate::ddl::token::{Result, SyntaxError};
 use crate::ddl::{DdlSession, ParsedStatement, TableName};
 use crate::history::{LoggedDdl, ParsedDdl};
@@ -48,7 +49,7 @@ impl Catalog {
     }
 }
 
-/// The reason why a statement cannot be followed.
+/// The error is the reason why a statement cannot be followed.
 type Applied<T = ()> = std::result::Result<T, String>;
 
 fn message<T: Clone>(parsed: &Result<T>) -> Applied<T> {
@@ -177,32 +178,11 @@ impl Applying<'_> {
         }
     }
 
-    /// MariaDB's sequence, a table of one row.
     fn create_sequence(&mut self, name: TableName, number: &str) {
-        match self.sequence(&name, number) {
+        match sequence_table(&name.table, number, &self.settings(&name.database)) {
             Ok(definition) => self.put(name, TableState::Known(Arc::new(definition))),
             Err(message) => self.lose(name, &message),
         }
-    }
-
-    fn sequence(&self, name: &TableName, number: &str) -> Applied<TableDefinition> {
-        let text = format!(
-            "TABLE s (next_not_cached_value {number} NOT NULL, minimum_value {number} NOT NULL, \
-             maximum_value {number} NOT NULL, start_value {number} NOT NULL COMMENT 'start value when sequences is \
-             created or value if RESTART is used', increment bigint(21) NOT NULL COMMENT 'increment value', \
-             cache_size bigint(21) unsigned NOT NULL, \
-             cycle_option tinyint(1) unsigned NOT NULL COMMENT '0 if no cycles are allowed, 1 if the sequence should \
-             begin a new cycle when maximum_value is passed', cycle_count bigint(21) NOT NULL COMMENT 'How many cycles have \
-             been done') SEQUENCE=1"
-        );
-        let create = || -> Result<CreateTable> {
-            let mut cursor = Cursor::new(&text)?;
-            let mut head = CreateTable::parse_head(&mut cursor)?;
-            head.table.clone_from(&name.table);
-            CreateTable::parse_body(&mut cursor, head)
-        };
-        let create = create().map_err(|error| error.message)?;
-        TableDefinition::of(create, &self.settings(&name.database))
     }
 
     fn create_database(
@@ -242,7 +222,7 @@ impl Applying<'_> {
                 return Ok(());
             }
         };
-        let altered = definition.altered(actions.to_vec(), &self.settings(&name.database))?;
+        let altered = altered(&definition, actions.to_vec(), &self.settings(&name.database))?;
         if let Some(made) = altered.made {
             let made = self.named(&made);
             let mut copy = altered.definition.clone();
@@ -294,7 +274,7 @@ impl Applying<'_> {
                 TableState::Known(definition)
             }
             Some(unknown) => unknown,
-            // A view; or one of the tables that the history leaves out, as what it becomes is then.
+            // A view, or a table that the history leaves out.
             None => return,
         };
         self.followed.changed.push(from);

@@ -1,6 +1,6 @@
-//! All tables at one place of the log.
+//! All tables at one position of the log.
 //!
-//! In: statements of the log ([`LoggedDdl`](super::LoggedDdl)), or SQL text. Out: what is known of each table.
+//! In: statements of the log ([`LoggedDdl`](super::LoggedDdl)), or SQL text. Out: the structure of each table, if it is known.
 //!
 //! ```text
 //! statement ─ apply ─ alter ─ definition, settings ─ Catalog ─ complete ─ TableSchema
@@ -14,6 +14,7 @@ mod complete;
 mod definition;
 mod print;
 mod script;
+mod sequence;
 mod settings;
 mod type_change;
 
@@ -32,7 +33,7 @@ use crate::schema::{TableSchema, folded};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The databases and tables at one place of the log. A copy costs little: what two of them share is held once.
+/// The databases and tables at one position of the log. A copy is cheap: copies share their equal parts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Catalog {
     /// The server that wrote the last statement.
@@ -47,41 +48,41 @@ struct Database {
     tables: BTreeMap<Arc<str>, TableState>,
 }
 
-/// What is known of a table.
+/// The structure of a table, if it is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TableState {
     /// Its structure.
     Known(Arc<TableDefinition>),
-    /// Why its structure is not known: a statement that could not be followed, and where it stands.
+    /// The reason why its structure is not known: a statement that could not be followed, with its position.
     Unknown(Arc<str>),
 }
 
-/// What a statement did to a catalog.
+/// The changes of a statement to a catalog.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Followed {
-    /// The tables that are others now, or gone.
+    /// The tables that were changed or dropped.
     pub changed: Vec<TableName>,
-    /// The tables whose structure is unknown from here on, and why.
+    /// The tables whose structure is unknown from here on, with the reason.
     pub lost: Vec<(TableName, Arc<str>)>,
 }
 
 impl Catalog {
-    /// An empty one of a server with this `lower_case_table_names`: 0 where names differ by case, 1 and 2 where they do not.
+    /// An empty catalog of a server with this `lower_case_table_names`: 0 if names differ by letter case, otherwise 1 or 2.
     pub fn new(server: SqlServer, lower_case_table_names: u8) -> Self {
         Self { server: Some(server), lower_case_table_names, databases: BTreeMap::new() }
     }
 
-    /// The server that its statements are of; `None` where there was none yet.
+    /// The server of its statements; `None` if there was none yet.
     pub fn server(&self) -> Option<SqlServer> {
         self.server
     }
 
-    /// Of the server: 0 where names of tables differ by case, 1 and 2 where they do not.
+    /// The setting of the server: 0 if names of tables differ by letter case, otherwise 1 or 2.
     pub fn lower_case_table_names(&self) -> u8 {
         self.lower_case_table_names
     }
 
-    /// Puts what is known of a table in the place of what was; `None` removes the table.
+    /// Replaces the structure of a table; `None` removes the table.
     pub(super) fn replace_table(&mut self, database: &str, table: &str, state: Option<TableState>) {
         let (database, table) = (self.folded(database), self.folded(table));
         match state {
@@ -97,7 +98,7 @@ impl Catalog {
         }
     }
 
-    /// All databases, and of the tables those that are wanted.
+    /// A copy with all databases, and the tables that are wanted.
     pub(super) fn only(&self, wanted: &dyn Fn(&str, &str) -> bool) -> Self {
         let mut only = self.clone();
         for (name, database) in &mut only.databases {
@@ -106,7 +107,7 @@ impl Catalog {
         only
     }
 
-    /// What is known of a table; `None` where there is no such table.
+    /// The structure of a table; `None` if there is no such table.
     pub fn find(&self, database: &str, table: &str) -> Option<&TableState> {
         match self.lower_case_table_names {
             0 => self.databases.get(database)?.tables.get(table),
@@ -140,7 +141,7 @@ impl Catalog {
         }
     }
 
-    /// The CREATE TABLE of a table, as its server reads it; `None` where its structure is not known.
+    /// The CREATE TABLE of a table, in the words of its server; `None` if its structure is not known.
     pub fn table_sql(&self, database: &str, table: &str) -> Option<String> {
         match self.find(database, table)? {
             TableState::Known(definition) => {
@@ -155,20 +156,20 @@ impl Catalog {
         self.databases.keys().map(|name| &**name)
     }
 
-    /// All tables, in order: database, table, what is known of it.
+    /// All tables in order: database, table, structure.
     pub fn tables(&self) -> impl Iterator<Item = (&str, &str, &TableState)> {
         self.databases.iter().flat_map(|(database, held)| {
             held.tables.iter().map(move |(table, state)| (&**database, &**table, state))
         })
     }
 
-    /// Takes a table in whose structure is not known, and why.
+    /// Adds a table whose structure is not known, with the reason.
     pub fn set_unknown(&mut self, database: &str, table: &str, why: Arc<str>) {
         let name = TableName { database: self.folded(database), table: self.folded(table) };
         self.put(&name, TableState::Unknown(why));
     }
 
-    /// From here on nothing is known of what a database gives its tables by default.
+    /// Forgets the default character set of a database.
     pub fn forget_default(&mut self, database: &str) {
         let name = self.folded(database);
         if let Some(database) = self.databases.get_mut(name.as_str()) {
@@ -176,7 +177,7 @@ impl Catalog {
         }
     }
 
-    /// Takes out all tables that `keep` does not hold for, and databases that are empty then.
+    /// Removes all tables for which `keep` returns false.
     pub fn retain(&mut self, keep: &dyn Fn(&str, &str) -> bool) {
         for (name, database) in &mut self.databases {
             if database.tables.keys().any(|table| !keep(name, table)) {
@@ -185,7 +186,7 @@ impl Catalog {
         }
     }
 
-    /// Takes over what is known of all databases and tables of `other`.
+    /// Adds all databases and tables of `other`, and replaces those of the same names.
     pub fn merge(&mut self, other: &Self) {
         self.server = other.server.or(self.server);
         self.lower_case_table_names = other.lower_case_table_names;
@@ -198,7 +199,7 @@ impl Catalog {
         }
     }
 
-    /// A name as the catalog holds it.
+    /// A name with the letter case of the catalog.
     fn folded(&self, name: &str) -> String {
         match self.lower_case_table_names {
             0 => name.to_owned(),
@@ -236,7 +237,7 @@ fn absent(database: &str, table: &str) -> Error {
 
 fn unknown(database: &str, table: &str, why: &str) -> Error {
     Error::schema(format!(
-        "the structure of {database}.{table} is not known here: {why}; take a new baseline behind that place \
+        "the structure of {database}.{table} is not known here: {why}; take a new baseline after that position \
          (⟦history.baseline⟧)"
     ))
 }
