@@ -32,10 +32,6 @@ mod timeline_cursor;
 mod view;
 
 #[cfg(test)]
-mod followed_tests;
-#[cfg(test)]
-mod history_tests;
-#[cfg(test)]
 mod tests;
 
 pub use baseline::{Baseline, Scope};

@@ -3,6 +3,9 @@
 mod keys;
 mod logged;
 
+#[cfg(test)]
+mod tests;
+
 use super::charset_clause::CharsetClause;
 use super::column::{ColumnDefinition, RowPeriod};
 use super::create_table::CreateTable;

@@ -1,18 +1,19 @@
 //! Two processes and one store: the one that is not the writer follows the log in its own memory.
 
-use super::*;
+use super::{SERVER, at};
 use crate::cancel::CancelToken;
-use crate::ddl::{DdlSession, SqlServer};
+use crate::ddl::DdlSession;
 use crate::error::{ErrorKind, Result};
-use crate::position::Position;
+use crate::history::{
+    Baseline, EntryKey, EntryRange, EntryRow, LoggedDdl, MemoryStore, SchemaHistory, Store,
+    StoreWrite, TimelineRow,
+};
 use std::sync::{Arc, Mutex};
-
-const SERVER: SqlServer = SqlServer { is_mariadb: false, version: (9, 7, 0) };
 
 /// The rows, and the number of the process that has the lock.
 type Kept = Arc<Mutex<(MemoryStore, Option<u32>)>>;
 
-/// A store as one process sees it.
+/// The store of one process.
 struct OfProcess(Kept, u32);
 
 impl Store for OfProcess {
@@ -61,18 +62,8 @@ fn process(kept: &Kept, number: u32) -> Arc<SchemaHistory> {
     SchemaHistory::open(Box::new(OfProcess(Arc::clone(kept), number)), "s").unwrap()
 }
 
-fn at(offset: u64) -> Position {
-    Position::in_file("binlog.000001", offset)
-}
-
 fn ddl(offset: u64, table: &str) -> LoggedDdl {
-    LoggedDdl {
-        position: at(offset),
-        timestamp: 0,
-        database: "shop".into(),
-        statement: format!("CREATE TABLE {table} (id INT)"),
-        session: DdlSession::new(SERVER),
-    }
+    super::ddl(offset, &format!("CREATE TABLE {table} (id INT)"))
 }
 
 fn baseline() -> Baseline {
@@ -97,14 +88,14 @@ fn two(kept: &Kept) -> (Arc<SchemaHistory>, Arc<SchemaHistory>) {
 }
 
 #[test]
-fn a_follower_is_ahead_and_what_the_writer_stores_later_is_the_same() {
+fn a_follower_is_ahead_and_the_writer_stores_the_same_later() {
     let kept = Kept::default();
     let (writer, follower) = two(&kept);
     let mut ahead = follower.view_at(&at(100)).unwrap();
     ahead.follow(&ddl(200, "b").into()).unwrap();
     ahead.follow(&ddl(300, "c").into()).unwrap();
     ahead.reach(&at(350)).unwrap();
-    // A strict statement is refused, and so is a baseline.
+    // `apply` and baselines require the writer.
     assert_eq!(ahead.apply(&ddl(400, "d")).unwrap_err().kind(), ErrorKind::Config);
     assert!(follower.baseline(baseline(), &at(350), 0).is_err());
     assert_eq!((tables(&follower, 250), tables(&follower, 350)), ("ab".into(), "abc".into()));
@@ -125,7 +116,7 @@ fn a_follower_is_ahead_and_what_the_writer_stores_later_is_the_same() {
 }
 
 #[test]
-fn a_follower_takes_over_with_what_it_followed() {
+fn a_follower_becomes_the_writer_and_stores_what_it_followed() {
     let kept = Kept::default();
     let (_writer, follower) = two(&kept);
     let mut view = follower.view_at(&at(100)).unwrap();
@@ -163,7 +154,7 @@ fn a_history_that_is_cut_back_is_noticed() {
 }
 
 #[test]
-fn the_first_baseline_is_stored_in_one_write_and_an_own_one_gets_a_number_then() {
+fn the_first_baseline_is_stored_in_one_write_and_that_of_another_process_gets_a_new_number() {
     let kept = Kept::default();
     let cancelled = CancelToken::default();
     cancelled.cancel(); // no wait
@@ -172,7 +163,7 @@ fn the_first_baseline_is_stored_in_one_write_and_an_own_one_gets_a_number_then()
     first.begin_with(baseline(), &at(100), 0).unwrap();
     let mut view = first.view_at(&at(100)).unwrap();
     view.follow(&ddl(200, "b").into()).unwrap();
-    // Nobody sees a part of it; a process that does not wait creates its own.
+    // No other process reads a part of it. A process that does not wait creates its own.
     assert!(process(&kept, 3).is_empty().unwrap());
     assert!(second.claim(&cancelled).unwrap());
     second.begin_with(baseline(), &at(50), 0).unwrap();

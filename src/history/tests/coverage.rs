@@ -1,43 +1,19 @@
-//! Histories over a store in memory: order, coverage, what is refused.
+//! The ranges that a history covers, and views that read in them.
 
-use super::*;
-use crate::ddl::{DdlSession, SqlServer};
-use crate::error::{ErrorKind, Result};
+use super::{SERVER, at, baseline, ddl, tables};
+use crate::ddl::DdlSession;
+use crate::error::ErrorKind;
+use crate::history::{
+    Baseline, HistoryPart, HistoryView, LoggedDdl, MemoryStore, SchemaHistory, Scope, TableState,
+};
 use crate::position::Position;
-use std::sync::{Arc, Mutex};
-
-const SERVER: SqlServer = SqlServer { is_mariadb: false, version: (9, 7, 0) };
-const BASE: &str =
-    "CREATE DATABASE shop;\nUSE shop;\nCREATE TABLE a (id INT);\nCREATE TABLE b (id INT);\n";
-
-fn at(offset: u64) -> Position {
-    Position::in_file("binlog.000001", offset)
-}
-
-fn ddl(offset: u64, statement: &str) -> LoggedDdl {
-    LoggedDdl {
-        position: at(offset),
-        timestamp: i64::try_from(offset).unwrap() * 1_000_000,
-        database: "shop".into(),
-        statement: statement.into(),
-        session: DdlSession::new(SERVER),
-    }
-}
-
-fn baseline() -> Baseline {
-    Baseline::whole(BASE, DdlSession::new(SERVER))
-}
+use std::sync::Arc;
 
 fn history() -> Arc<SchemaHistory> {
     let history = SchemaHistory::open(Box::new(MemoryStore::default()), "s").unwrap();
     assert!(history.is_empty().unwrap());
     history.baseline(baseline(), &at(100), 0).unwrap();
     history
-}
-
-fn tables(catalog: &Catalog) -> String {
-    let known = |name: &&&str| catalog.find("shop", name).is_some();
-    ["a", "b", "c", "d", "e"].iter().filter(known).copied().collect()
 }
 
 #[test]
@@ -84,66 +60,12 @@ fn a_log_is_followed_and_read_again() {
     }
 }
 
-/// A store that outlives a history, as one on a disk does.
-#[derive(Clone, Default)]
-struct Shared(Arc<Mutex<MemoryStore>>);
-
-impl Shared {
-    fn open(&self) -> Arc<SchemaHistory> {
-        SchemaHistory::open(Box::new(self.clone()), "s").unwrap()
-    }
-
-    /// Puts another row in the place of the last one that a catalog can begin with, or of the last of all.
-    fn tamper(&self, only_whole: bool, change: impl FnOnce(&mut EntryRow)) {
-        let mut store = self.0.lock().unwrap();
-        let mut row = store.last_entry("s", 1, EntryKey::LAST, only_whole).unwrap().unwrap();
-        change(&mut row);
-        store.write("s", &[StoreWrite::Entry(row)]).unwrap();
-    }
-}
-
-impl Store for Shared {
-    fn place(&self) -> String {
-        "here".into()
-    }
-    fn sources(&mut self) -> Result<Vec<String>> {
-        self.0.lock().unwrap().sources()
-    }
-    fn lock(&mut self, _: &str) -> Result<()> {
-        Ok(())
-    }
-    fn try_lock(&mut self, _: &str) -> Result<Option<String>> {
-        Ok(None)
-    }
-    fn timelines(&mut self, source: &str) -> Result<Vec<TimelineRow>> {
-        self.0.lock().unwrap().timelines(source)
-    }
-    fn changes(&mut self, source: &str, range: EntryRange, limit: usize) -> Result<Vec<EntryRow>> {
-        self.0.lock().unwrap().changes(source, range, limit)
-    }
-    fn last_entry(
-        &mut self,
-        source: &str,
-        timeline: u64,
-        until: EntryKey,
-        whole: bool,
-    ) -> Result<Option<EntryRow>> {
-        self.0.lock().unwrap().last_entry(source, timeline, until, whole)
-    }
-    fn last_by_time(&mut self, source: &str, timestamp: i64) -> Result<Option<EntryRow>> {
-        self.0.lock().unwrap().last_by_time(source, timestamp)
-    }
-    fn write(&mut self, source: &str, writes: &[StoreWrite]) -> Result<()> {
-        self.0.lock().unwrap().write(source, writes)
-    }
-}
-
 #[test]
-fn a_gap_begins_a_range_and_a_reader_that_closes_it_goes_over() {
+fn a_gap_creates_a_range_and_a_reader_that_closes_it_switches_to_the_range() {
     let history = history();
     let mut view = history.view_at(&at(100)).unwrap();
     view.apply(&ddl(200, "CREATE TABLE c (id INT)")).unwrap();
-    // Nobody read from 200 to 1000; there the table e is, and c is not.
+    // Nobody read from 200 to 1000. There e was created, and c was dropped.
     let script =
         "CREATE DATABASE shop;\nUSE shop;\nCREATE TABLE a (id INT);\nCREATE TABLE e (id INT);";
     let later = Baseline::whole(script, DdlSession::new(SERVER));
@@ -152,7 +74,7 @@ fn a_gap_begins_a_range_and_a_reader_that_closes_it_goes_over() {
     assert_eq!(tables(&history.catalog_at(&at(1000)).unwrap()), "ae");
     let mut late = history.view_at(&at(1000)).unwrap();
     late.apply(&ddl(1100, "CREATE TABLE d (id INT)")).unwrap();
-    // The first view reads on from where it was.
+    // The first view continues from its position.
     view.apply(&ddl(600, "DROP TABLE b")).unwrap();
     assert_eq!(tables(view.catalog()), "ac");
     view.reach(&at(900)).unwrap();
@@ -162,7 +84,7 @@ fn a_gap_begins_a_range_and_a_reader_that_closes_it_goes_over() {
     assert!(view.clone().reach(&at(1100)).is_err());
     view.apply(&ddl(1100, "CREATE TABLE d (id INT)")).unwrap();
     assert_eq!(tables(view.catalog()), "ade");
-    // The same for one that jumps over the beginning of the range.
+    // The same for a view that skips the start of the range.
     let mut view = history.view_at(&at(900)).unwrap();
     view.apply(&ddl(1100, "CREATE TABLE d (id INT)")).unwrap();
     assert_eq!(tables(view.catalog()), "ade");
@@ -171,7 +93,7 @@ fn a_gap_begins_a_range_and_a_reader_that_closes_it_goes_over() {
 }
 
 #[test]
-fn some_tables_are_mended_where_they_were_lost() {
+fn a_baseline_of_some_tables_makes_them_known_again() {
     let history = history();
     let mut view = history.view_at(&at(100)).unwrap();
     let followed = view.apply(&ddl(200, "ALTER TABLE a FROBNICATE")).unwrap();
@@ -179,16 +101,16 @@ fn some_tables_are_mended_where_they_were_lost() {
     view.apply(&ddl(300, "CREATE TABLE c (id INT)")).unwrap();
     history.checkpoint().unwrap();
     assert!(history.find("shop", "a", None).is_err());
-    let mend = |position: &Position| {
+    let add = |position: &Position| {
         let script = "CREATE DATABASE shop;\nUSE shop;\nCREATE TABLE a (id BIGINT);\nCREATE TABLE x (id INT);";
         let scope = Scope::Tables(vec![("shop".into(), "a".into()), ("shop".into(), "b".into())]);
         let baseline = Baseline { scope, ..Baseline::whole(script, DdlSession::new(SERVER)) };
         history.baseline(baseline, position, 0)
     };
-    let error = mend(&at(500)).unwrap_err();
+    let error = add(&at(500)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Config);
     assert!(error.message().contains("for a place that the history covers"), "{error}");
-    mend(&at(200)).unwrap();
+    add(&at(200)).unwrap();
     assert!(history.find("shop", "a", Some(&at(199))).unwrap().is_some());
     for offset in [200, 250, 300] {
         let catalog = history.catalog_at(&at(offset)).unwrap();
@@ -196,7 +118,7 @@ fn some_tables_are_mended_where_they_were_lost() {
         assert_eq!(tables(&catalog), if offset < 300 { "a" } else { "ac" });
         assert!(catalog.find("shop", "x").is_none());
     }
-    // A view that was there already learns of it, and one that reads from before too.
+    // The baseline also reaches a view that exists already, and a view that starts before it.
     view.reach(&at(400)).unwrap();
     assert_eq!(tables(view.catalog()), "ac");
     let mut view = history.view_at(&at(100)).unwrap();
@@ -228,14 +150,14 @@ fn another_server_is_another_range() {
     view.apply(&statement(a(200, 11), "CREATE TABLE c (id INT)")).unwrap();
     view.apply(&statement(a(300, 12), "CREATE TABLE d (id INT)")).unwrap();
     view.reach(&a(400, 20)).unwrap();
-    // The same file of another server is none of it.
+    // A file of the same name of another server is not covered.
     let foreign = on("b", "binlog.000001", 250, 15);
     let at_b = history.catalog_at(&foreign).unwrap();
     assert_eq!(tables(&at_b), "abcd");
     assert_eq!(tables(&history.catalog_at(&b(5000, 11)).unwrap()), "abc");
     assert!(history.view_at(&b(5000, 9)).is_err());
     assert!(history.view_at(&b(5000, 21)).is_err());
-    // A position that is by GTID alone.
+    // A position with GTIDs only.
     let alone = Position { file: String::new(), offset: 0, server: None, ..a(0, 10) };
     assert_eq!(tables(&history.catalog_at(&alone).unwrap()), "ab");
     // A stream moves.
@@ -247,7 +169,7 @@ fn another_server_is_another_range() {
     view.apply(&statement(b(5900, 21), "DROP TABLE b")).unwrap();
     assert_eq!(tables(view.catalog()), "acd");
     assert_eq!(history.covered().unwrap().len(), 2);
-    // Again: what is known of its log is gone on with.
+    // Again: the view continues with the stored entries of that log.
     let mut view = history.view_at(&a(200, 11)).unwrap();
     view.move_to(&b(5000, 11)).unwrap();
     assert_eq!(tables(view.catalog()), "abc");
@@ -257,7 +179,7 @@ fn another_server_is_another_range() {
 }
 
 #[test]
-fn a_statement_in_another_order_by_gtid_is_no_guess() {
+fn statements_in_another_order_by_gtid() {
     let history = SchemaHistory::open(Box::new(MemoryStore::default()), "s").unwrap();
     let gtids = |offset, set: &str| Position {
         server: Some("a".into()),
@@ -273,94 +195,6 @@ fn a_statement_in_another_order_by_gtid_is_no_guess() {
     let elsewhere = |set: String| Position { server: Some("b".into()), ..gtids(7, &set) };
     assert_eq!(tables(&history.catalog_at(&elsewhere(format!("{UUID}:1-11"))).unwrap()), "ab");
     assert_eq!(tables(&history.catalog_at(&elsewhere(format!("{UUID}:1-12"))).unwrap()), "abcd");
-}
-
-#[test]
-fn what_is_damaged_is_told_or_made_up_for() {
-    let store = Shared::default();
-    let history = store.open();
-    history.baseline(baseline(), &at(100), 0).unwrap();
-    let mut view = history.view_at(&at(100)).unwrap();
-    view.apply(&ddl(200, "CREATE TABLE c (id INT)")).unwrap();
-    history.checkpoint().unwrap();
-    view.apply(&ddl(300, "CREATE TABLE d (id INT)")).unwrap();
-    // A checkpoint follows from what stands before it.
-    for damage in [0, 1, 2] {
-        store.tamper(true, |row| match damage {
-            0 => row.body.truncate(row.body.len() / 2),
-            1 => row.checksum ^= 1,
-            _ => {
-                row.body = b"foreign".to_vec();
-                row.checksum = row.sum();
-            }
-        });
-        assert_eq!(tables(&store.open().catalog_at(&at(300)).unwrap()), "abcd");
-    }
-    // A statement does not.
-    let changes: [fn(&mut EntryRow); 8] = [
-        |row| row.body = b"CREATE TABLE e (id INT)".to_vec(),
-        |row| row.checksum = !row.checksum,
-        |row| row.timestamp += 1,
-        |row| row.position.truncate(9),
-        |row| row.details = "{}".into(),
-        |row| row.database.push('x'),
-        |row| {
-            row.body = vec![0xff];
-            row.checksum = row.sum();
-        },
-        |row| {
-            row.position = row.position.replace("300", "301");
-            row.checksum = row.sum();
-        },
-    ];
-    for change in changes {
-        let whole =
-            store.0.lock().unwrap().last_entry("s", 1, EntryKey::LAST, false).unwrap().unwrap();
-        store.tamper(false, change);
-        let error = store.open().catalog_at(&at(300)).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Malformed);
-        assert!(error.message().contains("ddl at 1:300 of timeline 1"), "{error}");
-        assert_eq!(tables(&store.open().catalog_at(&at(200)).unwrap()), "abc");
-        store.tamper(false, |row| *row = whole);
-    }
-    assert_eq!(tables(&store.open().catalog_at(&at(300)).unwrap()), "abcd");
-    let mut rows = store.0.lock().unwrap().timelines("s").unwrap();
-    rows[0].reached = rows[0].reached.replace("300", "99");
-    store.0.lock().unwrap().write("s", &[StoreWrite::Timeline(rows.remove(0))]).unwrap();
-    let error = SchemaHistory::open(Box::new(store), "s").unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Malformed, "{error}");
-}
-
-#[test]
-fn checkpoints_are_taken_by_count_and_by_time() {
-    let store = Shared::default();
-    let history = store.open();
-    history.baseline(baseline(), &at(100), 0).unwrap();
-    let checkpoint = |history: &Arc<SchemaHistory>| {
-        drop(history.clone());
-        let row =
-            store.0.lock().unwrap().last_entry("s", 1, EntryKey::LAST, true).unwrap().unwrap();
-        (row.kind, row.key.offset)
-    };
-    let mut view = history.view_at(&at(100)).unwrap();
-    for number in 1..=499 {
-        view.apply(&LoggedDdl { timestamp: 5, ..ddl(100 + number, "DROP TABLE IF EXISTS c") })
-            .unwrap();
-    }
-    assert_eq!(checkpoint(&history), (EntryKind::Baseline, 100));
-    drop((view, history));
-    // Those of earlier runs count.
-    let history = store.open();
-    let mut view = history.view_at_end().unwrap();
-    view.apply(&LoggedDdl { timestamp: 5, ..ddl(600, "DROP TABLE b") }).unwrap();
-    assert_eq!(checkpoint(&history), (EntryKind::Checkpoint, 600));
-    view.apply(&LoggedDdl { timestamp: 24 * 3_600_000_000, ..ddl(700, "DROP TABLE IF EXISTS c") })
-        .unwrap();
-    assert_eq!(checkpoint(&history), (EntryKind::Checkpoint, 600));
-    view.apply(&LoggedDdl { timestamp: 24 * 3_600_000_005, ..ddl(800, "DROP TABLE IF EXISTS c") })
-        .unwrap();
-    assert_eq!(checkpoint(&history), (EntryKind::Checkpoint, 800));
-    assert_eq!(tables(&store.open().catalog_at(&at(800)).unwrap()), "a");
 }
 
 #[test]
@@ -386,7 +220,7 @@ fn a_part_is_what_a_range_needs() {
     assert_eq!(begins_with(&part(100, 300, &["shop.d"])), "b");
     assert_eq!(begins_with(&part(200, 900, &["shop.e"])), "bc");
     assert_eq!(begins_with(&part(300, 350, &["none.*"])), "");
-    // Beyond what is covered, nobody knows what is needed.
+    // Beyond the covered range, all tables may be needed.
     assert_eq!(begins_with(&part(400, 901, &["shop.e"])), "abde");
     let mut view = HistoryView::of_part(&part(100, 900, &["shop.e"])).unwrap();
     for statement in [ddl(200, "CREATE TABLE c (id INT)"), ddl(400, "RENAME TABLE c TO e")] {
@@ -404,7 +238,7 @@ fn a_part_is_what_a_range_needs() {
 }
 
 #[test]
-fn a_closed_history_is_told_from_an_empty_one() {
+fn closed_and_empty_histories_have_different_errors() {
     let history = history();
     let mut view = history.view_at_end().unwrap();
     history.close().unwrap();
