@@ -39,7 +39,7 @@ pub enum TriggerStatement {
 }
 
 impl TriggerStatement {
-    /// Reads what follows TRIGGER in CREATE TRIGGER; `None` for another order of words.
+    /// Reads CREATE TRIGGER after the word TRIGGER; `None` for another order of words.
     pub(super) fn parse_create(cursor: &mut Cursor<'_>, database: &str) -> Result<Option<Self>> {
         cursor.accept_all(&["IF", "NOT", "EXISTS"])?;
         let trigger = TableName::parse(cursor, database)?;
@@ -61,7 +61,7 @@ impl TriggerStatement {
         Ok(Some(Self::Create { name: trigger, event, table, names }))
     }
 
-    /// Reads what follows TRIGGER in DROP TRIGGER.
+    /// Reads DROP TRIGGER after the word TRIGGER.
     pub(super) fn parse_drop(cursor: &mut Cursor<'_>, database: &str) -> Result<Self> {
         cursor.accept_all(&["IF", "EXISTS"])?;
         Ok(Self::Drop { name: TableName::parse(cursor, database)? })

@@ -1,41 +1,41 @@
-//! Structures that do not come from the log: a history begins with them, and they fix unknown tables.
+//! Structures that do not come from the log: a history begins with them, and they complete unknown tables.
 
 use super::catalog::Catalog;
 use super::secrets::without_secrets;
 use crate::ddl::DdlSession;
 use crate::error::Result;
 
-/// The structures of tables at a place, as a script of CREATE statements.
+/// The structures of tables at a position, as a script of CREATE statements.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Baseline {
     /// `CREATE DATABASE`, `USE` and `CREATE TABLE` statements, as `mysqldump --no-data` prints them.
     pub script: String,
     /// The session with which they are read.
     pub session: DdlSession,
-    /// Of which tables it speaks.
+    /// The tables that it describes.
     pub scope: Scope,
 }
 
-/// Of which tables a baseline speaks.
+/// The tables that a baseline describes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Scope {
-    /// Of all: what it does not hold is not there.
+    /// All tables: those that are not in the script do not exist.
     Whole,
-    /// Of these, as database and table: those of them that it does not hold are not there. All others stay as they are.
+    /// These tables, as database and table. Those that are not in the script do not exist. Other tables are unchanged.
     Tables(Vec<(String, String)>),
 }
 
 impl Baseline {
-    /// Of all tables.
+    /// A baseline of all tables.
     pub fn whole(script: impl Into<String>, session: DdlSession) -> Self {
         let script = without_secrets(&script.into(), session.quote_mode()).into_owned();
         Self { script, session, scope: Scope::Whole }
     }
 
-    /// The tables that it holds.
+    /// The tables in the script.
     ///
     /// # Errors
-    /// The script is none: an [`ErrorKind::Config`](crate::ErrorKind::Config) that names the line.
+    /// The script is not valid: an [`ErrorKind::Config`](crate::ErrorKind::Config) that names the line.
     pub fn catalog(&self) -> Result<Catalog> {
         Catalog::from_script(&self.script, None, &self.session)
     }

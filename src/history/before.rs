@@ -48,11 +48,11 @@ impl Catalog {
 struct Past {
     /// The reason why the table may have been another one; `None` if it did not exist.
     tables: BTreeMap<(String, String), Option<Arc<str>>>,
-    /// Databases whose tables were not there, or were others, but for those above.
+    /// Databases whose tables did not exist or were different, except those above.
     databases: BTreeSet<String>,
     /// Databases that had other defaults.
     altered: BTreeSet<String>,
-    /// Why nothing is known of any table.
+    /// The reason why no table is known.
     lost: Option<Arc<str>>,
 }
 
@@ -85,7 +85,7 @@ impl Past {
             return;
         }
         let why: Arc<str> = format!(
-            "the statement at {} changed it, and nothing tells what it was before ({})",
+            "the statement at {} changed it, and its structure before is not known ({})",
             ddl.position,
             parsed.kind.name()
         )
@@ -115,7 +115,7 @@ mod tests {
 
     const SERVER: SqlServer = SqlServer { is_mariadb: false, version: (8, 4, 0) };
 
-    /// The tables before statements, from those behind them; `?` behind a name where the structure is unknown.
+    /// The tables before statements, from those after them; with `?` after a name if the structure is unknown.
     fn before(later: &str, statements: &[&str]) -> Vec<String> {
         let session = DdlSession::new(SERVER);
         let later = Catalog::from_script(later, None, &session).unwrap();
@@ -204,7 +204,7 @@ mod tests {
         let mut before = later.before(&[ddl.clone().into()]);
         ddl.statement = "CREATE TABLE t (x VARCHAR(3))".into();
         before.apply(&ddl);
-        // Whether or not the table counts as known, nobody says that its text is latin1.
+        // The character set of the table is not known to be latin1.
         let sql = before.table_sql("d", "t").unwrap_or_default();
         assert!(!sql.contains("latin1"), "{sql}");
     }

@@ -15,8 +15,8 @@ use std::collections::BTreeMap;
 
 /// Table structures that were given as SQL text.
 ///
-/// A statement that is not understood is kept as its error, which comes out when rows of its table do: a dump of all tables
-/// may be given for a log of a few.
+/// The error of a statement that is not understood is returned with the first rows of its table, because a dump may contain more
+/// tables than the log.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Schemas {
     tables: BTreeMap<(String, String), GivenTable>,
@@ -27,7 +27,7 @@ pub struct Schemas {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum GivenTable {
     Table(Box<CreateTable>),
-    /// Why it cannot be used.
+    /// The reason why it cannot be used.
     Refused(String),
 }
 
@@ -58,7 +58,7 @@ impl Schemas {
         }
     }
 
-    /// Takes one table's CREATE TABLE statement. Its name in the log is `database`.`table`, whatever the statement calls it.
+    /// Adds the CREATE TABLE of one table. Its name in the log is `database`.`table`; the name in the statement is ignored.
     ///
     /// # Errors
     /// The text is not one CREATE TABLE statement that is understood.
@@ -84,11 +84,10 @@ impl Schemas {
         Ok(())
     }
 
-    /// Takes the tables of a dump: CREATE TABLE statements, each with its database's name, or after a USE or the dump's own
-    /// first lines.
+    /// Adds the tables of a dump: CREATE TABLE statements with a database, or after USE or the first lines of a dump.
     ///
     /// # Errors
-    /// There is no CREATE TABLE in the text, one names no database, a table comes twice, or the text breaks off.
+    /// The text contains no CREATE TABLE, or one without a database, or a table twice; or it is not complete.
     pub fn add_text(&mut self, text: impl AsRef<[u8]>) -> Result<()> {
         let before = self.tables.len();
         self.add_statements(text.as_ref(), None)?;
@@ -101,7 +100,7 @@ impl Schemas {
         }
     }
 
-    /// The structure of a table as the log tells it, made whole by the one that was given for it; as it is where none was.
+    /// The structure of a table in the log, completed by the given one; unchanged if none was given.
     pub fn complete(
         &self,
         log: TableSchema,
@@ -125,8 +124,8 @@ impl Schemas {
             .map_err(|what| TableSchema::does_not_fit(&name, &what))
     }
 
-    /// ENUM and SET columns, as database, table and column, of which a member may not be what it is: servers print `?` for
-    /// characters beyond U+FFFF.
+    /// ENUM and SET columns, as database, table and column, that may have wrong members: servers print `?` for characters beyond
+    /// U+FFFF.
     pub fn doubtful_members(&self) -> impl Iterator<Item = (&str, &str, &str)> {
         self.tables.iter().flat_map(|((database, table), given)| {
             let columns = match given {
@@ -157,7 +156,7 @@ impl Schemas {
         }
     }
 
-    /// `alone`: the database of the only table, which may go without one.
+    /// `alone`: the database of the only table, whose statement does not need one.
     fn add_statements(&mut self, bytes: &[u8], alone: Option<&str>) -> Result<()> {
         if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
             return Err(Error::config(
@@ -165,7 +164,7 @@ impl Schemas {
                  write it (--result-file)",
             ));
         }
-        // A dump holds the bytes of binary defaults as they are. Where they matter, the table is refused.
+        // A dump contains the bytes of binary defaults unchanged. In a name or a member they are an error of the table.
         let text = String::from_utf8_lossy(bytes);
         let is_lossy = matches!(text, Cow::Owned(_));
         let located = |cursor: Option<&Cursor<'_>>, error: token::SyntaxError| {
@@ -200,7 +199,7 @@ impl Schemas {
         }
     }
 
-    /// One statement, and its end. The outer error is one of syntax.
+    /// Reads one statement and its end. The outer error is a syntax error.
     fn add_statement(
         &mut self,
         cursor: &mut Cursor<'_>,
@@ -327,7 +326,7 @@ impl Schemas {
 }
 
 impl SqlServer {
-    /// The collation that a database's clause names.
+    /// The collation that the clause of a database names.
     fn collation_of(self, clause: &CharsetClause) -> Option<Collation> {
         match (&clause.collation, clause.charset) {
             (Some(name), charset) => Collation::from_name(name, charset, self.is_mariadb),

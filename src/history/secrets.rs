@@ -87,7 +87,7 @@ struct State {
     word: String,
     /// True if a `=` follows it.
     has_sign: bool,
-    /// True after a string: what follows is no value, but for another string.
+    /// True after a string: only another string can belong to the value.
     has_value: bool,
     /// After IDENTIFIED, in the same statement.
     is_account: bool,
@@ -195,7 +195,7 @@ const OPEN: [&str; 15] = [
     "UNION",
     "RENAME",
 ];
-/// Options whose values are numbers or words of the grammar, quoted by nobody.
+/// Options whose values are numbers or words of the grammar, which are never quoted.
 const NUMERIC: [&str; 40] = [
     "AUTO_INCREMENT",
     "AUTOEXTEND_SIZE",

@@ -1,6 +1,7 @@
-//! Where histories are kept: what a store must do, and the rows that it keeps.
+//! Stores of histories: their interface, and their rows.
 //!
-//! A store knows nothing of SQL that it keeps, of positions or catalogs: it keeps rows, in order, and one writer a source.
+//! A store does not interpret the SQL, the positions and the catalogs in its rows. It keeps rows in order, with one writer per
+//! source.
 //! Implementations: [`MemoryStore`](super::MemoryStore), and those in `crate::store`.
 
 use crate::ddl::TableName;
@@ -9,26 +10,26 @@ use crate::position::{Position, file_number};
 use std::fmt;
 use std::time::Duration;
 
-/// Rows of histories, of many sources. All calls may fail with what is wrong with the place that it keeps them in.
+/// A store of the histories of many sources. All calls may fail with an error of the file or server.
 pub trait Store: Send {
-    /// Where it is, for messages: a file, or a server and database. No password.
+    /// Its place for messages, without a password: a file, or a server and database.
     fn place(&self) -> String;
 
-    /// Tables that it writes to, where it is a database of a server: changes of them are in that server's log.
+    /// The tables that it writes to, if it is a database of a server: the log of this server contains their changes.
     fn own_tables(&self) -> Vec<TableName> {
         Vec::new()
     }
 
-    /// The sources that it has rows of.
+    /// The sources in the store.
     fn sources(&mut self) -> Result<Vec<String>>;
 
     /// Makes this store the only writer of a source, until it is dropped.
     ///
     /// # Errors
-    /// Another is: an [`ErrorKind::Config`](crate::ErrorKind::Config) that names its host, its process and since when.
+    /// Another process is the writer: an [`ErrorKind::Config`](crate::ErrorKind::Config) with its host, its process and its start.
     fn lock(&mut self, source: &str) -> Result<()>;
 
-    /// The same without waiting; if another process is the writer, returns its description.
+    /// Like [`Self::lock`]. If another process is the writer, returns its description.
     ///
     /// # Errors
     /// The store can only be read: an [`ErrorKind::Config`](crate::ErrorKind::Config).
@@ -37,10 +38,10 @@ pub trait Store: Send {
     /// The timelines of a source, by their ids.
     fn timelines(&mut self, source: &str) -> Result<Vec<TimelineRow>>;
 
-    /// The entries of a timeline in a range, in order, at most `limit`; but for checkpoints, which change nothing.
+    /// At most `limit` entries of a timeline in a range, in order, without checkpoints, which change nothing.
     fn changes(&mut self, source: &str, range: EntryRange, limit: usize) -> Result<Vec<EntryRow>>;
 
-    /// The last entry of a timeline up to and with `until`: of those that hold all tables, or of all.
+    /// The last entry of a timeline up to and including `until`. With `whole`, of the entries that contain all tables.
     fn last_entry(
         &mut self,
         source: &str,
@@ -49,13 +50,13 @@ pub trait Store: Send {
         only_whole: bool,
     ) -> Result<Option<EntryRow>>;
 
-    /// The last entry, by timeline and place, whose time is at or before `timestamp`.
+    /// The last entry, by timeline and key, at or before a time.
     fn last_by_time(&mut self, source: &str, timestamp: i64) -> Result<Option<EntryRow>>;
 
-    /// Does all of it or nothing, durably: it survives the loss of power when this returns. The store must be locked.
+    /// Makes all changes or none. They survive a loss of power after the return. The store must be locked.
     fn write(&mut self, source: &str, writes: &[StoreWrite]) -> Result<()>;
 
-    /// How often it may be told how far a history reaches, where there is nothing else to write.
+    /// The interval at which the end of a timeline is written if there is nothing else to write.
     fn flush_interval(&self, _server: Option<&str>) -> Duration {
         Duration::from_secs(1)
     }
@@ -64,26 +65,26 @@ pub trait Store: Send {
 /// A change of a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StoreWrite {
-    /// A timeline, in the place of what has its id.
+    /// A timeline, which replaces one with the same id.
     Timeline(TimelineRow),
-    /// An entry, in the place of what has its key.
+    /// An entry, which replaces one with the same key.
     Entry(EntryRow),
-    /// Removes entries in a range, of one kind or of all.
+    /// Removes the entries in a range, of one kind or of all kinds.
     RemoveEntries(EntryRange, Option<EntryKind>),
     /// Removes a timeline and its entries.
     RemoveTimeline(u64),
 }
 
-/// A run of one server's log that a history knows whole.
+/// The stored form of a timeline.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TimelineRow {
     /// Its number: later ones are greater.
     pub id: u64,
     /// The server; `None` if the log was read from files.
     pub server: Option<String>,
-    /// Where it begins, as a position's JSON.
+    /// Its start: a position as JSON.
     pub from: String,
-    /// How far it reaches, as a position's JSON.
+    /// Its end: a position as JSON.
     pub reached: String,
     /// Incremented whenever stored entries are rewritten, not merely appended.
     pub revision: u64,
@@ -96,9 +97,9 @@ pub struct TimelineRow {
 /// A row of a history.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EntryRow {
-    /// The timeline that it is of.
+    /// Its timeline.
     pub timeline: u64,
-    /// Its place in that.
+    /// Its key in the timeline.
     pub key: EntryKey,
     /// Its kind.
     pub kind: EntryKind,
@@ -106,18 +107,18 @@ pub struct EntryRow {
     pub timestamp: i64,
     /// The position after it, as JSON.
     pub position: String,
-    /// A statement's default database.
+    /// The default database of a statement.
     pub database: String,
     /// The settings on which the meaning of the body depends, as JSON.
     pub details: String,
-    /// A statement's text, or a compressed script.
+    /// The text of a statement, or a compressed script.
     pub body: Vec<u8>,
-    /// CRC32 of all else.
+    /// CRC32 of the other fields.
     pub checksum: u32,
 }
 
 impl EntryRow {
-    /// The checksum that it should have.
+    /// The correct checksum.
     pub fn sum(&self) -> u32 {
         let mut hasher = crc32fast::Hasher::new();
         for number in [self.timeline, self.key.file, self.key.offset, self.key.ordinal.into()] {
@@ -141,28 +142,28 @@ pub struct EntryKey {
     pub file: u64,
     /// Offset in the file: the end of the transaction.
     pub offset: u64,
-    /// Among those of one place.
+    /// The number of the entry among those of one position.
     pub ordinal: u32,
 }
 
 impl EntryKey {
-    /// Before all others.
+    /// The first key.
     pub const FIRST: Self = Self { file: 0, offset: 0, ordinal: 0 };
-    /// Behind all others.
+    /// The last key.
     pub const LAST: Self = Self { file: u64::MAX, offset: u64::MAX, ordinal: u32::MAX };
 
-    /// At a position.
+    /// The key of an entry at a position.
     pub fn of(position: &Position, ordinal: u32) -> Self {
         let file = file_number(&position.file).unwrap_or_default();
         Self { file, offset: position.offset, ordinal }
     }
 
-    /// Behind all that is in force at a position.
+    /// The key after all entries at a position.
     pub fn end_of(position: &Position) -> Self {
         Self::of(position, u32::MAX)
     }
 
-    /// The last place before it.
+    /// The last key before it.
     #[must_use]
     pub fn previous(self) -> Option<Self> {
         let Self { file, offset, ordinal } = self;
@@ -176,7 +177,7 @@ impl EntryKey {
     }
 }
 
-/// Entries of a timeline.
+/// A range of entries of a timeline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EntryRange {
     /// The timeline.
@@ -197,18 +198,18 @@ impl EntryRange {
 /// The kind of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum EntryKind {
-    /// The structures of all tables, from elsewhere than the log.
+    /// The structures of all tables, which do not come from the log.
     Baseline,
-    /// The structures of some tables, from elsewhere than the log.
+    /// The structures of some tables, which do not come from the log.
     Tables,
     /// A statement.
     Ddl,
-    /// All that follows from the entries before it.
+    /// The result of the entries before it.
     Checkpoint,
 }
 
 impl EntryKind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Self; 4] = [Self::Baseline, Self::Tables, Self::Ddl, Self::Checkpoint];
 
     /// Its name in a store.
@@ -221,7 +222,7 @@ impl EntryKind {
         }
     }
 
-    /// By its name.
+    /// The kind with a name.
     pub fn by_name(name: &str) -> Result<Self> {
         let found = Self::ALL.into_iter().find(|kind| kind.name() == name);
         found.ok_or_else(|| {

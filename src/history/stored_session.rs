@@ -1,10 +1,10 @@
-//! The stored form of what a statement ran under.
+//! The stored form of a session.
 
 use crate::charset::Collation;
 use crate::ddl::{DdlSession, SqlServer};
 use serde::{Deserialize, Serialize};
 
-/// A [`DdlSession`] as it is stored; what is not known is left out.
+/// The stored form of a [`DdlSession`], without unknown settings.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct StoredSession {

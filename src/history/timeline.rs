@@ -22,7 +22,7 @@ pub struct Timeline {
 }
 
 impl Timeline {
-    /// A timeline that ends where it begins.
+    /// An empty timeline at a position.
     pub(super) fn new(id: u64, from: &Position) -> Self {
         let from = stored_position(from);
         let begun = [None; 2];
@@ -90,7 +90,7 @@ impl Timeline {
         Ok(is_news)
     }
 
-    /// Sets its start and its end. The creation times of its files are learned again.
+    /// Sets its start and its end. The creation times of its files become unknown.
     pub(super) fn cut(&mut self, from: &Position, reached: &Position) {
         (self.from, self.reached) = (stored_position(from), stored_position(reached));
         self.begun = [None; 2];

@@ -68,7 +68,7 @@ impl HistoryView {
     /// before the view's position changes nothing if the history contains it.
     ///
     /// # Errors
-    /// The history has another statement there, or none: an [`ErrorKind::Schema`](crate::ErrorKind::Schema) that names
+    /// The history has another statement at this position, or none: an [`ErrorKind::Schema`](crate::ErrorKind::Schema) that names
     /// both. Another process writes the history: an [`ErrorKind::Config`](crate::ErrorKind::Config) that names it.
     pub fn apply(&mut self, ddl: &LoggedDdl) -> Result<Followed> {
         self.apply_as(&ParsedDdl::from(ddl.clone()), HistoryIndex::become_writer)

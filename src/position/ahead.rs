@@ -1,10 +1,10 @@
-//! The tables that were delivered beyond a position's base.
+//! The tables that have changes delivered after a position.
 
 use super::gtid_state::GtidState;
 
-/// Tables that were delivered beyond the position's base, all of them up to the same place.
+/// Tables that have changes delivered after the position's base, all of them up to the same place.
 ///
-/// One such place per table is enough, because the rows of a table are always delivered in the order of the log.
+/// One place per table is enough, because the rows of a table are always delivered in the order of the log.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Ahead {
     /// Database and name of the tables, in order.

@@ -190,7 +190,7 @@ impl fmt::Debug for GtidSet {
     }
 }
 
-/// Reads what servers print and people type: white space between items, any case, UUIDs with or without dashes, a
+/// Reads the form of servers, and others: with white space between items, in any letter case, UUIDs with or without dashes, a
 /// UUID more than once, ranges in any order.
 impl FromStr for GtidSet {
     type Err = Error;

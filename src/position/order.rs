@@ -40,7 +40,7 @@ impl Position {
         let PositionFields { server, file, offset, file_created, gtid_set, by_gtid, version_shift } =
             fields;
         if file.as_ref().is_some_and(|file| *file != new.file) {
-            // It is of the other file.
+            // The creation time belongs to the other file.
             new.file_created = None;
         }
         set(&mut new.server, server);

@@ -1,4 +1,4 @@
-//! The numbers of MySQL's serialization library: a tagged GTID event is made of them, and the tags of a GTID set.
+//! The numbers of MySQL's serialization library, in tagged GTID events and in the tags of GTID sets.
 //!
 //! ```text
 //! trailing 1 bits of the first byte = bytes that follow it, k
@@ -16,11 +16,11 @@ pub(crate) fn decode_varint(reader: &mut Reader<'_>, what: &'static str) -> Resu
     if follow == u8::BITS {
         return Ok(rest);
     }
-    // what is left of the first byte, below the bytes that follow
+    // The rest of the first byte contains the lowest bits.
     Ok(rest << (7 - follow) | u64::from(first) >> (follow + 1))
 }
 
-/// Decodes a signed number: the lowest bit says that the others are inverted.
+/// Decodes a signed number: if the lowest bit is set, the others are inverted.
 pub(crate) fn decode_varint_signed(reader: &mut Reader<'_>, what: &'static str) -> Result<i64> {
     let number = decode_varint(reader, what)?;
     Ok((number >> 1).cast_signed() ^ -(number & 1).cast_signed())

@@ -1,4 +1,4 @@
-//! The id of an XA transaction, the same whether an event, a statement or a stored position names it.
+//! The id of an XA transaction: in events, statements and stored positions.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use crate::wire::{Result, to_hex};
 /// The id that a transaction manager gave an XA transaction.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Xid {
-    /// Format of the two parts; 1 unless the client said otherwise.
+    /// Format of the two parts; usually 1.
     pub format_id: u32,
     /// The global transaction.
     pub gtrid: Vec<u8>,
@@ -18,7 +18,7 @@ pub struct Xid {
 }
 
 impl Xid {
-    /// An id of parts that are short enough.
+    /// An id. A part that is too long is an error.
     pub fn try_new(format_id: u32, gtrid: &[u8], bqual: &[u8]) -> Result<Self> {
         for (what, part) in [("gtrid length", gtrid), ("bqual length", bqual)] {
             if part.len() > MAX_XID_PART_BYTES {
@@ -30,7 +30,7 @@ impl Xid {
     }
 }
 
-/// As servers write it into the log: `X'616263',X'',1`.
+/// The form of the log: `X'616263',X'',1`.
 impl fmt::Display for Xid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "X'{}',X'{}',{}", to_hex(&self.gtrid), to_hex(&self.bqual), self.format_id)

@@ -1,12 +1,12 @@
-//! The keys of a table, as one server makes them of what a CREATE TABLE statement says.
+//! The keys of a table, as a server creates them from a CREATE TABLE.
 
 use super::super::key::{Key, KeyColumn, KeyKind};
 use super::{Resolver, Result};
 use crate::schema::{Column, ColumnType, Index, IndexKind, KeyPart};
 
 impl Resolver<'_> {
-    /// The primary key. Where there is none, servers take the first unique key of whole columns that are NOT NULL, and the
-    /// log calls that one primary too.
+    /// The primary key. If there is none, servers use the first unique key of complete columns that are NOT NULL, and the log
+    /// shows it as the primary key.
     pub(super) fn primary_key(
         &self,
         columns: &mut [Column],
@@ -53,7 +53,7 @@ impl Resolver<'_> {
         Ok(parts)
     }
 
-    /// All keys: the primary one, the unique ones in the server's order, the others.
+    /// All keys: the primary key, the unique keys in the order of the server, the others.
     pub(super) fn indexes(&self, columns: &[Column], row_end: Option<usize>) -> Vec<Index> {
         let create = self.create;
         let keys = |kinds: &'static [KeyKind]| {
@@ -62,8 +62,8 @@ impl Resolver<'_> {
         };
         let mut indexes: Vec<_> = keys(&[KeyKind::Primary]).take(1).collect();
         indexes.extend(keys(&[KeyKind::Unique]));
-        // Servers sort those that identify no row behind the others, then those with a prefix, and else keep the
-        // statement's order.
+        // Servers put keys that identify no row after the others, then keys with a prefix. Otherwise they keep the order of
+        // the statement.
         if !create.is_settled {
             indexes.sort_by_key(|index| {
                 let has_prefix = index.parts.iter().any(|part| part.prefix > 0);
@@ -76,7 +76,7 @@ impl Resolver<'_> {
         indexes
     }
 
-    /// Parts that are no columns of the statement (an expression, a column that the server adds) count as expressions.
+    /// Parts that are not columns of the statement (an expression, a column that the server adds) count as expressions.
     fn index(&self, key: &Key, columns: &[Column], row_end: Option<usize>) -> Index {
         let (kind, row_end) = match key.kind {
             KeyKind::Primary => (IndexKind::Primary, row_end),
@@ -133,8 +133,8 @@ impl Resolver<'_> {
     }
 }
 
-/// MariaDB keeps old rows of a table WITH SYSTEM VERSIONING in the same key: `row_end` stands behind its columns, of which a
-/// period's are not.
+/// MariaDB stores old rows of a table WITH SYSTEM VERSIONING in the same key: `row_end` is after its columns, before those of a
+/// period.
 fn end_parts(key: &Key, parts: &mut Vec<KeyPart>, row_end: Option<usize>) {
     let is_period = |part: &&KeyColumn| matches!(part, KeyColumn::Period(_));
     let periods = key.parts.iter().filter(is_period).count();
@@ -146,7 +146,7 @@ fn end_parts(key: &Key, parts: &mut Vec<KeyPart>, row_end: Option<usize>) {
     }
 }
 
-/// How many characters a CHAR or VARCHAR holds at most; bytes where it is binary.
+/// The maximum length of a CHAR or VARCHAR in characters; in bytes if it is binary.
 fn char_length(column: &Column) -> Option<u64> {
     let (ColumnType::Char { max_bytes } | ColumnType::VarChar { max_bytes }) = column.column_type
     else {

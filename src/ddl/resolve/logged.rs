@@ -1,4 +1,4 @@
-//! A CREATE TABLE statement and what the log says of the same table, made one structure.
+//! Combines a CREATE TABLE with the structure of the same table in the log.
 
 use super::super::create_table::CreateTable;
 use super::SqlServer;
@@ -8,9 +8,8 @@ use crate::error::Error;
 use crate::schema::{Column, ColumnType, Generated, Index, IndexKind, KeyPart, TableSchema};
 
 impl CreateTable {
-    /// The structure of a table as the log tells it, made whole by this statement. Columns that servers add without saying
-    /// so are added. `database_default`: the collation of columns of which neither tells one. The inner error is a
-    /// difference between the two.
+    /// The structure of a table in the log, completed by this statement. Hidden columns that servers add are added.
+    /// `database_default`: the collation of columns if neither contains it. The inner error is a difference between the two.
     pub(crate) fn completed(
         &self,
         log: TableSchema,

@@ -1,4 +1,4 @@
-//! The structure that a server makes of a CREATE TABLE: types with their sizes, collations, keys.
+//! The structure that a server creates from a CREATE TABLE: types with their sizes, collations, keys.
 
 mod keys;
 mod logged;
@@ -18,8 +18,8 @@ use crate::schema::{Column, ColumnType, Generated, TableSchema};
 use std::sync::Arc;
 
 impl CreateTable {
-    /// The structure of the table on `server`. `default` tells the collation of the column with this index where neither
-    /// column nor table names one: the database's, say.
+    /// The structure of the table on `server`. `default` returns the collation of the column with this index if neither the
+    /// column nor the table names one, for example that of the database.
     pub fn table_schema(
         &self,
         database: &str,
@@ -32,7 +32,7 @@ impl CreateTable {
         })
     }
 
-    /// MariaDB's hidden columns that hold the hashes of long unique keys, where all such keys have one.
+    /// MariaDB's hidden columns with the hashes of long unique keys, if all such keys have one.
     pub(crate) fn hash_columns(&self, schema: &TableSchema) -> Vec<Column> {
         let is_long = |key: &&Key| self.is_long(key, &schema.columns);
         (1..=self.unique_keys().filter(is_long).count())
@@ -47,10 +47,10 @@ impl CreateTable {
 
     /// True if MariaDB stores a key as a hash, in a hidden column.
     pub(crate) fn is_long(&self, key: &Key, columns: &[Column]) -> bool {
-        key.is_hash && !self.has_hash_keys() || self.holds_whole_blob(key, columns)
+        key.is_hash && !self.has_hash_keys() || self.has_complete_blob(key, columns)
     }
 
-    fn holds_whole_blob(&self, key: &Key, columns: &[Column]) -> bool {
+    fn has_complete_blob(&self, key: &Key, columns: &[Column]) -> bool {
         key.parts.iter().any(|part| match part {
             KeyColumn::Column { name, prefix: 0, .. } => {
                 let column = self.column_index(name).and_then(|index| columns.get(index));
@@ -188,7 +188,7 @@ impl Resolver<'_> {
             DataType::Json => ColumnType::Json { length_bytes: 4 },
             DataType::Geometry(kind) => {
                 column.geometry_type = Some(*kind);
-                // Each server counts other columns among those with a collation.
+                // Servers differ in the columns that have a collation.
                 column.collation = self.server.is_mariadb.then_some(Collation::BINARY);
                 ColumnType::Geometry { length_bytes: 4 }
             }
@@ -223,8 +223,8 @@ impl Resolver<'_> {
             .resolve(default, is_mariadb, &|charset| charset.default_collation(is_mariadb, version))
     }
 
-    /// MariaDB's columns of a table WITH SYSTEM VERSIONING, where the statement does not name them. Gives the index of that
-    /// with the row's end.
+    /// Adds MariaDB's columns of a table WITH SYSTEM VERSIONING, if the statement does not name them. Returns the index of the
+    /// column with the end of the row.
     fn add_row_period(&self, columns: &mut Vec<Column>) -> Option<usize> {
         let definitions = &self.create.columns;
         let is_end = |column: &ColumnDefinition| column.row_period == Some(RowPeriod::End);
@@ -247,8 +247,7 @@ impl Resolver<'_> {
 }
 
 impl CharsetClause {
-    /// The collation that it stands for; `None` where it says nothing. `default_of`: what a character set takes where no
-    /// collation is named.
+    /// The collation that it names; `None` if it names none. `default_of`: the default collation of a character set.
     pub(crate) fn resolve(
         &self,
         inherited: Option<Collation>,
@@ -276,7 +275,7 @@ impl CharsetClause {
     }
 }
 
-/// How many bytes the length of a TEXT or BLOB takes that holds `bytes`.
+/// The number of bytes of the length field in a TEXT or BLOB of `bytes` bytes.
 pub(crate) fn length_bytes(bytes: u64) -> u8 {
     match bytes {
         0..0x100 => 1,
@@ -286,7 +285,7 @@ pub(crate) fn length_bytes(bytes: u64) -> u8 {
     }
 }
 
-/// Servers cut the spaces at a member's end, where it is text.
+/// The members as servers store them: without spaces at the end, if they are text.
 fn stored_members(members: &[String], collation: Option<Collation>) -> Arc<[Arc<str>]> {
     let keeps_spaces = collation == Some(Collation::BINARY);
     let stored = |member: &String| match keeps_spaces {
@@ -296,8 +295,8 @@ fn stored_members(members: &[String], collation: Option<Collation>) -> Arc<[Arc<
     members.iter().map(stored).collect()
 }
 
-/// 255 characters of four bytes.
+/// The maximum size of a CHAR: 255 characters of four bytes.
 const MAX_CHAR_BYTES: u64 = 1020;
 
-/// Of both servers.
+/// The maximum of both servers.
 const MAX_DIMENSION: u16 = 16_383;

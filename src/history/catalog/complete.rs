@@ -1,4 +1,4 @@
-//! What the log says of a table, made whole by what the history knows.
+//! Completes the structure of a table in the log by that of the history.
 
 use super::{Catalog, TableState, absent, unknown};
 use crate::binlog::{FormatDescription, TableMap};
@@ -6,9 +6,9 @@ use crate::error::{Error, Result};
 use crate::schema::TableSchema;
 
 impl Catalog {
-    /// The structure of a table as the log tells it, checked against this catalog and made whole by it.
+    /// The structure of a table in the log, compared with this catalog and completed by it.
     ///
-    /// A log that names its own columns stands by itself where the catalog knows no better.
+    /// If the log names its columns and the catalog does not know the table, the result is the structure of the log.
     ///
     /// # Errors
     /// The catalog does not know the table, or knows another structure: an [`ErrorKind::Schema`](crate::ErrorKind::Schema).
@@ -21,7 +21,7 @@ impl Catalog {
         self.complete_or_warn(log, map, format).map(|(schema, _)| schema)
     }
 
-    /// The same, with what there is to say where the log stands by itself and the catalog knows another structure.
+    /// Like [`Self::complete`], with a warning if the result is the structure of the log and the catalog has another one.
     ///
     /// # Errors
     /// As of [`Self::complete`].
@@ -31,10 +31,10 @@ impl Catalog {
         map: &TableMap<'_>,
         format: &FormatDescription,
     ) -> Result<(TableSchema, Option<String>)> {
-        let stands_alone = log.columns.iter().all(|column| column.name.is_some());
+        let has_names = log.columns.iter().all(|column| column.name.is_some());
         let definition = match self.find(&log.database, &log.table) {
             Some(TableState::Known(definition)) => definition,
-            _ if stands_alone => return Ok((log, None)),
+            _ if has_names => return Ok((log, None)),
             Some(TableState::Unknown(why)) => {
                 return Err(unknown(&log.database, &log.table, why));
             }
@@ -47,16 +47,16 @@ impl Catalog {
                  server, or lack a statement: take a new baseline (⟦history.baseline⟧)"
             ))
         };
-        let by_itself = stands_alone.then(|| log.clone());
-        let whole = definition.create.completed(log, map, format, None);
-        match (whole.and_then(|whole| whole.map_err(does_not_fit)), by_itself) {
-            (Ok(whole), _) => Ok((whole, None)),
+        let by_itself = has_names.then(|| log.clone());
+        let completed = definition.create.completed(log, map, format, None);
+        match (completed.and_then(|completed| completed.map_err(does_not_fit)), by_itself) {
+            (Ok(completed), _) => Ok((completed, None)),
             (Err(error), Some(log)) => Ok((log, Some(error.marked()))),
             (Err(error), None) => Err(error),
         }
     }
 
-    /// The structure of a table as its rows have it: with the hidden columns that MariaDB has for hashes of keys.
+    /// The structure of a table with MariaDB's hidden columns for hashes of keys, which its rows contain.
     ///
     /// # Errors
     /// As of [`Self::schema`].

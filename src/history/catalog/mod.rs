@@ -3,12 +3,12 @@
 //! In: statements of the log ([`LoggedDdl`](super::LoggedDdl)), or SQL text. Out: the structure of each table, if it is known.
 //!
 //! ```text
-//! statement ─ apply ─ alter ─ definition, settings ─ Catalog ─ complete ─ TableSchema
-//!                                             script, print ⇄ text
+//! statement ─ apply ─ alter, sequence ─ definition, settings ─ Catalog ─ complete ─ TableSchema
+//!                                                       script, print ⇄ text
 //! ```
 
 mod alter;
-mod altered_columns;
+mod altered_values;
 mod apply;
 mod complete;
 mod definition;
@@ -23,7 +23,7 @@ mod random_tests;
 #[cfg(test)]
 mod tests;
 
-pub use altered_columns::{AlteredColumn, ValueChange, altered_columns};
+pub use altered_values::{AlteredColumn, ValueChange, altered_columns};
 pub use definition::TableDefinition;
 
 use crate::charset::Collation;

@@ -1,4 +1,4 @@
-//! A table as the CREATE TABLE that makes it: read again, it is the same table.
+//! Prints a table as a CREATE TABLE. Reading it gives the same table.
 
 use super::definition::TableDefinition;
 use crate::charset::Charset;
@@ -11,8 +11,8 @@ use crate::schema::quoted;
 use std::fmt::Write;
 
 impl TableDefinition {
-    /// The CREATE TABLE statement, with every character set written out. What no server has words for stands in versioned
-    /// comments that none reads.
+    /// The CREATE TABLE statement, with all character sets. Properties without a syntax are in versioned comments that no server
+    /// reads.
     pub fn to_sql(&self, is_mariadb: bool) -> String {
         let create = &self.create;
         let mut lines: Vec<String> =
@@ -65,7 +65,7 @@ impl ColumnDefinition {
             sql.push_str(" unsigned");
         }
         match &self.charset {
-            // That of BINARY and BLOB is in their names.
+            // The names BINARY and BLOB imply the character set.
             CharsetClause { charset: Some(Charset::Binary), .. }
                 if !matches!(self.data_type, DataType::Enum(_) | DataType::Set(_)) => {}
             CharsetClause { charset: Some(charset), collation: Some(collation), .. } => {

@@ -1,4 +1,4 @@
-//! Statements by chance: none panics, and what they make is printed exactly.
+//! Random statements: none panics, and the catalog after them is printed without loss.
 
 use super::super::logged_ddl::LoggedDdl;
 use super::{Catalog, TableState};
@@ -226,7 +226,7 @@ fn apply(catalog: &mut Catalog, session: &DdlSession, statement: String) {
     }
 }
 
-/// The tables that are known, and only those.
+/// The known tables.
 fn known(catalog: &Catalog) -> Catalog {
     catalog.only(&|database, table| {
         matches!(catalog.find(database, table), Some(TableState::Known(_)))

@@ -1,4 +1,4 @@
-//! A catalog as a SQL script, and scripts as catalogs: its own, and what SHOW CREATE TABLE and dumps print.
+//! Prints a catalog as a SQL script, and reads scripts: its own, and the output of SHOW CREATE TABLE and of dumps.
 
 use super::super::logged_ddl::LoggedDdl;
 use super::definition::TableDefinition;
@@ -15,8 +15,8 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 impl Catalog {
-    /// All databases and the tables that are known, as a script that any server of the same kind reads, and
-    /// [`Self::from_script`] exactly.
+    /// All databases and the known tables, as a script that every server of the same kind can run. [`Self::from_script`] reads it
+    /// without loss.
     pub fn to_script(&self) -> String {
         let mut script = self.header();
         for name in self.databases() {
@@ -25,7 +25,7 @@ impl Catalog {
         script
     }
 
-    /// One database, likewise; `None` where there is none of that name.
+    /// The script of one database; `None` if there is none of that name.
     pub fn database_script(&self, database: &str) -> Option<String> {
         let name = self.folded(database);
         self.database(&name)?;
@@ -34,7 +34,8 @@ impl Catalog {
         Some(script)
     }
 
-    /// The first line of a script: what no statement tells. Before a server's own statements it tells the same of them.
+    /// The first line of a script: properties that the statements do not contain. It can also be put before the statements of
+    /// a server.
     pub fn script_header(server: SqlServer, lower_case_table_names: u8) -> String {
         let kind = if server.is_mariadb { "MariaDB" } else { "MySQL" };
         let (major, minor, patch) = server.version;
@@ -65,10 +66,10 @@ impl Catalog {
         }
     }
 
-    /// Reads a script: its own, what SHOW CREATE TABLE prints, or a dump without data, of either server. Other statements in it are
-    /// followed as those of a log are. `database`: that of tables before the first USE.
+    /// Reads a script: its own, the output of SHOW CREATE TABLE, or a dump without data, of both servers. Other statements are
+    /// applied like those of a log. `database`: the database of tables before the first USE.
     ///
-    /// A table whose statement cannot be followed is one whose structure is unknown.
+    /// If the statement of a table cannot be followed, the structure of the table is unknown.
     ///
     /// # Errors
     /// The text breaks off, or a table is without a database: an [`ErrorKind::Config`](crate::ErrorKind::Config) that names
@@ -85,7 +86,7 @@ impl Catalog {
             let line = cursor.map_or(1, |cursor| cursor.line_of(&error));
             Error::config(format!("line {line} of the table structures: {}", error.message))
         };
-        // Whoever printed it could read all of it.
+        // The server that printed it reads all of its comments.
         let mode = QuoteMode { server: None, ..script.session.quote_mode() };
         let mut cursor = Cursor::with_mode(text, mode).map_err(|error| located(None, error))?;
         while *cursor.peek() != Token::End {
@@ -107,12 +108,12 @@ struct Script {
     catalog: Catalog,
     database: Option<String>,
     session: DdlSession,
-    /// Whether a server or this module printed it.
+    /// True if a server or this module printed it.
     is_printed: bool,
 }
 
 impl Script {
-    /// What the first line of an own script tells.
+    /// Reads the first line of an own script.
     fn header(&mut self, text: &str) {
         let line = text.lines().next().unwrap_or_default();
         let Some((server, case)) = line.strip_prefix(HEADER).and_then(|l| l.split_once(CASE))
@@ -143,7 +144,7 @@ impl Script {
         Ok(Ok(()))
     }
 
-    /// A statement that is followed as one of a log is.
+    /// Applies a statement like one of a log.
     fn follow(&mut self, statement: &str) {
         let ddl = LoggedDdl {
             position: Position::default(),

@@ -1,4 +1,4 @@
-//! What a statement's session and database make of what it leaves out.
+//! The settings of the session and the database, which complete a statement.
 
 use crate::charset::{Charset, Collation};
 use crate::ddl::DdlSession;
@@ -8,24 +8,24 @@ use crate::ddl::data_type::DataType;
 use crate::ddl::resolve::length_bytes;
 use crate::schema::ColumnType;
 
-/// What is wrong, without the table's name.
+/// An error message without the name of the table.
 pub(super) type Result<T, E = String> = std::result::Result<T, E>;
 
-/// What stands where a statement says nothing.
+/// The settings for the parts that a statement leaves out.
 pub(super) struct Settings<'s> {
     pub(super) session: &'s DdlSession,
-    /// The collation of the table's database, where it is known.
+    /// The collation of the table's database, if it is known.
     pub(super) database: Option<Collation>,
-    /// Whether foreign keys make keys: where the text has them already, they do not.
+    /// True if foreign keys create keys. They do not if the text contains these keys already.
     pub(super) makes_keys: bool,
-    /// Whether the text is a script: its keys stand in the order in which the server has them.
+    /// True if the text is a script, whose keys are in the order of the server.
     pub(super) is_script: bool,
-    /// The collation of the session's default database, which `CHARACTER SET DEFAULT` means.
+    /// The collation of the session's default database, for `CHARACTER SET DEFAULT`.
     pub(super) current: Option<Collation>,
 }
 
 impl Settings<'_> {
-    /// The collation that a clause stands for; `None` where it says nothing.
+    /// The collation that a clause names; `None` if it names none.
     pub(super) fn clause(
         &self,
         clause: &CharsetClause,
@@ -38,7 +38,7 @@ impl Settings<'_> {
         self.session.server.is_mariadb
     }
 
-    /// The collation that a character set takes by default.
+    /// The default collation of a character set.
     fn default_of(&self, charset: Charset) -> Option<Collation> {
         let session = self.session;
         let own = session.charset_collations.iter().find(|(of, _)| of.charset() == charset);
@@ -49,8 +49,7 @@ impl Settings<'_> {
         }
     }
 
-    /// What `CHARACTER SET DEFAULT` stands for: MariaDB takes the character set alone, with the collation that it was built
-    /// with.
+    /// The collation of `CHARACTER SET DEFAULT`. MariaDB uses only the character set, with its built-in default collation.
     pub(super) fn default_charset(&self) -> Option<Collation> {
         match self.is_mariadb() {
             true => self.current?.charset().default_collation(true, (10, 0, 0)),
@@ -58,7 +57,7 @@ impl Settings<'_> {
         }
     }
 
-    /// A collation, written out.
+    /// The clause that names a collation.
     pub(super) fn written_out(&self, collation: Option<Collation>) -> Result<CharsetClause> {
         let Some(collation) = collation else {
             return Ok(CharsetClause { is_unknown: true, ..CharsetClause::default() });
@@ -72,12 +71,12 @@ impl Settings<'_> {
         })
     }
 
-    /// The collation of a column whose clause is written out.
+    /// The collation of a column whose clause names it.
     pub(super) fn collation_of(&self, column: &ColumnDefinition) -> Option<Collation> {
         self.clause(&column.charset, None).ok().flatten()
     }
 
-    /// Makes a column what the server makes of it. `default`: the table's collation.
+    /// Changes a column as the server does. `default`: the collation of the table.
     pub(super) fn settle(
         &self,
         column: &mut ColumnDefinition,
@@ -141,7 +140,7 @@ impl Settings<'_> {
         Ok(())
     }
 
-    /// Types that are others under a `sql_mode` that is made after another database.
+    /// Applies a `sql_mode` in which types have the meaning of another database.
     fn settle_dialect(&self, column: &mut ColumnDefinition) {
         let has = |mode| self.session.sql_mode & mode != 0;
         let is_oracle = self.is_mariadb() && has(ORACLE);
@@ -161,7 +160,7 @@ impl Settings<'_> {
         }
     }
 
-    /// A TEXT by its length, and a VARCHAR that is too long for one.
+    /// Sets the size of a TEXT with a length, and makes a TEXT of a VARCHAR that is too long.
     pub(super) fn settle_size(&self, column: &mut ColumnDefinition) -> Result<()> {
         let Some(collation) = self.collation_of(column) else { return Ok(()) };
         let width = collation.charset().max_char_bytes() as u64;
@@ -182,8 +181,8 @@ impl Settings<'_> {
         Ok(())
     }
 
-    /// CONVERT TO CHARACTER SET: a TEXT becomes as large as it takes to hold as many characters.
-    /// One that the same statement says whole keeps its size.
+    /// Applies CONVERT TO CHARACTER SET: a TEXT becomes large enough for as many characters. A column that the same statement
+    /// defines keeps its size.
     pub(super) fn convert(
         &self,
         column: &mut ColumnDefinition,
@@ -235,8 +234,8 @@ impl Settings<'_> {
     }
 }
 
-/// A member of an ENUM or SET after CONVERT TO CHARACTER SET: servers do not convert its bytes, but read them as text in the
-/// new character set. `None` where those are none, or not known here.
+/// A member of an ENUM or SET after CONVERT TO CHARACTER SET: servers do not convert its bytes, but read them in the new
+/// character set. `None` if this is not possible, or not known.
 fn converted_member(member: &str, from: Option<Charset>, to: Charset) -> Option<String> {
     let from = from?;
     let is_utf8 = matches!(from, Charset::Utf8mb3 | Charset::Utf8mb4 | Charset::Ascii);

@@ -1,4 +1,4 @@
-//! Statements and what they make of a catalog.
+//! Statements, and the catalogs after them.
 
 use super::super::logged_ddl::LoggedDdl;
 use super::*;
@@ -19,7 +19,7 @@ fn ddl(server: SqlServer, statement: &str) -> LoggedDdl {
     }
 }
 
-/// What is there after statements that are parted by `;`, told table by table.
+/// The tables after statements that are separated by `;`.
 fn after(server: SqlServer, statements: &str) -> String {
     let mut catalog = Catalog::new(server, 0);
     catalog.apply(&ddl(server, "CREATE DATABASE d"));
@@ -256,7 +256,7 @@ fn a_statement_whose_tables_cannot_be_read_may_be_of_any() {
 #[test]
 fn mariadb_changes_columns_that_it_adds() {
     let create = "CREATE TABLE t (a INT, d INT)";
-    // What is not there and need not be has its name taken all the same.
+    // A column that does not exist, with IF EXISTS, takes the new name nevertheless.
     assert_eq!(
         after(
             MARIADB,
@@ -273,7 +273,7 @@ fn mariadb_changes_columns_that_it_adds() {
 #[test]
 fn keys_of_each_server() {
     for (server, statements, expected) in [
-        // Known to be NOT NULL by a primary key only where that stands before.
+        // A primary key makes a column NOT NULL only for the keys after it.
         (
             MYSQL,
             "CREATE TABLE t (a INT, b INT, UNIQUE y (b), UNIQUE x (a)); ALTER TABLE t ADD PRIMARY KEY (a)",
