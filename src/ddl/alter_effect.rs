@@ -8,7 +8,7 @@
 //! | ADD COLUMN | followed: the column is new |
 //! | DROP, RENAME COLUMN, CHANGE of the name | followed; **other values** if one statement removes and adds the same name |
 //! | ADD, RENAME, CHANGE to a name that another column had in an earlier statement | **other values**: see `LeftColumns` |
-//! | MODIFY, CHANGE, ADD PRIMARY KEY | stay if the types before and after are listed in `catalog::altered_columns` |
+//! | MODIFY, CHANGE, ADD PRIMARY KEY | stay if the types before and after are listed in `catalog::type_change` |
 //! | MODIFY, CHANGE of a generated column | **other values** |
 //! | ALTER COLUMN (DEFAULT, VISIBLE) | stay |
 //! | ADD, DROP, RENAME, ALTER of keys, CHECK and foreign keys | stay, or the server refuses the statement |
