@@ -73,11 +73,7 @@ impl Savepoints {
     }
 
     /// The parts of `start..end` whose rows were not rolled back, each with the number of rows events before it.
-    pub(super) fn kept(
-        &self,
-        start: u64,
-        end: u64,
-    ) -> impl Iterator<Item = (u64, u64, u32)> + '_ {
+    pub(super) fn kept(&self, start: u64, end: u64) -> impl Iterator<Item = (u64, u64, u32)> + '_ {
         let starts = std::iter::once((start, 0))
             .chain(self.undone.iter().map(|undone| (undone.end, undone.rows_through)));
         let ends = self.undone.iter().map(|undone| undone.start).chain(std::iter::once(end));

@@ -7,7 +7,7 @@ mod create;
 use super::alter_action::Name;
 use super::body::Body;
 use super::cursor::Cursor;
-use super::row_changes::{is_any, is_harmless, is_maintenance, is_object, skip_attributes};
+use super::row_changes::{is_any, is_harmless, is_maintenance, is_object};
 use super::table_name::TableName;
 use super::token::{Result, Token};
 use super::trigger::TriggerStatement;

@@ -5,9 +5,8 @@ use serde::{Deserialize, Serialize};
 
 /// Writes JSON.
 pub(super) fn to_json(value: &impl Serialize) -> Result<String> {
-    serde_json::to_string(value).map_err(|error| {
-        Error::new(ErrorKind::Internal, format!("a history to JSON: {error}"))
-    })
+    serde_json::to_string(value)
+        .map_err(|error| Error::new(ErrorKind::Internal, format!("a history to JSON: {error}")))
 }
 
 /// Reads JSON.

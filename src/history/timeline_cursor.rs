@@ -6,7 +6,7 @@ use self::compare::{is_same, summary};
 use super::catalog::{Catalog, Followed};
 use super::catalog_text::CatalogText;
 use super::entry::{Entry, EntryBody};
-use super::history_index::{HistoryIndex, PAGE, CheckpointAge};
+use super::history_index::{CheckpointAge, HistoryIndex, PAGE};
 use super::logged_ddl::{LoggedDdl, ParsedDdl};
 use super::shared_index::SharedIndex;
 use super::store::{EntryKey, EntryRange};

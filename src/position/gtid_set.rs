@@ -295,7 +295,10 @@ mod tests {
         let tagged = Tsid { uuid: parse_uuid(A).unwrap(), tag: "tag_a".into() };
         assert!(both.contains(&tagged, 1) && !both.contains(&tagged, 2));
         assert_eq!(both.len(), 6);
-        assert_eq!(crate::position::Gtid { tsid: tagged, gno: 1 }.to_string(), format!("{A}:tag_a:1"));
+        assert_eq!(
+            crate::position::Gtid { tsid: tagged, gno: 1 }.to_string(),
+            format!("{A}:tag_a:1")
+        );
     }
 
     #[test]

@@ -124,6 +124,7 @@ impl TableDefinition {
         }
         self.create.table = name.into();
     }
+}
 
 /// The text between the name of the table and a number, in the name that a server gives a foreign key.
 const GENERATED: &str = "_ibfk_";

@@ -1,6 +1,6 @@
 //! Finds positions and catalogs in a history.
 
-use super::{CACHED, HistoryIndex, Loaded, PAGE, CheckpointAge};
+use super::{CACHED, CheckpointAge, HistoryIndex, Loaded, PAGE};
 use crate::error::{Error, Result};
 use crate::history::catalog::Catalog;
 use crate::history::entry::{Entry, EntryBody};
@@ -172,7 +172,9 @@ impl HistoryIndex {
                 }
                 // The content of a checkpoint follows from the entries before it.
                 (Err(error), Some(previous)) if is_checkpoint => {
-                    log::warn!("{error}; an earlier one and the statements after it are used instead");
+                    log::warn!(
+                        "{error}; an earlier one and the statements after it are used instead"
+                    );
                     damaged = Some(error);
                     until = previous;
                 }

@@ -13,7 +13,11 @@ use std::cmp::Ordering;
 
 impl TimelineCursor {
     /// Checks a statement that ends before the view's position: the history must contain it.
-    pub(super) fn compare_past(&self, index: &mut HistoryIndex, ddl: &LoggedDdl) -> Result<Followed> {
+    pub(super) fn compare_past(
+        &self,
+        index: &mut HistoryIndex,
+        ddl: &LoggedDdl,
+    ) -> Result<Followed> {
         let first = EntryKey::of(&ddl.position, 0);
         let mut range = EntryRange {
             timeline: self.timeline.id,

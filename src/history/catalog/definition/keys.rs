@@ -279,7 +279,10 @@ impl KeyColumn {
 }
 
 /// The length from which a prefix is the complete column; `None` if no prefix is.
-pub(in crate::history::catalog) fn max_prefix(column: &ColumnDefinition, settings: &Settings<'_>) -> Option<u64> {
+pub(in crate::history::catalog) fn max_prefix(
+    column: &ColumnDefinition,
+    settings: &Settings<'_>,
+) -> Option<u64> {
     match &column.data_type {
         DataType::Char { length, .. } => Some(*length),
         DataType::Text { length_bytes: 0, .. } => None,
