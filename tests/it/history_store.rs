@@ -166,7 +166,7 @@ fn another_statement_at_a_place_is_another_log() {
         let mut view = history.view_at(&at(start)).unwrap();
         let error = view.reach(&at(start + 1)).unwrap_err();
         assert!(
-            error.message().contains(&place) && error.message().contains("the log has not"),
+            error.message().contains(&place) && error.message().contains("the log does not have"),
             "{error}"
         );
         // A position at which no statement is.
