@@ -280,7 +280,9 @@ def test_a_first_stream_from_before_statements(shop: Server) -> None:
     # A row of such a table from before is an error that names the statement.
     shop.execute("INSERT INTO shop.altered VALUES (1, 2)")
     with SchemaHistory.open("memory:") as history, told():
-        with pytest.raises(binarrow.SchemaError, match="changed it, and its structure before is not known"):
+        with pytest.raises(
+            binarrow.SchemaError, match="changed it, and its structure before is not known"
+        ):
             read(shop, start, history)
         others = read(shop, start, history, exclude_tables="shop.altered")
         assert others == expected
