@@ -158,7 +158,7 @@ def test_errors_say_what_can_be_done(server: Server) -> None:
         files = logged(server, "INSERT INTO t VALUES (1, 'a')")
     version = server.query("SELECT @@version")[0][0].split("-")[0]
 
-    with pytest.raises(binarrow.SchemaError, match="names no columns") as caught:
+    with pytest.raises(binarrow.SchemaError, match="names of columns") as caught:
         rows(files, "old.t")
     message = str(caught.value)
     assert f"MySQL {version} has no option" in message

@@ -72,7 +72,7 @@ LOGINS: dict[str, tuple[type[binarrow.BinarrowError], str, Script, dict[str, Any
     ),
     "http": (
         binarrow.MalformedBinlogError,
-        "is it a MySQL",
+        "check that a MySQL",
         first(b"HTTP/1.1 400 Bad Request\r\n\r\n"),
         {},
     ),
