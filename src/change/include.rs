@@ -1,6 +1,6 @@
 //! The items that a read returns, and the items of a statement.
 
-use super::item::{Doubt, Emptied, Item, SchemaChange};
+use super::item::{Emptied, Item, SchemaChange, Uncertainty};
 use super::{OnlineTool, TableFilter};
 use crate::ddl::{Ddl, DdlKind, RowsGone, TableName};
 use crate::history::AlteredColumn;
@@ -78,7 +78,7 @@ impl Include {
                 is_whole: false,
                 resembles: None,
                 columns: Vec::new(),
-                doubt: Some(Doubt::Repair),
+                uncertainty: Some(Uncertainty::Repair),
                 name_case,
             })
         };
@@ -120,7 +120,8 @@ impl Include {
         let mut emptied = Vec::new();
         let mut push = |wanted: Wanted, (database, table), by, is_whole, resembles| {
             if wanted != Wanted::No {
-                let doubt = wanted.doubt().or(REPAIRS.contains(&by).then_some(Doubt::Repair));
+                let uncertainty =
+                    wanted.uncertainty().or(REPAIRS.contains(&by).then_some(Uncertainty::Repair));
                 let columns = Vec::new();
                 emptied.push(Emptied {
                     database,
@@ -129,7 +130,7 @@ impl Include {
                     is_whole,
                     resembles,
                     columns,
-                    doubt,
+                    uncertainty,
                     name_case,
                 });
             }
@@ -174,7 +175,7 @@ impl Include {
             is_whole: false,
             resembles: None,
             columns: columns.clone(),
-            doubt: self.wants(name, name_case).doubt(),
+            uncertainty: self.wants(name, name_case).uncertainty(),
             name_case,
         }));
         emptied
@@ -259,8 +260,8 @@ impl Wanted {
         }
     }
 
-    fn doubt(self) -> Option<Doubt> {
-        (self == Self::InOtherCase).then_some(Doubt::LetterCase)
+    fn uncertainty(self) -> Option<Uncertainty> {
+        (self == Self::InOtherCase).then_some(Uncertainty::LetterCase)
     }
 }
 

@@ -40,14 +40,14 @@ pub struct Emptied {
     /// show that the values stay.
     pub columns: Vec<AlteredColumn>,
     /// The reason why it may be another table, or keep all rows.
-    pub doubt: Option<Doubt>,
+    pub uncertainty: Option<Uncertainty>,
     /// The meaning of letter case in the name.
     pub name_case: NameCase,
 }
 
 /// The reason why a statement may not concern the rows of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Doubt {
+pub enum Uncertainty {
     /// The table is read under a name in other letter case: it is the same table if `lower_case_table_names` is 1 or 2.
     LetterCase,
     /// The statement uses a temporary table, and this may be its name.

@@ -101,7 +101,7 @@ pub struct TablePlan {
     pub(super) types: TypeOptions,
     is_mariadb: bool,
     /// The known structure that contradicts the log; the log is used without it.
-    pub(crate) doubt: Option<String>,
+    pub(crate) history_mismatch: Option<String>,
     /// The keyword that provided the structure, if it does not come from the log alone.
     pub(super) given_by: Option<&'static str>,
 }
@@ -124,7 +124,7 @@ impl TablePlan {
         catalog: Option<&Catalog>,
     ) -> Result<Self, Error> {
         let log = map.schema(format)?;
-        let (table, doubt) = match catalog {
+        let (table, history_mismatch) = match catalog {
             Some(catalog) => catalog.complete_or_warn(log, map, format)?,
             None => (options.schemas.complete(log, map, format)?, None),
         };
@@ -133,7 +133,7 @@ impl TablePlan {
             Some(_) => Some("⟦history⟧"),
             None => options.schemas.has(&table.database, &table.table).then_some("⟦schemas⟧"),
         };
-        let mut plan = Self::make((table, doubt), format.is_mariadb, options, &remedy)?;
+        let mut plan = Self::make((table, history_mismatch), format.is_mariadb, options, &remedy)?;
         plan.given_by = given_by;
         Ok(plan)
     }
@@ -149,7 +149,7 @@ impl TablePlan {
     }
 
     fn make(
-        (table, doubt): (TableSchema, Option<String>),
+        (table, history_mismatch): (TableSchema, Option<String>),
         is_mariadb: bool,
         options: &PlanOptions,
         remedy: &dyn Fn(&TableSchema) -> String,
@@ -235,7 +235,7 @@ impl TablePlan {
             types: options.types,
             given_by: None,
             is_mariadb,
-            doubt,
+            history_mismatch,
             table,
         })
     }

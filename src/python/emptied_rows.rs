@@ -1,7 +1,7 @@
 //! What a table reader does where a statement empties its table: no row of the log tells.
 
 use super::keywords::word;
-use crate::change::{Doubt, Emptied};
+use crate::change::{Emptied, Uncertainty};
 use crate::columnar::{Envelope, EnvelopeColumn, Layout, widen};
 use crate::error::Error;
 use crate::reader::KnownTables;
@@ -116,11 +116,11 @@ impl Truncates {
                 "table {name} gets other rows by {by}, after {place}, and the log does not contain them"
             ),
         };
-        if columns.is_some_and(|columns| columns.are_unlikely) && emptied.doubt.is_none() {
+        if columns.is_some_and(|columns| columns.are_unlikely) && emptied.uncertainty.is_none() {
             return Ok(Verdict::Warning(what));
         }
-        if let Some(doubt) = emptied.doubt {
-            return self.judge_doubt(&what, emptied, doubt);
+        if let Some(uncertainty) = emptied.uncertainty {
+            return self.judge_uncertain(&what, emptied, uncertainty);
         }
         let if_tool = match emptied.resembles {
             Some(tool) => format!(
@@ -157,14 +157,19 @@ fn has_column(fields: &Fields, name: &str) -> bool {
 
 impl Truncates {
     /// The result of an item that may concern another table, or no rows.
-    fn judge_doubt(self, what: &str, emptied: &Emptied, doubt: Doubt) -> Result<Verdict, Error> {
-        let (reason, advice) = match doubt {
-            Doubt::Repair => {
+    fn judge_uncertain(
+        self,
+        what: &str,
+        emptied: &Emptied,
+        uncertainty: Uncertainty,
+    ) -> Result<Verdict, Error> {
+        let (reason, advice) = match uncertainty {
+            Uncertainty::Repair => {
                 return Ok(Verdict::Warning(format!(
                     "{what}, if some of its rows are damaged: REPAIR removes those. Compare the table with the copy"
                 )));
             }
-            Doubt::LetterCase => (
+            Uncertainty::LetterCase => (
                 format!(
                     "The statement names {}, in other letter case than the rows of the table that is read. This is the same \
                      table if lower_case_table_names is 1 or 2 on the server",
@@ -172,7 +177,7 @@ impl Truncates {
                 ),
                 "set lower_case_table_names to its value on the server",
             ),
-            Doubt::Temporary => (
+            Uncertainty::Temporary => (
                 "The statement uses a temporary table, which was created before the start of the read and may have this name"
                     .to_owned(),
                 "start before the CREATE TEMPORARY TABLE, or find out which table it is; if it is this one, copy it again and \

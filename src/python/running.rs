@@ -161,10 +161,10 @@ impl Running {
                 warnings.push(count.message.clone());
             }
         }
-        for (table, doubt) in &self.reader.stats().doubts {
+        for (table, mismatch) in &self.reader.stats().history_mismatches {
             if self.warned.insert(format!("history {table}")) {
                 warnings
-                    .push(format!("{doubt}; the log names its own columns, and stands by itself"));
+                    .push(format!("{mismatch}; the history is not used, because the log contains the names of the columns"));
             }
         }
         for column in self.reader.stats().zero_dates.keys() {

@@ -3,7 +3,7 @@
 //! In: tables whose rows are returned, and statements that empty tables, in the order of the log. Out: the statements that may
 //! concern a table whose rows have the name in other letter case.
 
-use crate::change::{Doubt, Emptied, Item};
+use crate::change::{Emptied, Item, Uncertainty};
 use crate::ddl::TableName;
 use crate::schema::{NameCase, folded};
 use crate::source::LogItem;
@@ -21,7 +21,7 @@ pub(super) struct Spellings {
 }
 
 impl Spellings {
-    /// Takes in rows of a table; returns the items of earlier statements that may have emptied it.
+    /// Adds the table of rows. Returns the items of earlier statements that may have emptied it.
     pub(super) fn meet_rows(&mut self, database: &str, table: &str) -> Vec<LogItem> {
         let name = TableName { database: database.to_owned(), table: table.to_owned() };
         if self.is_exact || self.tables.contains(&name) {
@@ -32,17 +32,17 @@ impl Spellings {
             *self = Self { is_exact: true, ..Self::default() };
             return Vec::new();
         }
-        let (doubtful, waiting) = std::mem::take(&mut self.waiting)
+        let (concerned, waiting) = std::mem::take(&mut self.waiting)
             .into_iter()
             .partition(|item| emptied(item).is_some_and(|emptied| is_of(emptied, &name)));
         self.waiting = waiting;
         if self.tables.len() < MAX_NAMES {
             self.tables.insert(name);
         }
-        doubtful
+        concerned
     }
 
-    /// Takes in the item of a statement; returns it with a doubt if rows had the name in lower case.
+    /// Adds the item of a statement. Returns it as uncertain if rows had the name in lower case.
     pub(super) fn meet_item(&mut self, item: &LogItem) -> Option<LogItem> {
         let emptied = emptied(item)?;
         let is_plain = match &emptied.table {
@@ -51,16 +51,16 @@ impl Spellings {
         };
         if self.is_exact
             || is_plain
-            || emptied.doubt.is_some()
+            || emptied.uncertainty.is_some()
             || emptied.name_case != NameCase::Unknown
         {
             return None;
         }
         if self.tables.iter().any(|name| is_of(emptied, name)) {
-            return Some(doubted(item));
+            return Some(in_other_case(item));
         }
         if self.waiting.len() < MAX_NAMES {
-            self.waiting.push(doubted(item));
+            self.waiting.push(in_other_case(item));
         }
         None
     }
@@ -79,10 +79,11 @@ fn is_of(emptied: &Emptied, name: &TableName) -> bool {
         && emptied.table.as_ref().is_none_or(|table| folded(table) == name.table)
 }
 
-fn doubted(item: &LogItem) -> LogItem {
+/// The item, whose table may be another one because of letter case.
+fn in_other_case(item: &LogItem) -> LogItem {
     let mut item = item.clone();
     if let Item::Emptied(emptied) = &mut item.item {
-        emptied.doubt = Some(Doubt::LetterCase);
+        emptied.uncertainty = Some(Uncertainty::LetterCase);
     }
     item
 }

@@ -33,7 +33,7 @@ pub struct Stats {
     /// Rows events that may have changed rows of other tables by foreign keys, which no event contains, by parent.
     pub unlogged: UnloggedCounts,
     /// Tables (`database.table`) for which a history contradicts the log, which takes precedence; with the difference.
-    pub doubts: BTreeMap<String, String>,
+    pub history_mismatches: BTreeMap<String, String>,
     /// The patterns of masks that matched a column of a table with changes.
     pub masks_met: BTreeSet<Arc<str>>,
     /// Counts by table.
@@ -129,8 +129,8 @@ impl Stats {
             }
         }
         self.masks_met.extend(other.masks_met.iter().cloned());
-        for (table, doubt) in &other.doubts {
-            self.doubts.entry(table.clone()).or_insert_with(|| doubt.clone());
+        for (table, mismatch) in &other.history_mismatches {
+            self.history_mismatches.entry(table.clone()).or_insert_with(|| mismatch.clone());
         }
         for (table, why) in &other.uncounted {
             self.uncounted.entry(table.clone()).or_insert_with(|| why.clone());

@@ -5,8 +5,8 @@ use super::logged_statement::LoggedStatement;
 use super::segment::{LogItem, PlacedItem, Span};
 use super::walk::{LoneStatement, Statement, Target, Walk};
 use crate::change::{
-    AlterContext, AlteredTables, Doubt, EventGroup, Include, Item, MarkKind, OnlineChanges,
-    SkippedStatement, StatementContext, Transaction, TransactionMark, XaState,
+    AlterContext, AlteredTables, EventGroup, Include, Item, MarkKind, OnlineChanges,
+    SkippedStatement, StatementContext, Transaction, TransactionMark, Uncertainty, XaState,
 };
 use crate::ddl::{Ddl, TableName};
 use crate::error::Result;
@@ -157,14 +157,14 @@ impl Markers {
         }
         self.online.observe(&ddl);
         if self.include.schema_changes || self.include.truncates {
-            self.warn_of_doubts(&ddl, statement, file, walk);
+            self.warn_of_uncertain_tables(&ddl, statement, file, walk);
         }
         let context = StatementContext { text, tools: &tools, altered: &altered, name_case };
         let mut items = self.include.items_of(ddl, &context);
         if statement.target == Target::Unsure {
             for item in &mut items {
                 if let Item::Emptied(emptied) = item {
-                    emptied.doubt.get_or_insert(Doubt::Temporary);
+                    emptied.uncertainty.get_or_insert(Uncertainty::Temporary);
                 }
             }
         }
@@ -172,7 +172,13 @@ impl Markers {
     }
 
     /// The warnings of markers that may concern other tables.
-    fn warn_of_doubts(&self, ddl: &Ddl, statement: &Statement, file: &str, walk: &mut Walk) {
+    fn warn_of_uncertain_tables(
+        &self,
+        ddl: &Ddl,
+        statement: &Statement,
+        file: &str,
+        walk: &mut Walk,
+    ) {
         for name in self.include.in_other_case(ddl, walk.name_case()) {
             walk.warn_once(format!(
                 "statements contain the table name {name} in other letter case than ⟦tables⟧. They are returned, because on a server \

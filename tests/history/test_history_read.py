@@ -359,7 +359,7 @@ def test_a_log_with_names_stands_by_itself(shop: Server) -> None:
     wrong.baseline(
         "CREATE DATABASE hist; CREATE TABLE hist.f (id INT, other INT) CHARSET utf8mb4", now
     )
-    with pytest.warns(binarrow.BinarrowWarning, match=r"hist\.f.*stands by itself") as warned:
+    with pytest.warns(binarrow.BinarrowWarning, match=r"hist\.f.*history is not used") as warned:
         assert by_stream(shop, wrong, now) == expected
     assert len(warned) == 1
 

@@ -504,7 +504,7 @@ fn what_servers_recorded() {
         let mut options = with(&history);
         let followed = read(fixture.paths(), options.clone()).ok();
         // The log contains the same metadata of its tables as the statements.
-        assert_eq!(followed.stats.doubts, BTreeMap::new(), "{}", fixture.name);
+        assert_eq!(followed.stats.history_mismatches, BTreeMap::new(), "{}", fixture.name);
         assert_eq!(followed.warnings, alone.warnings, "{}", fixture.name);
         let rows = |outcome: &Outcome| outcome.by_table();
         if fixture.name == "mysql-altered" || fixture.name.ends_with("-minimal-metadata") {

@@ -1,7 +1,7 @@
 //! The changes of all tables as documents.
 
 use super::{Changes, Input, locked};
-use crate::change::{Doubt, Emptied, Item};
+use crate::change::{Emptied, Item, Uncertainty};
 use crate::error::Error;
 use crate::export::Documents;
 use crate::python::emptied_rows::{Truncates, Verdict};
@@ -170,12 +170,12 @@ impl Pending {
         item: &LogItem,
         before: Option<Progress>,
     ) -> Result<Vec<String>, Error> {
-        let doubted = self.spellings.meet_item(item);
-        let item = doubted.as_ref().unwrap_or(item);
+        let in_other_case = self.spellings.meet_item(item);
+        let item = in_other_case.as_ref().unwrap_or(item);
         // No other items are included.
         let Item::Emptied(emptied) = &item.item else { return Ok(Vec::new()) };
         let name = name_of(emptied);
-        if emptied.doubt == Some(Doubt::Repair) && !self.repaired.insert(name.clone()) {
+        if emptied.uncertainty == Some(Uncertainty::Repair) && !self.repaired.insert(name.clone()) {
             return Ok(Vec::new());
         }
         match self.judge(&name, emptied, item)? {

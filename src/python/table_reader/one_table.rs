@@ -1,7 +1,7 @@
 //! The changes of one table, under one schema: the caller's, or that of the first batch.
 
 use super::{Changes, Input, locked};
-use crate::change::{Doubt, Item};
+use crate::change::{Item, Uncertainty};
 use crate::columnar::{Conform, Envelope, Layout, OnSchemaChange};
 use crate::error::Error;
 use crate::python::emptied_rows::{Outcome, Truncates};
@@ -111,7 +111,7 @@ impl OneTable {
     fn emptied(&self, state: &mut State, item: &LogItem) -> Result<Outcome, Error> {
         // No other items are included.
         let Item::Emptied(emptied) = &item.item else { return Ok(Outcome::Nothing) };
-        if emptied.doubt == Some(Doubt::Repair)
+        if emptied.uncertainty == Some(Uncertainty::Repair)
             && std::mem::replace(&mut state.has_warned_of_repair, true)
         {
             return Ok(Outcome::Nothing);

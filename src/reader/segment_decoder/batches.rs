@@ -210,8 +210,11 @@ impl TableBatches {
             *stats.zero_dates.entry(plan.column_label(column)).or_default() += count;
         }
         stats.masks_met.extend(plan.masks_met.iter().cloned());
-        if let Some(doubt) = &plan.doubt {
-            stats.doubts.entry(plan.table.full_name()).or_insert_with(|| doubt.clone());
+        if let Some(history_mismatch) = &plan.history_mismatch {
+            stats
+                .history_mismatches
+                .entry(plan.table.full_name())
+                .or_insert_with(|| history_mismatch.clone());
         }
         let mut from = std::mem::take(&mut slot.left_out);
         let cuts = slot.builder.cuts(from, self.limits.rows);
