@@ -6,7 +6,7 @@ use super::catalog_text::CatalogText;
 use super::entry::{Entry, EntryBody};
 use super::history_index::HistoryIndex;
 use super::logged_ddl::LoggedDdl;
-use super::part::HistoryPart;
+use super::schema_snapshot::SchemaSnapshot;
 use super::shared_index::SharedIndex;
 use super::store::{EntryKey, EntryRange, Store, StoreWrite};
 use super::timeline::{Timeline, stored_position};
@@ -208,13 +208,13 @@ impl SchemaHistory {
     ///
     /// # Errors
     /// As [`Self::view_at`], of `start`.
-    pub fn part(
+    pub fn snapshot(
         &self,
         start: &Position,
         end: &Position,
         wants: impl Fn(&str, &str) -> bool,
-    ) -> Result<HistoryPart> {
-        self.index.with(|index| HistoryPart::load(index, start, end, wants))
+    ) -> Result<SchemaSnapshot> {
+        self.index.with(|index| SchemaSnapshot::load(index, start, end, wants))
     }
 
     /// The structure of a table at a position, or at the end; `None` if there was no such table.

@@ -5,7 +5,7 @@ use super::catalog_text::CatalogText;
 use super::entry::EntryBody;
 use super::history_index::HistoryIndex;
 use super::logged_ddl::{LoggedDdl, ParsedDdl};
-use super::part::HistoryPart;
+use super::schema_snapshot::SchemaSnapshot;
 use super::shared_index::SharedIndex;
 use super::store::EntryKey;
 use super::timeline_cursor::TimelineCursor;
@@ -31,9 +31,9 @@ impl HistoryView {
         Self { catalog, cursor: None }
     }
 
-    /// A view of the tables at the start of a part of a history, without the history.
-    pub fn of_part(part: &HistoryPart) -> Result<Self> {
-        Ok(Self::detached(Arc::new(part.catalog()?)))
+    /// A view of the tables in a snapshot, without a history.
+    pub fn of_snapshot(snapshot: &SchemaSnapshot) -> Result<Self> {
+        Ok(Self::detached(Arc::new(snapshot.catalog()?)))
     }
 
     /// The view at a position that the history covers.

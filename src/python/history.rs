@@ -279,7 +279,7 @@ impl PyHistory {
         Ok(PyChanges::new(Arc::clone(&self.shared.history), start, stop))
     }
 
-    /// The tables at `start`, as text for who reads from there to `stop`.
+    /// The tables at `start`, as text for a reader of `start` to `stop`.
     #[pyo3(signature = (start, stop, tables = None))]
     fn part(
         &self,
@@ -293,7 +293,7 @@ impl PyHistory {
             let (start, stop) = (shared.resolve(start)?, shared.resolve(stop)?);
             shared
                 .history
-                .part(&start, &stop, |database, table| tables.accepts(database, table))?
+                .snapshot(&start, &stop, |database, table| tables.accepts(database, table))?
                 .to_text()
         })
     }

@@ -6,7 +6,7 @@ use super::keywords::Place;
 use super::running::LiveSource;
 use crate::cancel::CancelToken;
 use crate::error::{Error, Result};
-use crate::history::{HistoryPart, HistoryView};
+use crate::history::{HistoryView, SchemaSnapshot};
 use crate::net::{DumpOptions, random_id};
 use crate::position::Position;
 use crate::source::{LiveOptions, LiveStart, LogOptions, Stop, TableHistory};
@@ -85,7 +85,7 @@ impl PyLiveLog {
             return Err(Error::config(format!("the range goes backwards, from {start} to {stop}")));
         }
         let history = history_part.map(|text| {
-            let view = HistoryView::of_part(&HistoryPart::from_text(text)?)?;
+            let view = HistoryView::of_snapshot(&SchemaSnapshot::from_text(text)?)?;
             Ok::<_, Error>(TableHistory::View(Box::new(view)))
         });
         Ok(Self {

@@ -4,7 +4,7 @@ use super::{SERVER, at, baseline, ddl, tables};
 use crate::ddl::DdlSession;
 use crate::error::ErrorKind;
 use crate::history::{
-    Baseline, HistoryPart, HistoryView, LoggedDdl, MemoryStore, SchemaHistory, Scope, TableState,
+    Baseline, HistoryView, LoggedDdl, MemoryStore, SchemaHistory, SchemaSnapshot, Scope, TableState,
 };
 use crate::position::Position;
 use std::sync::Arc;
@@ -198,42 +198,42 @@ fn statements_in_another_order_by_gtid() {
 }
 
 #[test]
-fn a_part_is_what_a_range_needs() {
+fn a_snapshot_contains_the_tables_that_a_range_needs() {
     let history = history();
     let mut view = history.view_at(&at(100)).unwrap();
     view.apply(&ddl(200, "CREATE TABLE c (id INT)")).unwrap();
     view.apply(&ddl(300, "CREATE TABLE d LIKE b")).unwrap();
     view.apply(&ddl(400, "RENAME TABLE c TO e")).unwrap();
     view.reach(&at(900)).unwrap();
-    let part = |start, end, wanted: &[&str]| {
-        let part = history
-            .part(&at(start), &at(end), |database, table| {
+    let snapshot = |start, end, wanted: &[&str]| {
+        let snapshot = history
+            .snapshot(&at(start), &at(end), |database, table| {
                 wanted.is_empty() || wanted.contains(&format!("{database}.{table}").as_str())
             })
             .unwrap();
-        let text = part.to_text().unwrap();
+        let text = snapshot.to_text().unwrap();
         assert!(!text.contains(['\n', ' ']));
-        HistoryPart::from_text(&text).unwrap()
+        SchemaSnapshot::from_text(&text).unwrap()
     };
-    let begins_with = |part: &HistoryPart| tables(&part.catalog().unwrap());
-    assert_eq!(begins_with(&part(100, 200, &["shop.a"])), "a");
-    assert_eq!(begins_with(&part(100, 300, &["shop.d"])), "b");
-    assert_eq!(begins_with(&part(200, 900, &["shop.e"])), "bc");
-    assert_eq!(begins_with(&part(300, 350, &["none.*"])), "");
+    let begins_with = |snapshot: &SchemaSnapshot| tables(&snapshot.catalog().unwrap());
+    assert_eq!(begins_with(&snapshot(100, 200, &["shop.a"])), "a");
+    assert_eq!(begins_with(&snapshot(100, 300, &["shop.d"])), "b");
+    assert_eq!(begins_with(&snapshot(200, 900, &["shop.e"])), "bc");
+    assert_eq!(begins_with(&snapshot(300, 350, &["none.*"])), "");
     // Beyond the covered range, all tables may be needed.
-    assert_eq!(begins_with(&part(400, 901, &["shop.e"])), "abde");
-    let mut view = HistoryView::of_part(&part(100, 900, &["shop.e"])).unwrap();
+    assert_eq!(begins_with(&snapshot(400, 901, &["shop.e"])), "abde");
+    let mut view = HistoryView::of_snapshot(&snapshot(100, 900, &["shop.e"])).unwrap();
     for statement in [ddl(200, "CREATE TABLE c (id INT)"), ddl(400, "RENAME TABLE c TO e")] {
         view.apply(&statement).unwrap();
         view.reach(&statement.position).unwrap();
     }
     assert_eq!(tables(view.catalog()), "be");
-    assert!(history.part(&at(99), &at(200), |_, _| true).is_err());
-    let text = part(100, 900, &[]).to_text().unwrap();
+    assert!(history.snapshot(&at(99), &at(200), |_, _| true).is_err());
+    let text = snapshot(100, 900, &[]).to_text().unwrap();
     for wrong in
         [&text[1..], &text[..text.len() - 1], &text[..text.len() - 2], "", "1:", "2:00", "1:zz"]
     {
-        assert_eq!(HistoryPart::from_text(wrong).unwrap_err().kind(), ErrorKind::Config);
+        assert_eq!(SchemaSnapshot::from_text(wrong).unwrap_err().kind(), ErrorKind::Config);
     }
 }
 

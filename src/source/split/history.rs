@@ -46,7 +46,7 @@ pub fn add_history(
         let end = if end.offset < start.offset { start } else { end };
         split.history = Some(
             history
-                .part(start, end, |database, table| tables.accepts(database, table))?
+                .snapshot(start, end, |database, table| tables.accepts(database, table))?
                 .to_text()?,
         );
         split.prepared = prepared_parts(&split.start()?.prepared, start, history, tables)?;
@@ -67,9 +67,12 @@ fn prepared_parts(
             server: start.server.clone(),
             ..Position::in_file(range.file.as_str(), range.start)
         };
-        let part = history.part(&at, &at, |database, table| tables.accepts(database, table))?;
-        if part != history.part(start, start, |database, table| tables.accepts(database, table))? {
-            let (xid, history) = (range.xid.to_string(), part.to_text()?);
+        let snapshot =
+            history.snapshot(&at, &at, |database, table| tables.accepts(database, table))?;
+        if snapshot
+            != history.snapshot(start, start, |database, table| tables.accepts(database, table))?
+        {
+            let (xid, history) = (range.xid.to_string(), snapshot.to_text()?);
             parts.push(PreparedPart { xid, history });
         }
     }

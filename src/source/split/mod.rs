@@ -14,7 +14,7 @@ use super::file_list::InputFile;
 use super::options::{Start, Stop};
 use super::table_history::TableHistory;
 use crate::error::Result;
-use crate::history::{HistoryPart, HistoryView};
+use crate::history::{HistoryView, SchemaSnapshot};
 use crate::position::Position;
 pub use history::add_history;
 pub use link::link_splits;
@@ -45,7 +45,7 @@ pub struct Split {
     /// Warnings about the end of the file, contained in the file's last range.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
-    /// The structures of tables at its start, if there is a history: a [`HistoryPart`] as text.
+    /// The structures of tables at its start, if there is a history: a [`SchemaSnapshot`] as text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub history: Option<String>,
     /// The structures for XA transactions that were prepared earlier, when tables had other structures.
@@ -58,7 +58,7 @@ pub struct Split {
 pub struct PreparedPart {
     /// Its id in the form that servers write.
     pub xid: String,
-    /// A [`HistoryPart`] as text.
+    /// A [`SchemaSnapshot`] as text.
     pub history: String,
 }
 
@@ -129,15 +129,15 @@ impl Split {
     /// The structures of tables for its rows, if there is a history.
     pub fn structures(&self) -> Result<Option<TableHistory>> {
         let Some(text) = &self.history else { return Ok(None) };
-        let view = Box::new(HistoryView::of_part(&HistoryPart::from_text(text)?)?);
+        let view = Box::new(HistoryView::of_snapshot(&SchemaSnapshot::from_text(text)?)?);
         if self.prepared.is_empty() {
             return Ok(Some(TableHistory::View(view)));
         }
         let mut prepared = Vec::new();
         for range in self.start()?.prepared {
             let xid = range.xid.to_string();
-            if let Some(part) = self.prepared.iter().find(|part| part.xid == xid) {
-                let catalog = HistoryPart::from_text(&part.history)?.catalog()?;
+            if let Some(own) = self.prepared.iter().find(|own| own.xid == xid) {
+                let catalog = SchemaSnapshot::from_text(&own.history)?.catalog()?;
                 prepared.push((range.xid, Arc::new(catalog)));
             }
         }

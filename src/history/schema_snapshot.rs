@@ -1,4 +1,4 @@
-//! The part of a history that decoding a range of the log needs.
+//! The tables of a history that a reader of a range of the log needs.
 
 use super::catalog::Catalog;
 use super::catalog_text::CatalogText;
@@ -16,11 +16,11 @@ use std::collections::HashSet;
 
 /// The tables at a position, as text: those that a reader from there on needs. A Spark task gets one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HistoryPart {
+pub struct SchemaSnapshot {
     text: CatalogText,
 }
 
-impl HistoryPart {
+impl SchemaSnapshot {
     /// The tables at `start`: those that are wanted, and those that statements up to `end` name. If the history does not reach
     /// `end`, all tables.
     pub(super) fn load(
@@ -65,7 +65,7 @@ impl HistoryPart {
 
     /// Reads [`Self::to_text`].
     pub fn from_text(text: &str) -> Result<Self> {
-        let bad = || Error::config("not a part of a table history");
+        let bad = || Error::config("not a snapshot of a table history");
         let packed = text.strip_prefix(VERSION).and_then(|hex| from_hex(hex.as_bytes()));
         let json = unpack(&packed.ok_or_else(bad)?).map_err(|_| bad())?;
         let json = String::from_utf8(json).map_err(|_| bad())?;
