@@ -42,7 +42,7 @@ impl Transaction {
     }
 }
 
-/// How a group ended.
+/// The end of a group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TransactionEnd {
     /// Its rows were committed.

@@ -184,7 +184,7 @@ impl CreateTable {
         }
         let column = ColumnDefinition::parse(cursor)?;
         if self.by_name.insert(column.name.to_lowercase(), self.columns.len()).is_some() {
-            return Err(cursor.error(format!("column `{}` stands there twice", column.name)));
+            return Err(cursor.error(format!("column `{}` is defined twice", column.name)));
         }
         self.keys.extend(column.keys());
         self.columns.push(column);

@@ -48,7 +48,7 @@ pub(crate) enum KeyColumn {
         prefix: u64,
         descending: bool,
     },
-    /// Of a functional index.
+    /// The expression of a functional index.
     Expression(String),
     /// `period WITHOUT OVERLAPS`
     Period(String),

@@ -95,7 +95,7 @@ impl DdlSession {
         self.sql_mode & (STRICT_TRANS_TABLES | STRICT_ALL_TABLES) != 0
     }
 
-    /// The same without a strict `sql_mode`, as for INSERT IGNORE.
+    /// Returns the session without a strict `sql_mode`, as for INSERT IGNORE.
     #[must_use]
     pub fn lenient(&self) -> Self {
         let sql_mode = self.sql_mode & !(STRICT_TRANS_TABLES | STRICT_ALL_TABLES);

@@ -59,7 +59,7 @@ pub enum ReferentialAction {
 pub struct Actions {
     /// The table and the action of a DELETE, if there is one.
     pub delete: Option<ChildAction>,
-    /// The same for an UPDATE, for each key of the parent: the columns of the key.
+    /// The tables and actions of an UPDATE, with the columns of the parent's key that the foreign key refers to.
     pub update: Vec<(Vec<String>, ChildAction)>,
 }
 

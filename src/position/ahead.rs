@@ -12,7 +12,7 @@ pub struct Ahead {
     /// Offset in the position's file: the changes of all transactions that start before it were delivered. `None` if only the
     /// GTIDs are valid, as at another server.
     pub offset: Option<u64>,
-    /// The same by GTID: the delivered transactions after the position's base; `None` if the log has no GTIDs.
+    /// The delivered transactions after the position's base, by GTID; `None` if the log has no GTIDs.
     pub gtid_set: Option<GtidState>,
     /// The number of changes of each of the tables that were delivered from the transaction that starts at the offset.
     pub changes: u64,
@@ -28,7 +28,7 @@ impl Ahead {
         self.tables.binary_search_by(place).is_ok()
     }
 
-    /// The same for a reader of another log of the same transactions: by GTID alone. `None` if GTIDs do not suffice.
+    /// Returns the entry for a reader of another log of the same transactions: by GTID alone. `None` if GTIDs do not suffice.
     pub fn by_gtid(&self) -> Option<Self> {
         let is_known = self.gtid_set.is_some() && (self.changes == 0 || self.next_gtid.is_some());
         is_known.then(|| Self { offset: None, ..self.clone() })

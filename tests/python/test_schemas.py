@@ -107,7 +107,7 @@ def test_a_statement_that_does_not_fit(log: str, columns: str, message: str) -> 
         ("CREATE TABLE a (id int DEFAULT 'secret", "line 1.*without its end"),
         ("CREATE TABLE a (id int) /* not closed", "line 1.*comment without its end"),
         ("CREATE VIEW a AS SELECT 1", "must be one CREATE TABLE statement"),
-        ("CREATE TABLE a (id int, ID int)", "column `ID` stands there twice"),
+        ("CREATE TABLE a (id int, ID int)", "column `ID` is defined twice"),
         ("", "must be one CREATE TABLE statement"),
     ],
 )

@@ -105,7 +105,7 @@ impl Resolver<'_> {
         let collation = own.or(default);
         let needed = || {
             collation.ok_or(
-                "neither the column nor the table names a character set, and the log does not tell it: \
+                "neither the column nor the table has a character set, and the log does not contain it: \
                  add DEFAULT CHARSET=... after the table's columns (sql_mode=ANSI and --compatible=ansi leave it out)",
             )
         };

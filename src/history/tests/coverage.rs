@@ -65,7 +65,7 @@ fn a_gap_creates_a_range_and_a_reader_that_closes_it_switches_to_the_range() {
     let history = history();
     let mut view = history.view_at(&at(100)).unwrap();
     view.apply(&ddl(200, "CREATE TABLE c (id INT)")).unwrap();
-    // Nobody read from 200 to 1000. There e was created, and c was dropped.
+    // No reader has read from 200 to 1000. There e was created, and c was dropped.
     let script =
         "CREATE DATABASE shop;\nUSE shop;\nCREATE TABLE a (id INT);\nCREATE TABLE e (id INT);";
     let later = Baseline::whole(script, DdlSession::new(SERVER));
