@@ -21,7 +21,7 @@
 //! | ENGINE=BLACKHOLE | **all removed** |
 //! | any other ENGINE | **other rows**: those of the engine |
 //! | UNION, CONNECTION, SEQUENCE | **other rows**: those of other tables, of another server |
-//! | options in `HARMLESS_OPTIONS` | stay |
+//! | options in `OPTIONS` of `alter_table::table_option` | stay |
 //! | unknown options | **other rows**: options of an engine, such as CONNECT's FILE_NAME |
 //! | ORDER BY, FORCE, ENABLE and DISABLE KEYS, ALGORITHM, LOCK, WAIT, VALIDATION | stay |
 //! | ADD, COALESCE, REORGANIZE, REBUILD, ANALYZE, CHECK, OPTIMIZE PARTITION | stay, or the server refuses the statement |

@@ -5,8 +5,9 @@
 //! `history`, `change`, `baseline` and `source`.
 //!
 //! ```text
-//! text ─ lexer ─ cursor ─ create_table, column, data_type ─ CreateTable ─ resolve ─ TableSchema
+//! text ─ lexer, comment ─ cursor ─ create_table, column, data_type, key ─ CreateTable ─ resolve ─ TableSchema
 //!                       └ parser ─ ParsedStatement: one reading of a statement of the log (parsed)
+//!                           ├ alter_table ─ alter_action: the clauses of an ALTER TABLE
 //!                           ├ row_changes: recognizes statements that change no rows
 //!                           ├ effect ─ Ddl: the tables that it changes
 //!                           │   └ alter_effect: the effect of an ALTER TABLE on rows

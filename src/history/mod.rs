@@ -7,6 +7,10 @@
 //! * A [`Catalog`] contains all tables at one position of the log. It applies the statements of the log, one after the other.
 //! * A [`SchemaHistory`] contains the catalogs of all positions, in a [`Store`]. Called by `source::follower`.
 //!
+//! ```text
+//! SchemaHistory ─ HistoryView ─ TimelineCursor ─ SharedIndex ─ HistoryIndex ─ FollowedStore ─ Store
+//! ```
+//!
 //! A statement that is not understood is an error that names the table and the line, never a guess.
 
 mod baseline;
