@@ -1,10 +1,10 @@
-//! A store that keeps nothing beyond its process.
+//! A store in the memory of the process.
 
 use super::store::{EntryKey, EntryKind, EntryRange, EntryRow, Store, StoreWrite, TimelineRow};
 use crate::error::Result;
 use std::collections::BTreeMap;
 
-/// Histories in memory: for tests, and for who needs them no longer than a run.
+/// Histories in memory, which end with the process.
 #[derive(Debug, Clone, Default)]
 pub struct MemoryStore {
     sources: BTreeMap<String, Source>,
@@ -92,7 +92,7 @@ impl MemoryStore {
         self.sources.get(source).is_some_and(|source| !source.timelines.is_empty())
     }
 
-    /// All entries of a timeline, checkpoints too.
+    /// All entries of a timeline with checkpoints.
     pub(super) fn entries(&self, source: &str, timeline: u64) -> impl Iterator<Item = &EntryRow> {
         self.rows(source, timeline, EntryKey::LAST)
     }

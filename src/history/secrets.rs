@@ -1,4 +1,4 @@
-//! Passwords in DDL: they are replaced before a statement is kept or shown.
+//! Passwords in DDL: they are replaced before a statement is stored or shown.
 //!
 //! FEDERATED, CONNECT and SPIDER tables have the login of another server in their options, and other engines define options of
 //! their own. The value of a table option, quoted or not, is kept only if the option is known to contain no password.
