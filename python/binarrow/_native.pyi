@@ -814,7 +814,8 @@ def read_binlog(
 
             It is not part of any ``repr``, log or message.
         start: The place at which the read starts: a :class:`Position`, ``"file:offset"``, a GTID
-            set that has already been read, or a datetime with a zone.
+            set that has already been read, or a datetime with a zone. The JSON of a position and a
+            time such as ``"2026-11-22T06:00:00Z"`` may be text too.
 
             None starts at the beginning of the first file. With a GTID set, all transactions that
             are not in the set are read. If the first file begins after such a transaction, older
@@ -1152,6 +1153,22 @@ def infer_schema(
 
 def expand_source(source: Source, *, storage_options: Mapping[str, Any] | None = None) -> list[str]:
     """Returns the files of a path, URI, glob or directory, in log order, without ``*.index`` files."""
+
+def parse_place(
+    text: str, *, local_time: bool = False
+) -> Literal["earliest", "latest"] | Position | datetime:
+    """Parses a place in the log, as users write it.
+
+    The forms are ``earliest``, ``latest`` or ``end``, ``file:offset``, a GTID set (also as
+    ``gtid:SET``), a time with its zone, the JSON of a position, and the JSON of an offset of Spark.
+
+    Args:
+        text: The place.
+        local_time: A time without a zone is local time; otherwise it is an error.
+
+    Raises:
+        ConfigError: The text is not a place.
+    """
 
 def is_uri(text: str) -> bool:
     """True if the text is a URI, or a chain of URIs in the form of fsspec, and not a path of this system."""

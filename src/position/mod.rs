@@ -12,6 +12,7 @@ mod gtid_state;
 mod mariadb_gtid;
 mod number;
 mod order;
+mod place;
 #[allow(clippy::module_inception)] // the file has the name of its type
 mod position;
 mod stored_position;
@@ -25,6 +26,7 @@ pub use gtid_set::GtidSet;
 pub use gtid_state::GtidState;
 pub use mariadb_gtid::{MariadbGtid, MariadbGtidPosition};
 pub use order::PositionFields;
+pub use place::{Place, Time};
 pub use position::{Position, PreparedRange, compare_files, file_number};
 pub(crate) use varint::{decode_varint, decode_varint_signed};
 pub use xid::Xid;

@@ -3,13 +3,14 @@
 use super::baseline::{PyBaseline, table_filter, take_baseline};
 use super::history_keyword::HistoryKeyword;
 use super::interrupts::abandonable;
-use super::keywords::{Patterns, Place, skip_events as known_codes};
+use super::keywords::{Patterns, skip_events as known_codes};
 use super::live_log::{Dumping, PyLiveLog};
 use super::position::PyPosition;
 use super::server::PyServer;
 use super::server_log::{self, Passes};
 use crate::error::{Error, ErrorKind, Result};
 use crate::net::{ConnectOptions, Endpoint, Pem, Server, TlsFiles, TlsMode};
+use crate::position::Place;
 use crate::protocol::{Compression, Secret};
 use crate::source::Connector;
 use pyo3::exceptions::PyOSError;
@@ -114,13 +115,13 @@ impl PyConnectionSpec {
     fn log(
         &self,
         py: Python<'_>,
-        start: &Bound<'_, PyAny>,
+        start: Place,
         ends: bool,
         server_id: Option<u32>,
         heartbeat: f64,
         reconnect: Option<f64>,
         max_latency: f64,
-    ) -> PyResult<PyLiveLog> {
+    ) -> Result<PyLiveLog> {
         let dumping = Dumping::try_new(ends, server_id, heartbeat, reconnect)?;
         PyLiveLog::try_new(self.clone_ref(py), start, dumping, max_latency)
     }

@@ -3,10 +3,11 @@
 use super::errors::{warn, warn_unmatched};
 use super::input::inputs_read_once;
 use super::interrupts::interruptible;
-use super::keywords::{Patterns, Place};
+use super::keywords::Patterns;
 use super::storage::Storage;
 use crate::change::TableFilter;
 use crate::error::Error;
+use crate::position::Place;
 use crate::reader::{EventInfo, EventList, EventListOptions, EventPlace, EventTypeFilter, hexdump};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
@@ -19,8 +20,8 @@ use std::sync::{Mutex, PoisonError};
 #[allow(clippy::too_many_arguments)] // keywords
 pub(super) fn inspect(
     source: &Bound<'_, PyAny>,
-    start: Option<PlaceKeyword>,
-    stop: Option<PlaceKeyword>,
+    start: Option<EventPlaceKeyword>,
+    stop: Option<EventPlaceKeyword>,
     tables: Option<Patterns>,
     event_types: Option<Patterns>,
     queries: bool,
@@ -49,9 +50,9 @@ pub(super) fn inspect(
 }
 
 /// `start` or `stop` of `inspect`: as `read_binlog` takes it but for GTID sets, or an offset alone.
-pub(super) struct PlaceKeyword(EventPlace);
+pub(super) struct EventPlaceKeyword(EventPlace);
 
-impl<'py> FromPyObject<'_, 'py> for PlaceKeyword {
+impl<'py> FromPyObject<'_, 'py> for EventPlaceKeyword {
     type Error = PyErr;
 
     fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
@@ -68,8 +69,8 @@ impl<'py> FromPyObject<'_, 'py> for PlaceKeyword {
             Place::Time(micros) => {
                 Ok(Self(EventPlace::Time(micros.saturating_add(999_999).div_euclid(1_000_000))))
             }
-            Place::Position(_) | Place::Gtids(_) => {
-                let message = "inspect begins and ends at a position or a time, not at a GTID set";
+            _ => {
+                let message = "inspect starts and ends at a position, an offset or a time, not at a GTID set";
                 Err(Error::config(message).into())
             }
         }

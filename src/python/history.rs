@@ -5,7 +5,7 @@ use super::connection_spec::PyConnectionSpec;
 use super::ddl_session::{MYSQL_OF_TODAY, SqlModeKeyword, server, session};
 use super::history_change::{PyChanges, with_tables};
 use super::interrupts::abandonable;
-use super::keywords::{Patterns, Place};
+use super::keywords::Patterns;
 use super::position::PyPosition;
 use super::schemas::Sql;
 use super::table_description::described;
@@ -17,7 +17,7 @@ use crate::history::{
     Baseline, Catalog, HistoryView, LoggedDdl, MemoryStore, SchemaHistory, Scope, TableState,
     without_secrets,
 };
-use crate::position::Position;
+use crate::position::{Place, Position};
 use crate::store::{ServerStore, SqliteStore};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -349,6 +349,9 @@ impl Shared {
             Place::Position(position) => Ok(*position),
             Place::Gtids(gtids) => Ok(Position { gtid_set: Some(gtids), ..Position::default() }),
             Place::Time(time) => self.history.position_at(time),
+            Place::Earliest | Place::Latest => Err(Error::config(
+                "a place in a history is a Position, 'file:offset', a GTID set or a time",
+            )),
         }
     }
 

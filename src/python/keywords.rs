@@ -1,7 +1,7 @@
 //! The keywords of `read_binlog` as options of the reader.
 
 use super::errors::warn;
-use super::position::PyPosition;
+use super::place::{file_start, file_stop};
 use super::read_keywords::ReadKeywords;
 use super::schemas::SchemasKeyword;
 use crate::binlog::EventType;
@@ -12,14 +12,13 @@ use crate::columnar::{
 };
 use crate::error::Error;
 use crate::history::ForeignKeys;
-use crate::position::Position;
 use crate::protocol::Secret;
 use crate::reader::{BatchLimits, DecodeOptions, Reaction, ReadOptions, UnloggedChanges};
 use crate::schema::NameCase;
 use crate::source::{LogOptions, Start, Stop, TableHistory};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDateTime, PyMapping, PyString, PyTzInfoAccess};
+use pyo3::types::{PyBytes, PyMapping, PyString};
 use std::sync::Arc;
 
 /// One pattern or word, or several.
@@ -103,56 +102,6 @@ impl<'py> FromPyObject<'_, 'py> for SaltKeyword {
     }
 }
 
-/// A place in the log.
-pub(super) enum Place {
-    Position(Box<Position>),
-    Gtids(crate::position::GtidState),
-    Time(i64),
-}
-
-impl<'py> FromPyObject<'_, 'py> for Place {
-    type Error = PyErr;
-
-    fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        if let Ok(position) = value.cast::<PyPosition>() {
-            return Ok(Self::Position(Box::new(position.get().0.clone())));
-        }
-        if let Ok(time) = value.cast::<PyDateTime>() {
-            if time.get_tzinfo().is_none() {
-                let message = "a datetime needs a time zone: datetime(..., tzinfo=timezone.utc)";
-                return Err(Error::config(message).into());
-            }
-            let seconds: f64 = time.call_method0("timestamp")?.extract()?;
-            return Ok(Self::Time((seconds * 1e6).round() as i64));
-        }
-        let Ok(text) = value.extract::<String>() else {
-            let message = "start and stop are a Position, 'file:offset', a GTID set or a datetime";
-            return Err(PyTypeError::new_err(message));
-        };
-        if is_gtid_set(&text) {
-            return Ok(Self::Gtids(text.parse()?));
-        }
-        Ok(Self::Position(Box::new(Position::parse(&text)?)))
-    }
-}
-
-/// Whether text begins like a GTID set: a UUID, or MariaDB's domain-server-sequence.
-fn is_gtid_set(text: &str) -> bool {
-    let head = text.trim_start();
-    let hex =
-        |part: &str, len: usize| part.len() == len && part.bytes().all(|b| b.is_ascii_hexdigit());
-    let mysql = head.split(':').next().is_some_and(|uuid| {
-        let parts: Vec<&str> = uuid.trim().split('-').collect();
-        matches!(parts.as_slice(), [a, b, c, d, e] if hex(a, 8) && hex(b, 4) && hex(c, 4) && hex(d, 4) && hex(e, 12))
-    });
-    let mariadb = head.split(',').all(|gtid| {
-        let parts: Vec<&str> = gtid.trim().split('-').collect();
-        parts.len() == 3
-            && parts.iter().all(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit()))
-    });
-    mysql || mariadb
-}
-
 impl ReadKeywords {
     /// The options of the reader.
     pub(super) fn options(mut self, py: Python<'_>) -> PyResult<ReadOptions> {
@@ -231,24 +180,8 @@ impl ReadKeywords {
         if let Some(bytes) = self.segment_bytes {
             cut.segment_bytes = positive("segment_bytes", bytes)?;
         }
-        cut.start = match self.start {
-            None => Start::Earliest,
-            Some(Place::Position(position)) => match position.gtids_alone() {
-                Some(gtids) => Start::Gtids(gtids.clone()),
-                None => Start::Position(position),
-            },
-            Some(Place::Gtids(gtids)) => Start::Gtids(gtids),
-            Some(Place::Time(time)) => Start::Time(time),
-        };
-        cut.stop = match self.stop {
-            None => Stop::End,
-            Some(Place::Position(position)) => match position.gtids_alone() {
-                Some(gtids) => Stop::Gtids(gtids.clone()),
-                None => Stop::Position(position),
-            },
-            Some(Place::Gtids(gtids)) => Stop::Gtids(gtids),
-            Some(Place::Time(time)) => Stop::Time(time),
-        };
+        cut.start = self.start.map_or(Ok(Start::Earliest), file_start)?;
+        cut.stop = self.stop.map_or(Ok(Stop::End), file_stop)?;
         // What is not in the set would be lost to a read that resumes at the end of this one.
         cut.stops_at_gap = matches!(cut.stop, Stop::Gtids(_));
         let mut options = ReadOptions {

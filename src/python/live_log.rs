@@ -2,13 +2,13 @@
 
 use super::connection_spec::{PyConnectionSpec, seconds};
 use super::interrupts::abandonable;
-use super::keywords::Place;
+use super::place::live_start;
 use super::running::LiveSource;
 use crate::cancel::CancelToken;
 use crate::error::{Error, Result};
 use crate::history::{HistoryView, SchemaSnapshot};
 use crate::net::{DumpOptions, random_id};
-use crate::position::Position;
+use crate::position::{Place, Position};
 use crate::source::{LiveOptions, LiveStart, LogOptions, Stop, TableHistory};
 use pyo3::prelude::*;
 use std::cmp::Ordering;
@@ -64,12 +64,12 @@ impl Dumping {
 impl PyLiveLog {
     pub(super) fn try_new(
         spec: PyConnectionSpec,
-        start: &Bound<'_, PyAny>,
+        start: Place,
         dumping: Dumping,
         max_latency: f64,
-    ) -> PyResult<Self> {
+    ) -> Result<Self> {
         let max_latency = seconds("max_latency", max_latency)?;
-        Ok(Self { spec, start: live_start(start)?, dumping, max_latency, range: None })
+        Ok(Self { spec, start: live_start(start), dumping, max_latency, range: None })
     }
 
     /// All between two positions, neither less nor more.
@@ -146,31 +146,4 @@ impl PyLiveLog {
         };
         Ok(LiveSource { server, start, options })
     }
-}
-
-/// The position that a place is, unless it is none.
-pub(super) fn place_of(place: Place) -> Option<Position> {
-    match place {
-        Place::Position(position) => Some(*position),
-        Place::Gtids(_) | Place::Time(_) => None,
-    }
-}
-
-fn live_start(start: &Bound<'_, PyAny>) -> PyResult<LiveStart> {
-    match start.extract::<String>().as_deref() {
-        Ok("earliest") => return Ok(LiveStart::Earliest),
-        Ok("latest") => return Ok(LiveStart::Latest),
-        Ok(word) if !word.contains([':', '-']) => {
-            let message = format!(
-                "⟦start={word}⟧: 'latest', 'earliest', 'file:offset' or a GTID set is needed, a Position or a datetime"
-            );
-            return Err(Error::config(message).into());
-        }
-        _ => {}
-    }
-    Ok(match start.extract::<Place>()? {
-        Place::Position(position) => LiveStart::Position(position),
-        Place::Gtids(gtids) => LiveStart::Gtids(gtids),
-        Place::Time(time) => LiveStart::Time(time),
-    })
 }

@@ -24,6 +24,7 @@ mod item;
 mod keywords;
 mod live_log;
 mod logging;
+mod place;
 mod position;
 mod read_keywords;
 mod reader;
@@ -67,6 +68,8 @@ mod _native {
     use super::item::{PyHeartbeat, PySchemaChange, PySkippedStatement, PyTransaction, PyTruncate};
     #[pymodule_export]
     use super::live_log::PyLiveLog;
+    #[pymodule_export]
+    use super::place::parse_place;
     #[pymodule_export]
     use super::position::PyPosition;
     #[pymodule_export]

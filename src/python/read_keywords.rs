@@ -4,7 +4,8 @@
 
 use super::given::Given;
 use super::history_keyword::HistoryKeyword;
-use super::keywords::{ColumnsKeyword, MaskKeyword, Patterns, Place, SaltKeyword};
+use super::keywords::{ColumnsKeyword, MaskKeyword, Patterns, SaltKeyword};
+use super::place::Place;
 use super::schemas::SchemasKeyword;
 use super::storage::Storage;
 use super::type_options::TypesKeyword;

@@ -4,12 +4,11 @@ use super::connection_spec::PyConnectionSpec;
 use super::errors::warn;
 use super::history_keyword::HistoryKeyword;
 use super::interrupts::cancellable;
-use super::keywords::Place;
-use super::live_log::{Dumping, place_of};
+use super::live_log::Dumping;
 use super::position::PyPosition;
 use crate::cancel::CancelToken;
 use crate::error::{Error, Result};
-use crate::position::Position;
+use crate::position::{Place, Position};
 use crate::source::{
     LiveOptions, RangeBounds, RangeEnd, file_start as start_of, range_end as log_range_end,
 };
@@ -99,8 +98,9 @@ fn pass<T: Send + 'static>(
 fn position(place: Place, keyword: &str) -> Result<Position, Error> {
     match place {
         Place::Gtids(gtids) => Ok(Position::after_gtids(gtids)),
-        place => place_of(place).ok_or_else(|| {
-            Error::config(format!("{keyword}: a Position, 'file:offset' or a GTID set is needed"))
-        }),
+        Place::Position(position) => Ok(*position),
+        Place::Earliest | Place::Latest | Place::Time(_) => Err(Error::config(format!(
+            "{keyword}: a Position, 'file:offset' or a GTID set is needed"
+        ))),
     }
 }

@@ -11,8 +11,8 @@ import pytest
 
 import binarrow
 from binarrow import ConfigError, FileCheckpoint, Position
-from binarrow.spark.live.offset import offset_of, position_from_text
-from binarrow.spark.live.place import place_of_keyword
+from binarrow.spark.live.offset import offset_of
+from binarrow.spark.live.place import place_from
 from binarrow.stream import Stream
 
 WAYS: list[dict[str, Any]] = [
@@ -177,7 +177,7 @@ def test_more_tables_begin_at_the_base(shop, complete):
 
 def test_offsets_of_spark_are_bases(ahead):
     assert offset_of(ahead) == json.loads(ahead.base.to_json())
-    for refused in (lambda: position_from_text(ahead.to_json()), lambda: place_of_keyword(ahead)):
+    for refused in (lambda: place_from(ahead.to_json()), lambda: place_from(ahead)):
         with pytest.raises(ConfigError, match=r"shop.*`base`"):
             refused()
-    assert position_from_text(ahead.base.to_json()) == ahead.base
+    assert place_from(ahead.base.to_json()) == ahead.base

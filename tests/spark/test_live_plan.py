@@ -28,7 +28,7 @@ from binarrow.spark.live.offset import (
 )
 from binarrow.spark.live.options import LiveOptions
 from binarrow.spark.live.patience import patiently
-from binarrow.spark.live.place import parse_place, parse_timestamp
+from binarrow.spark.live.place import parse_timestamp, place_from
 from binarrow.spark.live.plan import end_of_next_batch, ranges, shift_above
 from binarrow.spark.live.planner import Planner
 from binarrow.spark.source_options import SourceOptions
@@ -202,19 +202,19 @@ def test_the_first_batch_is_anchored() -> None:
 
 
 def test_places() -> None:
-    assert parse_place(" earliest") == "earliest"
-    assert parse_place("latest") == "latest"
-    assert parse_place("gtid: 0-1-5") == Position.after_gtids("0-1-5")
-    assert parse_place(json.dumps(end_of_batch(initial(at(4, 4)), at(4, 9)))) == at(4, 9)
-    assert parse_place(at(4, 9).to_json()) == at(4, 9)
+    assert place_from(" earliest") == "earliest"
+    assert place_from("latest") == "latest"
+    assert place_from("gtid: 0-1-5") == Position.after_gtids("0-1-5")
+    assert place_from(json.dumps(end_of_batch(initial(at(4, 4)), at(4, 9)))) == at(4, 9)
+    assert place_from(at(4, 9).to_json()) == at(4, 9)
     for text in ("binlog.000004:9", '{"file": "binlog.000004", "offset": 9}'):
-        assert parse_place(text) == Position("binlog.000004", 9)
-    time = parse_place("2026-11-22T06:00:00+01:00")
-    assert parse_place("2026-11-22T06:00:00.000+01:00") == time
+        assert place_from(text) == Position("binlog.000004", 9)
+    time = place_from("2026-11-22T06:00:00+01:00")
+    assert place_from("2026-11-22T06:00:00.000+01:00") == time
     assert time == parse_timestamp("2026-11-22T05:00:00Z") == parse_timestamp("1795323600000")
     for bad in ("", "newest", "gtid:", "2026-11-22", "{}", '{"v":1}', "[1]", "{", "9" * 30):
         with pytest.raises(ValueError, match=r".+"):
-            parse_place(bad)
+            place_from(bad)
     for bad in ("", "2026-11-22T06:00:00", "9" * 30, "-5"):
         with pytest.raises(ValueError, match=r".+"):
             parse_timestamp(bad)

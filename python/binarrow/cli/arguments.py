@@ -12,6 +12,7 @@ from typing import Annotated, BinaryIO, TypeAlias, cast
 import typer
 
 from binarrow import ConfigError
+from binarrow._native import parse_place
 
 
 class Format(StrEnum):
@@ -93,13 +94,19 @@ _NAMED = re.compile(r"([^/=*?\[]+\.\d+)=(.+)")
 
 
 def where(text: str | None) -> str | datetime | None:
-    """Parses a place in the log: a time, FILE:OFFSET, or a GTID set.
+    """Parses a place in the log, as for `binarrow.Server.stream`.
 
     A time without a zone is local time, as everywhere on the command line.
+
+    Raises:
+        ConfigError: The text is not a place.
     """
-    if text is None or text.isdigit():  # an offset, even if it looks like a date
-        return text
-    try:
-        return datetime.fromisoformat(text).astimezone()
-    except ValueError:
-        return text
+    if text is None:
+        return None
+    place = parse_place(text, local_time=True)
+    return place if isinstance(place, datetime) else text
+
+
+def where_or_offset(text: str | None) -> str | datetime | None:
+    """Parses a place in the log, or an offset alone, as for `binarrow.inspect`."""
+    return text if text is not None and text.isdecimal() else where(text)

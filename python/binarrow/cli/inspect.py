@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 import binarrow
-from binarrow.cli.arguments import Files, Format, FormatOption, sources, where
+from binarrow.cli.arguments import Files, Format, FormatOption, sources, where_or_offset
 from binarrow.cli.failure import reports_failure, unmatched_patterns_are_errors
 from binarrow.cli.flags import flag
 from binarrow.cli.output import Screen, on_one_line, print_json, printable
@@ -88,8 +88,8 @@ def command(
         sources(files),
         tables=tables,
         event_types=event_types,
-        start=where(start),
-        stop=where(stop),
+        start=where_or_offset(start),
+        stop=where_or_offset(stop),
         queries=queries,
         table_metadata=table_metadata,
         data=hexdump,

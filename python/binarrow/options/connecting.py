@@ -254,7 +254,8 @@ OPTIONS = (
         """
         The place at which the stream starts: ``"latest"`` (the end of the log now), ``"earliest"``
         (the first file that the server has), a :class:`Position`, ``"file:offset"``, a GTID set
-        that was already read, or a datetime: the first transaction committed at or after it.
+        that was already read, or a datetime: the first transaction committed at or after it. The
+        JSON of a position and a time such as ``"2026-11-22T06:00:00Z"`` may be text too.
         """,
         STREAM,
         flag=Flag(
@@ -270,9 +271,9 @@ OPTIONS = (
         LIVE_PLACE,
         None,
         """
-        The place at which the stream ends: ``"end"`` (the end of the log now), a :class:`Position`,
-        ``"file:offset"``, a datetime, or a GTID set. With a GTID set, the stream ends before the
-        first transaction that is not in it.
+        The place at which the stream ends: ``"end"`` (the end of the log now), or a place in one of
+        the forms of ``start``. With a GTID set, the stream ends before the first transaction that
+        is not in it.
 
         With None, the stream does not end.
         """,

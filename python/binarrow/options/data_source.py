@@ -113,7 +113,7 @@ OPTIONS = (
         None,
         """
         The place at which a query without a checkpoint starts: ``earliest``, ``latest``,
-        ``file:offset``, ``gtid:SET``, a time with its zone (``2026-11-22T06:00:00Z``), or JSON: an
+        ``file:offset``, a GTID set, a time with its zone (``2026-11-22T06:00:00Z``), or JSON: an
         offset from the progress of a query, or a ``Position`` without ``ahead`` (its ``base``).
         """,
         spark=Spark(of="server", default="latest; of batches earliest"),

@@ -17,7 +17,7 @@ NAME_CASE = Kind("name_case", "Literal[0, 1, 2]", "u8")
 COLUMNS = Kind("columns", "Mapping[str, str | Sequence[str]]", "keywords::ColumnsKeyword")
 MASK = Kind("mask", 'Mapping[str, Literal["sha256", "null"]]', "keywords::MaskKeyword")
 SALT = Kind("salt", "str | bytes", "keywords::SaltKeyword")
-PLACE = Kind("place", "Position | str | datetime", "keywords::Place")
+PLACE = Kind("place", "Position | str | datetime", "place::Place")
 ITEMS = lists(
     Kind("names", "MarkerKind | Sequence[MarkerKind]", "keywords::Patterns"),
     *("schema_change", "truncate", "skipped_statement", "transaction", "heartbeat"),
@@ -256,7 +256,8 @@ OPTIONS = (
         None,
         """
         The place at which the read starts: a :class:`Position`, ``"file:offset"``, a GTID set that
-        has already been read, or a datetime with a zone.
+        has already been read, or a datetime with a zone. The JSON of a position and a time such as
+        ``"2026-11-22T06:00:00Z"`` may be text too.
 
         None starts at the beginning of the first file. With a GTID set, all transactions that are
         not in the set are read. If the first file begins after such a transaction, older files are

@@ -6,7 +6,14 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Unpack, get_args, overload
 
-from binarrow._native import ChangeBatch, ConfigError, Position, TableSchemas, read_binlog
+from binarrow._native import (
+    ChangeBatch,
+    ConfigError,
+    Position,
+    TableSchemas,
+    parse_place,
+    read_binlog,
+)
 from binarrow.checkpoint import Checkpoint
 from binarrow.server.check import Check
 from binarrow.server.preflight import checks
@@ -82,10 +89,11 @@ class Server(Session):
             start: The place at which the stream starts: ``"latest"`` (the end of the log now),
                 ``"earliest"`` (the first file that the server has), a :class:`Position`,
                 ``"file:offset"``, a GTID set that was already read, or a datetime: the first
-                transaction committed at or after it.
-            stop: The place at which the stream ends: ``"end"`` (the end of the log now), a
-                :class:`Position`, ``"file:offset"``, a datetime, or a GTID set. With a GTID set,
-                the stream ends before the first transaction that is not in it.
+                transaction committed at or after it. The JSON of a position and a time such as
+                ``"2026-11-22T06:00:00Z"`` may be text too.
+            stop: The place at which the stream ends: ``"end"`` (the end of the log now), or a place
+                in one of the forms of ``start``. With a GTID set, the stream ends before the first
+                transaction that is not in it.
 
                 With None, the stream does not end.
             checkpoint: A :class:`FileCheckpoint`, or another object that loads and saves a
@@ -128,11 +136,7 @@ class Server(Session):
             kind = type(checkpoint).__name__
             raise TypeError(f'checkpoint= is a {kind}: pass FileCheckpoint("position.json")')
         kept = checkpoint.load() if checkpoint is not None else None
-        ends = stop == "end"
-        if isinstance(stop, str) and stop.isalpha() and not ends:
-            raise ConfigError(
-                f"stop={stop!r} must be 'end', 'file:offset', a GTID set, a Position or a datetime"
-            )
+        ends = isinstance(stop, str) and parse_place(stop) == "latest"
         log = self._spec.log(
             start if kept is None else kept,
             ends=ends,

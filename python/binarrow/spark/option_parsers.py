@@ -10,7 +10,7 @@ from typing import Any
 from binarrow import ConfigError
 from binarrow.byte_size import parse_byte_size
 from binarrow.options import spark_options
-from binarrow.spark.live.place import parse_place, parse_timestamp
+from binarrow.spark.live.place import parse_timestamp, place_from
 from binarrow.spark.options import hint
 
 
@@ -111,7 +111,7 @@ OF_KIND: dict[str, Callable[[str], Any]] = {
     "names": _words,
     "path": str,
     "paths": _json_list,
-    "place": parse_place,
+    "place": place_from,
     "salt": str,
     "seconds": _seconds,
     "sql": str,

@@ -14,7 +14,7 @@ from binarrow.server.target import Endpoint, Target
 from binarrow.spark.live.history_follower import HistoryFollower
 from binarrow.spark.live.live_range import LiveRange
 from binarrow.spark.live.login import login, stream_keywords
-from binarrow.spark.live.place import place_of_keyword
+from binarrow.spark.live.place import place_from
 from binarrow.spark.live.plan import FIRST_EVENT_AT, ranges
 from binarrow.spark.live.server_log import ServerLog
 
@@ -95,7 +95,7 @@ def live_rows(
 ) -> list[tuple[str, int, int, str]]:
     """Returns the ranges between two places of the current log: path, start, stop, split."""
     target = login(url, given)
-    start, stop = (place_of_keyword(each) for each in places)
+    start, stop = (place_from(each) for each in places)
     log = ServerLog(target, **stream_keywords(given), counted={})
     follower = HistoryFollower(_HistoryTables(tables), history)
     try:

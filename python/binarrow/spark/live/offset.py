@@ -38,22 +38,6 @@ def position_of(offset: Offset) -> Position:
     return Position.from_json(json.dumps(stored))
 
 
-def position_from_text(text: str) -> Position:
-    """Parses an offset copied from a query's progress, or a stored position.
-
-    A file and an offset alone are enough.
-
-    Raises:
-        ValueError: The text is neither, or the position has tables in ``ahead``.
-    """
-    stored = json.loads(text)
-    if not isinstance(stored, dict):
-        raise ConfigError("the JSON of an offset is an object")
-    if stored.keys() == {"file", "offset"}:
-        return Position(stored["file"], stored["offset"])
-    return same_for_all(position_of(stored))
-
-
 def same_for_all(position: Position) -> Position:
     """Returns the position if its `ahead` is empty: Spark reads all tables from one place.
 

@@ -1,4 +1,4 @@
-"""Parses options that name a place of a log, such as ``startingOffsets``."""
+"""Places of a log, as Spark's options and the arguments of ``splits`` name them."""
 
 from __future__ import annotations
 
@@ -6,73 +6,21 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from binarrow import ConfigError, Position
-from binarrow.spark.live.offset import position_from_text, same_for_all
+from binarrow._native import parse_place
+from binarrow.spark.live.offset import same_for_all
 
 Place = Literal["earliest", "latest"] | Position | datetime
 """A place to begin or end: the log's beginning or end, a position or GTID set, a time."""
 
 
-def parse_place(text: str) -> Place:
-    """Parses ``startingOffsets`` and ``endingOffsets``.
+def place_from(given: Position | str | datetime) -> Place:
+    """Returns the place of an option or an argument, as for :meth:`binarrow.Server.stream`.
 
     Raises:
-        ValueError: The text is not a place.
+        ConfigError: It is not a place, or a position with tables in ``ahead``.
     """
-    word = text.strip()
-    if word == "earliest":
-        return "earliest"
-    if word == "latest":
-        return "latest"
-    if word.startswith("{"):
-        return position_from_text(word)
-    if (position := _file_and_offset(word)) is not None:
-        return position
-    if word.lower().startswith("gtid:"):
-        gtids = word[len("gtid:") :].strip()
-        if not gtids:
-            raise ValueError("gtid: must be followed by a GTID set")
-        return Position.after_gtids(gtids)
-    try:
-        return _time(word)
-    except ValueError as error:
-        raise ValueError(
-            "it is earliest, latest, file:offset, the JSON of an offset or a Position, gtid:SET, or"
-            f" a time such as 2026-11-22T06:00:00Z ({error})"
-        ) from None
-
-
-def place_of_keyword(given: Position | str | datetime) -> Place:
-    """Converts ``start`` and ``stop`` of Python, which are as in :meth:`binarrow.Server.stream`.
-
-    Raises:
-        ConfigError: The value is not a place.
-    """
-    if isinstance(given, Position):
-        return same_for_all(given)
-    if isinstance(given, datetime):
-        return given
-    word = given.strip()
-    if word == "earliest":
-        return "earliest"
-    if word in ("latest", "end"):
-        return "latest"
-    if (position := _file_and_offset(word)) is not None:
-        return position
-    if not any(digit in word for digit in "0123456789"):
-        raise ConfigError(
-            f"{given!r} is no place of a log: 'earliest', 'latest', 'file:offset' or a GTID set is"
-            " needed, a Position or a datetime"
-        )
-    return Position.after_gtids(word)
-
-
-def _file_and_offset(word: str) -> Position | None:
-    file, colon, offset = word.rpartition(":")
-    # The name of a binlog file ends with a number, unlike the first part of a GTID or a time.
-    is_name = file.rpartition(".")[2].isdecimal() and "." in file
-    if colon and is_name and offset.isascii() and offset.isdecimal():
-        return Position(file, int(offset))
-    return None
+    place = parse_place(given) if isinstance(given, str) else given
+    return same_for_all(place) if isinstance(place, Position) else place
 
 
 def parse_timestamp(text: str) -> datetime:
@@ -89,13 +37,9 @@ def parse_timestamp(text: str) -> datetime:
             return datetime.fromtimestamp(int(word) / 1000, UTC)
         except (OverflowError, OSError):
             raise ValueError("these are too many milliseconds") from None
-    return _time(word)
-
-
-def _time(text: str) -> datetime:
-    time = datetime.fromisoformat(text)
-    if time.tzinfo is None:
-        raise ValueError("a time needs its zone: Z, or +01:00")
+    time = parse_place(word)
+    if not isinstance(time, datetime):
+        raise ConfigError("it must be a time with its zone, or milliseconds since 1970 UTC")
     return time
 
 
