@@ -1170,6 +1170,47 @@ def parse_place(
         ConfigError: The text is not a place.
     """
 
+@final
+class Url:
+    """The parts of a URL, with their escapes."""
+
+    @property
+    def scheme(self) -> str:
+        """The text before ``://``, in lower case."""
+    @property
+    def authority(self) -> str:
+        """All from ``://`` to the path or the query."""
+    @property
+    def user(self) -> str | None:
+        """The user."""
+    @property
+    def password(self) -> str | None:
+        """The password."""
+    @property
+    def hosts(self) -> str:
+        """The authority without user and password: a host, or several with commas."""
+    @property
+    def path(self) -> str:
+        """The path, from its first slash on."""
+    @property
+    def query(self) -> str:
+        """The text after the question mark."""
+    @property
+    def keywords(self) -> list[tuple[str, str]]:
+        """The keywords after the question mark."""
+    @property
+    def is_server(self) -> bool:
+        """True if it is the URL of a server of MySQL or MariaDB."""
+    @property
+    def has_at_after_hosts(self) -> bool:
+        """True if an ``@`` follows the hosts: a ``/`` or ``?`` in a password is not escaped."""
+    @staticmethod
+    def parse(text: str) -> Url | None:
+        """Splits a URL; None for text without ``://``."""
+
+def has_password(url: str) -> bool:
+    """True if a URL, or one in a chain of URIs, contains a password."""
+
 def is_uri(text: str) -> bool:
     """True if the text is a URI, or a chain of URIs in the form of fsspec, and not a path of this system."""
 

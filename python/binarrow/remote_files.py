@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple
 from urllib.parse import unquote
 
-from binarrow._native import ConfigError, is_uri, shown_uri
+from binarrow._native import ConfigError, Url, has_password, is_uri, shown_uri
 from binarrow.advice import message
 
 if TYPE_CHECKING:
@@ -206,20 +206,18 @@ class _File:
 
 
 def _place(uri: str, options: Options) -> _ArrowPlace | _FsspecPlace:
-    for part in uri.split("::"):
-        user, at, _ = part.partition("://")[2].partition("/")[0].rpartition("@")
-        if at and ":" in user:
-            raise ConfigError(
-                message(
-                    f"{shown_uri(uri)}: a password in a URI would be visible in plans and logs:"
-                    " pass it in ⟦storage_options⟧, or set it in the environment of the file system"
-                )
+    if has_password(uri):
+        raise ConfigError(
+            message(
+                f"{shown_uri(uri)}: a password in a URI would be visible in plans and logs:"
+                " pass it in ⟦storage_options⟧, or set it in the environment of the file system"
             )
-    scheme = uri.partition("://")[0].lower()
-    if scheme in ("mysql", "mariadb"):
+        )
+    url = Url.parse(uri)
+    if url is not None and url.is_server:
         raise ConfigError(f"{shown_uri(uri)} is a server: binarrow.connect(url).stream() reads it")
-    if scheme in _ARROW_SCHEMES:
-        place = _arrow_place(_ARROW_SCHEMES[scheme], uri, options)
+    if url is not None and url.scheme in _ARROW_SCHEMES:
+        place = _arrow_place(_ARROW_SCHEMES[url.scheme], url, options)
         if place is not None:
             return place
     return _fsspec_place(uri, options)
@@ -239,17 +237,16 @@ _ARROW_SCHEMES = {
 """pyarrow's names of the schemes that it supports."""
 
 
-def _arrow_place(scheme: str, uri: str, options: Options) -> _ArrowPlace | None:
+def _arrow_place(scheme: str, url: Url, options: Options) -> _ArrowPlace | None:
     """Returns a path in a file system of pyarrow; None if none of them accepts the options."""
-    given, _, rest = uri.partition("://")
-    rest, mark, query = rest.partition("?")
-    authority, _, path = rest.partition("/")
+    authority = url.authority
+    query = f"?{url.query}" if url.query else ""
     text = json.dumps(options, sort_keys=True, default=repr, skipkeys=True)
     # Connections and threads do not survive a fork.
     key = (os.getpid(), scheme, authority, query, text)
     if key not in _SYSTEMS:
         try:
-            system = _arrow_system(scheme, authority, mark + query, options)
+            system = _arrow_system(scheme, authority, query, options)
         except (ImportError, NotImplementedError, TypeError):
             return None
         if len(_SYSTEMS) >= _MAX_SYSTEMS:
@@ -259,9 +256,9 @@ def _arrow_place(scheme: str, uri: str, options: Options) -> _ArrowPlace | None:
     prefix = f"{base}/" if base else "/"
 
     def named(path: str) -> str:
-        return f"{given}://{authority}/{path.removeprefix(prefix)}{mark}{query}"
+        return f"{url.scheme}://{authority}/{path.removeprefix(prefix)}{query}"
 
-    return _ArrowPlace(system, f"{prefix}{path}".rstrip("/"), named)
+    return _ArrowPlace(system, f"{prefix}{url.path[1:]}".rstrip("/"), named)
 
 
 _SYSTEMS: dict[tuple[int, str, str, str, str], tuple[FileSystem, str]] = {}
@@ -379,7 +376,7 @@ def _is_glob(path: str) -> bool:
 def _local_path(uri: str) -> str:
     host, slash, path = uri[len("file://") :].partition("/")
     if host not in ("", "localhost") or not slash:
-        raise ConfigError(f"{uri}: the file is on another machine; write file:///path")
+        raise ConfigError(f"{shown_uri(uri)}: the file is on another machine; write file:///path")
     return unquote(f"/{path}")
 
 

@@ -109,9 +109,9 @@ fn is_mysql_gtid_set(word: &str) -> bool {
 /// True if text has the form of GTIDs of MariaDB: `domain-server-sequence`, one or more.
 fn are_mariadb_gtids(word: &str) -> bool {
     let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-    word.split(',').map(str::trim).all(|gtid| {
-        gtid.split('-').count() == 3 && gtid.split('-').all(is_number)
-    })
+    word.split(',')
+        .map(str::trim)
+        .all(|gtid| gtid.split('-').count() == 3 && gtid.split('-').all(is_number))
 }
 
 fn without_zone(word: &str) -> Error {
@@ -129,7 +129,8 @@ fn position_of_json(text: &str) -> Result<Position> {
     let bad = |error| Error::config(format!("not a stored position: {error}"));
     let mut fields: Map<String, Value> = serde_json::from_str(text).map_err(bad)?;
     fields.retain(|name, _| !OFFSET_MARKS.contains(&name.as_str()));
-    let is_alone = fields.len() == 2 && fields.contains_key("file") && fields.contains_key("offset");
+    let is_alone =
+        fields.len() == 2 && fields.contains_key("file") && fields.contains_key("offset");
     let fields = Value::Object(fields);
     if is_alone {
         let FileOffset { file, offset } = serde_json::from_value(fields).map_err(bad)?;

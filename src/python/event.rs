@@ -70,7 +70,8 @@ impl<'py> FromPyObject<'_, 'py> for EventPlaceKeyword {
                 Ok(Self(EventPlace::Time(micros.saturating_add(999_999).div_euclid(1_000_000))))
             }
             _ => {
-                let message = "inspect starts and ends at a position, an offset or a time, not at a GTID set";
+                let message =
+                    "inspect starts and ends at a position, an offset or a time, not at a GTID set";
                 Err(Error::config(message).into())
             }
         }

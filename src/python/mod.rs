@@ -40,6 +40,7 @@ mod summary;
 mod table_description;
 mod table_reader;
 mod type_options;
+mod url;
 
 use pyo3::prelude::*;
 
@@ -81,11 +82,11 @@ mod _native {
     #[pymodule_export]
     use super::split::{PySplit, link_splits, read_split, scan_splits};
     #[pymodule_export]
-    use super::storage::{py_is_uri, shown_uri};
-    #[pymodule_export]
     use super::table_reader::PyTableReader;
     #[pymodule_export]
     use super::type_options::PyTypeOptions;
+    #[pymodule_export]
+    use super::url::{PyUrl, has_password, py_is_uri, shown_uri};
     use pyo3::prelude::*;
 
     #[pymodule_init]

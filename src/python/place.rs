@@ -84,7 +84,8 @@ pub(super) fn file_start(place: Place) -> Result<Start> {
     Ok(match place {
         Place::Earliest => Start::Earliest,
         Place::Latest => {
-            let message = "⟦start=latest⟧ is for the log of a server: start at a place in the files";
+            let message =
+                "⟦start=latest⟧ is for the log of a server: start at a place in the files";
             return Err(Error::config(message));
         }
         Place::Position(position) => match position.gtids_alone() {

@@ -4,7 +4,8 @@ use super::errors::warn;
 use super::file_object::{Stream, input_of};
 use super::hooks::hooks;
 use crate::error::Error;
-use crate::source::{Input, InputFile, Listed, Listing, StoredFile, is_uri, keep_logs, shown};
+use crate::source::{Input, InputFile, Listed, Listing, StoredFile, keep_logs};
+use crate::url::{is_uri, shown};
 use pyo3::exceptions::{PyOSError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::PyMapping;
@@ -113,16 +114,4 @@ impl StoredFile for RemoteFile {
         Python::try_attach(|py| open(py).map_err(io::Error::from))
             .unwrap_or_else(|| Err(io::Error::other("the interpreter ends")))
     }
-}
-
-#[doc = include_str!("docs/is_uri.txt")]
-#[pyfunction(name = "is_uri")]
-pub(super) fn py_is_uri(text: &str) -> bool {
-    is_uri(text)
-}
-
-#[doc = include_str!("docs/shown_uri.txt")]
-#[pyfunction]
-pub(super) fn shown_uri(uri: &str) -> String {
-    shown(uri)
 }

@@ -2,9 +2,9 @@
 
 use super::event_source::{EventSource, LiveEvents};
 use super::input::{BytesInput, FileInput, Input};
-use super::uri::{base_name, shown};
 use crate::error::{Error, ErrorKind, Result};
 use crate::position::file_number;
+use crate::url::{base_name, shown};
 use std::fmt;
 use std::fs::File;
 use std::io;

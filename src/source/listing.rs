@@ -3,9 +3,9 @@
 //! A log's name ends with its number. Servers write other files next to their logs (`binlog.index`; MariaDB's `binlog.state` and
 //! `binlog.000001.idx`). A file without a number is not read, and a warning names it unless it is one of those.
 
-use super::uri::{base_name, shown};
 use crate::error::{Error, ErrorKind, Result};
 use crate::position::{compare_files, file_number};
+use crate::url::{base_name, shown};
 use std::cmp::Ordering;
 use std::path::{Path, PathBuf};
 

@@ -32,7 +32,6 @@ mod segment;
 mod segments;
 mod split;
 mod table_history;
-mod uri;
 mod walk;
 mod window;
 
@@ -63,6 +62,5 @@ pub use segment::{
 pub use segments::Segments;
 pub use split::{FileOf, OpenXa, PreparedPart, Split, add_history, link_splits, scan_splits};
 pub use table_history::TableHistory;
-pub use uri::{base_name, is_uri, shown};
 pub(crate) use walk::FileEvents;
 pub(crate) use window::MAX_SPARE_BYTES;

@@ -5,10 +5,10 @@ use crate::source_files::{Source, files, groups, words};
 use std::path::Path;
 
 /// The folders of `src/`, from the lowest to the highest: a folder may use only those before it.
-const LAYERS: [&str; 20] = [
-    "limits", "cancel", "wire", "charset", "position", "schema", "protocol", "binlog", "value",
-    "ddl", "history", "change", "columnar", "net", "baseline", "source", "store", "reader",
-    "export", "python",
+const LAYERS: [&str; 21] = [
+    "limits", "cancel", "url", "wire", "charset", "position", "schema", "protocol", "binlog",
+    "value", "ddl", "history", "change", "columnar", "net", "baseline", "source", "store",
+    "reader", "export", "python",
 ];
 
 /// Words that are allowed in some folders only.

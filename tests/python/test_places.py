@@ -50,7 +50,9 @@ NOT_A_PLACE = (
     "is not a place in the log: write file:offset, a GTID set, a time with its zone"
     " (2026-11-22T06:00:00Z), the JSON of a position, earliest or latest"
 )
-NO_ZONE = "is a time without a zone: add it, as in 2026-11-22T06:00:00Z or 2026-11-22T06:00:00+01:00"
+NO_ZONE = (
+    "is a time without a zone: add it, as in 2026-11-22T06:00:00Z or 2026-11-22T06:00:00+01:00"
+)
 WRONG = {
     "": f'"" {NOT_A_PLACE}',
     "newest": f'"newest" {NOT_A_PLACE}',
@@ -121,15 +123,21 @@ def test_every_form_is_the_same_place(text: str) -> None:
 def test_every_surface_accepts_every_form(surface: str, text: str) -> None:
     expected = PLACES[text]
     refused = DIFFERENCES.get((surface, expected)) if isinstance(expected, str) else None
-    try:
-        SURFACES[surface](text)
-    except (binarrow.BinarrowError, ValueError) as error:
+    said = error_of(SURFACES[surface], text)
+    if refused is not None:
+        assert refused in said
+    elif said:
         # This log does not contain the place, or the history is empty.
-        known = refused or "GTID|binlog\\.000001|copy of a log|20261122\\.000042|no history|history"
-        assert re.search(known, str(error)), error
-        assert "place in the log" not in str(error)
-    else:
-        assert refused is None
+        assert re.search(r"GTID|binlog\.000001|copy of a log|20261122\.000042|history", said)
+        assert "place in the log" not in said
+
+
+def error_of(surface: Callable[[str], object], text: str) -> str:
+    try:
+        surface(text)
+    except binarrow.BinarrowError as error:
+        return str(error)
+    return ""
 
 
 @pytest.mark.parametrize("surface", SURFACES)
@@ -156,4 +164,4 @@ def test_other_values() -> None:
     with pytest.raises(TypeError, match="a place in the log is a Position, a datetime or text"):
         binarrow.read_binlog(LOG, start=5)  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="a datetime needs a time zone"):
-        binarrow.read_binlog(LOG, start=datetime(2026, 11, 22))  # noqa: DTZ001
+        binarrow.read_binlog(LOG, start=datetime(2026, 11, 22))

@@ -17,6 +17,7 @@ import typer
 
 from binarrow import ConfigError, SchemaHistory
 from binarrow.cli.arguments import where
+from binarrow.history.store_url import is_on_server
 from binarrow.mask_salt import read_mask_salt
 from binarrow.options import OPTIONS, Flag, Option
 
@@ -120,12 +121,6 @@ def help_of(option: Option, own: Flag) -> str:
     return text.replace("[", "\\[")  # "[" begins markup of rich
 
 
-def is_on_server(history: str) -> bool:
-    """True if the history is in a database of a server, not in a file."""
-    scheme, separator, _ = history.partition("://")
-    return bool(separator) and scheme.lower() != "sqlite"
-
-
 _FLAGS = [(option, option.flag) for option in OPTIONS if option.flag is not None]
 
 _OF_READS = {
@@ -226,4 +221,4 @@ def _salt(file: Path | None) -> str | bytes:
     return salt
 
 
-__all__ = ["Reading", "adds_flags", "flag", "help_of", "is_on_server", "reads"]
+__all__ = ["Reading", "adds_flags", "flag", "help_of", "reads"]

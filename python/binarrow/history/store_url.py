@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from binarrow._native import ConfigError, NativeHistory
+from binarrow._native import ConfigError, NativeHistory, Url
 from binarrow.password import Password
-from binarrow.server.target import SCHEMES, target
+from binarrow.server.target import target
 
 DEFAULT_SOURCE = "default"
 
@@ -26,22 +26,20 @@ def open_store(
 ) -> NativeHistory:
     """Opens the store; see :meth:`binarrow.SchemaHistory.open`."""
     text = os.fspath(url)
-    scheme, separator, rest = text.partition("://")
     if text == "memory:":
         return NativeHistory.in_memory(source or DEFAULT_SOURCE)
-    if separator:
-        rest, query, source = _without_source(rest, source)
-    else:
-        rest, query, source = text, "", source or DEFAULT_SOURCE
-    if separator and scheme.lower() in SCHEMES:
-        authority, _, database = rest.partition("/")
+    parts = Url.parse(text)
+    keywords_of_url = [] if parts is None else parts.keywords
+    source, others = _without_source(keywords_of_url, source)
+    if parts is not None and parts.is_server:
+        database = parts.path.removeprefix("/")
         if not database or "/" in database:
             raise ConfigError(
                 "the URL of a history on a server must contain a database:"
                 " mysql://user@host:3306/database"
             )
         place = target(
-            f"{scheme}://{authority}/{query}",
+            f"{parts.scheme}://{parts.authority}/?{others}",
             user=user,
             password=password,
             password_file=password_file,
@@ -50,7 +48,7 @@ def open_store(
         )
         spec = place.connection_spec()
         return NativeHistory.on_server(spec, unquote(database), source)
-    if separator and scheme.lower() != "sqlite":
+    if parts is not None and parts.scheme != "sqlite":
         raise ConfigError(
             "the URL of a history must be sqlite:///path, mysql://user@host/database, or the path"
             " of a file"
@@ -64,27 +62,44 @@ def open_store(
     }
     if unfit := [name for name, value in given.items() if value is not None]:
         raise ConfigError(f"{', '.join(unfit)}: not a keyword of an SQLite file: remove it")
-    if query:
+    if others:
         raise ConfigError("the URL of an SQLite file accepts ?source=name, and no other keyword")
-    if not separator:
-        return NativeHistory.in_file(Path(text), source)
-    if not rest.startswith("/") or rest == "/":
+    return NativeHistory.in_file(_file(text, parts), source)
+
+
+def is_on_server(url: str) -> bool:
+    """True if a history is in a database of a server, not in a file."""
+    parts = Url.parse(url)
+    return parts is not None and parts.scheme != "sqlite"
+
+
+def file_of(url: str) -> Path:
+    """Returns the file of a history that is not on a server.
+
+    Raises:
+        ConfigError: The URL has no path.
+    """
+    return _file(url, Url.parse(url))
+
+
+def _file(text: str, parts: Url | None) -> Path:
+    if parts is None:
+        return Path(text)
+    if parts.authority or parts.path in ("", "/"):
         raise ConfigError(
             "the URL of an SQLite file must be sqlite:///relative/path or sqlite:////absolute/path"
         )
-    return NativeHistory.in_file(Path(unquote(rest[1:])), source)
+    return Path(unquote(parts.path[1:]))
 
 
-def _without_source(text: str, source: str | None) -> tuple[str, str, str]:
-    """Returns the URL up to the question mark, its other keywords, and the source's name."""
-    head, _, query = text.partition("?")
+def _without_source(keywords: list[tuple[str, str]], source: str | None) -> tuple[str, str]:
+    """Returns the name of the source, and the other keywords of a URL."""
     others = []
-    for one in filter(None, query.split("&")):
-        key, _, value = one.partition("=")
+    for key, value in keywords:
         if key != "source":
-            others.append(one)
+            others.append(f"{key}={value}")
         elif source is not None:
             raise ConfigError("source is given twice: in the URL and as a keyword")
         else:
             source = unquote(value)
-    return head, "?" + "&".join(others) if others else "", source or DEFAULT_SOURCE
+    return source or DEFAULT_SOURCE, "&".join(others)

@@ -9,15 +9,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote, unquote_to_bytes
 
-from binarrow._native import ConfigError, ConnectionSpec
+from binarrow._native import ConfigError, ConnectionSpec, Url
 from binarrow.advice import message
 from binarrow.password import Password, PasswordFile, password_bytes
 from binarrow.server.option_file import read_section
 
 DEFAULT_PORT = 3306
 MAX_PORT = 65_535
-
-SCHEMES = ("mysql", "mariadb")
 
 URL_KEYWORDS = {
     "tls": str,
@@ -151,6 +149,12 @@ def target(
     return Target(tuple(endpoints), name, secret, merged)
 
 
+def is_server_url(text: str) -> bool:
+    """True if text is the URL of a server."""
+    url = Url.parse(text)
+    return url is not None and url.is_server
+
+
 @dataclass
 class _Parts:
     """The settings from one place."""
@@ -176,31 +180,25 @@ class _Parts:
 
         Messages of errors quote no part of it, because it may contain a password.
         """
-        scheme, separator, rest = url.partition("://")
-        if not separator or scheme.lower() not in SCHEMES:
+        found = Url.parse(url)
+        if found is None or not found.is_server:
             raise ConfigError(
                 "the URL must be mysql://user@host:3306/ or mariadb://user@host:3306/"
             )
-        rest, _, query = rest.partition("?")
-        authority, _, path = rest.partition("/")
-        if "@" in path or "@" in query:
+        if found.has_at_after_hosts:
             raise ConfigError(
                 "the URL has an @ after / or ?: write these as %2F and %3F in a user or password"
             )
-        if path.strip("/"):
+        if found.path.strip("/"):
             raise ConfigError(
                 message("the URL names a database: remove it, and select tables with ⟦tables⟧")
             )
         parts = cls()
-        credentials, at, hosts = authority.rpartition("@")
-        if at:
-            name, colon, password = credentials.partition(":")
-            parts.user = unquote(name) or None
-            parts.password = unquote_to_bytes(password) if colon else None
-        for number, one in enumerate(filter(None, hosts.split(",")), 1):
+        parts.user = unquote(found.user or "") or None
+        parts.password = None if found.password is None else unquote_to_bytes(found.password)
+        for number, one in enumerate(filter(None, found.hosts.split(",")), 1):
             parts._add_host(one, f"host {number} of the URL")
-        for one in filter(None, query.split("&")):
-            key, _, value = one.partition("=")
+        for key, value in found.keywords:
             parts._add_keyword(key, unquote(value))
         return parts
 

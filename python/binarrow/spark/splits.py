@@ -18,7 +18,7 @@ from binarrow import (
 )
 from binarrow.byte_size import parse_byte_size
 from binarrow.remote_files import Options, absolute
-from binarrow.spark.live.login import SCHEMES
+from binarrow.server.target import is_server_url
 from binarrow.spark.options import DEFAULT_TARGET_BYTES, check_keywords, opened
 from binarrow.typed_keywords import LoginKeywords
 
@@ -83,7 +83,7 @@ def splits(
         PositionPurgedError: The server no longer has the log from ``start`` on.
         ConfigError: Keywords exclude each other.
     """
-    if isinstance(paths, str) and paths.lower().startswith(SCHEMES):
+    if isinstance(paths, str) and is_server_url(paths):
         from binarrow.spark.live.live_splits import live_rows  # it imports pyspark
 
         if storage_options is not None:

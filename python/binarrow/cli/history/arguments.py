@@ -9,8 +9,10 @@ from typing import Annotated, TypeAlias
 import typer
 
 from binarrow import ConfigError, HistoryChange, SchemaHistory
-from binarrow.cli.flags import flag, is_on_server
+from binarrow._native import shown_uri
+from binarrow.cli.flags import flag
 from binarrow.cli.output import on_one_line
+from binarrow.history.store_url import file_of, is_on_server
 
 History: TypeAlias = Annotated[
     str,
@@ -40,12 +42,11 @@ def opened(
     history: str, source: str | None, password_file: Path | None, *, is_new: bool = False
 ) -> SchemaHistory:
     """Opens a history. Without `is_new` it must exist."""
-    path = Path(history.removeprefix("sqlite:///").partition("?")[0])
     is_server = is_on_server(history)
-    if not is_server and not is_new and not path.exists():
+    if not is_server and not is_new and not file_of(history).exists():
         raise ConfigError(
-            f"there is no history {history}: create it with 'binarrow history baseline {history}"
-            " URL'"
+            f"there is no history {shown_uri(history)}: create it with 'binarrow history baseline"
+            f" {shown_uri(history)} URL'"
         )
     return SchemaHistory.open(
         history, source=source, password_file=password_file if is_server else None

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from binarrow import ConfigError, SchemaHistory
+from binarrow._native import Url
 from binarrow.cli.failure import reports_failure
 from binarrow.cli.history.arguments import History, HistoryPasswordFile, Source, Tables, opened
 from binarrow.cli.output import grouped
@@ -59,7 +60,7 @@ def command(
     It takes no lock. The account needs REPLICATION SLAVE, REPLICATION CLIENT
     (MariaDB: BINLOG MONITOR) and SELECT; tables that it may not see are named.
     """
-    is_file = structures is not None and "://" not in structures
+    is_file = structures is not None and Url.parse(structures) is None
     if is_file and position is None:
         raise ConfigError(
             "--position is required with an SQL file: the position in the log at which the tables"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -19,6 +18,7 @@ from binarrow.cli.history.arguments import (
     opened,
 )
 from binarrow.cli.output import byte_count, grouped, on_one_line, print_json, print_table
+from binarrow.history.store_url import file_of, is_on_server
 
 EXAMPLES = """\
 Examples:
@@ -102,5 +102,7 @@ def command(
 
 def _size(history: str) -> int | None:
     """The size of the file; None if the history is on a server."""
-    path = Path(history.removeprefix("sqlite:///").partition("?")[0])
+    if is_on_server(history):
+        return None
+    path = file_of(history)
     return path.stat().st_size if path.is_file() else None

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from binarrow import ConfigError
+from binarrow._native import has_password
 from binarrow.server.target import Target, target
 from binarrow.typed_keywords import LoginKeywords
 
@@ -16,9 +17,6 @@ DEFAULT_HEARTBEAT = 10.0
 
 DEFAULT_RECONNECT = 300.0
 """Seconds for which a lost connection is retried."""
-
-SCHEMES = ("mysql://", "mariadb://")
-
 
 STREAM_DEFAULTS: Mapping[str, float] = {
     "heartbeat": DEFAULT_HEARTBEAT,
@@ -35,9 +33,7 @@ def check_no_secret(what: str, url: str, instead: str) -> None:
     Raises:
         ConfigError: It contains one. The message does not show it.
     """
-    authority = url.partition("://")[2].partition("/")[0].partition("?")[0]
-    credentials, at, _ = authority.rpartition("@")
-    if at and ":" in credentials:
+    if has_password(url):
         raise ConfigError(
             f"a password in {what} would be visible in plans and logs: set the option {instead},"
             " a file on the driver with the password in its first line"

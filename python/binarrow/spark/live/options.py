@@ -8,11 +8,10 @@ from typing import Any
 
 from binarrow import ConfigError
 from binarrow.options import keywords_of, spark_options
-from binarrow.server.target import Target, target
+from binarrow.server.target import Target, is_server_url, target
 from binarrow.spark.live.login import (
     DEFAULT_HEARTBEAT,
     DEFAULT_RECONNECT,
-    SCHEMES,
     check_no_secret,
 )
 from binarrow.spark.live.place import Place, chosen
@@ -46,7 +45,7 @@ class LiveOptions:
         """
         url = parsed.get("url")
         path = parsed.get("path", "")
-        if path.lower().startswith(SCHEMES):
+        if is_server_url(path):
             if url is not None:
                 raise ConfigError("load() and the option url both name a server: name one")
             url = path

@@ -1,0 +1,65 @@
+//! `Url`: the parts of a URL, for the package.
+
+use crate::url::{self, Url};
+use pyo3::prelude::*;
+use pyo3::types::PyString;
+
+/// The parts of a URL, with their escapes. It is not shown in messages.
+#[pyclass(name = "Url", module = "binarrow._native", frozen, get_all)]
+pub(super) struct PyUrl {
+    scheme: String,
+    authority: String,
+    user: Option<String>,
+    password: Option<String>,
+    hosts: String,
+    path: String,
+    query: String,
+    is_server: bool,
+    has_at_after_hosts: bool,
+}
+
+#[pymethods]
+impl PyUrl {
+    #[staticmethod]
+    fn parse(text: &Bound<'_, PyString>) -> Option<Self> {
+        // The name of a file may contain bytes that are not UTF-8.
+        let text = text.to_string_lossy();
+        let url = Url::parse(&text)?;
+        Some(Self {
+            scheme: url.scheme.to_ascii_lowercase(),
+            authority: url.authority.to_owned(),
+            user: url.user.map(str::to_owned),
+            password: url.password.map(str::to_owned),
+            hosts: url.hosts.to_owned(),
+            path: url.path.to_owned(),
+            query: url.query.to_owned(),
+            is_server: url.is_server(),
+            has_at_after_hosts: url.has_at_after_hosts(),
+        })
+    }
+
+    /// The keywords after the question mark.
+    #[getter]
+    fn keywords(&self) -> Vec<(&str, &str)> {
+        let keywords = self.query.split('&').filter(|keyword| !keyword.is_empty());
+        keywords.map(|keyword| keyword.split_once('=').unwrap_or((keyword, ""))).collect()
+    }
+}
+
+#[doc = include_str!("docs/has_password.txt")]
+#[pyfunction]
+pub(super) fn has_password(url: &str) -> bool {
+    url::has_password(url)
+}
+
+#[doc = include_str!("docs/is_uri.txt")]
+#[pyfunction(name = "is_uri")]
+pub(super) fn py_is_uri(text: &str) -> bool {
+    url::is_uri(text)
+}
+
+#[doc = include_str!("docs/shown_uri.txt")]
+#[pyfunction]
+pub(super) fn shown_uri(uri: &str) -> String {
+    url::shown(uri)
+}
