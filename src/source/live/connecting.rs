@@ -1,76 +1,68 @@
-//! Connecting: for as long as what is wrong may pass, in growing intervals, to the server that answered last before others.
+//! The connections of a read: to the server that answered last before others, in growing intervals as long as the cause of a
+//! failure may pass.
 
 use super::LOG;
-use super::stream::Stream;
+use super::options::{Connector, LiveOptions};
+use crate::cancel::{CancelToken, OnCancel};
 use crate::error::{Error, ErrorKind, Result};
-use crate::net::{DumpStart, Server, SocketHandle};
-use crate::position::compare_files;
+use crate::net::{Endpoint, Server, SocketHandle};
 use ring::rand::{SecureRandom, SystemRandom};
-use std::cmp::Ordering;
+use std::cell::Cell;
 use std::time::{Duration, Instant};
 
-/// How long nothing has come but losses.
-pub(super) struct Trouble {
+/// Opens the connections of a read, one after the other.
+pub(super) struct Connecting {
+    connector: Connector,
+    /// For how long a connection is tried again; `None` if it is not.
+    reconnect: Option<Duration>,
+    cancel: CancelToken,
+    /// The server that answered last, which is tried first.
+    pub(super) endpoint: Option<Endpoint>,
+    /// True if no other server is tried.
+    is_bound: bool,
+    /// Connections that were lost or failed, without an event between them.
+    trouble: Option<Trouble>,
+    /// The current connection, which the token of the read ends.
+    connected: Cell<Option<OnCancel>>,
+}
+
+/// A time without an event.
+struct Trouble {
     since: Instant,
-    /// Before the next attempt.
+    /// The time before the next attempt.
     pause: Duration,
 }
 
-impl Stream {
-    /// Whether an error may pass, and is to be waited out.
+impl Connecting {
+    pub(super) fn new(options: &LiveOptions) -> Self {
+        Self {
+            connector: options.connector.clone(),
+            reconnect: options.reconnect,
+            cancel: options.cancel.clone(),
+            endpoint: None,
+            is_bound: false,
+            trouble: None,
+            connected: Cell::default(),
+        }
+    }
+
+    /// Other connections to the server that answered last, and to no other.
+    pub(super) fn to_same_server(&self, options: &LiveOptions) -> Self {
+        let endpoint = self.endpoint.clone();
+        Self { is_bound: endpoint.is_some(), endpoint, ..Self::new(options) }
+    }
+
+    /// True if the cause of an error may pass, and the connection is to be tried again.
     pub(super) fn may_retry(&self, error: &Error) -> bool {
-        // A server that starts refuses for a while; one that is behind catches up.
+        // A server that starts refuses connections for a while; a server that lags catches up.
         let passes = matches!(error.kind(), ErrorKind::ConnectionLost | ErrorKind::ServerBehind)
             || error.server_code().is_some_and(|code| PASSING.contains(&code));
-        passes && self.options.reconnect.is_some() && !self.options.cancel.is_cancelled()
+        passes && self.reconnect.is_some() && !self.cancel.is_cancelled()
     }
 
-    /// Connects anew, until `attempt` succeeds.
-    pub(super) fn connect_again<T>(
-        &mut self,
-        attempt: impl FnMut(&mut Self, Server) -> Result<T>,
-    ) -> Result<T> {
-        let done = self.connect(attempt)?;
-        self.options.counters.reconnected();
-        Ok(done)
-    }
-
-    /// Connects until `attempt` succeeds, in growing intervals.
-    pub(super) fn connect<T>(
-        &mut self,
-        mut attempt: impl FnMut(&mut Self, Server) -> Result<T>,
-    ) -> Result<T> {
-        loop {
-            match self.open().and_then(|server| attempt(self, server)) {
-                Ok(done) => return Ok(done),
-                Err(error) => self.wait_out(error)?,
-            }
-        }
-    }
-
-    /// Waits before the next attempt to connect, each time for longer; gives the error back where there is to be none.
-    pub(super) fn wait_out(&mut self, error: Error) -> Result<()> {
-        self.options.cancel.check()?;
-        let trouble = self.trouble.get_or_insert_with(Trouble::begin);
-        let (since, pause) = (trouble.since, trouble.pause);
-        trouble.pause = (pause * 2).min(LONGEST_PAUSE);
-        let limit = self.options.reconnect.unwrap_or_default();
-        if !self.may_retry(&error) || since.elapsed() >= limit {
-            return Err(error);
-        }
-        let pause = jittered(pause);
-        log::warn!(target: LOG, "cannot go on yet, trying again in {:.2} s: {error}", pause.as_secs_f32());
-        self.sleep(pause)
-    }
-
-    /// A connection is being made, or asked before its dump: it ends with the read.
-    pub(super) fn watch(&self, handle: SocketHandle) {
-        self.connected.set(Some(self.options.cancel.on_cancel(move || handle.shutdown())));
-    }
-
-    /// Connects to the server that answered last, or else to the first that answers.
+    /// Connects to the server that answered last, otherwise to the first that answers.
     pub(super) fn open(&self) -> Result<Server> {
-        let mut candidates = (self.options.connector)()?;
+        let mut candidates = (self.connector)()?;
         if self.is_bound {
             candidates.retain(|options| Some(&options.endpoint) == self.endpoint.as_ref());
         }
@@ -79,7 +71,7 @@ impl Stream {
         for options in candidates {
             match Server::open_watched(options, |handle| self.watch(handle)) {
                 Ok(server) => return Ok(server),
-                // What may pass counts more than what another server says.
+                // An error that may pass is reported rather than that of another server.
                 Err(error) if failed.as_ref().is_none_or(|failed| !self.may_retry(failed)) => {
                     failed = Some(error);
                 }
@@ -89,21 +81,55 @@ impl Stream {
         Err(failed.unwrap_or_else(|| Error::config("no host to connect to")))
     }
 
-    /// Goes on in the middle of a file; false where that has to be done by GTID.
-    pub(super) fn resume(&mut self, mut server: Server, file: &str, offset: u64) -> Result<bool> {
-        if server.identity().id != self.identity.id || self.by_gtid {
-            self.elsewhere = Some(server);
-            return Ok(false);
-        }
-        check_there(&mut server, file, offset)?;
-        self.start_dump(server, &DumpStart::File { file: file.to_owned(), offset })?;
-        Ok(true)
+    /// Makes the token of the read end a connection.
+    pub(super) fn watch(&self, handle: SocketHandle) {
+        self.connected.set(Some(self.cancel.on_cancel(move || handle.shutdown())));
     }
 
+    /// Leaves the current connection alone.
+    pub(super) fn unwatch(&self) {
+        self.connected.set(None);
+    }
+
+    /// Takes in that a connection was lost. One that is lost immediately counts as one that cannot be made.
+    pub(super) fn was_lost(&mut self, error: Error) -> Result<()> {
+        if self.trouble.is_some() {
+            return self.wait_out(error);
+        }
+        self.trouble = Some(Trouble::new());
+        Ok(())
+    }
+
+    /// Takes in that the connection works.
+    pub(super) fn works(&mut self) {
+        self.trouble = None;
+    }
+
+    /// True if no event has arrived since a connection was lost.
+    pub(super) fn is_troubled(&self) -> bool {
+        self.trouble.is_some()
+    }
+
+    /// Waits before the next attempt to connect, each time for longer. Returns the error if there is to be no other attempt.
+    pub(super) fn wait_out(&mut self, error: Error) -> Result<()> {
+        self.cancel.check()?;
+        let trouble = self.trouble.get_or_insert_with(Trouble::new);
+        let (since, pause) = (trouble.since, trouble.pause);
+        trouble.pause = (pause * 2).min(LONGEST_PAUSE);
+        let limit = self.reconnect.unwrap_or_default();
+        if !self.may_retry(&error) || since.elapsed() >= limit {
+            return Err(error);
+        }
+        let pause = jittered(pause);
+        log::warn!(target: LOG, "cannot continue yet, trying again in {:.2} s: {error}", pause.as_secs_f32());
+        self.sleep(pause)
+    }
+
+    /// Waits, unless the read is cancelled.
     pub(super) fn sleep(&self, pause: Duration) -> Result<()> {
         let until = Instant::now() + pause;
         while Instant::now() < until {
-            self.options.cancel.check()?;
+            self.cancel.check()?;
             std::thread::sleep(STOP_CHECK.min(pause));
         }
         Ok(())
@@ -111,64 +137,12 @@ impl Stream {
 }
 
 impl Trouble {
-    pub(super) fn begin() -> Self {
+    fn new() -> Self {
         Self { since: Instant::now(), pause: FIRST_PAUSE }
     }
 }
 
-/// Checks that the server still has a place of its log.
-///
-/// # Errors
-/// [`ErrorKind::PositionPurged`] for a file older than the server's oldest; [`ErrorKind::ServerIdentity`] for a place after the end of
-/// the log, as after a reset; [`ErrorKind::Config`] for a file that is not of the server's log.
-pub(super) fn check_there(server: &mut Server, file: &str, offset: u64) -> Result<()> {
-    let files = server.binlogs()?;
-    match files.iter().find(|one| one.name == file) {
-        None => {
-            Err(missing(file, files.first().zip(files.last()).map(|(a, b)| (&*a.name, &*b.name))))
-        }
-        Some(one) if one.size < offset => Err(Error::new(
-            ErrorKind::ServerIdentity,
-            format!(
-                "{file}:{offset} lies beyond the end of the server's file, which has {} bytes: the log was reset, or a crash \
-                 took changes back that had been sent (sync_binlog=1 keeps a server from that)",
-                one.size
-            ),
-        )),
-        Some(_) => Ok(()),
-    }
-}
-
-/// The error for a file that the server does not have; `files` are the names of its oldest and its newest.
-fn missing(file: &str, files: Option<(&str, &str)>) -> Error {
-    let Some((oldest, newest)) = files else {
-        return Error::config(format!(
-            "the server has no binary log, so it has no {file}: set log_bin"
-        ));
-    };
-    match compare_files(file, newest) {
-        Some(Ordering::Less) => Error::new(
-            ErrorKind::PositionPurged,
-            format!(
-                "the server no longer has {file}, its oldest file is {oldest}: changes are lost; start again from a snapshot, \
-                 and keep the log for longer (binlog_expire_logs_seconds)"
-            ),
-        ),
-        Some(_) => Error::new(
-            ErrorKind::ServerIdentity,
-            format!(
-                "the server has no {file} yet, its newest file is {newest}: the log was reset, or the position is of another \
-                 server. Start again from a snapshot, or check the position"
-            ),
-        ),
-        None => Error::config(format!(
-            "the server has no {file}: its files are {oldest} to {newest}. Check the file's name, and that the position is of \
-             this server"
-        )),
-    }
-}
-
-/// Between half of it and all, so that many readers do not come at once.
+/// A random time between half of `pause` and `pause`, so that not all readers connect at the same time.
 fn jittered(pause: Duration) -> Duration {
     let mut byte = [0];
     // Without random bytes it is half.
@@ -180,35 +154,6 @@ const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 const STOP_CHECK: Duration = Duration::from_millis(20);
 
-/// Refusals that pass: too many connections, of the server (1040) and of the user (1203, and 1226 within an hour), no thread for
-/// one (1135), a shutdown (1053, 1077, 3168), a connection that was killed (1317, MariaDB's 1927).
+/// Errors that a server reports for a while only: too many connections, of the server (1040) and of the user (1203, and 1226 within an hour), no thread for
+/// a connection (1135), a shutdown (1053, 1077, 3168), a connection that was killed (1317, MariaDB's 1927).
 const PASSING: [u16; 9] = [1040, 1053, 1077, 1135, 1203, 1226, 1317, 1927, 3168];
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn files_that_the_server_does_not_have() {
-        let files = Some(("binlog.000007", "binlog.1000000"));
-        for (file, kind, text) in [
-            (
-                "binlog.000006",
-                ErrorKind::PositionPurged,
-                "no longer has binlog.000006, its oldest file is binlog.000007",
-            ),
-            ("binlog.1000001", ErrorKind::ServerIdentity, "no binlog.1000001 yet"),
-            (
-                "mysql-bin.000007",
-                ErrorKind::Config,
-                "its files are binlog.000007 to binlog.1000000",
-            ),
-            ("binlog", ErrorKind::Config, "the server has no binlog:"),
-        ] {
-            let error = missing(file, files);
-            assert_eq!(error.kind(), kind, "{file}");
-            assert!(error.message().contains(text), "{}", error.message());
-        }
-        assert_eq!(missing("binlog.000001", None).kind(), ErrorKind::Config);
-    }
-}

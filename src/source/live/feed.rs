@@ -1,9 +1,9 @@
 //! The files of a server's log, one after the other, as its dump goes through them.
 
 use super::LOG;
-use super::connecting::check_there;
 use super::file::{LiveFile, Shared, lock};
 use super::options::LiveOptions;
+use super::server_files::check_there;
 use super::start::{LiveStart, begin};
 use super::stream::Stream;
 use crate::baseline::{Baseline, BaselineOptions};
@@ -33,7 +33,7 @@ impl LiveFeed {
         let (stream, (next, begin)) = match server {
             Some(mut server) => {
                 let mut stream = Stream::new(server.identity().clone(), options);
-                stream.watch(server.connection().handle()?);
+                stream.connecting.watch(server.connection().handle()?);
                 let begun = begin_or_retry(&mut stream, server, start)?;
                 (stream, begun)
             }
@@ -141,7 +141,7 @@ fn begin_or_retry(
     start: &LiveStart,
 ) -> Result<(NextFile, ResumePoint)> {
     match begin(stream, server, start) {
-        Err(error) if stream.may_retry(&error) => {
+        Err(error) if stream.connecting.may_retry(&error) => {
             stream.connect_again(|stream, server| begin(stream, server, start))
         }
         begun => begun,

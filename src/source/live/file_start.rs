@@ -1,8 +1,8 @@
 //! The position at the start of a file of a server's log, with the GTIDs before it, from the first events of the file.
 
-use super::connecting::check_there;
 use super::first_events::FirstEvents;
 use super::options::LiveOptions;
+use super::server_files::check_there;
 use super::stream::Stream;
 use crate::binlog::{EventType, FIRST_EVENT_AT, MariadbGtidList, PreviousGtids};
 use crate::error::{Error, ErrorKind, Result};

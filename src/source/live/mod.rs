@@ -6,8 +6,9 @@
 //! | `start.rs` | where the dump begins |
 //! | `stream.rs` | the dump, which is requested again if the connection is lost |
 //! | `connecting.rs` | its connections, which are tried again as long as the cause of a failure may pass |
+//! | `server_files.rs` | whether the server's files contain a position |
 //! | `file.rs` | the events of one file |
-//! | `goal.rs` | a log that ends before the position that must be reached |
+//! | `goal.rs` | the position that must be reached, and a log that ends before it |
 //! | `first_events.rs` | the first events of a file |
 //! | `file_start.rs` | the position at the start of a file, with the GTIDs before it |
 //! | `feed.rs` | the files one after another, of one server or of several |
@@ -21,6 +22,7 @@ mod file_start;
 mod first_events;
 mod goal;
 mod options;
+mod server_files;
 mod start;
 mod stream;
 

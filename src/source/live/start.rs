@@ -1,7 +1,7 @@
 //! Where a live read begins: what to ask the server for, and the position there.
 
-use super::connecting::check_there;
 use super::first_events::FirstEvents;
+use super::server_files::check_there;
 use super::stream::{Received, Stream};
 use crate::binlog::{EventType, FIRST_EVENT_AT};
 use crate::change::TransactionEvent;
@@ -271,7 +271,7 @@ struct Created {
 /// latest time of its first events.
 fn created(stream: &Stream, file: &str) -> Result<Option<Created>> {
     let mut second = stream.second();
-    let server = second.open()?;
+    let server = second.connecting.open()?;
     second
         .start_dump(server, &DumpStart::File { file: file.to_owned(), offset: FIRST_EVENT_AT })?;
     let mut latest = None;

@@ -1,11 +1,11 @@
 //! The dump of a live read, which is requested again if the connection is lost.
 
 use super::LOG;
-use super::connecting::Trouble;
-use super::goal::Short;
+use super::connecting::Connecting;
+use super::goal::Goal;
 use super::options::LiveOptions;
+use super::server_files::check_there;
 use crate::binlog::{EventHeader, EventType, FIRST_EVENT_AT};
-use crate::cancel::OnCancel;
 use crate::error::{Error, ErrorKind, Result};
 use crate::net::{
     Dump, DumpOptions, DumpStart, Endpoint, Flavor, Identity, Server, complete_event, is_opening,
@@ -13,7 +13,6 @@ use crate::net::{
 };
 use crate::position::compare_files;
 use crate::schema::NameCase;
-use std::cell::Cell;
 use std::time::{Duration, Instant, SystemTime};
 
 /// What the server sends next.
@@ -29,8 +28,7 @@ pub(super) enum Received {
 /// A stream of events.
 pub(super) struct Stream {
     pub(super) options: LiveOptions,
-    /// The connection, as the token of the read ends it.
-    pub(super) connected: Cell<Option<OnCancel>>,
+    pub(super) connecting: Connecting,
     dump: Option<Dump>,
     /// The time at which the dump began.
     dump_since: Instant,
@@ -40,45 +38,35 @@ pub(super) struct Stream {
     log_end: Option<(String, u64)>,
     /// The place at which such a dump ended too early.
     ended_at: Option<(String, u64)>,
-    pub(super) identity: Identity,
-    /// The server that answered last, which is tried first.
-    pub(super) endpoint: Option<Endpoint>,
-    /// True if no other server is tried.
-    pub(super) is_bound: bool,
-    /// Connections that were lost or failed, without an event between them.
-    pub(super) trouble: Option<Trouble>,
+    identity: Identity,
     /// True if a dump is requested by GTID on the same server too, after a lost connection.
-    pub(super) by_gtid: bool,
+    by_gtid: bool,
     /// A server of which the log must be requested by GTID.
-    pub(super) elsewhere: Option<Server>,
+    elsewhere: Option<Server>,
     /// The error to return next.
     failed: Option<Error>,
     /// The error that ended the connection, until the next one.
     lost: Option<Error>,
-    /// The place at which the log ended before the goal.
-    pub(super) short: Option<Short>,
+    goal: Option<Goal>,
 }
 
 impl Stream {
     /// A stream from one server, without a dump yet.
     pub(super) fn new(identity: Identity, options: LiveOptions) -> Self {
         Self {
+            connecting: Connecting::new(&options),
+            goal: Goal::of(&options),
             options,
-            connected: Cell::default(),
             dump: None,
             dump_since: Instant::now(),
             passing: None,
             log_end: None,
             ended_at: None,
             identity,
-            endpoint: None,
-            is_bound: false,
-            trouble: None,
             by_gtid: false,
             elsewhere: None,
             failed: None,
             lost: None,
-            short: None,
         }
     }
 
@@ -111,8 +99,7 @@ impl Stream {
             ..self.options.clone()
         };
         let mut second = Self::new(self.identity.clone(), options);
-        second.endpoint.clone_from(&self.endpoint);
-        second.is_bound = second.endpoint.is_some();
+        second.connecting = self.connecting.to_same_server(&second.options);
         second
     }
 
@@ -142,7 +129,7 @@ impl Stream {
             (self.log_end, self.ended_at) = (None, None);
         }
         self.identity = server.identity().clone();
-        self.endpoint = Some(server.connection().options().endpoint.clone());
+        self.connecting.endpoint = Some(server.connection().options().endpoint.clone());
     }
 
     pub(super) fn start_dump(&mut self, mut server: Server, start: &DumpStart) -> Result<()> {
@@ -167,12 +154,47 @@ impl Stream {
             };
         }
         let dump = Dump::start(server, &start, &self.options.dump)?;
-        self.watch(dump.connection().handle()?);
-        let endpoint = self.endpoint.as_ref().map(Endpoint::to_string).unwrap_or_default();
+        self.connecting.watch(dump.connection().handle()?);
+        let endpoint =
+            self.connecting.endpoint.as_ref().map(Endpoint::to_string).unwrap_or_default();
         log::info!(target: LOG, "reading the log of {endpoint} ({}) from {start}", self.identity.id);
         (self.dump, self.passing) = (Some(dump), passing);
         self.dump_since = Instant::now();
         Ok(())
+    }
+
+    /// Connects until `attempt` succeeds, in growing intervals.
+    pub(super) fn connect<T>(
+        &mut self,
+        mut attempt: impl FnMut(&mut Self, Server) -> Result<T>,
+    ) -> Result<T> {
+        loop {
+            match self.connecting.open().and_then(|server| attempt(self, server)) {
+                Ok(done) => return Ok(done),
+                Err(error) => self.connecting.wait_out(error)?,
+            }
+        }
+    }
+
+    /// Connects again, until `attempt` succeeds.
+    pub(super) fn connect_again<T>(
+        &mut self,
+        attempt: impl FnMut(&mut Self, Server) -> Result<T>,
+    ) -> Result<T> {
+        let done = self.connect(attempt)?;
+        self.options.counters.reconnected();
+        Ok(done)
+    }
+
+    /// Continues in the middle of a file; false if the log must be requested by GTID.
+    fn resume(&mut self, mut server: Server, file: &str, offset: u64) -> Result<bool> {
+        if server.identity().id != self.identity.id || self.by_gtid {
+            self.elsewhere = Some(server);
+            return Ok(false);
+        }
+        check_there(&mut server, file, offset)?;
+        self.start_dump(server, &DumpStart::File { file: file.to_owned(), offset })?;
+        Ok(true)
     }
 
     /// The bytes of the last event.
@@ -187,13 +209,11 @@ impl Stream {
                 return Ok(received);
             }
             if let Some(error) = self.lost.take() {
-                // A connection that is lost immediately counts as one that cannot be made.
-                match self.trouble {
-                    Some(_) => self.wait_out(error)?,
-                    None => self.trouble = Some(Trouble::begin()),
-                }
+                self.connecting.was_lost(error)?;
             }
-            self.wait_for_goal()?;
+            if let Some(pause) = self.goal.as_mut().and_then(Goal::pause) {
+                self.connecting.sleep(pause)?;
+            }
             if !self.connect_again(|stream, server| stream.resume(server, file, offset))? {
                 return Ok(Received::Left);
             }
@@ -242,8 +262,10 @@ impl Stream {
                     return Ok(Some(Received::Event(header)));
                 }
                 // Before the first file is named, there is no place to continue at.
-                Ok(false) if self.options.goal.is_some() && !file.is_empty() => {
-                    self.ends_short(file, offset)?;
+                Ok(false) if self.goal.is_some() && !file.is_empty() => {
+                    let server = &self.identity.id;
+                    let goal = self.goal.as_mut();
+                    goal.map_or(Ok(()), |goal| goal.was_missed(server, file, offset))?;
                     self.drop_dump();
                     return Ok(None);
                 }
@@ -262,13 +284,13 @@ impl Stream {
             };
             self.options.cancel.check()?;
             // Before the first file is named, there is no place to continue at.
-            if !self.may_retry(&error) || file.is_empty() {
+            if !self.connecting.may_retry(&error) || file.is_empty() {
                 return Err(error);
             }
             log::warn!(target: LOG, "the connection was lost at {file}:{offset}: {error}");
             self.drop_dump();
             if self.dump_since.elapsed() >= STEADY {
-                self.trouble = None;
+                self.connecting.works();
             }
             self.lost = Some(error);
             return Ok(None);
@@ -293,7 +315,7 @@ impl Stream {
     }
 
     pub(super) fn drop_dump(&mut self) {
-        self.connected.set(None);
+        self.connecting.unwatch();
         self.dump = None;
     }
 
@@ -301,8 +323,8 @@ impl Stream {
     fn passes(&mut self, header: &EventHeader) -> bool {
         let len = self.event().len();
         self.options.counters.received(len);
-        if self.trouble.is_some() && !is_opening(header) {
-            self.trouble = None;
+        if self.connecting.is_troubled() && !is_opening(header) {
+            self.connecting.works();
         }
         let Some((until, at)) = self.passing.filter(|(until, at)| at < until) else { return false };
         if !is_own(header) {
@@ -328,7 +350,7 @@ impl Stream {
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        self.connected.set(None);
+        self.connecting.unwatch();
         if let Some(dump) = self.dump.take() {
             dump.leave();
         }
