@@ -1298,61 +1298,8 @@ class ConnectionSpec:
     ) -> ConnectionSpec: ...
     def open(self) -> NativeServer:
         """Connects to the first server that answers."""
-    def schemas(
-        self,
-        *,
-        tables: str | Sequence[str] | None = None,
-        exclude_tables: str | Sequence[str] | None = None,
-    ) -> TableSchemas:
-        """Returns the schemas of the tables of the first server that answers."""
-    def log(
-        self,
-        start: Position | str | datetime,
-        *,
-        ends: bool,
-        server_id: int | None,
-        heartbeat: float,
-        reconnect: float | None,
-        max_latency: float,
-    ) -> LiveLog:
-        """Returns the log of the servers from ``start``; see :meth:`binarrow.Server.stream`."""
-    def range(
-        self,
-        start: Position,
-        stop: Position,
-        *,
-        history_part: str | None = None,
-        server_id: int | None = None,
-        heartbeat: float = 10.0,
-        reconnect: float | None = 300.0,
-        max_latency: float = 0.5,
-    ) -> LiveLog:
-        """Returns the log between two positions; see :meth:`binarrow.Server.range`."""
-    def range_end(
-        self,
-        start: Position | str,
-        *,
-        stop: Position | str | None = None,
-        max_bytes: int | None = None,
-        history: History | None = None,
-        server_id: int | None = None,
-        heartbeat: float = 10.0,
-        reconnect: float | None = 300.0,
-        skip_events: Sequence[int] | None = None,
-    ) -> Position:
-        """Returns the end of a part of the log; see :meth:`binarrow.Server.range_end`."""
-    def file_start(
-        self,
-        name: str,
-        *,
-        version_shift: int = 0,
-        server_id: int | None = None,
-        heartbeat: float = 10.0,
-        reconnect: float | None = 300.0,
-    ) -> Position:
-        """Returns the position at the beginning of a file; see :meth:`binarrow.Server.file_start`."""
     def cancel(self) -> None:
-        """Ends :meth:`range_end` and :meth:`file_start` of other threads."""
+        """Ends :func:`range_end` and :func:`file_start` of other threads."""
 
 @final
 class TableSchemas:
@@ -1467,6 +1414,65 @@ class HistoryChanges:
 @final
 class LiveLog:
     """The log of a server, for :func:`read_binlog`; :meth:`binarrow.Server.stream` creates it."""
+
+    @staticmethod
+    def after(
+        spec: ConnectionSpec,
+        start: Position | str | datetime,
+        *,
+        ends: bool,
+        server_id: int | None,
+        heartbeat: float,
+        reconnect: float | None,
+        max_latency: float,
+    ) -> LiveLog:
+        """Returns the log of the servers from ``start``; see :meth:`binarrow.Server.stream`."""
+    @staticmethod
+    def between(
+        spec: ConnectionSpec,
+        start: Position,
+        stop: Position,
+        *,
+        history_part: str | None = None,
+        server_id: int | None = None,
+        heartbeat: float = 10.0,
+        reconnect: float | None = 300.0,
+        max_latency: float = 0.5,
+    ) -> LiveLog:
+        """Returns the log between two positions; see :meth:`binarrow.Server.range`."""
+
+def range_end(
+    spec: ConnectionSpec,
+    start: Position | str,
+    *,
+    stop: Position | str | None = None,
+    max_bytes: int | None = None,
+    history: History | None = None,
+    server_id: int | None = None,
+    heartbeat: float = 10.0,
+    reconnect: float | None = 300.0,
+    skip_events: Sequence[int] | None = None,
+) -> Position:
+    """Returns the end of a part of the log; see :meth:`binarrow.Server.range_end`."""
+
+def file_start(
+    spec: ConnectionSpec,
+    name: str,
+    *,
+    version_shift: int = 0,
+    server_id: int | None = None,
+    heartbeat: float = 10.0,
+    reconnect: float | None = 300.0,
+) -> Position:
+    """Returns the position at the beginning of a file; see :meth:`binarrow.Server.file_start`."""
+
+def read_schemas(
+    spec: ConnectionSpec,
+    *,
+    tables: str | Sequence[str] | None = None,
+    exclude_tables: str | Sequence[str] | None = None,
+) -> TableSchemas:
+    """Returns the schemas of the tables of the first server that answers."""
 
 def message_parts(message: str) -> tuple[MessagePart, ...]:
     """Splits a text that marks options into the parts of a message."""

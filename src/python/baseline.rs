@@ -1,4 +1,4 @@
-//! Baselines from servers: taken over a connection of their own, with warnings of what they lack.
+//! Baselines from servers, taken over a separate connection.
 
 use super::connection_spec::PyConnectionSpec;
 use super::errors::warn;
@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::net::random_id;
 use pyo3::prelude::*;
 
-/// The structures of a server's tables, and the place of its log where they are so.
+/// The structures of a server's tables, and the position that they are of.
 #[pyclass(name = "TableSchemas", module = "binarrow", frozen)]
 pub(super) struct PyBaseline(Baseline);
 
@@ -39,7 +39,19 @@ impl PyBaseline {
     }
 }
 
-/// Takes a baseline, over a connection of its own; warns of what it lacks.
+#[doc = include_str!("docs/read_schemas.txt")]
+#[pyfunction]
+#[pyo3(signature = (spec, *, tables = None, exclude_tables = None))]
+pub(super) fn read_schemas(
+    py: Python<'_>,
+    spec: &PyConnectionSpec,
+    tables: Option<Patterns>,
+    exclude_tables: Option<Patterns>,
+) -> PyResult<PyBaseline> {
+    take_baseline(py, spec, table_filter(tables, exclude_tables)?).map(PyBaseline)
+}
+
+/// Takes a baseline over a separate connection; warns about tables that it does not contain.
 pub(super) fn take_baseline(
     py: Python<'_>,
     spec: &PyConnectionSpec,
@@ -58,21 +70,15 @@ pub(super) fn take_baseline(
     Ok(baseline)
 }
 
-/// Which tables a baseline is of.
+/// The tables of a baseline.
 pub(super) fn table_filter(
     tables: Option<Patterns>,
     exclude_tables: Option<Patterns>,
 ) -> Result<TableFilter, Error> {
     let include = tables.map(Patterns::into_vec);
     if include.as_ref().is_some_and(Vec::is_empty) {
-        return Err(Error::config("tables is empty: leave it out to take all tables"));
+        return Err(Error::config("tables is empty: leave it out to read all tables"));
     }
     let exclude = exclude_tables.map(Patterns::into_vec).unwrap_or_default();
     TableFilter::try_new(&include.unwrap_or_default(), &exclude)
-}
-
-impl From<Baseline> for PyBaseline {
-    fn from(baseline: Baseline) -> Self {
-        Self(baseline)
-    }
 }

@@ -1,30 +1,24 @@
-//! `ConnectionSpec`: where servers are and who asks, checked once, for every connection that is made.
+//! `ConnectionSpec`: the addresses of servers and the login, from which all connections are made.
 
-use super::baseline::{PyBaseline, table_filter, take_baseline};
-use super::history_keyword::HistoryKeyword;
 use super::interrupts::abandonable;
-use super::keywords::{Patterns, skip_events as known_codes};
-use super::live_log::{Dumping, PyLiveLog};
-use super::position::PyPosition;
 use super::server::PyServer;
-use super::server_log::{self, Passes};
+use crate::cancel::CancelToken;
 use crate::error::{Error, ErrorKind, Result};
 use crate::net::{ConnectOptions, Endpoint, Pem, Server, TlsFiles, TlsMode};
-use crate::position::Place;
 use crate::protocol::{Compression, Secret};
 use crate::source::Connector;
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Where servers are and who asks: all that a connection needs, made anew for each.
+/// The addresses of servers, and the login.
 #[pyclass(name = "ConnectionSpec", module = "binarrow._native", frozen)]
 pub(super) struct PyConnectionSpec {
     endpoints: Vec<Endpoint>,
-    /// Gives the password.
+    /// The function that returns the password.
     secret: Py<PyAny>,
     options: ConnectOptions,
     passes: Passes,
@@ -98,96 +92,6 @@ impl PyConnectionSpec {
         Ok(PyServer::of(self.connect(py)?)?)
     }
 
-    /// The structures of the tables of the first server that answers, and the position that they are of.
-    #[pyo3(signature = (*, tables = None, exclude_tables = None))]
-    fn schemas(
-        &self,
-        py: Python<'_>,
-        tables: Option<Patterns>,
-        exclude_tables: Option<Patterns>,
-    ) -> PyResult<PyBaseline> {
-        take_baseline(py, self, table_filter(tables, exclude_tables)?).map(PyBaseline::from)
-    }
-
-    /// What the servers log, from `start` on: an input of `read_binlog`.
-    #[pyo3(signature = (start, *, ends, server_id, heartbeat, reconnect, max_latency))]
-    #[allow(clippy::too_many_arguments)] // likewise
-    fn log(
-        &self,
-        py: Python<'_>,
-        start: Place,
-        ends: bool,
-        server_id: Option<u32>,
-        heartbeat: f64,
-        reconnect: Option<f64>,
-        max_latency: f64,
-    ) -> Result<PyLiveLog> {
-        let dumping = Dumping::try_new(ends, server_id, heartbeat, reconnect)?;
-        PyLiveLog::try_new(self.clone_ref(py), start, dumping, max_latency)
-    }
-
-    /// All that the log has between two positions: an input of `read_binlog`.
-    #[pyo3(signature = (
-        start, stop, *, history_part = None, server_id = None, heartbeat = 10.0, reconnect = 300.0, max_latency = 0.5,
-    ))]
-    #[allow(clippy::too_many_arguments)] // likewise
-    fn range(
-        &self,
-        py: Python<'_>,
-        start: &PyPosition,
-        stop: &PyPosition,
-        history_part: Option<&str>,
-        server_id: Option<u32>,
-        heartbeat: f64,
-        reconnect: Option<f64>,
-        max_latency: f64,
-    ) -> Result<PyLiveLog> {
-        let dumping = Dumping::try_new(true, server_id, heartbeat, reconnect)?;
-        let ends = (start.0.clone(), stop.0.clone());
-        PyLiveLog::range(self.clone_ref(py), ends, history_part, dumping, max_latency)
-    }
-
-    /// Goes through the log without decoding a row: the position of the last transaction's end that `stop` and `max_bytes` allow.
-    #[pyo3(signature = (
-        start, *, stop = None, max_bytes = None, history = None, server_id = None, heartbeat = 10.0, reconnect = 300.0,
-        skip_events = None,
-    ))]
-    #[allow(clippy::too_many_arguments)] // likewise
-    fn range_end(
-        &self,
-        py: Python<'_>,
-        start: Place,
-        stop: Option<Place>,
-        max_bytes: Option<u64>,
-        history: Option<HistoryKeyword>,
-        server_id: Option<u32>,
-        heartbeat: f64,
-        reconnect: Option<f64>,
-        skip_events: Option<Vec<u8>>,
-    ) -> PyResult<PyPosition> {
-        let dumping = Dumping::try_new(true, server_id, heartbeat, reconnect)?;
-        let limits = (max_bytes, known_codes(skip_events)?);
-        server_log::range_end(py, self, (start, stop), limits, history, dumping)
-    }
-
-    /// The position of a file's first event, with what stands before it by GTID.
-    #[pyo3(signature = (
-        name, *, version_shift = 0, server_id = None, heartbeat = 10.0, reconnect = 300.0,
-    ))]
-    #[allow(clippy::too_many_arguments)] // likewise
-    fn file_start(
-        &self,
-        py: Python<'_>,
-        name: String,
-        version_shift: u32,
-        server_id: Option<u32>,
-        heartbeat: f64,
-        reconnect: Option<f64>,
-    ) -> PyResult<PyPosition> {
-        let dumping = Dumping::try_new(true, server_id, heartbeat, reconnect)?;
-        server_log::file_start(py, self, name, version_shift, dumping)
-    }
-
     /// Cancels the passes over the log that run over connections of this spec.
     fn cancel(&self) {
         self.passes.cancel();
@@ -195,7 +99,7 @@ impl PyConnectionSpec {
 }
 
 impl PyConnectionSpec {
-    fn clone_ref(&self, py: Python<'_>) -> Self {
+    pub(super) fn clone_ref(&self, py: Python<'_>) -> Self {
         Self {
             endpoints: self.endpoints.clone(),
             secret: self.secret.clone_ref(py),
@@ -214,7 +118,7 @@ impl PyConnectionSpec {
         abandonable(py, move || open_first(candidates))
     }
 
-    /// How to connect to each server, with the password of now.
+    /// The options of a connection to each server, with the current password.
     fn candidates(&self, py: Python<'_>) -> PyResult<Vec<ConnectOptions>> {
         let password = Secret::new(self.secret.call0(py)?.extract::<Vec<u8>>(py)?);
         let with = |endpoint: &Endpoint| ConnectOptions {
@@ -225,13 +129,13 @@ impl PyConnectionSpec {
         Ok(self.endpoints.iter().map(with).collect())
     }
 
-    /// The same for a thread that has no interpreter's lock.
+    /// The same for a thread that does not hold the interpreter's lock.
     pub(super) fn connector(&self, py: Python<'_>) -> Connector {
         let spec = self.clone_ref(py);
         Arc::new(move || {
             let ends = || Error::new(ErrorKind::ConnectionLost, "the interpreter ends");
             let asked = Python::try_attach(|py| {
-                // What a function cannot reach now may be there later, as the server may.
+                // A function that cannot reach its source now may succeed later, like a connection to the server.
                 let kind = |error: &PyErr| match error.is_instance_of::<PyOSError>(py) {
                     true => ErrorKind::ConnectionLost,
                     false => ErrorKind::Authentication,
@@ -246,7 +150,28 @@ impl PyConnectionSpec {
     }
 }
 
-/// Another host may be there where one is not; a wrong password stays one.
+/// The token of the passes that run over a spec's connections.
+#[derive(Clone, Default)]
+pub(super) struct Passes(Arc<Mutex<CancelToken>>);
+
+impl Passes {
+    /// Cancels the passes that run now. Later ones are not affected.
+    pub(super) fn cancel(&self) {
+        let running = std::mem::take(&mut *self.token());
+        running.cancel();
+    }
+
+    /// The token of another pass.
+    pub(super) fn begin(&self) -> CancelToken {
+        self.token().child()
+    }
+
+    fn token(&self) -> MutexGuard<'_, CancelToken> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Connects to the first server that answers. A wrong password is an error: another server does not accept it either.
 fn open_first(candidates: Vec<ConnectOptions>) -> Result<Server> {
     let mut last = None;
     for options in candidates {
@@ -258,7 +183,7 @@ fn open_first(candidates: Vec<ConnectOptions>) -> Result<Server> {
     Err(last.unwrap_or_else(no_host))
 }
 
-/// A certificate or key: bytes are its text, all else the path of a file.
+/// A certificate or key: bytes are its text, other values are the path of a file.
 struct PemKeyword(Pem);
 
 impl<'py> FromPyObject<'_, 'py> for PemKeyword {

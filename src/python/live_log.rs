@@ -1,8 +1,9 @@
-//! `LiveLog`: what a server logs, as an input of `read_binlog`.
+//! `LiveLog`: the log of a server, as an input of `read_binlog`.
 
 use super::connection_spec::{PyConnectionSpec, seconds};
 use super::interrupts::abandonable;
 use super::place::live_start;
+use super::position::PyPosition;
 use super::running::LiveSource;
 use crate::cancel::CancelToken;
 use crate::error::{Error, Result};
@@ -15,7 +16,7 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// A server's log from a start on. Nothing is connected before it is read.
+/// The log of a server from a start on. The connection is opened when it is read.
 #[pyclass(name = "LiveLog", module = "binarrow._native", frozen)]
 pub(super) struct PyLiveLog {
     spec: PyConnectionSpec,
@@ -25,13 +26,13 @@ pub(super) struct PyLiveLog {
     range: Option<LogRange>,
 }
 
-/// Of a range: its end, and the structures of tables at its start.
+/// The end of a range, and the structures of tables at its start.
 struct LogRange {
     stop: Position,
     history: Option<TableHistory>,
 }
 
-/// How a dump is asked for, and for how long again.
+/// The request for a dump, and the time for which a lost connection is retried.
 #[derive(Clone)]
 pub(super) struct Dumping {
     pub(super) dump: DumpOptions,
@@ -47,8 +48,8 @@ impl Dumping {
     ) -> Result<Self> {
         let server_id = match server_id {
             Some(0) => {
-                let message = "server_id=0: a number above 0 is needed, for to a server 0 is no replica, and it would not \
-                               wait for more";
+                let message = "server_id=0: the id must be above 0, because a server does not wait for more events for a replica \
+                               with the id 0";
                 return Err(Error::config(message));
             }
             Some(id) => id,
@@ -61,25 +62,45 @@ impl Dumping {
     }
 }
 
+#[pymethods]
 impl PyLiveLog {
-    pub(super) fn try_new(
-        spec: PyConnectionSpec,
+    #[staticmethod]
+    #[pyo3(signature = (spec, start, *, ends, server_id, heartbeat, reconnect, max_latency))]
+    #[allow(clippy::too_many_arguments)] // Python's keywords
+    fn after(
+        py: Python<'_>,
+        spec: &PyConnectionSpec,
         start: Place,
-        dumping: Dumping,
+        ends: bool,
+        server_id: Option<u32>,
+        heartbeat: f64,
+        reconnect: Option<f64>,
         max_latency: f64,
     ) -> Result<Self> {
+        let dumping = Dumping::try_new(ends, server_id, heartbeat, reconnect)?;
         let max_latency = seconds("max_latency", max_latency)?;
-        Ok(Self { spec, start: live_start(start), dumping, max_latency, range: None })
+        let start = live_start(start);
+        Ok(Self { spec: spec.clone_ref(py), start, dumping, max_latency, range: None })
     }
 
-    /// All between two positions, neither less nor more.
-    pub(super) fn range(
-        spec: PyConnectionSpec,
-        (start, stop): (Position, Position),
+    #[staticmethod]
+    #[pyo3(signature = (
+        spec, start, stop, *, history_part = None, server_id = None, heartbeat = 10.0, reconnect = 300.0, max_latency = 0.5,
+    ))]
+    #[allow(clippy::too_many_arguments)] // Python's keywords
+    fn between(
+        py: Python<'_>,
+        spec: &PyConnectionSpec,
+        start: &PyPosition,
+        stop: &PyPosition,
         history_part: Option<&str>,
-        dumping: Dumping,
+        server_id: Option<u32>,
+        heartbeat: f64,
+        reconnect: Option<f64>,
         max_latency: f64,
     ) -> Result<Self> {
+        let dumping = Dumping::try_new(true, server_id, heartbeat, reconnect)?;
+        let (start, stop) = (start.0.clone(), stop.0.clone());
         let is_same = start.server == stop.server && start.version_shift == stop.version_shift;
         if is_same && start.compare(&stop) == Some(Ordering::Greater) {
             return Err(Error::config(format!("the range goes backwards, from {start} to {stop}")));
@@ -89,15 +110,17 @@ impl PyLiveLog {
             Ok::<_, Error>(TableHistory::View(Box::new(view)))
         });
         Ok(Self {
-            spec,
+            spec: spec.clone_ref(py),
             start: LiveStart::Position(Box::new(start)),
             dumping,
             max_latency: seconds("max_latency", max_latency)?,
             range: Some(LogRange { stop, history: history.transpose()? }),
         })
     }
+}
 
-    /// What reading this log in particular asks for.
+impl PyLiveLog {
+    /// Sets the options of a read that depend on this log.
     pub(super) fn adapt(&self, cut: &mut LogOptions) -> Result<()> {
         cut.max_latency = Some(self.max_latency);
         let Some(range) = &self.range else { return Ok(()) };
@@ -111,10 +134,10 @@ impl PyLiveLog {
         Ok(())
     }
 
-    /// Connects, and looks where the log ends if it is to be read from there; the dump begins with the first batch asked for.
+    /// Connects, and finds the end of the log if that is the start. The dump begins with the first request for a batch.
     pub(super) fn connect(&self, py: Python<'_>, stop: &Stop) -> PyResult<LiveSource> {
         let mut start = self.start.clone();
-        // A range is read by who can wait for its server.
+        // The reader of a range waits for its server.
         let mut server = match self.range {
             Some(_) => None,
             None => Some(self.spec.connect(py)?),
@@ -125,7 +148,7 @@ impl PyLiveLog {
                 Ok((Some(connected), LiveStart::Position(Box::new(latest))))
             })?;
         }
-        // What was committed until a time that is over is in the log already.
+        // All transactions committed before a time in the past are in the log already.
         let until = match stop {
             Stop::Time(micros) => Some(UNIX_EPOCH + Duration::from_micros(*micros as u64)),
             _ => None,

@@ -27,6 +27,7 @@ mod logging;
 mod place;
 mod position;
 mod read_keywords;
+mod read_options;
 mod reader;
 mod running;
 mod schemas;
@@ -48,7 +49,7 @@ use pyo3::prelude::*;
 #[pymodule(gil_used = false)]
 mod _native {
     #[pymodule_export]
-    use super::baseline::PyBaseline;
+    use super::baseline::{PyBaseline, read_schemas};
     #[pymodule_export]
     use super::change_batch::PyChangeBatch;
     #[pymodule_export]
@@ -79,6 +80,8 @@ mod _native {
     };
     #[pymodule_export]
     use super::server::PyServer;
+    #[pymodule_export]
+    use super::server_log::{file_start, range_end};
     #[pymodule_export]
     use super::split::{PySplit, link_splits, read_split, scan_splits};
     #[pymodule_export]

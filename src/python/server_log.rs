@@ -6,7 +6,7 @@ use super::history_keyword::HistoryKeyword;
 use super::interrupts::cancellable;
 use super::live_log::Dumping;
 use super::position::PyPosition;
-use crate::cancel::CancelToken;
+use super::read_options::skip_events as known_codes;
 use crate::error::{Error, Result};
 use crate::position::{Place, Position};
 use crate::source::{
@@ -14,62 +14,60 @@ use crate::source::{
 };
 use pyo3::prelude::*;
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
-/// The token of the passes that run over a spec's connections.
-#[derive(Clone, Default)]
-pub(super) struct Passes(Arc<Mutex<CancelToken>>);
-
-impl Passes {
-    /// Cancels the passes that run now. Later ones are not affected.
-    pub(super) fn cancel(&self) {
-        let running = std::mem::take(&mut *self.token());
-        running.cancel();
-    }
-
-    /// The token of another pass.
-    fn begin(&self) -> CancelToken {
-        self.token().child()
-    }
-
-    fn token(&self) -> MutexGuard<'_, CancelToken> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Goes through the log, up to a transaction's end.
+#[doc = include_str!("docs/range_end.txt")]
+#[pyfunction]
+#[pyo3(signature = (
+    spec, start, *, stop = None, max_bytes = None, history = None, server_id = None, heartbeat = 10.0, reconnect = 300.0,
+    skip_events = None,
+))]
+#[allow(clippy::too_many_arguments)] // Python's keywords
 pub(super) fn range_end(
     py: Python<'_>,
     spec: &PyConnectionSpec,
-    (start, stop): (Place, Option<Place>),
-    (max_bytes, skip_events): (Option<u64>, Vec<u8>),
+    start: Place,
+    stop: Option<Place>,
+    max_bytes: Option<u64>,
     history: Option<HistoryKeyword>,
-    dumping: Dumping,
+    server_id: Option<u32>,
+    heartbeat: f64,
+    reconnect: Option<f64>,
+    skip_events: Option<Vec<u8>>,
 ) -> PyResult<PyPosition> {
+    let dumping = Dumping::try_new(true, server_id, heartbeat, reconnect)?;
     let what = RangeBounds {
         start: position(start, "start")?,
         stop: stop.map(|stop| position(stop, "stop")).transpose()?,
         max_bytes,
         history: history.map(|history| history.0),
-        skip_events,
+        skip_events: known_codes(skip_events)?,
     };
     let RangeEnd { position, warnings } =
         pass(py, spec, dumping, move |live| log_range_end(what, live))?;
-    let mut told = HashSet::new();
-    for message in warnings.iter().filter(|message| told.insert(message.as_str())) {
+    let mut shown = HashSet::new();
+    for message in warnings.iter().filter(|message| shown.insert(message.as_str())) {
         warn(py, message)?;
     }
     Ok(PyPosition(position))
 }
 
-/// The position of a file's first event.
+#[doc = include_str!("docs/file_start.txt")]
+#[pyfunction]
+#[pyo3(signature = (
+    spec, name, *, version_shift = 0, server_id = None, heartbeat = 10.0, reconnect = 300.0,
+))]
+#[allow(clippy::too_many_arguments)] // Python's keywords
 pub(super) fn file_start(
     py: Python<'_>,
     spec: &PyConnectionSpec,
     name: String,
     version_shift: u32,
-    dumping: Dumping,
+    server_id: Option<u32>,
+    heartbeat: f64,
+    reconnect: Option<f64>,
 ) -> PyResult<PyPosition> {
+    let dumping = Dumping::try_new(true, server_id, heartbeat, reconnect)?;
     let start = pass(py, spec, dumping, move |live| start_of(&name, live))?;
     Ok(PyPosition(Position { version_shift, ..start }))
 }

@@ -3,8 +3,9 @@
 use super::errors::warn;
 use super::history_keyword::HistoryKeyword;
 use super::interrupts::interruptible;
-use super::keywords::{Patterns, skip_events as known_codes, word};
+use super::keywords::{Patterns, word};
 use super::read_keywords::ReadKeywords;
+use super::read_options::skip_events as known_codes;
 use super::reader::PyBinlogReader;
 use super::storage::Storage;
 use crate::change::TableFilter;

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 import binarrow
 from binarrow import ConfigError, Position, SchemaHistory
-from binarrow._native import parse_place
+from binarrow._native import LiveLog, parse_place
 from binarrow.cli import app
 from binarrow.cli.arguments import where
 from binarrow.server.target import target
@@ -72,8 +72,8 @@ WRONG = {
 
 def stream(start: str) -> object:
     spec = target("mysql://u@host/", environ={}).connection_spec()
-    return spec.log(
-        start, ends=True, server_id=None, heartbeat=1.0, reconnect=None, max_latency=1.0
+    return LiveLog.after(
+        spec, start, ends=True, server_id=None, heartbeat=1.0, reconnect=None, max_latency=1.0
     )
 
 

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Unpack, get_args, overload
 
+from binarrow import _native
 from binarrow._native import (
     ChangeBatch,
     ConfigError,
+    LiveLog,
     Position,
     TableSchemas,
     parse_place,
@@ -137,7 +139,8 @@ class Server(Session):
             raise TypeError(f'checkpoint= is a {kind}: pass FileCheckpoint("position.json")')
         kept = checkpoint.load() if checkpoint is not None else None
         ends = isinstance(stop, str) and parse_place(stop) == "latest"
-        log = self._spec.log(
+        log = LiveLog.after(
+            self._spec,
             start if kept is None else kept,
             ends=ends,
             server_id=server_id,
@@ -183,7 +186,8 @@ class Server(Session):
             ServerIdentityError: A position is of another server, or the server lags for longer
                 than ``reconnect``.
         """
-        log = self._spec.range(
+        log = LiveLog.between(
+            self._spec,
             start,
             stop,
             history_part=history_part,
@@ -239,7 +243,8 @@ class Server(Session):
             PositionPurgedError: The server no longer has the log from ``start`` on.
             ServerIdentityError: ``start`` is of another server, or the log was reset.
         """
-        return self._spec.range_end(
+        return _native.range_end(
+            self._spec,
             start,
             stop=stop,
             max_bytes=max_bytes,
@@ -258,7 +263,7 @@ class Server(Session):
             ServerIdentityError: The file's number is above that of the newest file.
             ConfigError: The name is not that of a file of the server's log.
         """
-        return self._spec.file_start(name, reconnect=reconnect)
+        return _native.file_start(self._spec, name, reconnect=reconnect)
 
     def schemas(
         self,
@@ -283,7 +288,7 @@ class Server(Session):
         Warns:
             BinarrowWarning: The server does not show the structure of a table.
         """
-        return self._spec.schemas(tables=tables, exclude_tables=exclude_tables)
+        return _native.read_schemas(self._spec, tables=tables, exclude_tables=exclude_tables)
 
     def check(
         self, use: Use | None = None, *, tables: str | Sequence[str] | None = None

@@ -1,4 +1,5 @@
 use super::*;
+use crate::protocol::Secret;
 use crate::protocol::auth::from_hex;
 
 const NONCE: [u8; 20] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20];

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pyspark.sql.datasource import InputPartition
 
 from binarrow import BinlogReader, Position, read_binlog
+from binarrow._native import LiveLog
 from binarrow.server.target import Target
 from binarrow.spark.live.patience import patiently
 from binarrow.spark.messages import naming_options
@@ -48,7 +49,8 @@ class LiveRange:
         spec = target.connection_spec()
 
         def begin() -> BinlogReader:
-            log = spec.range(
+            log = LiveLog.between(
+                spec,
                 Position.from_json(self.start),
                 Position.from_json(self.stop),
                 history_part=self.history,
