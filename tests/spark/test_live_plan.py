@@ -19,6 +19,9 @@ from binarrow import (
 )
 from binarrow.server import Binlog
 from binarrow.spark.grouping import grouped
+from binarrow.spark.live.batch_end import end_of_next_batch
+from binarrow.spark.live.batch_ranges import ranges
+from binarrow.spark.live.log_files import shift_above
 from binarrow.spark.live.offset import (
     end_of_batch,
     initial,
@@ -29,7 +32,6 @@ from binarrow.spark.live.offset import (
 from binarrow.spark.live.options import LiveOptions
 from binarrow.spark.live.patience import patiently
 from binarrow.spark.live.place import parse_timestamp, place_from
-from binarrow.spark.live.plan import end_of_next_batch, ranges, shift_above
 from binarrow.spark.live.planner import Planner
 from binarrow.spark.source_options import SourceOptions
 

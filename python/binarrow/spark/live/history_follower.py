@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from binarrow import Position, SchemaError, SchemaHistory
-from binarrow.spark.live.plan import NO_LIMIT, place_of
+from binarrow.spark.live.log_files import NO_LIMIT, place_of
 
 if TYPE_CHECKING:
     from binarrow.spark.live.server_log import ServerLog

@@ -11,11 +11,12 @@ from typing import Any
 from binarrow import BinlogReader, ConfigError, Position, SchemaHistory
 from binarrow.server import Binlog
 from binarrow.server.target import Endpoint, Target
+from binarrow.spark.live.batch_ranges import ranges
 from binarrow.spark.live.history_follower import HistoryFollower
 from binarrow.spark.live.live_range import LiveRange
+from binarrow.spark.live.log_files import FIRST_EVENT_AT
 from binarrow.spark.live.login import login, stream_keywords
 from binarrow.spark.live.place import place_from
-from binarrow.spark.live.plan import FIRST_EVENT_AT, ranges
 from binarrow.spark.live.server_log import ServerLog
 
 ONE_PER_FILE = 1 << 30

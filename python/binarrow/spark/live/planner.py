@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from binarrow import Position, PositionPurgedError, ServerIdentityError
 from binarrow.advice import restated
+from binarrow.spark.live.batch_end import end_of_next_batch
+from binarrow.spark.live.batch_ranges import ranges
 from binarrow.spark.live.history_follower import HistoryFollower
 from binarrow.spark.live.live_range import LivePartition, LiveRange
+from binarrow.spark.live.log_files import file_number, place_of, shift_above
 from binarrow.spark.live.login import with_secret
 from binarrow.spark.live.offset import Offset, end_of_batch, position_of
-from binarrow.spark.live.plan import end_of_next_batch, file_number, place_of, ranges, shift_above
 from binarrow.spark.live.server_log import ServerLog
 from binarrow.spark.live.table_check import check_columns, check_names
 

@@ -23,9 +23,9 @@ from binarrow import (
 )
 from binarrow.server import Binlog, Server
 from binarrow.server.target import Target
+from binarrow.spark.live.log_files import NO_LIMIT
 from binarrow.spark.live.patience import patiently
 from binarrow.spark.live.place import Place
-from binarrow.spark.live.plan import NO_LIMIT
 
 if TYPE_CHECKING:
     from binarrow.stream import Change, Stream
