@@ -9,7 +9,15 @@
 //!
 //! The password is sent in the clear over a secure transport only, and a server cannot disable TLS.
 //!
+//! | file | contains |
+//! |---|---|
+//! | `options.rs` | the user, and the permitted methods |
+//! | `error.rs` | the reasons why a login fails |
+//!
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_connection_phase.html>
+
+mod error;
+mod options;
 
 use super::auth::{
     ExtendedSalt, Plugin, ed25519_signature, encrypt_password, fast_answer, native_answer,
@@ -19,60 +27,12 @@ use super::capabilities::Capabilities;
 use super::greeting::{Greeting, until_nul};
 use super::handshake_response::HandshakeResponse;
 use super::response::{EOF, ERR, OK, ServerRefusal, is_ok, printable};
-use super::secret::Secret;
 use crate::error::DecodeError;
 use ring::rand::{SecureRandom, SystemRandom};
 use zeroize::Zeroizing;
 
-/// The user who logs in, and the permitted methods.
-#[derive(Debug, Clone, Default)]
-pub struct LoginOptions {
-    /// The user's name.
-    pub user: String,
-    /// The password; empty for none.
-    pub password: Secret,
-    /// The database to use, if any.
-    pub database: Option<String>,
-    /// The use of TLS.
-    pub tls: TlsWish,
-    /// True if no one else can read the data even without TLS: a Unix socket.
-    pub is_local: bool,
-    /// The compression of packets after the login.
-    pub compression: Compression,
-    /// True if the client accepts the RSA key that a server without TLS sends. An attacker between
-    /// client and server can then send a different key.
-    pub allow_public_key_retrieval: bool,
-    /// The server's RSA key as PEM, if it is known.
-    pub server_public_key: Option<Vec<u8>>,
-    /// True if `mysql_clear_password` may be used, over a secure transport.
-    pub allow_clear_password: bool,
-    /// Attributes of the client: `performance_schema.session_connect_attrs`.
-    pub attributes: Vec<(String, String)>,
-}
-
-/// The use of TLS.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum TlsWish {
-    /// No TLS.
-    #[default]
-    Never,
-    /// TLS if the server supports it.
-    IfOffered,
-    /// TLS is required; otherwise the login fails.
-    Always,
-}
-
-/// The compression of packets after the login.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Compression {
-    /// No compression.
-    #[default]
-    None,
-    /// zlib.
-    Zlib,
-    /// zstd, which MySQL supports from 8.0.18 on, and MariaDB does not.
-    Zstd,
-}
+pub use error::LoginError;
+pub use options::{Compression, LoginOptions, TlsWish};
 
 /// The next step of the login.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -85,45 +45,6 @@ pub enum Step {
     Read,
     /// The login is complete.
     Done,
-}
-
-/// The reason why a login fails.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum LoginError {
-    /// The server refuses the login.
-    #[error("{}", .0.message)]
-    Refused(ServerRefusal),
-    /// The server's bytes are not a login packet.
-    #[error("the server's login packet is not understood: {0}")]
-    Malformed(#[from] DecodeError),
-    /// TLS is required, but the server does not support it.
-    #[error("the server offers no TLS, which ⟦tls⟧ asks for")]
-    NoTls,
-    /// A packet that is not expected in this state.
-    #[error("the server sent an unexpected packet during the login (first byte {0:#04x})")]
-    Unexpected(u8),
-    /// The compression was requested, but the server does not support it.
-    #[error("the server offers no {0} compression")]
-    NoCompression(&'static str),
-    /// A plugin that this client does not support.
-    #[error("the server asks for the authentication plugin {0:?}, which is not supported")]
-    UnknownPlugin(String),
-    /// The server requests the password itself, which the caller does not permit.
-    #[error("the server asks for the password itself (mysql_clear_password)")]
-    ClearNotAllowed,
-    /// The password would be sent in the clear.
-    #[error("{0} needs a secure transport for this user: use TLS")]
-    NeedsSecureTransport(&'static str),
-    /// The server's RSA key is invalid, or too small for the password.
-    #[error("the server's RSA key cannot be used to send the password")]
-    BadPublicKey,
-    /// A nonce cannot be created.
-    #[error("the system provides no random numbers")]
-    NoRandomNumbers,
-    /// The server sends one request after another.
-    #[error("the server asks for more than {MAX_ROUNDS} packets during the login")]
-    TooManyRounds,
 }
 
 type Result<T> = std::result::Result<T, LoginError>;
@@ -324,7 +245,7 @@ impl<'a> Login<'a> {
                 Ok(Step::Send(Zeroizing::default()))
             }
             Plugin::Sha256 if password.is_empty() => self.answered(plugin, vec![0]),
-            Plugin::Sha256 => self.full(plugin, ASK_KEY_OF_SHA256),
+            Plugin::Sha256 => self.full_authentication(plugin, ASK_KEY_OF_SHA256),
             Plugin::Clear if !self.options.allow_clear_password => Err(LoginError::ClearNotAllowed),
             Plugin::Clear if !self.is_secure() => {
                 Err(LoginError::NeedsSecureTransport(plugin.name()))
@@ -337,14 +258,15 @@ impl<'a> Login<'a> {
         match (plugin, data) {
             (Plugin::CachingSha2, [FAST_AUTH_SUCCESS]) => Ok(Step::Read),
             (Plugin::CachingSha2, [PERFORM_FULL_AUTH]) => {
-                self.full(plugin, ASK_KEY_OF_CACHING_SHA2)
+                self.full_authentication(plugin, ASK_KEY_OF_CACHING_SHA2)
             }
             _ => Err(LoginError::Unexpected(MORE_DATA)),
         }
     }
 
-    /// Sends the password itself: over a secure transport, or encrypted.
-    fn full(&mut self, plugin: Plugin, ask_key: u8) -> Result<Step> {
+    /// Full authentication, of `sha256_password` and of `caching_sha2_password` if the server has no cached hash: sends the
+    /// password itself over a secure transport, or encrypted with the server's RSA key.
+    fn full_authentication(&mut self, plugin: Plugin, ask_key: u8) -> Result<Step> {
         // sha256_password does not accept the password in the clear over a Unix socket; an RSA key
         // that comes over this socket is the server's.
         if self.is_tls || self.options.is_local && plugin != Plugin::Sha256 {
