@@ -1,6 +1,6 @@
 //! The batches that a reader returns.
 
-use super::progress::Progress;
+use super::resume::Progress;
 use crate::columnar::TablePlan;
 use crate::position::Position;
 use arrow_array::RecordBatch;

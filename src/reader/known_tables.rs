@@ -1,7 +1,7 @@
 //! The structures of tables as the batches so far show them, to decide whether an ALTER TABLE changes existing values.
 
 use super::batch::ChangeBatch;
-use super::progress::TableKey;
+use super::resume::TableKey;
 use crate::change::Emptied;
 use crate::columnar::{ColumnNames, TablePlan};
 use crate::history::ValueChange;

@@ -3,7 +3,7 @@
 use super::batch::ChangeBatch;
 use super::options::ReadOptions;
 use super::pipeline::{NoOutput, Pipeline};
-use super::progress::{Progress, Tracker};
+use super::resume::{Progress, Tracker};
 use super::segment_decoder::Output;
 use super::stats::Stats;
 use super::unlogged_changes::Reaction;

@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::position::Position;
 use crate::reader::batch::ChangeBatch;
 use crate::reader::options::BatchLimits;
-use crate::reader::progress::{Progress, Reach, TableKey, Upto};
+use crate::reader::resume::{Progress, Reach, TableKey, Upto};
 use crate::reader::stats::Stats;
 use crate::source::{Delivered, GtidPlaces, Left, start_of};
 use std::collections::HashMap;

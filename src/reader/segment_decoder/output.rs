@@ -2,7 +2,7 @@
 
 use crate::position::Position;
 use crate::reader::batch::ChangeBatch;
-use crate::reader::progress::{Reach, TableKey};
+use crate::reader::resume::{Reach, TableKey};
 use crate::reader::stats::Stats;
 use crate::source::LogItem;
 use std::sync::Arc;

@@ -4,7 +4,7 @@ use super::map_cache::MapCache;
 use crate::binlog::{EventType, FormatDescription, RowsEvent};
 use crate::columnar::{PlanOptions, TablePlan};
 use crate::error::Result;
-use crate::reader::progress::TableKey;
+use crate::reader::resume::TableKey;
 use crate::wire::Inflater;
 use std::collections::HashMap;
 use std::ops::Range;

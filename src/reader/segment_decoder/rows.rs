@@ -14,7 +14,7 @@ use crate::columnar::{ColumnNames, EnvelopeColumn, TablePlan};
 use crate::error::{Error, ErrorKind, Result};
 use crate::position::Position;
 use crate::reader::options::DecodeOptions;
-use crate::reader::progress::TableKey;
+use crate::reader::resume::TableKey;
 use crate::reader::stats::Stats;
 use crate::schema::full_name;
 use crate::source::{FileContext, Left, Segment, SpanDetails};

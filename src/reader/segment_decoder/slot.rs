@@ -4,7 +4,7 @@ use crate::binlog::RowsKind;
 use crate::change::UpdateRule;
 use crate::columnar::{TableBuilder, TablePlan};
 use crate::error::Result;
-use crate::reader::progress::TableKey;
+use crate::reader::resume::TableKey;
 use crate::reader::stats::TableStats;
 use std::sync::Arc;
 

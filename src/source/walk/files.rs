@@ -16,9 +16,9 @@ use crate::source::classify::Skips;
 use crate::source::delivered::damaged;
 use crate::source::event_source::NextEvent;
 use crate::source::feed::{FileFeed, ResumePoint};
-use crate::source::file_end::{FileEnd, was_cut};
 use crate::source::file_list::InputFile;
 use crate::source::options::{LogOptions, Start, Stop};
+use crate::source::unfinished_file::{FileEnd, was_cut};
 use std::sync::Arc;
 
 impl Walk {

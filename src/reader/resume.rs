@@ -1,4 +1,5 @@
-//! The progress of delivery: a base position, and the changes that were delivered after it.
+//! The position at which to resume after each batch: a base position, and the changes that were
+//! delivered after it.
 //!
 //! Decoders report for each batch how far its table is delivered within its segment ([`Reach`]).
 //! The reader, which receives all batches in order, combines these reports. It builds a position
