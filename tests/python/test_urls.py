@@ -63,11 +63,8 @@ SURFACES: dict[str, Callable[[str], object]] = {
 def test_no_surface_shows_a_password(surface: str, authority: str) -> None:
     with pytest.raises(ConfigError) as error:
         SURFACES[surface](authority)
-    assert (
-        SECRET not in f"{error.value} {error.value.args} {error.value.__notes__}"
-        if hasattr(error.value, "__notes__")
-        else SECRET not in f"{error.value} {error.value.args}"
-    )
+    said = (str(error.value), *error.value.args, *getattr(error.value, "__notes__", ()))
+    assert not [text for text in said if SECRET in text]
 
 
 @pytest.mark.parametrize("authority", AUTHORITIES)
@@ -109,9 +106,10 @@ def test_parts() -> None:
 
 def test_a_history_is_the_same_on_all_surfaces(tmp_path) -> None:
     file = tmp_path / "shop 1.db"
-    SchemaHistory.open(file).close()
+    with SchemaHistory.open(file) as history:
+        history.baseline("CREATE DATABASE d; CREATE TABLE d.t (id INT);", "binlog.000001:4")
     for url in (str(file), f"sqlite:///{file}", f"sqlite:///{tmp_path}/shop%201.db?source=default"):
         SchemaHistory.open(url).close()
         shown = CliRunner().invoke(app, ["history", "show", url, "--json"])
-        assert "there is no history" not in shown.output + shown.stderr
+        assert shown.exit_code == 0, shown.stderr
     assert target("mysql://me@db/", environ={}).endpoints[0].host == "db"
