@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from pathlib import Path
 
 import pytest
 
 from binarrow.advice import message
-from binarrow.options import spark_options
+from binarrow.options import OPTIONS, spark_options
+from binarrow.spark import apply_changes
 from binarrow.spark.messages import in_spark, option
-from support.messages import advised
+from support.messages import advised, is_of_spark, python_texts
 
 ROOT = Path(__file__).parents[2]
 
@@ -64,7 +66,37 @@ def test_options_in_the_place_of_keywords(text: str, shown: str) -> None:
 
 
 def test_each_option_exists() -> None:
-    shown = [option(name, value) for name, value in advised(ROOT)]
+    shown = [option(name, value) for name, value in advised(ROOT) | advised(ROOT, spark=True)]
     named = [match[1] for text in shown if (match := re.match(r"the option (\w+)", text))]
     assert len(set(named)) > 10
     assert set(named) <= {*spark_options()}
+
+
+OF_FUNCTIONS = {"keys", "missing_columns", "backfilled_columns", "missing_rows"}
+"""Keywords of `apply_changes`, which are no options."""
+
+
+def test_messages_of_spark_mark_options_that_exist() -> None:
+    marked = {name for name, _ in advised(ROOT, spark=True)}
+    assert len(marked) > 20
+    assert inspect.signature(apply_changes).parameters.keys() >= OF_FUNCTIONS
+    known = {each.name for each in OPTIONS if each.spark is not None or each.functions}
+    assert marked - {"history.baseline"} <= known | OF_FUNCTIONS
+
+
+def test_no_option_is_written_as_text() -> None:
+    names = "|".join(sorted((each.name for each in OPTIONS if "_" in each.name), key=len))
+    keyword = re.compile(rf"(?<![⟦\w.?&])(?:{names}|{'|'.join(OF_FUNCTIONS)})=")
+    named = re.compile(rf"the option (?:$|(?:{'|'.join(spark_options())})\b)")
+    camel = {name for name in spark_options() if name.lower() != name}
+    wrong = [
+        (str(path), text)
+        for path, text in python_texts(ROOT)
+        if " " in text
+        and path.name != "messages.py"
+        and (
+            camel & set(re.findall(r"\w+", text))
+            or (is_of_spark(path) and (keyword.search(text) or named.search(text)))
+        )
+    ]
+    assert wrong == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +11,7 @@ MARK = re.compile(r"⟦([^⟦⟧]*)⟧")
 
 
 def texts(root: Path) -> Iterator[tuple[Path, str]]:
-    """All string literals of the Rust code without its tests, and of the Python package."""
+    """All string literals of the Rust code without its tests."""
     for path in sorted((root / "src").rglob("*.rs")):
         if path.name.endswith("tests.rs"):
             continue
@@ -21,13 +22,32 @@ def texts(root: Path) -> Iterator[tuple[Path, str]]:
             yield path.relative_to(root), literal
 
 
-def advised(root: Path) -> set[tuple[str, str | None]]:
-    """All options that messages mark, with their values."""
-    literals = [text for _, text in texts(root)]
-    modules = sorted((root / "python").rglob("*.py"))
-    literals += [path.read_text() for path in modules if path.name != "advice.py"]
+def python_texts(root: Path) -> Iterator[tuple[Path, str]]:
+    """All string literals of the Python package, without docstrings and the table of options."""
+    package = root / "python/binarrow"
+    for path in sorted(package.rglob("*.py")):
+        if path.is_relative_to(package / "options") or path.name == "advice.py":
+            continue
+        tree = ast.parse(path.read_text())
+        # A docstring, also that of a constant, is a statement of its own.
+        docs = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+        for node in ast.walk(tree):
+            is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)
+            if is_text and id(node) not in docs:
+                yield path.relative_to(root), node.value
+
+
+def is_of_spark(path: Path) -> bool:
+    """True for the files of `binarrow.spark`."""
+    return path.is_relative_to("python/binarrow/spark")
+
+
+def advised(root: Path, *, spark: bool = False) -> set[tuple[str, str | None]]:
+    """All options that messages mark, with their values: those of Spark alone, or all others."""
     found = set()
-    for literal in literals:
+    for path, literal in [*texts(root), *python_texts(root)]:
+        if is_of_spark(path) != spark:
+            continue
         for mark in MARK.findall(literal):
             name, equals, value = mark.partition("=")
             found.add((name, value if equals else None))

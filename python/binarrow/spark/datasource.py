@@ -13,7 +13,7 @@ from binarrow.spark.file_reader import FileReader
 from binarrow.spark.live.batch_reader import LiveBatchReader
 from binarrow.spark.live.options import LiveOptions
 from binarrow.spark.live.stream_reader import LiveStreamReader
-from binarrow.spark.messages import naming_options
+from binarrow.spark.messages import naming_options, spark_message
 from binarrow.spark.options import SCHEMA_OPTIONS, TABLES_SCHEMA_OPTIONS
 from binarrow.spark.schema import arrow_schema, server_schema, tables_schema
 from binarrow.spark.schema import schema as table_schema
@@ -89,7 +89,9 @@ class BinarrowDataSource(DataSource):
         """Returns the reader for a streaming query."""
         options = SourceOptions.parse(self.options, is_schema_given=self._is_schema_given)
         if not isinstance(options.place, LiveOptions):
-            raise ConfigError("streams read servers: set the option host, or use spark.read")
+            raise ConfigError(
+                spark_message("streams read servers: set ⟦host⟧ or ⟦url⟧, or use spark.read")
+            )
         options.place.check_stream()
         return LiveStreamReader(options, options.place, arrow_schema(schema))
 

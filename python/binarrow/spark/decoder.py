@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from binarrow import BinlogReader, ConfigError, Split, read_binlog, read_split
+from binarrow.advice import message
 from binarrow.spark.live.login import STREAM_DEFAULTS, stream_keywords, task_login
 from binarrow.spark.options import (
     TABLES_SCHEMA_OPTIONS,
@@ -75,7 +76,7 @@ def decoder(
     if tables is not None:
         settings |= {"tables": tables, "exclude_tables": exclude_tables}
     if (table is None) == (tables is None):
-        raise ConfigError("decoder() needs either table or tables=")
+        raise ConfigError(message("decoder() needs either a table or ⟦tables⟧"))
     if check_layout(settings.get("layout"), several=table is None):
         del settings["layout"]
     if not isinstance(settings.get("history", ""), str):

@@ -6,15 +6,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from binarrow import BinarrowError
-from binarrow.advice import in_python, parts_of, render
+from binarrow.advice import in_python, message, parts_of, render
 from binarrow.options import OPTIONS
 
 OPTION_OF = {
-    **{each.name: each.spark_name for each in OPTIONS if each.functions and each.spark is not None},
+    **{each.name: each.spark_name for each in OPTIONS if each.spark is not None},
     "on_schema_change": "schemaChangePolicy",
     "start": "startingOffsets",
     "stop": "endingOffsets",
-    "truncates": "truncates",
 }
 """The option for each keyword."""
 
@@ -32,6 +31,11 @@ OTHER_WORDS = {
 def in_spark(said: object) -> str:
     """Returns an error or a text with options of the format ``binarrow`` instead of keywords."""
     return render(parts_of(said), option)
+
+
+def spark_message(text: str) -> str:
+    """Returns the message of a text that marks options, in Spark's words."""
+    return in_spark(message(text))
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from binarrow import ConfigError
 from binarrow.options import ENVELOPE_COLUMNS
+from binarrow.spark.messages import spark_message
 from binarrow.sql import quoted_name
 
 if TYPE_CHECKING:
@@ -73,8 +74,10 @@ def table_of(
     for needed in (f"{p}database", f"{p}table", f"{p}op", *SIDES):
         if needed not in frame.columns:
             raise ConfigError(
-                f"the frame has no column {needed!r}, which frames of several tables have: read it"
-                f" with the option tables, or pass another envelope_prefix than {p!r}"
+                spark_message(
+                    f"the frame has no column {needed!r}, which frames of several tables have: read"
+                    f" it with ⟦tables⟧, or pass another envelope_prefix than {p!r}"
+                )
             )
     database, dot, name = table.partition(".")
     if not (database and dot and name):
@@ -104,14 +107,18 @@ class _Side:
         is_variant = isinstance(documents.dataType, VariantType)
         if not is_variant and not isinstance(documents.dataType, StringType):
             raise ConfigError(
-                f"the frame's column {documents.name!r} is neither text nor VARIANT: pass a frame"
-                " that was read with the option tables"
+                spark_message(
+                    f"the frame's column {documents.name!r} is neither text nor VARIANT: pass a"
+                    " frame that was read with ⟦tables⟧"
+                )
             )
         variants = [field.name for field in fields if isinstance(field.dataType, VariantType)]
         if variants and not is_variant:
             raise ConfigError(
-                f"the column {variants[0]!r} is VARIANT in the schema, and text in the frame: read"
-                ' the frame with the option json="variant" too'
+                spark_message(
+                    f"the column {variants[0]!r} is VARIANT in the schema, and text in the frame:"
+                    " read the frame with ⟦json=variant⟧ too"
+                )
             )
         return cls(documents.name, is_variant, fields)
 
@@ -213,8 +220,10 @@ def _flat(
     missing = [name for name in declared if name not in envelope]
     if missing:
         raise ConfigError(
-            f"the schema contains envelope column {missing[0]!r} but the frame does not: add it to"
-            " the option envelope when reading"
+            spark_message(
+                f"the schema contains envelope column {missing[0]!r} but the frame does not: add it"
+                " to ⟦envelope⟧ when reading"
+            )
         )
     wanted = declared or list(envelope)
     return halves.where(_column(f"{_INNER}is_there")).select(

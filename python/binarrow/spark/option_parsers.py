@@ -11,6 +11,7 @@ from binarrow import ConfigError
 from binarrow.byte_size import parse_byte_size
 from binarrow.options import spark_options
 from binarrow.spark.live.place import parse_timestamp, place_from
+from binarrow.spark.messages import spark_message
 from binarrow.spark.options import hint
 
 
@@ -18,7 +19,7 @@ def canonical(name: str) -> str:
     """Returns the option's name in its own letter case; Spark passes names in lower case."""
     if name.lower() == "masksalt":
         raise ConfigError(
-            "a salt in an option would be visible in plans and logs: set 'maskSaltFile'"
+            spark_message("a salt in an option would be visible in plans and logs: set ⟦mask_salt⟧")
         )
     by_lower_case = {known.lower(): known for known in PARSERS}
     canonical = by_lower_case.get(name.lower())

@@ -46,7 +46,9 @@ def opened(
     """Opens a history by its URL, and closes it afterwards. An open history remains open."""
     if history is None or isinstance(history, SchemaHistory):
         if source is not None:
-            raise ConfigError("history_source needs the URL of a history: pass it as history=")
+            raise ConfigError(
+                message("⟦history_source⟧ needs the URL of a history: pass it as ⟦history⟧")
+            )
         yield history
         return
     with SchemaHistory.open(history, source=source, password_file=password_file) as own:
@@ -71,7 +73,9 @@ def spark_types(types: str | TypeOptions) -> Literal["spark"] | TypeOptions:
     if types == "spark":
         return "spark"
     raise ConfigError(
-        f"Spark does not support the types {types!r}; use TypeOptions(profile='spark', ...)"
+        message(
+            f"Spark does not support the types {types!r}; use TypeOptions(⟦profile=spark⟧, ...)"
+        )
     )
 
 
@@ -115,6 +119,6 @@ def check_layout(layout: str | None, *, several: bool) -> bool:
     if several and layout not in (None, "nested-json"):
         raise ConfigError(message(f"several tables need ⟦layout=nested-json⟧, not {layout!r}"))
     if layout == "nested-json" and not several:
-        text = "⟦layout=nested-json⟧ is for several tables: name them in tables"
+        text = "⟦layout=nested-json⟧ is for several tables: name them in ⟦tables⟧"
         raise ConfigError(message(text))
     return layout == "nested-json"

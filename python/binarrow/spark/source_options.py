@@ -13,6 +13,7 @@ from binarrow.mask_salt import read_mask_salt
 from binarrow.options import keywords_of
 from binarrow.spark.live.login import check_no_secret
 from binarrow.spark.live.options import LiveOptions, check_files
+from binarrow.spark.messages import spark_message
 from binarrow.spark.option_parsers import canonical, parse
 from binarrow.spark.options import DEFAULT_TARGET_BYTES, check_layout, loaded, opened
 from binarrow.sql import quoted_name
@@ -132,7 +133,9 @@ def _read_keywords(parsed: Mapping[str, Any]) -> dict[str, Any]:
     if "maskSaltFile" in parsed:
         read["mask_salt"] = read_mask_salt(parsed["maskSaltFile"])
     if "schemas" in parsed and "schemasFile" in parsed:
-        raise ConfigError("schemas is text and schemasFile names files: set one of them")
+        raise ConfigError(
+            spark_message("⟦schemas⟧ is text and ⟦schemas_file⟧ names files: set one of them")
+        )
     if "schemas" in parsed and "table" in parsed:  # names without a database: that of the table
         database = parsed["table"].partition(".")[0]
         read["schemas"] = f"USE {quoted_name(database)}; {parsed['schemas']}"
@@ -150,7 +153,9 @@ def _check_tables(parsed: Mapping[str, Any]) -> None:
         )
     check_layout(parsed.get("layout"), several=several)
     if not several and "excludeTables" in parsed:
-        raise ConfigError("excludeTables is for several tables: set tables, not table")
+        raise ConfigError(
+            spark_message("⟦exclude_tables⟧ is for several tables: set ⟦tables⟧, not ⟦table⟧")
+        )
     for name in ("columns", "schemaChangePolicy"):
         if several and name in parsed:
             raise ConfigError(
@@ -161,13 +166,19 @@ def _check_tables(parsed: Mapping[str, Any]) -> None:
 
 def _check_history(parsed: Mapping[str, Any]) -> None:
     if "history" in parsed:
-        check_no_secret("the URL of the history", parsed["history"], "historyPasswordFile")
+        check_no_secret("the URL of the history", parsed["history"], "history_password_file")
     if "historyPasswordFile" in parsed and "history" not in parsed:
-        raise ConfigError("historyPasswordFile is for a history on a server: set history too")
+        raise ConfigError(
+            spark_message("⟦history_password_file⟧ is for a history on a server: set ⟦history⟧ too")
+        )
     if "history" in parsed and ("schemas" in parsed or "schemasFile" in parsed):
-        raise ConfigError("history and schemas both contain structures: set one of them")
+        raise ConfigError(
+            spark_message("⟦history⟧ and ⟦schemas⟧ both contain structures: set one of them")
+        )
     if "historySource" in parsed and "history" not in parsed:
-        raise ConfigError("historySource names a source of a history: set history too")
+        raise ConfigError(
+            spark_message("⟦history_source⟧ names a source of a history: set ⟦history⟧ too")
+        )
 
 
 _TYPE_KEYWORDS = {

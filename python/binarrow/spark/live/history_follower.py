@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from binarrow import Position, SchemaError, SchemaHistory
 from binarrow.spark.live.log_files import NO_LIMIT, place_of
+from binarrow.spark.messages import spark_message
 
 if TYPE_CHECKING:
     from binarrow.spark.live.server_log import ServerLog
@@ -61,10 +62,12 @@ class HistoryFollower:
         own = [one.start for one in history.covered if one.server == start.server]
         if own and all(place_of(start) < place_of(first) for first in own):
             raise SchemaError(
-                f"the history begins at {own[0]}, after {start}, where this query begins: the"
-                " structures of the tables there are unknown. Begin at the start of the history"
-                " (startingOffsets, in a new checkpoint), or add the older structures as CREATE"
-                " TABLE text with the command binarrow history baseline"
+                spark_message(
+                    f"the history begins at {own[0]}, after {start}, where this query begins: the"
+                    " structures of the tables there are unknown. Begin at the start of the history"
+                    " (⟦starting_offsets⟧, in a new checkpoint), or add the older structures as"
+                    " CREATE TABLE text with ⟦history.baseline⟧"
+                )
             )
         last = history.covered[-1].stop if history.covered else None
         if last is not None and last.server == stop.server == start.server:

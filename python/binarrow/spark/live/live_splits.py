@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from binarrow import BinlogReader, ConfigError, Position, SchemaHistory
+from binarrow.advice import message
 from binarrow.server import Binlog
 from binarrow.server.target import Endpoint, Target
 from binarrow.spark.live.batch_ranges import ranges
@@ -68,9 +69,11 @@ class LiveSplit:
         """
         if task_login is None:
             raise ConfigError(
-                f"decoder() has no login for the server {self.endpoints[0]} of these ranges: pass"
-                " the same password=, password_file= and tls_ca= as to splits()"
-                ' (password="" for none)'
+                message(
+                    f"decoder() has no login for the server {self.endpoints[0]} of these ranges:"
+                    " pass the same ⟦password⟧, ⟦password_file⟧ and ⟦tls_ca⟧ as to splits()"
+                    " (an empty password for none)"
+                )
             )
         target = replace(task_login, endpoints=self.endpoints, user=self.user)
         return self.range.read(target, stream["heartbeat"], stream["reconnect"], options)

@@ -10,6 +10,7 @@ from typing import Any
 from binarrow import ConfigError
 from binarrow._native import has_password
 from binarrow.server.target import Target, target
+from binarrow.spark.messages import option
 from binarrow.typed_keywords import LoginKeywords
 
 DEFAULT_HEARTBEAT = 10.0
@@ -35,7 +36,7 @@ def check_no_secret(what: str, url: str, instead: str) -> None:
     """
     if has_password(url):
         raise ConfigError(
-            f"a password in {what} would be visible in plans and logs: set the option {instead},"
+            f"a password in {what} would be visible in plans and logs: set {option(instead, None)},"
             " a file on the driver with the password in its first line"
         )
 

@@ -16,6 +16,7 @@ from binarrow.spark.live.login import (
 )
 from binarrow.spark.live.place import Place, chosen
 from binarrow.spark.live.read_limit import check_limits
+from binarrow.spark.messages import option, spark_message
 
 DEFAULT_PARTITIONS = 4
 """Concurrent dumps from a server, while a stream catches up."""
@@ -47,7 +48,7 @@ class LiveOptions:
         path = parsed.get("path", "")
         if is_server_url(path):
             if url is not None:
-                raise ConfigError("load() and the option url both name a server: name one")
+                raise ConfigError(spark_message("load() and ⟦url⟧ both name a server: name one"))
             url = path
         elif url is None and not any(name in parsed for name in ("host", "socket", "optionFile")):
             return None
@@ -55,7 +56,7 @@ class LiveOptions:
             raise ConfigError("load() names files and options name a server: name one of them")
         _refuse(parsed, _names("files"), "it is for files, and the options name a server")
         if url is not None:
-            check_no_secret("the URL of the server", url, "passwordFile")
+            check_no_secret("the URL of the server", url, "password_file")
         keywords = {key: parsed[name] for name, key in _TLS_KEYWORDS.items() if name in parsed}
         place = {key: parsed[name] for name, key in _PLACE_KEYWORDS.items() if name in parsed}
         return cls(
@@ -110,7 +111,7 @@ def check_files(parsed: Mapping[str, Any]) -> None:
 def _refuse(parsed: Mapping[str, Any], names: Iterable[str], why: str) -> None:
     for name in names:
         if name in parsed:
-            raise ConfigError(f"the option {name}: {why}")
+            raise ConfigError(f"{option(spark_options()[name].name, None)}: {why}")
 
 
 def _names(*of: str) -> list[str]:

@@ -16,6 +16,7 @@ from binarrow.spark.live.login import with_secret
 from binarrow.spark.live.offset import Offset, end_of_batch, position_of
 from binarrow.spark.live.server_log import ServerLog
 from binarrow.spark.live.table_check import check_columns, check_names
+from binarrow.spark.messages import option, spark_message
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,8 +30,8 @@ LOG = logging.getLogger("binarrow.spark")
 START_OVER = "start with a new checkpoint and a first load, a copy of the table"
 
 CONTINUE = (
-    "; or set failOnDataLoss=false to continue at the oldest file on the server, without the lost"
-    " changes"
+    "; or set ⟦fail_on_data_loss=False⟧ to continue at the oldest file on the server, without the"
+    " lost changes"
 )
 
 COUNTED = (
@@ -135,17 +136,18 @@ class Planner:
         if self._live.fail_on_data_loss or is_foreign:
             connect = "connect to the server of the checkpoint, or " if is_other else ""
             advice = f"{connect}{START_OVER}{'' if is_foreign else CONTINUE}"
-            raise restated(error, after=f". Solution: {advice}") from error
+            raise restated(error, after=spark_message(f". Solution: {advice}")) from error
         oldest = self.log.file_start(self.log.files()[0].name)
         is_purged = not is_other and file_number(lost.file) < file_number(oldest.file)
         shift = lost.version_shift if is_purged else shift_above(lost, oldest.file)
         LOG.warning(
             "CHANGES ARE LOST: all of %s between %s and %s of the server %s. The query continues"
-            " after them, because of failOnDataLoss=false. %s",
+            " after them, because of %s. %s",
             self._options.name,
             lost,
             oldest,
             self.log.server,
+            option("fail_on_data_loss", "False"),
             error,
         )
         return oldest.replace(version_shift=shift)

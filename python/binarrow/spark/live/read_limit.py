@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from binarrow import ConfigError
+from binarrow.spark.messages import spark_message
 
 try:
     from pyspark.sql.streaming.datasource import (
@@ -34,14 +35,18 @@ def default_read_limit(files: int, max_bytes: int | None, max_rows: int | None) 
     return ReadMaxFiles(files) if max_rows is None else ReadMaxRows(max_rows)
 
 
+BOTH = "⟦max_bytes_per_trigger⟧ and ⟦max_rows_per_trigger⟧"
+
+
 def check_limits(max_bytes: int | None, max_rows: int | None) -> None:
     """Checks that at most one limit is set, and that this version of Spark supports it."""
     if max_bytes is not None and max_rows is not None:
-        raise ConfigError("maxBytesPerTrigger and maxRowsPerTrigger: set one of them")
+        raise ConfigError(spark_message(f"{BOTH}: set one of them"))
     if not IS_LIMITED and (max_bytes is not None or max_rows is not None):
         raise ConfigError(
-            "maxBytesPerTrigger and maxRowsPerTrigger need Spark 4.2: in earlier versions each"
-            " batch reads to the end of the log"
+            spark_message(
+                f"{BOTH} need Spark 4.2: in earlier versions each batch reads to the end of the log"
+            )
         )
 
 

@@ -8,6 +8,7 @@ from binarrow import ConfigError, SchemaError, ServerError
 from binarrow.advice import restated
 from binarrow.server import Server
 from binarrow.server.check import persistently
+from binarrow.spark.messages import spark_message
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -40,16 +41,20 @@ def check_names(server: Server, options: SourceOptions) -> None:
         return
     if metadata is None:
         raise ConfigError(
-            f"the log of this server ({server.version}) contains no column names: set the option"
-            ' history, for example "sqlite:////var/lib/binarrow/history.db", which follows the'
-            " tables from now on; or the option schemas, with CREATE TABLE"
+            spark_message(
+                f"the log of this server ({server.version}) contains no column names: set"
+                ' ⟦history⟧, for example "sqlite:////var/lib/binarrow/history.db", which follows'
+                " the tables from now on; or ⟦schemas⟧, with CREATE TABLE"
+            )
         )
+    persistent = persistently(server.flavor, server.version, "binlog_row_metadata", "FULL")
     raise ConfigError(
-        f"binlog_row_metadata is {metadata} on this server, so its log contains no column names."
-        f" Either {persistently(server.flavor, server.version, 'binlog_row_metadata', 'FULL')}"
-        " (events logged before that remain without names), or set"
-        ' the option history, for example "sqlite:////var/lib/binarrow/history.db", which'
-        " follows the tables from now on"
+        spark_message(
+            f"binlog_row_metadata is {metadata} on this server, so its log contains no column"
+            f" names. Either {persistent} (events logged before that remain without names), or set"
+            ' ⟦history⟧, for example "sqlite:////var/lib/binarrow/history.db", which follows the'
+            " tables from now on"
+        )
     )
 
 
@@ -71,10 +76,10 @@ def check_columns(server: Server, options: SourceOptions, schema: pa.Schema) -> 
         if error.code in DENIED:
             database, _, table = options.table.partition(".")
             after = (
-                "; under schemaChangePolicy=follow the user needs GRANT SELECT ON"
+                "; under ⟦schema_change_policy=follow⟧ the user needs GRANT SELECT ON"
                 f" `{database}`.`{table}`, to see new columns before their rows are read"
             )
-            raise restated(error, after=after) from error
+            raise restated(error, after=spark_message(after)) from error
         raise
     known = {name.lower() for name in _columns(schema, options)}
     new = [
@@ -89,9 +94,11 @@ def check_columns(server: Server, options: SourceOptions, schema: pa.Schema) -> 
             else "Restart the query with the same checkpoint: load() finds the new columns"
         )
         raise SchemaError(
-            f"{options.table} now has columns that this query does not know: {', '.join(new)}."
-            f" {again}; nothing is lost, because no row of this batch was read. Or set"
-            " schemaChangePolicy=project to continue without them"
+            spark_message(
+                f"{options.table} now has columns that this query does not know: {', '.join(new)}."
+                f" {again}; nothing is lost, because no row of this batch was read. Or set"
+                " ⟦schema_change_policy=project⟧ to continue without them"
+            )
         )
 
 

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from binarrow import ConfigError, SchemaError
+from binarrow.spark.messages import spark_message
 from binarrow.spark.mirror.changes import Changes
 from binarrow.spark.mirror.columns import check_added, compare, mirror_schema
-from binarrow.spark.mirror.fold import MISSING_ROW, Folded, fold, summarize
+from binarrow.spark.mirror.fold import COMPLETE_FIRST_LOAD, MISSING_ROW, Folded, fold, summarize
 from binarrow.spark.mirror.parquet import CURRENT, ParquetMirror, local_folder
 from binarrow.spark.mirror.table import TableMirror
 from binarrow.sql import quoted_name
@@ -130,7 +131,7 @@ def _merge(mirror: TableMirror | ParquetMirror, folded: Folded) -> None:
         mirror.merge(folded)
     except Exception as error:  # of Spark or Java: each format wraps errors of tasks differently
         if MISSING_ROW in str(error):
-            raise SchemaError(MISSING_ROW) from error
+            raise SchemaError(spark_message(f"{MISSING_ROW}: {COMPLETE_FIRST_LOAD}")) from error
         raise
 
 

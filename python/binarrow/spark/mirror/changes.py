@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from binarrow import ConfigError, SchemaError
 from binarrow.options import ENVELOPE_COLUMNS
+from binarrow.spark.messages import spark_message
 from binarrow.spark.schema import JSON_DIFF
 from binarrow.sql import quoted_name
 
@@ -51,16 +52,20 @@ class Changes:
         ):
             if name not in found:
                 raise ConfigError(
-                    f"the changes have no column {name}: apply_changes needs the layout flat, with"
-                    " change_type, commit_version and change_ordinal in the option envelope, and"
-                    " the value of the option envelopePrefix as envelope_prefix="
+                    spark_message(
+                        f"the changes have no column {name}: apply_changes needs ⟦layout=flat⟧,"
+                        " change_type, commit_version and change_ordinal in ⟦envelope⟧, and the"
+                        " prefix of ⟦envelope_prefix⟧ as its argument"
+                    )
                 )
         fields = tuple(field for field in frame.schema.fields if field.name not in envelope)
         diffs = [field.name for field in fields if JSON_DIFF in (field.metadata or {})]
         if diffs:
             raise ConfigError(
-                f"the changes contain differences of {', '.join(diffs)} (json=diff), and a mirror"
-                " needs complete documents: read them with the option json=text or json=variant"
+                spark_message(
+                    f"the changes contain differences of {', '.join(diffs)} (⟦json=diff⟧), and a"
+                    " mirror needs complete documents: read them with ⟦json=text⟧ or ⟦json=variant⟧"
+                )
             )
         has_present = f"{prefix}present" in found
         names = [field.name for field in fields]
@@ -135,13 +140,17 @@ def _primary_key(fields: Sequence[StructField]) -> tuple[int, ...]:
     }
     if not ordinals:
         raise ConfigError(
-            "the key of the table is unknown: name its columns in keys=. The rows of a table"
-            " without a key cannot be identified: add one (ALTER TABLE ... ADD PRIMARY KEY), or"
-            " archive the changes instead of mirroring the table"
+            spark_message(
+                "the key of the table is unknown: name its columns in ⟦keys⟧. The rows of a table"
+                " without a key cannot be identified: add one (ALTER TABLE ... ADD PRIMARY KEY), or"
+                " archive the changes instead of mirroring the table"
+            )
         )
     if sorted(ordinals) != list(range(1, len(ordinals) + 1)):
         raise SchemaError(
-            "the changes contain only a part of the table's primary key: include all of its"
-            " columns, or name another key in keys="
+            spark_message(
+                "the changes contain only a part of the table's primary key: include all of its"
+                " columns, or name another key in ⟦keys⟧"
+            )
         )
     return tuple(ordinals[ordinal] for ordinal in sorted(ordinals))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from pyspark.sql import types as t
 
 from binarrow import SchemaError
+from binarrow.spark.messages import spark_message
 from binarrow.spark.mirror.changes import Changes, find
 from binarrow.spark.schema import HAS_DEFAULT, NULLABLE
 
@@ -63,9 +64,11 @@ def compare(
     lacking = [name for name in found.names if name not in places]
     if lacking and missing == "error":
         raise SchemaError(
-            f"{target} has columns that the changes lack: {', '.join(lacking)}. If the source has"
-            " dropped them, drop them in the target too, or keep their values with"
-            f" missing_columns='null' (NULL in new rows){_or_renamed(added)}"
+            spark_message(
+                f"{target} has columns that the changes lack: {', '.join(lacking)}. If the source"
+                " has dropped them, drop them in the target too, or keep their values with"
+                f" ⟦missing_columns=null⟧ (NULL in new rows){_or_renamed(added)}"
+            )
         )
     wider = {field.name: field for field in widened}
     evolved = [*(wider.get(field.name, field) for field in found.fields), *added]
@@ -91,12 +94,14 @@ def check_added(target: str, difference: Difference) -> None:
         f"{name} {by_name[name].dataType.simpleString()}" for name in difference.filled
     )
     raise SchemaError(
-        f"{target} lacks columns that the source may have back-filled in existing rows, because"
-        f" they are NOT NULL, or are not known to have no DEFAULT: {columns}. The log does not"
-        " contain these values. Fill them in yourself:"
-        f" ALTER TABLE {target} ADD COLUMNS ({columns}), then UPDATE it with the source's values"
-        " (DEFAULT), and restart with the same checkpoint; or create the mirror again (the only way"
-        " for Parquet); or store NULL with backfilled_columns='null'"
+        spark_message(
+            f"{target} lacks columns that the source may have back-filled in existing rows, because"
+            f" they are NOT NULL, or are not known to have no DEFAULT: {columns}. The log does not"
+            " contain these values. Fill them in yourself:"
+            f" ALTER TABLE {target} ADD COLUMNS ({columns}), then UPDATE it with the source's"
+            " values (DEFAULT), and restart with the same checkpoint; or create the mirror again"
+            " (the only way for Parquet); or store NULL with ⟦backfilled_columns=null⟧"
+        )
     )
 
 

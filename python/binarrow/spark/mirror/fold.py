@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal
 from pyspark.sql import functions as f
 
 from binarrow import ConfigError, SchemaError
+from binarrow.spark.messages import spark_message
 from binarrow.spark.mirror.changes import NEW, OLD, TRUNCATE, Changes
 from binarrow.spark.mirror.columns import may_be_filled
 from binarrow.spark.schema import GENERATED
@@ -107,14 +108,19 @@ def _check(changes: Changes, found: Row) -> None:
         )
     if changes.is_other_key and found.unpaired:
         raise ConfigError(
-            f"updates without their old rows do not show whether one changes"
-            f" {', '.join(changes.key_names)}: read with oldValue=true, or use the primary key"
+            spark_message(
+                "updates without their old rows do not show whether one changes"
+                f" {', '.join(changes.key_names)}: read with ⟦old_value=True⟧, or use the primary"
+                " key"
+            )
         )
     if changes.is_primary_key and found.impossible:
         raise SchemaError(
-            f"{found.impossible} changes have NULL in the primary key"
-            f" ({', '.join(changes.key_names)}), so different rows would be merged into one: read"
-            " zero dates with the option zeroDates=text, and do not mask columns of the key"
+            spark_message(
+                f"{found.impossible} changes have NULL in the primary key"
+                f" ({', '.join(changes.key_names)}), so different rows would be merged into one:"
+                " read zero dates with ⟦zero_dates=text⟧, and do not mask columns of the key"
+            )
         )
     if not changes.has_present:
         return
@@ -125,9 +131,11 @@ def _check(changes: Changes, found: Row) -> None:
         )
     if "omit_generated" in found and found.omit_generated:
         raise SchemaError(
-            f"{found.omit_generated} updates leave out columns that MariaDB computes, even if their"
-            " values change: exclude these columns with the option columns, which lists the others;"
-            " or keep their old values with backfilled_columns='null'"
+            spark_message(
+                f"{found.omit_generated} updates leave out columns that MariaDB computes, even if"
+                " their values change: exclude these columns with ⟦columns⟧, which lists the"
+                " others; or keep their old values with ⟦backfilled_columns=null⟧"
+            )
         )
     if found.without_key:
         raise SchemaError(
@@ -147,11 +155,13 @@ def _check_omitted(changes: Changes) -> None:
     omitted = [name for (_, name), is_held in zip(columns, found or (), strict=True) if not is_held]
     if omitted:
         raise SchemaError(
-            f"inserted rows leave out {', '.join(omitted)}, which the source may have filled in"
-            " (DEFAULT): the rows were logged before the column was added, or the server logs only"
-            " the columns that an INSERT names (binlog_row_image=MINIMAL; FULL logs all). Create"
-            " the mirror again from a position after these changes; or store NULL with"
-            " backfilled_columns='null', and update these rows yourself"
+            spark_message(
+                f"inserted rows leave out {', '.join(omitted)}, which the source may have filled in"
+                " (DEFAULT): the rows were logged before the column was added, or the server logs"
+                " only the columns that an INSERT names (binlog_row_image=MINIMAL; FULL logs all)."
+                " Create the mirror again from a position after these changes; or store NULL with"
+                " ⟦backfilled_columns=null⟧, and update these rows yourself"
+            )
         )
 
 
@@ -214,10 +224,12 @@ class Folded:
         return f"CASE WHEN s.known IS NULL THEN {new} ELSE raise_error('{MISSING_ROW}') END"
 
 
-MISSING_ROW = (
-    "a change contains only a part of a row that the mirror does not have: complete the first load"
-    " before you apply changes; or, if the first load is newer than the changes, set"
-    ' missing_rows="ignore"'
+MISSING_ROW = "a change contains only a part of a row that the mirror does not have"
+"""The error of a merge, in SQL."""
+
+COMPLETE_FIRST_LOAD = (
+    "complete the first load before you apply changes; or, if the first load is newer than the"
+    " changes, set ⟦missing_rows=ignore⟧"
 )
 
 
