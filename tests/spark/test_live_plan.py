@@ -229,7 +229,7 @@ SERVER = {"host": "db", "user": "u", "password": "hidden", "table": "shop.t"}
     ("options", "message"),
     [
         ({**SERVER, "startingOfsets": "latest"}, "did you mean 'startingOffsets'"),
-        ({**SERVER, "startingOffsets": "newest"}, "earliest, latest"),
+        ({**SERVER, "startingOffsets": "newest"}, "is not a place in the log"),
         ({**SERVER, "gaps": "allow"}, "gaps: it is for files"),
         ({**SERVER, "path": "/archive"}, "name one of them"),
         ({"table": "shop.t", "url": "mysql://u:hidden@db/"}, "passwordFile"),
