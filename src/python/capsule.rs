@@ -1,4 +1,4 @@
-//! The Arrow PyCapsule interface: arrays, schemas and streams for whoever speaks it.
+//! The Arrow PyCapsule interface: arrays, schemas and streams for other libraries.
 //!
 //! <https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html>
 
@@ -10,7 +10,7 @@ use arrow_schema::{ArrowError, Schema};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
 
-/// What `__arrow_c_schema__` gives.
+/// Returns the result of `__arrow_c_schema__`.
 pub(super) fn schema_capsule<'py>(
     py: Python<'py>,
     schema: &Schema,
@@ -19,7 +19,7 @@ pub(super) fn schema_capsule<'py>(
     PyCapsule::new_with_value(py, schema, c"arrow_schema")
 }
 
-/// What `__arrow_c_array__` gives: schema and array.
+/// Returns the result of `__arrow_c_array__`: schema and array.
 pub(super) fn array_capsules<'py>(
     py: Python<'py>,
     batch: &RecordBatch,
@@ -30,7 +30,7 @@ pub(super) fn array_capsules<'py>(
     PyTuple::new(py, [schema, array])
 }
 
-/// What `__arrow_c_stream__` gives.
+/// Returns the result of `__arrow_c_stream__`.
 pub(super) fn stream_capsule<'py>(
     py: Python<'py>,
     reader: Box<dyn RecordBatchReader + Send>,

@@ -1,4 +1,4 @@
-//! What a statement runs under, as keywords say it: server, SQL mode, character set, collation.
+//! The session of a statement, from keywords: server, SQL mode, character set, collation.
 
 use crate::charset::{Charset, Collation};
 use crate::ddl::{DdlSession, SqlServer};
@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
-/// `sql_mode`, as the server prints it or as a number.
+/// `sql_mode`, in the form that the server prints, or as a number.
 #[derive(Default)]
 pub(super) struct SqlModeKeyword(u64);
 
@@ -29,13 +29,13 @@ fn bits(text: &str) -> Result<u64> {
     for name in text.split(',').map(str::trim).filter(|name| !name.is_empty()) {
         let known = MODES.iter().find(|(mode, _)| mode.eq_ignore_ascii_case(name));
         let (_, bits) =
-            known.ok_or_else(|| Error::config(format!("sql_mode: no server knows {name:?}")))?;
+            known.ok_or_else(|| Error::config(format!("sql_mode: no server has {name:?}")))?;
         all |= bits;
     }
     Ok(all)
 }
 
-/// A statement's session. `server` is one of `server()`, or that of the history.
+/// The session of a statement. `server` is the result of `server()`, or that of the history.
 pub(super) fn session(
     server: SqlServer,
     sql_mode: &SqlModeKeyword,
@@ -50,7 +50,7 @@ pub(super) fn session(
             let collation = charset
                 .and_then(|charset| charset.default_collation(server.is_mariadb, server.version));
             collation.ok_or_else(|| {
-                Error::config(format!("charset: no character set is called {name:?}"))
+                Error::config(format!("charset: no character set has the name {name:?}"))
             })
         })
         .transpose()?;
@@ -58,14 +58,14 @@ pub(super) fn session(
         .map(|name| {
             let collation = Collation::from_name(name, None, server.is_mariadb);
             collation.ok_or_else(|| {
-                Error::config(format!("default_collation: no collation is called {name:?}"))
+                Error::config(format!("default_collation: no collation has the name {name:?}"))
             })
         })
         .transpose()?;
     Ok(session)
 }
 
-/// `mysql-8.4`, `mariadb-11.8.2`; without a number a server of today.
+/// Parses `mysql-8.4` or `mariadb-11.8.2`; without a number it is a current version.
 pub(super) fn server(text: &str) -> Result<SqlServer> {
     let unknown = || {
         Error::config(format!(
@@ -81,7 +81,7 @@ pub(super) fn server(text: &str) -> Result<SqlServer> {
     if version.is_empty() {
         return Ok(if is_mariadb { MARIADB_OF_TODAY } else { MYSQL_OF_TODAY });
     }
-    // What comes behind the numbers is a distribution's.
+    // The text after the numbers belongs to a distribution.
     let numbers =
         version.split(|c: char| c != '.' && !c.is_ascii_digit()).next().unwrap_or_default();
     let mut parts = numbers.split('.').map(str::parse::<u16>);
@@ -90,12 +90,12 @@ pub(super) fn server(text: &str) -> Result<SqlServer> {
     Ok(SqlServer { is_mariadb, version: (major, part()?, part()?) })
 }
 
-/// A server of which nothing is said.
+/// The server if the caller does not specify one.
 pub(super) const MYSQL_OF_TODAY: SqlServer = SqlServer { is_mariadb: false, version: (9, 7, 0) };
 const MARIADB_OF_TODAY: SqlServer = SqlServer { is_mariadb: true, version: (11, 8, 0) };
 
-/// <https://dev.mysql.com/doc/refman/en/sql-mode.html>, <https://mariadb.com/kb/en/sql-mode/>; the bits are those of the
-/// Query event.
+/// <https://dev.mysql.com/doc/refman/en/sql-mode.html>, <https://mariadb.com/kb/en/sql-mode/>; the
+/// bits are those in the Query event.
 const MODES: [(&str, u64); 36] = [
     ("REAL_AS_FLOAT", 1),
     ("PIPES_AS_CONCAT", 1 << 1),
@@ -105,7 +105,7 @@ const MODES: [(&str, u64); 36] = [
     ("ONLY_FULL_GROUP_BY", 1 << 5),
     ("NO_UNSIGNED_SUBTRACTION", 1 << 6),
     ("NO_DIR_IN_CREATE", 1 << 7),
-    // Those that stand for others too: a server prints the others beside them.
+    // Modes that include others: a server prints these in addition.
     ("POSTGRESQL", 1 << 8 | 0b1110),
     ("ORACLE", 1 << 9 | 0b1110),
     ("MSSQL", 1 << 10 | 0b1110),

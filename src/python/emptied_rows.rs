@@ -1,4 +1,5 @@
-//! What a table reader does where a statement empties its table: no row of the log tells.
+//! The reaction of a table reader to a statement that empties its table: the log contains no rows
+//! for it.
 
 use super::keywords::word;
 use crate::change::{Emptied, Uncertainty};
@@ -13,7 +14,7 @@ use arrow_array::{
 use arrow_schema::{ArrowError, DataType, Field, Fields, Schema, SchemaRef};
 use std::sync::Arc;
 
-/// What is asked for.
+/// The caller's choice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Truncates {
     Error,
@@ -21,22 +22,22 @@ pub(super) enum Truncates {
     Skip,
 }
 
-/// What an emptied table leads to.
+/// The reaction to an emptied table.
 #[derive(Debug)]
 pub(super) enum Verdict {
-    /// A row that says so.
+    /// A row that reports it.
     Row,
-    /// What the caller is told.
+    /// A warning for the caller.
     Warning(String),
     Nothing,
 }
 
-/// The same, of one table.
+/// The reaction for a single table.
 #[derive(Debug)]
 pub(super) enum Outcome {
-    /// A batch of one row, under the wanted schema.
+    /// A batch of one row, with the schema of the reader.
     Row(RecordBatch),
-    /// What the caller is told.
+    /// A warning for the caller.
     Warning(String),
     Nothing,
 }
@@ -51,7 +52,7 @@ impl Truncates {
         })
     }
 
-    /// Checks that rows can be made.
+    /// Checks that rows can be created.
     pub(super) fn check(
         self,
         schema: Option<&Schema>,
@@ -63,7 +64,7 @@ impl Truncates {
         }
         let Some(schema) = schema else {
             return Err(Error::config(
-                "⟦truncates=emit⟧ makes rows where the log has none: give their schema with ⟦schema⟧",
+                "⟦truncates=emit⟧ creates rows that are not in the log: pass their schema with ⟦schema⟧",
             ));
         };
         let column = kind_column(layout, prefix);
@@ -75,7 +76,8 @@ impl Truncates {
         }
     }
 
-    /// What an item of the table leads to. `schema` is the wanted one, where it is known.
+    /// Returns the reaction to an item of the table. `schema` is the schema of the reader, if it is
+    /// known.
     pub(super) fn meet(
         self,
         (name, emptied): (&str, &Emptied),
@@ -87,7 +89,7 @@ impl Truncates {
             |column: &str| schema.is_none_or(|schema| has_column(schema.fields(), column));
         Ok(match (self.judge(name, emptied, item, (known, &is_read))?, schema) {
             (Verdict::Row, Some(schema)) => Outcome::Row(row(item, schema, layout, prefix)?),
-            // `check` has seen to it that there is a schema.
+            // `check` has ensured that there is a schema.
             (Verdict::Row, None) | (Verdict::Nothing, _) => Outcome::Nothing,
             (Verdict::Warning(message), _) => Outcome::Warning(message),
         })
@@ -146,7 +148,7 @@ impl Truncates {
     }
 }
 
-/// True if a schema has a column of the table: in the nested layout inside of `before` and `after`.
+/// True if a schema has a column of the table; in the nested layout, inside `before` and `after`.
 fn has_column(fields: &Fields, name: &str) -> bool {
     let is_called = |field: &Field| field.name().to_lowercase() == name.to_lowercase();
     fields.iter().any(|field| match field.data_type() {
@@ -171,7 +173,7 @@ impl Truncates {
             }
             Uncertainty::LetterCase => (
                 format!(
-                    "The statement names {}, in other letter case than the rows of the table that is read. This is the same \
+                    "The statement contains {}, in other letter case than the rows of the table that is read. This is the same \
                      table if lower_case_table_names is 1 or 2 on the server",
                     written(emptied)
                 ),
@@ -180,7 +182,7 @@ impl Truncates {
             Uncertainty::Temporary => (
                 "The statement uses a temporary table, which was created before the start of the read and may have this name"
                     .to_owned(),
-                "start before the CREATE TEMPORARY TABLE, or find out which table it is; if it is this one, copy it again and \
+                "start before the CREATE TEMPORARY TABLE, or determine which table it is; if it is this one, copy it again and \
                  continue from a position after the statement",
             ),
         };
@@ -201,7 +203,7 @@ fn written(emptied: &Emptied) -> String {
     }
 }
 
-/// Which column tells what a row is.
+/// The name of the column that contains the kind of a row.
 fn kind_column(layout: Layout, prefix: &str) -> String {
     let envelope = Envelope { columns: Vec::new(), prefix: prefix.to_owned() };
     envelope.column_name(match layout {
@@ -210,7 +212,7 @@ fn kind_column(layout: Layout, prefix: &str) -> String {
     })
 }
 
-/// The one row: what happened, and where. It stands before all rows of its transaction.
+/// The row that reports the statement and its place. It comes before all rows of its transaction.
 fn row(
     item: &LogItem,
     schema: &SchemaRef,

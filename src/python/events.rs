@@ -1,4 +1,4 @@
-//! Batches as events of other tools: the words of their formats, and what to read them with.
+//! Batches as events of other tools: the names of the formats, and the options of reading for them.
 
 use super::type_options::PyTypeOptions;
 use crate::columnar::EnvelopeColumn;
@@ -11,7 +11,7 @@ use pyo3::types::PyDict;
 pub(super) fn parse(name: &str) -> Result<EventFormat> {
     FORMATS.iter().find(|(own, _)| *own == name).map(|(_, format)| *format).ok_or_else(|| {
         let names: Vec<_> = FORMATS.iter().map(|(own, _)| *own).collect();
-        Error::config(format!("no event format {name:?}; there are {}", names.join(" and ")))
+        Error::config(format!("unknown event format {name:?}; use one of {}", names.join(" and ")))
     })
 }
 

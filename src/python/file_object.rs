@@ -1,4 +1,4 @@
-//! Binary file objects of Python's as inputs.
+//! Binary file objects of Python as inputs.
 
 use crate::error::Error;
 use crate::source::{BlockInput, ForwardInput, Input, SpooledInput};
@@ -7,15 +7,15 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::io::{self, Read};
 
-/// What becomes of a stream that cannot seek.
+/// The handling of a stream that cannot seek.
 #[derive(Clone, Copy)]
 pub(super) enum Stream {
     Spooled,
     Forward,
 }
 
-/// The input that a file object is. One that can seek is read in large blocks: each read takes the interpreter's lock, and may
-/// be a round trip to somewhere far away.
+/// Returns the input for a file object. An object that can seek is read in large blocks: each read
+/// takes the interpreter's lock, and may be a round trip over a network.
 pub(super) fn input_of(
     file: &Bound<'_, PyAny>,
     size: Option<u64>,
@@ -25,7 +25,8 @@ pub(super) fn input_of(
         Ok(seekable) => seekable.call0()?.is_truthy()?,
         Err(_) => file.hasattr("seek")?,
     };
-    // `read1` gives what there is; `read` of a pipe waits until all that was asked for has come.
+    // `read1` returns the available bytes; `read` of a pipe waits until all requested bytes have
+    // arrived.
     let method = match seekable {
         false if file.hasattr("read1")? => "read1",
         _ => "read",
@@ -36,17 +37,17 @@ pub(super) fn input_of(
         (false, Stream::Forward) => Box::new(ForwardInput::new(file)),
         (false, Stream::Spooled) => Box::new(
             SpooledInput::try_new(file)
-                .map_err(|error| Error::io("cannot make a temporary file", error))?,
+                .map_err(|error| Error::io("cannot create a temporary file", error))?,
         ),
     })
 }
 
-/// A binary file object of Python's. Each read takes the interpreter's lock.
+/// A binary file object of Python. Each read takes the interpreter's lock.
 struct PyFile {
     file: Py<PyAny>,
-    /// What reads of it.
+    /// The method that reads from it.
     method: &'static str,
-    /// Where the object stands, as far as this one moved it.
+    /// The offset of the object, as far as this input has moved it.
     at: Option<u64>,
     size: Option<u64>,
 }
@@ -62,12 +63,12 @@ impl PyFile {
             let read = file.call_method1(self.method, (buffer.len(),))?;
             let Ok(bytes) = read.cast::<PyBytes>() else {
                 return Err(PyTypeError::new_err(
-                    "read() gave no bytes: the file must be opened in binary mode",
+                    "read() returned no bytes: the file must be opened in binary mode",
                 ));
             };
             let bytes = bytes.as_bytes();
             let Some(to) = buffer.get_mut(..bytes.len()) else {
-                return Err(PyValueError::new_err("read() gave more bytes than it was asked for"));
+                return Err(PyValueError::new_err("read() returned more bytes than requested"));
             };
             to.copy_from_slice(bytes);
             Ok(bytes.len())

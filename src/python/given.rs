@@ -27,7 +27,8 @@ impl<'a, 'py> Given<'a, 'py> {
         Ok(Self(keywords))
     }
 
-    /// The value of a keyword, or its default. An error has a note that names the keyword.
+    /// Returns the value of a keyword, or its default. An error has a note with the name of the
+    /// keyword.
     pub(super) fn get<T>(&self, name: &str, default: T) -> PyResult<T>
     where
         T: for<'b> FromPyObject<'b, 'py>,
@@ -37,13 +38,13 @@ impl<'a, 'py> Given<'a, 'py> {
         value.extract::<T>().map_err(|error| {
             let error: PyErr = error.into();
             let note = format!("while processing '{name}'");
-            // Without the note the error is still the right one.
+            // Without the note, the error is still correct.
             drop(error.value(keywords.py()).call_method1("add_note", (note,)));
             error
         })
     }
 
-    /// A keyword that takes one of a few words.
+    /// Returns the value of a keyword that must be one of a few words.
     pub(super) fn word(
         &self,
         name: &str,
@@ -57,7 +58,7 @@ impl<'a, 'py> Given<'a, 'py> {
         given.map_or(Ok(default), |given| Ok(word(name, &given, words)?))
     }
 
-    /// A keyword that takes one of a few words, or None.
+    /// Returns the value of a keyword that must be one of a few words, or None.
     pub(super) fn optional_word(
         &self,
         name: &str,

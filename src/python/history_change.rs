@@ -1,4 +1,4 @@
-//! What a history holds, as Python sees it, one by one.
+//! The contents of a history for Python, one entry at a time.
 
 use super::interrupts::abandonable;
 use super::position::PyPosition;
@@ -25,7 +25,7 @@ pub(super) struct Change {
     unknown: Vec<(String, String)>,
 }
 
-/// A statement, with what it did.
+/// A statement, with its effect.
 pub(super) fn with_tables(ddl: LoggedDdl, followed: Followed) -> Change {
     let named = match ddl.parse().ddl() {
         Ok(Some(parsed)) if parsed.tables.is_empty() => vec![format!("{}.*", parsed.database)],
@@ -73,15 +73,16 @@ impl Change {
 #[pyclass(name = "HistoryChanges", module = "binarrow._native", frozen)]
 pub(super) struct PyChanges(Arc<Mutex<Walk>>);
 
-/// A walk over what a history holds. Statements are taken in again: what each of them did is not stored.
+/// A walk over the entries of a history. Statements are applied again, because their effects are
+/// not stored.
 struct Walk {
     history: Arc<SchemaHistory>,
     start: Option<Position>,
     stop: Option<Position>,
-    /// What was walked over.
+    /// The last entry of the walk so far.
     after: Option<(u64, EntryKey)>,
     page: VecDeque<Entry>,
-    /// The tables there.
+    /// The tables at that entry.
     catalog: Arc<Catalog>,
 }
 
@@ -128,7 +129,7 @@ impl Walk {
         }
         let Some(entry) = self.page.pop_front() else { return Ok(None) };
         if self.after.is_none_or(|(timeline, _)| timeline != entry.timeline) {
-            // A timeline may begin with tables that come from another one.
+            // A timeline may begin with tables of another timeline.
             let timelines = self.history.covered()?;
             let timeline = timelines.into_iter().find(|timeline| timeline.id == entry.timeline);
             self.catalog = match timeline {

@@ -1,4 +1,4 @@
-//! The keyword `history`: a `SchemaHistory`, or where one is kept.
+//! The keyword `history`: a `SchemaHistory`, or the place of a stored one.
 
 use super::history::PyHistory;
 use super::hooks::hooks;
@@ -32,7 +32,7 @@ impl<'py> FromPyObject<'_, 'py> for HistoryKeyword {
         match native.as_ref().and_then(|native| native.cast::<PyHistory>().ok()) {
             Some(native) => Ok(Self(Arc::clone(native.get().history()))),
             None => Err(PyTypeError::new_err(
-                "history is a SchemaHistory, or the URL or path that one is kept at",
+                "history is a SchemaHistory, or the URL or path of a stored one",
             )),
         }
     }

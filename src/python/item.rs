@@ -12,7 +12,7 @@ use crate::source::LogItem;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-/// What an iteration gives for `polled`; `None` where there is nothing.
+/// Returns the Python object for `polled`; `None` if there is nothing.
 pub(super) fn change(py: Python<'_>, polled: Poll) -> PyResult<Option<Py<PyAny>>> {
     Ok(Some(match polled {
         Poll::Batch(batch) => Py::new(py, PyChangeBatch(batch))?.into_any(),
@@ -27,7 +27,7 @@ pub(super) fn change(py: Python<'_>, polled: Poll) -> PyResult<Option<Py<PyAny>>
                     Py::new(py, PySkippedStatement { skipped, at })?.into_any()
                 }
                 Item::Transaction(mark) => Py::new(py, PyTransaction { mark, at })?.into_any(),
-                // Table readers alone ask for it.
+                // Only table readers request these items.
                 Item::Emptied(_) => return Ok(None),
                 Item::Heartbeat => Py::new(py, PyHeartbeat { position: at.position })?.into_any(),
             }
@@ -36,7 +36,7 @@ pub(super) fn change(py: Python<'_>, polled: Poll) -> PyResult<Option<Py<PyAny>>
     }))
 }
 
-/// Where an item stands.
+/// The place of an item.
 #[derive(PartialEq, Eq)]
 struct At {
     position: PyPosition,
@@ -116,7 +116,7 @@ impl PySchemaChange {
         self.at.hash()
     }
 
-    /// Without the statement: its defaults and comments may hold anything.
+    /// Does not contain the statement, because its defaults and comments may contain values.
     fn __repr__(&self) -> String {
         let names: Vec<_> = self.change.tables.iter().map(ToString::to_string).collect();
         let what = match names.is_empty() {
@@ -217,7 +217,7 @@ impl PySkippedStatement {
     }
 }
 
-/// A transaction begins, ends, or waits.
+/// The begin, the end or the XA PREPARE of a transaction.
 #[pyclass(name = "Transaction", module = "binarrow", frozen, eq)]
 #[derive(PartialEq, Eq)]
 pub(super) struct PyTransaction {
@@ -303,7 +303,7 @@ impl PyTransaction {
     }
 }
 
-/// The server said that it lives, and has nothing to send.
+/// The server reported that it is alive, and has nothing to send.
 #[pyclass(name = "Heartbeat", module = "binarrow", frozen, eq)]
 #[derive(PartialEq, Eq)]
 pub(super) struct PyHeartbeat {

@@ -1,10 +1,11 @@
-//! What the core logs, handed to Python's `logging`.
+//! Passes the log messages of the core to Python's `logging`.
 
 use log::{LevelFilter, Log, Metadata, Record};
 use pyo3::prelude::*;
 use pyo3_log::{Caching, Logger};
 
-/// Hands records over for as long as there is an interpreter: threads of ours may outlive it for a moment.
+/// Passes messages as long as the interpreter exists: threads of this module may run a moment
+/// longer.
 struct WhileThereIsPython(Logger);
 
 impl Log for WhileThereIsPython {
@@ -19,10 +20,12 @@ impl Log for WhileThereIsPython {
     fn flush(&self) {}
 }
 
-/// Hands all that is logged from now on to Python. Levels are looked up anew each time: what is logged is rare.
+/// Passes all later log messages to Python. The levels are looked up each time, because messages
+/// are rare.
 pub(super) fn install(py: Python<'_>) -> PyResult<()> {
     let logger = WhileThereIsPython(Logger::new(py, Caching::Loggers)?);
-    // A second import of the module, in another interpreter of the process, finds it installed.
+    // If the module is imported again, in another interpreter of the process, the logger is already
+    // installed.
     if log::set_boxed_logger(Box::new(logger)).is_ok() {
         log::set_max_level(LevelFilter::Debug);
     }

@@ -1,4 +1,4 @@
-//! The schema of a server's table as it is now, of the types that batches of its log have.
+//! The current schema of a server's table, with the types of batches from its log.
 
 use super::connection_spec::PyConnectionSpec;
 use super::interrupts::abandonable;
@@ -9,7 +9,8 @@ use crate::schema::LogTells;
 use arrow_schema::SchemaRef;
 use pyo3::prelude::*;
 
-/// Asks the first server that answers. `follows`: whether the structures of tables are given otherwise than by `schemas`.
+/// Queries the first server that answers. `follows`: true if the structures of tables come from
+/// another source than `schemas`.
 pub(super) fn server_schema(
     py: Python<'_>,
     spec: &PyConnectionSpec,

@@ -1,4 +1,4 @@
-//! `TypeOptions`: how MySQL's types become Arrow's.
+//! `TypeOptions`: the mapping from MySQL's types to Arrow's.
 
 use crate::columnar::{
     Enumeration, Geometry, InvalidText, Json, Profile, Time, TypeOptions, ZeroDates,
@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyDict, PyTuple};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// How MySQL's types become Arrow's.
+/// The mapping from MySQL's types to Arrow's.
 #[pyclass(name = "TypeOptions", module = "binarrow", frozen, from_py_object)]
 #[derive(Clone, Copy)]
 pub(super) struct PyTypeOptions(pub(super) TypeOptions);
@@ -39,7 +39,7 @@ impl PyTypeOptions {
         }
         if options.is_spark() && options.enumeration == Enumeration::Dictionary {
             return Err(Error::config(
-                "⟦profile=spark⟧ cannot have ⟦enum=dictionary⟧: Spark takes no dictionaries",
+                "⟦profile=spark⟧ cannot have ⟦enum=dictionary⟧: Spark cannot read dictionaries",
             ));
         }
         Ok(Self(options))
@@ -118,7 +118,7 @@ impl PyTypeOptions {
     }
 }
 
-/// The `types` keyword: a profile's name or the whole value.
+/// The keyword `types`: the name of a profile, or the complete value.
 #[derive(FromPyObject)]
 pub(super) enum TypesKeyword {
     Options(PyTypeOptions),

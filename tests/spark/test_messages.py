@@ -45,7 +45,7 @@ ROOT = Path(__file__).parents[2]
         ),
         ("wait for it longer (⟦reconnect⟧)", "wait for it longer (the option reconnect)"),
         ("with ⟦tls_ca⟧ (a MySQL", "with the option tlsCa (a MySQL"),
-        ("give their schema with ⟦schema⟧", "give their schema with .schema(...)"),
+        ("pass their schema with ⟦schema⟧", "pass their schema with .schema(...)"),
         (
             "⟦history.baseline=server⟧ recovers it",
             "the command binarrow history baseline recovers it",

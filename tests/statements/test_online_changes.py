@@ -90,7 +90,7 @@ SWAPS = {
 }
 
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*not in the wanted schema")
+pytestmark = pytest.mark.filterwarnings("ignore:.*not in the requested schema")
 
 WARNED = "are left out: with online_schema_change='trust'"
 ADVICE = r"continue with online_schema_change='trust'$"

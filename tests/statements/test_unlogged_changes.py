@@ -135,7 +135,7 @@ def played(
 def strict() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("error", BinarrowWarning)
-        warnings.filterwarnings("ignore", ".*not in the wanted schema")
+        warnings.filterwarnings("ignore", ".*not in the requested schema")
         yield
 
 

@@ -32,11 +32,11 @@ struct Pending {
     truncates: Truncates,
     /// The structures of the batches so far.
     known: KnownTables,
-    /// The position at which to resume, as long as there are rows here.
+    /// The position at which to resume, as long as rows are left.
     before: Option<Progress>,
-    /// The position before the last batch that was taken in.
+    /// The position before the last batch that was added.
     before_last: Option<Progress>,
-    /// The error after the rows that are here.
+    /// The error that follows the rows that are left.
     failure: Option<PyErr>,
     /// The names of tables, as long as it is not known whether they differ by case.
     spellings: Spellings,
@@ -66,7 +66,7 @@ impl AllDocuments {
         Self { input, schema, is_live, state }
     }
 
-    /// Takes in one result of the input. Returns false if there is none, or the input is at its end.
+    /// Adds one result of the input. Returns false if there is none, or if the input is at its end.
     fn take_in(&self, py: Python<'_>, longest: Duration) -> PyResult<bool> {
         let polled = self.input.step(py, longest);
         let mut pending = locked(&self.state, py);
@@ -111,7 +111,7 @@ impl Changes for AllDocuments {
                     Ok(None) => {}
                     Ok(batch) => return Ok(batch),
                     Err(error) => {
-                        // A part of a batch is of no use, and neither are the changes after it.
+                        // A part of a batch cannot be used, and neither can the changes after it.
                         drop(pending);
                         self.input.close(py);
                         return Err(error.into());
@@ -148,8 +148,8 @@ impl Pending {
         self.documents.rows() > 0 || self.documents.is_in_batch()
     }
 
-    /// Takes in the rows of a batch. Returns warnings: statements before it may have emptied the table under a name in other
-    /// letter case.
+    /// Adds the rows of a batch. Returns warnings: statements before it may have emptied the table
+    /// under a name in other letter case.
     fn take_in(&mut self, change: ChangeBatch) -> Result<Vec<String>, Error> {
         let mut warnings = Vec::new();
         for item in self.spellings.meet_rows(&change.database, &change.table) {
@@ -164,7 +164,8 @@ impl Pending {
         Ok(warnings)
     }
 
-    /// Takes in a statement that empties a table, after the rows so far. Returns a warning, if there is one.
+    /// Adds a statement that empties a table, after the rows so far. Returns a warning, if there is
+    /// one.
     fn take_in_item(
         &mut self,
         item: &LogItem,
@@ -194,7 +195,7 @@ impl Pending {
         self.truncates.judge(name, emptied, item, (&self.known, &|_| true))
     }
 
-    /// Takes in the progress before rows.
+    /// Records the progress before rows.
     fn set_before(&mut self, before: Option<Progress>) {
         if !self.has_rows() {
             self.before.clone_from(&before);

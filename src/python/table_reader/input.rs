@@ -63,7 +63,7 @@ impl Input {
         py.detach(|| drop(running));
     }
 
-    /// An error if the input is closed.
+    /// Returns an error if the input is closed.
     pub(super) fn check_open(&self, py: Python<'_>) -> PyResult<()> {
         match self.is_closed(py) {
             true => Err(closed()),

@@ -1,4 +1,4 @@
-//! The changes of one table, under one schema: the caller's, or that of the first batch.
+//! The changes of one table with one schema: the caller's, or that of the first batch.
 
 use super::{Changes, Input, locked};
 use crate::change::{Item, Uncertainty};
@@ -84,7 +84,7 @@ impl OneTable {
         Ok(Some(schema))
     }
 
-    /// The next batch, as it was read.
+    /// Returns the next batch in its original form.
     fn pull(&self, py: Python<'_>) -> PyResult<Option<Pulled>> {
         loop {
             let (polled, before) = self.input.step(py, SIGNAL_CHECK)?;
@@ -135,17 +135,18 @@ impl OneTable {
         let warning = match dropped.as_slice() {
             [] => None,
             [column] => {
-                Some(format!("the column {column} is not in the wanted schema and is dropped"))
+                Some(format!("the column {column} is not in the requested schema and is dropped"))
             }
             columns => {
                 let names = columns.join(", ");
-                Some(format!("the columns {names} are not in the wanted schema and are dropped"))
+                Some(format!("the columns {names} are not in the requested schema and are dropped"))
             }
         };
         Ok((conformed, warning.map(|what| format!("table {name}: {what}"))))
     }
 
-    /// Closes the input after an error about what follows `before`: a caller who resumes there misses nothing.
+    /// Closes the input after an error about a batch or item that follows `before`: a caller that
+    /// resumes there misses nothing.
     fn refuse(&self, py: Python<'_>, error: Error, before: Option<Progress>) -> PyErr {
         locked(&self.state, py).refused_at = Some(before);
         self.input.close(py);
@@ -161,7 +162,7 @@ impl Changes for OneTable {
     fn schema(&self, py: Python<'_>) -> PyResult<SchemaRef> {
         self.known_schema(py)?.ok_or_else(|| {
             let message = format!(
-                "no change of table {} in the input, so its schema is not known: give one with ⟦schema⟧",
+                "no change of table {} in the input, so its schema is not known: pass one with ⟦schema⟧",
                 self.name
             );
             Error::schema(message).into()

@@ -1,7 +1,7 @@
 //! One file of a server's log, while the server sends it.
 //!
-//! It hands over the format description and then the file's events, at their own offsets. The part between the format
-//! description and the start, and what the server skips, are gaps.
+//! It returns the format description and then the file's events, at their own offsets. The parts
+//! between the format description and the start, and the parts that the server skips, are gaps.
 
 use super::stream::{Received, Stream};
 use crate::binlog::{
@@ -29,7 +29,7 @@ impl Shared {
 pub(super) struct LiveFile {
     shared: Arc<Mutex<Shared>>,
     place: Place,
-    /// True if the stream's last event is the event at `place.end`, and was not handed over.
+    /// True if the stream's last event is the event at `place.end`, and was not returned.
     is_waiting: bool,
 }
 
@@ -135,7 +135,7 @@ impl Place {
                 if self.created != Some(header.timestamp) {
                     return Err(Error::new(
                         ErrorKind::ServerIdentity,
-                        "the server has begun a file of this name anew: the log was reset, and changes may be lost",
+                        "the server has created a file of this name again: the log was reset, and changes may be lost",
                     ));
                 }
             }

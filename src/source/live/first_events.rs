@@ -1,4 +1,4 @@
-//! The first events of a file: what the file says about itself.
+//! The first events of a file, which describe the file.
 
 use super::stream::{Received, Stream};
 use crate::binlog::{EventHeader, EventType, FormatDescription};
@@ -10,7 +10,7 @@ use crate::source::classify::body;
 pub(super) struct FirstEvents<'s> {
     stream: &'s mut Stream,
     format: Option<FormatDescription>,
-    /// The number of events to read at most.
+    /// The maximum number of events that are still read.
     left: usize,
 }
 

@@ -15,14 +15,14 @@ use std::time::{Duration, SystemTime};
 /// Returns the options of a connection. It is called for each connection, because a password may be a token that expires.
 pub type Connector = Arc<dyn Fn() -> Result<Vec<ConnectOptions>> + Send + Sync>;
 
-/// How a live read connects, and connects again.
+/// The options of connecting and reconnecting in a live read.
 #[derive(Clone)]
 pub struct LiveOptions {
     /// Returns the servers to try, in order.
     pub connector: Connector,
     /// The request for the dump.
     pub dump: DumpOptions,
-    /// For how long a lost connection is tried again; `None` if it is not.
+    /// The time for which a lost connection is retried; `None` for no retries.
     pub reconnect: Option<Duration>,
     /// The time at which the read ends, if the server sends nothing more then.
     pub until: Option<SystemTime>,
