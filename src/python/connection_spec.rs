@@ -52,8 +52,8 @@ impl PyConnectionSpec {
         let endpoints: Vec<_> = endpoints.into_iter().map(endpoint).collect();
         let first = endpoints.first().ok_or_else(no_host)?.clone();
         if user.contains('\0') {
-            // On the way to the server it would end there.
-            return Err(Error::config("user holds a NUL").into());
+            // For the server, the name would end at the NUL.
+            return Err(Error::config("user contains a NUL").into());
         }
         let mut options = ConnectOptions::new(first, user, Secret::default());
         options.tls = tls.map(tls_mode).transpose()?;
@@ -112,7 +112,7 @@ impl PyConnectionSpec {
         &self.passes
     }
 
-    /// Connects to the first server that answers, in a thread of its own.
+    /// Connects to the first server that answers, in a separate thread.
     pub(super) fn connect(&self, py: Python<'_>) -> PyResult<Server> {
         let candidates = self.candidates(py)?;
         abandonable(py, move || open_first(candidates))
@@ -129,7 +129,7 @@ impl PyConnectionSpec {
         Ok(self.endpoints.iter().map(with).collect())
     }
 
-    /// The same for a thread that does not hold the interpreter's lock.
+    /// Returns the same options for a thread that does not hold the interpreter's lock.
     pub(super) fn connector(&self, py: Python<'_>) -> Connector {
         let spec = self.clone_ref(py);
         Arc::new(move || {
@@ -143,7 +143,7 @@ impl PyConnectionSpec {
                 spec.candidates(py).map_err(|error| (kind(&error), error))
             });
             asked.ok_or_else(ends)?.map_err(|(kind, error)| {
-                Error::new(kind, "the function that gives the password failed")
+                Error::new(kind, "the function that returns the password failed")
                     .with_source(std::io::Error::other(error))
             })
         })
@@ -223,7 +223,7 @@ fn tls_mode(text: &str) -> Result<TlsMode> {
     })
 }
 
-/// A length of time.
+/// Parses a duration.
 pub(super) fn seconds(keyword: &str, value: f64) -> Result<Duration> {
     match Duration::try_from_secs_f64(value) {
         Ok(duration) if !duration.is_zero() => Ok(duration),

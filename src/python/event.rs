@@ -1,4 +1,4 @@
-//! `inspect`: the events of files as they stand there.
+//! `inspect`: the events of files, as they are stored.
 
 use super::errors::{warn, warn_unmatched};
 use super::input::inputs_read_once;
@@ -49,7 +49,8 @@ pub(super) fn inspect(
     Ok(PyEventReader(Mutex::new(Events { list, kept: None })))
 }
 
-/// `start` or `stop` of `inspect`: as `read_binlog` takes it but for GTID sets, or an offset alone.
+/// `start` or `stop` of `inspect`: a place as for `read_binlog`, except GTID sets; or only an
+/// offset.
 pub(super) struct EventPlaceKeyword(EventPlace);
 
 impl<'py> FromPyObject<'_, 'py> for EventPlaceKeyword {
@@ -65,7 +66,7 @@ impl<'py> FromPyObject<'_, 'py> for EventPlaceKeyword {
             Place::Position(position) if position.gtids_alone().is_none() => {
                 Ok(Self(EventPlace::At(position.file, position.offset)))
             }
-            // Headers count whole seconds.
+            // The times in headers have a resolution of one second.
             Place::Time(micros) => {
                 Ok(Self(EventPlace::Time(micros.saturating_add(999_999).div_euclid(1_000_000))))
             }

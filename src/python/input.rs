@@ -1,4 +1,4 @@
-//! What Python gives as input: paths, URIs, globs, directories, bytes, file objects, and lists of them.
+//! Inputs from Python: paths, URIs, globs, directories, bytes, file objects, and lists of them.
 
 use super::errors::warn;
 use super::file_object::{Stream, input_of};
@@ -15,12 +15,12 @@ use pyo3::types::{PyByteArray, PyBytes, PyList, PyMapping, PyString, PyTuple};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// The inputs that a `source` argument stands for, in log order.
+/// Returns the inputs of a `source` argument, in log order.
 pub(super) fn inputs(source: &Bound<'_, PyAny>, storage: &Storage) -> PyResult<Vec<InputFile>> {
     inputs_with(source, storage, Stream::Spooled)
 }
 
-/// The same for a reader that goes through them once, from the front: streams are kept nowhere.
+/// Returns the inputs for a reader that reads them once, from the front: streams are not stored.
 pub(super) fn inputs_read_once(
     source: &Bound<'_, PyAny>,
     storage: &Storage,
@@ -52,7 +52,7 @@ fn inputs_with(
     }
 }
 
-/// The paths and URIs that a `source` argument stands for.
+/// Returns the paths and URIs of a `source` argument.
 pub(super) fn paths(source: &Bound<'_, PyAny>, storage: &Storage) -> PyResult<Vec<String>> {
     let mut paths = Vec::new();
     if source.cast::<PyMapping>().is_ok() {
@@ -95,7 +95,7 @@ fn add_named(
         }
         _ => {
             let message =
-                format!("{name:?} is the name of one file: give that file, not a folder or a glob");
+                format!("{name:?} is the name of one file: pass that file, not a folder or a glob");
             Err(Error::config(message).into())
         }
     }
@@ -130,7 +130,7 @@ fn add(
                 .map_err(|error| Error::io(format!("cannot open {}", path.display()), error))?;
             if !metadata.is_file() {
                 return Err(Error::config(format!(
-                    "{} is not a regular file: open it, and give the file object",
+                    "{} is not a regular file: open it, and pass the file object",
                     path.display()
                 ))
                 .into());

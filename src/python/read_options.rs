@@ -68,7 +68,7 @@ impl ReadKeywords {
         for (database, table, column) in plan.schemas.doubtful_members() {
             if tables.accepts(database, table) {
                 let message = format!(
-                    "schemas: a member of {database}.{table}.{column} holds '?', which servers print for characters beyond \
+                    "schemas: a member of {database}.{table}.{column} contains '?', which servers also print for characters above \
                      U+FFFF too: if it is one, write the character itself"
                 );
                 warn(py, &message)?;
@@ -99,7 +99,8 @@ impl ReadKeywords {
         }
         cut.start = self.start.map_or(Ok(Start::Earliest), file_start)?;
         cut.stop = self.stop.map_or(Ok(Stop::End), file_stop)?;
-        // What is not in the set would be lost to a read that resumes at the end of this one.
+        // Transactions that are not in the set would be lost for a read that resumes at the end of
+        // this one.
         cut.stops_at_gap = matches!(cut.stop, Stop::Gtids(_));
         let mut options = ReadOptions {
             cut,

@@ -1,4 +1,4 @@
-//! Ranges of files, for tasks that decode them apart from each other.
+//! Ranges of files, for tasks that decode them independently.
 
 use super::errors::warn;
 use super::history_keyword::HistoryKeyword;
@@ -141,7 +141,8 @@ pub(super) fn read_split(
     let mut options = keywords.options(py)?;
     (options.cut.start, options.cut.stop) = (start, stop);
     options.cut.history = split.0.structures()?.or(options.cut.history);
-    // The files before the split's own are there for what they prepared.
+    // The files before the split's own file are only needed for the transactions that were prepared
+    // in them.
     options.cut.allow_gaps = true;
     Ok(PyBinlogReader::new(files, options))
 }

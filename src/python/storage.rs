@@ -1,4 +1,4 @@
-//! Files at URIs: the package finds and opens them, by its hooks.
+//! Files at URIs: the package finds and opens them, with its hooks.
 
 use super::errors::warn;
 use super::file_object::{Stream, input_of};
@@ -12,7 +12,8 @@ use pyo3::types::PyMapping;
 use std::io;
 use std::sync::Arc;
 
-/// The keyword `storage_options`: how to reach files that URIs name. It may hold secrets, and is shown nowhere.
+/// The keyword `storage_options`: how to access files at URIs. It may contain secrets, and is never
+/// printed.
 #[derive(Clone, Default)]
 pub(super) struct Storage(Option<Arc<Py<PyAny>>>);
 
@@ -25,21 +26,22 @@ impl<'py> FromPyObject<'_, 'py> for Storage {
         }
         match value.cast::<PyMapping>() {
             Ok(options) => Ok(Self(Some(Arc::new(options.to_owned().into_any().unbind())))),
-            Err(_) => Err(PyTypeError::new_err("storage_options: a mapping of names is wanted")),
+            Err(_) => Err(PyTypeError::new_err("storage_options must be a dict")),
         }
     }
 }
 
-/// What a URI stands for.
+/// The files at a URI.
 pub(super) enum Found {
-    /// A path of this system, which may be a glob.
+    /// A local path, which may be a glob.
     Path(String),
-    /// Files elsewhere in log order, with their sizes where they are known.
+    /// Files elsewhere in log order, with their sizes if known.
     Files(Vec<(String, Option<u64>)>),
 }
 
 impl Storage {
-    /// The files that a URI stands for: itself, the matches of a glob, the binary logs of a folder.
+    /// Finds the files at a URI: the file itself, the matches of a glob, the binary logs of a
+    /// folder.
     pub(super) fn find(&self, py: Python<'_>, uri: &str) -> PyResult<Found> {
         let found =
             hooks(py)?.find_files.bind(py).call1((uri, self.options(py))).map_err(|error| {
@@ -69,7 +71,7 @@ impl Storage {
         Ok(Found::Files(files.logs))
     }
 
-    /// The file that a URI names.
+    /// Returns the file at a URI.
     pub(super) fn file(&self, uri: String, len: Option<u64>) -> RemoteFile {
         RemoteFile { uri, len, storage: self.clone() }
     }
@@ -87,7 +89,7 @@ impl Storage {
     }
 }
 
-/// A file that a URI names, opened when its turn comes.
+/// A file at a URI, which is opened when it is read.
 pub(super) struct RemoteFile {
     uri: String,
     len: Option<u64>,

@@ -123,7 +123,9 @@ def altered(request: pytest.FixtureRequest) -> Iterator[Altered]:
 
 
 def dropped(warnings: Iterable[warnings.WarningMessage]) -> list[str]:
-    found = [re.search(r"the column (\w+) is not in the requested", str(w.message)) for w in warnings]
+    found = [
+        re.search(r"the column (\w+) is not in the requested", str(w.message)) for w in warnings
+    ]
     return [match[1] for match in found if match]
 
 

@@ -130,7 +130,7 @@ def test_a_token_that_cannot_be_had_again() -> None:
 
     with FakeServer(script) as server:
         connect = {"password": token}
-        with pytest.raises(binarrow.AuthenticationError, match="gives the password") as caught:
+        with pytest.raises(binarrow.AuthenticationError, match="returns the password") as caught:
             list(streamed(server, connect=connect, heartbeat=0.2, reconnect=10.0))
     assert isinstance(caught.value.__cause__, LookupError)
     assert len(calls) == 3

@@ -154,7 +154,7 @@ def test_unknown_keywords():
         ({"compression": "lz4"}, "compression=.*'zstd'"),
         ({"connect_timeout": 0.0}, "connect_timeout"),
         ({"read_timeout": float("nan")}, "read_timeout"),
-        ({"user": "root\0me"}, "user holds a NUL"),
+        ({"user": "root\0me"}, "user contains a NUL"),
     ],
 )
 def test_keywords_that_are_none(keywords, match):

@@ -188,7 +188,7 @@ def test_names_that_the_caller_gives(shop, copies):
     for wrong, message in [
         ({"log": copies[0]}, "is not a name in a server's log"),
         ({"a/log.000001": copies[0]}, "is not a name in a server's log"),
-        ({"log.000001": shop.glob}, "give that file"),
+        ({"log.000001": shop.glob}, "pass that file"),
     ]:
         with pytest.raises(binarrow.ConfigError, match=message):
             read(wrong)

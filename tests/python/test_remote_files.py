@@ -185,7 +185,7 @@ def test_what_cannot_be_read(objects, shop, monkeypatch):
     with pytest.raises(binarrow.MissingInputError) as failure:
         list(binarrow.scan_splits(f"{objects.http}/logs/nothing?sig=hush"))
     assert "hush" not in str(failure.value)
-    with pytest.raises(TypeError, match="storage_options: a mapping of names is wanted"):
+    with pytest.raises(TypeError, match="storage_options must be a dict"):
         table(shop.glob, storage_options="key=value")
     with pytest.raises(binarrow.MalformedBinlogError, match=r"README") as failure:
         table(f"{objects.http}/logs/shop/README?sig=hush")

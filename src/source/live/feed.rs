@@ -1,4 +1,4 @@
-//! The files of a server's log, one after the other, as its dump goes through them.
+//! The files of a server's log, one after another, as its dump sends them.
 
 use super::LOG;
 use super::file::{LiveFile, Shared, lock};
@@ -16,15 +16,15 @@ use crate::source::feed::{FedFile, FileFeed, ResumePoint};
 use crate::source::file_list::{InputFile, InputSource};
 use std::sync::{Arc, Mutex};
 
-/// The files of one server, or of those that its log goes on at.
+/// The files of one server, or of all servers on which its log continues.
 pub struct LiveFeed {
     shared: Arc<Mutex<Shared>>,
     files: u64,
 }
 
 impl LiveFeed {
-    /// Starts the dump: at a server that is connected, or at the first that answers, waited for as one that was lost is.
-    /// Gives also where that is.
+    /// Starts the dump from a connected server, or from the first one that answers; it waits for an
+    /// answer as it does after a lost connection. Also returns the start.
     pub fn start(
         server: Option<Server>,
         start: &LiveStart,
@@ -68,7 +68,7 @@ impl FileFeed for LiveFeed {
         Ok(Some(FedFile { file: InputFile::new(&name, self.files, source), moved }))
     }
 
-    /// By a second dump, that ends where the log ends now.
+    /// Reads with a second dump, which ends at the current end of the log.
     fn reopen(&mut self, file: &str, offset: u64) -> Result<Box<dyn LiveEvents>> {
         let stream = self.second(&Position::in_file(file, offset), |_, _| Ok(()))?;
         Ok(Box::new(LiveFile::new(Shared::new(stream, None), file.to_owned(), offset)))
@@ -103,7 +103,7 @@ impl FileFeed for LiveFeed {
 }
 
 impl LiveFeed {
-    /// A second dump, that ends where the log ends now.
+    /// Starts a second dump, which ends at the current end of the log.
     fn second(
         &self,
         from: &Position,
@@ -129,7 +129,7 @@ fn same_server(first: &Identity, second: &Server) -> Result<()> {
     Err(Error::new(
         ErrorKind::ServerIdentity,
         format!(
-            "a second connection is needed to the server {}, and {} answers",
+            "a second connection to the server {} is needed, but {} answers",
             first.id, second.id
         ),
     ))

@@ -34,7 +34,7 @@ pub fn file_start(file: &str, options: LiveOptions) -> Result<Position> {
     })
 }
 
-/// What the first events of a file say about it.
+/// The contents of a file's first events.
 #[derive(Default)]
 struct Head {
     /// See [`Position::file_created`].

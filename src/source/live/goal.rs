@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 /// The position that a read must reach.
 pub(super) struct Goal {
     position: Position,
-    /// For how long a log that ends before it is requested again.
+    /// The time for which a log that ends before it is requested again.
     reconnect: Option<Duration>,
     /// The end of the log, if it ended before the goal.
     short: Option<Short>,
@@ -31,7 +31,8 @@ impl Goal {
         Some(Self { position, reconnect: options.reconnect, short: None })
     }
 
-    /// Takes in that the dump of a server ended before the goal: an error if dumps have ended there for too long.
+    /// Called when the dump of a server ended before the goal. Returns an error if dumps have ended
+    /// there for too long.
     pub(super) fn was_missed(&mut self, server: &str, file: &str, offset: u64) -> Result<()> {
         let is_same = |short: &Short| short.file == file && short.offset == offset;
         let since = self.short.as_ref().filter(|short| is_same(short)).map(|short| short.since);
@@ -61,7 +62,7 @@ impl Goal {
         let pause = (short.since.elapsed() / 2).clamp(SHORTEST_PAUSE, LONGEST_PAUSE);
         log::info!(
             target: LOG,
-            "the log ends at {}:{}, before the end of the range: asking again in {:.2} s",
+            "the log ends at {}:{}, before the end of the range: requesting it again in {:.2} s",
             short.file,
             short.offset,
             pause.as_secs_f32()

@@ -3,16 +3,16 @@
 //! | file | does |
 //! |---|---|
 //! | `options.rs` | how a read connects, and what it requests |
-//! | `start.rs` | where the dump begins |
+//! | `start.rs` | the start of the dump |
 //! | `stream.rs` | the dump, which is requested again if the connection is lost |
 //! | `connecting.rs` | its connections, which are tried again as long as the cause of a failure may pass |
-//! | `server_files.rs` | whether the server's files contain a position |
+//! | `server_files.rs` | checks if the server's files contain a position |
 //! | `file.rs` | the events of one file |
 //! | `goal.rs` | the position that must be reached, and a log that ends before it |
 //! | `first_events.rs` | the first events of a file |
 //! | `file_start.rs` | the position at the start of a file, with the GTIDs before it |
 //! | `feed.rs` | the files one after another, of one server or of several |
-//! | `counters.rs` | counters of a read, which others may look at |
+//! | `counters.rs` | counters of a read, which other threads can read |
 
 mod connecting;
 mod counters;

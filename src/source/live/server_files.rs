@@ -1,4 +1,4 @@
-//! The files of a server's log: whether they contain a position.
+//! The files of a server's log: checks if they contain a position.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::net::Server;

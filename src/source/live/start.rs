@@ -1,4 +1,4 @@
-//! Where a live read begins: what to ask the server for, and the position there.
+//! The start of a live read: the request to the server, and the position.
 
 use super::first_events::FirstEvents;
 use super::server_files::check_there;
@@ -11,14 +11,15 @@ use crate::position::{Ahead, GtidState, Position, file_number};
 use crate::source::classify::{Classified, Skips, classify};
 use crate::source::feed::ResumePoint;
 
-/// Where a live read begins.
+/// The start of a live read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LiveStart {
     /// At the oldest file that the server has.
     Earliest,
-    /// Where the log ends now.
+    /// At the current end of the log.
     Latest,
-    /// Where an earlier read ended: at its place in the log of the same server, by GTID at another.
+    /// At the end of an earlier read: by file and offset on the same server, by GTID on another
+    /// one.
     Position(Box<Position>),
     /// After the transactions of a GTID set.
     Gtids(GtidState),
@@ -26,7 +27,7 @@ pub enum LiveStart {
     Time(i64),
 }
 
-/// Starts the dump: the file that it begins in, and where that is.
+/// Starts the dump; returns the file in which it begins, and the position.
 pub(super) fn begin(
     stream: &mut Stream,
     mut server: Server,
@@ -57,10 +58,11 @@ pub(super) fn begin(
     Ok((next, ResumePoint { position, already_read, name_case }))
 }
 
-/// What to ask the server for, and what is known before of the position there.
+/// The request to the server, and the known part of its start position.
 struct Found {
     dump: DumpStart,
-    /// Where the server itself says where its log begins, the file is that which was read before, or none.
+    /// If the server determines the start itself, the file is the one that was read before, or
+    /// empty.
     position: Position,
     /// See [`ResumePoint::already_read`].
     already_read: Option<GtidState>,
@@ -74,7 +76,7 @@ fn find(stream: &mut Stream, server: &mut Server, start: &LiveStart) -> Result<F
             at_file(Position::in_file(file, FIRST_EVENT_AT))
         }
         LiveStart::Time(time) => {
-            // Its files are asked for besides.
+            // The list of its files is also requested.
             stream.set_server(server);
             let files: Vec<_> = server.binlogs()?.into_iter().map(|file| file.name).collect();
             at_file(Position::in_file(file_at(&files, *time, stream)?, FIRST_EVENT_AT))
@@ -96,7 +98,7 @@ fn find(stream: &mut Stream, server: &mut Server, start: &LiveStart) -> Result<F
     })
 }
 
-/// From where an earlier read ended.
+/// Continues at the end of an earlier read.
 fn at_position(server: &mut Server, mut position: Position) -> Result<Found> {
     let here = server.identity().id.clone();
     let is_other = position.server.as_ref().is_some_and(|id| *id != here);
@@ -106,7 +108,7 @@ fn at_position(server: &mut Server, mut position: Position) -> Result<Found> {
         return Err(foreign(
             server,
             position.server.as_deref(),
-            "and no GTIDs tell what was read: with gtid_mode=ON at both they would",
+            "and there are no GTIDs of the transactions that were read: set gtid_mode=ON on both",
         ));
     }
     if !is_other && !position.by_gtid && position.gtids_alone().is_none() {
@@ -119,7 +121,8 @@ fn at_position(server: &mut Server, mut position: Position) -> Result<Found> {
     let read = position.gtid_set.clone().unwrap_or(GtidState::Mysql(Default::default()));
     let mut request = read.clone();
     if is_other {
-        // Prepared transactions are in no file that this server has: it sends them again.
+        // The files of this server do not contain the prepared transactions: it must send them
+        // again.
         for prepared in std::mem::take(&mut position.prepared).iter().rev() {
             match (&mut request, &prepared.again) {
                 (GtidState::Mysql(set), Some(GtidState::Mysql(own))) => set.subtract(own),
@@ -128,7 +131,7 @@ fn at_position(server: &mut Server, mut position: Position) -> Result<Found> {
                     return Err(foreign(
                         server,
                         position.server.as_deref(),
-                        "and an XA transaction is prepared there of which the GTID is not known",
+                        "and the GTID of an XA transaction that is prepared there is not known",
                     ));
                 }
             }
@@ -140,7 +143,7 @@ fn at_position(server: &mut Server, mut position: Position) -> Result<Found> {
             return Err(foreign(
                 server,
                 position.server.as_deref(),
-                "and no GTIDs identify what was read beyond it: this needs gtid_mode=ON at both",
+                "and no GTIDs identify the rows that were read after it: this needs gtid_mode=ON on both",
             ));
         }
     };
@@ -153,13 +156,15 @@ fn at_position(server: &mut Server, mut position: Position) -> Result<Found> {
     })
 }
 
-/// What comes again although it was read: after a connection is made anew by file, of MySQL; after the start, where the server is
-/// asked for more than what was not read. MariaDB's numbers say so only where what comes was read in their order.
+/// The transactions that may be sent again although they were read. On MySQL: after a reconnect by
+/// file, or if the request includes more than the transactions that were not read. On MariaDB, the
+/// numbers identify them only if transactions were read in the order of their numbers.
 fn already_read(read: &GtidState, request: &GtidState) -> Option<GtidState> {
     (matches!(read, GtidState::Mysql(_)) || read != request).then(|| read.clone())
 }
 
-/// Whether the server has what was read elsewhere, or by an earlier connection.
+/// Checks that the server has all transactions that were read from another server, or over an
+/// earlier connection.
 fn check_has(
     server: &mut Server,
     read: &GtidState,
@@ -168,7 +173,7 @@ fn check_has(
 ) -> Result<()> {
     let Some(executed) = server.executed()? else {
         return match is_other {
-            true => Err(foreign(server, other, "and has no GTIDs (gtid_mode) to go on by")),
+            true => Err(foreign(server, other, "and has no GTIDs (gtid_mode) to continue by")),
             false => Ok(()),
         };
     };
@@ -187,7 +192,7 @@ fn check_has(
     Err(Error::new(
         ErrorKind::ServerBehind,
         format!(
-            "the server {} lacks transactions that were read from {}: it is behind, or its history is another",
+            "the server {} lacks transactions that were read from {}: it lags, or it has different transactions",
             server.identity().id,
             other.unwrap_or("another")
         ),
@@ -198,7 +203,7 @@ fn foreign(server: &Server, other: Option<&str>, why: &str) -> Error {
     Error::new(
         ErrorKind::ServerIdentity,
         format!(
-            "this is the server {}, the position is of {} {why}",
+            "this is the server {}, the position belongs to {} {why}",
             server.identity().id,
             other.unwrap_or("another")
         ),
@@ -216,12 +221,12 @@ fn dump_after(server: &Server, gtids: &GtidState) -> Result<DumpStart> {
         (GtidState::Mariadb(position), Flavor::Mariadb) => {
             Ok(DumpStart::MariadbGtids(position.clone()))
         }
-        // From the very start.
+        // From the start of the log.
         (gtids, Flavor::Mariadb) if gtids.is_empty() => {
             Ok(DumpStart::MariadbGtids(Default::default()))
         }
         _ => Err(Error::config(
-            "the GTIDs are MySQL's and the server MariaDB's, or the other way round",
+            "the GTIDs are those of MySQL and the server is MariaDB, or vice versa",
         )),
     }
 }
@@ -231,7 +236,7 @@ fn at_file(position: Position) -> Found {
     Found { dump, position, already_read: None }
 }
 
-/// The shift under which commit versions in a file of another log are above those before it.
+/// The shift with which commit versions in a file of another log are above the earlier ones.
 fn shift(before: &Position, file: &str) -> Result<u32> {
     let number = |file: &str| file_number(file).unwrap_or_default();
     let above = number(&before.file) + u64::from(before.version_shift) + 1;
@@ -239,7 +244,8 @@ fn shift(before: &Position, file: &str) -> Result<u32> {
         .map_err(|_| Error::config("the log's file numbers are too large for _commit_version"))
 }
 
-/// The last of `files` that was begun before a time: what was committed then is in it, or in later ones.
+/// The last of `files` that was created before a time: transactions that were committed at this
+/// time are in it, or in later files.
 fn file_at(files: &[String], time: i64, stream: &Stream) -> Result<String> {
     let (mut low, mut high) = (0, files.len());
     let mut is_exact = true;
@@ -247,7 +253,7 @@ fn file_at(files: &[String], time: i64, stream: &Stream) -> Result<String> {
         let middle = low + (high - low) / 2;
         let Some(file) = files.get(middle) else { break };
         match created(stream, file)? {
-            // Commits close to each other need not stand in their order.
+            // Commits at almost the same time may not be in the order of their times.
             Some(begun) if begun.micros + 1_000_000 <= time => {
                 (low, is_exact) = (middle, begun.is_exact)
             }
@@ -293,7 +299,7 @@ fn created(stream: &Stream, file: &str) -> Result<Option<Created>> {
     Ok(latest.map(|seconds| Created { micros: i64::from(seconds) * 1_000_000, is_exact: false }))
 }
 
-/// The file that the dump begins in, as its first event says.
+/// The file in which the dump begins, from its first event.
 fn first_file(stream: &mut Stream) -> Result<NextFile> {
     loop {
         match stream.next_event("", 0)? {
@@ -303,7 +309,7 @@ fn first_file(stream: &mut Stream) -> Result<NextFile> {
                 }
             }
             Received::End | Received::Left => {
-                let reason = "the server ended the dump before it named a file";
+                let reason = "the server ended the dump before it sent the name of a file";
                 return Err(Error::new(ErrorKind::ConnectionLost, reason));
             }
         }

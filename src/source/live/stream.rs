@@ -15,7 +15,7 @@ use crate::position::compare_files;
 use crate::schema::NameCase;
 use std::time::{Duration, Instant, SystemTime};
 
-/// What the server sends next.
+/// The next result of the server.
 pub(super) enum Received {
     /// An event, with its header. [`Stream::event`] returns its bytes.
     Event(EventHeader),
@@ -41,7 +41,7 @@ pub(super) struct Stream {
     identity: Identity,
     /// True if a dump is requested by GTID on the same server too, after a lost connection.
     by_gtid: bool,
-    /// A server of which the log must be requested by GTID.
+    /// A server whose log must be requested by GTID.
     elsewhere: Option<Server>,
     /// The error to return next.
     failed: Option<Error>,
@@ -51,7 +51,7 @@ pub(super) struct Stream {
 }
 
 impl Stream {
-    /// A stream from one server, without a dump yet.
+    /// Creates a stream from one server, which has no dump yet.
     pub(super) fn new(identity: Identity, options: LiveOptions) -> Self {
         Self {
             connecting: Connecting::new(&options),
@@ -70,7 +70,7 @@ impl Stream {
         }
     }
 
-    /// A stream from the server that answers first.
+    /// Creates a stream from the server that answers first.
     pub(super) fn unconnected(options: LiveOptions) -> Self {
         let identity = Identity {
             flavor: Flavor::Mysql,
@@ -112,9 +112,10 @@ impl Stream {
         self.identity.flavor == Flavor::Mariadb
     }
 
-    /// Sets how a dump is requested after a lost connection: see [`crate::position::Position::by_gtid`].
+    /// Sets the way of requesting a dump after a lost connection: see
+    /// [`crate::position::Position::by_gtid`].
     pub(super) fn set_by_gtid(&mut self, by_gtid: bool) {
-        // MySQL's sets contain what was read already, wherever the read continues.
+        // MySQL's sets contain the transactions that were read already, on every server.
         self.by_gtid = by_gtid && self.is_mariadb();
     }
 
@@ -148,7 +149,7 @@ impl Stream {
         if self.options.dump.ends && self.log_end.is_none() {
             self.log_end = match server.end_of_log() {
                 Ok(end) => Some(end),
-                // Without the privilege for this question, the dump is requested twice.
+                // Without the privilege for this query, the dump is requested twice.
                 Err(error) if error.server_code().is_some() => None,
                 Err(error) => return Err(error),
             };
@@ -272,7 +273,7 @@ impl Stream {
                 Ok(false) if self.is_at_end(file, offset) => return Ok(Some(Received::End)),
                 Ok(false) if !self.has_ended_at(file, offset) => {
                     self.ended_at = Some((file.to_owned(), offset));
-                    log::info!(target: LOG, "the server ended the dump at {file}:{offset}: asking whether it is all");
+                    log::info!(target: LOG, "the server ended the dump at {file}:{offset}: requesting the rest, if there is any");
                     self.drop_dump();
                     return Ok(None);
                 }
@@ -331,7 +332,7 @@ impl Stream {
             // A heartbeat contains an offset before the start.
             return header.event_type.is_heartbeat();
         }
-        // The server need not send all of a file: the event contains its offset.
+        // The server need not send the complete file: the event contains its offset.
         let begin = match header.log_pos {
             0 => at,
             log_pos => resolve(at, log_pos.wrapping_sub(header.event_size)).unwrap_or(at),
@@ -341,7 +342,7 @@ impl Stream {
         is_before && header.event_type != EventType::FORMAT_DESCRIPTION
     }
 
-    /// True if the time to end is past, and nothing else was sent until then.
+    /// True if the time to end has passed, and the server sent nothing else until then.
     fn is_over(&self, header: &EventHeader) -> bool {
         let Some(until) = self.options.until else { return false };
         header.event_type.is_heartbeat() && SystemTime::now() > until
