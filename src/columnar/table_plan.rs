@@ -10,7 +10,7 @@ use super::selection::Selection;
 use super::type_options::TypeOptions;
 use crate::binlog::{FormatDescription, TableMap};
 use crate::error::{Error, ErrorKind};
-use crate::history::{Catalog, Schemas};
+use crate::history::{Catalog, Schemas, complete_schema};
 use crate::schema::{Column, ColumnType, RowKey, TableSchema};
 use arrow_schema::{Fields, Schema, SchemaRef};
 use ring::hmac;
@@ -125,7 +125,7 @@ impl TablePlan {
     ) -> Result<Self, Error> {
         let log = map.schema(format)?;
         let (table, history_mismatch) = match catalog {
-            Some(catalog) => catalog.complete_or_warn(log, map, format)?,
+            Some(catalog) => complete_schema(catalog, log, map, format)?,
             None => (options.schemas.complete(log, map, format)?, None),
         };
         let remedy = |table: &TableSchema| remedy(format, options, &table.database, &table.table);

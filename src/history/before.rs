@@ -7,40 +7,38 @@ use crate::schema::folded;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-impl Catalog {
-    /// The tables at an earlier position. This catalog has those at a later one, and `statements` are all that changed tables
-    /// between the two.
-    ///
-    /// A table that no statement names is the same. A table that was created between the two did not exist. The structure of any
-    /// other table is unknown, up to a statement that creates it again.
-    pub fn before(&self, statements: &[ParsedDdl]) -> Self {
-        let mut past = Past::default();
-        for ddl in statements.iter().filter(|ddl| ddl.parsed.changes_structures()) {
-            past.take(ddl, self.lower_case_table_names() != 0);
-        }
-        let Past { tables, databases, altered, lost } = past;
-        let mut before = self.clone();
-        before.retain(&|database, table| {
-            let name = (database.to_owned(), table.to_owned());
-            !tables.contains_key(&name) && !databases.contains(database)
-        });
-        for ((database, table), state) in &tables {
-            if let Some(why) = state {
-                before.set_unknown(database, table, Arc::clone(why));
-            }
-        }
-        for database in &altered {
-            before.forget_default(database);
-        }
-        if let Some(why) = lost {
-            let all: BTreeSet<_> =
-                before.tables().map(|(d, t, _)| (d.to_owned(), t.to_owned())).collect();
-            for (database, table) in all {
-                before.set_unknown(&database, &table, Arc::clone(&why));
-            }
-        }
-        before
+/// Returns the tables at an earlier position. `catalog` contains those at a later one, and `statements` are all statements that
+/// changed tables between the two.
+///
+/// A table that no statement names is the same. A table that was created between the two did not exist. The structure of any
+/// other table is unknown, up to a statement that creates it again.
+pub fn tables_before(catalog: &Catalog, statements: &[ParsedDdl]) -> Catalog {
+    let mut past = Past::default();
+    for ddl in statements.iter().filter(|ddl| ddl.parsed.changes_structures()) {
+        past.take(ddl, catalog.lower_case_table_names() != 0);
     }
+    let Past { tables, databases, altered, lost } = past;
+    let mut before = catalog.clone();
+    before.retain(&|database, table| {
+        let name = (database.to_owned(), table.to_owned());
+        !tables.contains_key(&name) && !databases.contains(database)
+    });
+    for ((database, table), state) in &tables {
+        if let Some(why) = state {
+            before.set_unknown(database, table, Arc::clone(why));
+        }
+    }
+    for database in &altered {
+        before.forget_default(database);
+    }
+    if let Some(why) = lost {
+        let all: BTreeSet<_> =
+            before.tables().map(|(d, t, _)| (d.to_owned(), t.to_owned())).collect();
+        for (database, table) in all {
+            before.set_unknown(&database, &table, Arc::clone(&why));
+        }
+    }
+    before
 }
 
 /// The facts that statements show about the time before them.
@@ -132,7 +130,7 @@ mod tests {
                 })
             })
             .collect();
-        let before = later.before(&statements);
+        let before = tables_before(&later, &statements);
         let tables = before.tables().map(|(database, table, state)| {
             let unknown = if matches!(state, TableState::Unknown(_)) { "?" } else { "" };
             format!("{database}.{table}{unknown}")
@@ -201,7 +199,7 @@ mod tests {
             statement: "ALTER DATABASE d CHARACTER SET latin1".into(),
             session,
         };
-        let mut before = later.before(&[ddl.clone().into()]);
+        let mut before = tables_before(&later, &[ddl.clone().into()]);
         ddl.statement = "CREATE TABLE t (x VARCHAR(3))".into();
         before.apply(&ddl);
         // The character set of the table is not known to be latin1.

@@ -24,6 +24,7 @@ mod random_tests;
 mod tests;
 
 pub use altered_values::{AlteredColumn, ValueChange, altered_columns};
+pub use complete::complete_schema;
 pub use definition::TableDefinition;
 
 use crate::charset::Collation;
@@ -139,6 +140,21 @@ impl Catalog {
             Some(TableState::Unknown(why)) => Err(unknown(database, table, why)),
             None => Err(absent(database, table)),
         }
+    }
+
+    /// The structure of a table with MariaDB's hidden columns for hashes of keys, which its rows contain.
+    ///
+    /// # Errors
+    /// As of [`Self::schema`].
+    pub fn row_schema(&self, database: &str, table: &str) -> Result<TableSchema> {
+        let mut schema = self.schema(database, table)?;
+        if let Some(TableState::Known(definition)) = self.find(database, table)
+            && self.server().is_some_and(|server| server.is_mariadb)
+        {
+            let hashes = definition.create.hash_columns(&schema);
+            schema.columns.extend(hashes);
+        }
+        Ok(schema)
     }
 
     /// The CREATE TABLE of a table, in the words of its server; `None` if its structure is not known.

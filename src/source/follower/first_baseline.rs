@@ -6,7 +6,7 @@ use super::{SchemaFollower, TableHistory};
 use crate::baseline::Baseline;
 use crate::binlog::FIRST_EVENT_AT;
 use crate::error::{Error, Result};
-use crate::history::{Catalog, ParsedDdl, SchemaHistory, TableState};
+use crate::history::{Catalog, ParsedDdl, SchemaHistory, TableState, tables_before};
 use crate::position::Position;
 use crate::source::live::LOG;
 use crate::source::options::Start;
@@ -111,7 +111,7 @@ fn begin(
         history.view_at(start)?.reach(&taken.position)?;
         return Ok(Vec::new());
     };
-    let before = taken.given().catalog()?.before(statements);
+    let before = tables_before(&taken.given().catalog()?, statements);
     let unknown = unknown_tables(&before);
     history.begin(&before, start, first.logged.timestamp.min(taken.timestamp))?;
     let mut view = history.view_at(start)?;
