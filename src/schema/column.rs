@@ -29,6 +29,21 @@ pub struct Column {
     pub generated: Option<Generated>,
     /// Its COMMENT; `None` if it has none, or if only the log describes the column.
     pub comment: Option<Arc<str>>,
+    /// The attributes that rows do not depend on; `None` if only the log describes the column.
+    pub declared: Option<Arc<DeclaredAttributes>>,
+}
+
+/// Attributes in CREATE TABLE that the log never contains.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct DeclaredAttributes {
+    /// The type as SHOW CREATE TABLE writes it, if [`Column::sql_type`] differs: with display width, digits or ZEROFILL.
+    pub sql_type: Option<Arc<str>>,
+    /// The text after DEFAULT; `None` for DEFAULT NULL too.
+    pub default: Option<Arc<str>>,
+    /// True for AUTO_INCREMENT.
+    pub auto_increment: bool,
+    /// The value of ON UPDATE: `CURRENT_TIMESTAMP`, with the digits of a second.
+    pub on_update: Option<Arc<str>>,
 }
 
 /// The kind of a generated column.
@@ -57,10 +72,11 @@ impl Column {
             visible: None,
             generated: None,
             comment: None,
+            declared: None,
         }
     }
 
-    /// The type as SHOW CREATE TABLE writes it, as far as it is known.
+    /// The type as SHOW CREATE TABLE writes it, without display width, digits of FLOAT, and ZEROFILL.
     pub fn sql_type(&self) -> String {
         self.column_type.sql(
             self.unsigned.unwrap_or(false),
@@ -69,5 +85,11 @@ impl Column {
             self.geometry_type,
             self.dimension,
         )
+    }
+
+    /// The type as SHOW CREATE TABLE writes it, as far as it is known.
+    pub fn declared_type(&self) -> String {
+        let declared = self.declared.as_ref().and_then(|declared| declared.sql_type.as_deref());
+        declared.map_or_else(|| self.sql_type(), ToOwned::to_owned)
     }
 }

@@ -121,6 +121,7 @@ impl Column {
             visible: self.visible.or(known.visible),
             generated: self.generated.or(known.generated),
             comment: self.comment.or_else(|| known.comment.clone()),
+            declared: self.declared.or_else(|| known.declared.clone()),
             column_type,
         })
     }

@@ -67,6 +67,7 @@ impl Column {
             visible: (is_all && !is_mariadb).then(|| self.visible.unwrap_or(true)),
             generated: None,
             comment: None,
+            declared: None,
             column_type,
         }
     }

@@ -12,7 +12,7 @@ mod name_case;
 mod sql_text;
 mod table_schema;
 
-pub use column::{Column, Generated};
+pub use column::{Column, DeclaredAttributes, Generated};
 pub use column_type::{ColumnType, GeometryType};
 pub use index::{Index, IndexKind, KeyPart, RowKey};
 pub use logged::LogTells;

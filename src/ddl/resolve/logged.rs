@@ -5,7 +5,10 @@ use super::SqlServer;
 use crate::binlog::{FormatDescription, TableMap};
 use crate::charset::Collation;
 use crate::error::Error;
-use crate::schema::{Column, ColumnType, Generated, Index, IndexKind, KeyPart, TableSchema};
+use crate::schema::{
+    Column, ColumnType, DeclaredAttributes, Generated, Index, IndexKind, KeyPart, TableSchema,
+};
+use std::sync::Arc;
 
 impl CreateTable {
     /// The structure of a table in the log, completed by this statement. Hidden columns that servers add are added.
@@ -45,6 +48,10 @@ fn prepend_hidden_key(known: &mut TableSchema) {
         unsigned: Some(true),
         visible: Some(false),
         generated: Some(Generated::No),
+        declared: Some(Arc::new(DeclaredAttributes {
+            auto_increment: true,
+            ..DeclaredAttributes::default()
+        })),
         ..Column::new(Some("my_row_id".into()), ColumnType::LongLong)
     };
     known.columns.insert(0, column);

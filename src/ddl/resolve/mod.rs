@@ -1,5 +1,6 @@
 //! The structure that a server creates from a CREATE TABLE: types with their sizes, collations, keys.
 
+mod declared;
 mod keys;
 mod logged;
 
@@ -40,6 +41,7 @@ impl CreateTable {
                 nullable: true,
                 unsigned: Some(true),
                 visible: Some(false),
+                declared: Some(Arc::default()),
                 ..Column::new(Some(format!("DB_ROW_HASH_{number}").into()), ColumnType::LongLong)
             })
             .collect()
@@ -210,6 +212,7 @@ impl Resolver<'_> {
             DataType::Inet4 => ColumnType::Inet4,
             DataType::Inet6 => ColumnType::Inet6,
         };
+        column.declared = Some(Arc::new(definition.declared(&column, self.server)));
         Ok(column)
     }
 
@@ -239,6 +242,7 @@ impl Resolver<'_> {
                 nullable: false,
                 visible: Some(false),
                 generated: Some(Generated::Stored),
+                declared: Some(Arc::default()),
                 ..Column::new(Some(name.into()), ColumnType::Timestamp2 { fsp: 6 })
             });
         }

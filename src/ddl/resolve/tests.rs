@@ -98,6 +98,63 @@ fn types_that_differ_between_servers() {
 }
 
 #[test]
+fn types_as_show_create_table_writes_them() {
+    const OLD: SqlServer = SqlServer { is_mariadb: false, version: (5, 7, 29) };
+    for (definition, mysql, mariadb) in [
+        ("int", "int", "int(11)"),
+        ("int(0) unsigned", "int unsigned", "int(10) unsigned"),
+        ("bigint(5)", "bigint", "bigint(5)"),
+        ("serial", "bigint unsigned", "bigint(20) unsigned"),
+        ("mediumint unsigned", "mediumint unsigned", "mediumint(8) unsigned"),
+        ("smallint", "smallint", "smallint(6)"),
+        ("bool", "tinyint(1)", "tinyint(1)"),
+        ("tinyint(1) unsigned", "tinyint unsigned", "tinyint(1) unsigned"),
+        ("int(4) zerofill", "int(4) unsigned zerofill", "int(4) unsigned zerofill"),
+        ("bigint zerofill", "bigint(20) unsigned zerofill", "bigint(20) unsigned zerofill"),
+        ("float(7,3) unsigned", "float(7,3) unsigned", "float(7,3) unsigned"),
+        ("real(9,2)", "double(9,2)", "double(9,2)"),
+        (
+            "decimal(5,2) zerofill",
+            "decimal(5,2) unsigned zerofill",
+            "decimal(5,2) unsigned zerofill",
+        ),
+        ("year", "year", "year(4)"),
+        ("geometrycollection", "geomcollection", "geometrycollection"),
+        ("varchar(3)", "varchar(3)", "varchar(3)"),
+    ] {
+        assert_eq!(column(definition, MYSQL).declared_type(), mysql);
+        assert_eq!(column(definition, MARIADB).declared_type(), mariadb);
+        assert_eq!(column(definition, OLD).declared_type(), mariadb);
+    }
+    let compressed = column("text compressed", MARIADB).declared_type();
+    assert_eq!(compressed, "text /*M!100301 COMPRESSED*/");
+}
+
+#[test]
+fn attributes_that_rows_do_not_depend_on() {
+    let told = |sql: &str| {
+        let declared = column(sql, MYSQL).declared.unwrap();
+        let text = |text: &Option<std::sync::Arc<str>>| text.as_deref().map(ToOwned::to_owned);
+        (text(&declared.default), declared.auto_increment, text(&declared.on_update))
+    };
+    let some = |text: &str| Some(text.to_owned());
+    assert_eq!(told("int"), (None, false, None));
+    assert_eq!(told("int DEFAULT NULL"), (None, false, None));
+    assert_eq!(told("varchar(4) DEFAULT 'NULL'"), (some("'NULL'"), false, None));
+    assert_eq!(told("int DEFAULT (1 + 1)"), (some("(1 + 1)"), false, None));
+    assert_eq!(told("int key auto_increment"), (None, true, None));
+    for (text, value) in [
+        ("NOW()", "CURRENT_TIMESTAMP"),
+        ("current_timestamp", "CURRENT_TIMESTAMP"),
+        ("localtime(3)", "CURRENT_TIMESTAMP(3)"),
+        ("current_timestamp(0)", "CURRENT_TIMESTAMP"),
+    ] {
+        let definition = format!("datetime(3) ON UPDATE {text}");
+        assert_eq!(told(&definition), (None, false, some(value)));
+    }
+}
+
+#[test]
 fn signs_nulls_and_visibility() {
     let flags = |sql| {
         let c = column(sql, MYSQL);
