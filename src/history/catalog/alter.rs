@@ -270,6 +270,7 @@ impl Alter<'_> {
         if self.new.columns.is_empty() {
             return Err("no column is left".into());
         }
+        self.settings.settle_timestamps(&mut self.new.columns);
         self.new.reindex().map_err(|name| format!("two columns `{name}`"))?;
         if let Some(clause) = self.convert.take() {
             let to = self.settings.clause(&clause, None)?;

@@ -38,6 +38,7 @@ impl TableDefinition {
         for column in &mut create.columns {
             settings.settle(column, own)?;
         }
+        settings.settle_timestamps(&mut create.columns);
         let keys = std::mem::take(&mut create.keys);
         let mut definition = Self { create };
         // SHOW CREATE TABLE prints keys in the order of the server. It does not print everything that the order depends on.

@@ -107,6 +107,32 @@ impl Settings<'_> {
         Ok(())
     }
 
+    /// Adds the defaults that the server gives to TIMESTAMP columns: the first one of the table is the time of the last change.
+    /// The output of SHOW CREATE TABLE contains them.
+    pub(super) fn settle_timestamps(&self, columns: &mut [ColumnDefinition]) {
+        if self.is_script || self.explicit_timestamps() {
+            return;
+        }
+        let mut is_first = true;
+        for column in columns {
+            let DataType::Plain(ColumnType::Timestamp2 { fsp }) = column.data_type else {
+                continue;
+            };
+            if column.not_null && !column.is_generated && column.default.is_none() {
+                let is_now = is_first && column.on_update.is_none();
+                let default = match (is_now, fsp) {
+                    (false, _) => "'0000-00-00 00:00:00'".to_owned(),
+                    (true, 0) => "CURRENT_TIMESTAMP".to_owned(),
+                    (true, fsp) => format!("CURRENT_TIMESTAMP({fsp})"),
+                };
+                column.on_update =
+                    column.on_update.take().or_else(|| is_now.then(|| default.clone()));
+                column.default = Some(default);
+            }
+            is_first = false;
+        }
+    }
+
     fn settle_type(&self, column: &mut ColumnDefinition, default: Option<Collation>) -> Result<()> {
         match &mut column.data_type {
             DataType::Real => {

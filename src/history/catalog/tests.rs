@@ -242,6 +242,35 @@ fn names() {
 }
 
 #[test]
+fn timestamps_without_a_default() {
+    let defaults = |server, statements: &str| {
+        let mut catalog = Catalog::new(server, 0);
+        for statement in std::iter::once("CREATE DATABASE d").chain(statements.split(';')) {
+            catalog.apply(&ddl(server, statement));
+        }
+        let schema = catalog.schema("d", "t").unwrap();
+        let declared = schema.columns.iter().map(|column| {
+            let declared = column.declared.as_ref().unwrap();
+            let text = |text: &Option<Arc<str>>| text.as_deref().unwrap_or("-").to_owned();
+            format!("{} {}", text(&declared.default), text(&declared.on_update))
+        });
+        declared.collect::<Vec<_>>().join(", ")
+    };
+    let table = "CREATE TABLE t (a TIMESTAMP(2), b TIMESTAMP NOT NULL, c TIMESTAMP NULL)";
+    let now = "CURRENT_TIMESTAMP(2)";
+    assert_eq!(defaults(OLD, table), format!("{now} {now}, '0000-00-00 00:00:00' -, - -"));
+    assert_eq!(defaults(MYSQL, table), "- -, - -, - -");
+    // The server does not look beyond the first one.
+    let second = "CREATE TABLE t (a TIMESTAMP NULL, b TIMESTAMP)";
+    assert_eq!(defaults(OLD, second), "- -, '0000-00-00 00:00:00' -");
+    let added = "CREATE TABLE t (a INT);ALTER TABLE t ADD b TIMESTAMP, ADD c TIMESTAMP";
+    let now = "CURRENT_TIMESTAMP";
+    assert_eq!(defaults(OLD, added), format!("- -, {now} {now}, '0000-00-00 00:00:00' -"));
+    let updated = "CREATE TABLE t (a TIMESTAMP ON UPDATE NOW())";
+    assert_eq!(defaults(OLD, updated), "'0000-00-00 00:00:00' CURRENT_TIMESTAMP");
+}
+
+#[test]
 fn a_name_behind_a_point_is_of_the_sessions_database() {
     let statements = "CREATE TABLE t (a INT, b INT); ALTER TABLE .t CHANGE a b INT, CHANGE b a INT";
     assert_eq!(after(MARIADB, statements), "t b:int a:int");
