@@ -16,6 +16,7 @@ from binarrow._native import (
     CancelledError,
     ChangeBatch,
     ChecksumError,
+    Column,
     ConfigError,
     ConnectionLostError,
     DirectoryInputError,
@@ -25,6 +26,7 @@ from binarrow._native import (
     Heartbeat,
     InputError,
     InternalError,
+    Key,
     MalformedBinlogError,
     MissingInputError,
     Position,
@@ -36,6 +38,7 @@ from binarrow._native import (
     SkippedStatement,
     Split,
     TableReader,
+    TableSchema,
     TableSchemas,
     TlsError,
     Transaction,
@@ -55,16 +58,9 @@ from binarrow._native import (
     scan_splits,
 )
 from binarrow.checkpoint import Checkpoint, CheckpointError, FileCheckpoint
-from binarrow.history import (
-    CoveredRange,
-    HistoryChange,
-    SchemaHistory,
-    TableColumn,
-    TableIndex,
-    TableSchema,
-)
+from binarrow.history import CoveredRange, HistoryChange, SchemaHistory
 from binarrow.native_hooks import install as _install_hooks
-from binarrow.server import Binlog, Column, Key, Server, TableDescription, connect
+from binarrow.server import Binlog, Server, connect
 from binarrow.server.check import Check
 from binarrow.stream import Change, Stream
 
@@ -110,9 +106,6 @@ __all__ = [
     "SkippedStatement",
     "Split",
     "Stream",
-    "TableColumn",
-    "TableDescription",
-    "TableIndex",
     "TableReader",
     "TableSchema",
     "TableSchemas",

@@ -21,8 +21,14 @@ _Path: TypeAlias = str | PathLike[str]
 Sql: TypeAlias = str | bytes | bytearray | PathLike[str]
 """SQL as text, as bytes (a dump contains the unchanged bytes of binary defaults), or in a file."""
 
-Schemas: TypeAlias = Sql | Mapping[str, Sql] | Sequence[Sql]
-"""CREATE TABLE statements: a dump of tables, several dumps, or a dict of ``database.table`` to one statement."""
+Schemas: TypeAlias = (
+    Sql
+    | TableSchema
+    | TableSchemas
+    | Mapping[str, Sql | TableSchema]
+    | Sequence[Sql | TableSchema | TableSchemas]
+)
+"""CREATE TABLE statements: a dump or schemas of tables, several of them, or a dict of ``database.table`` to one statement."""
 
 History: TypeAlias = SchemaHistory | str | PathLike[str]
 """A history of table schemas, or its URL or path."""
@@ -285,6 +291,12 @@ class ChangeBatch:
         """
     @property
     def schema(self) -> pa.Schema: ...
+    @property
+    def table_schema(self) -> TableSchema:
+        """The structure that the table had when the changes were logged, as far as it is known: see :class:`TableSchema`.
+
+        It contains all columns of the table, whatever ``columns`` selects, and MariaDB's hidden columns of long unique keys.
+        """
     def to_pyarrow(self) -> pa.RecordBatch:
         """The rows, without a copy."""
     def to_events(
@@ -883,10 +895,12 @@ def read_binlog(
             MariaDB's old form (``mysql56_temporal_format=OFF``). The value is either a dict of
             ``"database.table"`` to the output of ``SHOW CREATE TABLE``, or SQL text with ``USE``
             and ``CREATE TABLE`` statements, such as the output of ``mysqldump --no-data shop`` or
-            ``mariadb-dump``; other statements are ignored. A ``Path`` is a file with such text.
-            Metadata in the log takes precedence: a statement that contradicts it, because the table
-            was altered since, is a :class:`SchemaError`. Servers print ``?`` for characters beyond
-            U+FFFF in members of ENUM and SET: a member with one causes a warning.
+            ``mariadb-dump``; other statements are ignored. A ``Path`` is a file with such text. A
+            :class:`TableSchema`, such as the result of ``server.describe()``, is accepted as well,
+            also in a dict or a list. Metadata in the log takes precedence: a statement that
+            contradicts it, because the table was altered since, is a :class:`SchemaError`. Servers
+            print ``?`` for characters beyond U+FFFF in members of ENUM and SET: a member with one
+            causes a warning.
         history: A history of table schemas: a :class:`binarrow.SchemaHistory`, or its URL or path.
 
             Each row is decoded with the schema that its table had at that position, whatever the
@@ -1266,6 +1280,8 @@ class NativeServer:
         """Names and sizes of the log's files."""
     def database_filters(self) -> list[str]:
         """Returns ``binlog_do_db`` and ``binlog_ignore_db``, if they are set."""
+    def describe(self, table: str) -> TableSchema:
+        """Returns the structure of ``database.table``."""
     def query(self, sql: str) -> list[list[str | None]]:
         """The rows of one statement, as text; None is NULL."""
     def close(self) -> None:
@@ -1302,6 +1318,183 @@ class ConnectionSpec:
         """Ends :func:`range_end` and :func:`file_start` of other threads."""
 
 @final
+class Column:
+    """A column of a :class:`TableSchema`. Frozen, hashable, picklable.
+
+    If only the log describes the table, a property that it does not contain is None.
+    """
+
+    def __new__(
+        cls,
+        name: str,
+        type: str,  # noqa: A002 - the name of the property
+        *,
+        nullable: bool,
+        unsigned: bool | None = False,
+        charset: str | None = None,
+        collation: str | None = None,
+        members: Sequence[str] | None = (),
+        visible: bool | None = True,
+        generated: Literal["virtual", "stored"] | None = None,
+        default: str | None = None,
+        auto_increment: bool | None = False,
+        on_update: str | None = None,
+        comment: str | None = "",
+    ) -> Column: ...
+    @property
+    def name(self) -> str:
+        """The name; ``@1``, ``@2``, ... by place if the log contains no names."""
+    @property
+    def type(self) -> str:
+        """The type as ``SHOW CREATE TABLE`` writes it, for example ``int unsigned`` or ``enum('a','b')``.
+
+        If only the log describes the column, without display width, ZEROFILL, and the digits of FLOAT and DOUBLE.
+        """
+    @property
+    def nullable(self) -> bool:
+        """True if the column may be NULL."""
+    @property
+    def unsigned(self) -> bool | None:
+        """True for UNSIGNED numbers."""
+    @property
+    def charset(self) -> str | None:
+        """The character set; None if the column is not text."""
+    @property
+    def collation(self) -> str | None:
+        """The collation; None if the column is not text."""
+    @property
+    def members(self) -> tuple[str, ...] | None:
+        """The members of an ENUM or SET; empty for other columns."""
+    @property
+    def visible(self) -> bool | None:
+        """False for an INVISIBLE column, which ``SELECT *`` does not return."""
+    @property
+    def generated(self) -> Literal["virtual", "stored"] | None:
+        """The kind of a generated column; None for other columns."""
+    @property
+    def default(self) -> str | None:
+        """The SQL after DEFAULT in ``create_statement``; None if there is none, or if it is NULL.
+
+        When columns are compared, only its presence counts: servers write a value otherwise than the statement in the
+        log (``'5'`` for ``5``, for example).
+        """
+    @property
+    def has_default(self) -> bool | None:
+        """True if INSERT may omit the column (DEFAULT, AUTO_INCREMENT or generated)."""
+    @property
+    def auto_increment(self) -> bool | None:
+        """True for AUTO_INCREMENT."""
+    @property
+    def on_update(self) -> str | None:
+        """``CURRENT_TIMESTAMP`` or ``CURRENT_TIMESTAMP(n)`` if an UPDATE sets the column to the time; otherwise None."""
+    @property
+    def comment(self) -> str | None:
+        """The comment; empty if there is none."""
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the arguments of the constructor."""
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+
+@final
+class Key:
+    """A key of a :class:`TableSchema`. Frozen, hashable, picklable."""
+
+    def __new__(
+        cls,
+        name: str | None,
+        kind: Literal["primary", "unique", "index"],
+        columns: Sequence[str],
+        *,
+        prefixes: Sequence[int] | None = None,
+        identifies_rows: bool = False,
+        visible: bool = True,
+    ) -> Key: ...
+    @property
+    def name(self) -> str | None:
+        """The name, ``PRIMARY`` for the primary key; None if the statement in ``schemas`` contains none."""
+    @property
+    def kind(self) -> Literal["primary", "unique", "index"]: ...
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns in key order, without expressions."""
+    @property
+    def prefixes(self) -> tuple[int, ...]:
+        """For each column, the length in characters of the prefix in the key; 0 if the key contains the complete value."""
+    @property
+    def identifies_rows(self) -> bool:
+        """True if no two rows have the same values.
+
+        The key is unique, none of its columns is nullable or virtual, and it has no expression.
+        """
+    @property
+    def visible(self) -> bool:
+        """False for an INVISIBLE (MariaDB: IGNORED) key, which queries do not use."""
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the arguments of the constructor."""
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+
+@final
+class TableSchema:
+    """The structure of a table. Frozen, hashable, picklable.
+
+    :meth:`Server.describe` returns that of a server's table, :meth:`Server.schemas` of all its tables,
+    :meth:`SchemaHistory.find` that at any position of the log, and :attr:`ChangeBatch.table_schema` that of a change. They are
+    equal if the table is the same. ``create_statement`` is not compared.
+
+    If the log alone describes a table, in a read without ``schemas`` and ``history``, properties that it does not contain are
+    None, and so is ``comment``. ``keys`` then contains at most one key: the one that the server calls primary, which may be
+    the first unique key of columns that are NOT NULL.
+    """
+
+    def __new__(
+        cls,
+        database: str,
+        table: str,
+        columns: Sequence[Column],
+        keys: Sequence[Key] = (),
+        *,
+        comment: str | None = "",
+        create_statement: str | None = None,
+    ) -> TableSchema: ...
+    @property
+    def database(self) -> str: ...
+    @property
+    def table(self) -> str: ...
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns in table order."""
+    @property
+    def keys(self) -> tuple[Key, ...]:
+        """The primary key, then the unique keys, then the others, in the server's order."""
+    @property
+    def comment(self) -> str | None:
+        """The comment; empty if there is none."""
+    @property
+    def create_statement(self) -> str | None:
+        """The CREATE TABLE statement; None for a structure that was read from the log.
+
+        In the result of :meth:`Server.describe`, it is the output of ``SHOW CREATE TABLE``, otherwise a statement with all
+        character sets and collations.
+        """
+    @property
+    def primary_key(self) -> tuple[str, ...]:
+        """The columns of the primary key, in key order; empty if there is none."""
+    @property
+    def unique_keys(self) -> tuple[Key, ...]:
+        """The primary key and the unique keys, in the server's order."""
+    @property
+    def row_key(self) -> tuple[str, ...]:
+        """The columns that identify a row in changes; empty if only the complete row does.
+
+        The primary key, otherwise the first unique key of columns that are NOT NULL.
+        """
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the arguments of the constructor; columns and keys are dicts too."""
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+
+@final
 class TableSchemas:
     """The schemas of a server's tables at one position of its log: see ``Server.schemas``."""
 
@@ -1312,8 +1505,18 @@ class TableSchemas:
     def position(self) -> Position:
         """The position at which the tables have these structures."""
     @property
-    def tables(self) -> int:
-        """The number of tables in the script."""
+    def tables(self) -> tuple[TableSchema, ...]:
+        """The tables in the script, ordered by name.
+
+        Raises:
+            SchemaError: binarrow cannot read the statement of one of them.
+        """
+    def find(self, database: str, table: str) -> TableSchema | None:
+        """Returns the structure of a table; None if it is not in the script.
+
+        Raises:
+            SchemaError: binarrow cannot read its statement.
+        """
     @property
     def lower_case_table_names(self) -> int:
         """The server's variable of this name. 0 means that names in other letter case are other names."""
@@ -1374,8 +1577,8 @@ class NativeHistory:
         """Adds a statement; returns its effect as the fields of a change."""
     def find(
         self, database: str, table: str, position: Position | str | datetime | None = None
-    ) -> dict[str, Any] | None:
-        """Returns a table as the fields of a TableSchema."""
+    ) -> TableSchema | None:
+        """Returns the structure of a table."""
     def tables(
         self, position: Position | str | datetime | None = None
     ) -> list[tuple[str, str | None]]:

@@ -12,12 +12,14 @@
 //! | file | does |
 //! |---|---|
 //! | `structures.rs` | queries the structures |
+//! | `shown_table.rs` | queries one table |
 //! | `table_now.rs` | queries one table, and the metadata that the log will contain |
 //! | `touched.rs` | finds the tables that statements between two positions of the log may change |
 //!
 //! <https://dev.mysql.com/doc/refman/en/show-create-table.html>, <https://mariadb.com/kb/en/show-create-table/>
 
 mod foreign_keys;
+mod shown_table;
 mod structures;
 mod table_now;
 mod touched;
@@ -30,6 +32,7 @@ use crate::history::{Baseline as HistoryBaseline, Schemas};
 use crate::net::{Flavor, Server};
 use crate::position::Position;
 pub use foreign_keys::foreign_keys;
+pub use shown_table::ShownTable;
 use structures::Structures;
 pub use table_now::TableNow;
 use touched::Touched;

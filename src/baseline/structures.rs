@@ -192,24 +192,27 @@ pub(super) fn structure(
     server: &mut Server,
     name: &TableName,
 ) -> Result<Option<Result<String, String>>> {
+    match show_create_table(server, name) {
+        // A view may have replaced the table.
+        Ok(statement) => Ok(statement.map(Ok)),
+        Err(error) => match error.server_code() {
+            Some(NO_SUCH_TABLE | NO_SUCH_DATABASE) => Ok(None),
+            Some(LOCK_WAIT_TIMEOUT) => Err(error
+                .context(name)
+                .advise("a long statement has locked the table: try again when it has ended")),
+            Some(_) => Ok(Some(Err(error.message().to_owned()))),
+            None => Err(error),
+        },
+    }
+}
+
+/// The CREATE TABLE statement of a table; `None` for a view.
+pub(super) fn show_create_table(server: &mut Server, name: &TableName) -> Result<Option<String>> {
     let sql =
         format!("SHOW CREATE TABLE {}.{}", quoted_name(&name.database), quoted_name(&name.table));
-    let rows = match server.connection().query(&sql) {
-        Ok(rows) => rows,
-        Err(error) => {
-            return match error.server_code() {
-                Some(NO_SUCH_TABLE | NO_SUCH_DATABASE) => Ok(None),
-                Some(LOCK_WAIT_TIMEOUT) => Err(error
-                    .context(name)
-                    .advise("a long statement has locked the table: try again when it has ended")),
-                Some(_) => Ok(Some(Err(error.message().to_owned()))),
-                None => Err(error),
-            };
-        }
-    };
+    let rows = server.connection().query(&sql)?;
     let statement = rows.into_iter().next().and_then(|row| row.into_iter().nth(1)).flatten();
-    // A view may have replaced the table.
-    Ok(statement.filter(|text| text.starts_with("CREATE TABLE ")).map(Ok))
+    Ok(statement.filter(|text| text.starts_with("CREATE TABLE ")))
 }
 
 /// True if one of the grants is SELECT on all tables.

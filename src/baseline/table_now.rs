@@ -1,12 +1,12 @@
 //! The current structure of one table on its server, and the metadata that the server's log will
 //! contain.
 
+use super::shown_table::ShownTable;
 use super::structures::{prepare, structure};
-use crate::ddl::{DdlSession, SqlServer, TableName};
+use crate::ddl::TableName;
 use crate::error::{Error, ErrorKind, Result};
-use crate::history::Baseline as HistoryBaseline;
-use crate::net::{Flavor, Server};
-use crate::schema::{LogTells, TableSchema, quoted_name};
+use crate::net::Server;
+use crate::schema::{LogTells, TableSchema};
 
 /// A table as its server describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,22 +42,11 @@ impl TableNow {
                 return Err(Error::schema(format!("the server has no table {database}.{table}")));
             }
         };
-        let identity = server.identity();
-        let is_mariadb = identity.flavor == Flavor::Mariadb;
-        let own = SqlServer { is_mariadb, version: identity.version };
-        let quoted = quoted_name(database);
-        let script = format!("CREATE DATABASE {quoted};\nUSE {quoted};\n{statement};\n");
-        let catalog = HistoryBaseline::whole(script, DdlSession::new(own)).catalog()?;
-        // The name may be in other letter case.
-        let called = catalog
-            .tables()
-            .next()
-            .map(|(database, table, _)| (database.to_owned(), table.to_owned()));
-        let (database, table) = called.unwrap_or((name.database, name.table));
+        let shown = ShownTable::new(server, name, statement);
         Ok(Self {
-            schema: catalog.row_schema(&database, &table)?,
+            schema: shown.row_schema()?,
             tells: tells(server)?,
-            is_mariadb,
+            is_mariadb: shown.server.is_mariadb,
         })
     }
 }

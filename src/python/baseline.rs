@@ -5,21 +5,23 @@ use super::errors::warn;
 use super::interrupts::cancellable;
 use super::keywords::Patterns;
 use super::position::PyPosition;
+use super::table_schema::{PyTableSchema, Structure};
 use crate::baseline::{Baseline, BaselineOptions};
 use crate::cancel::CancelToken;
 use crate::change::TableFilter;
 use crate::error::Error;
 use crate::net::random_id;
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 
-/// The structures of a server's tables, and the position that they are of.
+/// The schemas of a server's tables at one position of its log.
 #[pyclass(name = "TableSchemas", module = "binarrow", frozen)]
 pub(super) struct PyBaseline(Baseline);
 
 #[pymethods]
 impl PyBaseline {
     #[getter]
-    fn script(&self) -> &str {
+    pub(super) fn script(&self) -> &str {
         &self.0.script
     }
 
@@ -29,8 +31,18 @@ impl PyBaseline {
     }
 
     #[getter]
-    fn tables(&self) -> usize {
-        self.0.tables
+    fn tables<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let catalog = self.0.given().catalog()?;
+        let tables = catalog.tables().filter_map(|(database, table, _)| {
+            let found = Structure::find(&catalog, database, table).map_err(PyErr::from);
+            found.and_then(|found| found.map(|found| found.into_python(py)).transpose()).transpose()
+        });
+        PyTuple::new(py, tables.collect::<PyResult<Vec<_>>>()?)
+    }
+
+    fn find(&self, py: Python<'_>, database: &str, table: &str) -> PyResult<Option<PyTableSchema>> {
+        let found = Structure::find(&self.0.given().catalog()?, database, table)?;
+        found.map(|found| found.into_python(py)).transpose()
     }
 
     #[getter]

@@ -3,11 +3,13 @@
 use super::capsule::{array_capsules, schema_capsule};
 use super::events;
 use super::position::PyPosition;
+use super::table_schema::{PyTableSchema, Structure};
 use crate::export::{EventOptions, write_events};
 use crate::reader::ChangeBatch;
 use arrow_pyarrow::ToPyArrow;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule, PyTuple};
+use std::borrow::Cow;
 use std::time::SystemTime;
 
 /// Changes of one table, as one Arrow record batch.
@@ -39,6 +41,17 @@ impl PyChangeBatch {
     #[getter]
     fn schema<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.0.batch.schema().to_pyarrow(py)
+    }
+
+    #[getter]
+    fn table_schema(&self, py: Python<'_>) -> PyResult<PyTableSchema> {
+        let plan = &self.0.plan;
+        let read = Structure {
+            table: Cow::Borrowed(&plan.table),
+            is_mariadb: plan.is_mariadb(),
+            create_statement: None,
+        };
+        read.into_python(py)
     }
 
     fn to_pyarrow<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {

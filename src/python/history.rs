@@ -8,7 +8,7 @@ use super::interrupts::abandonable;
 use super::keywords::Patterns;
 use super::position::PyPosition;
 use super::schemas::Sql;
-use super::table_description::described;
+use super::table_schema::{PyTableSchema, Structure};
 use crate::change::TableFilter;
 use crate::ddl::{DdlSession, SqlServer};
 use crate::error::advice::in_python;
@@ -203,23 +203,17 @@ impl PyHistory {
     }
 
     #[pyo3(signature = (database, table, position = None))]
-    fn find<'py>(
+    fn find(
         &self,
-        py: Python<'py>,
+        py: Python<'_>,
         database: String,
         table: String,
         position: Option<Place>,
-    ) -> PyResult<Option<Bound<'py, PyDict>>> {
+    ) -> PyResult<Option<PyTableSchema>> {
         let found = self.work(py, move |shared| {
-            let catalog = shared.catalog(position)?;
-            if catalog.find(&database, &table).is_none() {
-                return Ok(None);
-            }
-            let schema = catalog.schema(&database, &table)?;
-            let sql = catalog.table_sql(&database, &table).unwrap_or_default();
-            Ok(Some((schema, sql, catalog.server().is_some_and(|server| server.is_mariadb))))
+            Structure::find(&*shared.catalog(position)?, &database, &table)
         })?;
-        found.map(|(schema, sql, is_mariadb)| described(py, &schema, &sql, is_mariadb)).transpose()
+        found.map(|found| found.into_python(py)).transpose()
     }
 
     #[pyo3(signature = (position = None))]

@@ -38,8 +38,8 @@ mod spellings;
 mod split;
 mod storage;
 mod summary;
-mod table_description;
 mod table_reader;
+mod table_schema;
 mod type_options;
 mod url;
 
@@ -86,6 +86,8 @@ mod _native {
     use super::split::{PySplit, link_splits, read_split, scan_splits};
     #[pymodule_export]
     use super::table_reader::PyTableReader;
+    #[pymodule_export]
+    use super::table_schema::{PyColumn, PyKey, PyTableSchema};
     #[pymodule_export]
     use super::type_options::PyTypeOptions;
     #[pymodule_export]

@@ -1,6 +1,8 @@
 //! The keyword `schemas`: SQL text as table structures.
 
+use super::baseline::PyBaseline;
 use super::input::table_name;
+use super::table_schema::PyTableSchema;
 use crate::error::{Error, Result};
 use crate::history::Schemas;
 use pyo3::exceptions::PyTypeError;
@@ -10,14 +12,14 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// CREATE TABLE text: that of a dump, of several, or one statement for each table.
+/// CREATE TABLE text: of a dump, of several, or one statement for each table.
 pub(super) enum SchemasKeyword {
     ByTable(BTreeMap<String, Sql>),
     One(Sql),
     Several(Vec<Sql>),
 }
 
-/// SQL as text, as bytes (a dump holds binary defaults as they are), or in a file.
+/// SQL as text, as bytes (a dump contains the unchanged bytes of binary defaults), in a file, or of a `TableSchema`.
 pub(super) enum Sql {
     Text(Vec<u8>),
     File(PathBuf),
@@ -27,6 +29,9 @@ impl<'py> FromPyObject<'_, 'py> for SchemasKeyword {
     type Error = PyErr;
 
     fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        if value.is_instance_of::<PyTableSchema>() {
+            return value.extract().map(Self::One);
+        }
         if let Ok(by_table) = value.extract() {
             return Ok(Self::ByTable(by_table));
         }
@@ -35,8 +40,8 @@ impl<'py> FromPyObject<'_, 'py> for SchemasKeyword {
         }
         value.extract().map(Self::Several).map_err(|_| {
             PyTypeError::new_err(
-                "schemas is SQL (a str, bytes, or the path of a file as os.PathLike), a list of such, or a dict of \
-                 'database.table' to such",
+                "schemas is SQL (a str, bytes, or the path of a file as os.PathLike) or a TableSchema, a list of such, or a \
+                 dict of 'database.table' to such",
             )
         })
     }
@@ -54,6 +59,12 @@ impl<'py> FromPyObject<'_, 'py> for Sql {
         }
         if let Ok(bytes) = value.cast::<PyByteArray>() {
             return Ok(Self::Text(bytes.to_vec()));
+        }
+        if let Ok(table) = value.cast::<PyTableSchema>() {
+            return Ok(Self::Text(table.get().script()?.into_bytes()));
+        }
+        if let Ok(tables) = value.cast::<PyBaseline>() {
+            return Ok(Self::Text(tables.get().script().into()));
         }
         value.extract().map(Self::File).map_err(|_| {
             PyTypeError::new_err("SQL is a str, bytes, or the path of a file (os.PathLike)")

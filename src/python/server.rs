@@ -1,11 +1,15 @@
 //! `Server`: a server that is asked about itself.
 
+use super::input::table_name;
 use super::interrupts::abandonable;
 use super::position::PyPosition;
+use super::table_schema::{PyTableSchema, Structure};
+use crate::baseline::ShownTable;
 use crate::error::{Error, ErrorKind, Result};
 use crate::net::{BinlogFile, Flavor, Server, SocketHandle};
 use crate::protocol::TextRow;
 use pyo3::prelude::*;
+use std::borrow::Cow;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A connection to a server, for questions about itself and its log.
@@ -81,6 +85,19 @@ impl PyServer {
 
     fn database_filters(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         self.ask(py, Server::database_filters)
+    }
+
+    fn describe(&self, py: Python<'_>, table: &str) -> PyResult<PyTableSchema> {
+        let (database, name) = table_name(table)?;
+        let (database, name) = (database.to_owned(), name.to_owned());
+        let shown = self.ask(py, move |server| ShownTable::ask(server, &database, &name))?;
+        let is_mariadb = shown.server.is_mariadb;
+        Structure {
+            table: Cow::Owned(shown.schema()?),
+            is_mariadb,
+            create_statement: Some(shown.statement),
+        }
+        .into_python(py)
     }
 
     fn query(&self, py: Python<'_>, sql: String) -> PyResult<Vec<TextRow>> {

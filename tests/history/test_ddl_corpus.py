@@ -25,7 +25,6 @@ from support.oracles.table_structures import (
     KeyStructure,
     TableStructure,
     plain_collation,
-    plain_type,
     shown,
 )
 from support.servers.servers import Server
@@ -99,12 +98,12 @@ def as_shown(table: binarrow.TableSchema, wanted: TableStructure) -> TableStruct
     columns = tuple(
         ColumnStructure(
             column.name,
-            plain_type(column.type),
+            shown(column.type),
             column.nullable,
             plain_collation(column.collation),
             column.visible,
             column.generated.upper() if column.generated else None,
-            shown(column.comment),
+            shown(column.comment or ""),
         )
         for column in table.columns
         if column.name not in hidden
@@ -119,9 +118,9 @@ def as_shown(table: binarrow.TableSchema, wanted: TableStructure) -> TableStruct
                 if column not in hidden
             ),
         )
-        for key in table.indexes
+        for key in table.keys
     )
-    return TableStructure(columns, keys, shown(table.comment))
+    return TableStructure(columns, keys, shown(table.comment or ""))
 
 
 def difference(found: TableStructure, wanted: TableStructure) -> list[object]:
@@ -135,7 +134,7 @@ def difference(found: TableStructure, wanted: TableStructure) -> list[object]:
 
 
 def without_expressions(table: TableStructure) -> TableStructure:
-    """`TableIndex.columns` leaves out what is an expression."""
+    """`Key.columns` leaves out what is an expression."""
     keys = (
         KeyStructure(key.kind, key.name, tuple(part for part in key.parts if part[0] is not None))
         for key in table.keys

@@ -147,7 +147,7 @@ def test_select_for_spark_and_histories(flavor: str) -> None:
         base = ("REPLICATION SLAVE", "REPLICATION CLIENT")
         for on, hidden in (
             ((), True),
-            (("INSERT ON shop.*",), True),
+            (("INSERT ON shop.*",), False),
             (("SELECT ON shop.t",), False),
             (("SELECT ON shop.*",), False),
             (("SELECT ON *.*",), False),

@@ -16,7 +16,7 @@ import pytest
 from typer.testing import CliRunner
 
 import binarrow
-from binarrow import Position, SchemaHistory, TableColumn
+from binarrow import Column, Position, SchemaHistory
 from binarrow.cli import app
 from binarrow.history.diff import differences
 
@@ -63,7 +63,7 @@ def test_a_table_as_it_was() -> None:
     with opened() as history:
         found = history.find("shop", "orders", FIRST)
         assert found is not None
-        note = TableColumn(
+        note = Column(
             "note",
             "varchar(20)",
             nullable=True,
@@ -72,7 +72,7 @@ def test_a_table_as_it_was() -> None:
             comment="what they say",
         )
         assert found.columns[:2] == (
-            TableColumn("id", "int unsigned", nullable=False, unsigned=True),
+            Column("id", "int unsigned", nullable=False, unsigned=True, auto_increment=True),
             note,
         )
         assert found.columns[2].members == ("new", "paid")
@@ -81,7 +81,7 @@ def test_a_table_as_it_was() -> None:
         assert [key.name for key in found.unique_keys] == ["PRIMARY", "by_note"]
         assert (found.unique_keys[1].columns, found.unique_keys[1].prefixes) == (("note",), (3,))
         assert found.comment == "all of them"
-        assert "CREATE TABLE `orders` (" in found.to_sql()
+        assert "CREATE TABLE `orders` (" in str(found.create_statement)
         assert found == history.find("shop", "orders", Position("binlog.000001", 399))
         assert hash(found) == hash(history.find("shop", "orders", FIRST))
         assert "create_statement" not in repr(found)

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
-from binarrow._native import Position, SchemaError
+from binarrow._native import Position, SchemaError, TableSchema
 from binarrow.history.diff import Difference, differences
 from binarrow.history.schema_history import SchemaHistory
-from binarrow.history.table_schema import TableSchema
 
 if TYPE_CHECKING:
     from binarrow.server.server import Server

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from binarrow.history.table_schema import TableColumn, TableIndex, TableSchema
+from binarrow._native import Column, Key, TableSchema
 
 Kind = Literal["added", "dropped", "renamed", "changed", "moved"]
 
@@ -53,8 +53,8 @@ def differences(
         return [Difference(kind, "table", *(_summary(one) for one in (before, after)))]
     return [
         *_columns(before.columns, after.columns, _renames(statements)),
-        *_keys(before.indexes, after.indexes),
-        *_changed("table", [("comment", before.comment, after.comment)]),
+        *_keys(before.keys, after.keys),
+        *_changed("table", [("comment", before.comment or "", after.comment or "")]),
     ]
 
 
@@ -63,7 +63,7 @@ def _summary(table: TableSchema | None) -> str:
 
 
 def _columns(
-    before: tuple[TableColumn, ...], after: tuple[TableColumn, ...], renames: dict[str, str]
+    before: tuple[Column, ...], after: tuple[Column, ...], renames: dict[str, str]
 ) -> Iterator[Difference]:
     old = {column.name: column for column in before}
     new = {column.name: column for column in after}
@@ -121,7 +121,7 @@ def _longest_run(places: list[int], names: list[str]) -> set[str]:
     return kept
 
 
-def _described(column: TableColumn) -> str:
+def _described(column: Column) -> str:
     parts = [column.type]
     if column.collation is not None and column.collation != "binary":
         parts.append(f"COLLATE {column.collation}")
@@ -134,11 +134,11 @@ def _described(column: TableColumn) -> str:
     return " ".join(parts)
 
 
-def _facets(before: TableColumn, after: TableColumn) -> list[tuple[str, str, str]]:
-    def nullable(column: TableColumn) -> str:
+def _facets(before: Column, after: Column) -> list[tuple[str, str, str]]:
+    def nullable(column: Column) -> str:
         return "NULL" if column.nullable else "NOT NULL"
 
-    def visible(column: TableColumn) -> str:
+    def visible(column: Column) -> str:
         return "VISIBLE" if column.visible else "INVISIBLE"
 
     return [
@@ -147,11 +147,11 @@ def _facets(before: TableColumn, after: TableColumn) -> list[tuple[str, str, str
         ("nullability", nullable(before), nullable(after)),
         ("visibility", visible(before), visible(after)),
         ("generation", before.generated or "none", after.generated or "none"),
-        ("comment", before.comment, after.comment),
+        ("comment", before.comment or "", after.comment or ""),
     ]
 
 
-def _keys(before: tuple[TableIndex, ...], after: tuple[TableIndex, ...]) -> Iterator[Difference]:
+def _keys(before: tuple[Key, ...], after: tuple[Key, ...]) -> Iterator[Difference]:
     old = {_key_name(key): _key_described(key) for key in before}
     new = {_key_name(key): _key_described(key) for key in after}
     for name, described in old.items():
@@ -164,15 +164,14 @@ def _keys(before: tuple[TableIndex, ...], after: tuple[TableIndex, ...]) -> Iter
             yield from _changed(f"key {name}", [("", old[name], described)])
 
 
-def _key_name(key: TableIndex) -> str:
+def _key_name(key: Key) -> str:
     return "PRIMARY" if key.kind == "primary" else key.name or f"of {', '.join(key.columns)}"
 
 
-def _key_described(key: TableIndex) -> str:
-    prefixes = key.prefixes or (0,) * len(key.columns)
+def _key_described(key: Key) -> str:
     columns = [
         f"{name}({prefix})" if prefix else name
-        for name, prefix in zip(key.columns, prefixes, strict=True)
+        for name, prefix in zip(key.columns, key.prefixes, strict=True)
     ]
     hidden = "" if key.visible else " INVISIBLE"
     return f"{key.kind} ({', '.join(columns)}){hidden}"

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
-from binarrow._native import ConfigError, NativeHistory, Position
+from binarrow._native import ConfigError, NativeHistory, Position, TableSchema
 from binarrow.advice import message
 from binarrow.history.change import (
     CoveredRange,
@@ -25,7 +25,6 @@ from binarrow.history.change import (
     unix_microseconds,
 )
 from binarrow.history.store_url import open_store
-from binarrow.history.table_schema import TableSchema
 from binarrow.password import Password
 
 if TYPE_CHECKING:
@@ -43,7 +42,7 @@ class SchemaHistory:
 
         with SchemaHistory.open("sqlite:///shop.db") as history:
             history.baseline(server)
-            print(history.find("shop", "orders").to_sql())
+            print(history.find("shop", "orders").create_statement)
 
     Threads may share it; pass it to readers and streams as ``history=``. Any number of processes
     may read with it at a time. The first one that has something to store is the writer. Each of the
@@ -240,8 +239,7 @@ class SchemaHistory:
             SchemaError: The history does not cover the position; or a statement on this table could
                 not be applied: the message contains the statement and the remedy.
         """
-        found = self._native.find(database, table, position)
-        return None if found is None else TableSchema.of_native(found)
+        return self._native.find(database, table, position)
 
     def tables(self, position: Place | None = None) -> dict[str, str | None]:
         """Returns all tables at a position, as ``database.table``; by default at the cursor.

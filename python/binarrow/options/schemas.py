@@ -30,10 +30,11 @@ OPTIONS = (
         form (``mysql56_temporal_format=OFF``). The value is either a dict of ``"database.table"``
         to the output of ``SHOW CREATE TABLE``, or SQL text with ``USE`` and ``CREATE TABLE``
         statements, such as the output of ``mysqldump --no-data shop`` or ``mariadb-dump``; other
-        statements are ignored. A ``Path`` is a file with such text. Metadata in the log takes
-        precedence: a statement that contradicts it, because the table was altered since, is a
-        :class:`SchemaError`. Servers print ``?`` for characters beyond U+FFFF in members of ENUM
-        and SET: a member with one causes a warning.
+        statements are ignored. A ``Path`` is a file with such text. A :class:`TableSchema`, such as
+        the result of ``server.describe()``, is accepted as well, also in a dict or a list.
+        Metadata in the log takes precedence: a statement that contradicts it, because the table was
+        altered since, is a :class:`SchemaError`. Servers print ``?`` for characters beyond U+FFFF
+        in members of ENUM and SET: a member with one causes a warning.
         """,
         SCHEMAS,
         Spark(),

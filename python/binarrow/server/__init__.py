@@ -1,8 +1,7 @@
 """A connection to a server, its settings, and streams of its changes."""
 
 from binarrow.server.connection import connect
-from binarrow.server.description import Column, Key, TableDescription
 from binarrow.server.server import Server
 from binarrow.server.session import Binlog
 
-__all__ = ["Binlog", "Column", "Key", "Server", "TableDescription", "connect"]
+__all__ = ["Binlog", "Server", "connect"]

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple, Self
 
-from binarrow._native import ConnectionSpec, NativeServer, Position
-from binarrow.server.description import TableDescription, describe
+from binarrow._native import ConnectionSpec, NativeServer, Position, TableSchema
 from binarrow.server.target import Target
 from binarrow.sql import quoted
 
@@ -101,15 +100,17 @@ class Session:
         """Returns the files of the log, the oldest first. Requires REPLICATION CLIENT."""
         return [Binlog(*one) for one in self._native.binlogs()]
 
-    def describe(self, table: str) -> TableDescription:
-        """Returns the columns and keys of ``database.table``.
+    def describe(self, table: str) -> TableSchema:
+        """Returns the columns and keys of ``database.table``, from ``SHOW CREATE TABLE``.
 
-        Requires SELECT or another privilege on the table.
+        It may differ from the structure of a logged change: see :meth:`SchemaHistory.find` and
+        :attr:`ChangeBatch.table_schema`. Requires SELECT or another privilege on the table.
 
         Raises:
             ServerError: There is no such table, or the user may not see it.
+            ConfigError: It is a view.
         """
-        return describe(self._native, table)
+        return self._native.describe(table)
 
     def database_filters(self) -> list[str]:
         """Returns ``binlog_do_db`` and ``binlog_ignore_db``: filters of the server's log."""

@@ -9,7 +9,14 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from binarrow import ConfigError, InputError, SchemaHistory, TypeOptions
+from binarrow import (
+    ConfigError,
+    InputError,
+    SchemaHistory,
+    TableSchema,
+    TableSchemas,
+    TypeOptions,
+)
 from binarrow.advice import message
 from binarrow.options import keywords_of
 
@@ -87,12 +94,14 @@ def loaded(schemas: Schemas) -> Schemas:
     """
     if isinstance(schemas, Mapping):
         return {table: _sql(statement) for table, statement in schemas.items()}
-    if isinstance(schemas, str | bytes | bytearray | PathLike):
+    if isinstance(schemas, str | bytes | bytearray | PathLike | TableSchema | TableSchemas):
         return _sql(schemas)
     return [_sql(each) for each in schemas]
 
 
-def _sql(given: Sql) -> Sql:
+def _sql(given: Sql | TableSchema | TableSchemas) -> Sql | TableSchema:
+    if isinstance(given, TableSchemas):
+        return given.script
     if not isinstance(given, PathLike):
         return given
     try:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
-from binarrow import TypeOptions, infer_schema, nested_json_schema
-from binarrow.server import Server, TableDescription
+from binarrow import TableSchema, TypeOptions, infer_schema, nested_json_schema
+from binarrow.server import Server
 from binarrow.server.target import Target
 from binarrow.spark.live.patience import patiently
 from binarrow.spark.options import check_keywords, opened, spark_types
@@ -96,7 +96,7 @@ def server_schema(
     """
     shaping["types"] = spark_types(shaping.get("types", "spark"))
 
-    def ask() -> tuple[pa.Schema, TableDescription, bool]:
+    def ask() -> tuple[pa.Schema, TableSchema, bool]:
         with Server(target) as server:
             history = "memory:" if has_history else None
             inferred = infer_schema(server, table, history=history, **shaping)
@@ -110,7 +110,7 @@ def server_schema(
         if column is None or not field.metadata:  # envelope columns have no metadata
             continue
         field.metadata[HAS_DEFAULT] = str(column.has_default).lower()
-        if is_mariadb and "GENERATED" in column.extra.upper():
+        if is_mariadb and column.generated is not None:
             field.metadata[GENERATED] = "true"
     return declared
 

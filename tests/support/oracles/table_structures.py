@@ -1,8 +1,7 @@
 """Structures of tables from a server's information_schema and SHOW INDEX, in the form of `SchemaHistory.find`.
 
-What is taken out before two are compared, since the binary log and `Column.type` do not know it: display widths of integers
-and of YEAR, ZEROFILL, (m,d) of FLOAT and DOUBLE, MariaDB's note on COMPRESSED, the name `utf8` for `utf8mb3`; characters beyond
-U+FFFF are `?`, for information_schema shows them so; SPATIAL and FULLTEXT keys have no prefixes.
+What is changed before two are compared: the name `utf8` is `utf8mb3`; characters beyond U+FFFF are `?`, for information_schema
+shows them so; SPATIAL and FULLTEXT keys have no prefixes.
 """
 
 from __future__ import annotations
@@ -46,16 +45,6 @@ class TableStructure:
     columns: tuple[ColumnStructure, ...]
     keys: tuple[KeyStructure, ...]
     comment: str = ""
-
-
-def plain_type(sql: str) -> str:
-    """The part of a COLUMN_TYPE that `Column.type` contains."""
-    sql = re.sub(r"^((?:tiny|small|medium|big)?int|year)\(\d+\)", r"\1", sql)
-    sql = re.sub(r"^(float|double)\(\d+,\d+\)", r"\1", sql)
-    sql = re.sub(r" zerofill\b", "", sql) if not sql.startswith(("enum", "set")) else sql
-    sql = re.sub(r" (/\*M!100301 COMPRESSED\*/|compressed)$", "", sql)
-    sql = re.sub(r"^geomcollection$", "geometrycollection", sql)
-    return shown(sql)
 
 
 def shown(text: str) -> str:
@@ -156,7 +145,7 @@ def _column(
         generated = "STORED"
     return ColumnStructure(
         name,
-        plain_type(column_type),
+        shown(column_type),
         nullable == "YES",
         plain_collation(collation),
         "INVISIBLE" not in extra,

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from binarrow import ConfigError, SchemaError, SchemaHistory
+from binarrow import ConfigError, SchemaError, SchemaHistory, TableSchema
 from binarrow.cli.arguments import Format, FormatOption, where
 from binarrow.cli.failure import reports_failure
 from binarrow.cli.history.arguments import (
@@ -25,7 +25,6 @@ from binarrow.cli.output import print_json, print_table, printable
 from binarrow.history.change import HistoryChange
 from binarrow.history.diff import differences
 from binarrow.history.schema_history import Place
-from binarrow.history.table_schema import TableSchema
 
 EXAMPLES = """\
 Examples:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import asdict
 from typing import Annotated
 
 import typer
@@ -57,10 +56,10 @@ def command(
     if found is None:
         raise SchemaError(f"there was no table {table} at this place")
     if sql:
-        text = found.to_sql()
+        text = found.create_statement or ""
         print(printable(text) if sys.stdout.isatty() else text)
     elif json or format is Format.json:
-        print_json(asdict(found))
+        print_json(found.to_dict())
     else:
         _print(found)
 
@@ -76,15 +75,15 @@ def _print(table: TableSchema) -> None:
             f"{key.index(column.name) + 1}" if column.name in key else "",
             column.collation or "",
             " ".join(filter(None, [column.generated, "" if column.visible else "invisible"])),
-            on_one_line(column.comment),
+            on_one_line(column.comment or ""),
         ]
         for number, column in enumerate(table.columns, 1)
     ]
     print_table(["", "column", "type", "null", "key", "collation", "kind", "comment"], rows)
-    if table.indexes:
+    if table.keys:
         print_table(
             ["key", "kind", "columns"],
-            [[one.name or "", one.kind, ", ".join(one.columns)] for one in table.indexes],
+            [[one.name or "", one.kind, ", ".join(one.columns)] for one in table.keys],
         )
     if table.comment:
         print(f"comment  {on_one_line(table.comment)}")

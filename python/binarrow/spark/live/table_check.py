@@ -85,7 +85,7 @@ def check_columns(server: Server, options: SourceOptions, schema: pa.Schema) -> 
     new = [
         column.name
         for column in described.columns
-        if column.name.lower() not in known and "VIRTUAL" not in column.extra.upper()
+        if column.name.lower() not in known and column.generated != "virtual"
     ]
     if new:
         again = (
