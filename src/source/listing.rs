@@ -202,7 +202,7 @@ mod tests {
     #[test]
     fn no_log_is_an_error() {
         for (place, names, message) in [
-            (Listed::Folder, &["notes.txt"][..], "holds no binary log"),
+            (Listed::Folder, &["notes.txt"][..], "contains no binary log"),
             (Listed::Glob, &[], "no file matches"),
             (Listed::Glob, &["l.state"], "that of the file does not"),
             (Listed::Glob, &["a.log", "b.log"], "those of the 2 files do not"),
