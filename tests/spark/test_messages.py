@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import gc
 import inspect
+import os
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from binarrow import BinarrowError, ConfigError, InternalError
 from binarrow.advice import message
 from binarrow.options import OPTIONS, spark_options
-from binarrow.spark import apply_changes
-from binarrow.spark.messages import in_spark, option
+from binarrow.spark import apply_changes, register
+from binarrow.spark.messages import HIDE_TRACEBACK, in_spark, naming_options, option
 from support.messages import advised, is_of_spark, python_texts
 
 ROOT = Path(__file__).parents[2]
@@ -100,3 +104,51 @@ def test_no_option_is_written_as_text() -> None:
         )
     ]
     assert wrong == []
+
+
+def test_the_remedy_is_in_the_first_line(spark, shop) -> None:
+    from pyspark.errors import AnalysisException, PythonException
+
+    register(spark)
+
+    def source() -> Any:
+        return spark.read.format("binarrow").option("table", "shop.orders")
+
+    with pytest.raises(AnalysisException) as caught:
+        source().option("tagetBytes", "1m").load(shop.glob)
+    first, *_ = str(caught.value).splitlines()
+    assert first.endswith("ConfigError: unknown option 'tagetbytes'; did you mean 'targetBytes'?")
+
+    # In a task, the first line is Spark's.
+    with pytest.raises(PythonException) as caught:
+        source().option("schemaChangePolicy", "fail").load(shop.glob).count()
+    message = str(caught.value)
+    assert "binarrow.SchemaError: table shop.orders: " in message
+    assert "the option schemaChangePolicy=project" in message
+    assert "Traceback" not in message.partition("SchemaError")[0]
+
+    # Errors of other code in the same workers keep their traceback.
+    for _ in range(2):
+        with pytest.raises(PythonException) as caught:
+            spark.range(2).rdd.map(lambda _: 1 // 0).toDF("int").count()
+        assert "Traceback" in str(caught.value)
+
+
+def test_tracebacks_are_hidden_as_long_as_the_error_exists(monkeypatch) -> None:
+    monkeypatch.delenv(HIDE_TRACEBACK, raising=False)
+
+    def shown(error: BinarrowError) -> str | None:
+        try:
+            with naming_options():
+                raise error
+        except BinarrowError:
+            return os.environ.get(HIDE_TRACEBACK)
+
+    assert shown(ConfigError("x")) == "1"
+    gc.collect()
+    assert HIDE_TRACEBACK not in os.environ
+    assert shown(InternalError("x")) is None
+    monkeypatch.setenv(HIDE_TRACEBACK, "0")
+    assert shown(ConfigError("x")) == "0"
+    gc.collect()
+    assert os.environ[HIDE_TRACEBACK] == "0"

@@ -84,7 +84,8 @@ class BinarrowDataSource(DataSource):
             return LiveBatchReader(options, options.place, arrow_schema(schema))
         return FileReader(options, options.place, arrow_schema(schema))
 
-    @naming_options()
+    # Another error of Spark follows an error in this method, and the first one is its context.
+    @naming_options(hides_traceback=False)
     def streamReader(self, schema: StructType) -> LiveStreamReader:  # noqa: N802
         """Returns the reader for a streaming query."""
         options = SourceOptions.parse(self.options, is_schema_given=self._is_schema_given)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from binarrow import BinarrowError
+from binarrow import BinarrowError, InternalError
 from binarrow.advice import in_python, message, parts_of, render
 from binarrow.options import OPTIONS
 
@@ -38,16 +40,34 @@ def spark_message(text: str) -> str:
     return in_spark(message(text))
 
 
+HIDE_TRACEBACK = "SPARK_HIDE_TRACEBACK"
+"""The variable with which a worker of Spark reports an error without a traceback."""
+
+
 @contextmanager
-def naming_options() -> Iterator[None]:
-    """Makes errors that are raised in the block name options."""
+def naming_options(*, hides_traceback: bool = True) -> Iterator[None]:
+    """Makes errors that are raised in the block name options.
+
+    Args:
+        hides_traceback: A worker of Spark reports the message alone, so that its first line has the
+            remedy, and not the start of a traceback.
+    """
     try:
         yield
     except BinarrowError as error:
         shown = in_spark(error)
         error.args = (shown, *error.args[1:])
         error.parts = (shown,)
+        if hides_traceback and not isinstance(error, InternalError):
+            _hide_traceback(error)
         raise
+
+
+def _hide_traceback(error: BinarrowError) -> None:
+    """Hides tracebacks as long as the error exists; other errors of the worker keep theirs."""
+    if HIDE_TRACEBACK not in os.environ:
+        os.environ[HIDE_TRACEBACK] = "1"
+        weakref.finalize(error, os.environ.pop, HIDE_TRACEBACK, None)
 
 
 def option(name: str, value: str | None) -> str:
