@@ -6,6 +6,7 @@ use super::options::{Connector, LiveOptions};
 use crate::cancel::{CancelToken, OnCancel};
 use crate::error::{Error, ErrorKind, Result};
 use crate::net::{Endpoint, Server, SocketHandle};
+use log::Level;
 use ring::rand::{SecureRandom, SystemRandom};
 use std::cell::Cell;
 use std::time::{Duration, Instant};
@@ -31,6 +32,8 @@ struct Trouble {
     since: Instant,
     /// The time before the next attempt.
     pause: Duration,
+    /// The text of the last error.
+    last: String,
 }
 
 impl Connecting {
@@ -121,7 +124,12 @@ impl Connecting {
             return Err(error);
         }
         let pause = jittered(pause);
-        log::warn!(target: LOG, "cannot continue yet, trying again in {:.2} s: {error}", pause.as_secs_f32());
+        // The same error again has the same cause.
+        let text = error.to_string();
+        let last = self.trouble.as_mut().map(|trouble| &mut trouble.last);
+        let is_same = last.is_some_and(|last| std::mem::replace(last, text.clone()) == text);
+        let level = if is_same { Level::Debug } else { Level::Warn };
+        log::log!(target: LOG, level, "cannot continue yet, trying again in {:.2} s: {text}", pause.as_secs_f32());
         self.sleep(pause)
     }
 
@@ -138,7 +146,7 @@ impl Connecting {
 
 impl Trouble {
     fn new() -> Self {
-        Self { since: Instant::now(), pause: FIRST_PAUSE }
+        Self { since: Instant::now(), pause: FIRST_PAUSE, last: String::new() }
     }
 }
 
