@@ -20,6 +20,7 @@ import binarrow
 from binarrow.cli.app import app
 from binarrow.options import keywords_of, spark_options
 from binarrow.spark.documentation import default_of, is_of, meaning_of
+from binarrow.supported import TESTED
 
 MARK = re.compile(r"^\{\{ (\S+)(?: (\S+))? \}\}$", re.MULTILINE)
 
@@ -72,12 +73,16 @@ def envelope() -> str:
     return markdown_of(option.doc)
 
 
+def versions() -> str:
+    """The versions of servers and of Spark that the tests run on."""
+    return table(("product", "versions"), ((one.name, str(one)) for one in TESTED))
+
+
 def command_line() -> str:
     """The help of all commands."""
     group: Any = typer.main.get_command(app)
     return "\n\n".join(
-        f"## `binarrow {name}`\n\n```text\n{help_of(name, command)}\n```"
-        for name, command in commands("", group)
+        f"## `binarrow {name}`\n\n```text\n{help_of(name)}\n```" for name in commands("", group)
     )
 
 
@@ -108,18 +113,18 @@ def markdown_of(text: str) -> str:
     return " ".join(text.split())
 
 
-def commands(prefix: str, group: Any) -> Iterable[tuple[str, Any]]:
-    """All commands of a group, with their names."""
+def commands(prefix: str, group: Any) -> Iterable[str]:
+    """The names of all commands of a group."""
     for name, command in group.commands.items():
         if hasattr(command, "commands"):
             yield from commands(f"{prefix}{name} ", command)
         else:
-            yield f"{prefix}{name}", command
+            yield f"{prefix}{name}"
 
 
-def help_of(name: str, command: Any) -> str:
+def help_of(name: str) -> str:
     """The output of `--help`, without colors and frames. The examples keep their lines."""
-    plain = os.environ | {"TYPER_USE_RICH": "0", "NO_COLOR": "1", "COLUMNS": "90"}
+    plain = os.environ | {"NO_COLOR": "1", "COLUMNS": "90"}
     ran = subprocess.run(
         [sys.executable, "-c", "from binarrow.cli import main; main()", *name.split(), "--help"],
         env=plain,
@@ -127,8 +132,7 @@ def help_of(name: str, command: Any) -> str:
         text=True,
         check=True,
     )
-    text = ran.stdout.partition("\n  Examples:")[0].strip()
-    return f"{text.replace('Usage: -c ', 'Usage: binarrow ')}\n\n{command.epilog}"
+    return ran.stdout.strip().replace("Usage: -c ", "Usage: binarrow ")
 
 
 WRITERS: dict[str, Callable[..., str]] = {
@@ -136,5 +140,6 @@ WRITERS: dict[str, Callable[..., str]] = {
     "spark": spark,
     "envelope": envelope,
     "command_line": command_line,
+    "versions": versions,
     "exceptions": exceptions,
 }

@@ -47,11 +47,11 @@ def test_help_lists_the_commands():
 def test_help_of_a_command_has_examples(command):
     result = run(command, "--help")
     assert result.exit_code == 0
-    assert f"\n binarrow {command} " in result.stdout
+    assert f"\n    binarrow {command} " in result.stdout
 
 
 def test_version():
-    assert run("--version").stdout == f"binarrow {binarrow.__version__}\n"
+    assert run("--version").stdout.startswith(f"binarrow {binarrow.__version__}\n")
 
 
 def test_inspect_prints_every_event(shop):

@@ -8,14 +8,19 @@ import typer
 
 from binarrow import __version__
 from binarrow.cli import check, export, history, inspect, schema, splits, stats, tail
+from binarrow.cli.command import SETTINGS, Command, Group, ending, show_help_without_command
+from binarrow.cli.failure import exit_codes
+from binarrow.supported import TESTED
 
 app = typer.Typer(
     name="binarrow",
+    cls=Group,
     help="MySQL and MariaDB binary logs: look inside, count, follow, turn into Arrow and Parquet.",
-    no_args_is_help=True,
-    add_completion=False,
+    epilog=exit_codes(),
+    invoke_without_command=True,
+    rich_markup_mode=None,
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings=SETTINGS,
 )
 
 for name, module in {
@@ -27,23 +32,33 @@ for name, module in {
     "check": check,
     "tail": tail,
 }.items():
-    app.command(name, epilog=module.EXAMPLES)(module.command)
+    codes = exit_codes(getattr(module, "EXIT_CODES", None))
+    app.command(name, cls=Command, epilog=ending(module.EXAMPLES, codes))(module.command)
 app.add_typer(history.app, name="history")
 
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        print(f"binarrow {__version__}")
+        print(f"binarrow {__version__}\ntested with")
+        for each in TESTED:
+            print(f"  {each.name:8} {each}")
         raise typer.Exit
 
 
 @app.callback()
 def options(
+    ctx: typer.Context,
     version: bool = typer.Option(
-        False, "--version", callback=_print_version, is_eager=True, help="Print the version."
+        False,
+        "--version",
+        callback=_print_version,
+        is_eager=True,
+        help="Print the version, and the versions of servers and Spark that it was tested with.",
     ),
 ) -> None:
-    """Declares the options before the command."""
+    """Reads the options before the command."""
+    if not version:
+        show_help_without_command(ctx)
 
 
 def main() -> None:

@@ -24,6 +24,8 @@ Examples:
 
 LOSES_CHANGES = 1
 
+EXIT_CODES = {LOSES_CHANGES: "the server cannot be read, or a check is an error"}
+
 
 @reports_failure
 @logs_in
@@ -35,7 +37,11 @@ def command(
     ] = None,
     tables: Annotated[
         list[str] | None,
-        typer.Option("--tables", help="database.table whose structure is needed; repeatable."),
+        typer.Option(
+            "--tables",
+            metavar="DB.TABLE",
+            help="A table whose structure is needed. May be given again.",
+        ),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Short for --format json.")] = False,
     format: FormatOption = Format.table,  # noqa: A002 - the option's name

@@ -45,7 +45,8 @@ def command(
         ),
     ] = FileFormat.parquet,
     source_name: Annotated[
-        str, typer.Option(help="debezium-json: the name of the server (topic.prefix).")
+        str,
+        typer.Option(metavar="NAME", help="debezium-json: the name of the server (topic.prefix)."),
     ] = "binarrow",
     query: Annotated[
         bool, typer.Option("--query", help="debezium-json: the statements, if they are logged.")

@@ -1,9 +1,9 @@
-"""Reports errors of commands: one line, and exit code 1 (input), 2 (call) or 130 (Ctrl-C)."""
+"""Errors of commands: one line on stderr, and an exit code."""
 
 import functools
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import ParamSpec
 
@@ -11,14 +11,29 @@ import typer
 
 from binarrow import BinarrowError, ConfigError, InputError, UnmatchedPatternWarning
 from binarrow.advice import Message, parts_of
+from binarrow.cli.command import BAD_CALL, INTERRUPTED
 from binarrow.cli.messages import in_cli
 from binarrow.cli.output import printable
 
 P = ParamSpec("P")
 
 BAD_INPUT = 1
-BAD_CALL = 2
-INTERRUPTED = 130
+
+
+def exit_codes(others: Mapping[int, str] | None = None) -> str:
+    """Returns the description of the exit codes of a command, for its help.
+
+    Args:
+        others: The meaning of codes, if it differs.
+    """
+    codes = {
+        0: "success",
+        BAD_INPUT: "the input or the server cannot be read",
+        BAD_CALL: "an error in the call",
+        INTERRUPTED: "ended by Ctrl-C",
+        **(others or {}),
+    }
+    return f"Exit codes: {'; '.join(f'{code} {codes[code]}' for code in sorted(codes))}."
 
 
 @contextmanager
@@ -57,8 +72,13 @@ def reports_failure(command: Callable[P, None]) -> Callable[P, None]:
     return run
 
 
+_ARGUMENT = "while processing '"
+"""The start of a note that names an argument of a function."""
+
+
 def _failed(error: Exception, code: int) -> typer.Exit:
-    for message in (error, *getattr(error, "__notes__", ())):
+    notes = [note for note in getattr(error, "__notes__", ()) if not note.startswith(_ARGUMENT)]
+    for message in (error, *notes):
         print(f"binarrow: {printable(in_cli(message))}", file=sys.stderr)
     return typer.Exit(code)
 

@@ -107,9 +107,21 @@ def flag(name: str, command: str = "", **settings: Any) -> Any:
         for option, own in _FLAGS
         if option.name == name and (command in own.commands or not command)
     )
+    if option.kind.items:
+        settings["autocompletion"] = _completions(option.kind.items)
     return typer.Option(
         own.name, **{"metavar": own.metavar, "help": help_of(option, own), **settings}
     )
+
+
+def _completions(items: Sequence[str]) -> Callable[[str], list[str]]:
+    """Completes the last word of a list with commas in a shell."""
+
+    def complete(incomplete: str) -> list[str]:
+        before, comma, _ = incomplete.rpartition(",")
+        return [f"{before}{comma}{item}" for item in items if item not in before.split(",")]
+
+    return complete
 
 
 def help_of(option: Option, own: Flag) -> str:
@@ -118,7 +130,7 @@ def help_of(option: Option, own: Flag) -> str:
     text = re.sub(r'``"?([^`"]*)"?``', lambda found: _NAMES.get(found[1], found[1]), text)
     if _is_list(option):
         text = f"{text} May be given again."
-    return text.replace("[", "\\[")  # "[" begins markup of rich
+    return text
 
 
 _FLAGS = [(option, option.flag) for option in OPTIONS if option.flag is not None]

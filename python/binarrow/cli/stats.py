@@ -25,7 +25,10 @@ Examples:
 def command(
     files: Files,
     largest: Annotated[
-        int, typer.Option(min=0, max=10, help="How many of the largest transactions to show.")
+        int,
+        typer.Option(
+            metavar="COUNT", min=0, max=10, help="How many of the largest transactions to show."
+        ),
     ] = 5,
     format: FormatOption = Format.table,  # noqa: A002 - the option's name
     *,

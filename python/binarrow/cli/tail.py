@@ -51,6 +51,11 @@ PRINTING = 1.0
 
 OUTPUT_CLOSED = 128 + signal.SIGPIPE
 
+EXIT_CODES = {
+    OUTPUT_CLOSED: "the process that reads the output has ended",
+    128 + signal.SIGTERM: "ended by SIGTERM",
+}
+
 
 @reports_failure
 @logs_in

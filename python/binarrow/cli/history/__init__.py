@@ -2,6 +2,8 @@
 
 import typer
 
+from binarrow.cli.command import SETTINGS, Command, Group, ending, show_help_without_command
+from binarrow.cli.failure import exit_codes
 from binarrow.cli.history import baseline, check, diff, find, show
 
 EXAMPLES = """\
@@ -15,9 +17,12 @@ Examples:
 
 app = typer.Typer(
     help="The structures of tables over time, for logs that do not name columns.",
-    no_args_is_help=True,
-    epilog=EXAMPLES,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    cls=Group,
+    callback=show_help_without_command,
+    epilog=ending(EXAMPLES, exit_codes()),
+    invoke_without_command=True,
+    rich_markup_mode=None,
+    context_settings=SETTINGS,
 )
 
 for name, module in {
@@ -27,6 +32,7 @@ for name, module in {
     "baseline": baseline,
     "check": check,
 }.items():
-    app.command(name, epilog=module.EXAMPLES)(module.command)
+    codes = exit_codes(getattr(module, "EXIT_CODES", None))
+    app.command(name, cls=Command, epilog=ending(module.EXAMPLES, codes))(module.command)
 
 __all__ = ["EXAMPLES", "app"]

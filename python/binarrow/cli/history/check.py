@@ -23,6 +23,8 @@ Examples:
 
 DIFFERS = 1
 
+EXIT_CODES = {DIFFERS: "tables differ, or the history or the server cannot be read"}
+
 
 @reports_failure
 @logs_in
