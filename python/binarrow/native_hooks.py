@@ -38,9 +38,18 @@ def open_history(place: str | os.PathLike[str]) -> SchemaHistory:
     return SchemaHistory.open(place)
 
 
+def html_of(value: object) -> str:
+    """Represents an object of the extension module in a notebook."""
+    from binarrow import notebook
+
+    return notebook.html_of(value)
+
+
 def install() -> None:
     """Passes the functions to the extension module. Called when the package is imported."""
-    set_hooks(find_files=find_files, open_file=open_file, open_history=open_history)
+    set_hooks(
+        find_files=find_files, open_file=open_file, open_history=open_history, html_of=html_of
+    )
 
 
 __all__ = ["install"]

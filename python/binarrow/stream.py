@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeAlias
 
@@ -22,7 +23,9 @@ from binarrow._native import (
     Transaction,
     Truncate,
 )
+from binarrow.background import Background, let_others_run
 from binarrow.checkpoint import Checkpoint
+from binarrow.notebook import card, reader_facts
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
@@ -43,6 +46,14 @@ Change: TypeAlias = (
 SHORTEST = 0.05
 """The minimum number of seconds to wait for a batch before the position is checked."""
 
+LONGEST = 0.5
+"""The maximum number of seconds that a thread waits for a coroutine, which then starts it again.
+
+If the event loop has ended, the thread ends after this time."""
+
+CANCELLED_CHECK = 0.05
+"""Seconds between two checks whether the task that waits was cancelled."""
+
 
 class Stream(Generic[T_co]):
     """An iterator in log order, returned by :meth:`Server.stream`.
@@ -51,10 +62,19 @@ class Stream(Generic[T_co]):
     With a checkpoint, a batch or item counts as done when the next one is requested, or when the
     ``with`` block is left without an exception. The position after it may be saved from then on.
     After a crash before that, the batch is returned again; no batch is lost.
+
+    In a coroutine, ``async with`` and ``async for`` wait in a thread, and do not block the event
+    loop. If a task is cancelled while it waits, no batch is lost: ``position`` is that after the
+    last batch that was returned, and the next ``async for`` returns the batch after it.
+
+        async with server.stream("latest") as changes:
+            async for change in changes:
+                await store(change)
     """
 
     def __init__(self, reader: BinlogReader[T_co], checkpoint: Checkpoint | None = None) -> None:
         self._reader = reader
+        self._background = Background()
         self._saver = _PositionSaver(checkpoint) if checkpoint is not None else None
 
     @property
@@ -120,6 +140,11 @@ class Stream(Generic[T_co]):
                 self._saver.flush()
         finally:
             self._reader.close()
+            self._background.end()
+
+    async def aclose(self) -> None:
+        """Closes the stream in a thread, for coroutines: see :meth:`close`."""
+        await self._background.finish(self.close)
 
     def __iter__(self) -> Self:
         return self
@@ -152,11 +177,71 @@ class Stream(Generic[T_co]):
         finally:
             self._reader.close()
 
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> T_co:
+        while True:
+            await self._until_ready()
+            # The batch remains in the reader until here. Nothing is awaited between here and the
+            # return, so a task that is cancelled has not taken a batch.
+            try:
+                change = self._taken()
+            except StopIteration:
+                if self._saver is not None:
+                    await self._background.run(partial(self._saver.all_done, self._reader))
+                raise StopAsyncIteration from None
+            if change is not None:
+                return change
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self._background.finish(partial(self.__exit__, kind, error, traceback))
+
+    async def _until_ready(self) -> None:
+        """Waits for a batch or item in a thread, for a limited time."""
+        if self._saver is not None:
+            self._saver.count_as_done(self._reader)
+        if not (self._saver and self._saver.is_due) and self._reader.wait(0.0):
+            await let_others_run()
+            return
+        cancelled = threading.Event()
+        try:
+            await self._background.run(partial(self._wait, cancelled))
+        finally:
+            cancelled.set()
+
+    def _wait(self, cancelled: threading.Event) -> None:
+        seconds = LONGEST
+        if self._saver is not None:
+            self._saver.begin(self._reader)
+            seconds = min(seconds, self._saver.save_if_due())
+        deadline = time.monotonic() + seconds
+        while not cancelled.is_set() and time.monotonic() < deadline:
+            if self._reader.wait(CANCELLED_CHECK):
+                return
+
+    def _taken(self) -> T_co | None:
+        """Returns a batch or item that is ready, without a wait."""
+        if self._saver is None:
+            return self._reader.poll(0.0)
+        return self._saver.polled(self._reader, 0.0)
+
     def __repr__(self) -> str:
         if getattr(self, "_reader", None) is None:
             return "<Stream, not created>"
         state = "closed" if self.closed else f"position {self.position}"
         return f"<Stream, {state}>"
+
+    def _repr_html_(self) -> str:
+        return card("Stream", reader_facts(self._reader))
 
 
 class _PositionSaver:
@@ -185,16 +270,13 @@ class _PositionSaver:
         self.begin(reader)
         self._done = reader.position
         while True:
-            wait = self._save_if_due()
+            wait = self.save_if_due()
             if deadline is not None:
                 wait = min(wait, max(deadline - time.monotonic(), 0.0))
             try:
-                change = reader.poll(wait)
+                change = self.polled(reader, wait)
             except StopIteration:
                 self.all_done(reader)
-                raise
-            except (PositionPurgedError, ServerIdentityError) as error:
-                error.add_note(f"the position was stored in {self._checkpoint!r}")
                 raise
             if change is not None:
                 return change
@@ -203,8 +285,21 @@ class _PositionSaver:
             if deadline is not None and time.monotonic() >= deadline:
                 return None
 
+    def polled(self, reader: BinlogReader[T], seconds: float) -> T | None:
+        """Polls the reader. An error about the position names the checkpoint."""
+        try:
+            return reader.poll(seconds)
+        except (PositionPurgedError, ServerIdentityError) as error:
+            error.add_note(f"the position was stored in {self._checkpoint!r}")
+            raise
+
+    def count_as_done(self, reader: BinlogReader[Any]) -> None:
+        """Counts all returned changes as processed, to be saved later."""
+        if self._has_started:
+            self._done = reader.position
+
     def all_done(self, reader: BinlogReader[Any]) -> None:
-        """Counts all returned changes as processed."""
+        """Counts all returned changes as processed, and saves the position."""
         if self._has_started:
             self._done = reader.position
             self.flush()
@@ -220,8 +315,14 @@ class _PositionSaver:
                 self._saved = done
             self._due = time.monotonic() + self._checkpoint.interval
 
-    def _save_if_due(self) -> float:
-        if time.monotonic() >= self._due:
+    @property
+    def is_due(self) -> bool:
+        """True if the position is to be saved now."""
+        return time.monotonic() >= self._due
+
+    def save_if_due(self) -> float:
+        """Saves the position if that is due; returns the seconds until it is due again."""
+        if self.is_due:
             self.flush()
         return max(self._due - time.monotonic(), SHORTEST)
 

@@ -2,6 +2,7 @@
 
 use super::capsule::{array_capsules, schema_capsule};
 use super::events;
+use super::hooks::html_of;
 use super::position::PyPosition;
 use super::table_schema::{PyTableSchema, Structure};
 use crate::export::{EventOptions, write_events};
@@ -102,11 +103,16 @@ impl PyChangeBatch {
     fn __repr__(&self) -> String {
         let change = &self.0;
         format!(
-            "<ChangeBatch {}.{}, {} rows, position {}>",
+            "<ChangeBatch {}.{}, {} rows, {} columns, position {}>",
             change.database,
             change.table,
             change.batch.num_rows(),
+            change.batch.num_columns(),
             change.progress.base()
         )
+    }
+
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        html_of(slf.as_any())
     }
 }

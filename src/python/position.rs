@@ -1,5 +1,6 @@
 //! `Position`: where to read next.
 
+use super::hooks::html_of;
 use crate::error::Error;
 use crate::position::{GtidState, Position, PositionFields, file_number};
 use pyo3::class::basic::CompareOp;
@@ -75,10 +76,7 @@ impl PyPosition {
     /// The tables that were delivered beyond the base.
     #[getter]
     fn ahead<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        let tables = self.0.ahead.iter().flat_map(|ahead| &ahead.tables);
-        let names: BTreeSet<_> =
-            tables.map(|(database, table)| format!("{database}.{table}")).collect();
-        PyTuple::new(py, names)
+        PyTuple::new(py, tables_ahead(&self.0))
     }
 
     #[pyo3(signature = (**fields), text_signature = None)]
@@ -121,10 +119,24 @@ impl PyPosition {
     }
 
     fn __repr__(&self) -> String {
-        match self.0.gtids_alone() {
-            Some(gtid_set) => format!("<Position after GTID set {gtid_set}>"),
-            None => format!("Position({:?}, {})", self.0.file, self.0.offset),
+        let position = &self.0;
+        if let Some(gtid_set) = position.gtids_alone() {
+            return format!("<Position after GTID set {}>", shortened(gtid_set.to_string()));
         }
+        let server = position.server.iter().map(|server| format!(", server {server}"));
+        let gtids = position.gtid_set.iter().map(ToString::to_string).filter(|set| !set.is_empty());
+        let gtids = gtids.map(|set| format!(", GTID set {}", shortened(set)));
+        let names: Vec<_> = tables_ahead(position).into_iter().collect();
+        let ahead = (!names.is_empty()).then(|| format!(", ahead: {}", names.join(", ")));
+        let more: String = server.chain(gtids).chain(ahead.map(shortened)).collect();
+        match more.is_empty() {
+            true => format!("Position({:?}, {})", position.file, position.offset),
+            false => format!("<Position {}:{}{more}>", position.file, position.offset),
+        }
+    }
+
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        html_of(slf.as_any())
     }
 
     fn __richcmp__<'py>(
@@ -158,6 +170,29 @@ impl PyPosition {
         (class.getattr("from_json")?, arguments).into_pyobject(py)
     }
 }
+
+/// A position as the end of the representation of a reader; empty if it is not known.
+pub(super) fn at(position: Option<PyPosition>) -> String {
+    let position = position.map(|position| shortened(position.0.to_string()));
+    position.map(|position| format!(", position {position}")).unwrap_or_default()
+}
+
+/// The tables that were delivered beyond the base.
+fn tables_ahead(position: &Position) -> BTreeSet<String> {
+    let tables = position.ahead.iter().flat_map(|ahead| &ahead.tables);
+    tables.map(|(database, table)| format!("{database}.{table}")).collect()
+}
+
+/// The start of a text that may be long.
+fn shortened(text: String) -> String {
+    match text.char_indices().nth(MAX_SHOWN) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text,
+    }
+}
+
+/// The maximum number of characters of a GTID set in the representation of a position.
+const MAX_SHOWN: usize = 200;
 
 fn gtid_set(value: &Bound<'_, PyAny>) -> PyResult<Option<GtidState>> {
     let text: Option<String> = value.extract()?;

@@ -2,11 +2,12 @@
 
 use super::connection_spec::PyConnectionSpec;
 use super::emptied_rows::Truncates;
+use super::hooks::html_of;
 use super::input::{inputs, paths, table_name};
 use super::interrupts::interruptible;
 use super::item::change;
 use super::live_log::PyLiveLog;
-use super::position::PyPosition;
+use super::position::{PyPosition, at};
 use super::read_keywords::ReadKeywords;
 use super::running::{LiveSource, Running, SIGNAL_CHECK, Source, drop_detached};
 use super::server_schema::server_schema;
@@ -99,6 +100,14 @@ pub(super) fn expand_source(
     storage_options: Option<Storage>,
 ) -> PyResult<Vec<String>> {
     paths(source, &storage_options.unwrap_or_default())
+}
+
+/// The end of a wait of `timeout` seconds; `None` if it is too far away for the clock.
+fn deadline(timeout: f64) -> Result<Option<Instant>, Error> {
+    match Duration::try_from_secs_f64(timeout) {
+        Ok(timeout) => Ok(Instant::now().checked_add(timeout)),
+        Err(_) => Err(Error::config("timeout: a number of seconds is needed")),
+    }
 }
 
 /// The method by which a server provides its `ConnectionSpec`.
@@ -296,6 +305,22 @@ impl PyBinlogReader {
         change(py, self.wait(py, None)?)
     }
 
+    fn __repr__(&self, py: Python<'_>) -> String {
+        let (state, summary) = match &*self.state(py) {
+            State::Ready(source, _) => {
+                return format!("<BinlogReader of {source}, not started>");
+            }
+            State::Running(running) => ("", running.summary()),
+            State::Closed(Some(summary)) => ("closed, ", (**summary).clone()),
+            State::Closed(None) => return "<BinlogReader, closed>".to_owned(),
+        };
+        format!("<BinlogReader, {state}{summary}{}>", at(summary.position()))
+    }
+
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        html_of(slf.as_any())
+    }
+
     /// What a reader is of says nothing at run time.
     #[classmethod]
     fn __class_getitem__<'py>(
@@ -310,12 +335,29 @@ impl PyBinlogReader {
     }
 
     fn poll(&self, py: Python<'_>, timeout: f64) -> PyResult<Option<Py<PyAny>>> {
-        let Ok(timeout) = Duration::try_from_secs_f64(timeout) else {
-            return Err(Error::config("timeout: a number of seconds is needed").into());
-        };
-        match self.wait(py, Instant::now().checked_add(timeout))? {
+        match self.wait(py, deadline(timeout)?)? {
             Poll::End => Err(PyStopIteration::new_err(())),
             polled => change(py, polled),
+        }
+    }
+
+    #[pyo3(name = "wait")]
+    fn wait_for_result(&self, py: Python<'_>, timeout: f64) -> PyResult<bool> {
+        let deadline = deadline(timeout)?;
+        loop {
+            let waiter = match &mut *self.started(py)? {
+                State::Running(running) => running.waiter(),
+                // poll() raises the error.
+                State::Ready(..) | State::Closed(_) => None,
+            };
+            let Some(waiter) = waiter else { return Ok(true) };
+            let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+            if left.is_some_and(|left| left.is_zero()) {
+                return Ok(false);
+            }
+            // Without the lock, so that other threads can ask for the position and the counts.
+            py.detach(|| waiter.wait(left.unwrap_or(SIGNAL_CHECK).min(SIGNAL_CHECK)));
+            py.check_signals()?;
         }
     }
 

@@ -7,11 +7,12 @@ use crate::change::TableFilter;
 use crate::columnar::{Masks, Selection};
 use crate::error::{Error, Result};
 use crate::net::Server;
-use crate::reader::{Poll, Progress, ReadOptions, Reader};
+use crate::reader::{Poll, Progress, ReadOptions, Reader, Waiter};
 use crate::schema::NameCase;
 use crate::source::{InputFile, LiveOptions, LiveStart};
 use pyo3::prelude::*;
 use std::collections::HashSet;
+use std::fmt;
 use std::time::{Duration, Instant};
 
 /// What is read.
@@ -19,6 +20,16 @@ pub(super) enum Source {
     Files(Vec<InputFile>),
     /// A server that is connected, whose dump has not begun.
     Live(Box<LiveSource>),
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Files(files) if files.len() == 1 => f.write_str("1 file"),
+            Self::Files(files) => write!(f, "{} files", files.len()),
+            Self::Live(_) => f.write_str("a server's log"),
+        }
+    }
 }
 
 /// How a server's log is read.
@@ -61,6 +72,8 @@ pub(super) struct Running {
     warned: HashSet<String>,
     /// What a step found and its caller could not use.
     kept: Option<Result<Poll, Error>>,
+    /// Warnings that the next step returns.
+    due: Vec<String>,
 }
 
 /// Patterns of tables.
@@ -110,7 +123,14 @@ impl Running {
         asked: Asked,
     ) -> Result<Self, Error> {
         let reader = py.detach(|| source.open(options))?;
-        Ok(Self { reader, asked, started: Instant::now(), warned: HashSet::new(), kept: None })
+        Ok(Self {
+            reader,
+            asked,
+            started: Instant::now(),
+            warned: HashSet::new(),
+            kept: None,
+            due: Vec::new(),
+        })
     }
 
     /// Waits a moment for the next batch, without the interpreter's lock. Runs no Python code, for the caller holds a lock
@@ -120,12 +140,24 @@ impl Running {
             return Step { polled, warnings: Vec::new(), unmatched: Vec::new() };
         }
         let polled = py.detach(|| self.reader.poll(longest.min(SIGNAL_CHECK)));
-        let warnings = self.warnings();
+        let mut warnings = std::mem::take(&mut self.due);
+        warnings.extend(self.warnings());
         let unmatched = match polled {
             Ok(Poll::End) => self.unmatched(),
             _ => Vec::new(),
         };
         Step { polled, warnings, unmatched }
+    }
+
+    /// A wait for the next result, for a thread that does not hold the reader; `None` if [`Self::step`] has one now: a batch or
+    /// item, the end, an error, or warnings.
+    pub(super) fn waiter(&mut self) -> Option<Waiter> {
+        if self.kept.is_some() || !self.due.is_empty() {
+            return None;
+        }
+        let waiter = self.reader.waiter()?;
+        self.due = self.warnings();
+        self.due.is_empty().then_some(waiter)
     }
 
     /// Gives back what a step found and its caller could not use.
@@ -148,6 +180,9 @@ impl Running {
 
     fn warnings(&mut self) -> Vec<String> {
         let mut warnings = self.reader.take_warnings();
+        // Each segment of the log may have the same cause.
+        let is_full = self.warned.len() >= MAX_REMEMBERED;
+        warnings.retain(|message| is_full || self.warned.insert(message.clone()));
         for (table, tool) in &self.reader.stats().ghost_tables {
             if self.warned.insert(table.clone()) {
                 warnings.push(format!(
@@ -249,6 +284,9 @@ pub(super) fn drop_detached<T: Send>(value: T) {
         drop(value);
     }
 }
+
+/// The maximum number of warnings that are remembered, so that none is given twice: most texts name no place.
+const MAX_REMEMBERED: usize = 10_000;
 
 /// How long a wait goes on before Ctrl-C is looked for.
 pub(super) const SIGNAL_CHECK: Duration = Duration::from_millis(50);

@@ -5,6 +5,7 @@ use crate::reader::{Reader, Stats};
 use crate::schema::full_name;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
+use std::fmt;
 use std::time::Duration;
 
 /// What stays when a reader ends.
@@ -15,6 +16,13 @@ pub(super) struct Summary {
     live: Option<LiveStats>,
     total_bytes: Option<u64>,
     seconds: f64,
+}
+
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Stats { batches, rows, .. } = &self.stats;
+        write!(f, "{batches} batches, {rows} rows")
+    }
 }
 
 /// What is counted of a connection.

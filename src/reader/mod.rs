@@ -32,6 +32,7 @@ pub use event_options::{EventListOptions, EventPlace, EventTypeFilter};
 pub use hexdump::hexdump;
 pub use known_tables::KnownTables;
 pub use options::{BatchLimits, DecodeOptions, ReadOptions};
+pub use pipeline::Waiter;
 pub use read::{Poll, Reader};
 pub use resume::{Progress, Reach, TableKey, Tracker, Upto};
 pub use segment_decoder::{Output, SegmentDecoder};

@@ -7,7 +7,7 @@ use crate::cancel::CancelToken;
 use crate::error::{Error, ErrorKind, Result};
 use crate::position::Position;
 use crate::source::{MAX_SPARE_BYTES, Segment, Segments};
-use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
+use crossbeam_channel::{Receiver, RecvTimeoutError, Select, Sender, bounded};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -124,6 +124,11 @@ impl Pipeline {
         }
     }
 
+    /// A wait for the next output, for a thread that does not hold the pipeline.
+    pub(super) fn waiter(&self) -> Waiter {
+        Waiter { segments: self.segments.clone(), current: self.current.clone() }
+    }
+
     /// Stops the threads and waits for them.
     pub(super) fn end(&mut self) {
         if !self.is_in_this_process() {
@@ -147,6 +152,25 @@ impl Pipeline {
             // A panic in it was reported as an error, or no caller waits for it.
             drop(thread.join());
         }
+    }
+}
+
+/// A wait for the next output of a pipeline.
+pub struct Waiter {
+    segments: Receiver<Receiver<Message>>,
+    current: Option<Receiver<Message>>,
+}
+
+impl Waiter {
+    /// Waits until there may be an output, or until the pipeline has ended; at most for `timeout`. Receives nothing.
+    pub fn wait(&self, timeout: Duration) {
+        let mut select = Select::new();
+        match &self.current {
+            Some(current) => select.recv(current),
+            None => select.recv(&self.segments),
+        };
+        // The caller looks again in either case.
+        let _ = select.ready_timeout(timeout);
     }
 }
 

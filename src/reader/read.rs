@@ -2,8 +2,8 @@
 
 use super::batch::ChangeBatch;
 use super::options::ReadOptions;
-use super::pipeline::{NoOutput, Pipeline};
-use super::resume::{Progress, Tracker};
+use super::pipeline::{NoOutput, Pipeline, Waiter};
+use super::resume::{Progress, TableKey, Tracker};
 use super::segment_decoder::Output;
 use super::stats::Stats;
 use super::unlogged_changes::Reaction;
@@ -36,6 +36,8 @@ pub enum Poll {
 /// Reads files, or the log of a server, into batches. Its threads live as long as it does.
 pub struct Reader {
     pipeline: Pipeline,
+    /// An output that was received and not returned yet.
+    next: Option<Result<Output, NoOutput>>,
     live: Option<Arc<LiveCounters>>,
     tracker: Tracker,
     lag: Option<i64>,
@@ -120,6 +122,7 @@ impl Reader {
         tracker.begin(position);
         Self {
             pipeline,
+            next: None,
             live: None,
             tracker,
             lag: None,
@@ -145,7 +148,7 @@ impl Reader {
         }
         let deadline = Instant::now() + timeout;
         loop {
-            match self.pipeline.receive(deadline) {
+            match self.next.take().unwrap_or_else(|| self.pipeline.receive(deadline)) {
                 Ok(Output::Batch(mut batch, reach)) => {
                     let table = (Arc::clone(&batch.database), Arc::clone(&batch.table));
                     (batch.before, batch.progress) = self.tracker.deliver(table, reach);
@@ -165,17 +168,7 @@ impl Reader {
                     return Ok(Poll::Item(item));
                 }
                 Ok(Output::End { position, open, stats, warnings }) => {
-                    self.tracker.end(position, open);
-                    // The batches of the segment have set the lag, if there were any.
-                    if self.handed_out.1 == 0 {
-                        self.note_lag(stats.time_span.map(|(_, committed)| committed));
-                    }
-                    self.stats.add(&stats);
-                    // The rows were counted batch by batch.
-                    let (rows, batches) = std::mem::take(&mut self.handed_out);
-                    self.stats.rows = self.stats.rows.saturating_sub(rows);
-                    self.stats.batches = self.stats.batches.saturating_sub(batches);
-                    self.warnings.extend(warnings);
+                    self.end_segment(position, open, &stats, warnings);
                 }
                 Err(NoOutput::TimedOut) => return Ok(Poll::Pending),
                 Err(NoOutput::End) => {
@@ -188,6 +181,42 @@ impl Reader {
                 }
             }
         }
+    }
+
+    /// A wait for the next batch, for a thread that does not hold the reader; `None` if [`Self::poll`] has a result now.
+    ///
+    /// A batch that has arrived remains here, so the position and the counts are those of the batches that were returned.
+    pub fn waiter(&mut self) -> Option<Waiter> {
+        while !self.ended && self.next.is_none() && self.pipeline.is_in_this_process() {
+            match self.pipeline.receive(Instant::now()) {
+                Ok(Output::End { position, open, stats, warnings }) => {
+                    self.end_segment(position, open, &stats, warnings);
+                }
+                Err(NoOutput::TimedOut) => return Some(self.pipeline.waiter()),
+                output => self.next = Some(output),
+            }
+        }
+        None
+    }
+
+    fn end_segment(
+        &mut self,
+        position: Arc<Position>,
+        open: Option<Vec<(TableKey, u64)>>,
+        stats: &Stats,
+        warnings: Vec<String>,
+    ) {
+        self.tracker.end(position, open);
+        // The batches of the segment have set the lag, if there were any.
+        if self.handed_out.1 == 0 {
+            self.note_lag(stats.time_span.map(|(_, committed)| committed));
+        }
+        self.stats.add(stats);
+        // The rows were counted batch by batch.
+        let (rows, batches) = std::mem::take(&mut self.handed_out);
+        self.stats.rows = self.stats.rows.saturating_sub(rows);
+        self.stats.batches = self.stats.batches.saturating_sub(batches);
+        self.warnings.extend(warnings);
     }
 
     fn count_batch(&mut self, rows: u64, committed: Option<i64>) {

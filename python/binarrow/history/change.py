@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
 
@@ -32,7 +32,7 @@ class HistoryChange:
     """The time at which the statement was committed, or the baseline was taken."""
     database: str
     """The statement's default database; empty if it had none."""
-    statement: str
+    statement: str = field(repr=False)
     """The statement; for a baseline, all its CREATE statements. Strings that may be passwords of
     other servers (``CONNECTION=`` of a FEDERATED table, for example) are ``'***'``."""
     tables: tuple[str, ...]

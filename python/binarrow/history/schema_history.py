@@ -10,12 +10,13 @@ provides them: it stores a baseline of all tables, and all later statements that
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
-from binarrow._native import ConfigError, NativeHistory, Position, TableSchema
+from binarrow._native import BinarrowError, ConfigError, NativeHistory, Position, TableSchema
 from binarrow.advice import message
 from binarrow.history.change import (
     CoveredRange,
@@ -25,6 +26,7 @@ from binarrow.history.change import (
     unix_microseconds,
 )
 from binarrow.history.store_url import open_store
+from binarrow.notebook import card
 from binarrow.password import Password
 
 if TYPE_CHECKING:
@@ -32,6 +34,9 @@ if TYPE_CHECKING:
 
 Sql = str | bytes | os.PathLike[str]
 """SQL as text, as bytes, or in a file."""
+
+SHOWN_RANGES = 3
+"""The maximum number of covered ranges in the representation in a notebook."""
 
 Place: TypeAlias = Position | str | datetime
 """A position, ``"file:offset"``, a GTID set, or a time with its zone."""
@@ -332,3 +337,14 @@ class SchemaHistory:
         if native is None:
             return "<SchemaHistory, not opened>"
         return f"<SchemaHistory {native.source!r} in {native.place}>"
+
+    def _repr_html_(self) -> str:
+        native = self._native
+        facts: list[tuple[str, object]] = [("source", native.source), ("store", native.place)]
+        with contextlib.suppress(BinarrowError):  # the store may be closed, or on a server
+            covered = self.covered
+            facts += [("covered", f"{one.start} to {one.stop}") for one in covered[-SHOWN_RANGES:]]
+            tables = self.tables() if covered else {}
+            unknown = sum(why is not None for why in tables.values())
+            facts.append(("tables", f"{len(tables):,}, {unknown:,} of them unknown"))
+        return card("SchemaHistory", facts)

@@ -6,6 +6,7 @@ import re
 from typing import NamedTuple, Self
 
 from binarrow._native import ConnectionSpec, NativeServer, Position, TableSchema
+from binarrow.notebook import card
 from binarrow.server.target import Target
 from binarrow.sql import quoted
 
@@ -149,3 +150,13 @@ class Session:
         if native is None:
             return "<Server, not connected>"
         return f"<Server {native.flavor} {native.version} at {native.endpoint}>"
+
+    def _repr_html_(self) -> str:
+        native = self._native
+        facts = (
+            ("address", native.endpoint),
+            ("server_id", native.server_id),
+            ("id", native.id),
+            ("TLS", native.tls_version or "none"),
+        )
+        return card(f"Server {native.flavor} {native.version}", facts)

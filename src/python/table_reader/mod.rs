@@ -6,7 +6,8 @@ mod one_table;
 
 use super::capsule::{schema_capsule, stream_capsule};
 use super::emptied_rows::Truncates;
-use super::position::PyPosition;
+use super::hooks::html_of;
+use super::position::{PyPosition, at};
 use super::running::Source;
 use crate::change::Include;
 use crate::columnar::OnSchemaChange;
@@ -29,6 +30,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub(super) struct PyTableReader {
     /// Shared with the streams made from the reader.
     changes: Arc<dyn Changes>,
+    /// The table, or all tables.
+    tables: String,
 }
 
 /// Changes under one schema.
@@ -75,7 +78,7 @@ impl PyTableReader {
         let known = KnownTables::new(options.decode.plan.column_names);
         let input = start_input(py, source, options)?;
         let changes = AllDocuments::new(input, is_live, documents, truncates, known);
-        Ok(Self { changes: Arc::new(changes) })
+        Ok(Self { changes: Arc::new(changes), tables: "all tables".to_owned() })
     }
 
     /// The changes of the table `name`.
@@ -94,7 +97,7 @@ impl PyTableReader {
         let input = start_input(py, source, options)?;
         let (rules, form) = ((on_change, truncates), (layout, &envelope));
         let changes = OneTable::new(input, name, schema, rules, form, known);
-        Ok(Self { changes: Arc::new(changes) })
+        Ok(Self { changes: Arc::new(changes), tables: name.to_owned() })
     }
 }
 
@@ -163,6 +166,17 @@ impl PyTableReader {
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
         let schema: Arc<Schema> = self.changes.schema(py)?;
         schema_capsule(py, &schema)
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> String {
+        let input = self.changes.input();
+        let state = if input.is_closed(py) { "closed, " } else { "" };
+        let summary = input.summary(py).unwrap_or_default();
+        format!("<TableReader of {}, {state}{summary}{}>", self.tables, at(self.position(py)))
+    }
+
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        html_of(slf.as_any())
     }
 
     fn __iter__(slf: Py<Self>) -> Py<Self> {
