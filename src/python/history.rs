@@ -146,7 +146,7 @@ impl PyHistory {
             let baseline = Baseline::whole(script, DdlSession::new(server));
             if baseline.catalog()?.databases().next().is_none() {
                 return Err(Error::config(
-                    "the baseline's SQL has no CREATE DATABASE and no CREATE TABLE: what mysqldump --no-data --databases \
+                    "the baseline's SQL has no CREATE DATABASE and no CREATE TABLE: pass the text that mysqldump --no-data --databases \
                      prints has, in UTF-8",
                 ));
             }
@@ -300,7 +300,7 @@ impl PyHistory {
     }
 }
 
-/// A history is ordered by file and offset.
+/// Checks that a position has a file: a history is ordered by file and offset.
 fn check_has_file(position: &Position) -> Result<()> {
     match position.gtids_alone() {
         None => Ok(()),
@@ -316,7 +316,7 @@ impl PyHistory {
         Self { shared: Arc::new(Shared { history, view: Mutex::new(None) }) }
     }
 
-    /// The history, for readers.
+    /// The history, for use by readers.
     pub(super) fn history(&self) -> &Arc<SchemaHistory> {
         &self.shared.history
     }

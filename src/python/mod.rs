@@ -1,7 +1,8 @@
-//! The extension module `binarrow._native`: Python's names for what `reader` and `source` do.
+//! The extension module `binarrow._native`: Python classes and functions for `reader` and `source`.
 //!
-//! In: Python values. Out: Arrow capsules and pyarrow objects, without a copy. The interpreter's lock is given back around
-//! every wait. Nothing runs at import: threads begin with a reader.
+//! Input: Python values. Output: Arrow capsules and pyarrow objects, without a copy. The
+//! interpreter's lock is released during each wait. Nothing runs at import: threads start with a
+//! reader.
 
 mod baseline;
 mod capsule;

@@ -1,4 +1,4 @@
-//! `Position`: where to read next.
+//! `Position`: the place at which to continue reading.
 
 use super::hooks::html_of;
 use crate::error::Error;
@@ -10,7 +10,7 @@ use pyo3::types::{PyBool, PyDict, PyNotImplemented, PyTuple, PyType};
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// Where to read next: a file and a byte offset at a transaction's end.
+/// The place at which to continue reading: a file and a byte offset at the end of a transaction.
 #[pyclass(name = "Position", module = "binarrow", frozen, from_py_object)]
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct PyPosition(pub(super) Position);
@@ -73,7 +73,7 @@ impl PyPosition {
         Self(self.0.base())
     }
 
-    /// The tables that were delivered beyond the base.
+    /// The tables that were delivered after the base.
     #[getter]
     fn ahead<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(py, tables_ahead(&self.0))

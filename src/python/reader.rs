@@ -118,7 +118,7 @@ const CONNECTION: &str = "__binarrow_connection__";
 pub(super) struct PyBinlogReader(Mutex<State>);
 
 enum State {
-    /// Nothing was read yet: `table()` may still narrow what is.
+    /// Nothing was read yet: `table()` can still restrict the tables.
     Ready(Source, Box<ReadOptions>),
     Running(Box<Running>),
     Closed(Option<Box<Summary>>),
@@ -133,13 +133,13 @@ impl PyBinlogReader {
         Self(Mutex::new(State::Ready(Source::Live(Box::new(source)), Box::new(options))))
     }
 
-    /// The state, waited for without the interpreter's lock.
+    /// Locks the state, without the interpreter's lock while it waits.
     fn state(&self, py: Python<'_>) -> MutexGuard<'_, State> {
-        // A thread that panicked with it has left nothing half done that matters here.
+        // A thread that panicked with the lock has left nothing incomplete that matters here.
         self.0.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The state, of a reader that is at work or closed.
+    /// Locks the state of a reader that is running or closed.
     fn started(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, State>> {
         let mut state = self.state(py);
         if let State::Ready(source, options) = &mut *state {
@@ -152,7 +152,8 @@ impl PyBinlogReader {
     /// Waits for a batch, at most until `deadline`.
     fn wait(&self, py: Python<'_>, deadline: Option<Instant>) -> PyResult<Poll> {
         loop {
-            // Taken anew each time, so that stats() and close() of other threads, and of signal handlers, have their turn.
+            // Locked again for each step, so that stats() and close() of other threads and of
+            // signal handlers can run in between.
             let step = {
                 let State::Running(running) = &mut *self.started(py)? else {
                     return Err(Error::config("the reader is closed").into());
@@ -226,11 +227,11 @@ impl PyBinlogReader {
         };
         let schema = schema.map(Schema::from_pyarrow_bound).transpose()?.map(Arc::new);
         if schema.as_ref().is_some_and(|schema| schema.fields().is_empty()) {
-            return Err(Error::config("⟦schema⟧ has no columns: name those that you want").into());
+            return Err(Error::config("⟦schema⟧ has no columns: add the columns to read").into());
         }
         let mut state = self.state(py);
         if matches!(&*state, State::Ready(_, options) if options.cut.include.any()) {
-            let message = "table() gives rows of one table and nothing else: leave out ⟦include⟧, or iterate over the reader";
+            let message = "table() returns rows of one table and nothing else: leave out ⟦include⟧, or iterate over the reader";
             return Err(Error::config(message).into());
         }
         let State::Ready(source, options) = &mut *state else {
@@ -269,7 +270,7 @@ impl PyBinlogReader {
             .into());
         };
         if options.cut.include.any() {
-            let message = "nested_json() gives rows and nothing else: leave out ⟦include⟧, or iterate over the reader";
+            let message = "nested_json() returns rows and nothing else: leave out ⟦include⟧, or iterate over the reader";
             return Err(Error::config(message).into());
         }
         if options.decode.plan.column_names == ColumnNames::None {

@@ -1,4 +1,5 @@
-//! A reader at work: waited for in steps, so that Ctrl-C is heard and no lock of ours is held while Python code runs.
+//! A running reader. Waits are done in steps, so that Ctrl-C can interrupt them and no lock of this
+//! module is held while Python code runs.
 
 use super::errors::{warn, warn_unmatched};
 use super::position::PyPosition;
@@ -15,10 +16,10 @@ use std::collections::HashSet;
 use std::fmt;
 use std::time::{Duration, Instant};
 
-/// What is read.
+/// The source of a read.
 pub(super) enum Source {
     Files(Vec<InputFile>),
-    /// A server that is connected, whose dump has not begun.
+    /// A connected server, whose dump has not started.
     Live(Box<LiveSource>),
 }
 
@@ -34,7 +35,7 @@ impl fmt::Display for Source {
 
 /// How a server's log is read.
 pub(super) struct LiveSource {
-    /// Connected already, where there is a reason to be.
+    /// The server, if it is already connected.
     pub(super) server: Option<Server>,
     pub(super) start: LiveStart,
     pub(super) options: LiveOptions,
@@ -63,14 +64,15 @@ impl Source {
     }
 }
 
-/// A reader at work, and what its caller has been told.
+/// A running reader, and the warnings that its caller has already received.
 pub(super) struct Running {
     reader: Reader,
-    /// What the caller is told of at the end where no table of the input matched.
+    /// The patterns about which the caller is warned at the end, if they matched no table of the
+    /// input.
     asked: Asked,
     started: Instant,
     warned: HashSet<String>,
-    /// What a step found and its caller could not use.
+    /// The result of a step that the caller could not use.
     kept: Option<Result<Poll, Error>>,
     /// Warnings that the next step returns.
     due: Vec<String>,
@@ -84,11 +86,11 @@ struct Asked {
     masks: Masks,
 }
 
-/// What a wait for a batch gave, and what the caller is to be told.
+/// The result of a wait for a batch, with warnings for the caller.
 pub(super) struct Step {
     polled: Result<Poll, Error>,
     warnings: Vec<String>,
-    /// Patterns that nothing matched.
+    /// Patterns without a match.
     unmatched: Vec<String>,
 }
 
@@ -107,7 +109,7 @@ impl Running {
         Self::start_unchecked(py, source, options, asked)
     }
 
-    /// A reader that does not warn where its tables have no change in the input.
+    /// A reader that does not warn if the input contains no change of its tables.
     pub(super) fn start_table(
         py: Python<'_>,
         source: Source,
@@ -133,8 +135,8 @@ impl Running {
         })
     }
 
-    /// Waits a moment for the next batch, without the interpreter's lock. Runs no Python code, for the caller holds a lock
-    /// that such code may want.
+    /// Waits a moment for the next batch, without the interpreter's lock. Runs no Python code,
+    /// because the caller holds a lock that such code may need.
     pub(super) fn step(&mut self, py: Python<'_>, longest: Duration) -> Step {
         if let Some(polled) = self.kept.take() {
             return Step { polled, warnings: Vec::new(), unmatched: Vec::new() };
@@ -205,7 +207,7 @@ impl Running {
         for column in self.reader.stats().zero_dates.keys() {
             if self.warned.insert(column.clone()) {
                 warnings.push(format!(
-                    "{column} holds zero or partial dates, which become NULL (counted in stats()); \
+                    "{column} contains zero or partial dates, which become NULL (counted in stats()); \
                      ⟦zero_dates=error⟧ or 'text' of TypeOptions treats them otherwise"
                 ));
             }
@@ -219,7 +221,7 @@ impl Running {
         }
         if self.reader.stats().unstated_rows_events > 0 && self.warned.insert("query".to_owned()) {
             warnings.push(
-                "the log does not hold the statement of some rows, whose `query` in the envelope is NULL: set \
+                "the log does not contain the statement of some rows, whose `query` in the envelope is NULL: set \
                  binlog_rows_query_log_events=ON (MySQL) or binlog_annotate_row_events=ON (MariaDB)"
                     .to_owned(),
             );
@@ -247,13 +249,14 @@ impl Running {
 }
 
 impl Step {
-    /// Whether an error came.
+    /// True if the result is an error.
     pub(super) fn is_failure(&self) -> bool {
         self.polled.is_err()
     }
 
-    /// What came. Runs Python code (warnings, signal handlers), so the caller holds no lock of ours; where that code raises,
-    /// `keep` gets what came, for the next call.
+    /// Returns the result. Runs Python code (warnings, signal handlers), so the caller must hold no
+    /// lock of this module. If that code raises an exception, `keep` receives the result for the
+    /// next call.
     pub(super) fn settle(
         self,
         py: Python<'_>,
@@ -276,7 +279,7 @@ impl Step {
     }
 }
 
-/// Drops what owns threads that may wait for the interpreter's lock.
+/// Drops a value that owns threads, which may wait for the interpreter's lock.
 pub(super) fn drop_detached<T: Send>(value: T) {
     let mut value = Some(value);
     let detached = Python::try_attach(|py| py.detach(|| drop(value.take())));

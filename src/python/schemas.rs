@@ -73,7 +73,7 @@ impl<'py> FromPyObject<'_, 'py> for Sql {
 }
 
 impl Sql {
-    /// The text; `keyword` is what it was given for.
+    /// Reads the text; `keyword` is the keyword with this value.
     pub(super) fn read(self, keyword: &str) -> Result<Vec<u8>> {
         match self {
             Self::Text(text) => Ok(text),

@@ -1,4 +1,4 @@
-//! `Server`: a server that is asked about itself.
+//! `Server`: queries to a server about itself.
 
 use super::input::table_name;
 use super::interrupts::abandonable;
@@ -12,10 +12,10 @@ use pyo3::prelude::*;
 use std::borrow::Cow;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// A connection to a server, for questions about itself and its log.
+/// A connection to a server, for queries about itself and its log.
 #[pyclass(name = "NativeServer", module = "binarrow._native", frozen)]
 pub(super) struct PyServer {
-    /// Away while a question is asked; gone once closed.
+    /// `None` during a query, and after the connection was closed.
     server: Mutex<Option<Server>>,
     handle: SocketHandle,
     about: About,
@@ -111,7 +111,7 @@ impl PyServer {
 }
 
 impl PyServer {
-    /// The connection of a server that is there.
+    /// Returns the connection of a connected server.
     pub(super) fn of(mut server: Server) -> Result<Self> {
         let connection = server.connection();
         let handle = connection.handle()?;
@@ -141,13 +141,14 @@ impl PyServer {
         self.server.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Asks in a thread of its own, so that Ctrl-C is heard. After an error on the way the connection is gone.
+    /// Sends a query in a separate thread, so that Ctrl-C can interrupt the wait. After an error of
+    /// the network the connection is closed.
     fn ask<T: Send + 'static>(
         &self,
         py: Python<'_>,
         question: impl FnOnce(&mut Server) -> Result<T> + Send + 'static,
     ) -> PyResult<T> {
-        let closed = "the connection is closed, or another thread is asking on it";
+        let closed = "the connection is closed, or another thread is using it";
         let mut server = self.slot().take().ok_or_else(|| Error::config(closed))?;
         let asked = abandonable(py, move || {
             let answer = question(&mut server);

@@ -1,4 +1,4 @@
-//! What a reader has done: its position and `stats()`.
+//! The state of a reader: its position and `stats()`.
 
 use super::position::PyPosition;
 use crate::reader::{Reader, Stats};
@@ -8,7 +8,7 @@ use pyo3::types::{PyDict, PyList};
 use std::fmt;
 use std::time::Duration;
 
-/// What stays when a reader ends.
+/// The values that remain when a reader ends.
 #[derive(Clone, Default)]
 pub(super) struct Summary {
     position: Option<PyPosition>,
@@ -36,7 +36,7 @@ struct LiveStats {
 }
 
 impl Summary {
-    /// What `reader` has done until now, after `elapsed`.
+    /// The state of `reader` until now, after `elapsed`.
     pub(super) fn of(reader: &Reader, position: Option<PyPosition>, elapsed: Duration) -> Self {
         Self {
             position,
@@ -57,7 +57,7 @@ impl Summary {
         self.position.clone()
     }
 
-    /// `stats()` as Python gives it.
+    /// The result of `stats()` in Python.
     pub(super) fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let stats = &self.stats;
         let dict = PyDict::new(py);

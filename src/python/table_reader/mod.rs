@@ -34,7 +34,7 @@ pub(super) struct PyTableReader {
     tables: String,
 }
 
-/// Changes under one schema.
+/// Changes with one schema.
 trait Changes: Send + Sync {
     fn input(&self) -> &Input;
 
@@ -57,10 +57,11 @@ fn locked<'m, T>(mutex: &'m Mutex<T>, py: Python<'_>) -> MutexGuard<'m, T> {
     mutex.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
 }
 
-/// An error if all changes were returned before: an empty table would look like one without changes.
+/// Returns an error if all changes were returned before: an empty table would look like one without
+/// changes.
 fn check_unread(changes: &dyn Changes, py: Python<'_>) -> PyResult<()> {
     match changes.input().is_consumed(py) && !changes.waits(py) {
-        true => Err(Error::config("the table has been read already: make a new reader").into()),
+        true => Err(Error::config("the table has been read already: create a new reader").into()),
         false => Ok(()),
     }
 }
@@ -197,7 +198,7 @@ impl PyTableReader {
     }
 }
 
-/// The C stream's side of the reader. Its caller may hold the interpreter's lock or not.
+/// The reader as a C stream. Its caller may hold the interpreter's lock or not.
 struct Stream {
     changes: Arc<dyn Changes>,
     schema: SchemaRef,

@@ -11,10 +11,10 @@ use ring::rand::{SecureRandom, SystemRandom};
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
-/// Opens the connections of a read, one after the other.
+/// Opens the connections of a read, one after another.
 pub(super) struct Connecting {
     connector: Connector,
-    /// For how long a connection is tried again; `None` if it is not.
+    /// The time for which a connection is retried; `None` for no retries.
     reconnect: Option<Duration>,
     cancel: CancelToken,
     /// The server that answered last, which is tried first.
@@ -89,12 +89,13 @@ impl Connecting {
         self.connected.set(Some(self.cancel.on_cancel(move || handle.shutdown())));
     }
 
-    /// Leaves the current connection alone.
+    /// Stops watching the current connection.
     pub(super) fn unwatch(&self) {
         self.connected.set(None);
     }
 
-    /// Takes in that a connection was lost. One that is lost immediately counts as one that cannot be made.
+    /// Called when a connection was lost. A connection that is lost immediately counts as one that
+    /// cannot be established.
     pub(super) fn was_lost(&mut self, error: Error) -> Result<()> {
         if self.trouble.is_some() {
             return self.wait_out(error);
@@ -103,7 +104,7 @@ impl Connecting {
         Ok(())
     }
 
-    /// Takes in that the connection works.
+    /// Called when the connection works.
     pub(super) fn works(&mut self) {
         self.trouble = None;
     }
@@ -113,7 +114,8 @@ impl Connecting {
         self.trouble.is_some()
     }
 
-    /// Waits before the next attempt to connect, each time for longer. Returns the error if there is to be no other attempt.
+    /// Waits before the next attempt to connect, each time for longer. Returns the error if there
+    /// must be no other attempt.
     pub(super) fn wait_out(&mut self, error: Error) -> Result<()> {
         self.cancel.check()?;
         let trouble = self.trouble.get_or_insert_with(Trouble::new);
@@ -153,7 +155,7 @@ impl Trouble {
 /// A random time between half of `pause` and `pause`, so that not all readers connect at the same time.
 fn jittered(pause: Duration) -> Duration {
     let mut byte = [0];
-    // Without random bytes it is half.
+    // Without random bytes it is half of `pause`.
     let _ = SystemRandom::new().fill(&mut byte);
     pause / 2 + pause / 2 * u32::from(byte[0]) / 255
 }
