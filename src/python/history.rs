@@ -31,7 +31,7 @@ pub(super) struct PyHistory {
     shared: Arc<Shared>,
 }
 
-/// What threads work on that Python does not wait for.
+/// The state for threads for which Python does not wait.
 struct Shared {
     history: Arc<SchemaHistory>,
     /// A place in it that is the object's own; `None` where that is the end.

@@ -322,7 +322,7 @@ impl PyBinlogReader {
         html_of(slf.as_any())
     }
 
-    /// What a reader is of says nothing at run time.
+    /// The type parameter of a reader has no effect at run time.
     #[classmethod]
     fn __class_getitem__<'py>(
         class: &Bound<'py, PyType>,

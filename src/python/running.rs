@@ -33,7 +33,7 @@ impl fmt::Display for Source {
     }
 }
 
-/// How a server's log is read.
+/// The options of reading a server's log.
 pub(super) struct LiveSource {
     /// The server, if it is already connected.
     pub(super) server: Option<Server>,
@@ -162,7 +162,7 @@ impl Running {
         self.due.is_empty().then_some(waiter)
     }
 
-    /// Gives back what a step found and its caller could not use.
+    /// Returns the result of a step that the caller could not use.
     pub(super) fn keep(&mut self, polled: Result<Poll, Error>) {
         self.kept = Some(polled);
     }
@@ -291,5 +291,5 @@ pub(super) fn drop_detached<T: Send>(value: T) {
 /// The maximum number of warnings that are remembered, so that none is given twice: most texts name no place.
 const MAX_REMEMBERED: usize = 10_000;
 
-/// How long a wait goes on before Ctrl-C is looked for.
+/// The interval between two checks for Ctrl-C during a wait.
 pub(super) const SIGNAL_CHECK: Duration = Duration::from_millis(50);

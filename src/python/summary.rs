@@ -25,7 +25,7 @@ impl fmt::Display for Summary {
     }
 }
 
-/// What is counted of a connection.
+/// The counts of a connection.
 #[derive(Clone)]
 struct LiveStats {
     events: u64,
