@@ -127,7 +127,7 @@ def test_every_source_gives_the_same(followed: tuple[Server, SchemaHistory]) -> 
 
 @SERVERS
 def test_a_log_without_names(server: Server) -> None:
-    """What the log leaves out comes from `schemas`; without it, properties are None."""
+    """Properties that the log leaves out come from `schemas`; otherwise they are None."""
     tables = tables_of(server)
     old = server.is_old
     with (

@@ -176,7 +176,7 @@ def test_cancelled_waits_lose_no_batch(shop):
                 before = stream.position
                 if waiting.cancel():
                     try:
-                        found.append(await waiting)  # it was done, or the wait was not begun
+                        found.append(await waiting)  # it had ended, or the wait had not started
                     except asyncio.CancelledError:
                         assert stream.position == before
                 else:
@@ -235,7 +235,7 @@ def test_a_batch_that_arrives_during_a_cancelled_wait_is_not_passed_over(shop, t
 
 
 def test_a_cancelled_wait_ends_its_thread(shop):
-    """The process ends at once, although nobody closes the stream."""
+    """The process ends at once, although the stream is not closed."""
     program = """
 import asyncio, os, binarrow
 from binarrow import Stream
