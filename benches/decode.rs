@@ -2,7 +2,7 @@
 //! with all threads.
 //!
 //!     cargo bench --bench decode                  # all; `-- segments`, `-- decode`, `-- read/oltp` for some
-//! cargo bench --bench decode -- documents     # rows as JSON text and VARIANT, compared with the
+//! cargo bench --bench decode -- nested_json   # rows as JSON text and VARIANT, compared with the
 //! flat layout
 //!
 //! The binlogs come from `benches/make_binlog.py --mb 16`. As there, `BINARROW_BENCH` names another
@@ -11,7 +11,7 @@
 #![allow(missing_docs)] // code that the macros of criterion generate
 
 use binarrow::columnar::{Json, Layout, Profile, TypeOptions};
-use binarrow::export::Documents;
+use binarrow::export::NestedJson;
 use binarrow::reader::{BatchLimits, DecodeOptions, ReadOptions, Reader, SegmentDecoder};
 use binarrow::source::{InputFile, LogOptions, Segment, Segments};
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
@@ -145,10 +145,10 @@ fn read(criterion: &mut Criterion) {
     }
 }
 
-/// From files to documents, compared with the flat and the nested layout: the cost of `before` and
+/// From files to nested JSON, compared with the flat and the nested layout: the cost of `before` and
 /// `after` as text, or as VARIANT.
-fn documents(criterion: &mut Criterion) {
-    let mut group = criterion.benchmark_group("documents");
+fn nested_json(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("nested_json");
     let spark = TypeOptions::new(Profile::Spark);
     let variant = TypeOptions { json: Json::Variant, ..spark };
     for log in logs().into_iter().filter(|log| !log.shape.ends_with("-zstd")) {
@@ -159,27 +159,27 @@ fn documents(criterion: &mut Criterion) {
             ("json", spark, Layout::Nested, true),
             ("variant", variant, Layout::Nested, true),
         ];
-        for (way, types, layout, has_documents) in ways {
+        for (way, types, layout, is_nested_json) in ways {
             group.bench_function(BenchmarkId::new(log.shape, way), |bencher| {
                 bencher.iter(|| {
                     let mut options = ReadOptions { threads: 1, ..ReadOptions::default() };
                     options.decode.limits = BatchLimits { rows: 16_384, bytes: 16 << 20 };
                     (options.decode.plan.types, options.decode.plan.layout) = (types, layout);
-                    let documents = has_documents.then(|| Documents::of(&mut options.decode));
-                    let mut documents = documents.transpose().expect("types of Spark");
+                    let nested_json = is_nested_json.then(|| NestedJson::of(&mut options.decode));
+                    let mut nested_json = nested_json.transpose().expect("types of Spark");
                     let files = vec![InputFile::at_path(&log.path, 1)];
                     let mut reader = Reader::try_new(files, options).expect("a reader");
                     while let Some(batch) = reader.next_batch().expect("a batch") {
-                        let Some(documents) = &mut documents else {
+                        let Some(nested_json) = &mut nested_json else {
                             black_box(batch);
                             continue;
                         };
-                        documents.take_in(batch);
-                        while documents.fill().expect("rows") {
-                            black_box(documents.finish().expect("a batch"));
+                        nested_json.take_in(batch);
+                        while nested_json.fill().expect("rows") {
+                            black_box(nested_json.finish().expect("a batch"));
                         }
                     }
-                    black_box(documents.map(|mut rest| rest.finish().expect("a batch")));
+                    black_box(nested_json.map(|mut rest| rest.finish().expect("a batch")));
                 });
             });
         }
@@ -189,6 +189,6 @@ fn documents(criterion: &mut Criterion) {
 criterion_group! {
     name = benches;
     config = Criterion::default().sample_size(20);
-    targets = segments, decode, read, documents
+    targets = segments, decode, read, nested_json
 }
 criterion_main!(benches);

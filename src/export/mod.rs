@@ -2,25 +2,25 @@
 //! many tables to batches of one schema.
 //!
 //! Input: a batch in the nested layout, read with [`EventFormat::types`] and
-//! [`EventFormat::envelope`], or as [`Documents`] requires. Output: bytes, or a batch. Pure
+//! [`EventFormat::envelope`], or as [`NestedJson`] requires. Output: bytes, or a batch. Pure
 //! functions: they use no file and no clock. Called by `python`.
 //!
 //! ```text
 //! ChangeBatch ─ nested (op, before, after, envelope) ─┬─ ticdc      {"commit-ts": …, "columns": […], "pre-columns": […]}
 //! cell (one writer/column)    ├─ debezium   {"before": …, "after": …, "source": …, "op": "u", …}
-//!                                                     └─ documents  RecordBatch: table, op, before and after as documents
+//!                                                     └─ nested_json  RecordBatch: table, op, before and after as documents
 //! ```
 
 mod cell;
 mod debezium;
-mod documents;
 mod nested;
+mod nested_json;
 mod ticdc;
 
 use crate::columnar::{Enumeration, EnvelopeColumn, Geometry, Time, TypeOptions, ZeroDates};
 use crate::error::Result;
 use crate::reader::ChangeBatch;
-pub use documents::Documents;
+pub use nested_json::NestedJson;
 
 /// The format of change events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

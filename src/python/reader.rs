@@ -16,7 +16,7 @@ use super::summary::Summary;
 use super::table_reader::PyTableReader;
 use crate::columnar::{ColumnNames, OnSchemaChange};
 use crate::error::Error;
-use crate::export::Documents;
+use crate::export::NestedJson;
 use crate::reader::{DecodeOptions, Poll, ReadOptions};
 use crate::schema::NameCase;
 use crate::source::InputFile;
@@ -89,7 +89,7 @@ pub(super) fn nested_json_schema<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let mut keywords = ReadKeywords::of_call("nested_json_schema", keywords)?;
     let mut options = DecodeOptions { plan: keywords.plan_options()?, ..DecodeOptions::default() };
-    Documents::of(&mut options)?.schema().to_pyarrow(py)
+    NestedJson::of(&mut options)?.schema().to_pyarrow(py)
 }
 
 #[doc = include_str!("docs/expand_source.txt")]
@@ -279,10 +279,10 @@ impl PyBinlogReader {
         }
         let mut options = (**options).clone();
         options.decode.unlogged.is_mirror = truncates != Truncates::Skip;
-        let documents = Documents::of(&mut options.decode)?;
+        let nested_json = NestedJson::of(&mut options.decode)?;
         let source = source.take();
         *state = State::Closed(None);
-        PyTableReader::start_documents(py, source, options, documents, truncates)
+        PyTableReader::start_nested_json(py, source, options, nested_json, truncates)
     }
 
     fn close(&self, py: Python<'_>) -> PyResult<()> {

@@ -9,7 +9,7 @@
 //! | [`transactions`] | the committed rows are returned, from the start to the stop |
 //! | [`items`] | items that are not rows are returned between the rows |
 //! | [`details`] | the envelope contains GTID, connection, number and statement of a commit |
-//! | [`documents`] | changes of many tables become batches of one schema |
+//! | [`nested_json`] | changes of many tables become batches of one schema |
 //! | [`table_history`] | rows of logs without column names are decoded with the DDL before them |
 //! | [`old_servers`] | logs of MySQL 5 and old versions of MariaDB are read, or refused with a clear error |
 //! | [`mariadb`] | compressed events and columns, and rows events in fragments, are read |
@@ -29,7 +29,6 @@
 mod circles;
 mod collations;
 mod details;
-mod documents;
 mod exactly_once;
 mod fixtures;
 mod fuzz;
@@ -41,6 +40,7 @@ mod log;
 mod malformed;
 mod mariadb;
 mod memory;
+mod nested_json;
 mod old_servers;
 mod partial_json;
 mod quiet_log;

@@ -1,7 +1,7 @@
-//! `TableReader`: changes as an Arrow stream of one schema, those of one table, or those of many as documents.
+//! `TableReader`: changes as an Arrow stream of one schema, those of one table, or those of many as nested JSON.
 
-mod all_documents;
 mod input;
+mod nested_json;
 mod one_table;
 
 use super::capsule::{schema_capsule, stream_capsule};
@@ -12,13 +12,13 @@ use super::running::Source;
 use crate::change::Include;
 use crate::columnar::OnSchemaChange;
 use crate::error::Error;
-use crate::export::Documents;
+use crate::export::NestedJson;
 use crate::reader::{KnownTables, Progress, ReadOptions};
-use all_documents::AllDocuments;
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_pyarrow::ToPyArrow;
 use arrow_schema::{ArrowError, Schema, SchemaRef};
 use input::Input;
+use nested_json::NestedJsonReader;
 use one_table::OneTable;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
@@ -67,18 +67,18 @@ fn check_unread(changes: &dyn Changes, py: Python<'_>) -> PyResult<()> {
 }
 
 impl PyTableReader {
-    /// All tables' changes as `documents`, which have seen the options.
-    pub(super) fn start_documents(
+    /// The changes of all tables as nested JSON, which has changed the options.
+    pub(super) fn start_nested_json(
         py: Python<'_>,
         source: Source,
         options: ReadOptions,
-        documents: Documents,
+        nested_json: NestedJson,
         truncates: Truncates,
     ) -> PyResult<Self> {
         let is_live = matches!(source, Source::Live(_));
         let known = KnownTables::new(options.decode.plan.column_names);
         let input = start_input(py, source, options)?;
-        let changes = AllDocuments::new(input, is_live, documents, truncates, known);
+        let changes = NestedJsonReader::new(input, is_live, nested_json, truncates, known);
         Ok(Self { changes: Arc::new(changes), tables: "all tables".to_owned() })
     }
 

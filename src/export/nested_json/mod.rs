@@ -36,7 +36,7 @@ use cells::DocumentColumn;
 use std::sync::Arc;
 
 /// Combines batches; each batch is added completely before the next one.
-pub struct Documents {
+pub struct NestedJson {
     schema: SchemaRef,
     limits: BatchLimits,
     databases: VarBytes,
@@ -66,8 +66,8 @@ enum SideColumn {
     Variant(VariantColumn, Box<RowEncoder>),
 }
 
-impl Documents {
-    /// Creates documents for batches that are read with these options. The options are changed so
+impl NestedJson {
+    /// Creates the combination of batches that are read with these options. The options are changed so
     /// that the batches contain everything that is needed.
     ///
     /// # Errors
@@ -76,7 +76,7 @@ impl Documents {
         let plan = &mut options.plan;
         if !plan.types.is_spark() {
             return Err(Error::config(
-                "documents contain values in the forms of Spark: read with ⟦types=spark⟧, or TypeOptions(⟦profile=spark⟧, ...)",
+                "nested JSON contains values in the forms of Spark: read with ⟦types=spark⟧, or TypeOptions(⟦profile=spark⟧, ...)",
             ));
         }
         let is_variant = plan.types.json == Json::Variant;

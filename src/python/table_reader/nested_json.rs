@@ -1,9 +1,9 @@
-//! The changes of all tables as documents.
+//! The changes of all tables as nested JSON.
 
 use super::{Changes, Input, locked};
 use crate::change::{Emptied, Item, Uncertainty};
 use crate::error::Error;
-use crate::export::Documents;
+use crate::export::NestedJson;
 use crate::python::emptied_rows::{Truncates, Verdict};
 use crate::python::errors::warn;
 use crate::python::running::SIGNAL_CHECK;
@@ -17,8 +17,8 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// The changes of all tables as documents.
-pub(super) struct AllDocuments {
+/// The changes of all tables as nested JSON.
+pub(super) struct NestedJsonReader {
     input: Input,
     schema: SchemaRef,
     /// True if rows are returned without waiting for others.
@@ -26,9 +26,9 @@ pub(super) struct AllDocuments {
     state: Mutex<Pending>,
 }
 
-/// Documents that are not returned yet.
+/// Rows that are not returned yet.
 struct Pending {
-    documents: Documents,
+    nested_json: NestedJson,
     truncates: Truncates,
     /// The structures of the batches so far.
     known: KnownTables,
@@ -44,17 +44,17 @@ struct Pending {
     repaired: HashSet<String>,
 }
 
-impl AllDocuments {
+impl NestedJsonReader {
     pub(super) fn new(
         input: Input,
         is_live: bool,
-        documents: Documents,
+        nested_json: NestedJson,
         truncates: Truncates,
         known: KnownTables,
     ) -> Self {
-        let schema = Arc::clone(documents.schema());
+        let schema = Arc::clone(nested_json.schema());
         let state = Mutex::new(Pending {
-            documents,
+            nested_json,
             truncates,
             known,
             before: None,
@@ -92,7 +92,7 @@ impl AllDocuments {
     }
 }
 
-impl Changes for AllDocuments {
+impl Changes for NestedJsonReader {
     fn input(&self) -> &Input {
         &self.input
     }
@@ -101,7 +101,7 @@ impl Changes for AllDocuments {
         Ok(Arc::clone(&self.schema))
     }
 
-    /// The next batch of documents: of a server, the rows that are available, up to the limits; of files, as many as the
+    /// The next batch: of a server, the rows that are available, up to the limits; of files, as many as the
     /// limits allow.
     fn next(&self, py: Python<'_>) -> PyResult<Option<RecordBatch>> {
         loop {
@@ -145,7 +145,7 @@ impl Changes for AllDocuments {
 impl Pending {
     /// True if there are rows that were not returned.
     fn has_rows(&self) -> bool {
-        self.documents.rows() > 0 || self.documents.is_in_batch()
+        self.nested_json.rows() > 0 || self.nested_json.is_in_batch()
     }
 
     /// Adds the rows of a batch. Returns warnings: statements before it may have emptied the table
@@ -160,7 +160,7 @@ impl Pending {
         }
         self.known.see(&change);
         self.set_before(Some(change.before.clone()));
-        self.documents.take_in(change);
+        self.nested_json.take_in(change);
         Ok(warnings)
     }
 
@@ -185,7 +185,11 @@ impl Pending {
             Verdict::Row => {
                 self.set_before(before);
                 let table = (emptied.database.as_str(), emptied.table.as_deref());
-                self.documents.append_emptied(table, item.commit_version, item.commit_timestamp)?;
+                self.nested_json.append_emptied(
+                    table,
+                    item.commit_version,
+                    item.commit_timestamp,
+                )?;
             }
         }
         Ok(Vec::new())
@@ -205,7 +209,7 @@ impl Pending {
 
     /// A batch, if there are enough rows.
     fn take_full(&mut self) -> Result<Option<RecordBatch>, Error> {
-        match self.documents.fill()? {
+        match self.nested_json.fill()? {
             true => self.finish().map(Some),
             false => Ok(None),
         }
@@ -213,15 +217,15 @@ impl Pending {
 
     /// All rows that are left; then the error after them.
     fn take_rest(&mut self) -> PyResult<Option<RecordBatch>> {
-        if self.documents.rows() > 0 {
+        if self.nested_json.rows() > 0 {
             return Ok(Some(self.finish()?));
         }
         self.failure.take().map_or(Ok(None), Err)
     }
 
     fn finish(&mut self) -> Result<RecordBatch, Error> {
-        let batch = self.documents.finish()?;
-        self.before = self.documents.place().or_else(|| self.before_last.clone());
+        let batch = self.nested_json.finish()?;
+        self.before = self.nested_json.place().or_else(|| self.before_last.clone());
         Ok(batch)
     }
 }

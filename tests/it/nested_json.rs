@@ -7,7 +7,7 @@ use arrow_array::types::Int64Type;
 use arrow_array::{Array, RecordBatch};
 use binarrow::columnar::{EnvelopeColumn, Json, Layout, Profile, TypeOptions};
 use binarrow::error::ErrorKind;
-use binarrow::export::Documents;
+use binarrow::export::NestedJson;
 use binarrow::reader::{BatchLimits, ReadOptions, Reader};
 use serde_json::{Map, Value};
 
@@ -19,19 +19,19 @@ fn spark() -> ReadOptions {
 
 /// Returns all batches, combined as the caller of a reader does it.
 fn batches(mut options: ReadOptions) -> Vec<RecordBatch> {
-    let mut documents = Documents::of(&mut options.decode).unwrap();
+    let mut nested_json = NestedJson::of(&mut options.decode).unwrap();
     let mut reader = Reader::try_new(fixtures::shop().paths(), options).unwrap();
     let mut batches = Vec::new();
     while let Some(change) = reader.next_batch().unwrap() {
-        documents.take_in(change);
-        while documents.fill().unwrap() {
-            batches.push(documents.finish().unwrap());
+        nested_json.take_in(change);
+        while nested_json.fill().unwrap() {
+            batches.push(nested_json.finish().unwrap());
         }
     }
-    if documents.rows() > 0 {
-        batches.push(documents.finish().unwrap());
+    if nested_json.rows() > 0 {
+        batches.push(nested_json.finish().unwrap());
     }
-    assert!(batches.iter().all(|batch| batch.schema() == *documents.schema()));
+    assert!(batches.iter().all(|batch| batch.schema() == *nested_json.schema()));
     batches
 }
 
@@ -171,12 +171,12 @@ fn the_text_of_the_envelope_counts_too() {
 #[test]
 fn other_types_and_batches_are_refused() {
     let mut native = ReadOptions::default();
-    let error = Documents::of(&mut native.decode).err().unwrap();
+    let error = NestedJson::of(&mut native.decode).err().unwrap();
     assert_eq!(error.kind(), ErrorKind::Config);
     assert_eq!(native.decode.plan.layout, Layout::Flat, "nothing was changed");
 
-    let mut documents = Documents::of(&mut spark().decode).unwrap();
+    let mut nested_json = NestedJson::of(&mut spark().decode).unwrap();
     let mut flat = Reader::try_new(fixtures::shop().paths(), spark()).unwrap();
-    documents.take_in(flat.next_batch().unwrap().unwrap());
-    assert_eq!(documents.fill().unwrap_err().kind(), ErrorKind::Config);
+    nested_json.take_in(flat.next_batch().unwrap().unwrap());
+    assert_eq!(nested_json.fill().unwrap_err().kind(), ErrorKind::Config);
 }
