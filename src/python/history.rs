@@ -1,44 +1,36 @@
-//! `NativeHistory`: the structures of tables over time, of which `binarrow.SchemaHistory` is the face.
+//! `NativeHistory`: the structures of tables over time, which `binarrow.SchemaHistory` uses.
 
 use super::baseline::{table_filter, take_baseline};
 use super::connection_spec::PyConnectionSpec;
 use super::ddl_session::{MYSQL_OF_TODAY, SqlModeKeyword, server, session};
 use super::history_change::{PyChanges, with_tables};
+use super::history_cursor::HistoryCursor;
 use super::interrupts::abandonable;
 use super::keywords::Patterns;
 use super::position::PyPosition;
 use super::schemas::Sql;
 use super::table_schema::{PyTableSchema, Structure};
-use crate::change::TableFilter;
-use crate::ddl::{DdlSession, SqlServer};
+use crate::ddl::DdlSession;
 use crate::error::advice::in_python;
 use crate::error::{Error, Result};
 use crate::history::{
-    Baseline, Catalog, HistoryView, LoggedDdl, MemoryStore, SchemaHistory, Scope, TableState,
-    without_secrets,
+    Baseline, LoggedDdl, MemoryStore, SchemaHistory, TableState, without_secrets,
 };
 use crate::position::{Place, Position};
 use crate::store::{ServerStore, SqliteStore};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The structures of tables over time.
 #[pyclass(name = "NativeHistory", module = "binarrow._native", frozen)]
 pub(super) struct PyHistory {
-    shared: Arc<Shared>,
+    shared: Arc<HistoryCursor>,
 }
 
-/// The state for threads for which Python does not wait.
-struct Shared {
-    history: Arc<SchemaHistory>,
-    /// A place in it that is the object's own; `None` where that is the end.
-    view: Mutex<Option<HistoryView>>,
-}
-
-/// All tables, each with why it is unknown.
+/// All tables, and the reason why one is unknown.
 type Tables = Vec<(String, Option<String>)>;
 
 #[pymethods]
@@ -70,24 +62,24 @@ impl PyHistory {
 
     #[getter]
     fn source(&self) -> &str {
-        self.shared.history.source()
+        self.shared.history().source()
     }
 
     #[getter]
     fn place(&self) -> &str {
-        self.shared.history.place()
+        self.shared.history().place()
     }
 
     fn position(&self, py: Python<'_>) -> PyResult<Option<PyPosition>> {
         let position = self.work(py, |shared| match &*shared.view() {
             Some(view) => Ok(view.position().cloned()),
-            None => shared.history.end(),
+            None => shared.history().end(),
         })?;
         Ok(position.map(PyPosition))
     }
 
     fn covered(&self, py: Python<'_>) -> PyResult<Vec<(PyPosition, PyPosition, Option<String>)>> {
-        let timelines = self.work(py, |shared| shared.history.covered())?;
+        let timelines = self.work(py, |shared| shared.history().covered())?;
         let range = |timeline: crate::history::Timeline| {
             (PyPosition(timeline.from), PyPosition(timeline.reached), timeline.server)
         };
@@ -195,7 +187,7 @@ impl PyHistory {
             let mut own = shared.view();
             let followed = match &mut *own {
                 Some(view) => view.apply(&ddl)?,
-                None => shared.history.apply(&ddl)?,
+                None => shared.history().apply(&ddl)?,
             };
             Ok(with_tables(ddl, followed))
         })?;
@@ -234,14 +226,14 @@ impl PyHistory {
     fn rollback(&self, py: Python<'_>, position: Place) -> PyResult<()> {
         self.work(py, move |shared| {
             let position = shared.resolve(position)?;
-            let view = shared.history.view_at(&position)?;
+            let view = shared.history().view_at(&position)?;
             *shared.view() = Some(view);
             Ok(())
         })
     }
 
     fn checkpoint(&self, py: Python<'_>) -> PyResult<()> {
-        self.work(py, |shared| shared.history.checkpoint())
+        self.work(py, |shared| shared.history().checkpoint())
     }
 
     fn snapshot(&self, py: Python<'_>) -> PyResult<Vec<(String, String)>> {
@@ -255,7 +247,7 @@ impl PyHistory {
     fn prune(&self, py: Python<'_>, before: Place) -> PyResult<()> {
         self.work(py, move |shared| {
             let position = shared.resolve(before)?;
-            shared.history.prune(&position)
+            shared.history().prune(&position)
         })
     }
 
@@ -270,7 +262,7 @@ impl PyHistory {
             let place = |place: Option<Place>| place.map(|place| shared.resolve(place)).transpose();
             Ok((place(start)?, place(stop)?))
         })?;
-        Ok(PyChanges::new(Arc::clone(&self.shared.history), start, stop))
+        Ok(PyChanges::new(Arc::clone(self.shared.history()), start, stop))
     }
 
     /// The tables at `start`, as text for a reader of `start` to `stop`.
@@ -286,7 +278,7 @@ impl PyHistory {
         self.work(py, move |shared| {
             let (start, stop) = (shared.resolve(start)?, shared.resolve(stop)?);
             shared
-                .history
+                .history()
                 .snapshot(&start, &stop, |database, table| tables.accepts(database, table))?
                 .to_text()
         })
@@ -295,7 +287,7 @@ impl PyHistory {
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         self.work(py, |shared| {
             shared.view().take();
-            shared.history.close()
+            shared.history().close()
         })
     }
 }
@@ -313,101 +305,22 @@ fn check_has_file(position: &Position) -> Result<()> {
 
 impl PyHistory {
     fn of(history: Arc<SchemaHistory>) -> Self {
-        Self { shared: Arc::new(Shared { history, view: Mutex::new(None) }) }
+        Self { shared: Arc::new(HistoryCursor::new(history)) }
     }
 
     /// The history, for use by readers.
     pub(super) fn history(&self) -> &Arc<SchemaHistory> {
-        &self.shared.history
+        self.shared.history()
     }
 
-    /// Works in a thread of its own, so that Ctrl-C is heard.
+    /// Works in another thread, so that Ctrl-C can interrupt it.
     fn work<T: Send + 'static>(
         &self,
         py: Python<'_>,
-        work: impl FnOnce(&Shared) -> Result<T> + Send + 'static,
+        work: impl FnOnce(&HistoryCursor) -> Result<T> + Send + 'static,
     ) -> PyResult<T> {
         let shared = Arc::clone(&self.shared);
         abandonable(py, move || work(&shared))
-    }
-}
-
-impl Shared {
-    fn view(&self) -> MutexGuard<'_, Option<HistoryView>> {
-        self.view.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// A place as a position.
-    fn resolve(&self, place: Place) -> Result<Position> {
-        match place {
-            Place::Position(position) => Ok(*position),
-            Place::Gtids(gtids) => Ok(Position { gtid_set: Some(gtids), ..Position::default() }),
-            Place::Time(time) => self.history.position_at(time),
-            Place::Earliest | Place::Latest => Err(Error::config(
-                "a place in a history is a Position, 'file:offset', a GTID set or a time",
-            )),
-        }
-    }
-
-    /// The tables at a place, or at the view's.
-    fn catalog(&self, place: Option<Place>) -> Result<Arc<Catalog>> {
-        if let Some(place) = place {
-            return self.history.catalog_at(&self.resolve(place)?);
-        }
-        match &*self.view() {
-            Some(view) => Ok(Arc::clone(view.catalog())),
-            None => {
-                let end = self.history.end()?.ok_or_else(|| {
-                    Error::schema(
-                        "the table history is empty: take a baseline first, ⟦history.baseline=server⟧",
-                    )
-                })?;
-                self.history.catalog_at(&end)
-            }
-        }
-    }
-
-    /// Checks that each pattern matches a table, in a baseline or in the history.
-    fn check_matched(&self, filter: &TableFilter, baseline: &Baseline) -> Result<()> {
-        let (own, before) = (baseline.catalog()?, self.catalog(None).unwrap_or_default());
-        let tables = own.tables().chain(before.tables());
-        let names: Vec<_> = tables.map(|(database, table, _)| (database, table)).collect();
-        match filter.unmatched(names.iter().copied()).first() {
-            None => Ok(()),
-            Some(pattern) => Err(Error::config(format!(
-                "no table matches {pattern:?}, neither in the baseline nor in the history: check the pattern in ⟦tables⟧"
-            ))),
-        }
-    }
-
-    /// Takes a baseline in: of all tables, or of those that match.
-    fn begin(
-        &self,
-        mut baseline: Baseline,
-        position: &Position,
-        timestamp: i64,
-        filter: Option<&TableFilter>,
-    ) -> Result<()> {
-        if let Some(filter) = filter.filter(|_| self.history.is_empty().is_ok_and(|empty| !empty)) {
-            let (own, before) = (baseline.catalog()?, self.history.catalog_at(position));
-            let before = before.unwrap_or_default();
-            let names =
-                own.tables().chain(before.tables()).map(|(database, table, _)| (database, table));
-            let mut names: Vec<_> = names
-                .filter(|(database, table)| filter.accepts(database, table))
-                .map(|(database, table)| (database.to_owned(), table.to_owned()))
-                .collect();
-            names.sort_unstable();
-            names.dedup();
-            baseline.scope = Scope::Tables(names);
-        }
-        self.history.baseline(baseline, position, timestamp)?;
-        Ok(())
-    }
-
-    /// The server that the tables at the view's place are of.
-    fn server(&self) -> Result<SqlServer> {
-        Ok(self.catalog(None)?.server().unwrap_or(MYSQL_OF_TODAY))
     }
 }
 

@@ -17,6 +17,7 @@ mod file_object;
 mod given;
 mod history;
 mod history_change;
+mod history_cursor;
 mod history_keyword;
 mod hooks;
 mod input;
