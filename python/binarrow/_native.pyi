@@ -1609,7 +1609,7 @@ class NativeHistory:
         stop: Position | str | datetime | None = None,
     ) -> HistoryChanges:
         """Returns the entries of the history."""
-    def part(
+    def schema_snapshot(
         self,
         start: Position | str | datetime,
         stop: Position | str | datetime,
@@ -1648,7 +1648,7 @@ class LiveLog:
         start: Position,
         stop: Position,
         *,
-        history_part: str | None = None,
+        schema_snapshot: str | None = None,
         server_id: int | None = None,
         heartbeat: float = 10.0,
         reconnect: float | None = 300.0,

@@ -208,7 +208,7 @@ impl SchemaHistory {
     ///
     /// # Errors
     /// As [`Self::view_at`], of `start`.
-    pub fn snapshot(
+    pub fn schema_snapshot(
         &self,
         start: &Position,
         end: &Position,

@@ -267,7 +267,7 @@ impl PyHistory {
 
     /// The tables at `start`, as text for a reader of `start` to `stop`.
     #[pyo3(signature = (start, stop, tables = None))]
-    fn part(
+    fn schema_snapshot(
         &self,
         py: Python<'_>,
         start: Place,
@@ -279,7 +279,7 @@ impl PyHistory {
             let (start, stop) = (shared.resolve(start)?, shared.resolve(stop)?);
             shared
                 .history()
-                .snapshot(&start, &stop, |database, table| tables.accepts(database, table))?
+                .schema_snapshot(&start, &stop, |database, table| tables.accepts(database, table))?
                 .to_text()
         })
     }

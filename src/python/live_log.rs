@@ -85,7 +85,7 @@ impl PyLiveLog {
 
     #[staticmethod]
     #[pyo3(signature = (
-        spec, start, stop, *, history_part = None, server_id = None, heartbeat = 10.0, reconnect = 300.0, max_latency = 0.5,
+        spec, start, stop, *, schema_snapshot = None, server_id = None, heartbeat = 10.0, reconnect = 300.0, max_latency = 0.5,
     ))]
     #[allow(clippy::too_many_arguments)] // Python's keywords
     fn between(
@@ -93,7 +93,7 @@ impl PyLiveLog {
         spec: &PyConnectionSpec,
         start: &PyPosition,
         stop: &PyPosition,
-        history_part: Option<&str>,
+        schema_snapshot: Option<&str>,
         server_id: Option<u32>,
         heartbeat: f64,
         reconnect: Option<f64>,
@@ -105,7 +105,7 @@ impl PyLiveLog {
         if is_same && start.compare(&stop) == Some(Ordering::Greater) {
             return Err(Error::config(format!("the range goes backwards, from {start} to {stop}")));
         }
-        let history = history_part.map(|text| {
+        let history = schema_snapshot.map(|text| {
             let view = HistoryView::of_snapshot(&SchemaSnapshot::from_text(text)?)?;
             Ok::<_, Error>(TableHistory::View(Box::new(view)))
         });

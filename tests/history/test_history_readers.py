@@ -129,8 +129,8 @@ else:  # as Spark's driver and its tasks do
         middle = server.range_end(start, stop=stop, max_bytes=1500, history=history)
         server.range_end(middle, stop=stop, history=history)
         for first, last in ((start, middle), (middle, stop)):
-            part = history.part(first, last)
-            with server.range(first, last, history_part=part, **options) as stream:
+            snapshot = history.schema_snapshot(first, last)
+            with server.range(first, last, schema_snapshot=snapshot, **options) as stream:
                 for batch in stream:
                     take(batch)
         print(json.dumps(rows), flush=True)

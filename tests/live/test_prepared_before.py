@@ -105,8 +105,10 @@ def test_with_a_history(server: Server) -> None:
         options = {"tables": "live.t"}
         with binarrow.SchemaHistory.open("memory:") as history:
             connection.range_end(start, history=history)
-            part = history.part(middle, head, tables="live.t")
-            assert ids(connection.range(middle, head, history_part=part, **options)) == ["21"]
+            snapshot = history.schema_snapshot(middle, head, tables="live.t")
+            assert ids(connection.range(middle, head, schema_snapshot=snapshot, **options)) == [
+                "21"
+            ]
             assert ids(connection.stream(middle, stop=head, history=history, **options)) == ["21"]
         with binarrow.SchemaHistory.open("memory:") as history:
             stream = connection.stream(middle, stop=head, history=history, **options)

@@ -185,8 +185,10 @@ def test_parts_of_a_history(played: tuple[Server, Position]) -> None:
         assert connection.range_end(middle, history=history) == head
         parts = []
         for first, last in ((start, middle), (middle, head)):
-            part = history.part(first, last, tables="live.*")
-            with connection.range(first, last, history_part=part, envelope=ENVELOPE) as stream:
+            snapshot = history.schema_snapshot(first, last, tables="live.*")
+            with connection.range(
+                first, last, schema_snapshot=snapshot, envelope=ENVELOPE
+            ) as stream:
                 parts += list(stream)
         with connection.stream(start, stop=head, history=history, envelope=ENVELOPE) as stream:
             assert flat(parts) == flat(stream)

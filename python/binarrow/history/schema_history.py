@@ -302,10 +302,12 @@ class SchemaHistory:
             if concerns(change, database, table):
                 yield change
 
-    def part(self, start: Place, stop: Place, *, tables: str | Sequence[str] | None = None) -> str:
+    def schema_snapshot(
+        self, start: Place, stop: Place, *, tables: str | Sequence[str] | None = None
+    ) -> str:
         """Returns the structures at ``start``, for a reader of ``start`` to ``stop``.
 
-        The result is text for ``Server.range(..., history_part=)``. It contains the tables that
+        The result is text for ``Server.range(..., schema_snapshot=)``. It contains the tables that
         match, and those that statements up to ``stop`` name.
 
         Args:
@@ -316,7 +318,7 @@ class SchemaHistory:
         Raises:
             SchemaError: The history does not cover ``start``.
         """
-        return self._native.part(start, stop, tables)
+        return self._native.schema_snapshot(start, stop, tables)
 
     def __binarrow_history__(self) -> NativeHistory:
         """Returns the native history, for readers."""

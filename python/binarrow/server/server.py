@@ -160,7 +160,7 @@ class Server(Session):
         start: Position,
         stop: Position,
         *,
-        history_part: str | None = None,
+        schema_snapshot: str | None = None,
         server_id: int | None = None,
         heartbeat: float = 10.0,
         reconnect: float | None = 300.0,
@@ -174,7 +174,7 @@ class Server(Session):
         Args:
             start: The end of an earlier read, or :meth:`file_start`.
             stop: The end of a later transaction.
-            history_part: The structures of tables at ``start``, as text: ``SchemaHistory.part()``.
+            schema_snapshot: The structures at ``start``, from ``SchemaHistory.schema_snapshot()``.
             server_id: As for :meth:`stream`.
             heartbeat: As for :meth:`stream`.
             reconnect: Seconds for which a lost connection is retried, and for which the read waits
@@ -190,7 +190,7 @@ class Server(Session):
             self._spec,
             start,
             stop,
-            history_part=history_part,
+            schema_snapshot=schema_snapshot,
             server_id=server_id,
             heartbeat=heartbeat,
             reconnect=reconnect,

@@ -207,7 +207,7 @@ fn a_snapshot_contains_the_tables_that_a_range_needs() {
     view.reach(&at(900)).unwrap();
     let snapshot = |start, end, wanted: &[&str]| {
         let snapshot = history
-            .snapshot(&at(start), &at(end), |database, table| {
+            .schema_snapshot(&at(start), &at(end), |database, table| {
                 wanted.is_empty() || wanted.contains(&format!("{database}.{table}").as_str())
             })
             .unwrap();
@@ -228,7 +228,7 @@ fn a_snapshot_contains_the_tables_that_a_range_needs() {
         view.reach(&statement.position).unwrap();
     }
     assert_eq!(tables(view.catalog()), "be");
-    assert!(history.snapshot(&at(99), &at(200), |_, _| true).is_err());
+    assert!(history.schema_snapshot(&at(99), &at(200), |_, _| true).is_err());
     let text = snapshot(100, 900, &[]).to_text().unwrap();
     for wrong in
         [&text[1..], &text[..text.len() - 1], &text[..text.len() - 2], "", "1:", "2:00", "1:zz"]

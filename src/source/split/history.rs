@@ -46,7 +46,7 @@ pub fn add_history(
         let end = if end.offset < start.offset { start } else { end };
         split.history = Some(
             history
-                .snapshot(start, end, |database, table| tables.accepts(database, table))?
+                .schema_snapshot(start, end, |database, table| tables.accepts(database, table))?
                 .to_text()?,
         );
         split.prepared = prepared_parts(&split.start()?.prepared, start, history, tables)?;
@@ -68,9 +68,10 @@ fn prepared_parts(
             ..Position::in_file(range.file.as_str(), range.start)
         };
         let snapshot =
-            history.snapshot(&at, &at, |database, table| tables.accepts(database, table))?;
+            history.schema_snapshot(&at, &at, |database, table| tables.accepts(database, table))?;
         if snapshot
-            != history.snapshot(start, start, |database, table| tables.accepts(database, table))?
+            != history
+                .schema_snapshot(start, start, |database, table| tables.accepts(database, table))?
         {
             let (xid, history) = (range.xid.to_string(), snapshot.to_text()?);
             parts.push(PreparedPart { xid, history });

@@ -77,10 +77,14 @@ class HistoryFollower:
                 start = last
         log.range_end(start, stop, NO_LIMIT, history)
 
-    def part(self, start: Position, stop: Position) -> str | None:
-        """Returns the part of the history for a task that reads a range; None without one."""
+    def schema_snapshot(self, start: Position, stop: Position) -> str | None:
+        """Returns the structures for a task that reads a range; None without a history."""
         history = self._opened()
-        return None if history is None else history.part(start, stop, tables=self._options.table)
+        return (
+            None
+            if history is None
+            else history.schema_snapshot(start, stop, tables=self._options.table)
+        )
 
     def close(self) -> None:
         """Closes the store."""

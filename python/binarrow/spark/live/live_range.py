@@ -53,7 +53,7 @@ class LiveRange:
                 spec,
                 Position.from_json(self.start),
                 Position.from_json(self.stop),
-                history_part=self.history,
+                schema_snapshot=self.history,
                 heartbeat=heartbeat,
                 reconnect=reconnect,
             )

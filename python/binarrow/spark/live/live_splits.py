@@ -110,7 +110,7 @@ def live_rows(
         follower.follow(log, first, last)
         count = ONE_PER_FILE if num_partitions is None else num_partitions
         found = [
-            LiveRange(one.to_json(), other.to_json(), follower.part(one, other))
+            LiveRange(one.to_json(), other.to_json(), follower.schema_snapshot(one, other))
             for one, other in ranges(log, first, last, count)
         ]
         files = log.files()

@@ -114,7 +114,10 @@ class Planner:
         target = with_secret(self._live.target)
         return [
             LivePartition(
-                LiveRange(first.to_json(), last.to_json(), self._history.part(first, last)), target
+                LiveRange(
+                    first.to_json(), last.to_json(), self._history.schema_snapshot(first, last)
+                ),
+                target,
             )
             for first, last in parts
         ]
