@@ -287,7 +287,7 @@ def test_a_primary_key_that_is_null(lake, mirror):
 
 def test_what_is_refused(lake, mirror):
     frame = mirror.frame(insert(1, 0, 1, "a", 1))
-    with pytest.raises(binarrow.ConfigError, match=r"differences of name \(json=diff\)"):
+    with pytest.raises(binarrow.ConfigError, match=r"differences of name \(the option json=diff\)"):
         lake.apply(mirror.target, "id")(frame.withMetadata("name", {"binarrow.json_diff": "true"}))
     updated = mirror.frame(after(1, 0, 1, "a", 1)).withMetadata("id", {"mysql.primary_key": "1"})
     lake.apply(lake.target(), "id", missing_rows="ignore")(updated)

@@ -75,7 +75,7 @@ def test_data_source(spark, shop, expected, tmp_path):
         ({"mask": "email=sha256"}, "needs mask_salt"),
         ({"mask": "email=md5"}, "COLUMN=sha256"),
         ({"mask": "email"}, "COLUMN=sha256"),
-        ({"mask": "email=sha256", "maskSalt": SALT}, "set 'maskSaltFile'"),
+        ({"mask": "email=sha256", "maskSalt": SALT}, "set the option maskSaltFile"),
         ({"mask": "email=sha256", "maskSaltFile": "/nowhere/salt"}, "the salt file"),
         ({"operations": "upsert"}, "upsert"),
         ({"columns": "price"}, "price"),
