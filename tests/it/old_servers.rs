@@ -119,7 +119,7 @@ fn errors_say_what_this_server_can_do() {
     ] {
         let error = failure_of(log.clone(), unnamed.clone(), &by_name);
         assert_eq!(error.kind(), ErrorKind::Schema);
-        for words in ["table d.old", "names no columns", server, "schemas=", "'positional'"] {
+        for words in ["table d.old", "names of columns", server, "schemas=", "'positional'"] {
             assert!(error.to_string().contains(words), "{words}: {error}");
         }
         let error = failure_of(log, unnamed.clone(), &by_place);

@@ -426,7 +426,7 @@ fn the_log_before_the_start_is_followed_first() {
     assert_eq!(error.kind(), ErrorKind::Schema);
     let message = error.to_string();
     assert!(
-        message.contains("reaches to binlog.000001:4") && message.contains("binlog.000001 is not"),
+        message.contains("ends at binlog.000001:4") && message.contains("binlog.000001 is not"),
         "{message}"
     );
     assert!(nothing.rows.is_empty());
@@ -439,7 +439,7 @@ fn the_log_before_the_start_is_followed_first() {
     let files =
         || vec![gap[0].clone().input("binlog.000001"), gap[1].clone().input("binlog.000012")];
     let error = read(files(), options);
-    assert!(error.failure().to_string().contains("reaches to binlog.000009:4"), "{error:?}");
+    assert!(error.failure().to_string().contains("ends at binlog.000009:4"), "{error:?}");
 }
 
 #[test]
