@@ -124,7 +124,7 @@ fn errors_say_what_this_server_can_do() {
         }
         let error = failure_of(log, unnamed.clone(), &by_place);
         assert_eq!(error.kind(), ErrorKind::Schema);
-        for words in ["column @1", "signed", server, "schemas="] {
+        for words in ["column @1", "the sign of the column", server, "schemas="] {
             assert!(error.to_string().contains(words), "{words}: {error}");
         }
         assert!(!error.message().contains("positional"), "that was done already: {error}");
