@@ -19,6 +19,7 @@ pub mod error;
 pub mod export;
 pub mod history;
 pub mod limits;
+pub mod load;
 pub mod net;
 pub mod position;
 pub mod protocol;

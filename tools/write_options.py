@@ -35,7 +35,7 @@ WIDTH = 100
 WITH_KEYWORDS = ("read_binlog", "infer_schema", "nested_json_schema")
 """The functions of the extension module with `**keywords` in Rust."""
 
-READ_KEYWORDS = (*WITH_KEYWORDS, "read_split")
+READ_KEYWORDS = (*WITH_KEYWORDS, "read_split", "read_table")
 """All functions of the extension module whose keywords are in the table."""
 
 
@@ -317,12 +317,24 @@ class SchemaKeywords(TypedDict, total=False):
 
 {members(options.keywords_of("infer_schema"))}
 
+class TableKeywords(TypedDict, total=False):
+    """Keywords of :meth:`binarrow.Server.read_table` for the form of the rows."""
+
+{members([option for option in options.keywords_of("read_table") if option.name != "columns"])}
+
 class LoginKeywords(TypedDict, total=False):
     """Keywords of :func:`binarrow.connect` besides the URL, and of its streams."""
 
 {members(login)}
 
-__all__ = ["NOT_SHAPING", "LoginKeywords", "SchemaKeywords", "ShapingKeywords", "TaskKeywords"]
+__all__ = [
+    "NOT_SHAPING",
+    "LoginKeywords",
+    "SchemaKeywords",
+    "ShapingKeywords",
+    "TableKeywords",
+    "TaskKeywords",
+]
 '''
 
 

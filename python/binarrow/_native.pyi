@@ -624,6 +624,47 @@ class TableReader:
     ) -> None: ...
 
 @final
+class TableRows:
+    """The rows of a server's table in one snapshot, returned by :meth:`Server.read_table`.
+
+    It is an iterator of ``pyarrow.RecordBatch``, and an Arrow stream for other libraries, for
+    example ``polars.from_arrow(rows)``. Close it, or use it in ``with``, to end the snapshot before
+    the last row.
+    """
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The schema of all batches."""
+    @property
+    def position(self) -> Position | None:
+        """The place of the snapshot in the log: the snapshot contains all transactions before it.
+
+        None if the ``envelope`` has no column that needs it.
+        """
+    @property
+    def is_exact(self) -> bool:
+        """True if the snapshot contains no transaction from ``position`` on."""
+    @property
+    def rows(self) -> int:
+        """The number of rows that were returned so far."""
+    def read_all(self) -> pa.Table:
+        """Reads all rows into memory."""
+    def close(self) -> None:
+        """Ends the snapshot and closes the connection."""
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+    def __arrow_c_schema__(self) -> object: ...
+    def __iter__(self) -> TableRows: ...
+    def __next__(self) -> pa.RecordBatch: ...
+    def __enter__(self) -> TableRows: ...
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_value: BaseException | None,
+        traceback: TracebackType | None,
+        /,
+    ) -> None: ...
+
+@final
 class Event:
     """One event of a binary log file, as ``binarrow inspect`` shows it."""
 
@@ -1655,6 +1696,16 @@ class LiveLog:
         max_latency: float = 0.5,
     ) -> LiveLog:
         """Returns the log between two positions; see :meth:`binarrow.Server.range`."""
+
+def read_table(
+    spec: ConnectionSpec,
+    table: str,
+    *,
+    where: str | None = None,
+    locks: str | None = None,
+    **keywords: Any,
+) -> TableRows:
+    """Returns the rows of a table; see :meth:`binarrow.Server.read_table`."""
 
 def range_end(
     spec: ConnectionSpec,

@@ -106,6 +106,19 @@ class SchemaKeywords(TypedDict, total=False):
     storage_options: Mapping[str, Any] | None
 
 
+class TableKeywords(TypedDict, total=False):
+    """Keywords of :meth:`binarrow.Server.read_table` for the form of the rows."""
+
+    mask: Mapping[str, Literal["sha256", "null"]] | None
+    mask_salt: str | bytes | None
+    layout: Literal["flat", "nested"]
+    envelope: str | Sequence[str] | None
+    envelope_prefix: str
+    types: Literal["native", "spark"] | TypeOptions | None
+    batch_rows: int | None
+    batch_bytes: int | None
+
+
 class LoginKeywords(TypedDict, total=False):
     """Keywords of :func:`binarrow.connect` besides the URL, and of its streams."""
 
@@ -127,4 +140,11 @@ class LoginKeywords(TypedDict, total=False):
     reconnect: float
 
 
-__all__ = ["NOT_SHAPING", "LoginKeywords", "SchemaKeywords", "ShapingKeywords", "TaskKeywords"]
+__all__ = [
+    "NOT_SHAPING",
+    "LoginKeywords",
+    "SchemaKeywords",
+    "ShapingKeywords",
+    "TableKeywords",
+    "TaskKeywords",
+]

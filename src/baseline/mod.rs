@@ -93,7 +93,7 @@ impl Baseline {
             touched = touched::between(server, &place, &end, options.server_id)?;
             place = end;
             if touched.is_nothing() {
-                let timestamp = clock(server)?;
+                let timestamp = server.clock()?;
                 let identity = server.identity();
                 let server = SqlServer {
                     is_mariadb: identity.flavor == Flavor::Mariadb,
@@ -151,15 +151,6 @@ impl Baseline {
     pub fn given(&self) -> HistoryBaseline {
         HistoryBaseline::whole(self.script.clone(), DdlSession::new(self.server))
     }
-}
-
-/// Microseconds since 1970 UTC.
-fn clock(server: &mut Server) -> Result<i64> {
-    let now = server
-        .connection()
-        .query_value("SELECT CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED)")?;
-    let now = now.and_then(|now| now.parse().ok());
-    now.ok_or_else(|| Error::malformed("the server's clock is not a number"))
 }
 
 /// The target of its log messages.

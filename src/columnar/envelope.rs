@@ -158,6 +158,13 @@ impl Envelope {
             .map(|column| Field::new(self.column_name(*column), column.data_type(types), true))
     }
 
+    /// True if a column contains a position of the log.
+    pub fn needs_position(&self) -> bool {
+        use EnvelopeColumn as C;
+        let of_position = [C::CommitVersion, C::BinlogFile, C::BinlogPosition];
+        of_position.into_iter().any(|column| self.has(column))
+    }
+
     /// True if it has `column`.
     pub fn has(&self, column: EnvelopeColumn) -> bool {
         self.columns.contains(&column)

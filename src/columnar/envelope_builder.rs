@@ -18,8 +18,9 @@ pub struct Stamp<'a> {
     pub commit_version: i64,
     /// Microseconds since 1970 UTC.
     pub commit_timestamp: i64,
-    /// The number of the rows event in its transaction, counted over all tables.
-    pub rows_event: u32,
+    /// `_change_ordinal` of the event's first row: of a row of the log, the number of the rows event in its
+    /// transaction, counted over all tables, in the upper 32 bits.
+    pub first_ordinal: i64,
     /// The file's name.
     pub file: &'a str,
     /// Offset of the event.

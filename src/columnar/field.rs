@@ -55,7 +55,9 @@ pub(super) fn field(
     // Spark does not accept the extension types that pyarrow creates from these names.
     match column.column_type {
         _ if options.is_spark() => {}
-        ColumnType::Json { .. } if matches!(options.json, Json::Text | Json::Diff) => {
+        ColumnType::Json { .. } | ColumnType::JsonText { .. }
+            if matches!(options.json, Json::Text | Json::Diff) =>
+        {
             put("ARROW:extension:name", "arrow.json".into());
             put("ARROW:extension:metadata", String::new());
         }

@@ -239,7 +239,7 @@ impl TableBuilder {
         if before.count == 0 && (!is_update || after.count == 0) {
             rows.finish("a row image without columns")?;
         }
-        let mut ordinal = i64::from(stamp.rows_event) << 32;
+        let mut ordinal = stamp.first_ordinal;
         loop {
             match event.kind {
                 RowsKind::Write => {

@@ -272,6 +272,12 @@ impl TablePlan {
         self.names.get(index).map_or("?", AsRef::as_ref)
     }
 
+    /// The columns of the table that are selected, each with its index in the table.
+    pub fn selected_columns(&self) -> impl Iterator<Item = (usize, &Column)> {
+        let columns = self.table.columns.iter().enumerate();
+        columns.zip(&self.is_selected).filter_map(|(column, selected)| selected.then_some(column))
+    }
+
     /// True if the values of column `index` are selected.
     pub(super) fn is_selected(&self, index: usize) -> bool {
         self.is_selected.get(index) == Some(&true)

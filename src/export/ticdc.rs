@@ -205,6 +205,7 @@ fn is_plain_text(column_type: &ColumnType) -> bool {
             | T::Timestamp2 { .. }
             | T::TimestampOld { .. }
             | T::Json { .. }
+            | T::JsonText { .. }
     )
 }
 
@@ -245,7 +246,7 @@ const fn type_code(column_type: &ColumnType) -> u8 {
         T::VarChar { .. } | T::VarCharCompressed { .. } => 15,
         T::Bit { .. } => 16,
         T::Vector { .. } | T::VectorVarBinary { .. } => 225,
-        T::Json { .. } | T::TypedArray => 245,
+        T::Json { .. } | T::JsonText { .. } | T::TypedArray => 245,
         T::Decimal { .. } => 246,
         T::Enum { .. } => 247,
         T::Set { .. } => 248,

@@ -87,7 +87,7 @@ impl Connection {
     }
 
     /// Sends a command and reads the answer, both within the time limit of an answer.
-    fn ask<T>(
+    pub(super) fn ask<T>(
         &mut self,
         command: &[u8],
         read: impl FnOnce(&mut Packets) -> Result<T>,
@@ -146,7 +146,7 @@ impl Drop for Connection {
 }
 
 /// Reads the next packet of an answer. An ERR packet is an error.
-fn answer(packets: &mut Packets) -> Result<&[u8]> {
+pub(super) fn answer(packets: &mut Packets) -> Result<&[u8]> {
     let payload = packets.read()?;
     match ServerRefusal::decode(payload) {
         Some(refusal) => Err(Error::refused(refusal)),

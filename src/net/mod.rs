@@ -13,6 +13,7 @@
 //! | `transport.rs` | a socket, with or without TLS |
 //! | `packets.rs` | packets, compressed or not |
 //! | `connection.rs`, `options.rs` | the login; queries |
+//! | `rows.rs` | rows of a query in the binary protocol, one by one |
 //! | `server.rs` | the identity of the server, and the end of its log |
 //! | `visible.rs` | a position of its log such that a later SELECT sees all transactions before it |
 //! | `dump.rs` | the events of its log |
@@ -24,6 +25,7 @@ mod options;
 mod packets;
 mod pem;
 mod read_ahead;
+mod rows;
 mod server;
 mod socket;
 mod tls;

@@ -96,6 +96,13 @@ impl Server {
         position.map(|text| Ok(GtidState::Mariadb(gtids(&text)?))).transpose()
     }
 
+    /// The time of its clock, in microseconds since 1970 UTC.
+    pub fn clock(&mut self) -> Result<i64> {
+        let sql = "SELECT CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED)";
+        let now = self.connection.query_value(sql)?.and_then(|now| now.parse().ok());
+        now.ok_or_else(|| Error::malformed("the server's clock is not a number"))
+    }
+
     /// The file and the offset of the current end of its log.
     pub fn end_of_log(&mut self) -> Result<(String, u64)> {
         end_of_log(&self.log_status()?)

@@ -66,12 +66,33 @@ impl Server {
 
     /// MariaDB: the position of a snapshot of the tables. The snapshot is ended again.
     fn of_snapshot(&mut self) -> Result<Position> {
+        self.open_snapshot()?;
+        let position = self.snapshot_position();
+        self.connection().query("ROLLBACK")?;
+        position
+    }
+
+    /// Starts a transaction that reads a snapshot of the tables.
+    pub(crate) fn open_snapshot(&mut self) -> Result<()> {
         let connection = self.connection();
         connection.query("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")?;
-        connection.query("START TRANSACTION WITH CONSISTENT SNAPSHOT")?;
-        let shown = connection.query("SHOW STATUS LIKE 'binlog_snapshot_%'");
-        connection.query("ROLLBACK")?;
-        let shown = shown?;
+        connection.query("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY")?;
+        Ok(())
+    }
+
+    /// The end of the log while this session holds FLUSH TABLES WITH READ LOCK: nothing is being committed.
+    pub(crate) fn locked_position(&mut self) -> Result<Position> {
+        let (file, offset) = self.end_of_log()?;
+        let gtid_set = match self.identity().flavor {
+            Flavor::Mariadb => self.gtids_at(&file, offset)?,
+            Flavor::Mysql => self.executed()?,
+        };
+        Ok(self.visible((file, offset), gtid_set))
+    }
+
+    /// MariaDB: the position of the open snapshot.
+    pub(crate) fn snapshot_position(&mut self) -> Result<Position> {
+        let shown = self.connection().query("SHOW STATUS LIKE 'binlog_snapshot_%'")?;
         let value = |name: &str| {
             let row = shown
                 .iter()
@@ -139,13 +160,13 @@ impl Server {
 
     /// True if no XA transaction was committed since the server started. Snapshots and the log status are consistent for
     /// ordinary commits only: XA COMMIT is in the log before the storage engine commits, and neither waits for it.
-    fn has_no_xa(&mut self) -> Result<bool> {
+    pub(crate) fn has_no_xa(&mut self) -> Result<bool> {
         let commits = self.connection().query("SHOW GLOBAL STATUS LIKE 'Com_xa_commit'")?;
         Ok(commits.first().and_then(|row| cell(row, 1)) == Some("0"))
     }
 
     /// The position in `performance_schema.log_status`; `None` if the server has no such table, or the account may not read it.
-    fn of_log_status(&mut self) -> Result<Option<Position>> {
+    pub(crate) fn of_log_status(&mut self) -> Result<Option<Position>> {
         if self.identity().version < (8, 0, 0) {
             return Ok(None);
         }

@@ -9,6 +9,7 @@
 //! | `greeting.rs`, `handshake_response.rs`, `login.rs`, `auth` | the login |
 //! | `command.rs` | the client's requests |
 //! | `response.rs`, `result_set.rs`, `dump_packet.rs` | the server's answers |
+//! | `prepared.rs` | prepared statements: requests, and rows in the binary protocol |
 
 mod auth;
 mod capabilities;
@@ -19,6 +20,7 @@ mod greeting;
 mod handshake_response;
 mod login;
 mod packet;
+mod prepared;
 mod response;
 mod result_set;
 mod secret;
@@ -29,6 +31,7 @@ pub use dump_packet::DumpPacket;
 pub use greeting::Greeting;
 pub use login::{Compression, Login, LoginError, LoginOptions, Step, TlsWish};
 pub use packet::{FULL_PIECE, HEADER_LEN, PacketHeader, write_packets};
+pub use prepared::{BinaryRow, Prepared, ResultColumn, execute, prepare};
 pub use response::{ServerRefusal, is_eof, is_ok};
 pub use result_set::{ResultSet, TextRow};
 pub use secret::Secret;

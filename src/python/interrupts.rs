@@ -85,4 +85,4 @@ fn waited<T: Send + 'static>(
 }
 
 /// Time between two checks for signals.
-const SIGNAL_CHECK: Duration = Duration::from_millis(50);
+pub(super) const SIGNAL_CHECK: Duration = Duration::from_millis(50);

@@ -41,6 +41,7 @@ mod split;
 mod storage;
 mod summary;
 mod table_reader;
+mod table_rows;
 mod table_schema;
 mod type_options;
 mod url;
@@ -88,6 +89,8 @@ mod _native {
     use super::split::{PySplit, link_splits, read_split, scan_splits};
     #[pymodule_export]
     use super::table_reader::PyTableReader;
+    #[pymodule_export]
+    use super::table_rows::{PyTableRows, read_table};
     #[pymodule_export]
     use super::table_schema::{PyColumn, PyKey, PyTableSchema};
     #[pymodule_export]

@@ -78,10 +78,7 @@ impl ReadKeywords {
         let skip_statements = self.statements == "skip";
         let allow_gaps = self.gaps == "allow";
         let cut_at_commit = self.batch_end == Some("transaction");
-        let defaults = match plan.types.profile {
-            Profile::Native => BatchLimits::default(),
-            Profile::Spark => BatchLimits { rows: 16_384, bytes: 16 << 20 },
-        };
+        let limits = self.limits(&plan.types)?;
         let mut cut = LogOptions {
             cut_at_commit,
             emit_uncommitted,
@@ -108,10 +105,7 @@ impl ReadKeywords {
                 tables,
                 operations,
                 plan,
-                limits: BatchLimits {
-                    rows: positive("batch_rows", self.batch_rows.unwrap_or(defaults.rows))?,
-                    bytes: positive("batch_bytes", self.batch_bytes.unwrap_or(defaults.bytes))?,
-                },
+                limits,
                 update_rule: UpdateRule {
                     old_value: self.old_value,
                     split_key_updates: self.split_key_updates,
@@ -130,6 +124,18 @@ impl ReadKeywords {
             options.fold_names();
         }
         Ok(options)
+    }
+
+    /// The size of batches.
+    pub(super) fn limits(&self, types: &TypeOptions) -> Result<BatchLimits, Error> {
+        let defaults = match types.profile {
+            Profile::Native => BatchLimits::default(),
+            Profile::Spark => BatchLimits { rows: 16_384, bytes: 16 << 20 },
+        };
+        Ok(BatchLimits {
+            rows: positive("batch_rows", self.batch_rows.unwrap_or(defaults.rows))?,
+            bytes: positive("batch_bytes", self.batch_bytes.unwrap_or(defaults.bytes))?,
+        })
     }
 
     /// The options that determine the schema of batches, for all functions that return a schema. Takes the keywords that it

@@ -143,7 +143,7 @@ fn put_type(out: &mut String, column: &Column, is_mariadb: bool) {
         T::Blob { length_bytes } => blob(*length_bytes),
         T::Enum { .. } => "ENUM".into(),
         T::Set { .. } => "SET".into(),
-        T::Json { .. } => "JSON".into(),
+        T::Json { .. } | T::JsonText { .. } => "JSON".into(),
         T::Geometry { .. } => match column.geometry_type {
             Some(GeometryType::GeometryCollection) if !is_mariadb => "GEOMCOLLECTION".into(),
             kind => kind.unwrap_or(GeometryType::Geometry).sql().to_ascii_uppercase(),

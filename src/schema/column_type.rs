@@ -100,6 +100,11 @@ pub enum ColumnType {
         /// Bytes of the length field.
         length_bytes: u8,
     },
+    /// JSON as a SELECT returns it: text in utf8mb4. Never in the log
+    JsonText {
+        /// Bytes of the length field.
+        length_bytes: u8,
+    },
     /// GEOMETRY and its kinds
     Geometry {
         /// Bytes of the length field.
@@ -281,7 +286,7 @@ impl ColumnType {
             }
             Self::Enum { .. } => list("enum"),
             Self::Set { .. } => list("set"),
-            Self::Json { .. } => "json".into(),
+            Self::Json { .. } | Self::JsonText { .. } => "json".into(),
             Self::Geometry { .. } => geometry.unwrap_or(GeometryType::Geometry).sql().into(),
             Self::Uuid => "uuid".into(),
             Self::Inet4 => "inet4".into(),

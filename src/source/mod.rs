@@ -53,11 +53,11 @@ pub(crate) use log_name::name_logs;
 pub use options::{LogOptions, Start, Stop};
 pub(crate) use payload::{Payload, PayloadEvents};
 pub use scan::{RangeBounds, RangeEnd, range_end};
-pub(crate) use segment::start_of;
 pub use segment::{
     CarriedMap, CarriedStatement, FileContext, GtidPlaces, LargeTransaction, LogItem, PlacedItem,
     RowsSeen, Segment, Span, SpanDetails,
 };
+pub(crate) use segment::{commit_version, start_of};
 pub use segments::Segments;
 pub use split::{FileOf, OpenXa, PreparedPart, Split, add_history, link_splits, scan_splits};
 pub use table_history::TableHistory;

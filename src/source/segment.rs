@@ -125,6 +125,11 @@ pub(crate) const fn start_of(commit_version: i64) -> u64 {
     commit_version as u64 & ((1 << FILE_NUMBER_SHIFT) - 1)
 }
 
+/// `_commit_version` of a transaction at an offset of a file.
+pub(crate) const fn commit_version(file_number: u64, offset: u64) -> i64 {
+    (file_number as i64) << FILE_NUMBER_SHIFT | offset as i64
+}
+
 /// `_commit_version` consists of the file's number and the 40 bits of the offset.
 pub(super) const FILE_NUMBER_SHIFT: u32 = 40;
 

@@ -100,6 +100,23 @@ def test_examples(server: Server, tmp_path: Path, code: str) -> None:
     assert binarrow.FileCheckpoint(checkpoint).load() is not None
 
 
+def test_examples_of_existing_rows(server: Server, tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text(f"{PASSWORD}\n")
+    server.execute("GRANT SELECT ON shop.* TO repl", "INSERT INTO shop.orders VALUES (NULL, 'new')")
+    [[count]] = server.query("SELECT COUNT(*) FROM shop.orders")
+    for code in examples("python", "rows"):
+        of_server = code.replace("db.example", f"127.0.0.1:{server.port}")
+        ran = subprocess.run(
+            [sys.executable, "-c", of_server],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert ran.stdout.startswith(f"{count} rows"), ran.stderr
+    server.execute("REVOKE SELECT ON shop.* FROM repl")
+
+
 def rows_of_table(head: str) -> dict[str, str]:
     """The first column to the second, of a table of the documentation."""
     table = DOCUMENTS.split(f"| {head} |", 1)[1].split("\n\n", 1)[0]

@@ -4,7 +4,7 @@ An entry's ``functions`` are the functions that accept the keyword:
 
 * ``read_binlog``, ``infer_schema`` and ``nested_json_schema``;
 * ``read_split``: in the dict of its argument ``options``;
-* ``stream`` and ``range``: methods of :class:`binarrow.Server`;
+* ``read_table``, ``stream`` and ``range``: methods of :class:`binarrow.Server`;
 * ``decoder``: of :mod:`binarrow.spark`, for the tasks;
 * ``connect``, and ``login``: the login keywords of Spark's functions;
 * ``TypeOptions``.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from binarrow.options.functions import READS, STREAMS, TASKS
+from binarrow.options.functions import READS, STREAMS, TABLES, TASKS
 from binarrow.options.option import (
     BYTES,
     CODES,
@@ -25,7 +25,7 @@ OPTIONS = (
 
         None means 65 536. The two rows of an update stay together. Zero is a :class:`ConfigError`.
         """,
-        TASKS,
+        TASKS | TABLES,
         Spark(default="16384"),
     ),
     Option(
@@ -37,7 +37,7 @@ OPTIONS = (
 
         None means 32 MiB. Zero is a :class:`ConfigError`.
         """,
-        TASKS,
+        TASKS | TABLES,
         Spark(default="16m"),
     ),
     Option(

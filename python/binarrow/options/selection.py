@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from binarrow.options.functions import READS, SCHEMAS, STREAMS, TASKS
+from binarrow.options.functions import READS, SCHEMAS, STREAMS, TABLES, TASKS
 from binarrow.options.option import (
     NAMES,
     Flag,
@@ -135,7 +135,7 @@ OPTIONS = (
         :class:`SchemaError`. Options that use the key work even if its columns are not kept, and
         ``present`` has a bit for each column of the table.
         """,
-        SCHEMAS,
+        SCHEMAS | TABLES,
         Spark(kind=NAMES, default="all", doc="the columns to keep"),
         Flag(
             "--columns",
@@ -220,7 +220,7 @@ OPTIONS = (
         stream that does not end. The statement of a :class:`SchemaChange` is not masked; it
         contains defaults and comments.
         """,
-        SCHEMAS,
+        SCHEMAS | TABLES,
         Spark(doc="``COLUMN=sha256`` or ``COLUMN=null``"),
         Flag(
             "--mask",
@@ -240,7 +240,7 @@ OPTIONS = (
 
         It is not part of any ``repr``, log or message.
         """,
-        SCHEMAS,
+        SCHEMAS | TABLES,
         Spark("maskSaltFile", doc="a file on the driver with the salt that ``sha256`` needs"),
         Flag(
             "--mask-salt-file",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from binarrow.options.functions import ENVELOPES, SCHEMAS, TASKS
+from binarrow.options.functions import ENVELOPES, SCHEMAS, TABLES, TASKS
 from binarrow.options.option import (
     FLAG,
     NAMES,
@@ -37,7 +37,7 @@ OPTIONS = (
         is no such image), then the envelope without ``_change_type``. ``_present_before`` and
         ``_present_after`` replace ``_present``.
         """,
-        SCHEMAS,
+        SCHEMAS | TABLES,
         Spark(
             kind=words("flat", "nested", "nested-json"),
             doc="""
@@ -121,7 +121,7 @@ OPTIONS = (
         that the image contains, or for each column of a given schema: see
         :meth:`BinlogReader.table`).
         """,
-        ENVELOPES,
+        ENVELOPES | TABLES,
         Spark(default="the four", doc="columns of the envelope to add"),
     ),
     Option(
@@ -131,7 +131,7 @@ OPTIONS = (
         """
         The prefix of the names of envelope columns.
         """,
-        ENVELOPES,
+        ENVELOPES | TABLES,
         Spark(),
     ),
     Option(
@@ -144,7 +144,7 @@ OPTIONS = (
         None means ``"native"``. ``"spark"`` also lowers the defaults of ``batch_rows`` to 16 384
         and of ``batch_bytes`` to 16 MiB.
         """,
-        ENVELOPES,
+        ENVELOPES | TABLES,
         flag=Flag(
             "--types",
             {"export": "native", "schema": "native"},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Unpack, get_args, overload
+from typing import TYPE_CHECKING, Any, Literal, Unpack, get_args, overload
 
 from binarrow import _native
 from binarrow._native import (
@@ -12,6 +12,7 @@ from binarrow._native import (
     ConfigError,
     LiveLog,
     Position,
+    TableRows,
     TableSchemas,
     parse_place,
     read_binlog,
@@ -22,7 +23,7 @@ from binarrow.server.preflight import checks
 from binarrow.server.privileges import Use
 from binarrow.server.session import Session
 from binarrow.stream import Change, Stream
-from binarrow.typed_keywords import ShapingKeywords
+from binarrow.typed_keywords import ShapingKeywords, TableKeywords
 
 if TYPE_CHECKING:
     from binarrow._native import History, MarkerKind
@@ -154,6 +155,69 @@ class Server(Session):
         except TypeError as error:
             raise TypeError(str(error).replace("read_binlog()", "stream()")) from None
         return Stream(reader, checkpoint)
+
+    def read_table(
+        self,
+        table: str,
+        *,
+        columns: str | Sequence[str] | None = None,
+        where: str | None = None,
+        locks: Literal["brief"] | None = None,
+        **keywords: Unpack[TableKeywords],
+    ) -> TableRows:
+        """Returns the rows that a table has now, as an Arrow stream, over a separate connection.
+
+        A row has the types of the change stream: a loaded value and a streamed value are the same
+        Arrow value. With the default ``envelope``, rows are inserts. Their ``_commit_version`` is
+        below that of every transaction after the snapshot, so that of two rows with the same key
+        the one with the higher version is the current one.
+
+            rows = server.read_table("shop.orders", where="created >= '2026-01-01'")
+            frame = polars.from_arrow(rows)
+
+        All rows are read in one consistent snapshot, without locks: a transaction is open on the
+        server until the last row was read or the rows are closed. Rows arrive while they are
+        consumed; at most two batches are in memory. JSON columns are text (``json="text"``).
+
+        :attr:`TableRows.position` is the place of the snapshot in the log. If it is exact
+        (:attr:`TableRows.is_exact`), the snapshot contains the transactions before the position
+        and no later one. Otherwise it may also contain some later transactions, which a stream from
+        the position returns again. The position is
+
+        * exact on MariaDB, and on MySQL 8 and later if the user has BACKUP_ADMIN and SELECT on
+          ``performance_schema.log_status`` and the server is not too busy; in both cases while no
+          XA transaction was committed since the server started;
+        * a position before the snapshot on other MySQL servers with GTIDs;
+        * exact on every server with ``locks="brief"``.
+
+        Without one of these, an error says what is missing. With ``envelope=[]``, no position is
+        needed. Requires SELECT on the table, and what :meth:`position` requires.
+
+        Of a MariaDB table with system versioning, the rows of its history are read too, as the log
+        contains them.
+
+        Args:
+            table: The table, as ``database.table``.
+            columns: The names of the columns to read; all columns by default.
+            where: A condition in SQL, for example ``"id > 7 AND state = 'open'"``. The server
+                evaluates it with ``sql_mode=''`` and in UTC.
+            locks: ``"brief"`` permits FLUSH TABLES WITH READ LOCK until the snapshot is open: all
+                writes on the server wait for a moment, and for running statements for at most five
+                seconds. Requires RELOAD.
+            keywords: As for :func:`read_binlog`: ``types``, ``envelope``, ``layout``, ``mask``,
+                ``mask_salt``, ``batch_rows``, ``batch_bytes``.
+
+        Raises:
+            SchemaError: There is no such table, or no such column; a statement changed the table
+                while it was read.
+            ServerError: The user may not read the table or the position; the condition is not
+                valid; the server writes no binary log.
+            UnsupportedError: The table has a column that cannot be read.
+        """
+        selected = None if columns is None else {table: columns}
+        return _native.read_table(
+            self._spec, table, where=where, locks=locks, columns=selected, **keywords
+        )
 
     def range(
         self,

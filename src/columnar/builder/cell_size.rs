@@ -71,6 +71,7 @@ impl CellSize {
             T::Blob { length_bytes }
             | T::BlobCompressed { length_bytes }
             | T::Json { length_bytes }
+            | T::JsonText { length_bytes }
             | T::Geometry { length_bytes }
             | T::Vector { length_bytes } => prefixed(CellLength::blob(length_bytes)),
             T::Uuid | T::Inet6 => prefixed(CellLength::declared(16)),

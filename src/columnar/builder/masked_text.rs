@@ -24,8 +24,10 @@ use super::json::JsonText;
 use super::length::CellLength;
 use super::set::SetText;
 use super::temporal_text;
+use super::text::Text;
 use super::var_len::VarLenCell;
 use super::{is_unsigned, not_decoded, unknown_fraction};
+use crate::charset::Charset;
 use crate::columnar::type_options::TypeOptions;
 use crate::error::Error;
 use crate::schema::{Column, ColumnType};
@@ -93,6 +95,9 @@ pub(super) fn text_cell(
             None => Box::new(UnsignedText { bytes, what: "SET" }),
         },
         T::Json { length_bytes } => Box::new(JsonText { length: CellLength::blob(length_bytes) }),
+        T::JsonText { length_bytes } => {
+            Box::new(Text::utf8(CellLength::blob(length_bytes), Charset::Utf8mb4))
+        }
         T::Geometry { length_bytes } | T::Vector { length_bytes } => {
             Box::new(Bytes::new(CellLength::blob(length_bytes)))
         }

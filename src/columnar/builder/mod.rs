@@ -32,6 +32,7 @@ mod vector;
 
 use super::mask::Mask;
 use super::type_options::{Enumeration, Geometry, Json, Time, TypeOptions, ZeroDates};
+use crate::charset::Charset;
 use crate::error::{DecodeError, Error};
 use crate::schema::{Column, ColumnType};
 use crate::wire::{Reader, Result};
@@ -171,6 +172,12 @@ pub(crate) fn make_builder(
                 Json::Bytes => VarLen::binary(binary::Bytes::new(length)),
             }
         }
+        T::JsonText { length_bytes } => match options.json {
+            Json::Text | Json::Diff => {
+                VarLen::text(text::Text::utf8(CellLength::blob(length_bytes), Charset::Utf8mb4))
+            }
+            Json::Variant | Json::Bytes => return Err(json_only_as_text(column)),
+        },
         T::Geometry { length_bytes } => {
             let length = CellLength::blob(length_bytes);
             match options.geometry {
@@ -255,6 +262,14 @@ fn no_document() -> DecodeError {
 /// True if an integer column is unsigned. The log must contain this.
 fn is_unsigned(column: &Column) -> std::result::Result<bool, Error> {
     column.unsigned.ok_or_else(|| Error::schema("the log does not contain the sign of the column"))
+}
+
+/// The error for JSON that a SELECT returned, which is text, in another form.
+fn json_only_as_text(column: &Column) -> Error {
+    Error::unsupported(format!(
+        "columns of type {} are read from a table as text: use ⟦json=text⟧",
+        column.sql_type()
+    ))
 }
 
 fn not_decoded(column: &Column) -> Error {

@@ -58,7 +58,7 @@ impl<'s> SpanContext<'s> {
         Stamp {
             commit_version: self.span.commit_version,
             commit_timestamp: self.span.commit_timestamp,
-            rows_event: place.number,
+            first_ordinal: i64::from(place.number) << 32,
             file: &self.file.name,
             position: place.offset,
             server_id: header.server_id,

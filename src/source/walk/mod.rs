@@ -31,7 +31,7 @@ use crate::position::{GtidState, Position, PreparedRange, Xid};
 use crate::schema::NameCase;
 use crate::source::event_source::{Event, NextEvent};
 use crate::source::options::LogOptions;
-use crate::source::segment::{FILE_NUMBER_SHIFT, FileContext};
+use crate::source::segment::{FileContext, commit_version};
 use bounds::Bounds;
 pub(crate) use events::FileEvents;
 pub(crate) use file_walk::{Ended, FileWalk};
@@ -200,7 +200,7 @@ impl Walk {
     pub(crate) fn commit_version(&self, offset: u64) -> i64 {
         let number = self.files.current().map_or(0, |file| file.number);
         let number = number + u64::from(self.place.position.version_shift);
-        (number as i64) << FILE_NUMBER_SHIFT | offset as i64
+        commit_version(number, offset)
     }
 
     /// Adds a warning.

@@ -1,0 +1,301 @@
+//! `TableRows`: the rows of a server's table, as an Arrow stream.
+
+use super::capsule::{schema_capsule, stream_capsule};
+use super::connection_spec::PyConnectionSpec;
+use super::errors::warn;
+use super::input::table_name;
+use super::interrupts::{SIGNAL_CHECK, abandonable};
+use super::keywords::word;
+use super::position::PyPosition;
+use super::read_keywords::ReadKeywords;
+use super::running::zero_dates_warning;
+use crate::cancel::CancelToken;
+use crate::error::{Error, ErrorKind, Result};
+use crate::load::{Locks, Snapshot, TableRequest, TableRows};
+use crate::net::SocketHandle;
+use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_pyarrow::ToPyArrow;
+use arrow_schema::{ArrowError, SchemaRef};
+use crossbeam_channel::{Receiver, RecvTimeoutError, bounded};
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyDict, PyList, PyTuple};
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The rows of a table in one snapshot. A thread reads them, at most two batches ahead.
+#[pyclass(name = "TableRows", module = "binarrow", frozen)]
+pub(super) struct PyTableRows(Arc<Shared>);
+
+struct Shared {
+    schema: SchemaRef,
+    /// `None` if the envelope needs no position.
+    snapshot: Option<Snapshot>,
+    /// `None` in the channel is the end of the rows.
+    batches: Mutex<Option<Receiver<Result<Option<Read>>>>>,
+    cancel: CancelToken,
+    handle: SocketHandle,
+    rows: AtomicU64,
+    was_read: AtomicBool,
+    has_ended: AtomicBool,
+    /// The columns of which a warning about zero dates was issued.
+    warned: Mutex<HashSet<String>>,
+}
+
+/// The next batch, and the zero dates that became NULL in it: the name of the column, and their number.
+struct Read {
+    batch: RecordBatch,
+    zero_dates: Vec<(String, u64)>,
+}
+
+#[doc = include_str!("docs/read_table.txt")]
+#[pyfunction]
+#[pyo3(signature = (spec, table, *, r#where = None, locks = None, **keywords))]
+pub(super) fn read_table(
+    py: Python<'_>,
+    spec: &PyConnectionSpec,
+    table: &str,
+    r#where: Option<String>,
+    locks: Option<&str>,
+    keywords: Option<&Bound<'_, PyDict>>,
+) -> PyResult<PyTableRows> {
+    let mut keywords = ReadKeywords::of_call("read_table", keywords)?;
+    let (database, name) = table_name(table)?;
+    let plan = keywords.plan_options()?;
+    let limits = keywords.limits(&plan.types)?;
+    let locks = match locks.map(|locks| word("locks", locks, &["brief"])).transpose()? {
+        Some(_) => Locks::Brief,
+        None => Locks::None,
+    };
+    let (database, table) = (database.to_owned(), name.to_owned());
+    start_read(py, spec, TableRequest { database, table, condition: r#where, locks, plan, limits })
+}
+
+/// Connects, opens the snapshot and starts to read the rows.
+fn start_read(
+    py: Python<'_>,
+    spec: &PyConnectionSpec,
+    request: TableRequest,
+) -> PyResult<PyTableRows> {
+    let mut server = spec.connect(py)?;
+    let handle = server.connection().handle()?;
+    let opened = abandonable(py, move || TableRows::open(server, &request));
+    let rows = match opened {
+        Ok(rows) => rows,
+        Err(error) => {
+            handle.shutdown();
+            return Err(error);
+        }
+    };
+    let (schema, snapshot) = (Arc::clone(&rows.plan().schema), rows.snapshot().cloned());
+    let cancel = CancelToken::default();
+    let batches = start(rows, cancel.clone())?;
+    Ok(PyTableRows(Arc::new(Shared {
+        schema,
+        snapshot,
+        batches: Mutex::new(Some(batches)),
+        cancel,
+        handle,
+        rows: AtomicU64::new(0),
+        was_read: AtomicBool::new(false),
+        has_ended: AtomicBool::new(false),
+        warned: Mutex::default(),
+    })))
+}
+
+/// Reads batches in another thread, until the receiver is dropped.
+fn start(mut rows: TableRows, cancel: CancelToken) -> Result<Receiver<Result<Option<Read>>>> {
+    let (sender, receiver) = bounded(1);
+    let read = move || {
+        loop {
+            let next = rows
+                .next_batch(&cancel)
+                .map(|batch| batch.map(|batch| Read { batch, zero_dates: rows.take_zero_dates() }));
+            let is_last = !matches!(next, Ok(Some(_)));
+            if sender.send(next).is_err() || is_last {
+                return;
+            }
+        }
+    };
+    std::thread::Builder::new()
+        .name("binarrow-load".into())
+        .spawn(read)
+        .map_err(|error| Error::io("cannot start a thread", error))?;
+    Ok(receiver)
+}
+
+impl Shared {
+    /// The next batch; `None` after the last one. Ctrl-C ends the wait.
+    fn next(&self, py: Python<'_>) -> PyResult<Option<RecordBatch>> {
+        self.was_read.store(true, Ordering::Relaxed);
+        if self.has_ended.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+        loop {
+            let receiver = locked(&self.batches).clone();
+            let Some(receiver) = receiver else {
+                return Err(Error::config("the rows are closed: read the table again").into());
+            };
+            match py.detach(|| receiver.recv_timeout(SIGNAL_CHECK)) {
+                Ok(Ok(Some(read))) => return self.deliver(py, read).map(Some),
+                Ok(Ok(None)) => {
+                    self.has_ended.store(true, Ordering::Relaxed);
+                    return Ok(None);
+                }
+                Ok(Err(_)) if self.cancel.is_cancelled() => return Err(Error::cancelled().into()),
+                Ok(Err(error)) => return Err(error.into()),
+                Err(RecvTimeoutError::Disconnected) if self.cancel.is_cancelled() => {
+                    return Err(Error::cancelled().into());
+                }
+                Err(RecvTimeoutError::Disconnected) => {
+                    let message = "the rows have ended without an end: a defect of binarrow; please report it";
+                    return Err(Error::new(ErrorKind::Internal, message).into());
+                }
+                Err(RecvTimeoutError::Timeout) => {
+                    if let Err(raised) = py.check_signals() {
+                        self.close();
+                        return Err(raised);
+                    }
+                }
+            }
+        }
+    }
+
+    fn deliver(&self, py: Python<'_>, read: Read) -> PyResult<RecordBatch> {
+        for (column, _) in read.zero_dates {
+            let is_first = locked(&self.warned).insert(column.clone());
+            if is_first {
+                warn(py, &zero_dates_warning(&column))?;
+            }
+        }
+        self.rows.fetch_add(read.batch.num_rows() as u64, Ordering::Relaxed);
+        Ok(read.batch)
+    }
+
+    fn close(&self) {
+        self.cancel.cancel();
+        self.handle.shutdown();
+        locked(&self.batches).take();
+    }
+
+    /// An error if rows were returned before: the rest of a table would look like a complete one.
+    fn check_unread(&self) -> Result<()> {
+        match self.was_read.load(Ordering::Relaxed) {
+            true => Err(Error::config("rows of the table have been read already: read it again")),
+            false => Ok(()),
+        }
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[pymethods]
+impl PyTableRows {
+    #[getter]
+    fn schema<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.0.schema.to_pyarrow(py)
+    }
+
+    #[getter]
+    fn position(&self) -> Option<PyPosition> {
+        self.0.snapshot.as_ref().map(|snapshot| PyPosition(snapshot.position.clone()))
+    }
+
+    #[getter]
+    fn is_exact(&self) -> bool {
+        self.0.snapshot.as_ref().is_some_and(|snapshot| snapshot.is_exact)
+    }
+
+    #[getter]
+    fn rows(&self) -> u64 {
+        self.0.rows.load(Ordering::Relaxed)
+    }
+
+    fn read_all<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.0.check_unread()?;
+        let batches = PyList::empty(py);
+        while let Some(batch) = self.0.next(py)? {
+            batches.append(batch.to_pyarrow(py)?)?;
+        }
+        let schema = self.0.schema.to_pyarrow(py)?;
+        py.import("pyarrow")?.getattr("Table")?.call_method1("from_batches", (batches, schema))
+    }
+
+    fn close(&self) {
+        self.0.close();
+    }
+
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        // Best effort by the interface's rules: the caller casts.
+        let _ = requested_schema;
+        self.0.check_unread()?;
+        stream_capsule(py, Box::new(Stream(Arc::clone(&self.0))))
+    }
+
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        schema_capsule(py, &self.0.schema)
+    }
+
+    fn __iter__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.0.next(py)?.map(|batch| batch.to_pyarrow(py)).transpose()
+    }
+
+    fn __enter__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    #[pyo3(signature = (*_exception))]
+    fn __exit__(&self, _exception: &Bound<'_, PyTuple>) {
+        self.0.close();
+    }
+
+    fn __repr__(&self) -> String {
+        let place = self.0.snapshot.as_ref().map_or_else(String::new, |snapshot| {
+            let precision = if snapshot.is_exact { "at" } else { "at or after" };
+            format!(", {precision} {}:{}", snapshot.position.file, snapshot.position.offset)
+        });
+        let columns = self.0.schema.fields().len();
+        format!("<TableRows: {} rows read, {columns} columns{place}>", self.rows())
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+/// The C stream's side of the rows. Its caller may hold the interpreter's lock or not.
+struct Stream(Arc<Shared>);
+
+impl Iterator for Stream {
+    type Item = std::result::Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match Python::try_attach(|py| self.0.next(py)) {
+            Some(Ok(batch)) => batch.map(Ok),
+            Some(Err(error)) => Some(Err(ArrowError::ExternalError(Box::new(error)))),
+            None => {
+                let ends = Error::new(ErrorKind::Cancelled, "the interpreter ends");
+                Some(Err(ArrowError::ExternalError(Box::new(ends))))
+            }
+        }
+    }
+}
+
+impl RecordBatchReader for Stream {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.0.schema)
+    }
+}
