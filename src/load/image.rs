@@ -8,8 +8,8 @@ use super::{decimal, temporal};
 use crate::error::{DecodeError, Error, ErrorKind};
 use crate::protocol::{BinaryRow, ResultColumn};
 use crate::schema::{Column, ColumnType, quoted_name};
+use crate::value::{inet, uuid};
 use crate::wire::{Reader, Result};
-use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// The conversion of the values of one column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -192,15 +192,15 @@ impl CellForm {
             }
             Self::Uuid => {
                 out.push(16);
-                out.extend(uuid(row.lenenc_str(WHAT)?)?);
+                out.extend(uuid::parse(row.lenenc_str(WHAT)?)?);
             }
             Self::Inet4 => {
                 out.push(4);
-                out.extend(address::<Ipv4Addr>(row.lenenc_str(WHAT)?)?.octets());
+                out.extend(inet::parse_inet4(row.lenenc_str(WHAT)?)?);
             }
             Self::Inet6 => {
                 out.push(16);
-                out.extend(address::<Ipv6Addr>(row.lenenc_str(WHAT)?)?.octets());
+                out.extend(inet::parse_inet6(row.lenenc_str(WHAT)?)?);
             }
         }
         Ok(())
@@ -230,21 +230,6 @@ pub(super) fn push_image(
         }
     }
     values.finish("row of a prepared statement").map_err(|error| (forms.len() - 1, error))
-}
-
-fn uuid(text: &[u8]) -> Result<[u8; 16]> {
-    let bad = || DecodeError::Invalid { what: "UUID", value: text.len() as u64 };
-    let text = std::str::from_utf8(text).map_err(|_| bad())?;
-    let digits: String = text.split('-').collect();
-    match digits.len() {
-        32 => u128::from_str_radix(&digits, 16).map(u128::to_be_bytes).map_err(|_| bad()),
-        _ => Err(bad()),
-    }
-}
-
-fn address<T: std::str::FromStr>(text: &[u8]) -> Result<T> {
-    let bad = || DecodeError::Invalid { what: "INET4 or INET6", value: text.len() as u64 };
-    std::str::from_utf8(text).ok().and_then(|text| text.parse().ok()).ok_or_else(bad)
 }
 
 // The type codes of the protocol.

@@ -8,6 +8,10 @@
 //! <https://mariadb.com/kb/en/inet6/>
 
 use super::digits;
+use crate::error::DecodeError;
+use crate::wire::Result;
+use core::net::{Ipv4Addr, Ipv6Addr};
+use core::str::FromStr;
 
 /// Appends the text that SELECT shows.
 pub fn write_inet4(bytes: [u8; 4], out: &mut Vec<u8>) {
@@ -49,6 +53,28 @@ pub fn write_inet6(bytes: [u8; 16], out: &mut Vec<u8>) {
     }
 }
 
+/// Parses the text of an INET4.
+///
+/// # Errors
+/// The text is not an address.
+pub fn parse_inet4(text: &[u8]) -> Result<[u8; 4]> {
+    parse(text).map(|address: Ipv4Addr| address.octets())
+}
+
+/// Parses the text of an INET6.
+///
+/// # Errors
+/// The text is not an address.
+pub fn parse_inet6(text: &[u8]) -> Result<[u8; 16]> {
+    parse(text).map(|address: Ipv6Addr| address.octets())
+}
+
+fn parse<T: FromStr>(text: &[u8]) -> Result<T> {
+    let value = text.len() as u64;
+    let bad = DecodeError::Invalid { what: "the text of an INET4 or INET6", value };
+    std::str::from_utf8(text).ok().and_then(|text| text.parse().ok()).ok_or(bad)
+}
+
 /// Finds the first of the longest runs of zeros: its index and its length.
 fn longest_gap(groups: &[u16; 8]) -> (usize, usize) {
     let (mut best, mut best_len) = (0, 0);
@@ -82,10 +108,13 @@ mod tests {
         ] {
             let mut out = Vec::new();
             write_inet6(address.to_be_bytes(), &mut out);
+            assert_eq!(parse_inet6(&out), Ok(address.to_be_bytes()));
             assert_eq!(String::from_utf8(out).unwrap(), text);
         }
         let mut out = Vec::new();
         write_inet4([192, 168, 1, 10], &mut out);
         assert_eq!(out, b"192.168.1.10");
+        assert_eq!(parse_inet4(&out), Ok([192, 168, 1, 10]));
+        assert!(parse_inet4(b"1.2.3").is_err() && parse_inet6(b"\xff").is_err());
     }
 }
