@@ -39,7 +39,7 @@ pub(super) enum CellForm {
     Timestamp { fsp: u8 },
     /// Text or bytes, whose length has this many bytes in an image.
     Bytes { length_bytes: u8 },
-    /// The same with MariaDB's COMPRESSED attribute: the server sends it inflated, and an image may contain it so.
+    /// Text or bytes with MariaDB's COMPRESSED attribute: the server sends them inflated, and an image may contain them so.
     Compressed { length_bytes: u8 },
     /// UUID: text in the protocol.
     Uuid,
