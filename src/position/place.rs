@@ -134,7 +134,7 @@ fn position_of_json(text: &str) -> Result<Position> {
     let fields = Value::Object(fields);
     if is_alone {
         let FileOffset { file, offset } = serde_json::from_value(fields).map_err(bad)?;
-        return Position::parse(&*format!("{file}:{offset}"));
+        return Position::parse(&format!("{file}:{offset}"));
     }
     Position::from_json(&fields.to_string())
 }
@@ -189,9 +189,9 @@ mod tests {
             ("0-1-5, 1-8-9", gtids("0-1-5,1-8-9")),
             ("GTID: 2026-11-22", gtids("2026-11-22")),
             ("gtid:0-1-5", gtids("0-1-5")),
-            (&*format!("{UUID}:1-5"), gtids(&*format!("{UUID}:1-5"))),
-            (&*format!("{UUID}:5"), gtids(&*format!("{UUID}:5"))),
-            (&*format!("gtid:{UUID}:1-5,\n{UUID}:9"), gtids(&*format!("{UUID}:1-5:9"))),
+            (&*format!("{UUID}:1-5"), gtids(&format!("{UUID}:1-5"))),
+            (&*format!("{UUID}:5"), gtids(&format!("{UUID}:5"))),
+            (&*format!("gtid:{UUID}:1-5,\n{UUID}:9"), gtids(&format!("{UUID}:1-5:9"))),
             ("2026-11-22T06:00:00Z", Place::Time(7)),
             (" 2026-11-22T06:00:00.000+00:00", Place::Time(7)),
         ] {
