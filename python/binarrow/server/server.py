@@ -176,8 +176,9 @@ class Server(Session):
             frame = polars.from_arrow(rows)
 
         All rows are read in one consistent snapshot, without locks: a transaction is open on the
-        server until the last row was read or the rows are closed. Rows arrive while they are
-        consumed; at most two batches are in memory. JSON columns are text (``json="text"``).
+        server until the last row was read or the rows are closed. Rows are fetched from the server
+        while you iterate. At most two batches are in memory. JSON columns are text
+        (``json="text"``).
 
         :attr:`TableRows.position` is the place of the snapshot in the log. If it is exact
         (:attr:`TableRows.is_exact`), the snapshot contains the transactions before the position
@@ -193,7 +194,7 @@ class Server(Session):
         Without one of these, an error says what is missing. With ``envelope=[]``, no position is
         needed. Requires SELECT on the table, and what :meth:`position` requires.
 
-        Of a MariaDB table with system versioning, the rows of its history are read too, as the log
+        For a MariaDB table with system versioning, historical rows are read too, because the log
         contains them.
 
         Args:
