@@ -29,7 +29,7 @@ def exit_codes(others: Mapping[int, str] | None = None) -> str:
     codes = {
         0: "success",
         BAD_INPUT: "the input or the server cannot be read",
-        BAD_CALL: "an error in the call",
+        BAD_CALL: "wrong arguments",
         INTERRUPTED: "ended by Ctrl-C",
         **(others or {}),
     }
