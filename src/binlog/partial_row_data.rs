@@ -1,4 +1,5 @@
 //! Partial_row_data: a fragment of a rows event that is too large for one event (MariaDB 12.3 and later).
+//! Not partial JSON: see `value/json/diff.rs`.
 //!
 //! ```text
 //! total u32 | seq u32, from 1 | flags u8 | flag 1: size of the complete event u64 | chunk

@@ -1,9 +1,9 @@
 //! Table_map: the structure of a table, before the rows events that use its id.
 //!
 //! ```text
-//! table_id u48 | flags u16 | len, database, NUL | len, table, NUL | column count lenenc | types,
-//! one byte per column metadata length lenenc | metadata | nullable bits | optional metadata (type
-//! u8, length lenenc, value) ...
+//! table_id u48 | flags u16 | len, database, NUL | len, table, NUL | column count lenenc |
+//! types, one byte per column | metadata length lenenc | metadata | nullable bits |
+//! optional metadata (type u8, length lenenc, value) ...
 //! ```
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/classmysql_1_1binlog_1_1event_1_1Table__map__event.html>

@@ -7,7 +7,7 @@
 //!
 //! ```text
 //! ChangeBatch ─ nested (op, before, after, envelope) ─┬─ ticdc      {"commit-ts": …, "columns": […], "pre-columns": […]}
-//! cell (one writer/column)    ├─ debezium   {"before": …, "after": …, "source": …, "op": "u", …}
+//!               cell (one writer per column)          ├─ debezium   {"before": …, "after": …, "source": …, "op": "u", …}
 //!                                                     └─ nested_json  RecordBatch: table, op, before and after as documents
 //! ```
 

@@ -10,6 +10,7 @@ use super::xid::Xid;
 use crate::error::{Error, ErrorKind};
 
 /// The place at which a reader continues: the end of a transaction, and the tables that have changes delivered after it.
+/// Inside a transaction: see `ahead.rs`.
 ///
 /// The time at which its file was created is not compared: it describes the same place.
 #[derive(Debug, Clone, Default)]

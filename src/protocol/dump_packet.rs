@@ -1,9 +1,9 @@
 //! The packets of a dump: one per event, until the log ends or the server refuses to continue.
 //!
 //! ```text
-//! 00 | [ef | flag u8] | event          a byte of OK, a semi-synchronous header if the server
-//! considers us such a replica fe | …                               the log ends ff | …
-//! the server ends the dump with an error
+//! 00 | [ef | flag u8] | event     OK; a semi-synchronous header if the server considers us such a replica
+//! fe | …                          the log ends
+//! ff | …                          the server ends the dump with an error
 //! ```
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_replication_binlog_event.html>

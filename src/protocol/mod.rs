@@ -6,7 +6,7 @@
 //! | file | contains |
 //! |---|---|
 //! | `packet.rs`, `compression.rs` | the packets and frames of all data |
-//! | `greeting.rs`, `handshake_response.rs`, `login.rs`, `auth` | the login |
+//! | `greeting.rs`, `handshake_response.rs`, `login`, `auth` | the login |
 //! | `command.rs` | the client's requests |
 //! | `response.rs`, `result_set.rs`, `dump_packet.rs` | the server's answers |
 //! | `prepared.rs` | prepared statements: requests, and rows in the binary protocol |

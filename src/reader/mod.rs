@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! Segments ─ segment ──┬─ SegmentDecoder ─ channel ─┐
-//!                    └─ SegmentDecoder ─ channel ─┴─ drained in log order ─ Reader::next
+//!                      └─ SegmentDecoder ─ channel ─┴─ drained in log order ─ Reader::next
 //! ```
 
 mod batch;

@@ -1,4 +1,7 @@
-//! The warning for a file that ends without a Rotate or Stop event.
+//! The warning for a file that ends without a Rotate or Stop event, and the error for a truncated one.
+//!
+//! `walk::files` (`end_file`) decides which of them applies. `segments` (`end_file`) then drops the rows of a transaction that
+//! the file does not complete.
 
 use crate::error::Error;
 

@@ -375,7 +375,7 @@ def test_statements_are_text_whatever_the_client_speaks(server: Server) -> None:
 
 
 def test_the_recorded_collations_are_all_that_the_server_has(server: Server) -> None:
-    """`tests/it/collations.rs` holds the recorded lists against the ids that binarrow knows."""
+    """`tests/it/collations.rs` compares the recorded lists with the ids that binarrow knows."""
     unknown = set(collations(server)) - set(recorded(server.flavor))
-    assert not unknown, "record the lists anew: python tests/support/oracles/charset_tables.py"
+    assert not unknown, "record the lists again: python tests/support/oracles/charset_tables.py"
     assert len(collations(server)) > 250

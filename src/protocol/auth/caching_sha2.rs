@@ -1,6 +1,8 @@
 //! The fast authentication of `caching_sha2_password`: `SHA256(password) xor
 //! SHA256(SHA256(SHA256(password)) + nonce)`.
 //!
+//! The full authentication, if the server has no cached hash, is in `login/mod.rs` and `rsa_key.rs`.
+//!
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/page_caching_sha2_authentication_exchanges.html>
 
 use super::{Secret, unless_empty, xor};
