@@ -289,7 +289,7 @@ impl TablePlan {
     }
 
     /// True if the values of column `index` are replaced by NULL.
-    pub(super) fn is_nulled(&self, index: usize) -> bool {
+    pub(crate) fn is_nulled(&self, index: usize) -> bool {
         self.masks.get(index) == Some(&Some(Mask::Null))
     }
 

@@ -10,6 +10,9 @@ use crate::protocol::{BinaryRow, ResultColumn};
 use crate::schema::{Column, ColumnType, quoted_name};
 use crate::value::{inet, uuid};
 use crate::wire::{Reader, Result};
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
+use std::io::Write;
 
 /// The conversion of the values of one column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,8 +26,8 @@ pub(super) enum CellForm {
     },
     /// The number of an ENUM or SET value, of which an image has this many bytes: the protocol has an integer.
     Ordinal { kept: u8 },
-    /// A YEAR: two bytes in the protocol; in an image one byte, from 1900 on.
-    Year,
+    /// A YEAR: two bytes in the protocol; in an image one byte, from 1900 on. MariaDB sends two digits of a YEAR(2).
+    Year { two_digits: bool },
     /// DECIMAL(precision, scale): text in the protocol.
     Decimal { precision: u8, scale: u8 },
     /// BIT of this many bytes.
@@ -68,7 +71,7 @@ impl CellForm {
             T::LongLong | T::Double => number(8),
             T::Decimal { precision, scale } => Self::Decimal { precision, scale },
             T::Bit { bits } => Self::Bit { bytes: bits.div_ceil(8) },
-            T::Year => Self::Year,
+            T::Year => Self::Year { two_digits: false },
             T::Date => Self::Date,
             T::Time2 { fsp } => Self::Time { fsp },
             T::DateTime2 { fsp } => Self::DateTime { fsp },
@@ -114,17 +117,19 @@ impl CellForm {
         };
         match self {
             // CAST AS UNSIGNED is an INT in MariaDB if its values have few digits.
-            Self::Ordinal { kept } => matches!(sent.type_code, LONG | LONGLONG)
-                .then_some(Self::Number { bytes, kept: kept.min(bytes) }),
+            Self::Ordinal { kept } => (matches!(sent.type_code, LONG | LONGLONG) && kept <= bytes)
+                .then_some(Self::Number { bytes, kept }),
+            Self::Year { .. } => matches!(sent.type_code, SHORT | YEAR)
+                .then_some(Self::Year { two_digits: sent.length == 2 }),
             form => form.is_sent_as(sent.type_code).then_some(form),
         }
     }
 
     fn is_sent_as(self, type_code: u8) -> bool {
         let types: &[u8] = match self {
-            Self::Ordinal { .. } => &[],
+            Self::Ordinal { .. } | Self::Year { .. } => &[],
             Self::Number { bytes: 1, .. } => &[TINY],
-            Self::Number { bytes: 2, .. } | Self::Year => &[SHORT, YEAR],
+            Self::Number { bytes: 2, .. } => &[SHORT],
             Self::Number { bytes: 4, .. } => &[LONG, INT24, FLOAT],
             Self::Number { .. } => &[LONGLONG, DOUBLE],
             Self::Date => &[DATE, NEWDATE],
@@ -153,9 +158,17 @@ impl CellForm {
                 let value = row.take(bytes.into(), WHAT)?;
                 out.extend_from_slice(value.get(..kept.into()).unwrap_or_default());
             }
-            Self::Year => {
-                let year = row.u16(WHAT)?;
-                out.push(year.saturating_sub(1900) as u8);
+            Self::Year { two_digits } => {
+                let stored = match (row.u16(WHAT)?, two_digits) {
+                    (0, false) => 0,
+                    (year @ 1901..=2155, false) => year - 1900,
+                    (year @ 0..=69, true) => year + 100,
+                    (year @ 70..=99, true) => year,
+                    (year, _) => {
+                        return Err(DecodeError::Invalid { what: "YEAR", value: year.into() });
+                    }
+                };
+                out.push(stored as u8);
             }
             Self::Decimal { precision, scale } => {
                 decimal::encode(row.lenenc_str(WHAT)?, precision, scale, out)?;
@@ -178,17 +191,11 @@ impl CellForm {
             Self::Timestamp { fsp } => temporal::timestamp(row, fsp, out)?,
             Self::Bytes { length_bytes } => {
                 let value = row.lenenc_str(WHAT)?;
-                let length = value.len().to_le_bytes();
-                out.extend(length.iter().take(length_bytes.into()));
+                push_length(value.len(), length_bytes, out)?;
                 out.extend_from_slice(value);
             }
             Self::Compressed { length_bytes } => {
-                const STORED: u8 = 0;
-                let value = row.lenenc_str(WHAT)?;
-                let length = (value.len() + 1).to_le_bytes();
-                out.extend(length.iter().take(length_bytes.into()));
-                out.push(STORED);
-                out.extend_from_slice(value);
+                push_compressed(row.lenenc_str(WHAT)?, length_bytes, out)?;
             }
             Self::Uuid => {
                 out.push(16);
@@ -230,6 +237,39 @@ pub(super) fn push_image(
         }
     }
     values.finish("row of a prepared statement").map_err(|error| (forms.len() - 1, error))
+}
+
+/// Appends the length of a cell.
+#[inline]
+fn push_length(length: usize, length_bytes: u8, out: &mut Vec<u8>) -> Result<()> {
+    let limit = (1_u64 << (8 * u32::from(length_bytes))) - 1;
+    if length as u64 > limit {
+        return Err(DecodeError::Limit { what: "cell length", value: length as u64, limit });
+    }
+    out.extend(length.to_le_bytes().iter().take(length_bytes.into()));
+    Ok(())
+}
+
+/// Appends the cell of a COMPRESSED column: the plain value, or the compressed value if the plain one is too long with
+/// the byte before it. `value::compressed` describes both.
+fn push_compressed(value: &[u8], length_bytes: u8, out: &mut Vec<u8>) -> Result<()> {
+    const PLAIN: u8 = 0;
+    const ZLIB_WITH_LENGTH_OF_4: u8 = 0x84;
+    if (value.len() as u64) < (1 << (8 * u32::from(length_bytes))) - 1 {
+        push_length(value.len() + 1, length_bytes, out)?;
+        out.push(PLAIN);
+        out.extend_from_slice(value);
+        return Ok(());
+    }
+    let mut cell = vec![ZLIB_WITH_LENGTH_OF_4];
+    cell.extend((value.len() as u32).to_be_bytes());
+    let mut encoder = ZlibEncoder::new(cell, Compression::fast());
+    let failed =
+        |_| DecodeError::Invalid { what: "a value to compress", value: value.len() as u64 };
+    let cell = encoder.write_all(value).and_then(|()| encoder.finish()).map_err(failed)?;
+    push_length(cell.len(), length_bytes, out)?;
+    out.extend(cell);
+    Ok(())
 }
 
 // The type codes of the protocol.

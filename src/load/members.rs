@@ -5,20 +5,30 @@
 //!
 //! <https://dev.mysql.com/doc/refman/en/charset-unicode-utf8mb3.html>
 
+use crate::columnar::TablePlan;
 use crate::error::Result;
 use crate::net::Server;
+use crate::protocol::BinaryRow;
 use crate::schema::{Column, ColumnType, TableSchema, quoted_name};
 use std::sync::Arc;
 
-/// Completes the members of the table's columns from its rows. Most tables need no query.
-pub(super) fn complete(server: &mut Server, table: &mut TableSchema) -> Result<()> {
+/// Completes the members of the columns that the plan returns. Returns true if members were read; most tables need no
+/// query.
+pub(super) fn complete(
+    server: &mut Server,
+    table: &mut TableSchema,
+    plan: &TablePlan,
+) -> Result<bool> {
     let from = format!("{}.{}", quoted_name(&table.database), quoted_name(&table.table));
-    for column in &mut table.columns {
+    let mut is_changed = false;
+    for (index, _) in plan.selected_columns().filter(|(index, _)| !plan.is_nulled(*index)) {
+        let Some(column) = table.columns.get_mut(index) else { continue };
         if let Some(members) = of_rows(server, &from, column)? {
             column.members = Some(members.into());
+            is_changed = true;
         }
     }
-    Ok(())
+    Ok(is_changed)
 }
 
 /// The members of a column; `None` if those of the statement are right.
@@ -36,22 +46,34 @@ fn of_rows(server: &mut Server, from: &str, column: &Column) -> Result<Option<Ve
             false => format!("{number} = {}", index + 1),
         };
         let sql = format!(
-            "SELECT CONVERT({name} USING utf8mb4), {number} FROM {from} WHERE {condition} LIMIT 1"
+            "SELECT CONCAT({number}, ':', CONVERT({name} USING utf8mb4)) FROM {from} WHERE {condition} LIMIT 1"
         );
-        let row = server.connection().query(&sql)?.into_iter().next();
-        let Some([Some(text), Some(number)]) = row.and_then(|row| <[_; 2]>::try_from(row).ok())
-        else {
-            continue;
-        };
+        let Some(found) = first_text(server, &sql)? else { continue };
+        let Some((number, text)) = found.split_once(':') else { continue };
         let Ok(number) = number.parse::<u64>() else { continue };
         *member = match is_set {
             true => {
-                member_of_set(&text, number, index).map_or_else(|| Arc::clone(member), Arc::from)
+                member_of_set(text, number, index).map_or_else(|| Arc::clone(member), Arc::from)
             }
             false => text.into(),
         };
     }
     Ok(Some(found))
+}
+
+/// The text that a query of one column returns first. The query may search the table for any time.
+fn first_text(server: &mut Server, sql: &str) -> Result<Option<String>> {
+    let connection = server.connection();
+    connection.select(sql)?;
+    let mut first = None;
+    while let Some(payload) = connection.next_row()? {
+        let row = BinaryRow::decode(payload, 1)?;
+        if !row.is_null(0) {
+            let text = row.values().lenenc_str("text")?;
+            first.get_or_insert_with(|| String::from_utf8_lossy(text).into_owned());
+        }
+    }
+    Ok(first)
 }
 
 /// The member with this index in the text of a SET value, which lists its members in order.

@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `snapshot.rs` | opens a snapshot, and determines its position in the log |
 //! | `rows.rs` | reads the rows of a table in the snapshot |
+//! | `query.rs` | the query of a table's rows |
 //! | `members.rs` | completes members of ENUM and SET columns |
 //! | `image.rs`, `temporal.rs`, `decimal.rs` | convert rows of the binary protocol to row images |
 //!
@@ -15,9 +16,10 @@
 mod decimal;
 mod image;
 mod members;
+mod query;
 mod rows;
 mod snapshot;
 mod temporal;
 
-pub use rows::{TableRequest, TableRows};
+pub use rows::{Killer, TableRequest, TableRows};
 pub use snapshot::{Locks, Snapshot};

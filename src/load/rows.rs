@@ -2,6 +2,7 @@
 
 use super::image::{CellForm, push_image};
 use super::members;
+use super::query::{Query, TableKind, explain};
 use super::snapshot::{Locks, Snapshot};
 use crate::baseline::TableNow;
 use crate::binlog::{RowsEvent, RowsKind};
@@ -9,11 +10,11 @@ use crate::cancel::CancelToken;
 use crate::change::UpdateRule;
 use crate::columnar::{CommitDetails, PlanOptions, Stamp, TableBuilder, TablePlan};
 use crate::error::{Error, ErrorKind, Result};
-use crate::net::Server;
+use crate::net::{ConnectOptions, Server};
 use crate::position::file_number;
 use crate::protocol::BinaryRow;
 use crate::reader::BatchLimits;
-use crate::schema::{Column, ColumnType, TableSchema, quoted, quoted_name};
+use crate::schema::{ColumnType, NameCase, TableSchema};
 use crate::source::commit_version;
 use crate::wire::Bitmap;
 use arrow_array::RecordBatch;
@@ -53,6 +54,37 @@ pub struct TableRows {
     stamp: LoadStamp,
     rows: u64,
     has_ended: bool,
+    has_failed: bool,
+}
+
+/// Ends a query on the server over another connection. A server notices only when it writes rows that its client has gone.
+pub struct Killer {
+    options: ConnectOptions,
+    connection_id: u32,
+}
+
+impl Killer {
+    /// Creates the killer of the queries of a connection.
+    pub fn of(server: &mut Server) -> Self {
+        let connection = server.connection();
+        Self {
+            options: connection.options().clone(),
+            connection_id: connection.greeting().connection_id,
+        }
+    }
+
+    /// Ends the connection of the query. An account may end its own connections without a privilege.
+    ///
+    /// # Errors
+    /// The server cannot be reached.
+    pub fn kill(self) -> Result<()> {
+        let mut server = Server::open(self.options)?;
+        match server.connection().query(&format!("KILL {}", self.connection_id)) {
+            // It has ended meanwhile.
+            Err(error) if error.server_code() == Some(NO_SUCH_CONNECTION) => Ok(()),
+            answer => answer.map(drop),
+        }
+    }
 }
 
 /// The envelope of all rows.
@@ -72,19 +104,31 @@ impl TableRows {
     /// There is no such table, or it is a view; the account may not read it; a type that a SELECT does not return; the condition is
     /// not valid; the server has no binary log.
     pub fn open(mut server: Server, request: &TableRequest) -> Result<Self> {
-        server.connection().query("SET SESSION sql_mode = ''")?;
-        let snapshot = match request.plan.envelope.needs_position() {
+        prepare_session(&mut server)?;
+        let commit_timestamp = server.clock()?;
+        let (database, name) = match server.identity().name_case {
+            NameCase::Folded => (request.database.to_lowercase(), request.table.to_lowercase()),
+            _ => (request.database.clone(), request.table.clone()),
+        };
+        let mut snapshot = match request.plan.envelope.needs_position() {
             true => Some(Snapshot::open(&mut server, request.locks)?),
             false => server.open_snapshot().map(|()| None)?,
         };
-        let kind = TableKind::ask(&mut server, &request.database, &request.table)?;
-        let now = TableNow::ask(&mut server, &request.database, &request.table)?;
+        let kind = TableKind::ask(&mut server, &database, &name)?;
+        if let Some(snapshot) = snapshot.as_mut().filter(|_| !kind.has_snapshots) {
+            snapshot.is_exact = false;
+        }
+        let now = TableNow::ask(&mut server, &database, &name)?;
         let mut table = loaded_schema(now.schema);
-        members::complete(&mut server, &mut table)?;
-        let plan = Arc::new(TablePlan::of_table(table, now.is_mariadb, &request.plan)?);
+        let mut plan = TablePlan::of_table(table.clone(), now.is_mariadb, &request.plan)?;
+        if members::complete(&mut server, &mut table, &plan)? {
+            plan = TablePlan::of_table(table, now.is_mariadb, &request.plan)?;
+        }
+        check_masks(&plan, &request.plan)?;
+        let plan = Arc::new(plan);
         let mut query = Query::of(&plan)?;
-        let commit_timestamp = server.clock()?;
-        prepare_session(&mut server)?;
+        // Values have the form of the log: text in the character set of its column.
+        server.connection().query("SET SESSION character_set_results = NULL")?;
         let sql = query.sql(&plan.table, kind, request.condition.as_deref());
         query.start(&mut server, &sql, request.condition.is_some())?;
         let (file, position) = match &snapshot {
@@ -114,6 +158,7 @@ impl TableRows {
             stamp,
             rows: 0,
             has_ended: false,
+            has_failed: false,
         })
     }
 
@@ -137,8 +182,13 @@ impl TableRows {
     /// # Errors
     /// The connection is lost; the table was changed by a statement such as ALTER TABLE; a value is not valid.
     pub fn next_batch(&mut self, cancel: &CancelToken) -> Result<Option<RecordBatch>> {
+        if self.has_failed {
+            return Err(Error::config("the read has failed: read the table again"));
+        }
         while !self.has_ended && !self.is_full() {
+            self.has_failed = true;
             self.fill(cancel)?;
+            self.has_failed = false;
         }
         if self.builder.rows() == 0 {
             return Ok(None);
@@ -179,11 +229,12 @@ impl TableRows {
             })?;
             self.image_rows += 1;
         }
-        if self.has_ended {
-            self.server.connection().query("COMMIT")?;
-        }
         if self.image_rows > 0 {
             self.append()?;
+        }
+        if self.has_ended {
+            // All rows are there: if this fails, the connection and its transaction have ended.
+            drop(self.server.connection().query("COMMIT"));
         }
         Ok(())
     }
@@ -210,110 +261,13 @@ impl TableRows {
             server_id: self.stamp.server_id,
             details: CommitDetails::default(),
         };
-        self.builder.append(&event, &stamp)?;
+        let counts = self.builder.append(&event, &stamp)?;
+        if counts.inserts != self.image_rows as u64 {
+            let message = "rows were converted to another number of rows: a defect of binarrow; please report it";
+            return Err(Error::new(ErrorKind::Internal, message));
+        }
         self.stamp.next_ordinal += 2 * self.image_rows;
         Ok(())
-    }
-}
-
-/// The query of the selected columns, and the forms of their values.
-struct Query {
-    expressions: Vec<String>,
-    names: Vec<Arc<str>>,
-    forms: Vec<CellForm>,
-    present: Vec<u8>,
-}
-
-impl Query {
-    fn of(plan: &TablePlan) -> Result<Self> {
-        let columns = plan.table.columns.len();
-        let mut query = Self {
-            expressions: Vec::new(),
-            names: Vec::new(),
-            forms: Vec::new(),
-            present: vec![0; columns.div_ceil(8)],
-        };
-        for (index, column) in plan.selected_columns() {
-            let Some(name) = column.name.clone().filter(|_| !is_hidden(column)) else { continue };
-            let in_table =
-                |error: Error| error.context(format_args!("table {}", plan.table.full_name()));
-            let (form, expression) = CellForm::of(column, &name).map_err(in_table)?;
-            query.forms.push(form);
-            query.expressions.push(expression);
-            query.names.push(name);
-            if let Some(byte) = query.present.get_mut(index / 8) {
-                *byte |= 1 << (index % 8);
-            }
-        }
-        match query.forms.is_empty() {
-            true => Err(Error::config("no column of the table is selected")),
-            false => Ok(query),
-        }
-    }
-
-    fn sql(&self, table: &TableSchema, kind: TableKind, condition: Option<&str>) -> String {
-        let columns = self.expressions.join(", ");
-        let mut name = format!("{}.{}", quoted_name(&table.database), quoted_name(&table.table));
-        if kind == TableKind::Versioned {
-            // The log contains the rows of its history too.
-            name.push_str(" FOR SYSTEM_TIME ALL");
-        }
-        match condition {
-            None => format!("SELECT {columns} FROM {name}"),
-            // The end of the line ends a comment in the condition.
-            Some(condition) => format!("SELECT {columns} FROM {name} WHERE ({condition}\n)"),
-        }
-    }
-
-    fn start(&mut self, server: &mut Server, sql: &str, has_condition: bool) -> Result<()> {
-        let sent = server.connection().select(sql).map_err(|error| match has_condition {
-            true if error.server_code().is_some() => error.context("the query with ⟦where⟧"),
-            _ => explain(error),
-        })?;
-        if sent.len() != self.forms.len() {
-            return Err(Error::malformed(
-                "the server returns another number of columns than requested",
-            ));
-        }
-        for ((form, sent), name) in self.forms.iter_mut().zip(sent).zip(&self.names) {
-            *form = form.as_sent(sent).ok_or_else(|| {
-                Error::new(
-                    ErrorKind::Schema,
-                    format!(
-                        "column {name}: the server sends values of type {}, which is not the type of the column: the table was \
-                         changed; read it again",
-                        sent.type_code
-                    ),
-                )
-            })?;
-        }
-        Ok(())
-    }
-}
-
-/// The kind of a table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum TableKind {
-    Plain,
-    /// MariaDB's table WITH SYSTEM VERSIONING, which keeps old rows.
-    Versioned,
-}
-
-impl TableKind {
-    /// Queries the kind of a table; an error for a view.
-    fn ask(server: &mut Server, database: &str, table: &str) -> Result<Self> {
-        let sql = format!(
-            "SELECT TABLE_TYPE FROM information_schema.TABLES WHERE TABLE_SCHEMA = {} AND TABLE_NAME = {}",
-            quoted(database),
-            quoted(table)
-        );
-        match server.connection().query_value(&sql)?.as_deref() {
-            Some("VIEW" | "SYSTEM VIEW") => Err(Error::schema(format!(
-                "{database}.{table} is a view, which has no rows of its own: read the tables from which it selects"
-            ))),
-            Some("SYSTEM VERSIONED") => Ok(Self::Versioned),
-            _ => Ok(Self::Plain),
-        }
     }
 }
 
@@ -332,32 +286,37 @@ fn loaded_schema(mut table: TableSchema) -> TableSchema {
     table
 }
 
-/// True if a SELECT cannot name the column: MariaDB's hash of a long unique key.
-fn is_hidden(column: &Column) -> bool {
-    column.visible == Some(false)
-        && column.column_type == ColumnType::LongLong
-        && column.name.as_ref().is_some_and(|name| name.starts_with("DB_ROW_HASH_"))
-}
-
-/// Sets the session so that values have the form of the log: text in the character set of its column, and
-/// TIMESTAMP in UTC.
+/// Sets the session so that no limit of the server cuts the rows, and TIMESTAMP values are in UTC.
 fn prepare_session(server: &mut Server) -> Result<()> {
     let connection = server.connection();
-    connection.query("SET SESSION time_zone = '+00:00', net_write_timeout = 86400")?;
-    connection.query("SET SESSION character_set_results = NULL")?;
+    connection.query(
+        "SET SESSION sql_mode = '', time_zone = '+00:00', net_write_timeout = 86400, \
+         sql_select_limit = 18446744073709551615",
+    )?;
+    // The limits of MySQL and of MariaDB for the time of a query.
+    for sql in ["SET SESSION max_execution_time = 0", "SET SESSION max_statement_time = 0"] {
+        match connection.query(sql) {
+            Err(error) if error.server_code() == Some(UNKNOWN_VARIABLE) => {}
+            answer => drop(answer?),
+        }
+    }
     Ok(())
 }
 
-fn explain(error: Error) -> Error {
-    match error.server_code() {
-        Some(TABLE_DEFINITION_CHANGED) => error.advise(
-            "a statement such as ALTER TABLE changed the table after the snapshot was opened: read it again",
-        ),
-        _ => error,
+/// An error if a mask matches no column: values that it should hide would be returned.
+fn check_masks(plan: &TablePlan, options: &PlanOptions) -> Result<()> {
+    let met = plan.masks_met.iter().cloned().collect();
+    match options.masks.unmet(&met).next() {
+        None => Ok(()),
+        Some(pattern) => Err(Error::config(format!(
+            "⟦mask⟧: {pattern} matches no column of {}",
+            plan.table.full_name()
+        ))),
     }
 }
 
-const TABLE_DEFINITION_CHANGED: u16 = 1412;
+const NO_SUCH_CONNECTION: u16 = 1094;
+const UNKNOWN_VARIABLE: u16 = 1193;
 
 /// The number of bytes of images that are decoded together: they stay in the processor's cache.
 const IMAGES_BYTES: usize = 128 << 10;

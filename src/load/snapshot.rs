@@ -7,8 +7,9 @@
 //! | other MySQL with GTIDs | a position before the snapshot, such that the snapshot contains all transactions before it |
 //! | any, with [`Locks::Brief`] | the end of the log under FLUSH TABLES WITH READ LOCK: exact |
 //!
-//! Without a lock, the first three are right for ordinary commits only: XA COMMIT writes to the log before it commits. After
-//! an XA COMMIT on the server, and on MySQL without GTIDs and without these privileges, there is no position without a lock.
+//! XA COMMIT writes to the log before it commits, and the first two do not wait for it. After an XA COMMIT on the server
+//! since its start, MySQL with GTIDs uses the third. Otherwise, and on MySQL with neither GTIDs nor these privileges, there
+//! is no position without a lock.
 //!
 //! <https://dev.mysql.com/doc/refman/en/performance-schema-log-status-table.html>,
 //! <https://dev.mysql.com/doc/refman/en/flush.html#flush-tables-with-read-lock>,
@@ -61,33 +62,44 @@ impl Snapshot {
     }
 
     fn of_mysql(server: &mut Server) -> Result<Self> {
-        let Some(mut before) = server.of_log_status()? else {
-            let position = server.position_in_file()?;
-            server.open_snapshot()?;
-            return Ok(Self { position, is_exact: false });
-        };
-        before.visible = Some(server.has_no_xa()?);
+        let Some(mut before) = server.of_log_status()? else { return Self::after_position(server) };
         for _ in 0..MAX_TRIES {
             server.open_snapshot()?;
-            let Some(after) = server.of_log_status()? else { break };
-            let after = Position { visible: before.visible, ..after };
-            if after == before {
+            let after = server.of_log_status()?;
+            // The snapshot is open: XA COMMIT is counted when it begins.
+            if !server.has_no_xa()? {
+                server.connection().query("ROLLBACK")?;
+                return Self::after_position(server);
+            }
+            if after.as_ref() == Some(&before) {
                 return Ok(Self { position: before, is_exact: true });
             }
             server.connection().query("ROLLBACK")?;
-            before = after;
+            before = after.unwrap_or(before);
         }
         server.open_snapshot()?;
+        before.visible = Some(server.has_no_xa()?);
         Ok(Self { position: before, is_exact: false })
     }
 
+    /// Opens the snapshot after a position of the log such that it contains all transactions before it.
+    fn after_position(server: &mut Server) -> Result<Self> {
+        let position = server.position_in_file()?;
+        server.open_snapshot()?;
+        Ok(Self { position, is_exact: false })
+    }
+
     fn under_lock(server: &mut Server) -> Result<Self> {
+        // A privilege that is missing must not stop writes first.
+        server.end_of_log()?;
         // While it waits for a running statement, new statements that write wait too.
         server.connection().query(&format!("SET SESSION lock_wait_timeout = {MAX_LOCK_WAIT}"))?;
         server.connection().query("FLUSH TABLES WITH READ LOCK").map_err(explain_lock)?;
         let opened = server.open_snapshot().and_then(|()| server.locked_position());
         server.connection().query("UNLOCK TABLES")?;
-        Ok(Self { position: opened?, is_exact: true })
+        let mut position = opened?;
+        server.complete_gtids(&mut position)?;
+        Ok(Self { position, is_exact: true })
     }
 }
 
@@ -104,18 +116,18 @@ fn explain_lock(error: Error) -> Error {
 }
 
 fn no_position(server: &Server) -> Error {
-    let is_old = server.identity().flavor == Flavor::Mysql && server.identity().version < (8, 0, 0);
-    let without_lock = match server.identity().flavor {
-        Flavor::Mysql if !is_old => {
-            "GRANT BACKUP_ADMIN ON *.* and SELECT ON performance_schema.log_status TO the user (if no XA transaction was committed \
-             since the server started), or "
+    let cause = match (server.identity().flavor, server.identity().version) {
+        (Flavor::Mariadb, _) => "an XA transaction was committed since the server started",
+        (Flavor::Mysql, version) if version < (8, 0, 0) => "gtid_mode is OFF",
+        (Flavor::Mysql, _) => {
+            "gtid_mode is OFF, and the user lacks BACKUP_ADMIN ON *.* and SELECT ON performance_schema.log_status, or an XA \
+             transaction was committed since the server started"
         }
-        _ => "",
     };
     Error::new(
         ErrorKind::Server,
         format!(
-            "the server does not show at which position of its log a snapshot is: {without_lock}use ⟦locks=brief⟧, which holds FLUSH \
+            "it is not known at which position of the log a snapshot is, because {cause}: use ⟦locks=brief⟧, which holds FLUSH \
              TABLES WITH READ LOCK for a moment, or read rows without columns of the log, with ⟦envelope=[]⟧"
         ),
     )

@@ -131,9 +131,19 @@ impl Connection {
         self.packets.transport.set_reset(reset);
     }
 
+    /// From now on the server sends rows, which may be large.
+    pub(super) fn expect_rows(&mut self) {
+        self.packets.expect_large();
+    }
+
+    /// The server has sent all rows.
+    pub(super) fn end_rows(&mut self) {
+        self.packets.expect_answers();
+    }
+
     /// From now on the server sends events; `silence` is the longest time without any data.
     pub(super) fn expect_events(&mut self, silence: Duration) {
-        self.packets.expect_events();
+        self.packets.expect_large();
         self.packets.transport.set_silence(Some(silence));
     }
 }

@@ -99,9 +99,14 @@ impl Packets {
         self.frames = (compression != Compression::None).then(|| Frames::new(compression));
     }
 
-    /// Called before the log's events are received.
-    pub(super) fn expect_events(&mut self) {
+    /// Called before the log's events or rows of tables are received, which may be large.
+    pub(super) fn expect_large(&mut self) {
         self.largest = MAX_PACKET;
+    }
+
+    /// Called before answers that are not large.
+    pub(super) fn expect_answers(&mut self) {
+        self.largest = MAX_ANSWER_PACKET;
     }
 
     /// Called before a new command.

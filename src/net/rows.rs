@@ -42,7 +42,10 @@ impl Connection {
             columns.push(ResultColumn::decode(self.packet()?)?);
         }
         match is_eof(self.packet()?) {
-            true => Ok(columns),
+            true => {
+                self.expect_rows();
+                Ok(columns)
+            }
             false => {
                 Err(Error::malformed("the packet after column definitions is not an EOF packet"))
             }
@@ -52,10 +55,11 @@ impl Connection {
     /// The payload of the next row; `None` after the last one.
     pub fn next_row(&mut self) -> Result<Option<&[u8]>> {
         self.advance()?;
-        let payload = self.payload();
-        if is_eof(payload) {
+        if is_eof(self.payload()) {
+            self.end_rows();
             return Ok(None);
         }
+        let payload = self.payload();
         match ServerRefusal::decode(payload) {
             Some(refusal) => Err(Error::refused(refusal)),
             None => Ok(Some(payload)),

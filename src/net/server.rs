@@ -139,7 +139,7 @@ impl Server {
     }
 
     /// True if all new transactions have GTIDs.
-    pub(super) fn has_gtids(&mut self) -> Result<bool> {
+    pub(crate) fn has_gtids(&mut self) -> Result<bool> {
         match self.identity.flavor {
             Flavor::Mariadb => Ok(true),
             Flavor::Mysql => {

@@ -80,14 +80,23 @@ impl Server {
         Ok(())
     }
 
-    /// The end of the log while this session holds FLUSH TABLES WITH READ LOCK: nothing is being committed.
+    /// The end of the log while this session holds FLUSH TABLES WITH READ LOCK: nothing is being committed. On MariaDB,
+    /// [`Self::complete_gtids`] completes it.
     pub(crate) fn locked_position(&mut self) -> Result<Position> {
-        let (file, offset) = self.end_of_log()?;
+        let end = self.end_of_log()?;
         let gtid_set = match self.identity().flavor {
-            Flavor::Mariadb => self.gtids_at(&file, offset)?,
+            Flavor::Mariadb => None,
             Flavor::Mysql => self.executed()?,
         };
-        Ok(self.visible((file, offset), gtid_set))
+        Ok(self.visible(end, gtid_set))
+    }
+
+    /// MariaDB: adds the GTIDs before a position, for which the server reads the log. They do not change any more.
+    pub(crate) fn complete_gtids(&mut self, position: &mut Position) -> Result<()> {
+        if self.identity().flavor == Flavor::Mariadb {
+            position.gtid_set = self.gtids_at(&position.file, position.offset)?;
+        }
+        Ok(())
     }
 
     /// MariaDB: the position of the open snapshot.

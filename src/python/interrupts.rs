@@ -60,7 +60,7 @@ pub(super) fn abandonable<T: Send + 'static>(
 }
 
 /// Runs `work` in another thread and returns its result, or the exception that ends the wait.
-fn waited<T: Send + 'static>(
+pub(super) fn waited<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce() -> Result<T, Error> + Send + 'static,
 ) -> PyResult<Result<T, Error>> {

@@ -4,14 +4,14 @@ use super::capsule::{schema_capsule, stream_capsule};
 use super::connection_spec::PyConnectionSpec;
 use super::errors::warn;
 use super::input::table_name;
-use super::interrupts::{SIGNAL_CHECK, abandonable};
+use super::interrupts::{SIGNAL_CHECK, waited};
 use super::keywords::word;
 use super::position::PyPosition;
 use super::read_keywords::ReadKeywords;
 use super::running::zero_dates_warning;
 use crate::cancel::CancelToken;
 use crate::error::{Error, ErrorKind, Result};
-use crate::load::{Locks, Snapshot, TableRequest, TableRows};
+use crate::load::{Killer, Locks, Snapshot, TableRequest, TableRows};
 use crate::net::SocketHandle;
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_pyarrow::ToPyArrow;
@@ -35,9 +35,18 @@ struct Shared {
     batches: Mutex<Option<Receiver<Result<Option<Read>>>>>,
     cancel: CancelToken,
     handle: SocketHandle,
+    /// The batch of which a warning became an exception.
+    kept: Mutex<Option<RecordBatch>>,
     rows: AtomicU64,
-    was_read: AtomicBool,
+    /// Who reads the rows: 0 for nobody, [`ITERATION`], or the number of a stream.
+    reader: AtomicU64,
+    streams: AtomicU64,
     has_ended: AtomicBool,
+    has_failed: AtomicBool,
+    /// Ends the query on the server.
+    killer: Mutex<Option<Killer>>,
+    /// The process that reads. A forked child has no thread that reads.
+    process: u32,
     /// The columns of which a warning about zero dates was issued.
     warned: Mutex<HashSet<String>>,
 }
@@ -79,16 +88,18 @@ fn start_read(
 ) -> PyResult<PyTableRows> {
     let mut server = spec.connect(py)?;
     let handle = server.connection().handle()?;
-    let opened = abandonable(py, move || TableRows::open(server, &request));
-    let rows = match opened {
-        Ok(rows) => rows,
-        Err(error) => {
+    let killer = Killer::of(&mut server);
+    // The server may have to search for the first rows before it answers.
+    let rows = match waited(py, move || TableRows::open(server, &request)) {
+        Ok(opened) => opened?,
+        Err(raised) => {
             handle.shutdown();
-            return Err(error);
+            end_query(killer);
+            return Err(raised);
         }
     };
     let (schema, snapshot) = (Arc::clone(&rows.plan().schema), rows.snapshot().cloned());
-    let cancel = CancelToken::default();
+    let cancel = spec.passes().begin();
     let batches = start(rows, cancel.clone())?;
     Ok(PyTableRows(Arc::new(Shared {
         schema,
@@ -96,9 +107,14 @@ fn start_read(
         batches: Mutex::new(Some(batches)),
         cancel,
         handle,
+        kept: Mutex::default(),
         rows: AtomicU64::new(0),
-        was_read: AtomicBool::new(false),
+        reader: AtomicU64::new(0),
+        streams: AtomicU64::new(ITERATION),
         has_ended: AtomicBool::new(false),
+        has_failed: AtomicBool::new(false),
+        killer: Mutex::new(Some(killer)),
+        process: std::process::id(),
         warned: Mutex::default(),
     })))
 }
@@ -126,10 +142,20 @@ fn start(mut rows: TableRows, cancel: CancelToken) -> Result<Receiver<Result<Opt
 
 impl Shared {
     /// The next batch; `None` after the last one. Ctrl-C ends the wait.
-    fn next(&self, py: Python<'_>) -> PyResult<Option<RecordBatch>> {
-        self.was_read.store(true, Ordering::Relaxed);
+    fn next(&self, py: Python<'_>, reader: u64) -> PyResult<Option<RecordBatch>> {
+        if self.process != std::process::id() {
+            let message = "the rows were opened before a fork and belong to the parent process: read the table again in this process";
+            return Err(Error::config(message).into());
+        }
+        self.claim(reader)?;
+        if let Some(batch) = locked(&self.kept).take() {
+            return Ok(Some(self.counted(batch)));
+        }
         if self.has_ended.load(Ordering::Relaxed) {
             return Ok(None);
+        }
+        if self.has_failed.load(Ordering::Relaxed) {
+            return Err(Error::config("the read has failed: read the table again").into());
         }
         loop {
             let receiver = locked(&self.batches).clone();
@@ -143,7 +169,10 @@ impl Shared {
                     return Ok(None);
                 }
                 Ok(Err(_)) if self.cancel.is_cancelled() => return Err(Error::cancelled().into()),
-                Ok(Err(error)) => return Err(error.into()),
+                Ok(Err(error)) => {
+                    self.has_failed.store(true, Ordering::Relaxed);
+                    return Err(error.into());
+                }
                 Err(RecvTimeoutError::Disconnected) if self.cancel.is_cancelled() => {
                     return Err(Error::cancelled().into());
                 }
@@ -164,28 +193,65 @@ impl Shared {
     fn deliver(&self, py: Python<'_>, read: Read) -> PyResult<RecordBatch> {
         for (column, _) in read.zero_dates {
             let is_first = locked(&self.warned).insert(column.clone());
-            if is_first {
-                warn(py, &zero_dates_warning(&column))?;
+            if is_first && let Err(raised) = warn(py, &zero_dates_warning(&column)) {
+                *locked(&self.kept) = Some(read.batch);
+                return Err(raised);
             }
         }
-        self.rows.fetch_add(read.batch.num_rows() as u64, Ordering::Relaxed);
-        Ok(read.batch)
+        Ok(self.counted(read.batch))
+    }
+
+    fn counted(&self, batch: RecordBatch) -> RecordBatch {
+        self.rows.fetch_add(batch.num_rows() as u64, Ordering::Relaxed);
+        batch
     }
 
     fn close(&self) {
         self.cancel.cancel();
         self.handle.shutdown();
-        locked(&self.batches).take();
+        let was_open = locked(&self.batches).take().is_some();
+        let is_read = self.has_ended.load(Ordering::Relaxed);
+        let killer = locked(&self.killer).take();
+        if was_open
+            && !is_read
+            && self.process == std::process::id()
+            && let Some(killer) = killer
+        {
+            end_query(killer);
+        }
+    }
+
+    /// An error if another reader has the rows: each would return a part of the table.
+    fn claim(&self, reader: u64) -> Result<()> {
+        let claimed = self.reader.compare_exchange(0, reader, Ordering::Relaxed, Ordering::Relaxed);
+        match claimed {
+            Ok(_) => Ok(()),
+            Err(owner) if owner == reader => Ok(()),
+            Err(_) => Err(already_read()),
+        }
     }
 
     /// An error if rows were returned before: the rest of a table would look like a complete one.
     fn check_unread(&self) -> Result<()> {
-        match self.was_read.load(Ordering::Relaxed) {
-            true => Err(Error::config("rows of the table have been read already: read it again")),
-            false => Ok(()),
+        match self.reader.load(Ordering::Relaxed) {
+            0 => Ok(()),
+            _ => Err(already_read()),
         }
     }
 }
+
+/// Ends a query in another thread. If this fails, the query ends when the server writes its next rows.
+fn end_query(killer: Killer) {
+    let kill = move || drop(killer.kill());
+    drop(std::thread::Builder::new().name("binarrow-kill".into()).spawn(kill));
+}
+
+fn already_read() -> Error {
+    Error::config("rows of the table have been read already: read it again")
+}
+
+/// The number of the reader that iterates over the rows.
+const ITERATION: u64 = 1;
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -216,7 +282,7 @@ impl PyTableRows {
     fn read_all<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.0.check_unread()?;
         let batches = PyList::empty(py);
-        while let Some(batch) = self.0.next(py)? {
+        while let Some(batch) = self.0.next(py, ITERATION)? {
             batches.append(batch.to_pyarrow(py)?)?;
         }
         let schema = self.0.schema.to_pyarrow(py)?;
@@ -236,7 +302,8 @@ impl PyTableRows {
         // Best effort by the interface's rules: the caller casts.
         let _ = requested_schema;
         self.0.check_unread()?;
-        stream_capsule(py, Box::new(Stream(Arc::clone(&self.0))))
+        let number = self.0.streams.fetch_add(1, Ordering::Relaxed) + 1;
+        stream_capsule(py, Box::new(Stream { rows: Arc::clone(&self.0), number }))
     }
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
@@ -248,7 +315,7 @@ impl PyTableRows {
     }
 
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        self.0.next(py)?.map(|batch| batch.to_pyarrow(py)).transpose()
+        self.0.next(py, ITERATION)?.map(|batch| batch.to_pyarrow(py)).transpose()
     }
 
     fn __enter__(slf: Py<Self>) -> Py<Self> {
@@ -277,13 +344,16 @@ impl Drop for Shared {
 }
 
 /// The C stream's side of the rows. Its caller may hold the interpreter's lock or not.
-struct Stream(Arc<Shared>);
+struct Stream {
+    rows: Arc<Shared>,
+    number: u64,
+}
 
 impl Iterator for Stream {
     type Item = std::result::Result<RecordBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        match Python::try_attach(|py| self.0.next(py)) {
+        match Python::try_attach(|py| self.rows.next(py, self.number)) {
             Some(Ok(batch)) => batch.map(Ok),
             Some(Err(error)) => Some(Err(ArrowError::ExternalError(Box::new(error)))),
             None => {
@@ -296,6 +366,6 @@ impl Iterator for Stream {
 
 impl RecordBatchReader for Stream {
     fn schema(&self) -> SchemaRef {
-        Arc::clone(&self.0.schema)
+        Arc::clone(&self.rows.schema)
     }
 }

@@ -184,8 +184,8 @@ def test_another_server_at_the_address(server: Server) -> None:
             until(lambda: collector.batches)
             position = collector.stream.position
             away(proxy, collector, lambda: proxy.lead_to(other.port))
-            ended_with(collector, binarrow.ServerIdentityError, "the position is of")
-        refused = pytest.raises(binarrow.ServerIdentityError, match="the position is of")
+            ended_with(collector, binarrow.ServerIdentityError, "the position belongs to")
+        refused = pytest.raises(binarrow.ServerIdentityError, match="the position belongs to")
         with reach(other) as connection, refused:
             next(connection.stream(position, **COLUMNS))
 

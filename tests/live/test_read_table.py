@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Iterator
@@ -80,9 +81,104 @@ def test_batches_and_arrow_streams(source: binarrow.Server) -> None:
         next(rows)
 
 
+def test_two_streams_do_not_share_the_rows(source: binarrow.Server) -> None:
+    rows = source.read_table("live.n", batch_rows=1000)
+    one = pa.RecordBatchReader.from_stream(rows)
+    other = pa.RecordBatchReader.from_stream(rows)
+    assert one.read_next_batch().num_rows == 1000
+    with pytest.raises(Exception, match="read already"):
+        other.read_next_batch()
+    with pytest.raises(binarrow.ConfigError, match="read already"):
+        next(rows)
+    assert one.read_all().num_rows == ROWS - 1000
+
+
+def test_limits_of_the_server_cut_no_rows(server: Server, source: binarrow.Server) -> None:
+    server.execute("SET GLOBAL sql_select_limit = 10")
+    try:
+        assert read(source).num_rows == ROWS
+    finally:
+        server.execute("SET GLOBAL sql_select_limit = DEFAULT")
+
+
+def test_names_in_another_letter_case(server: Server) -> None:
+    with live.server(server.flavor, "--lower-case-table-names=1") as folded:
+        folded.execute(
+            "GRANT SELECT ON live.* TO live@'%'",
+            "CREATE TABLE live.Cased (id INT PRIMARY KEY, secret INT)",
+            "INSERT INTO live.Cased VALUES (1, 2)",
+        )
+        with live.reach(folded) as source:
+            table = read(source, "Live.CASED", columns=["id"], envelope=[])
+    assert table.to_pydict() == {"id": [1]}
+    assert table.schema.metadata[b"mysql.table"] == b"cased"
+
+
+def test_engines_without_snapshots_have_no_exact_position(
+    server: Server, source: binarrow.Server
+) -> None:
+    server.execute("CREATE TABLE live.isam (id INT PRIMARY KEY) ENGINE=MyISAM")
+    with source.read_table("live.isam") as rows:
+        assert not rows.is_exact
+
+
+def test_values_at_the_ends_of_their_types(server: Server, source: binarrow.Server) -> None:
+    columns = {"e": "ENUM('yes','?')", "t": "TINYTEXT", "m": "TEXT", "y": "YEAR"}
+    if server.is_mariadb:
+        columns |= {"t": "TINYTEXT COMPRESSED", "m": "TEXT COMPRESSED", "y": "YEAR(2)"}
+    listed = ", ".join(f"{name} {kind}" for name, kind in columns.items())
+    session = server.connect()
+    session.execute("SET SESSION sql_mode = ''")
+    session.execute(f"CREATE TABLE live.ends (id INT PRIMARY KEY, {listed}) CHARSET=utf8mb4")
+    for number, (small, large, year) in enumerate(
+        [(255, 65_535, 1999), (254, 65_534, 2069), (0, 0, 1970)]
+    ):
+        values = f"REPEAT('a', {small}), REPEAT('b', {large}), {year}"
+        session.execute(f"INSERT INTO live.ends VALUES ({number}, {number}, {values})")
+    session.close()
+    rows = read(source, "live.ends", envelope=[]).to_pylist()
+    assert [row["e"] for row in rows] == ["", "yes", "?"]
+    assert [(len(row["t"]), len(row["m"])) for row in rows] == [
+        (255, 65_535),
+        (254, 65_534),
+        (0, 0),
+    ]
+    assert [row["y"] for row in rows] == [1999, 2069, 1970]
+    server.execute("DROP TABLE live.ends")
+
+
+def test_a_failed_read_stays_failed(server: Server, source: binarrow.Server) -> None:
+    rows = source.read_table("live.n", where="SLEEP(0.001) = 0", batch_rows=100)
+    next(rows)
+    session = server.connect()
+    own = "Host LIKE '127.0.0.1%' AND User = 'live' AND Info LIKE '%SLEEP(0.001)%'"
+    for [connection] in session.query(f"SELECT id FROM information_schema.processlist WHERE {own}"):
+        session.execute(f"KILL {connection}")
+    session.close()
+    with pytest.raises(binarrow.BinarrowError) as first:
+        list(rows)
+    assert not isinstance(first.value, binarrow.InternalError)
+    with pytest.raises(binarrow.ConfigError, match="has failed"):
+        next(rows)
+
+
+def test_a_forked_process_reads_again(source: binarrow.Server) -> None:
+    rows = source.read_table("live.n", batch_rows=100)
+    next(rows)
+    child = os.fork()
+    if child == 0:
+        try:
+            next(rows)
+        except binarrow.ConfigError as error:
+            os._exit(0 if "fork" in str(error) else 1)
+        os._exit(2)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert sum(batch.num_rows for batch in rows) == ROWS - 100
+
+
 def test_rows_larger_than_a_packet(server: Server, source: binarrow.Server) -> None:
-    size = 17 << 20
-    server.execute("SET GLOBAL max_allowed_packet = 64 << 20")
+    size = 70 << 20
+    server.execute("SET GLOBAL max_allowed_packet = 1 << 30")
     session = server.connect()
     session.execute(f"INSERT INTO live.wide VALUES (1, REPEAT('x', {size})), (2, ''), (3, NULL)")
     session.close()
@@ -107,6 +203,10 @@ def test_what_cannot_be_read(server: Server, source: binarrow.Server) -> None:
         source.read_table("live.n", envelop=[])
     with pytest.raises(binarrow.ConfigError, match="locks must be"):
         source.read_table("live.n", locks="all")
+    with pytest.raises(binarrow.ConfigError, match=r"live\.n\.nothing matches no column"):
+        source.read_table("live.n", mask={"live.n.nothing": "null"})
+    with pytest.raises(binarrow.ConfigError, match="columns is empty"):
+        source.read_table("live.n", columns=[])
     if source.flavor == "mysql":
         # RELOAD is missing.
         with pytest.raises(binarrow.ServerError, match="GRANT RELOAD"):
@@ -209,13 +309,15 @@ def test_a_change_of_the_table_while_it_is_read(server: Server, source: binarrow
 
 
 def test_closing_ends_the_query(server: Server, source: binarrow.Server) -> None:
-    rows = source.read_table("live.n", where="SLEEP(0.01) = 0")
+    """At once, not when the server writes its next rows."""
+    rows = source.read_table("live.n", where="id < 2000 OR SLEEP(1) = 0", batch_rows=100)
+    next(rows)
     began = time.monotonic()
     rows.close()
     assert time.monotonic() - began < 5
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 20
     session = server.connect()
-    while any("SLEEP(0.01)" in str(row) for row in session.query("SHOW FULL PROCESSLIST")):
+    while any("SLEEP(1) = 0" in str(row) for row in session.query("SHOW FULL PROCESSLIST")):
         assert time.monotonic() < deadline, "the query still runs"
         time.sleep(0.2)
     session.close()

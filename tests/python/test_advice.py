@@ -19,7 +19,8 @@ ROOT = Path(__file__).parents[2]
 
 KEYWORDS = {option.name for option in OPTIONS if option.functions}
 OF_METHODS = {
-    *("data", "on_schema_change", "position", "schema", "server", "source", "start", "stop"),
+    *("data", "locks", "on_schema_change", "position", "schema", "server", "source", "start"),
+    *("stop", "where"),
     "truncates",
 }
 """Keywords of methods that are not in the table of options."""

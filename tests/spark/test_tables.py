@@ -106,8 +106,8 @@ def test_options_of_several() -> None:
 def test_what_the_decoder_refuses() -> None:
     wanted = StructType.fromDDL("id int")
     for keywords, message in [
-        ({}, "either table or tables="),
-        ({"table": "a.b", "schema": wanted, "tables": "a.*"}, "either table or tables="),
+        ({}, "either a table or tables="),
+        ({"table": "a.b", "schema": wanted, "tables": "a.*"}, "either a table or tables="),
         ({"table": "a.b"}, "schema"),
         ({"tables": "a.*", "layout": "nested"}, "nested-json"),
         ({"table": "a.b", "schema": wanted, "layout": "nested-json"}, "tables"),

@@ -180,7 +180,7 @@ def test_what_cannot_be(
     assert "oh-secret" not in str(refused.value)
     with pytest.raises(binarrow.AuthenticationError):
         splits(spark, url, **{**keywords, "password": "wrong"})
-    with pytest.raises(binarrow.ConfigError, match="no place of a log"):
+    with pytest.raises(binarrow.ConfigError, match="is not a place in the log"):
         splits(spark, url, start="begin", **keywords)
     with pytest.raises(TypeError, match="did you mean 'password'"):
         splits(spark, url, pasword="x")

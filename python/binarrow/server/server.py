@@ -169,8 +169,8 @@ class Server(Session):
 
         A row has the types of the change stream: a loaded value and a streamed value are the same
         Arrow value. With the default ``envelope``, rows are inserts. Their ``_commit_version`` is
-        below that of every transaction after the snapshot, so that of two rows with the same key
-        the one with the higher version is the current one.
+        below that of each transaction that a stream from :attr:`TableRows.position` returns, so
+        that of two rows with the same key the one with the higher version is the current one.
 
             rows = server.read_table("shop.orders", where="created >= '2026-01-01'")
             frame = polars.from_arrow(rows)
@@ -201,10 +201,11 @@ class Server(Session):
             table: The table, as ``database.table``.
             columns: The names of the columns to read; all columns by default.
             where: A condition in SQL, for example ``"id > 7 AND state = 'open'"``. The server
-                evaluates it with ``sql_mode=''`` and in UTC.
+                evaluates it with ``sql_mode=''`` and in UTC. It is executed as it is: do not insert
+                text of other people into it.
             locks: ``"brief"`` permits FLUSH TABLES WITH READ LOCK until the snapshot is open: all
-                writes on the server wait for a moment, and for running statements for at most five
-                seconds. Requires RELOAD.
+                writes on the server wait for a moment. A running statement delays the lock; each of
+                its waits ends after five seconds with an error. Requires RELOAD.
             keywords: As for :func:`read_binlog`: ``types``, ``envelope``, ``layout``, ``mask``,
                 ``mask_salt``, ``batch_rows``, ``batch_bytes``.
 
@@ -213,9 +214,11 @@ class Server(Session):
                 while it was read.
             ServerError: The user may not read the table or the position; the condition is not
                 valid; the server writes no binary log.
-            UnsupportedError: The table has a column that cannot be read.
+            UnsupportedEventError: The table has a column that cannot be read.
         """
-        selected = None if columns is None else {table: columns}
+        if columns is not None and not columns:
+            raise ConfigError("columns is empty: leave it out to read all columns")
+        selected = None if columns is None else {"*.*": columns}
         return _native.read_table(
             self._spec, table, where=where, locks=locks, columns=selected, **keywords
         )

@@ -1,0 +1,150 @@
+//! The query of a table's rows: its columns, its table, its condition.
+
+use super::image::CellForm;
+use crate::columnar::TablePlan;
+use crate::error::{Error, ErrorKind, Result};
+use crate::net::Server;
+use crate::schema::{Column, ColumnType, TableSchema, quoted, quoted_name};
+use std::sync::Arc;
+
+/// The query of the selected columns, and the forms of their values.
+pub(super) struct Query {
+    expressions: Vec<String>,
+    pub(super) names: Vec<Arc<str>>,
+    pub(super) forms: Vec<CellForm>,
+    /// One bit for each column of the table: the selected ones.
+    pub(super) present: Vec<u8>,
+}
+
+impl Query {
+    pub(super) fn of(plan: &TablePlan) -> Result<Self> {
+        let columns = plan.table.columns.len();
+        let mut query = Self {
+            expressions: Vec::new(),
+            names: Vec::new(),
+            forms: Vec::new(),
+            present: vec![0; columns.div_ceil(8)],
+        };
+        for (index, column) in plan.selected_columns() {
+            let Some(name) = column.name.clone().filter(|_| !is_hidden(column)) else { continue };
+            let in_table =
+                |error: Error| error.context(format_args!("table {}", plan.table.full_name()));
+            let (form, expression) = CellForm::of(column, &name).map_err(in_table)?;
+            query.forms.push(form);
+            query.expressions.push(expression);
+            query.names.push(name);
+            if let Some(byte) = query.present.get_mut(index / 8) {
+                *byte |= 1 << (index % 8);
+            }
+        }
+        match query.forms.is_empty() {
+            true => Err(Error::config("no column of the table is selected")),
+            false => Ok(query),
+        }
+    }
+
+    pub(super) fn sql(
+        &self,
+        table: &TableSchema,
+        kind: TableKind,
+        condition: Option<&str>,
+    ) -> String {
+        let columns = self.expressions.join(", ");
+        let mut name = format!("{}.{}", quoted_name(&table.database), quoted_name(&table.table));
+        if kind.is_versioned {
+            // The log contains the rows of its history too.
+            name.push_str(" FOR SYSTEM_TIME ALL");
+        }
+        match condition {
+            None => format!("SELECT {columns} FROM {name}"),
+            // The end of the line ends a comment in the condition.
+            Some(condition) => format!("SELECT {columns} FROM {name} WHERE ({condition}\n)"),
+        }
+    }
+
+    pub(super) fn start(
+        &mut self,
+        server: &mut Server,
+        sql: &str,
+        has_condition: bool,
+    ) -> Result<()> {
+        let sent = server.connection().select(sql).map_err(|error| match has_condition {
+            true if error.server_code().is_some() => error.context("the query with ⟦where⟧"),
+            _ => explain(error),
+        })?;
+        if sent.len() != self.forms.len() {
+            return Err(Error::malformed(
+                "the server returns another number of columns than requested",
+            ));
+        }
+        for ((form, sent), name) in self.forms.iter_mut().zip(sent).zip(&self.names) {
+            *form = form.as_sent(sent).ok_or_else(|| {
+                Error::new(
+                    ErrorKind::Schema,
+                    format!(
+                        "column {name}: the server sends values of type {}, which is not the type of the column: the table was \
+                         changed; read it again",
+                        sent.type_code
+                    ),
+                )
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// The kind of a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct TableKind {
+    /// True for MariaDB's table WITH SYSTEM VERSIONING, which keeps old rows.
+    is_versioned: bool,
+    /// False if a SELECT reads the rows of the present instead of those of the snapshot.
+    pub(super) has_snapshots: bool,
+}
+
+impl TableKind {
+    /// Queries the kind of a table; an error for a view.
+    pub(super) fn ask(server: &mut Server, database: &str, table: &str) -> Result<Self> {
+        let sql = format!(
+            "SELECT TABLE_TYPE, ENGINE FROM information_schema.TABLES WHERE TABLE_SCHEMA = {} AND TABLE_NAME = {}",
+            quoted(database),
+            quoted(table)
+        );
+        let row = server.connection().query(&sql)?.into_iter().next().unwrap_or_default();
+        let cell =
+            |index: usize| row.get(index).and_then(|cell| cell.as_deref()).unwrap_or_default();
+        let (kind, engine) = (cell(0), cell(1));
+        if matches!(kind, "VIEW" | "SYSTEM VIEW") {
+            return Err(Error::schema(format!(
+                "{database}.{table} is a view, which has no rows of its own: read the tables from which it selects"
+            )));
+        }
+        let has_snapshots = SNAPSHOT_ENGINES.iter().any(|own| own.eq_ignore_ascii_case(engine));
+        Ok(Self {
+            is_versioned: kind == "SYSTEM VERSIONED",
+            has_snapshots: has_snapshots && kind != "SEQUENCE",
+        })
+    }
+}
+
+/// The storage engines that read the rows of a snapshot.
+const SNAPSHOT_ENGINES: [&str; 3] = ["InnoDB", "RocksDB", "TokuDB"];
+
+/// True if a SELECT cannot name the column: MariaDB's hash of a long unique key.
+fn is_hidden(column: &Column) -> bool {
+    column.visible == Some(false)
+        && column.column_type == ColumnType::LongLong
+        && column.name.as_ref().is_some_and(|name| name.starts_with("DB_ROW_HASH_"))
+}
+
+/// Adds the remedy to an error of the query.
+pub(super) fn explain(error: Error) -> Error {
+    match error.server_code() {
+        Some(TABLE_DEFINITION_CHANGED) => error.advise(
+            "a statement such as ALTER TABLE changed the table after the snapshot was opened: read it again",
+        ),
+        _ => error,
+    }
+}
+
+const TABLE_DEFINITION_CHANGED: u16 = 1412;
