@@ -57,7 +57,7 @@ pub struct TableRows {
     has_failed: bool,
 }
 
-/// Ends a query on the server over another connection. A server notices only when it writes rows that its client has gone.
+/// Ends a query on the server over another connection. A server notices the end of a connection only when it writes rows.
 pub struct Killer {
     options: ConnectOptions,
     connection_id: u32,

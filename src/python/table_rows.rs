@@ -38,7 +38,7 @@ struct Shared {
     /// The batch of which a warning became an exception.
     kept: Mutex<Option<RecordBatch>>,
     rows: AtomicU64,
-    /// Who reads the rows: 0 for nobody, [`ITERATION`], or the number of a stream.
+    /// The reader of the rows: 0 for none, [`ITERATION`], or the number of a stream.
     reader: AtomicU64,
     streams: AtomicU64,
     has_ended: AtomicBool,

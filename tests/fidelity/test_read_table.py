@@ -53,8 +53,12 @@ def test_loaded_rows_are_the_streamed_rows(flavor: str) -> None:
         for name in play.names():
             database, table = name.split(".", 1)
             loaded = TableState(name)
+            [[engine]] = server.query(
+                "SELECT ENGINE FROM information_schema.TABLES"
+                f" WHERE TABLE_SCHEMA = '{database}' AND TABLE_NAME = '{table}'"
+            )
             with source.read_table(name, locks="brief", envelope=ENVELOPE) as rows:
-                assert rows.is_exact
+                assert rows.is_exact == (engine == "InnoDB")
                 if name in schemas:
                     assert rows.schema.equals(schemas[name], check_metadata=True), name
                 for batch in rows:
