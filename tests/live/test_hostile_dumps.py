@@ -251,8 +251,8 @@ def test_events_that_fill_their_pieces(compression: str | None) -> None:
             assert list(streamed(server, connect=connect, stop="end")) == ROWS
 
 
-@pytest.mark.parametrize(("keyword", "words"), [("start", "latest"), ("stop", "end")])
-def test_a_word_that_is_none(keyword: str, words: str) -> None:
+@pytest.mark.parametrize("keyword", ["start", "stop"])
+def test_a_word_that_is_none(keyword: str) -> None:
     def script(peer: Peer) -> None:
         peer.log_in()
         while True:
@@ -261,6 +261,6 @@ def test_a_word_that_is_none(keyword: str, words: str) -> None:
     with (
         FakeServer(script) as server,
         reach(server) as connection,
-        pytest.raises(binarrow.ConfigError, match=f"{keyword}=.now.*'{words}'.*GTID set"),
+        pytest.raises(binarrow.ConfigError, match=f"(?s)now.*GTID set.*latest.*'{keyword}'"),
     ):
         connection.stream(**{keyword: "now"})

@@ -139,7 +139,11 @@ class Server(Session):
             kind = type(checkpoint).__name__
             raise TypeError(f'checkpoint= is a {kind}: pass FileCheckpoint("position.json")')
         kept = checkpoint.load() if checkpoint is not None else None
-        ends = isinstance(stop, str) and parse_place(stop) == "latest"
+        try:
+            ends = isinstance(stop, str) and parse_place(stop) == "latest"
+        except ConfigError as error:
+            error.add_note("while processing 'stop'")
+            raise
         log = LiveLog.after(
             self._spec,
             start if kept is None else kept,
