@@ -52,7 +52,6 @@ pub struct TableRows {
     images: Vec<u8>,
     image_rows: i64,
     stamp: LoadStamp,
-    rows: u64,
     has_ended: bool,
     has_failed: bool,
 }
@@ -60,15 +59,19 @@ pub struct TableRows {
 /// Ends a query on the server over another connection. A server notices the end of a connection only when it writes rows.
 pub struct Killer {
     options: ConnectOptions,
+    /// The server's identity: an address may lead to several servers, which have connections of the same numbers.
+    server: String,
     connection_id: u32,
 }
 
 impl Killer {
     /// Creates the killer of the queries of a connection.
     pub fn of(server: &mut Server) -> Self {
+        let id = server.identity().id.clone();
         let connection = server.connection();
         Self {
             options: connection.options().clone(),
+            server: id,
             connection_id: connection.greeting().connection_id,
         }
     }
@@ -76,9 +79,12 @@ impl Killer {
     /// Ends the connection of the query. An account may end its own connections without a privilege.
     ///
     /// # Errors
-    /// The server cannot be reached.
+    /// The server cannot be reached, or a different one answers.
     pub fn kill(self) -> Result<()> {
         let mut server = Server::open(self.options)?;
+        if server.identity().id != self.server {
+            return Err(Error::new(ErrorKind::ServerIdentity, "a different server answers"));
+        }
         match server.connection().query(&format!("KILL {}", self.connection_id)) {
             // It has ended meanwhile.
             Err(error) if error.server_code() == Some(NO_SUCH_CONNECTION) => Ok(()),
@@ -156,7 +162,6 @@ impl TableRows {
             images: Vec::new(),
             image_rows: 0,
             stamp,
-            rows: 0,
             has_ended: false,
             has_failed: false,
         })
@@ -170,11 +175,6 @@ impl TableRows {
     /// The snapshot; `None` if the envelope needs no position.
     pub fn snapshot(&self) -> Option<&Snapshot> {
         self.snapshot.as_ref()
-    }
-
-    /// The number of rows that were returned.
-    pub fn rows(&self) -> u64 {
-        self.rows
     }
 
     /// Reads rows until a batch is full; `None` after the last one. The snapshot then ends.
@@ -193,9 +193,7 @@ impl TableRows {
         if self.builder.rows() == 0 {
             return Ok(None);
         }
-        let batch = self.builder.finish()?;
-        self.rows += batch.num_rows() as u64;
-        Ok(Some(batch))
+        self.builder.finish().map(Some)
     }
 
     /// The zero dates that became NULL since the last call: the name of the column, and their number.

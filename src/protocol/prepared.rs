@@ -58,18 +58,11 @@ impl Prepared {
 pub struct ResultColumn {
     /// The type code of the protocol.
     pub type_code: u8,
-    /// The id of the collation of its values; 63 for bytes and numbers.
-    pub collation: u16,
     /// The largest number of characters of its values.
     pub length: u32,
-    /// The flags of the column: see [`ResultColumn::UNSIGNED`].
-    pub flags: u16,
 }
 
 impl ResultColumn {
-    /// The flag of unsigned numbers.
-    pub const UNSIGNED: u16 = 32;
-
     /// Decodes a column definition.
     pub fn decode(payload: &[u8]) -> Result<Self> {
         let mut reader = Reader::new(payload);
@@ -78,9 +71,9 @@ impl ResultColumn {
         }
         const WHAT: &str = "column definition";
         let mut fixed = Reader::new(reader.lenenc_str(WHAT)?);
-        let collation = fixed.u16(WHAT)?;
+        fixed.u16(WHAT)?; // the collation
         let length = fixed.u32(WHAT)?;
-        Ok(Self { type_code: fixed.u8(WHAT)?, collation, length, flags: fixed.u16(WHAT)? })
+        Ok(Self { type_code: fixed.u8(WHAT)?, length })
     }
 }
 
@@ -136,7 +129,7 @@ mod tests {
     fn definitions() {
         let definition = b"\x03def\x01d\x01t\x01t\x01c\x01c\x0c\x2d\0\x0a\0\0\0\xfd\x20\0\0\0\0";
         let column = ResultColumn::decode(definition).unwrap();
-        assert_eq!(column, ResultColumn { type_code: 0xfd, collation: 45, length: 10, flags: 32 });
+        assert_eq!(column, ResultColumn { type_code: 0xfd, length: 10 });
         for end in 0..definition.len() {
             let _ = ResultColumn::decode(&definition[..end]);
         }

@@ -206,7 +206,7 @@ impl Running {
         }
         for column in self.reader.stats().zero_dates.keys() {
             if self.warned.insert(column.clone()) {
-                warnings.push(zero_dates_warning(column));
+                warnings.push(zero_dates_warning(column, " (counted in stats())"));
             }
         }
         for (table, why) in &self.reader.stats().uncounted {
@@ -291,10 +291,10 @@ const MAX_REMEMBERED: usize = 10_000;
 /// The interval between two checks for Ctrl-C during a wait.
 pub(super) const SIGNAL_CHECK: Duration = Duration::from_millis(50);
 
-/// The warning about a column whose zero dates become NULL.
-pub(super) fn zero_dates_warning(column: &str) -> String {
+/// The warning about a column whose zero dates become NULL. `note` says more about them.
+pub(super) fn zero_dates_warning(column: &str, note: &str) -> String {
     format!(
-        "{column} contains zero or partial dates, which become NULL (counted in stats()); \
-         ⟦zero_dates=error⟧ or 'text' of TypeOptions treats them otherwise"
+        "{column} contains zero or partial dates, which become NULL{note}; ⟦zero_dates=error⟧ or 'text' of TypeOptions treats \
+         them otherwise"
     )
 }

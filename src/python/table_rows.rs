@@ -193,7 +193,7 @@ impl Shared {
     fn deliver(&self, py: Python<'_>, read: Read) -> PyResult<RecordBatch> {
         for (column, _) in read.zero_dates {
             let is_first = locked(&self.warned).insert(column.clone());
-            if is_first && let Err(raised) = warn(py, &zero_dates_warning(&column)) {
+            if is_first && let Err(raised) = warn(py, &zero_dates_warning(&column, "")) {
                 *locked(&self.kept) = Some(read.batch);
                 return Err(raised);
             }
@@ -210,10 +210,12 @@ impl Shared {
         self.cancel.cancel();
         self.handle.shutdown();
         let was_open = locked(&self.batches).take().is_some();
-        let is_read = self.has_ended.load(Ordering::Relaxed);
+        // After a failure the server may have restarted, and the number may be that of another connection.
+        let has_finished =
+            [&self.has_ended, &self.has_failed].iter().any(|flag| flag.load(Ordering::Relaxed));
         let killer = locked(&self.killer).take();
         if was_open
-            && !is_read
+            && !has_finished
             && self.process == std::process::id()
             && let Some(killer) = killer
         {
