@@ -78,7 +78,7 @@ def tables_of(server: Server) -> dict[str, str]:
 def followed(server: Server, tmp_path: Path) -> Iterator[tuple[Server, SchemaHistory]]:
     """A database, and a history of it that begins before its tables."""
     with (
-        database(server, "told"),
+        database(server, "described"),
         binarrow.connect(socket=str(server.socket), user="root") as connection,
         SchemaHistory.open(tmp_path / "followed.db") as history,
     ):
@@ -103,23 +103,23 @@ def test_every_source_gives_the_same(followed: tuple[Server, SchemaHistory]) -> 
     tables = tables_of(server)
     with binarrow.connect(socket=str(server.socket), user="root") as connection:
         files = [str(path) for path in logged_tables(server, tables)]
-        shown = {name: connection.describe(f"told.{name}") for name in tables}
-        all_schemas = connection.schemas(tables="told.*")
+        shown = {name: connection.describe(f"described.{name}") for name in tables}
+        all_schemas = connection.schemas(tables="described.*")
         at = all_schemas.position
         start = history.position
         assert start is not None
-        with connection.stream(start, stop=at, history=history, tables="told.*") as stream:
+        with connection.stream(start, stop=at, history=history, tables="described.*") as stream:
             for _ in stream:
                 pass
         with SchemaHistory.open("memory:") as taken:
             taken.baseline(connection)
             for name, table in shown.items():
-                assert taken.find("told", name) == table, name
-                assert all_schemas.find("told", name) == table, name
-                assert history.find("told", name, at) == table, name
+                assert taken.find("described", name) == table, name
+                assert all_schemas.find("described", name) == table, name
+                assert history.find("described", name, at) == table, name
         assert set(all_schemas.tables) == set(shown.values())
-        assert all_schemas.find("told", "none") is None
-    with binarrow.read_binlog(files, tables="told.*", schemas=list(shown.values())) as reader:
+        assert all_schemas.find("described", "none") is None
+    with binarrow.read_binlog(files, tables="described.*", schemas=list(shown.values())) as reader:
         read = {change.table: change.table_schema for change in reader}
     assert {name: plain(table) for name, table in read.items()} == shown
     assert all(table.create_statement is None for table in read.values())
@@ -132,7 +132,7 @@ def test_a_log_without_names(server: Server) -> None:
     old = server.is_old
     with (
         binarrow.connect(socket=str(server.socket), user="root") as connection,
-        database(server, "told"),
+        database(server, "described"),
     ):
         levels = ["FULL"] if old else ["FULL", "MINIMAL"]
         for level in levels:
@@ -144,13 +144,13 @@ def test_a_log_without_names(server: Server) -> None:
             finally:
                 if not old:
                     server.execute("SET GLOBAL binlog_row_metadata = FULL")
-            shown = {name: connection.describe(f"told.{name}") for name in tables}
+            shown = {name: connection.describe(f"described.{name}") for name in tables}
             with binarrow.read_binlog(
-                files, tables="told.*", schemas=connection.schemas(tables="told.*")
+                files, tables="described.*", schemas=connection.schemas(tables="described.*")
             ) as reader:
                 for change in reader:
                     assert plain(change.table_schema) == shown[change.table], (level, change.table)
-            with binarrow.read_binlog(files, tables="told.*", column_names="none") as reader:
+            with binarrow.read_binlog(files, tables="described.*", column_names="none") as reader:
                 for change in reader:
                     table = change.table_schema
                     assert table.comment is None
@@ -178,16 +178,16 @@ def assert_contained(logged: TableSchema, shown: TableSchema, *, has_names: bool
 @SERVERS
 def test_information_schema(server: Server) -> None:
     with (
-        database(server, "told"),
+        database(server, "described"),
         session_value(server, "sql_mode", "''"),
         binarrow.connect(socket=str(server.socket), user="root") as connection,
     ):
         for name, text in tables_of(server).items():
             server.execute(f"CREATE TABLE {quote(name)} ({text})")
-            table = connection.describe(f"told.{name}")
+            table = connection.describe(f"described.{name}")
             rows = server.query(
                 "SELECT COLUMN_NAME, COLUMN_TYPE, IS_NULLABLE, CHARACTER_SET_NAME, COLLATION_NAME, COLUMN_DEFAULT, EXTRA,"
-                " COLUMN_COMMENT FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = 'told'"
+                " COLUMN_COMMENT FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = 'described'"
                 f" AND TABLE_NAME = {_text(name)} ORDER BY ORDINAL_POSITION"
             )
             columns = {column.name: column for column in table.columns}

@@ -132,17 +132,17 @@ fn types_as_show_create_table_writes_them() {
 
 #[test]
 fn attributes_that_rows_do_not_depend_on() {
-    let told = |sql: &str| {
+    let declared_of = |sql: &str| {
         let declared = column(sql, MYSQL).declared.unwrap();
         let text = |text: &Option<std::sync::Arc<str>>| text.as_deref().map(ToOwned::to_owned);
         (text(&declared.default), declared.auto_increment, text(&declared.on_update))
     };
     let some = |text: &str| Some(text.to_owned());
-    assert_eq!(told("int"), (None, false, None));
-    assert_eq!(told("int DEFAULT NULL"), (None, false, None));
-    assert_eq!(told("varchar(4) DEFAULT 'NULL'"), (some("'NULL'"), false, None));
-    assert_eq!(told("int DEFAULT (1 + 1)"), (some("(1 + 1)"), false, None));
-    assert_eq!(told("int key auto_increment"), (None, true, None));
+    assert_eq!(declared_of("int"), (None, false, None));
+    assert_eq!(declared_of("int DEFAULT NULL"), (None, false, None));
+    assert_eq!(declared_of("varchar(4) DEFAULT 'NULL'"), (some("'NULL'"), false, None));
+    assert_eq!(declared_of("int DEFAULT (1 + 1)"), (some("(1 + 1)"), false, None));
+    assert_eq!(declared_of("int key auto_increment"), (None, true, None));
     for (text, value) in [
         ("NOW()", "CURRENT_TIMESTAMP"),
         ("current_timestamp", "CURRENT_TIMESTAMP"),
@@ -150,7 +150,7 @@ fn attributes_that_rows_do_not_depend_on() {
         ("current_timestamp(0)", "CURRENT_TIMESTAMP"),
     ] {
         let definition = format!("datetime(3) ON UPDATE {text}");
-        assert_eq!(told(&definition), (None, false, some(value)));
+        assert_eq!(declared_of(&definition), (None, false, some(value)));
     }
 }
 
