@@ -121,7 +121,7 @@ pub enum ErrorKind {
     /// id.
     ServerIdentity,
     /// The server does not have all transactions yet that were read from another server.
-    ServerBehind,
+    ServerLag,
     /// The connection could not be established, or was lost.
     ConnectionLost,
     /// The work was cancelled: an interrupt, or its reader or server was closed.

@@ -178,13 +178,13 @@ fn read(bytes: Vec<u8>, choice: u8) {
             Vec::new()
         })
     };
-    let whole = decode(input(), &options);
-    if let Ok(whole) = &whole {
-        check_selection(input(), options.clone(), whole);
-        check_mask(input(), options.clone(), whole);
-        check_items(input(), options.clone(), whole);
+    let complete = decode(input(), &options);
+    if let Ok(complete) = &complete {
+        check_selection(input(), options.clone(), complete);
+        check_mask(input(), options.clone(), complete);
+        check_items(input(), options.clone(), complete);
     }
-    if !check(whole).is_empty() {
+    if !check(complete).is_empty() {
         // The same rows with another rule and in the other layout.
         options.decode.plan.layout = Layout::Nested;
         options.decode.update_rule.old_value = choice & 1 == 1;
@@ -220,17 +220,17 @@ fn check_events(files: Vec<InputFile>, mut options: ReadOptions, format: EventFo
 }
 
 /// Checks that items between the rows do not change the rows.
-fn check_items(files: Vec<InputFile>, mut options: ReadOptions, whole: &[RecordBatch]) {
+fn check_items(files: Vec<InputFile>, mut options: ReadOptions, complete: &[RecordBatch]) {
     options.cut.include =
         Include { schema_changes: true, truncates: true, transactions: true, ..Include::default() };
     let rows = |batches: &[RecordBatch]| batches.iter().map(RecordBatch::num_rows).sum::<usize>();
     let again = decode(files, &options).expect("what can be read can be read with items");
-    assert_eq!(rows(&again), rows(whole));
+    assert_eq!(rows(&again), rows(complete));
 }
 
 /// Checks that the selected columns of a table have the same values as in a read of all columns.
-fn check_selection(files: Vec<InputFile>, mut options: ReadOptions, whole: &[RecordBatch]) {
-    let Some(first) = whole.first() else { return };
+fn check_selection(files: Vec<InputFile>, mut options: ReadOptions, complete: &[RecordBatch]) {
+    let Some(first) = complete.first() else { return };
     let envelope = options.decode.plan.envelope.columns.len();
     let own = first.num_columns() - envelope;
     let kept: Vec<String> = first.schema().fields()[..own]
@@ -241,7 +241,7 @@ fn check_selection(files: Vec<InputFile>, mut options: ReadOptions, whole: &[Rec
     let same = |one: &str, other: &str| one.to_lowercase() == other.to_lowercase();
     // The bytes may contain two columns of the same name, which no server does, and table names
     // that are patterns.
-    let is_plain = whole.iter().all(|batch| {
+    let is_plain = complete.iter().all(|batch| {
         let schema = batch.schema();
         let names = &schema.fields()[..batch.num_columns() - envelope];
         let unlike =
@@ -257,24 +257,24 @@ fn check_selection(files: Vec<InputFile>, mut options: ReadOptions, whole: &[Rec
     let part = decode(files, &options).expect("less is asked for");
     // Compressed cells that are not decompressed leave space in batches.
     let rows = |batches: &[RecordBatch]| batches.iter().map(RecordBatch::num_rows).sum::<usize>();
-    assert_eq!(rows(whole), rows(&part));
-    if whole.len() == part.len() {
-        for (whole, part) in whole.iter().zip(&part) {
-            let own = whole.num_columns() - envelope;
-            let indices: Vec<usize> = (0..whole.num_columns())
+    assert_eq!(rows(complete), rows(&part));
+    if complete.len() == part.len() {
+        for (complete, part) in complete.iter().zip(&part) {
+            let own = complete.num_columns() - envelope;
+            let indices: Vec<usize> = (0..complete.num_columns())
                 .filter(|index| {
-                    let name = whole.schema().field(*index).name().clone();
+                    let name = complete.schema().field(*index).name().clone();
                     *index >= own || kept.iter().any(|kept| same(kept, &name))
                 })
                 .collect();
-            assert_eq!(whole.project(&indices).expect("indices"), *part);
+            assert_eq!(complete.project(&indices).expect("indices"), *part);
         }
     }
 }
 
 /// Checks that masks return a hash for each row, or an error: a hash needs the text of a value,
 /// even if the reader returns the value as bytes.
-fn check_mask(files: Vec<InputFile>, mut options: ReadOptions, whole: &[RecordBatch]) {
+fn check_mask(files: Vec<InputFile>, mut options: ReadOptions, complete: &[RecordBatch]) {
     let salt = Some(Secret::new("salt"));
     options.decode.plan.masks = Masks::try_new([("*.*.*", Mask::Sha256)], salt).expect("a salt");
     match decode(files, &options) {
@@ -282,7 +282,7 @@ fn check_mask(files: Vec<InputFile>, mut options: ReadOptions, whole: &[RecordBa
             let rows = |batches: &[RecordBatch]| -> usize {
                 batches.iter().map(RecordBatch::num_rows).sum()
             };
-            assert_eq!(rows(whole), rows(&hashes));
+            assert_eq!(rows(complete), rows(&hashes));
         }
         Err(error) => assert!(error.kind() != ErrorKind::Internal, "{error:?}"),
     }

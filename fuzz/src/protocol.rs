@@ -124,9 +124,9 @@ pub(crate) fn dump(data: &[u8]) {
         match DumpPacket::decode(packet) {
             Ok(DumpPacket::Event(event)) => {
                 assert!(packet.ends_with(event) && packet.len() - event.len() <= 3);
-                let is_whole = EventHeader::decode(event)
+                let is_complete = EventHeader::decode(event)
                     .is_ok_and(|header| header.event_size as usize == event.len());
-                if is_whole {
+                if is_complete {
                     let packet = [&[0, 0xef, 1], event].concat();
                     let event = DumpPacket::Event(event);
                     assert!(DumpPacket::decode(&packet).is_ok_and(|found| found == event));

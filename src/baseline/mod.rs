@@ -54,7 +54,7 @@ pub struct Baseline {
     /// The number of tables in the script.
     pub tables: usize,
     /// Tables whose structure the server does not return, each with the reason.
-    pub untold: Vec<(TableName, String)>,
+    pub missing: Vec<(TableName, String)>,
     /// True if the account can see all tables; `None` if it has roles that may permit this.
     pub sees_all: Option<bool>,
 }
@@ -107,7 +107,7 @@ impl Baseline {
                     lower_case_table_names: structures.lower_case_table_names,
                     tables: structures.len(),
                     sees_all: structures.sees_all,
-                    untold: structures.into_untold(),
+                    missing: structures.into_missing(),
                 });
             }
             log::info!(target: LOG, "tables were changed while their structures were read: reading these again");
@@ -132,7 +132,7 @@ impl Baseline {
                     .to_owned(),
             );
         }
-        for (table, why) in &self.untold {
+        for (table, why) in &self.missing {
             lacks.push(format!("{table} is not in the baseline: {why}"));
         }
         let mut given = Schemas::default();
@@ -149,7 +149,7 @@ impl Baseline {
 
     /// Returns the baseline for a history.
     pub fn given(&self) -> HistoryBaseline {
-        HistoryBaseline::whole(self.script.clone(), DdlSession::new(self.server))
+        HistoryBaseline::of_all_tables(self.script.clone(), DdlSession::new(self.server))
     }
 }
 

@@ -61,7 +61,7 @@ impl ShownTable {
         let header = Catalog::script_header(*server, 0);
         let quoted = quoted_name(&name.database);
         let script = format!("{header}CREATE DATABASE {quoted};\nUSE {quoted};\n{statement};\n");
-        let catalog = HistoryBaseline::whole(script, DdlSession::new(*server)).catalog()?;
+        let catalog = HistoryBaseline::of_all_tables(script, DdlSession::new(*server)).catalog()?;
         // The server may write its name in other letter case.
         let (database, table) = catalog
             .tables()

@@ -85,12 +85,12 @@ impl<'f> Structures<'f> {
         tables.retain(|name| {
             self.takes(&name.database) && self.filter.accepts(&name.database, &name.table)
         });
-        let mut told = Instant::now();
+        let mut logged = Instant::now();
         for (number, name) in tables.iter().enumerate() {
             cancel.check()?;
-            if told.elapsed() >= TELL {
+            if logged.elapsed() >= PROGRESS_INTERVAL {
                 log::info!(target: LOG, "structures read: {number} of {} tables", tables.len());
-                told = Instant::now();
+                logged = Instant::now();
             }
             if let Some(structure) = structure(server, name)? {
                 let key = (name.database.clone(), name.table.clone());
@@ -155,7 +155,7 @@ impl<'f> Structures<'f> {
 
     /// The number of tables that have a structure.
     pub(super) fn len(&self) -> usize {
-        self.tables.values().filter(|told| told.is_ok()).count()
+        self.tables.values().filter(|statement| statement.is_ok()).count()
     }
 
     /// Returns all structures as a script.
@@ -170,7 +170,7 @@ impl<'f> Structures<'f> {
             );
             let first = (database.clone(), String::new());
             let own = self.tables.range(first..).take_while(|((owner, _), _)| owner == database);
-            for statement in own.filter_map(|(_, told)| told.as_ref().ok()) {
+            for statement in own.filter_map(|(_, statement)| statement.as_ref().ok()) {
                 let _ = writeln!(script, "{statement};");
             }
         }
@@ -178,11 +178,12 @@ impl<'f> Structures<'f> {
     }
 
     /// Returns the tables without a structure, each with the reason.
-    pub(super) fn into_untold(self) -> Vec<(TableName, String)> {
-        let untold = |((database, table), told): ((String, String), Result<String, String>)| {
-            Some((TableName { database, table }, told.err()?))
-        };
-        self.tables.into_iter().filter_map(untold).collect()
+    pub(super) fn into_missing(self) -> Vec<(TableName, String)> {
+        let missing =
+            |((database, table), statement): ((String, String), Result<String, String>)| {
+                Some((TableName { database, table }, statement.err()?))
+            };
+        self.tables.into_iter().filter_map(missing).collect()
     }
 }
 
@@ -244,7 +245,7 @@ pub(super) fn odd() -> Error {
 const SYSTEM_DATABASES: [&str; 4] = ["mysql", "sys", "information_schema", "performance_schema"];
 
 /// The interval between log messages about the progress.
-const TELL: Duration = Duration::from_secs(3);
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(3);
 
 const NO_SUCH_DATABASE: u16 = 1049;
 const NO_SUCH_TABLE: u16 = 1146;

@@ -6,7 +6,7 @@ use super::structures::{prepare, structure};
 use crate::ddl::TableName;
 use crate::error::{Error, ErrorKind, Result};
 use crate::net::Server;
-use crate::schema::{LogTells, TableSchema};
+use crate::schema::{RowMetadata, TableSchema};
 
 /// A table as its server describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub struct TableNow {
     /// Its columns as in rows, including hidden columns.
     pub schema: TableSchema,
     /// The metadata of the table that the log will contain.
-    pub tells: LogTells,
+    pub row_metadata: RowMetadata,
     /// True if the server is MariaDB.
     pub is_mariadb: bool,
 }
@@ -45,20 +45,20 @@ impl TableNow {
         let shown = ShownTable::new(server, name, statement);
         Ok(Self {
             schema: shown.row_schema()?,
-            tells: tells(server)?,
+            row_metadata: row_metadata(server)?,
             is_mariadb: shown.server.is_mariadb,
         })
     }
 }
 
-fn tells(server: &mut Server) -> Result<LogTells> {
+fn row_metadata(server: &mut Server) -> Result<RowMetadata> {
     match server.connection().query_value("SELECT @@global.binlog_row_metadata") {
         Ok(value) => Ok(match value.unwrap_or_default().to_ascii_uppercase().as_str() {
-            "FULL" => LogTells::All,
-            "MINIMAL" => LogTells::Little,
-            _ => LogTells::Types,
+            "FULL" => RowMetadata::Full,
+            "MINIMAL" => RowMetadata::Minimal,
+            _ => RowMetadata::NoLog,
         }),
-        Err(error) if error.server_code() == Some(UNKNOWN_VARIABLE) => Ok(LogTells::Types),
+        Err(error) if error.server_code() == Some(UNKNOWN_VARIABLE) => Ok(RowMetadata::NoLog),
         Err(error) => Err(error),
     }
 }

@@ -59,7 +59,7 @@ pub(super) fn between(
     server_id: u32,
 ) -> Result<Touched> {
     let mut touched = Touched::nothing();
-    if is_behind(&from.file, from.offset, to) {
+    if is_after(&from.file, from.offset, to) {
         return Ok(touched);
     }
     let options = server.connection().options().clone();
@@ -78,12 +78,12 @@ pub(super) fn between(
     let mut dump = Dump::start(second, &start, &options)?;
     let mut log =
         Log { format: None, file: from.file.clone(), offset, inflater: Inflater::default() };
-    while !is_behind(&log.file, log.offset, to) {
+    while !is_after(&log.file, log.offset, to) {
         let Some(event) = dump.next_event()? else { break };
         let ddl = log
             .take(event)
             .map_err(|error| error.context(format_args!("{}:{}", log.file, log.offset)))?;
-        if let Some(ddl) = ddl.filter(|_| is_behind(&log.file, log.offset, from)) {
+        if let Some(ddl) = ddl.filter(|_| is_after(&log.file, log.offset, from)) {
             touched.add(&ddl);
         }
     }
@@ -92,7 +92,7 @@ pub(super) fn between(
 }
 
 /// True if a place is at `end` or after it.
-fn is_behind(file: &str, offset: u64, end: &Position) -> bool {
+fn is_after(file: &str, offset: u64, end: &Position) -> bool {
     let order = compare_files(file, &end.file).unwrap_or(Ordering::Less);
     order.then(offset.cmp(&end.offset)).is_ge()
 }

@@ -24,7 +24,7 @@ pub enum Offset {
     /// The lower 32 bits are known.
     Low(u32),
     /// The complete offset is known.
-    Whole(u64),
+    Complete(u64),
 }
 
 impl<'a> Heartbeat<'a> {
@@ -36,7 +36,7 @@ impl<'a> Heartbeat<'a> {
             return Self::decode_fields(&mut reader);
         }
         let offset = match header.log_pos {
-            0 if is_mariadb && body.len() > 8 => Offset::Whole(reader.u64("heartbeat offset")?),
+            0 if is_mariadb && body.len() > 8 => Offset::Complete(reader.u64("heartbeat offset")?),
             0 => Offset::Unknown,
             low => Offset::Low(low),
         };
@@ -55,7 +55,7 @@ impl<'a> Heartbeat<'a> {
                 FILE => heartbeat.file = value,
                 OFFSET => {
                     let offset = Reader::new(value).lenenc_int("heartbeat offset")?;
-                    heartbeat.offset = Offset::Whole(offset);
+                    heartbeat.offset = Offset::Complete(offset);
                 }
                 // A newer server may send more fields.
                 _ => {}
@@ -85,18 +85,18 @@ mod tests {
         let found = decode(900, b"b.1", false);
         assert_eq!((found.file, found.offset), (&b"b.1"[..], Offset::Low(900)));
         let found = decode(0, b"\x07\0\0\0\x02\0\0\0b.1", true);
-        assert_eq!((found.file, found.offset), (&b"b.1"[..], Offset::Whole((2 << 32) + 7)));
+        assert_eq!((found.file, found.offset), (&b"b.1"[..], Offset::Complete((2 << 32) + 7)));
         assert_eq!(decode(0, b"mysql-bin.000001", false).offset, Offset::Unknown);
     }
 
     #[test]
     fn of_the_second_version() {
         let header = header(EventType::HEARTBEAT_V2, 0);
-        let whole = b"\x01\x03b.1\x02\x09\xfe\x07\0\0\0\x02\0\0\0\x09\x01x\0";
-        let found = Heartbeat::decode(&header, whole, false).unwrap();
-        assert_eq!((found.file, found.offset), (&b"b.1"[..], Offset::Whole((2 << 32) + 7)));
+        let body = b"\x01\x03b.1\x02\x09\xfe\x07\0\0\0\x02\0\0\0\x09\x01x\0";
+        let found = Heartbeat::decode(&header, body, false).unwrap();
+        assert_eq!((found.file, found.offset), (&b"b.1"[..], Offset::Complete((2 << 32) + 7)));
         for end in [1, 3, 6, 10] {
-            assert!(Heartbeat::decode(&header, &whole[..end], false).is_err(), "{end}");
+            assert!(Heartbeat::decode(&header, &body[..end], false).is_err(), "{end}");
         }
     }
 }

@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn behind_character_set_collations() {
+    fn after_character_set_collations() {
         let mut body = vec![0; 11];
         body.extend([13, 0, 131, 1, 33, 0, 0, 8, 4, 8, 0, 8, 0, 9, 0, 0]);
         body.extend(b"ALTER TABLE `\xfc` FORCE");

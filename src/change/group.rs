@@ -87,7 +87,7 @@ pub struct EventGroup {
     pub xa: Option<Xid>,
     /// True if its statement has no effect: the begin or rollback of a two-phase ALTER TABLE.
     pub without_effect: bool,
-    begun: bool,
+    has_begin: bool,
     explicit: bool,
     savepoints: Savepoints,
     fragments: FragmentOrder,
@@ -236,9 +236,9 @@ impl TransactionTracker {
             self.open(Transaction::new(start, commit_timestamp, server_id), None, true, false);
         }
         let Some(group) = &mut self.group else { return Ok(None) };
-        let is_whole = group.fragments.take(seq, total)?;
+        let is_complete = group.fragments.take(seq, total)?;
         group.fragments_end = statement_end.unwrap_or(group.fragments_end);
-        Ok(is_whole.then_some(group.fragments_end))
+        Ok(is_complete.then_some(group.fragments_end))
     }
 
     fn outside(
@@ -300,7 +300,7 @@ impl TransactionTracker {
         &mut self,
         transaction: Transaction,
         gtid: Option<LoggedGtid>,
-        begun: bool,
+        has_begin: bool,
         explicit: bool,
     ) -> &mut EventGroup {
         self.group.insert(EventGroup {
@@ -311,7 +311,7 @@ impl TransactionTracker {
             has_payload: false,
             xa: None,
             without_effect: false,
-            begun,
+            has_begin,
             explicit,
             savepoints: Savepoints::default(),
             fragments: FragmentOrder::default(),
@@ -328,11 +328,11 @@ impl EventGroup {
             QueryKind::XaCommit(xid) => EventEffect::Ends(TransactionEnd::XaCommitted(xid)),
             QueryKind::XaRollback(xid) => EventEffect::Ends(TransactionEnd::XaRolledBack(xid)),
             QueryKind::Begin | QueryKind::CreateTableStartTransaction => {
-                self.begun = true;
+                self.has_begin = true;
                 EventEffect::Inside
             }
             QueryKind::XaStart(xid) => {
-                self.begun = true;
+                self.has_begin = true;
                 self.xa = Some(xid);
                 EventEffect::Inside
             }
@@ -345,7 +345,7 @@ impl EventGroup {
                 EventEffect::Inside
             }
             // A single statement is its own group.
-            QueryKind::Other if !self.begun => EventEffect::Ends(TransactionEnd::Committed),
+            QueryKind::Other if !self.has_begin => EventEffect::Ends(TransactionEnd::Committed),
             QueryKind::XaEnd | QueryKind::Other => EventEffect::Inside,
         })
     }
@@ -357,7 +357,7 @@ impl EventGroup {
 
     /// True if it is one statement without rows: usually DDL.
     pub fn is_statement(&self) -> bool {
-        !self.begun && !self.has_rows()
+        !self.has_begin && !self.has_rows()
     }
 
     /// True if it may contain rows.

@@ -2,7 +2,7 @@
 
 use super::item::{Emptied, Item, SchemaChange, Uncertainty};
 use super::{OnlineTool, TableFilter};
-use crate::ddl::{Ddl, DdlKind, RowsGone, TableName};
+use crate::ddl::{Ddl, DdlKind, RowEffect, TableName};
 use crate::history::AlteredColumn;
 use crate::schema::{NameCase, folded};
 
@@ -75,7 +75,7 @@ impl Include {
                 database,
                 table: Some(table),
                 by: "REPAIR TABLE",
-                is_whole: false,
+                removes_all: false,
                 resembles: None,
                 columns: Vec::new(),
                 uncertainty: Some(Uncertainty::Repair),
@@ -112,13 +112,13 @@ impl Include {
     /// stay.
     fn emptied_by(&self, ddl: &Ddl, context: &StatementContext<'_>) -> Vec<Emptied> {
         let StatementContext { tools, altered, name_case, .. } = *context;
-        let (by, is_whole) = match ddl.rows {
-            RowsGone::All(by) => (by, true),
-            RowsGone::Some(by) | RowsGone::UnlessStrict(by) => (by, false),
-            RowsGone::None => ("", false),
+        let (by, removes_all) = match ddl.rows {
+            RowEffect::All(by) => (by, true),
+            RowEffect::Some(by) | RowEffect::UnlessStrict(by) => (by, false),
+            RowEffect::None => ("", false),
         };
         let mut emptied = Vec::new();
-        let mut push = |wanted: Wanted, (database, table), by, is_whole, resembles| {
+        let mut push = |wanted: Wanted, (database, table), by, removes_all, resembles| {
             if wanted != Wanted::No {
                 let uncertainty =
                     wanted.uncertainty().or(REPAIRS.contains(&by).then_some(Uncertainty::Repair));
@@ -127,7 +127,7 @@ impl Include {
                     database,
                     table,
                     by,
-                    is_whole,
+                    removes_all,
                     resembles,
                     columns,
                     uncertainty,
@@ -137,14 +137,14 @@ impl Include {
         };
         if !by.is_empty() && ddl.tables.is_empty() {
             let wanted = self.wants_database(&ddl.database, name_case);
-            push(wanted, (ddl.database.clone(), None), by, is_whole, None);
+            push(wanted, (ddl.database.clone(), None), by, removes_all, None);
         }
-        let mut add = |name: &TableName, by, is_whole, resembles| {
+        let mut add = |name: &TableName, by, removes_all, resembles| {
             let table = (name.database.clone(), Some(name.table.clone()));
-            push(self.wants(name, name_case), table, by, is_whole, resembles);
+            push(self.wants(name, name_case), table, by, removes_all, resembles);
         };
         if !by.is_empty() {
-            ddl.tables.iter().for_each(|name| add(name, by, is_whole, None));
+            ddl.tables.iter().for_each(|name| add(name, by, removes_all, None));
         }
         let is_renamed_to = |name: &TableName| ddl.renames.iter().any(|(_, to)| to == name);
         let is_renamed = |name: &TableName| ddl.renames.iter().any(|(from, _)| from == name);
@@ -172,7 +172,7 @@ impl Include {
             database: name.database.clone(),
             table: Some(name.table.clone()),
             by: "ALTER TABLE",
-            is_whole: false,
+            removes_all: false,
             resembles: None,
             columns: columns.clone(),
             uncertainty: self.wants(name, name_case).uncertainty(),
@@ -370,8 +370,8 @@ mod tests {
         };
         let shown = |sql: &str| {
             let shown = items(&include, sql).into_iter().map(|item| match item {
-                Item::Emptied(Emptied { by, is_whole, table, resembles, .. }) => {
-                    let part = if is_whole { "" } else { "part " };
+                Item::Emptied(Emptied { by, removes_all, table, resembles, .. }) => {
+                    let part = if removes_all { "" } else { "part " };
                     let resembles =
                         resembles.map_or(String::new(), |tool| format!(" ({})", tool.name()));
                     format!("{part}{by}{}{resembles}", table.map_or(" of all", |_| ""))

@@ -33,7 +33,7 @@ pub struct Emptied {
     /// The statement: its first words.
     pub by: &'static str,
     /// True if the table has no rows now; otherwise some rows are removed, added, or have other values.
-    pub is_whole: bool,
+    pub removes_all: bool,
     /// The tool that uses such names for a swap, if nothing proves that it made this one.
     pub resembles: Option<OnlineTool>,
     /// The columns with other values, if it is not the rows that change. The structure of the table before the statement may

@@ -62,8 +62,8 @@ impl Savepoints {
     /// Removes the savepoints after one. Returns its offset; `None` if there is none of that name.
     fn roll_back(&mut self, name: &[u8]) -> Option<u64> {
         let order = *self.order_of.get(name)?;
-        for (gone, _) in self.in_order.split_off(&(order + 1)).into_values() {
-            self.order_of.remove(&gone);
+        for (removed, _) in self.in_order.split_off(&(order + 1)).into_values() {
+            self.order_of.remove(&removed);
         }
         self.in_order.get(&order).map(|(_, offset)| *offset)
     }

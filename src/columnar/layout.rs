@@ -66,14 +66,14 @@ impl Layout {
             Self::Flat => own_fields.chain(envelope).collect(),
             Self::Nested => {
                 let side = |name| Field::new(name, DataType::Struct(own.clone()), true);
-                behind_op(envelope, [side("before"), side("after")])
+                after_op(envelope, [side("before"), side("after")])
             }
         }
     }
 }
 
 /// Returns the columns of the nested layout: the two sides of a change follow `_op`.
-pub(super) fn behind_op<T>(mut envelope: Vec<T>, sides: [T; 2]) -> Vec<T> {
+pub(super) fn after_op<T>(mut envelope: Vec<T>, sides: [T; 2]) -> Vec<T> {
     let place = envelope.len().min(1);
     envelope.splice(place..place, sides);
     envelope

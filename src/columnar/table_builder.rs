@@ -9,7 +9,7 @@ mod sides;
 mod updates;
 
 use super::envelope_builder::{ChangeType, EnvelopeBuilder, Stamp};
-use super::layout::{Layout, behind_op};
+use super::layout::{Layout, after_op};
 use super::table_plan::TablePlan;
 use crate::binlog::{RowsEvent, RowsKind};
 use crate::change::{OldRow, UpdateRule};
@@ -209,7 +209,7 @@ impl TableBuilder {
                 let before = self.envelope.validity(ChangeType::has_before);
                 let after = self.envelope.validity(ChangeType::has_after);
                 let sides = self.sides.finish_structs(&plan, before, after)?;
-                behind_op(self.envelope.finish(&plan.envelope, width)?, sides)
+                after_op(self.envelope.finish(&plan.envelope, width)?, sides)
             }
         };
         self.wire_bytes = 0;
@@ -230,8 +230,8 @@ impl TableBuilder {
     ) -> Result<(), Error> {
         let images = Images::try_new(event, self.plan.table.columns.len())?;
         let Images { before, after } = &images;
-        if self.plan.wants_whole_images {
-            self.check_whole(event.kind, &images)?;
+        if self.plan.wants_full_images {
+            self.check_full_images(event.kind, &images)?;
         }
         let mut rows = Reader::new(event.rows);
         let is_update = event.kind == RowsKind::Update;
@@ -271,7 +271,7 @@ impl TableBuilder {
     }
 
     /// Checks that rows contain all columns that are required.
-    fn check_whole(&self, kind: RowsKind, images: &Images<'_>) -> Result<(), Error> {
+    fn check_full_images(&self, kind: RowsKind, images: &Images<'_>) -> Result<(), Error> {
         let (image, takes_key) = match kind {
             RowsKind::Write => (&images.before, false),
             // An unchanged key can be taken from the row before.

@@ -97,7 +97,7 @@ pub struct TablePlan {
     /// The envelope of its batches.
     pub(super) envelope: Envelope,
     /// True if images that leave out a selected column are errors.
-    pub(super) wants_whole_images: bool,
+    pub(super) wants_full_images: bool,
     pub(super) types: TypeOptions,
     is_mariadb: bool,
     /// The known structure that contradicts the log; the log is used without it.
@@ -155,7 +155,7 @@ impl TablePlan {
         remedy: &dyn Fn(&TableSchema) -> String,
     ) -> Result<Self, Error> {
         let in_table = |error: Error| error.context(format_args!("table {}", table.full_name()));
-        let told_too_little = |error: Error| match error.kind() {
+        let advise = |error: Error| match error.kind() {
             ErrorKind::Schema => error.advise(remedy(&table)),
             _ => error,
         };
@@ -163,7 +163,7 @@ impl TablePlan {
         let names: Vec<Arc<str>> = columns
             .map(|(index, column)| column_name(column, index, options.column_names))
             .collect::<Result<_, _>>()
-            .map_err(|error| told_too_little(in_table(error)))?;
+            .map_err(|error| advise(in_table(error)))?;
         let is_selected = match options.column_names {
             ColumnNames::None => vec![false; names.len()],
             _ => options.columns.of(&table, &names).map_err(in_table)?,
@@ -174,9 +174,8 @@ impl TablePlan {
         let mut cell_sizes = Vec::with_capacity(names.len());
         let columns = table.columns.iter().zip(&names).zip(&is_selected).zip(&masks).enumerate();
         for (index, (((column, name), is_selected), mask)) in columns {
-            let in_column = |error: Error| {
-                told_too_little(in_table(error.context(format_args!("column {name}"))))
-            };
+            let in_column =
+                |error: Error| advise(in_table(error.context(format_args!("column {name}"))));
             cell_sizes.push(CellSize::of(column, is_mariadb).map_err(in_column)?);
             if *is_selected {
                 let types = &options.types;
@@ -221,7 +220,7 @@ impl TablePlan {
             layout: options.layout,
             key_bits: key_bits.collect(),
             key_end: is_key.iter().rposition(|is_key| *is_key).map_or(0, |last| last + 1),
-            is_row_key: key == RowKey::WholeRow,
+            is_row_key: key == RowKey::FullRow,
             is_key,
             masks_met: options.masks.met(&table, &names),
             names,
@@ -229,7 +228,7 @@ impl TablePlan {
             masks,
             mask_key,
             cell_sizes,
-            wants_whole_images: options.partial_images == PartialImages::Error
+            wants_full_images: options.partial_images == PartialImages::Error
                 && !envelope.wants_present(),
             envelope,
             types: options.types,

@@ -36,7 +36,7 @@
 
 use super::alter_action::{Action, Clauses};
 use super::charset_clause::CharsetClause;
-use super::rows_gone::RowsGone;
+use super::row_effect::RowEffect;
 use super::token::Result;
 use crate::charset::Charset;
 
@@ -50,56 +50,56 @@ pub struct MovedColumn {
 }
 
 /// Returns the effect of the clauses, and the columns that get other names.
-pub(super) fn effect(clauses: &Result<Clauses>, has_ignore: bool) -> (RowsGone, Vec<MovedColumn>) {
+pub(super) fn effect(clauses: &Result<Clauses>, has_ignore: bool) -> (RowEffect, Vec<MovedColumn>) {
     match clauses {
         Ok(Clauses { actions, .. }) => {
             let moved = moved(actions);
-            (rows_gone(actions, &moved, has_ignore), moved)
+            (row_effect(actions, &moved, has_ignore), moved)
         }
-        Err(_) => (RowsGone::Some("an ALTER TABLE with a clause that is not known"), Vec::new()),
+        Err(_) => (RowEffect::Some("an ALTER TABLE with a clause that is not known"), Vec::new()),
     }
 }
 
-fn rows_gone(actions: &[Action], moved: &[MovedColumn], has_ignore: bool) -> RowsGone {
-    let mut gone = match has_ignore {
-        true => RowsGone::Some("ALTER IGNORE TABLE"),
-        false => RowsGone::None,
+fn row_effect(actions: &[Action], moved: &[MovedColumn], has_ignore: bool) -> RowEffect {
+    let mut effect = match has_ignore {
+        true => RowEffect::Some("ALTER IGNORE TABLE"),
+        false => RowEffect::None,
     };
     for action in actions {
-        gone = gone.or(of_action(action));
+        effect = effect.or(of_action(action));
     }
     match has_one_name_twice(moved) {
-        true => gone.or(RowsGone::Some("a column that takes the name of another one")),
-        false => gone,
+        true => effect.or(RowEffect::Some("a column that takes the name of another one")),
+        false => effect,
     }
 }
 
-fn of_action(action: &Action) -> RowsGone {
+fn of_action(action: &Action) -> RowEffect {
     match action {
         Action::Change { column, .. } if column.is_generated => {
-            RowsGone::Some("MODIFY or CHANGE of a generated column")
+            RowEffect::Some("MODIFY or CHANGE of a generated column")
         }
         Action::Engine(engine) if engine.eq_ignore_ascii_case("BLACKHOLE") => {
-            RowsGone::All("ENGINE=BLACKHOLE")
+            RowEffect::All("ENGINE=BLACKHOLE")
         }
         Action::Engine(engine) => {
             match KEEPING_ENGINES.iter().any(|own| own.eq_ignore_ascii_case(engine)) {
-                true => RowsGone::None,
-                false => RowsGone::Some("an ENGINE that is not known to keep the rows"),
+                true => RowEffect::None,
+                false => RowEffect::Some("an ENGINE that is not known to keep the rows"),
             }
         }
         Action::Convert(CharsetClause { charset: Some(Charset::Binary), .. }) => {
-            RowsGone::Some("CONVERT TO CHARACTER SET binary")
+            RowEffect::Some("CONVERT TO CHARACTER SET binary")
         }
         Action::Convert(clause) if !has_all_characters(clause) => {
-            RowsGone::UnlessStrict("CONVERT TO CHARACTER SET")
+            RowEffect::UnlessStrict("CONVERT TO CHARACTER SET")
         }
-        Action::Versioning(false) => RowsGone::Some("DROP SYSTEM VERSIONING"),
+        Action::Versioning(false) => RowEffect::Some("DROP SYSTEM VERSIONING"),
         Action::PartitionToTable(_) | Action::TableToPartition(_) => {
-            RowsGone::Some("CONVERT PARTITION or TABLE")
+            RowEffect::Some("CONVERT PARTITION or TABLE")
         }
-        Action::Exchange(_) => RowsGone::Some("EXCHANGE PARTITION"),
-        Action::OtherRows(by) => RowsGone::Some(by),
+        Action::Exchange(_) => RowEffect::Some("EXCHANGE PARTITION"),
+        Action::OtherRows(by) => RowEffect::Some(by),
         Action::AddColumn { .. }
         | Action::Change { .. }
         | Action::DropColumn { .. }
@@ -119,7 +119,7 @@ fn of_action(action: &Action) -> RowsGone {
         | Action::Comment(_)
         | Action::Versioning(true)
         | Action::AddPeriod(_)
-        | Action::DropPeriod(_) => RowsGone::None,
+        | Action::DropPeriod(_) => RowEffect::None,
     }
 }
 
@@ -185,7 +185,7 @@ mod tests {
     use super::*;
     use crate::ddl::{ParsedStatement, QuoteMode};
 
-    fn of(clauses: &str) -> RowsGone {
+    fn of(clauses: &str) -> RowEffect {
         let sql = format!("ALTER TABLE t {clauses}");
         ParsedStatement::parse(&sql, "shop", QuoteMode::default()).ddl().unwrap().unwrap().rows
     }
@@ -220,7 +220,7 @@ mod tests {
             "PAGE_COMPRESSED=1 ENCRYPTED=YES TRANSACTIONAL=1",
             "RENAME TO u",
         ] {
-            assert_eq!(of(clauses), RowsGone::None, "{clauses}");
+            assert_eq!(of(clauses), RowEffect::None, "{clauses}");
         }
     }
 
@@ -249,18 +249,18 @@ mod tests {
             ("DO SOMETHING NEW", "an ALTER TABLE with a clause that is not known"),
             ("COMMENT 'not ended", "an ALTER TABLE with a clause that is not known"),
         ] {
-            assert_eq!(of(clauses), RowsGone::Some(by), "{clauses}");
+            assert_eq!(of(clauses), RowEffect::Some(by), "{clauses}");
         }
-        assert_eq!(of("ADD a INT, ENGINE BLACKHOLE"), RowsGone::All("ENGINE=BLACKHOLE"));
+        assert_eq!(of("ADD a INT, ENGINE BLACKHOLE"), RowEffect::All("ENGINE=BLACKHOLE"));
         for clauses in ["CONVERT TO CHARACTER SET latin1", "CONVERT TO CHARSET DEFAULT"] {
             assert_eq!(
                 of(clauses),
-                RowsGone::UnlessStrict("CONVERT TO CHARACTER SET"),
+                RowEffect::UnlessStrict("CONVERT TO CHARACTER SET"),
                 "{clauses}"
             );
         }
         let sql = "ALTER ONLINE IGNORE TABLE t ADD UNIQUE (a)";
         let ddl = ParsedStatement::parse(sql, "shop", QuoteMode::default()).ddl().unwrap().unwrap();
-        assert_eq!(ddl.rows, RowsGone::Some("ALTER IGNORE TABLE"));
+        assert_eq!(ddl.rows, RowEffect::Some("ALTER IGNORE TABLE"));
     }
 }

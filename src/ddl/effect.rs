@@ -3,7 +3,7 @@
 use super::alter_effect::{MovedColumn, effect};
 use super::body::{AlterTable, Body};
 use super::parsed::ParsedStatement;
-use super::rows_gone::RowsGone;
+use super::row_effect::RowEffect;
 use super::table_name::TableName;
 use super::token::SyntaxError;
 use crate::error::Error;
@@ -37,7 +37,7 @@ pub struct Ddl {
     /// Old and new names, in the statement's order.
     pub renames: Vec<(TableName, TableName)>,
     /// The effect on their rows. The log has no row events for it.
-    pub rows: RowsGone,
+    pub rows: RowEffect,
     /// The columns of an ALTER TABLE that are added, removed or renamed.
     pub moved: Vec<MovedColumn>,
 }
@@ -63,7 +63,7 @@ impl Ddl {
             database,
             tables: Vec::new(),
             renames: Vec::new(),
-            rows: RowsGone::None,
+            rows: RowEffect::None,
             moved: Vec::new(),
         }
     }
@@ -92,7 +92,7 @@ impl Ddl {
         Self { renames: renames.clone(), ..Self::of_tables(kind, names) }
     }
 
-    fn with_rows(self, rows: RowsGone) -> Self {
+    fn with_rows(self, rows: RowEffect) -> Self {
         Self { rows, ..self }
     }
 
@@ -160,17 +160,17 @@ impl ParsedStatement {
             Body::AlterDatabase { name, .. } => Ddl::of_database(DdlKind::Alter, name.clone()),
             Body::AlterTable(alter) => Ddl::of_alter(alter),
             Body::DropTables(names) => {
-                tables(DdlKind::Drop, names).with_rows(RowsGone::All("DROP TABLE"))
+                tables(DdlKind::Drop, names).with_rows(RowEffect::All("DROP TABLE"))
             }
             Body::DropDatabase(name) => Ddl::of_database(DdlKind::Drop, name.clone())
-                .with_rows(RowsGone::All("DROP DATABASE")),
+                .with_rows(RowEffect::All("DROP DATABASE")),
             Body::Rename { renames, .. } => Ddl::of_renames(DdlKind::Rename, renames.clone()),
             Body::Truncate(name) => {
-                table(DdlKind::Truncate, name).with_rows(RowsGone::All("TRUNCATE"))
+                table(DdlKind::Truncate, name).with_rows(RowEffect::All("TRUNCATE"))
             }
             // A server logs this for a MEMORY table that its start has emptied.
             Body::DeleteAll(name) => {
-                table(DdlKind::Truncate, name).with_rows(RowsGone::All("a start of the server"))
+                table(DdlKind::Truncate, name).with_rows(RowEffect::All("a start of the server"))
             }
             Body::Unreadable(error) => return Err(not_understood(error)),
             Body::Sequence { .. }
@@ -185,10 +185,10 @@ impl ParsedStatement {
 }
 
 /// The effect of CREATE OR REPLACE.
-fn replaced(or_replace: bool) -> RowsGone {
+fn replaced(or_replace: bool) -> RowEffect {
     match or_replace {
-        true => RowsGone::All("CREATE OR REPLACE"),
-        false => RowsGone::None,
+        true => RowEffect::All("CREATE OR REPLACE"),
+        false => RowEffect::None,
     }
 }
 

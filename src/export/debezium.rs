@@ -211,8 +211,8 @@ fn writer<'b>(column: &SideColumn<'b>) -> Result<Box<dyn CellWriter + 'b>> {
         (D::UInt64, T::Bit { bits }) => {
             let bytes = usize::from(bits.div_ceil(8));
             cells(values.as_primitive::<UInt64Type>(), move |array, row, out| {
-                let whole = array.value(row).to_le_bytes();
-                write_base64(whole.get(..bytes).unwrap_or(&whole), out);
+                let encoded = array.value(row).to_le_bytes();
+                write_base64(encoded.get(..bytes).unwrap_or(&encoded), out);
             })
         }
         // A value above the largest long becomes negative, as in the connector.

@@ -84,7 +84,7 @@ fn columns<'b>(nested: &Nested<'b>, side: &Side<'b>) -> Result<Vec<EventColumn<'
         integer(i64::from(flags.get(index).copied().unwrap_or_default()), &mut head);
         head.extend_from_slice(b",\"value\":");
         let is_key = matches!(table.row_key(), RowKey::Columns([part]) if part.column == index);
-        let row_id = if is_key { whole_number(values) } else { None };
+        let row_id = if is_key { integer_reader(values) } else { None };
         Ok(EventColumn { index, head, values, writer: writer(&column)?, row_id })
     });
     columns.collect()
@@ -209,7 +209,7 @@ fn is_plain_text(column_type: &ColumnType) -> bool {
     )
 }
 
-fn whole_number<'b>(values: &'b dyn Array) -> Option<Box<dyn Fn(usize) -> i64 + 'b>> {
+fn integer_reader<'b>(values: &'b dyn Array) -> Option<Box<dyn Fn(usize) -> i64 + 'b>> {
     macro_rules! numbers {
         ($($variant:ident $of:ty),+) => {
             match values.data_type() {

@@ -20,16 +20,16 @@ pub struct Baseline {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Scope {
     /// All tables: those that are not in the script do not exist.
-    Whole,
+    AllTables,
     /// These tables, as database and table. Those that are not in the script do not exist. Other tables are unchanged.
     Tables(Vec<(String, String)>),
 }
 
 impl Baseline {
     /// A baseline of all tables.
-    pub fn whole(script: impl Into<String>, session: DdlSession) -> Self {
+    pub fn of_all_tables(script: impl Into<String>, session: DdlSession) -> Self {
         let script = without_secrets(&script.into(), session.quote_mode()).into_owned();
-        Self { script, session, scope: Scope::Whole }
+        Self { script, session, scope: Scope::AllTables }
     }
 
     /// The tables in the script.
@@ -44,7 +44,7 @@ impl Baseline {
     pub(super) fn enter(&self, catalog: &mut Catalog) -> Result<()> {
         let own = self.catalog()?;
         match &self.scope {
-            Scope::Whole => *catalog = own,
+            Scope::AllTables => *catalog = own,
             Scope::Tables(names) => {
                 for (database, table) in names {
                     catalog.replace_table(database, table, own.find(database, table).cloned());

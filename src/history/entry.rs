@@ -43,7 +43,7 @@ impl Entry {
     /// Its kind.
     pub fn kind(&self) -> EntryKind {
         match &self.body {
-            EntryBody::Baseline(Baseline { scope: Scope::Whole, .. }) => EntryKind::Baseline,
+            EntryBody::Baseline(Baseline { scope: Scope::AllTables, .. }) => EntryKind::Baseline,
             EntryBody::Baseline(_) => EntryKind::Tables,
             EntryBody::Ddl(_) => EntryKind::Ddl,
             EntryBody::Checkpoint(_) => EntryKind::Checkpoint,
@@ -57,7 +57,7 @@ impl Entry {
                 let stored = StoredBaseline {
                     session: StoredSession::from(&baseline.session),
                     tables: match &baseline.scope {
-                        Scope::Whole => None,
+                        Scope::AllTables => None,
                         Scope::Tables(names) => Some(names.clone()),
                     },
                 };
@@ -112,7 +112,7 @@ impl Entry {
             EntryKind::Baseline | EntryKind::Tables => {
                 let stored: StoredBaseline = of_json(&row.details)?;
                 let scope = match (row.kind, stored.tables) {
-                    (EntryKind::Baseline, None) => Scope::Whole,
+                    (EntryKind::Baseline, None) => Scope::AllTables,
                     (EntryKind::Tables, Some(names)) => Scope::Tables(names),
                     _ => return Err(Error::malformed("its scope is not that of its kind")),
                 };

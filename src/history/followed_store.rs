@@ -68,7 +68,7 @@ impl FollowedStore {
             match rows.iter_mut().find(|row| row.id == own.id) {
                 Some(row) if self.is_ahead(source, row, &own)? => {
                     row.reached = own.reached;
-                    row.reached_begun = own.reached_begun;
+                    row.reached_file_time = own.reached_file_time;
                     row.server = row.server.take().or(own.server);
                 }
                 None if own.id >= FIRST_OWN => rows.push(own),
@@ -89,12 +89,12 @@ impl FollowedStore {
             ));
         }
         let range = EntryRange { timeline: row.id, after: None, until: stored };
-        for met in self.own.changes(source, range, usize::MAX)? {
-            if !self.is_stored(source, &met)? {
+        for entry in self.own.changes(source, range, usize::MAX)? {
+            if !self.is_stored(source, &entry)? {
                 return Err(Error::schema(format!(
                     "the log is not the one that the table history (source {source:?}) is written from by another process: this \
                      process read a statement at {} that is not in the history; use a different ⟦source⟧ for each log",
-                    Position::from_json(&met.position)?
+                    Position::from_json(&entry.position)?
                 )));
             }
         }
@@ -102,15 +102,15 @@ impl FollowedStore {
         Ok(stored < end_of(own)?)
     }
 
-    fn is_stored(&mut self, source: &str, met: &EntryRow) -> Result<bool> {
-        let at = |ordinal| EntryKey { ordinal, ..met.key };
+    fn is_stored(&mut self, source: &str, entry: &EntryRow) -> Result<bool> {
+        let at = |ordinal| EntryKey { ordinal, ..entry.key };
         let range =
-            EntryRange { timeline: met.timeline, after: at(0).previous(), until: at(u32::MAX) };
+            EntryRange { timeline: entry.timeline, after: at(0).previous(), until: at(u32::MAX) };
         let is_same = |row: &EntryRow| {
-            row.kind == met.kind
-                && row.database == met.database
-                && row.details == met.details
-                && row.body == met.body
+            row.kind == entry.kind
+                && row.database == entry.database
+                && row.details == entry.details
+                && row.body == entry.body
         };
         Ok(self.base.changes(source, range, usize::MAX)?.iter().any(is_same))
     }
@@ -149,13 +149,13 @@ impl FollowedStore {
         source: &str,
         timeline: u64,
         until: EntryKey,
-        only_whole: bool,
+        only_complete: bool,
     ) -> Result<Option<EntryRow>> {
-        let stored = self.base.last_entry(source, timeline, until, only_whole)?;
+        let stored = self.base.last_entry(source, timeline, until, only_complete)?;
         if !self.has_rows(source) {
             return Ok(stored);
         }
-        let own = self.own.last_entry(source, timeline, until, only_whole)?;
+        let own = self.own.last_entry(source, timeline, until, only_complete)?;
         Ok([stored, own].into_iter().flatten().max_by_key(|row| row.key))
     }
 
@@ -197,7 +197,7 @@ impl FollowedStore {
             let timeline = match stored.iter().find(|row| row.id == own.id) {
                 Some(row) => TimelineRow {
                     reached: own.reached,
-                    reached_begun: own.reached_begun,
+                    reached_file_time: own.reached_file_time,
                     server: row.server.clone().or(own.server),
                     ..row.clone()
                 },

@@ -256,14 +256,14 @@ impl HistoryIndex {
         &mut self,
         mut timeline: Timeline,
         mut writes: Vec<StoreWrite>,
-        gone: impl Fn(&Timeline) -> bool,
+        is_removed: impl Fn(&Timeline) -> bool,
     ) -> Result<()> {
         timeline.revision += 1;
         writes.push(StoreWrite::Timeline(timeline.to_row()?));
-        let removed = self.timelines.iter().filter(|timeline| gone(timeline));
+        let removed = self.timelines.iter().filter(|timeline| is_removed(timeline));
         writes.extend(removed.map(|timeline| StoreWrite::RemoveTimeline(timeline.id)));
         self.store.write(&self.source, &writes)?;
-        self.timelines.retain(|timeline| !gone(timeline));
+        self.timelines.retain(|timeline| !is_removed(timeline));
         self.put(timeline);
         self.forget();
         Ok(())

@@ -49,10 +49,10 @@ impl Store for MemoryStore {
         source: &str,
         timeline: u64,
         until: EntryKey,
-        only_whole: bool,
+        only_complete: bool,
     ) -> Result<Option<EntryRow>> {
         let mut rows = self.rows(source, timeline, until).rev();
-        Ok(rows.find(|row| !only_whole || row.kind.is_whole()).cloned())
+        Ok(rows.find(|row| !only_complete || row.kind.is_complete()).cloned())
     }
 
     fn last_by_time(&mut self, source: &str, timestamp: i64) -> Result<Option<EntryRow>> {

@@ -110,7 +110,7 @@ impl SchemaHistory {
         self.index.with(|index| {
             let inside = index.timelines().iter().rev().find(|timeline| timeline.contains(position));
             let Some(timeline) = inside.map(|timeline| timeline.id) else {
-                if baseline.scope != Scope::Whole {
+                if baseline.scope != Scope::AllTables {
                     let not_covered = index.locate(position).err();
                     let message = not_covered.map(|e| e.message().to_owned()).unwrap_or_default();
                     return Err(Error::config(format!(

@@ -47,7 +47,7 @@ pub trait Store: Send {
         source: &str,
         timeline: u64,
         until: EntryKey,
-        only_whole: bool,
+        only_complete: bool,
     ) -> Result<Option<EntryRow>>;
 
     /// The last entry, by timeline and key, at or before a time.
@@ -89,9 +89,9 @@ pub struct TimelineRow {
     /// Incremented whenever stored entries are rewritten, not merely appended.
     pub revision: u64,
     /// The creation time of the file that it begins in, in seconds since 1970 UTC; 0 if it is not known.
-    pub from_begun: u32,
+    pub from_file_time: u32,
     /// The creation time of the file that it ends in; 0 if it is not known.
-    pub reached_begun: u32,
+    pub reached_file_time: u32,
 }
 
 /// A row of a history.
@@ -236,7 +236,7 @@ impl EntryKind {
     }
 
     /// True if a catalog can begin with it.
-    pub const fn is_whole(self) -> bool {
+    pub const fn is_complete(self) -> bool {
         matches!(self, Self::Baseline | Self::Checkpoint)
     }
 }

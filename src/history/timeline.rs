@@ -18,15 +18,22 @@ pub struct Timeline {
     /// Incremented whenever stored entries are rewritten, not merely appended.
     pub revision: u64,
     /// The creation times of its first and its last file: after a reset the log has other files of the same names.
-    begun: [Option<u32>; 2],
+    file_times: [Option<u32>; 2],
 }
 
 impl Timeline {
     /// An empty timeline at a position.
     pub(super) fn new(id: u64, from: &Position) -> Self {
         let from = stored_position(from);
-        let begun = [None; 2];
-        Self { id, server: from.server.clone(), reached: from.clone(), from, revision: 0, begun }
+        let file_times = [None; 2];
+        Self {
+            id,
+            server: from.server.clone(),
+            reached: from.clone(),
+            from,
+            revision: 0,
+            file_times,
+        }
     }
 
     /// True if a position is in the log of this timeline, inside the range or not.
@@ -58,7 +65,7 @@ impl Timeline {
     /// Moves its end to a later position.
     pub(super) fn reach(&mut self, position: &Position) {
         if self.reached.file != position.file {
-            self.begun[1] = None;
+            self.file_times[1] = None;
         }
         self.reached = stored_position(position);
         if self.server.is_none() {
@@ -76,13 +83,13 @@ impl Timeline {
         timestamp: u32,
     ) -> std::result::Result<bool, u32> {
         let mut is_news = false;
-        for (end, begun) in [&self.from, &self.reached].into_iter().zip(&mut self.begun) {
-            match *begun {
+        for (end, file_time) in [&self.from, &self.reached].into_iter().zip(&mut self.file_times) {
+            match *file_time {
                 _ if end.file != file || timestamp == 0 => {}
                 Some(known) if known != timestamp => return Err(known),
                 Some(_) => {}
                 None => {
-                    *begun = Some(timestamp);
+                    *file_time = Some(timestamp);
                     is_news = true;
                 }
             }
@@ -93,7 +100,7 @@ impl Timeline {
     /// Sets its start and its end. The creation times of its files become unknown.
     pub(super) fn cut(&mut self, from: &Position, reached: &Position) {
         (self.from, self.reached) = (stored_position(from), stored_position(reached));
-        self.begun = [None; 2];
+        self.file_times = [None; 2];
     }
 
     pub(super) fn to_row(&self) -> Result<TimelineRow> {
@@ -103,15 +110,16 @@ impl Timeline {
             from: self.from.to_json()?,
             reached: self.reached.to_json()?,
             revision: self.revision,
-            from_begun: self.begun[0].unwrap_or_default(),
-            reached_begun: self.begun[1].unwrap_or_default(),
+            from_file_time: self.file_times[0].unwrap_or_default(),
+            reached_file_time: self.file_times[1].unwrap_or_default(),
         })
     }
 
     pub(super) fn of_row(row: TimelineRow) -> Result<Self> {
-        let TimelineRow { id, server, from, reached, revision, from_begun, reached_begun } = row;
-        let begun =
-            [from_begun, reached_begun].map(|begun| Some(begun).filter(|begun| *begun != 0));
+        let TimelineRow { id, server, from, reached, revision, from_file_time, reached_file_time } =
+            row;
+        let file_times =
+            [from_file_time, reached_file_time].map(|time| Some(time).filter(|time| *time != 0));
         let damaged = |error: Error| {
             Error::malformed(format!("the history's timeline {id} is damaged: {}", error.message()))
         };
@@ -122,7 +130,7 @@ impl Timeline {
         if !is_range {
             return Err(damaged(Error::malformed("it ends before it begins")));
         }
-        Ok(Self { id, server, from, reached, revision, begun })
+        Ok(Self { id, server, from, reached, revision, file_times })
     }
 }
 

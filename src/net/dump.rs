@@ -157,13 +157,13 @@ impl Dump {
         let (options, identity) = (self.connection.options().clone(), self.identity.clone());
         drop(self);
         let (done, wait) = crossbeam_channel::bounded::<()>(0);
-        let told = std::thread::Builder::new().name("binarrow-leave".into()).spawn(move || {
+        let started = std::thread::Builder::new().name("binarrow-leave".into()).spawn(move || {
             if let Err(error) = kill_dump(options, &identity, id) {
                 log::debug!(target: "binarrow::live", "the server could not be informed of the end of the dump: {error}");
             }
             drop(done);
         });
-        if told.is_ok() {
+        if started.is_ok() {
             // The wait ends with an error when the thread has ended or when the time is up.
             let _ = wait.recv_timeout(LONGEST_LEAVE);
         }

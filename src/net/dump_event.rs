@@ -62,7 +62,7 @@ pub(crate) fn artificial_body(event: &[u8]) -> &[u8] {
 pub(crate) fn resolve(end: u64, low: u32) -> Result<u64> {
     let candidate = (end & !u64::from(u32::MAX)) | u64::from(low);
     let offset = if candidate < end { candidate + (1 << 32) } else { candidate };
-    match offset - end < MAX_HOLE {
+    match offset - end < MAX_GAP {
         true => Ok(offset),
         false => Err(Error::malformed(format!(
             "the server went back in its file, from offset {end} to one that ends in {low}"
@@ -71,7 +71,7 @@ pub(crate) fn resolve(end: u64, low: u32) -> Result<u64> {
 }
 
 /// The server skips less than this at a time; the rest of 4 GiB is the largest possible error of an offset.
-const MAX_HOLE: u64 = (1 << 32) - (256 << 20);
+const MAX_GAP: u64 = (1 << 32) - (256 << 20);
 
 #[cfg(test)]
 mod tests {

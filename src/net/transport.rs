@@ -11,13 +11,13 @@ pub(super) enum Transport {
     Plain(Socket),
     Tls(Box<TlsStream>),
     /// During the change from one to the other, and after the change failed.
-    Gone,
+    Closed,
 }
 
 impl Transport {
     /// Starts TLS on the connection.
     pub(super) fn start_tls(&mut self, host: &str, mode: TlsMode, files: &TlsFiles) -> Result<()> {
-        match std::mem::replace(self, Self::Gone) {
+        match std::mem::replace(self, Self::Closed) {
             Self::Plain(socket) => {
                 *self = Self::Tls(Box::new(start(socket, host, mode, files)?));
                 Ok(())
@@ -67,7 +67,7 @@ impl Transport {
                     Ok(_) => {}
                 }
             },
-            Self::Gone => false,
+            Self::Closed => false,
         }
     }
 
@@ -87,7 +87,7 @@ impl Transport {
         match self {
             Self::Plain(socket) => Some(socket),
             Self::Tls(stream) => Some(&stream.sock.socket),
-            Self::Gone => None,
+            Self::Closed => None,
         }
     }
 
@@ -95,7 +95,7 @@ impl Transport {
         match self {
             Self::Plain(socket) => Some(socket),
             Self::Tls(stream) => Some(&mut stream.sock.socket),
-            Self::Gone => None,
+            Self::Closed => None,
         }
     }
 }
@@ -105,7 +105,7 @@ impl Read for Transport {
         match self {
             Self::Plain(socket) => socket.read(buffer),
             Self::Tls(stream) => stream.read(buffer),
-            Self::Gone => Err(io::ErrorKind::NotConnected.into()),
+            Self::Closed => Err(io::ErrorKind::NotConnected.into()),
         }
     }
 }
@@ -115,7 +115,7 @@ impl Write for Transport {
         match self {
             Self::Plain(socket) => socket.write(bytes),
             Self::Tls(stream) => stream.write(bytes),
-            Self::Gone => Err(io::ErrorKind::NotConnected.into()),
+            Self::Closed => Err(io::ErrorKind::NotConnected.into()),
         }
     }
 
@@ -123,7 +123,7 @@ impl Write for Transport {
         match self {
             Self::Plain(socket) => socket.flush(),
             Self::Tls(stream) => stream.flush(),
-            Self::Gone => Ok(()),
+            Self::Closed => Ok(()),
         }
     }
 }

@@ -132,11 +132,11 @@ impl Server {
                 return Ok(Found::At(self.visible(end, Some(GtidState::Mysql(executed)))));
             }
         }
-        let begun = Instant::now();
+        let started = Instant::now();
         let mut pause = FIRST_PAUSE;
         let mut left = first;
         while !left.is_empty() {
-            if begun.elapsed() >= wait {
+            if started.elapsed() >= wait {
                 return Ok(Found::Waiting(left));
             }
             std::thread::sleep(pause);

@@ -48,12 +48,12 @@ pub(super) fn difference(from: &[Interval], removed: &[Interval]) -> Vec<Interva
     let mut removed = removed.iter().peekable();
     for interval in from {
         let mut start = interval.start;
-        while let Some(hole) = removed.peek().filter(|hole| hole.start < interval.end) {
-            if start < hole.start {
-                left.push(Interval { start, end: hole.start });
+        while let Some(gap) = removed.peek().filter(|gap| gap.start < interval.end) {
+            if start < gap.start {
+                left.push(Interval { start, end: gap.start });
             }
-            start = start.max(hole.end);
-            if hole.end > interval.end {
+            start = start.max(gap.end);
+            if gap.end > interval.end {
                 break; // it may reach into the next interval
             }
             removed.next();

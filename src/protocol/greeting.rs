@@ -106,11 +106,11 @@ mod tests {
 
     #[test]
     fn cut_anywhere_it_is_an_error_or_a_short_one() {
-        let whole = greeting("9.7.0", b"x\0");
-        for len in 0..whole.len() {
-            let _ = Greeting::decode(&whole[..len]);
+        let complete = greeting("9.7.0", b"x\0");
+        for len in 0..complete.len() {
+            let _ = Greeting::decode(&complete[..len]);
         }
-        let short = Greeting::decode(&whole[..22]).unwrap();
+        let short = Greeting::decode(&complete[..22]).unwrap();
         assert_eq!((short.nonce.len(), short.plugin.len()), (8, 0));
         assert!(Greeting::decode(&[9]).is_err());
     }

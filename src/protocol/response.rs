@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ok_is_whole() {
+    fn an_ok_is_complete() {
         let ok = b"\0\xfc\x01\x01\0\x02\0\0\0and more";
         assert!(is_ok(ok));
         for len in 0..9 {

@@ -78,7 +78,7 @@ impl Truncates {
 
     /// Returns the reaction to an item of the table. `schema` is the schema of the reader, if it is
     /// known.
-    pub(super) fn meet(
+    pub(super) fn react(
         self,
         (name, emptied): (&str, &Emptied),
         item: &LogItem,
@@ -108,7 +108,7 @@ impl Truncates {
         if columns.is_none() && !emptied.columns.is_empty() {
             return Ok(Verdict::Nothing);
         }
-        let what = match emptied.is_whole {
+        let what = match emptied.removes_all {
             _ if let Some(columns) = &columns => format!(
                 "the rows of table {name} may get other values by {by}, after {place}, and the log does not contain them: {}",
                 columns.text
@@ -133,7 +133,7 @@ impl Truncates {
             ),
             None => String::new(),
         };
-        match (self, emptied.is_whole) {
+        match (self, emptied.removes_all) {
             (Self::Emit, true) => Ok(Verdict::Row),
             (Self::Skip, true) => Ok(Verdict::Nothing),
             (Self::Skip, false) => Ok(Verdict::Warning(format!("{what}{if_tool}"))),
@@ -222,7 +222,7 @@ fn row(
     let envelope = Envelope { columns: Vec::new(), prefix: prefix.to_owned() };
     let kind = if layout == Layout::Nested { "t" } else { "truncate" };
     let time = TimestampMicrosecondArray::from(vec![item.commit_timestamp]).with_timezone("UTC");
-    let told: [(String, ArrayRef); 4] = [
+    let known: [(String, ArrayRef); 4] = [
         (kind_column(layout, prefix), Arc::new(StringArray::from(vec![kind]))),
         (
             envelope.column_name(EnvelopeColumn::CommitVersion),
@@ -232,7 +232,7 @@ fn row(
         (envelope.column_name(EnvelopeColumn::ChangeOrdinal), Arc::new(Int64Array::from(vec![-1]))),
     ];
     let cells = schema.fields().iter().map(|field| {
-        match told.iter().find(|(name, _)| name == field.name()) {
+        match known.iter().find(|(name, _)| name == field.name()) {
             Some((_, cell)) => widen(cell, field.data_type())?.ok_or_else(|| {
                 ArrowError::CastError(format!(
                     "{} cannot become {}",

@@ -108,7 +108,7 @@ fn name_of(error: &Error) -> &'static str {
         ErrorKind::Tls => "TlsError",
         ErrorKind::Server => "ServerError",
         ErrorKind::PositionPurged => "PositionPurgedError",
-        ErrorKind::ServerIdentity | ErrorKind::ServerBehind => "ServerIdentityError",
+        ErrorKind::ServerIdentity | ErrorKind::ServerLag => "ServerIdentityError",
         ErrorKind::ConnectionLost => "ConnectionLostError",
         ErrorKind::Cancelled => "CancelledError",
         ErrorKind::Internal => "InternalError",

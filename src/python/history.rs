@@ -94,7 +94,7 @@ impl PyHistory {
         tables: Option<Patterns>,
         exclude_tables: Option<Patterns>,
     ) -> PyResult<PyPosition> {
-        let is_whole = tables.is_none() && exclude_tables.is_none();
+        let has_all_tables = tables.is_none() && exclude_tables.is_none();
         let filter = table_filter(tables, exclude_tables)?;
         let taken = take_baseline(py, spec, filter.clone())?;
         let position = taken.position.clone();
@@ -104,7 +104,7 @@ impl PyHistory {
                 taken.given(),
                 &taken.position,
                 taken.timestamp,
-                (!is_whole).then_some(&filter),
+                (!has_all_tables).then_some(&filter),
             )
         })?;
         Ok(PyPosition(position))
@@ -125,7 +125,7 @@ impl PyHistory {
             return Err(Error::config(message).into());
         };
         check_has_file(&position)?;
-        let is_whole = tables.is_none() && exclude_tables.is_none();
+        let has_all_tables = tables.is_none() && exclude_tables.is_none();
         let filter = table_filter(tables, exclude_tables)?;
         let server = server.map(self::server).transpose()?.unwrap_or(MYSQL_OF_TODAY);
         let text = text.read("baseline")?;
@@ -135,7 +135,7 @@ impl PyHistory {
         let script = String::from_utf8_lossy(&text).into_owned();
         let at = (*position).clone();
         self.work(py, move |shared| {
-            let baseline = Baseline::whole(script, DdlSession::new(server));
+            let baseline = Baseline::of_all_tables(script, DdlSession::new(server));
             if baseline.catalog()?.databases().next().is_none() {
                 return Err(Error::config(
                     "the baseline's SQL has no CREATE DATABASE and no CREATE TABLE: pass the text that mysqldump --no-data --databases \
@@ -143,7 +143,7 @@ impl PyHistory {
                 ));
             }
             shared.check_matched(&filter, &baseline)?;
-            shared.begin(baseline, &position, now(), (!is_whole).then_some(&filter))
+            shared.begin(baseline, &position, now(), (!has_all_tables).then_some(&filter))
         })?;
         Ok(PyPosition(at))
     }

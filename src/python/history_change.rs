@@ -143,10 +143,10 @@ impl Walk {
 
     fn is_wanted(&self, position: &Position) -> bool {
         let order = |other: &Position| position.compare(other);
-        let is_behind = |start: &Position| {
+        let is_after = |start: &Position| {
             order(start) != Some(Ordering::Less) && order(start) != Some(Ordering::Equal)
         };
-        self.start.as_ref().is_none_or(is_behind)
+        self.start.as_ref().is_none_or(is_after)
             && self.stop.as_ref().is_none_or(|stop| order(stop) != Some(Ordering::Greater))
     }
 
@@ -160,7 +160,7 @@ impl Walk {
             EntryBody::Baseline(baseline) => {
                 self.catalog = self.history.catalog_at(&position)?;
                 let tables = match baseline.scope {
-                    Scope::Whole => Vec::new(),
+                    Scope::AllTables => Vec::new(),
                     Scope::Tables(names) => names.iter().map(|(d, t)| format!("{d}.{t}")).collect(),
                 };
                 Ok(Change {

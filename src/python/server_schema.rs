@@ -5,7 +5,7 @@ use super::interrupts::abandonable;
 use crate::baseline::TableNow;
 use crate::columnar::{ColumnNames, PlanOptions, TablePlan};
 use crate::error::{Error, Result};
-use crate::schema::LogTells;
+use crate::schema::RowMetadata;
 use arrow_schema::SchemaRef;
 use pyo3::prelude::*;
 
@@ -27,20 +27,24 @@ pub(super) fn server_schema(
 }
 
 fn schema_of(now: &TableNow, options: &PlanOptions, follows: bool) -> Result<SchemaRef> {
-    let TableNow { schema: known, tells, is_mariadb } = now;
+    let TableNow { schema: known, row_metadata, is_mariadb } = now;
     let is_known = follows || options.schemas.has(&known.database, &known.table);
-    if !is_known && *tells != LogTells::All && options.column_names == ColumnNames::Log {
-        return Err(nameless(&known.full_name(), (*tells, *is_mariadb), options));
+    if !is_known && *row_metadata != RowMetadata::Full && options.column_names == ColumnNames::Log {
+        return Err(nameless(&known.full_name(), (*row_metadata, *is_mariadb), options));
     }
-    let logged = known.as_logged(*tells, *is_mariadb);
+    let logged = known.as_logged(*row_metadata, *is_mariadb);
     let table = if is_known { logged.complete(known)? } else { logged };
     TablePlan::of_table(table, *is_mariadb, options).map(|plan| plan.schema)
 }
 
-fn nameless(name: &str, (tells, is_mariadb): (LogTells, bool), options: &PlanOptions) -> Error {
+fn nameless(
+    name: &str,
+    (row_metadata, is_mariadb): (RowMetadata, bool),
+    options: &PlanOptions,
+) -> Error {
     let (database, table) = name.split_once('.').unwrap_or((name, ""));
-    let set = match tells {
-        LogTells::Types => {
+    let set = match row_metadata {
+        RowMetadata::NoLog => {
             "set binlog_row_metadata=FULL, which MySQL has from 8.0.1 on and MariaDB from 10.5 on"
         }
         _ if is_mariadb => {

@@ -22,7 +22,7 @@ pub(super) struct Spellings {
 
 impl Spellings {
     /// Adds the table of rows. Returns the items of earlier statements that may have emptied it.
-    pub(super) fn meet_rows(&mut self, database: &str, table: &str) -> Vec<LogItem> {
+    pub(super) fn add_rows(&mut self, database: &str, table: &str) -> Vec<LogItem> {
         let name = TableName { database: database.to_owned(), table: table.to_owned() };
         if self.is_exact || self.tables.contains(&name) {
             return Vec::new();
@@ -43,7 +43,7 @@ impl Spellings {
     }
 
     /// Adds the item of a statement. Returns it as uncertain if rows had the name in lower case.
-    pub(super) fn meet_item(&mut self, item: &LogItem) -> Option<LogItem> {
+    pub(super) fn add_item(&mut self, item: &LogItem) -> Option<LogItem> {
         let emptied = emptied(item)?;
         let is_plain = match &emptied.table {
             Some(table) => folded(table) == *table && folded(&emptied.database) == emptied.database,

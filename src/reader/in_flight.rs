@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn up_to_the_limit_or_one_alone() {
-        let (go_on, stop) = (CancelToken::default(), CancelToken::default());
+        let (running, stop) = (CancelToken::default(), CancelToken::default());
         stop.cancel();
         let in_flight = InFlight::new(100);
         let large = in_flight.enter(1000, &stop).unwrap();
@@ -73,7 +73,7 @@ mod tests {
         let second = in_flight.enter(40, &stop).unwrap();
         assert!(in_flight.enter(1, &stop).is_none());
         let waiting = std::thread::scope(|scope| {
-            let waiting = scope.spawn(|| in_flight.enter(50, &go_on).is_some());
+            let waiting = scope.spawn(|| in_flight.enter(50, &running).is_some());
             drop(first);
             waiting.join().unwrap()
         });

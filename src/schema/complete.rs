@@ -35,7 +35,7 @@ impl TableSchema {
             return Err(format!("the log has {logged} columns, the given structure {given}"));
         }
         // A log that contains the names of columns also contains the primary key, if there is one.
-        let tells_key = self.columns.iter().all(|column| column.name.is_some());
+        let has_key = self.columns.iter().all(|column| column.name.is_some());
         let mut columns = Vec::with_capacity(self.columns.len());
         for (index, (logged, known)) in self.columns.into_iter().zip(&known.columns).enumerate() {
             let (in_log, given) = (logged.sql_type(), known.sql_type());
@@ -46,7 +46,7 @@ impl TableSchema {
             })?;
             columns.push(column);
         }
-        let primary_key = match tells_key {
+        let primary_key = match has_key {
             true => self.primary_key,
             false => known.primary_key.clone(),
         };
@@ -200,10 +200,10 @@ mod tests {
         column.visible = Some(false);
         column.nullable = false;
         column.collation = Some(Collation(46));
-        let whole = logged(ColumnType::Enum { bytes: 1 }).complete(&given).unwrap();
-        assert_eq!(whole.primary_key, given.primary_key);
-        assert_eq!(whole.indexes, given.indexes);
-        assert_eq!(whole.columns[0], Column { nullable: true, ..given.columns[0].clone() });
+        let completed = logged(ColumnType::Enum { bytes: 1 }).complete(&given).unwrap();
+        assert_eq!(completed.primary_key, given.primary_key);
+        assert_eq!(completed.indexes, given.indexes);
+        assert_eq!(completed.columns[0], Column { nullable: true, ..given.columns[0].clone() });
         // the log says that the column may be NULL, and contains another collation of the same
         // character set
         let mut log = logged(ColumnType::Enum { bytes: 1 });
@@ -212,9 +212,9 @@ mod tests {
     }
 
     #[test]
-    fn types_that_the_log_cannot_tell() {
+    fn types_that_the_log_does_not_contain() {
         use ColumnType as T;
-        for (log, given, whole) in [
+        for (log, given, completed) in [
             (T::Char { max_bytes: 16 }, T::Uuid, Some(T::Uuid)),
             (T::Char { max_bytes: 16 }, T::Inet6, Some(T::Inet6)),
             (T::Char { max_bytes: 4 }, T::Inet4, Some(T::Inet4)),
@@ -238,7 +238,7 @@ mod tests {
         ] {
             let found = logged(log.clone()).complete(&known(given.clone()));
             let found = found.map(|table| table.columns[0].column_type.clone());
-            assert_eq!(found.as_ref().ok(), whole.as_ref(), "{log:?} {given:?}");
+            assert_eq!(found.as_ref().ok(), completed.as_ref(), "{log:?} {given:?}");
         }
         let mut text = logged(T::Char { max_bytes: 16 });
         text.columns[0].collation = Some(Collation(45));

@@ -67,7 +67,7 @@ pub enum RowKey<'t> {
     /// column, the complete value counts.
     Columns(&'t [KeyPart]),
     /// No such key is known: a row is identified by all its columns.
-    WholeRow,
+    FullRow,
 }
 
 impl RowKey<'_> {
@@ -75,7 +75,7 @@ impl RowKey<'_> {
     pub fn holds(&self, index: usize) -> bool {
         match self {
             Self::Columns(parts) => parts.iter().any(|part| part.column == index),
-            Self::WholeRow => true,
+            Self::FullRow => true,
         }
     }
 }

@@ -5,26 +5,26 @@ use crate::charset::Collation;
 
 /// The amount of metadata about tables in a server's log: `binlog_row_metadata`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum LogTells {
+pub enum RowMetadata {
     /// FULL: includes names, members and the primary key.
-    All,
+    Full,
     /// MINIMAL: signs, character sets and kinds of geometries.
-    Little,
+    Minimal,
     /// Types only: MariaDB's NO_LOG, and versions without the variable.
-    Types,
+    NoLog,
 }
 
 impl TableSchema {
     /// The structure of this table that the log will contain.
-    pub fn as_logged(&self, tells: LogTells, is_mariadb: bool) -> Self {
-        let columns = self.columns.iter().map(|column| column.as_logged(tells, is_mariadb));
+    pub fn as_logged(&self, metadata: RowMetadata, is_mariadb: bool) -> Self {
+        let columns = self.columns.iter().map(|column| column.as_logged(metadata, is_mariadb));
         Self {
             database: self.database.clone(),
             table: self.table.clone(),
             columns: columns.collect(),
-            primary_key: match tells {
-                LogTells::All => self.primary_key.clone(),
-                LogTells::Little | LogTells::Types => Vec::new(),
+            primary_key: match metadata {
+                RowMetadata::Full => self.primary_key.clone(),
+                RowMetadata::Minimal | RowMetadata::NoLog => Vec::new(),
             },
             indexes: Vec::new(),
             comment: None,
@@ -33,10 +33,10 @@ impl TableSchema {
 }
 
 impl Column {
-    fn as_logged(&self, tells: LogTells, is_mariadb: bool) -> Self {
+    fn as_logged(&self, metadata: RowMetadata, is_mariadb: bool) -> Self {
         use ColumnType as T;
-        let is_all = tells == LogTells::All;
-        let is_some = tells != LogTells::Types;
+        let is_all = metadata == RowMetadata::Full;
+        let is_some = metadata != RowMetadata::NoLog;
         let column_type = match &self.column_type {
             T::Uuid | T::Inet6 => T::Char { max_bytes: 16 },
             T::Inet4 => T::Char { max_bytes: 4 },
@@ -89,16 +89,16 @@ mod tests {
             ..Column::new(Some("c".into()), column_type)
         };
         let enumerated = column(T::Enum { bytes: 1 });
-        let all = enumerated.as_logged(LogTells::All, false);
-        assert_eq!(all, Column { unsigned: None, comment: None, ..enumerated.clone() });
-        let little = enumerated.as_logged(LogTells::Little, true);
-        assert_eq!(little, Column::new(None, T::Enum { bytes: 1 }));
+        let full = enumerated.as_logged(RowMetadata::Full, false);
+        assert_eq!(full, Column { unsigned: None, comment: None, ..enumerated.clone() });
+        let minimal = enumerated.as_logged(RowMetadata::Minimal, true);
+        assert_eq!(minimal, Column::new(None, T::Enum { bytes: 1 }));
         let number = column(T::Long);
-        assert_eq!(number.as_logged(LogTells::Little, false).unsigned, Some(true));
-        assert_eq!(number.as_logged(LogTells::Types, false), Column::new(None, T::Long));
+        assert_eq!(number.as_logged(RowMetadata::Minimal, false).unsigned, Some(true));
+        assert_eq!(number.as_logged(RowMetadata::NoLog, false), Column::new(None, T::Long));
         let text = column(T::VarChar { max_bytes: 40 });
-        assert_eq!(text.as_logged(LogTells::Little, false).collation, Some(Collation(45)));
-        assert_eq!(text.as_logged(LogTells::All, true).visible, None);
+        assert_eq!(text.as_logged(RowMetadata::Minimal, false).collation, Some(Collation(45)));
+        assert_eq!(text.as_logged(RowMetadata::Full, true).visible, None);
         for (known, logged) in [
             (T::Uuid, T::Char { max_bytes: 16 }),
             (T::Inet6, T::Char { max_bytes: 16 }),
@@ -106,7 +106,7 @@ mod tests {
             (T::VectorVarBinary { max_bytes: 8 }, T::VarChar { max_bytes: 8 }),
         ] {
             let known = Column { collation: None, ..column(known) };
-            let found = known.as_logged(LogTells::All, true);
+            let found = known.as_logged(RowMetadata::Full, true);
             assert_eq!((found.column_type, found.collation), (logged, Some(Collation::BINARY)));
         }
     }

@@ -15,7 +15,7 @@ mod table_schema;
 pub use column::{Column, DeclaredAttributes, Generated};
 pub use column_type::{ColumnType, GeometryType};
 pub use index::{Index, IndexKind, KeyPart, RowKey};
-pub use logged::LogTells;
+pub use logged::RowMetadata;
 pub use name_case::{NameCase, folded};
 pub(crate) use sql_text::{quoted, quoted_name};
 pub use table_schema::{TableSchema, full_name};

@@ -38,7 +38,7 @@ impl TableSchema {
         }
         match self.indexes.iter().find(|index| index.identifies_rows(&self.columns)) {
             Some(index) => RowKey::Columns(&index.parts),
-            None => RowKey::WholeRow,
+            None => RowKey::FullRow,
         }
     }
 }
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn the_key_that_tells_rows_apart() {
+    fn the_key_that_distinguishes_rows() {
         let mut columns = vec![Column::new(None, ColumnType::Long); 4];
         columns.iter_mut().skip(1).for_each(|column| column.nullable = false);
         columns[1].generated = Some(Generated::Virtual);
@@ -75,7 +75,7 @@ mod tests {
             indexes: Vec::new(),
             comment: None,
         };
-        assert_eq!(table.row_key(), RowKey::WholeRow);
+        assert_eq!(table.row_key(), RowKey::FullRow);
         assert!(table.row_key().holds(7));
         // one may be NULL, one has a virtual column, one has an expression, one is not unique, one
         // has no columns
@@ -83,7 +83,7 @@ mod tests {
         table.indexes[2].has_expression = true;
         table.indexes[3].kind = IndexKind::Other;
         table.indexes[4].parts.clear();
-        assert_eq!(table.row_key(), RowKey::WholeRow);
+        assert_eq!(table.row_key(), RowKey::FullRow);
         table.indexes.extend([unique(2), unique(3)]);
         assert_eq!(table.row_key(), RowKey::Columns(&[KeyPart { column: 2, prefix: 4 }]));
         assert!(!table.row_key().holds(3));

@@ -28,8 +28,8 @@ impl<I: Input> BlockInput<I> {
     }
 
     fn fill(&mut self, offset: u64) -> io::Result<()> {
-        let goes_on = self.filled > 0 && offset == self.start + self.filled as u64;
-        self.size = if goes_on { (self.size * 2).min(LAST_BLOCK) } else { FIRST_BLOCK };
+        let continues = self.filled > 0 && offset == self.start + self.filled as u64;
+        self.size = if continues { (self.size * 2).min(LAST_BLOCK) } else { FIRST_BLOCK };
         self.filled = 0;
         self.start = offset;
         if self.block.len() < self.size {

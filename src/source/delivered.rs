@@ -24,7 +24,7 @@ struct Pieces {
     /// Changes that are still to be left out, by database and table.
     left: HashMap<(String, String), u64>,
     /// The tables of which a change was left out.
-    met: HashSet<(String, String)>,
+    found: HashSet<(String, String)>,
     /// The number of decoded pieces.
     done: u64,
 }
@@ -97,7 +97,7 @@ impl Delivered {
             if *left == 0 {
                 pieces.left.remove(&key);
             } else {
-                pieces.met.insert(key);
+                pieces.found.insert(key);
             }
         }
         if pieces.left.is_empty() {
@@ -111,7 +111,7 @@ impl Delivered {
     /// A table has fewer: the position is damaged.
     pub fn check_end(&self) -> Result<()> {
         let pieces = self.lock();
-        match pieces.met.iter().find(|table| pieces.left.contains_key(*table)) {
+        match pieces.found.iter().find(|table| pieces.left.contains_key(*table)) {
             None => Ok(()),
             Some((database, table)) => Err(damaged(format_args!(
                 "more changes of {database}.{table} than the transaction contains"

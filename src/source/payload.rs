@@ -66,9 +66,9 @@ impl<'a> Payload<'a> {
                     let (header, event) = EventHeader::first_event(rest)?;
                     let event = event.ok_or_else(cut)?;
                     let body = event.get(EventHeader::LEN..).unwrap_or_default();
-                    let go_on = each(&header, body, offset as u64)
+                    let continues = each(&header, body, offset as u64)
                         .map_err(|error| within(error, &header, offset as u64))?;
-                    if !go_on {
+                    if !continues {
                         break;
                     }
                     offset += event.len();

@@ -245,9 +245,9 @@ impl Store for ServerStore {
         source: &str,
         timeline: u64,
         until: EntryKey,
-        only_whole: bool,
+        only_complete: bool,
     ) -> Result<Option<EntryRow>> {
-        let select = sql::select_last(source, timeline, until, only_whole);
+        let select = sql::select_last(source, timeline, until, only_complete);
         Ok(self.read(|connection| entries(connection, source, &select))?.pop())
     }
 

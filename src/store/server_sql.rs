@@ -43,10 +43,10 @@ pub(super) fn select_last(
     source: &str,
     timeline: u64,
     until: EntryKey,
-    only_whole: bool,
+    only_complete: bool,
 ) -> String {
     let range = condition(source, EntryRange { timeline, after: None, until });
-    let kinds = if only_whole { " AND kind IN ('baseline', 'checkpoint')" } else { "" };
+    let kinds = if only_complete { " AND kind IN ('baseline', 'checkpoint')" } else { "" };
     format!(
         "SELECT {COLUMNS} FROM binarrow_entries WHERE {range}{kinds} ORDER BY place DESC LIMIT 1"
     )
@@ -69,11 +69,12 @@ pub(super) fn select_pieces(source: &str, timeline: u64, key: EntryKey, from: u3
 }
 
 pub(super) fn replace_timeline(source: &str, row: &TimelineRow) -> String {
-    let TimelineRow { id, server, from, reached, revision, from_begun, reached_begun } = row;
+    let TimelineRow { id, server, from, reached, revision, from_file_time, reached_file_time } =
+        row;
     let server = server.as_deref().map_or("NULL".to_owned(), text);
     format!(
         "REPLACE INTO binarrow_epochs (source, id, server, begins, reached, revision, begins_file_time, \
-         reached_file_time) VALUES ({}, {id}, {server}, {}, {}, {revision}, {from_begun}, {reached_begun})",
+         reached_file_time) VALUES ({}, {id}, {server}, {}, {}, {revision}, {from_file_time}, {reached_file_time})",
         text(source),
         text(from),
         text(reached)
@@ -164,8 +165,8 @@ pub(super) fn timeline(row: &TextRow) -> Result<TimelineRow> {
         from: cell(row, 2)?.to_owned(),
         reached: cell(row, 3)?.to_owned(),
         revision: number(row, 4)?,
-        from_begun: number(row, 5)?,
-        reached_begun: number(row, 6)?,
+        from_file_time: number(row, 5)?,
+        reached_file_time: number(row, 6)?,
     })
 }
 

@@ -195,9 +195,9 @@ impl Store for SqliteStore {
         source: &str,
         timeline: u64,
         until: EntryKey,
-        only_whole: bool,
+        only_complete: bool,
     ) -> Result<Option<EntryRow>> {
-        self.read(|connection| sql::last_entry(connection, source, timeline, until, only_whole))
+        self.read(|connection| sql::last_entry(connection, source, timeline, until, only_complete))
     }
 
     fn last_by_time(&mut self, source: &str, timestamp: i64) -> Result<Option<EntryRow>> {

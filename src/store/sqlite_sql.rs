@@ -26,8 +26,8 @@ pub(super) fn timelines(
             from: row.get(2)?,
             reached: row.get(3)?,
             revision: number(row, 4)?,
-            from_begun: row.get(5)?,
-            reached_begun: row.get(6)?,
+            from_file_time: row.get(5)?,
+            reached_file_time: row.get(6)?,
         })
     })?;
     rows.collect()
@@ -72,9 +72,9 @@ pub(super) fn last_entry(
     source: &str,
     timeline: u64,
     until: EntryKey,
-    only_whole: bool,
+    only_complete: bool,
 ) -> rusqlite::Result<Option<EntryRow>> {
-    let kinds = if only_whole { "AND kind IN ('baseline', 'checkpoint')" } else { "" };
+    let kinds = if only_complete { "AND kind IN ('baseline', 'checkpoint')" } else { "" };
     let sql = format!(
         "SELECT {COLUMNS} FROM binarrow_entries
          WHERE source = ? AND epoch = ? AND (file, file_offset, ordinal) <= (?, ?, ?) {kinds}
@@ -122,8 +122,8 @@ fn put(transaction: &Transaction<'_>, source: &str, write: &StoreWrite) -> rusql
                 row.from,
                 row.reached,
                 signed(row.revision),
-                row.from_begun,
-                row.reached_begun
+                row.from_file_time,
+                row.reached_file_time
             ])?;
         }
         StoreWrite::Entry(row) => {

@@ -198,8 +198,8 @@ impl<'a> Groups<'a> {
         if head > 0 {
             value = add(value, self.group(head)?, 0);
         }
-        let whole_groups = self.integer / GROUP_DIGITS + self.scale / GROUP_DIGITS;
-        for _ in 0..whole_groups {
+        let full_groups = self.integer / GROUP_DIGITS + self.scale / GROUP_DIGITS;
+        for _ in 0..full_groups {
             value = add(value, self.group(GROUP_DIGITS)?, unit(GROUP_DIGITS));
         }
         let tail = self.scale % GROUP_DIGITS;
@@ -299,9 +299,9 @@ mod tests {
             let number = group.iter().fold(0u32, |number, digit| number * 10 + u32::from(*digit));
             bytes.extend(&number.to_be_bytes()[4 - [0, 1, 1, 2, 2, 3, 3, 4, 4, 4][group.len()]..]);
         };
-        let (head, whole) = integer.split_at(integer.len() % 9);
+        let (head, groups) = integer.split_at(integer.len() % 9);
         pack(head);
-        whole.chunks(9).for_each(&mut pack);
+        groups.chunks(9).for_each(&mut pack);
         fraction.chunks(9).for_each(&mut pack);
         bytes[0] ^= 0x80;
         if negative {

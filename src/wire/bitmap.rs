@@ -18,9 +18,9 @@ impl Bitmap<'_> {
 
     /// Counts the bits that are 1 among the first `bits` bits.
     pub fn count_ones(self, bits: usize) -> usize {
-        let (whole, rest) = (bits / 8, bits % 8);
-        let ones: u32 = self.0.iter().take(whole).map(|byte| byte.count_ones()).sum();
-        let last = self.0.get(whole).map_or(0, |byte| byte & ((1u8 << rest) - 1));
+        let (full, rest) = (bits / 8, bits % 8);
+        let ones: u32 = self.0.iter().take(full).map(|byte| byte.count_ones()).sum();
+        let last = self.0.get(full).map_or(0, |byte| byte & ((1u8 << rest) - 1));
         (ones + last.count_ones()) as usize
     }
 }

@@ -34,17 +34,17 @@ fn details(log: &Log, options: &ReadOptions) -> Vec<(String, Details)> {
         let all = |row| (taken(row, 0), taken(row, 2), taken(row, 3), taken(row, 4));
         rows.iter().map(|row| (id(row), all(row))).collect::<Vec<_>>()
     };
-    let whole = of(1 << 20);
+    let expected = of(1 << 20);
     for segment_bytes in [1, 150, 300, 700] {
-        assert_eq!(of(segment_bytes), whole, "{segment_bytes}");
+        assert_eq!(of(segment_bytes), expected, "{segment_bytes}");
     }
-    whole
+    expected
 }
 
 /// A row as the tests write it: id, GTID, connection, Xid, statement; "" means NULL.
 fn row(id: i32, gtid: &str, thread: &str, xid: &str, query: &str) -> (String, Details) {
-    let told = |text: &str| (!text.is_empty()).then(|| text.to_owned());
-    (id.to_string(), (told(gtid), told(thread), told(xid), told(query)))
+    let cell = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+    (id.to_string(), (cell(gtid), cell(thread), cell(xid), cell(query)))
 }
 
 fn mysql_gtid(gno: i64) -> String {
@@ -68,7 +68,7 @@ fn statements(first: i32) -> Vec<Event> {
     ]
 }
 
-fn told(first: i32, gtid: &str, xid: &str) -> Vec<(String, Details)> {
+fn rows_of(first: i32, gtid: &str, xid: &str) -> Vec<(String, Details)> {
     ["one", "one", "two", "two", ""]
         .iter()
         .zip(first..)
@@ -85,7 +85,7 @@ fn of_a_transaction() {
         .with([begin()])
         .with(statements(6))
         .with([query("COMMIT"), stop()]);
-    let expected = [told(1, &mysql_gtid(1), "77"), told(6, "", "")].concat();
+    let expected = [rows_of(1, &mysql_gtid(1), "77"), rows_of(6, "", "")].concat();
     assert_eq!(details(&log, &asking()), expected);
     // a table that is not selected also has statements
     let mut only = asking();
@@ -113,7 +113,7 @@ fn of_a_compressed_transaction() {
     for zstd in [true, false] {
         let inside = [vec![begin()], statements(1), vec![xid()]].concat();
         let log = Log::mysql().with([gtid(1), payload(zstd, inside), stop()]);
-        assert_eq!(details(&log, &asking()), told(1, &mysql_gtid(1), "77"));
+        assert_eq!(details(&log, &asking()), rows_of(1, &mysql_gtid(1), "77"));
     }
 }
 
@@ -131,16 +131,16 @@ fn of_an_xa_transaction() {
         .with(between.clone())
         .with(commit.clone());
     let expected =
-        [vec![row(9, &mysql_gtid(2), "9", "77", "")], told(1, &mysql_gtid(3), "")].concat();
+        [vec![row(9, &mysql_gtid(2), "9", "77", "")], rows_of(1, &mysql_gtid(3), "")].concat();
     assert_eq!(details(&log, &asking()), expected);
     let log =
         Log::mysql().with([gtid(1), payload(true, prepare.clone())]).with(between).with(commit);
     assert_eq!(details(&log, &asking()), expected);
     let one_phase = [prepare[..prepare.len() - 1].to_vec(), vec![xa_prepare("x", true)]].concat();
     let log = Log::mysql().with([gtid(1)]).with(one_phase).with([stop()]);
-    assert_eq!(details(&log, &asking()), told(1, &mysql_gtid(1), ""));
+    assert_eq!(details(&log, &asking()), rows_of(1, &mysql_gtid(1), ""));
     let unfinished = Log::mysql().with([gtid(1)]).with(prepare).with([stop()]);
-    assert_eq!(details(&unfinished, &emitting(asking())), told(1, &mysql_gtid(1), ""));
+    assert_eq!(details(&unfinished, &emitting(asking())), rows_of(1, &mysql_gtid(1), ""));
 }
 
 #[test]

@@ -135,12 +135,12 @@ fn in_another_log() {
         Log::mysql().with([previous_gtids(0)]).with(events).with([stop()])
     };
     let one = log([1, 2, 3, 4], 20);
-    let whole = read(one.inputs(), by((1, 64 << 20, 3))).ok();
+    let complete = read(one.inputs(), by((1, 64 << 20, 3))).ok();
     let mut kept = BTreeSet::new();
-    for (end, position) in &whole.batches[..whole.batches.len() - 1] {
+    for (end, position) in &complete.batches[..complete.batches.len() - 1] {
         let ahead = position.ahead.iter().map(|ahead| ahead.by_gtid().unwrap()).collect();
         let given: BTreeSet<_> =
-            whole.rows[..*end].iter().map(|row| row.cells[0].clone()).collect();
+            complete.rows[..*end].iter().map(|row| row.cells[0].clone()).collect();
         for order in [[1, 2, 3, 4], [2, 1, 4, 3], [4, 3, 2, 1]] {
             let other = log(order, 7);
             let place = Position {
@@ -151,7 +151,7 @@ fn in_another_log() {
             for way in [(1, 500, 5), (2, 64 << 20, 65_536)] {
                 let rest = resume(other.clone().inputs(), &place, by(way));
                 let rest: Vec<_> = rest.rows.iter().map(|row| row.cells[0].clone()).collect();
-                assert_eq!(rest.len(), whole.rows.len() - end, "{order:?} {position:?}");
+                assert_eq!(rest.len(), complete.rows.len() - end, "{order:?} {position:?}");
                 assert!(rest.iter().all(|id| !given.contains(id)));
             }
         }
@@ -277,7 +277,7 @@ fn with_more_tables() {
 }
 
 #[test]
-fn items_stand_where_a_reader_may_resume() {
+fn items_are_where_a_reader_may_resume() {
     let kept = generated();
     let fixture: &Fixture = &kept.0;
     let include =
@@ -344,7 +344,7 @@ fn a_statement_within_a_transaction() {
 }
 
 #[test]
-fn what_stands_before_a_broken_event() {
+fn what_comes_before_a_broken_event() {
     let images = crate::log::image(7, Some("v"));
     let cut = crate::log::rows_event(30, T, &images[..images.len() - 1]);
     let events = |last: Event| {

@@ -41,7 +41,7 @@ fn baseline(tables: u64) -> Baseline {
             table % 2
         );
     }
-    Baseline::whole(script, session())
+    Baseline::of_all_tables(script, session())
 }
 
 /// A log of statements on some tables; a few statements cannot be applied.
@@ -189,7 +189,7 @@ fn another_statement_at_a_place_is_another_log() {
 }
 
 #[test]
-fn a_cut_history_goes_on() {
+fn a_cut_history_continues() {
     let folder = folder();
     let history = open(&folder.path().join("history.db"));
     history.baseline(baseline(30), &at(0), 0).unwrap();

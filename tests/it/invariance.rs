@@ -25,7 +25,7 @@ const SEGMENTS: [usize; 5] = [1, 1500, 64 << 10, 1 << 20, 64 << 20];
 #[test]
 fn threads_segments_and_inputs() {
     for fixture in all(&generated()) {
-        let expected = whole(&fixture);
+        let expected = decoded(&fixture);
         for threads in [1, 4] {
             for segment in SEGMENTS {
                 // Bytes and streams are read in small segments, and in one segment.
@@ -58,7 +58,7 @@ fn threads_segments_and_inputs() {
 #[test]
 fn batch_limits() {
     for fixture in all(&generated()) {
-        let expected = whole(&fixture);
+        let expected = decoded(&fixture);
         for (rows, bytes, end_at_commit) in
             [(1, 32 << 20, false), (7, 32 << 20, true), (65_536, 300, false)]
         {
@@ -83,7 +83,7 @@ fn batch_limits() {
 #[test]
 fn table_filters() {
     for fixture in all(&generated()) {
-        let expected = whole(&fixture).by_table();
+        let expected = decoded(&fixture).by_table();
         let tables: Vec<&str> = expected.keys().map(AsRef::as_ref).collect();
         for segment in [1, 1500, 64 << 10] {
             let filtered = |include: &[&str], exclude: &[&str]| {
@@ -105,7 +105,7 @@ fn table_filters() {
             }
             let none = filtered(&["no.such"], &[]);
             assert_eq!(none.rows, []);
-            assert_eq!(none.position, whole(&fixture).position, "it moves over what is left out");
+            assert_eq!(none.position, decoded(&fixture).position, "it moves over what is left out");
         }
     }
 }
@@ -176,7 +176,7 @@ fn the_position_after_each_transaction_is_safe() {
 #[test]
 fn splits() {
     for fixture in all(&generated()) {
-        let expected = whole(&fixture);
+        let expected = decoded(&fixture);
         let mut counts = BTreeSet::new();
         for target in [1, 2000, 64 << 10, 300 << 10, u64::MAX / 2] {
             let mut splits: Vec<Split> = Vec::new();
@@ -254,7 +254,7 @@ pub(crate) fn all(generated: &(Fixture, TempDir)) -> Vec<Fixture> {
     all
 }
 
-fn whole(fixture: &Fixture) -> Outcome {
+fn decoded(fixture: &Fixture) -> Outcome {
     let outcome = decode(fixture.paths(), &options()).ok();
     assert!(!outcome.rows.is_empty(), "{}", fixture.name);
     outcome

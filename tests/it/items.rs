@@ -34,13 +34,13 @@ fn all() -> ReadOptions {
 
 /// Reads the log in one segment, in many and on several threads: all must agree.
 fn run(log: &Log, options: &ReadOptions) -> Read {
-    let whole = read(log, options.clone());
+    let expected = read(log, options.clone());
     for (segment_bytes, threads) in [(1, 1), (300, 1), (1, 3), (8 << 20, 3)] {
         let cut = LogOptions { segment_bytes, ..options.cut.clone() };
         let again = read(log, ReadOptions { cut, threads, ..options.clone() });
-        assert_eq!(again, whole, "segments of {segment_bytes}, {threads} threads");
+        assert_eq!(again, expected, "segments of {segment_bytes}, {threads} threads");
     }
-    whole
+    expected
 }
 
 fn read(log: &Log, options: ReadOptions) -> Read {
@@ -110,10 +110,10 @@ fn statements_of_logs_without_gtids() {
         .with([query("CREATE TABLE d.x (a INT)"), begin()])
         .with([query("COMMIT"), query("DROP TABLE d.x").at(SECONDS + 9), stop()]);
     let lines = ["create d.x", "begin", "end some(0)", "drop d.x"];
-    let whole = run(&log, &all());
-    assert_eq!(whole.lines, lines);
+    let expected = run(&log, &all());
+    assert_eq!(expected.lines, lines);
     for (index, line) in [(0, 1), (2, 3), (3, 4)] {
-        let position = Box::new(Position::clone(&whole.positions[index]));
+        let position = Box::new(Position::clone(&expected.positions[index]));
         let cut = |start, stop| LogOptions { start, stop, ..all().cut };
         let from = cut(Start::Position(position.clone()), Stop::End);
         assert_eq!(read(&log, ReadOptions { cut: from, ..all() }).lines, lines[line..]);

@@ -446,12 +446,12 @@ pub(crate) fn zlib(plain: &[u8]) -> Vec<u8> {
 
 /// A rows event in fragments of `len` bytes; `checksum`: true if it has its own checksum.
 pub(crate) fn fragments(event: &Event, len: usize, checksum: bool) -> Vec<Event> {
-    let whole = event.bytes(0, checksum);
-    let total = whole.len().div_ceil(len) as u32;
-    whole
+    let bytes = event.bytes(0, checksum);
+    let total = bytes.len().div_ceil(len) as u32;
+    bytes
         .chunks(len)
         .zip(1..)
-        .map(|(chunk, seq)| fragment(total, seq, (seq == 1).then_some(whole.len() as u64), chunk))
+        .map(|(chunk, seq)| fragment(total, seq, (seq == 1).then_some(bytes.len() as u64), chunk))
         .collect()
 }
 

@@ -309,8 +309,8 @@ fn fragments_that_a_crash_cut_off_are_left_out() {
 /// H23
 #[test]
 fn fragments_that_do_not_fit() {
-    let whole = insert(T, 2..9);
-    let parts = || fragments(&whole, 40, false);
+    let event = insert(T, 2..9);
+    let parts = || fragments(&event, 40, false);
     let total = parts().len();
     assert_eq!(total, 3);
     let map = || vec![table_map(T)];
@@ -364,13 +364,13 @@ fn fragments_that_do_not_fit() {
         let error = hostile(events, 1);
         assert!(error.message().contains("without rows"), "{error}");
     }
-    let mut bad = whole.clone();
+    let mut bad = event.clone();
     bad.body.pop();
     hostile([map(), fragments(&bad, 40, false)].concat(), 3);
     // The first fragment must contain the header of the event.
-    hostile([map(), fragments(&whole, 20, false)].concat(), 1);
+    hostile([map(), fragments(&event, 20, false)].concat(), 1);
     // Without a size, the last fragment is the end.
-    let bytes = whole.bytes(0, false);
+    let bytes = event.bytes(0, false);
     let events = [fragment(2, 1, None, &bytes[..50]), fragment(2, 2, None, &bytes[50..])];
     assert_eq!(harmless(map().into_iter().chain(events)).len(), 7);
 }

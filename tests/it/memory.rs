@@ -209,10 +209,10 @@ fn lying() -> Vec<Log> {
     logs.push(broken(vec![text]));
     let cell = [&[0x8c, 0x40, 0, 0, 0, 3, 0][..]].concat();
     logs.push(broken(cell_of(&cell).to_vec()));
-    let whole = insert(T, [1]).bytes(0, false);
-    let first = fragment(2, 1, Some(1 << 30), &whole[..30]);
-    logs.push(broken(vec![table_map(T), first, fragment(2, 2, None, &whole[30..])]));
-    logs.push(broken(vec![table_map(T), fragment(u32::MAX, 1, None, &whole)]));
+    let bytes = insert(T, [1]).bytes(0, false);
+    let first = fragment(2, 1, Some(1 << 30), &bytes[..30]);
+    logs.push(broken(vec![table_map(T), first, fragment(2, 2, None, &bytes[30..])]));
+    logs.push(broken(vec![table_map(T), fragment(u32::MAX, 1, None, &bytes)]));
     let mut event = query("BEGIN").bytes(0, false);
     event[9..13].copy_from_slice(&u32::to_le_bytes(1 << 30));
     for zstd in [true, false] {

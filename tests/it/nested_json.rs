@@ -97,9 +97,9 @@ fn replayed_they_are_the_tables() {
         let state = tables.entry(table.clone()).or_default();
         if let Some(before) = before {
             // A column may have been added since.
-            let gone = state.remove(&key(table, &before)).unwrap();
-            let gone = gone.as_object().unwrap();
-            assert!(gone.iter().all(|(name, value)| before[name] == *value));
+            let removed = state.remove(&key(table, &before)).unwrap();
+            let removed = removed.as_object().unwrap();
+            assert!(removed.iter().all(|(name, value)| before[name] == *value));
         }
         if let Some(after) = after {
             let key = key(table, &after);

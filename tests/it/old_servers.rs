@@ -55,7 +55,7 @@ fn failure_of(log: Log, events: impl IntoIterator<Item = Event>, options: &ReadO
 // ---- table maps
 
 #[test]
-fn junk_behind_a_table_map_means_nothing_where_no_metadata_was() {
+fn junk_after_a_table_map_means_nothing_where_no_metadata_was() {
     // An unknown field, one that is longer than the rest, a count that matches no column.
     for junk in [&[0x63, 2, 1, 2][..], &[4, 200, 1], &[1, 1, 0xff, 8, 1, 9], &[0xff], &[0; 9]] {
         for version in ["5.5.40-log", "5.6.24-log", "5.7.29", "8.0.0-dmr"] {

@@ -104,7 +104,7 @@ fn the_document_after_is_put_together() {
 }
 
 #[test]
-fn a_changed_key_gives_whole_rows() {
+fn a_changed_key_gives_complete_rows() {
     let event = partial_update(0xff, 0xff, &[before(1), after(2, AGE)].concat());
     for json in [Json::Text, Json::Diff] {
         let outcome = read(&event, json, false).ok();
@@ -118,16 +118,16 @@ fn a_changed_key_gives_whole_rows() {
 #[test]
 fn without_old_values() {
     let rule = |split_key_updates| UpdateRule { old_value: false, split_key_updates };
-    let whole = |id| cells([Some(id), Some(r#"{"age": 26}"#), None, Some(r#""x""#)]);
+    let complete = |id| cells([Some(id), Some(r#"{"age": 26}"#), None, Some(r#""x""#)]);
     let deleted = || ("delete".to_owned(), cells([Some("1"), None, None, None]));
     let event = partial_update(0xff, 0xff, &[before(1), after(1, AGE)].concat());
     let outcome = read_by(rule(true), &event, Json::Text, false).ok();
-    assert_eq!(rows(&outcome), [("update_postimage".to_owned(), whole("1"))]);
+    assert_eq!(rows(&outcome), [("update_postimage".to_owned(), complete("1"))]);
     assert_eq!(outcome.rows[0].ordinal, 1);
     let event = partial_update(0xff, 0xff, &[before(1), after(2, AGE)].concat());
     for (split, change) in [(true, "insert"), (false, "update_postimage")] {
         let outcome = read_by(rule(split), &event, Json::Text, false).ok();
-        assert_eq!(rows(&outcome), [deleted(), (change.to_owned(), whole("2"))]);
+        assert_eq!(rows(&outcome), [deleted(), (change.to_owned(), complete("2"))]);
         assert_eq!(outcome.rows[0].present.as_deref(), Some(&[0b0001][..]));
         assert_eq!(outcome.rows[1].present.as_deref(), Some(&[0b1111][..]));
     }
@@ -200,8 +200,8 @@ fn a_document_that_was_null() {
 #[test]
 fn what_is_broken_is_an_error_without_rows() {
     let images = [before(1), after(1, AGE), before(2), after(2, AGE)].concat();
-    let whole = partial_update(0xff, 0xff, &images);
-    assert_eq!(read(&whole, Json::Text, false).ok().rows.len(), 4);
+    let complete = partial_update(0xff, 0xff, &images);
+    assert_eq!(read(&complete, Json::Text, false).ok().rows.len(), 4);
     let row = images.len() / 2;
     for end in 1..images.len() {
         let outcome = read(&partial_update(0xff, 0xff, &images[..end]), Json::Text, false);

@@ -49,8 +49,8 @@ struct Play {
     now: Duration,
     /// The duration of a read.
     cost: Duration,
-    tells_heartbeats: bool,
-    told: usize,
+    sends_heartbeats: bool,
+    heard: usize,
     /// The offset up to which the log was read.
     read_to: u64,
     /// The end of the segments that were returned.
@@ -73,8 +73,8 @@ impl Play {
             if random.below(4) > 0 {
                 let up_to = offset + random.pick(&[10, 200, 5000]);
                 let event_end = log.starts.iter().copied().find(|start| *start >= up_to);
-                let whole = event_end.unwrap_or(last);
-                offset = random.pick(&[up_to, whole, whole]).min(last);
+                let end_of_event = event_end.unwrap_or(last);
+                offset = random.pick(&[up_to, end_of_event, end_of_event]).min(last);
             }
             arrivals.push((at, offset));
         }
@@ -84,15 +84,15 @@ impl Play {
         }
         let read = vec![None; ends.len()];
         let cost = Duration::from_millis(random.pick(&[0, 1, 30]));
-        let tells_heartbeats = random.below(3) == 0;
+        let sends_heartbeats = random.below(3) == 0;
         Self {
             log,
             ends,
             arrivals,
             now: Duration::ZERO,
             cost,
-            tells_heartbeats,
-            told: 0,
+            sends_heartbeats,
+            heard: 0,
             read_to: 0,
             handed: 0,
             read,
@@ -132,11 +132,11 @@ impl Play {
                 return Ok(NextEvent::Event(binarrow::source::Event { header, offset, len }));
             }
             let come = self.arrivals.partition_point(|(at, _)| *at <= self.now);
-            if self.tells_heartbeats && self.told < come {
+            if self.sends_heartbeats && self.heard < come {
                 // A heartbeat arrives between events.
                 let is_repeated = |index: usize| index > 0 && self.arrivals[index - 1].1 == offset;
-                let is_heard = (self.told..come).any(is_repeated);
-                self.told = come;
+                let is_heard = (self.heard..come).any(is_repeated);
+                self.heard = come;
                 if is_heard {
                     return Ok(NextEvent::Heartbeat);
                 }
@@ -218,12 +218,12 @@ impl LiveEvents for PlayedEvents {
 struct CompleteEvents {
     log: Log,
     from: u64,
-    has_begun: bool,
+    is_started: bool,
 }
 
 impl LiveEvents for CompleteEvents {
     fn next(&mut self, offset: u64, bytes: &mut Vec<u8>, _: bool) -> Result<NextEvent> {
-        if std::mem::replace(&mut self.has_begun, true) && offset < self.from {
+        if std::mem::replace(&mut self.is_started, true) && offset < self.from {
             return Ok(NextEvent::Gap(self.from));
         }
         let Some(rest) = self.log.bytes.get(offset as usize..).filter(|rest| !rest.is_empty())
@@ -248,7 +248,7 @@ impl FileFeed for PlayedFeed {
 
     fn reopen(&mut self, _: &str, from: u64) -> Result<Box<dyn LiveEvents>> {
         let log = self.1.lock().unwrap().log.clone();
-        Ok(Box::new(CompleteEvents { log, from, has_begun: false }))
+        Ok(Box::new(CompleteEvents { log, from, is_started: false }))
     }
 
     fn again(&mut self, _: &Position) -> Result<Box<dyn FileFeed>> {

@@ -52,7 +52,7 @@ fn without_names_the_error_says_what_to_do() {
 }
 
 #[test]
-fn the_table_map_tells_signs_and_collation() {
+fn the_table_map_contains_signs_and_collation() {
     let bytes = bytes();
     let format = FormatDescription::decode(&bytes[4..125]).unwrap();
     assert!(format.in_use);

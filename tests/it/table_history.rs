@@ -63,15 +63,15 @@ fn options() -> ReadOptions {
 /// Rows as `insert d.t a=1 b=2`, read in segments of several sizes and by several threads: all must
 /// agree.
 fn run_with(log: &Log, options: &ReadOptions) -> (Vec<String>, Option<String>) {
-    let mut whole = None;
+    let mut complete = None;
     for (segment_bytes, threads) in [(8 << 20, 1), (1, 1), (300, 1), (1, 3), (8 << 20, 3)] {
         let cut = LogOptions { segment_bytes, ..options.cut.clone() };
         let outcome = read(log.clone().inputs(), ReadOptions { cut, threads, ..options.clone() });
         let error = outcome.error.as_ref().map(ToString::to_string);
         let read = (lines(&outcome), error);
-        assert_eq!(*whole.get_or_insert(read.clone()), read, "{segment_bytes} {threads}");
+        assert_eq!(*complete.get_or_insert(read.clone()), read, "{segment_bytes} {threads}");
     }
-    whole.unwrap()
+    complete.unwrap()
 }
 
 fn run(log: &Log) -> Vec<String> {
@@ -134,11 +134,11 @@ fn rows_of_a_group_by_the_statements_in_it() {
 }
 
 /// MariaDB's GTID event of a two-phase ALTER TABLE that is started, committed, or rolled back.
-fn two_phase(seq: u64, flags: u8, begun: u64) -> Event {
+fn two_phase(seq: u64, flags: u8, started: u64) -> Event {
     let mut event = mariadb_gtid(seq, 0x21); // standalone, DDL
     event.body.truncate(13);
     event.body.push(flags);
-    event.body.extend(begun.to_le_bytes());
+    event.body.extend(started.to_le_bytes());
     event.body.resize(24, 0);
     event
 }
@@ -202,7 +202,7 @@ fn rows_of_an_xa_transaction_by_what_was_when_it_was_prepared() {
 }
 
 #[test]
-fn statements_before_the_start_and_behind_the_end() {
+fn statements_before_the_start_and_after_the_end() {
     let log = Log::mysql()
         .with(ddl(1, "CREATE TABLE t (a INT)"))
         .with(row(2, T, &[1]))
@@ -294,7 +294,7 @@ fn history() -> Arc<SchemaHistory> {
 
 fn history_of(server: SqlServer) -> Arc<SchemaHistory> {
     let history = SchemaHistory::open(Box::new(MemoryStore::default()), "test").unwrap();
-    let baseline = Baseline::whole("CREATE DATABASE other;", DdlSession::new(server));
+    let baseline = Baseline::of_all_tables("CREATE DATABASE other;", DdlSession::new(server));
     history.baseline(baseline, &Position::in_file("binlog.000001", 4), commit_time(0)).unwrap();
     history
 }
@@ -337,12 +337,13 @@ const ALL: [&str; 4] = ["insert d.t a=1", "insert d.t b=2", "insert d.t b=3", "i
 fn a_history_knows_every_place_that_was_read() {
     let [first, second] = two_files();
     let history = history();
-    let whole = read(inputs(&[&first, &second]), with(&history)).ok();
-    assert_eq!(lines(&whole), ALL);
+    let complete = read(inputs(&[&first, &second]), with(&history)).ok();
+    assert_eq!(lines(&complete), ALL);
     assert_eq!(reached(&history), "binlog.000003:4");
     // From each position, in one piece and in many, with several threads: the structures are those
     // of that position.
-    let mut starts: Vec<_> = whole.batches.iter().map(|(_, position)| position.clone()).collect();
+    let mut starts: Vec<_> =
+        complete.batches.iter().map(|(_, position)| position.clone()).collect();
     for (number, log) in [(1, &first), (2, &second)] {
         let groups = log.starts.iter().filter(|at| is_gtid(log, **at));
         starts.extend(
@@ -392,11 +393,11 @@ fn structures_given_for_a_place_in_the_middle() {
                 first = between(first, Start::Earliest, stop_at(groups[2]));
             }
             assert_eq!(read(vec![log.clone().input("binlog.000001")], first).ok().stats.rows, 0);
-            let given = Baseline::whole(script, session.clone());
+            let given = Baseline::of_all_tables(script, session.clone());
             history.baseline(given, &Position::in_file("binlog.000001", groups[3]), 0).unwrap();
             assert_eq!(history.covered().unwrap().len(), if is_covered { 1 } else { 2 });
-            let whole = read(vec![log.clone().input("binlog.000001")], options).ok();
-            assert_eq!(lines(&whole), expected, "{is_covered} {segment_bytes}");
+            let complete = read(vec![log.clone().input("binlog.000001")], options).ok();
+            assert_eq!(lines(&complete), expected, "{is_covered} {segment_bytes}");
         }
     }
 }
@@ -477,9 +478,9 @@ fn rows_prepared_before_the_start() {
         .with(row(4, T, &[2]))
         .with([gtid(5), xa("COMMIT", "x"), stop()]);
     let history = history();
-    let whole = read(vec![log.clone().input("binlog.000001")], with(&history)).ok();
-    assert_eq!(lines(&whole), ["insert d.t b=2", "insert d.t a=1"]);
-    let (_, after_first) = whole.batches[0].clone();
+    let complete = read(vec![log.clone().input("binlog.000001")], with(&history)).ok();
+    assert_eq!(lines(&complete), ["insert d.t b=2", "insert d.t a=1"]);
+    let (_, after_first) = complete.batches[0].clone();
     assert_eq!(after_first.prepared.len(), 1);
     let start = Start::Position(Box::new((*after_first).clone()));
     let options = between(with(&history), start, Stop::End);

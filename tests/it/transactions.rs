@@ -22,21 +22,21 @@ pub(crate) fn run_with(log: &Log, options: ReadOptions) -> Outcome {
 }
 
 fn run_all(files: impl Fn() -> Vec<InputFile>, options: &ReadOptions) -> Outcome {
-    let whole = decode(files(), options);
+    let complete = decode(files(), options);
     for segment in [1, 300] {
         let cut = LogOptions { segment_bytes: segment, ..options.cut.clone() };
         let outcome = decode(files(), &ReadOptions { cut, ..options.clone() });
-        assert_eq!(outcome.changes(), whole.changes());
+        assert_eq!(outcome.changes(), complete.changes());
         let error = |outcome: &Outcome| outcome.error.as_ref().map(ToString::to_string);
-        assert_eq!(error(&outcome), error(&whole));
-        if whole.error.is_none() {
+        assert_eq!(error(&outcome), error(&complete));
+        if complete.error.is_none() {
             let position = |outcome: &Outcome| outcome.position.as_deref().cloned();
-            assert_eq!(position(&outcome), position(&whole));
-            assert_eq!(outcome.stats.dropped_rows_events, whole.stats.dropped_rows_events);
-            assert_eq!(outcome.stats.transactions, whole.stats.transactions);
+            assert_eq!(position(&outcome), position(&complete));
+            assert_eq!(outcome.stats.dropped_rows_events, complete.stats.dropped_rows_events);
+            assert_eq!(outcome.stats.transactions, complete.stats.transactions);
         }
     }
-    whole
+    complete
 }
 
 fn statement(table: Table, ids: impl IntoIterator<Item = i32>) -> [Event; 2] {
@@ -174,7 +174,7 @@ fn create_table_select() {
 }
 
 #[test]
-fn statements_that_stand_alone() {
+fn statements_that_are_alone() {
     let log = Log::mysql()
         .with([gtid(1), query("CREATE TABLE `t` (id INT)")])
         .with(transaction(2, [1]))
@@ -265,7 +265,7 @@ fn prepared_packed(gno: i64, gtrid: &str, id: i32) -> Vec<Event> {
 }
 
 #[test]
-fn xa_rows_come_out_at_the_commit_under_its_version() {
+fn xa_rows_are_returned_at_the_commit_under_its_version() {
     for prepare in [prepared, prepared_packed] {
         let log = Log::mysql()
             .with(prepare(1, "a", 1))
@@ -454,7 +454,7 @@ fn a_large_xa_transaction() {
 #[test]
 fn an_unfinished_tail_ends_cleanly_while_the_file_is_in_use() {
     let log = Log::mysql().in_use().with(transaction(1, [1]));
-    let whole = log.end();
+    let complete = log.end();
     let tail = |events: Vec<Event>| log.clone().with(events);
     let tails = [
         tail(vec![]),
@@ -467,7 +467,7 @@ fn an_unfinished_tail_ends_cleanly_while_the_file_is_in_use() {
     for log in tails {
         let outcome = run(&log).ok();
         assert_eq!(outcome.inserted(), [1]);
-        assert_eq!(outcome.offset(), whole);
+        assert_eq!(outcome.offset(), complete);
         let [warning] = outcome.warnings.as_slice() else { panic!("{:?}", outcome.warnings) };
         let end = format!("at offset {}", log.end());
         assert!(warning.contains(&end) && warning.contains("in use"), "{warning}");
@@ -482,7 +482,7 @@ fn an_unfinished_tail_ends_cleanly_while_the_file_is_in_use() {
 #[test]
 fn an_unfinished_tail_is_an_error_where_the_file_is_closed() {
     let log = Log::mysql().with(transaction(1, [1]));
-    let whole = log.end();
+    let complete = log.end();
     let tail = log.with([gtid(2), begin(), table_map(T), insert(T, [2])]);
     let outcome = run(&tail);
     assert_eq!(outcome.inserted(), [1], "the complete transaction is returned first");
@@ -491,7 +491,7 @@ fn an_unfinished_tail_is_an_error_where_the_file_is_closed() {
     assert!(error.message().contains("middle of a transaction"), "{error}");
     assert_eq!(error.offset(), Some(tail.end()));
     assert_eq!(error.file(), Some("binlog.000001"));
-    assert_eq!(outcome.offset(), whole);
+    assert_eq!(outcome.offset(), complete);
 }
 
 #[test]
@@ -564,14 +564,14 @@ fn transactions_larger_than_a_segment() {
         .chain(10_400..11_600)
         .chain([-2])
         .collect();
-    let whole = decode(log.clone().inputs(), &segments_of(64 << 20)).ok();
-    assert_eq!(whole.inserted(), expected);
+    let complete = decode(log.clone().inputs(), &segments_of(64 << 20)).ok();
+    assert_eq!(complete.inserted(), expected);
     for segment in [1, 64 << 10, 100_000, 1 << 20] {
         for threads in [1, 4] {
             let options = ReadOptions { threads, ..segments_of(segment) };
             let outcome = read(log.clone().inputs(), options).ok();
-            assert_eq!(outcome.by_table(), whole.by_table(), "{segment} {threads}");
-            assert_eq!(outcome.position, whole.position);
+            assert_eq!(outcome.by_table(), complete.by_table(), "{segment} {threads}");
+            assert_eq!(outcome.position, complete.position);
             assert_eq!(outcome.stats.transactions, 4);
             assert_eq!(outcome.stats.dropped_rows_events, 200);
         }
@@ -585,7 +585,7 @@ fn a_large_transaction_without_an_end() {
     for (in_use, emits) in [(true, false), (true, true), (false, false)] {
         let log = if in_use { Log::mysql().in_use() } else { Log::mysql() };
         let log = log.with(transaction(1, [-1]));
-        let whole = log.end();
+        let complete = log.end();
         let log = log.with([gtid(2), begin()]).with(large(0, 100));
         let options = if emits { emitting(segments_of(64 << 10)) } else { segments_of(64 << 10) };
         let outcome = decode(log.inputs(), &options);
@@ -593,7 +593,7 @@ fn a_large_transaction_without_an_end() {
         assert_eq!(outcome.rows.len(), rows);
         assert_eq!(outcome.error.is_some(), !in_use);
         if in_use && !emits {
-            assert_eq!(outcome.offset(), whole);
+            assert_eq!(outcome.offset(), complete);
             assert_eq!(outcome.stats.dropped_rows_events, 200);
         }
     }
@@ -704,9 +704,9 @@ fn an_update_of_the_key_becomes_a_delete_and_an_insert() {
     let stats = outcome.stats.tables.values().next().unwrap();
     assert_eq!((stats.inserts, stats.updates, stats.deletes), (0, 3, 1));
 
-    let mut whole = options();
-    whole.decode.update_rule.split_key_updates = false;
-    let outcome = run_with(&log, whole).ok();
+    let mut complete = options();
+    complete.decode.update_rule.split_key_updates = false;
+    let outcome = run_with(&log, complete).ok();
     assert_eq!(outcome.changes()[2..4], ["update_preimage d.t 2", "update_postimage d.t 20"]);
 }
 
@@ -755,7 +755,7 @@ fn files_must_follow_each_other() {
 }
 
 #[test]
-fn a_stopped_server_goes_on_in_the_next_number() {
+fn a_stopped_server_continues_in_the_next_number() {
     for in_use in [false, true] {
         let first = if in_use { Log::mysql().in_use() } else { Log::mysql() };
         let first = first.with(transaction(1, [1]));
@@ -794,7 +794,7 @@ fn an_artificial_rotate_names_no_file() {
 }
 
 #[test]
-fn a_transaction_does_not_go_on_in_the_next_file() {
+fn a_transaction_does_not_continue_in_the_next_file() {
     let first = Log::mysql()
         .with([gtid(1), begin()])
         .with(statement(T, [1]))

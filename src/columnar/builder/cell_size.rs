@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_that_the_log_does_not_tell_are_errors() {
+    fn sizes_that_the_log_does_not_contain_are_errors() {
         let column = Column::new(None, ColumnType::TimeOld { fsp: None });
         assert!(CellSize::of(&column, true).is_err() && CellSize::of(&column, false).is_ok());
         assert!(CellSize::of(&Column::new(None, ColumnType::TypedArray), false).is_err());

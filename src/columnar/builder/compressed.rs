@@ -8,7 +8,7 @@ use crate::value::compressed::plain;
 use crate::wire::{Inflater, Reader, Result};
 
 /// Cells as the log contains them. Each is inflated and passed to the plain column's cell, which has the length
-/// [`CellLength::whole`].
+/// [`CellLength::rest`].
 pub(super) struct Compressed {
     length: CellLength,
     inflater: Inflater,
@@ -54,7 +54,7 @@ mod tests {
 
     #[test]
     fn text_in_all_forms() {
-        let text = Box::new(Text::utf8(CellLength::whole(), Charset::Utf8mb4));
+        let text = Box::new(Text::utf8(CellLength::rest(), Charset::Utf8mb4));
         let mut column = VarLen::text(Compressed::new(CellLength::declared(41), text));
         // Deflate's stored form of "ab", without the header of zlib.
         for cell in [&b"\0"[..], b"\x01\0", b"\x03\0\xc3\xa9", b"\x09\x89\x02\x01\x02\0\xfd\xffab"]

@@ -23,7 +23,7 @@ impl CellLength {
 
     /// No stored length: the cell consists of all remaining bytes. For cells that were
     /// decompressed.
-    pub(super) const fn whole() -> Self {
+    pub(super) const fn rest() -> Self {
         Self { prefix: 0, max: u32::MAX }
     }
 

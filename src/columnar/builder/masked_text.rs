@@ -79,11 +79,11 @@ pub(super) fn text_cell(
         T::VarChar { max_bytes } => character(CellLength::declared(max_bytes), 0)?,
         T::Blob { length_bytes } => character(CellLength::blob(length_bytes), 0)?,
         T::VarCharCompressed { max_bytes } => {
-            let plain = character(CellLength::whole(), 0)?;
+            let plain = character(CellLength::rest(), 0)?;
             Box::new(Compressed::new(CellLength::declared(max_bytes), plain))
         }
         T::BlobCompressed { length_bytes } => {
-            let plain = character(CellLength::whole(), 0)?;
+            let plain = character(CellLength::rest(), 0)?;
             Box::new(Compressed::new(CellLength::blob(length_bytes), plain))
         }
         T::Enum { bytes } => match &column.members {

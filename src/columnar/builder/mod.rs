@@ -126,7 +126,7 @@ pub(crate) fn make_builder(
     let spark = options.is_spark();
     let character = |length, pad_to| Character::of(column, length, options, pad_to);
     let compressed = |length| {
-        character(CellLength::whole(), 0).map(|plain| {
+        character(CellLength::rest(), 0).map(|plain| {
             let is_text = plain.is_text();
             VarLen::boxed(Compressed::new(length, plain.cell()), is_text)
         })

@@ -131,8 +131,8 @@ pub(super) fn no_nulls(nulls: Bitmap<'_>, count: usize) -> bool {
     match nulls.0 {
         [] => true,
         [byte] => byte & (0xff_u8 >> ((8 - count % 8) % 8)) == 0,
-        [whole @ .., last] => {
-            last & (0xff_u8 >> ((8 - count % 8) % 8)) == 0 && whole.iter().all(|byte| *byte == 0)
+        [full @ .., last] => {
+            last & (0xff_u8 >> ((8 - count % 8) % 8)) == 0 && full.iter().all(|byte| *byte == 0)
         }
     }
 }

@@ -116,8 +116,8 @@ impl Resolver<'_> {
         let (first, second) = match part {
             KeyColumn::Column { name, prefix, .. } => {
                 let column = index(name)?;
-                let whole = columns.get(column).and_then(char_length) == Some(*prefix);
-                let prefix = if whole { 0 } else { u32::try_from(*prefix).unwrap_or(0) };
+                let is_full_column = columns.get(column).and_then(char_length) == Some(*prefix);
+                let prefix = if is_full_column { 0 } else { u32::try_from(*prefix).unwrap_or(0) };
                 (KeyPart { column, prefix }, None)
             }
             KeyColumn::Expression(_) => return Err("an expression in the primary key".into()),

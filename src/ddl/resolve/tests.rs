@@ -352,7 +352,7 @@ fn handle_keys() {
         let table = schema(&format!("CREATE TABLE t ({elements}) charset latin1"), MYSQL);
         match table.row_key() {
             RowKey::Columns(parts) => parts.iter().map(|part| part.column).collect(),
-            RowKey::WholeRow => Vec::new(),
+            RowKey::FullRow => Vec::new(),
         }
     };
     for (elements, columns) in [

@@ -255,11 +255,11 @@ impl Applying<'_> {
 
     fn drop_database(&mut self, name: &str) {
         let Some(database) = self.catalog.databases.remove(name) else { return };
-        let gone = database
+        let removed = database
             .tables
             .keys()
             .map(|table| TableName { database: name.to_owned(), table: table.to_string() });
-        self.followed.changed.extend(gone);
+        self.followed.changed.extend(removed);
     }
 
     fn move_table(&mut self, from: TableName, to: TableName) {

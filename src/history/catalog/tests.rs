@@ -32,12 +32,12 @@ fn after(server: SqlServer, statements: &str) -> String {
         matches!(catalog.find(database, table), Some(TableState::Known(_)))
     });
     assert_eq!(again, known, "{script}");
-    let told: Vec<_> = catalog.tables().map(|(d, t, _)| told(&catalog, d, t)).collect();
-    told.join("; ")
+    let described: Vec<_> = catalog.tables().map(|(d, t, _)| description(&catalog, d, t)).collect();
+    described.join("; ")
 }
 
 /// `d.t a:int* b:varchar(9)/latin1 | PRIMARY(a) u:b(b,a)`: a star for NOT NULL, ~ for invisible, + for unsigned.
-fn told(catalog: &Catalog, database: &str, table: &str) -> String {
+fn description(catalog: &Catalog, database: &str, table: &str) -> String {
     let name = if database == "d" { table.to_owned() } else { format!("{database}.{table}") };
     let schema = match catalog.find(database, table) {
         Some(TableState::Unknown(_)) => return format!("{name}?"),
@@ -271,7 +271,7 @@ fn timestamps_without_a_default() {
 }
 
 #[test]
-fn a_name_behind_a_point_is_of_the_sessions_database() {
+fn a_name_after_a_point_is_of_the_sessions_database() {
     let statements = "CREATE TABLE t (a INT, b INT); ALTER TABLE .t CHANGE a b INT, CHANGE b a INT";
     assert_eq!(after(MARIADB, statements), "t b:int a:int");
 }

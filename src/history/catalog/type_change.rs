@@ -113,8 +113,8 @@ impl Types<'_> {
                 Plain(T::Decimal { precision, scale }),
                 Plain(T::Decimal { precision: to, scale: to_scale }),
             ) => {
-                let whole = precision.saturating_sub(*scale);
-                let is_wide = to.saturating_sub(*to_scale) >= whole && !loses_sign;
+                let integer_digits = precision.saturating_sub(*scale);
+                let is_wide = to.saturating_sub(*to_scale) >= integer_digits && !loses_sign;
                 to_scale >= scale && (is_strict || is_wide)
             }
             (Plain(T::Float), Plain(T::Float | T::Double))

@@ -117,7 +117,7 @@ impl HistoryIndex {
         self.timeline(timeline)?;
         let cached = self.cache.iter().filter(|c| c.timeline == timeline && c.until <= until);
         let cached = cached.max_by_key(|cached| cached.until).cloned();
-        let mut loaded = self.load_whole(timeline, until, cached)?;
+        let mut loaded = self.load_complete(timeline, until, cached)?;
         let mut range = EntryRange { timeline, after: Some(loaded.until), until };
         loop {
             let page = self.changes(range)?;
@@ -139,7 +139,7 @@ impl HistoryIndex {
     }
 
     /// The last complete catalog: the one in memory, or a later one of the store.
-    fn load_whole(
+    fn load_complete(
         &mut self,
         timeline: u64,
         mut until: EntryKey,
@@ -148,10 +148,10 @@ impl HistoryIndex {
         let mut damaged = None;
         loop {
             let Some(row) = self.store.last_entry(&self.source, timeline, until, true)? else {
-                let gone = || {
+                let missing = || {
                     Error::malformed(format!("the history's timeline {timeline} has no beginning"))
                 };
-                return Err(damaged.unwrap_or_else(gone));
+                return Err(damaged.unwrap_or_else(missing));
             };
             if let Some(cached) = cached.clone().filter(|cached| cached.until >= row.key) {
                 return Ok(cached);

@@ -18,9 +18,9 @@ impl Shared {
     }
 
     /// Changes the last row, or the last one that contains all tables.
-    fn tamper(&self, only_whole: bool, change: impl FnOnce(&mut EntryRow)) {
+    fn tamper(&self, only_complete: bool, change: impl FnOnce(&mut EntryRow)) {
         let mut store = self.0.lock().unwrap();
-        let mut row = store.last_entry("s", 1, EntryKey::LAST, only_whole).unwrap().unwrap();
+        let mut row = store.last_entry("s", 1, EntryKey::LAST, only_complete).unwrap().unwrap();
         change(&mut row);
         store.write("s", &[StoreWrite::Entry(row)]).unwrap();
     }
@@ -50,9 +50,9 @@ impl Store for Shared {
         source: &str,
         timeline: u64,
         until: EntryKey,
-        whole: bool,
+        only_complete: bool,
     ) -> Result<Option<EntryRow>> {
-        self.0.lock().unwrap().last_entry(source, timeline, until, whole)
+        self.0.lock().unwrap().last_entry(source, timeline, until, only_complete)
     }
     fn last_by_time(&mut self, source: &str, timestamp: i64) -> Result<Option<EntryRow>> {
         self.0.lock().unwrap().last_by_time(source, timestamp)
@@ -101,14 +101,14 @@ fn a_damaged_checkpoint_is_replaced_and_a_damaged_statement_is_an_error() {
         },
     ];
     for change in changes {
-        let whole =
+        let complete =
             store.0.lock().unwrap().last_entry("s", 1, EntryKey::LAST, false).unwrap().unwrap();
         store.tamper(false, change);
         let error = store.open().catalog_at(&at(300)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Malformed);
         assert!(error.message().contains("ddl at 1:300 of timeline 1"), "{error}");
         assert_eq!(tables(&store.open().catalog_at(&at(200)).unwrap()), "abc");
-        store.tamper(false, |row| *row = whole);
+        store.tamper(false, |row| *row = complete);
     }
     assert_eq!(tables(&store.open().catalog_at(&at(300)).unwrap()), "abcd");
     let mut rows = store.0.lock().unwrap().timelines("s").unwrap();

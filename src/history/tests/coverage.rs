@@ -68,7 +68,7 @@ fn a_gap_creates_a_range_and_a_reader_that_closes_it_switches_to_the_range() {
     // No reader has read from 200 to 1000. There e was created, and c was dropped.
     let script =
         "CREATE DATABASE shop;\nUSE shop;\nCREATE TABLE a (id INT);\nCREATE TABLE e (id INT);";
-    let later = Baseline::whole(script, DdlSession::new(SERVER));
+    let later = Baseline::of_all_tables(script, DdlSession::new(SERVER));
     history.baseline(later, &at(1000), 1_000_000_000).unwrap();
     assert!(history.view_at(&at(500)).is_err());
     assert_eq!(tables(&history.catalog_at(&at(1000)).unwrap()), "ae");
@@ -104,7 +104,8 @@ fn a_baseline_of_some_tables_makes_them_known_again() {
     let add = |position: &Position| {
         let script = "CREATE DATABASE shop;\nUSE shop;\nCREATE TABLE a (id BIGINT);\nCREATE TABLE x (id INT);";
         let scope = Scope::Tables(vec![("shop".into(), "a".into()), ("shop".into(), "b".into())]);
-        let baseline = Baseline { scope, ..Baseline::whole(script, DdlSession::new(SERVER)) };
+        let baseline =
+            Baseline { scope, ..Baseline::of_all_tables(script, DdlSession::new(SERVER)) };
         history.baseline(baseline, position, 0)
     };
     let error = add(&at(500)).unwrap_err();

@@ -44,9 +44,9 @@ impl Store for OfProcess {
         source: &str,
         timeline: u64,
         until: EntryKey,
-        whole: bool,
+        only_complete: bool,
     ) -> Result<Option<EntryRow>> {
-        self.0.lock().unwrap().0.last_entry(source, timeline, until, whole)
+        self.0.lock().unwrap().0.last_entry(source, timeline, until, only_complete)
     }
     fn last_by_time(&mut self, source: &str, timestamp: i64) -> Result<Option<EntryRow>> {
         self.0.lock().unwrap().0.last_by_time(source, timestamp)
@@ -68,7 +68,7 @@ fn ddl(offset: u64, table: &str) -> LoggedDdl {
 
 fn baseline() -> Baseline {
     let script = "CREATE DATABASE shop;\nUSE shop;\nCREATE TABLE a (id INT);";
-    Baseline::whole(script, DdlSession::new(SERVER))
+    Baseline::of_all_tables(script, DdlSession::new(SERVER))
 }
 
 fn tables(history: &SchemaHistory, offset: u64) -> String {

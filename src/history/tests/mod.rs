@@ -28,7 +28,7 @@ fn ddl(offset: u64, statement: &str) -> LoggedDdl {
 }
 
 fn baseline() -> Baseline {
-    Baseline::whole(BASE, DdlSession::new(SERVER))
+    Baseline::of_all_tables(BASE, DdlSession::new(SERVER))
 }
 
 /// The tables of the catalog among those of the tests.

@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_older_plugins_have_a_nul_behind_the_nonce() {
+    fn only_the_older_plugins_have_a_nul_after_the_nonce() {
         let mut data = [7; 21];
         data[20] = 0;
         assert_eq!(Plugin::Native.nonce(&data), [7; 20]);

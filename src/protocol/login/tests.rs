@@ -20,7 +20,7 @@ fn greeting(capabilities: u32, plugin: &str) -> Vec<u8> {
     bytes
 }
 
-const WHOLE_OK: &[u8] = &[0, 0, 0, 2, 0, 0, 0];
+const COMPLETE_OK: &[u8] = &[0, 0, 0, 2, 0, 0, 0];
 
 const ALL: u32 = 0xdfff_ffff;
 const NO_TLS: u32 = ALL & !0x800;
@@ -61,7 +61,7 @@ fn the_fast_way() {
     assert!(contains(&response, &hash) && contains(&response, b"me\0"));
     assert!(contains(&response, b"caching_sha2_password\0"));
     assert_eq!(login.on_packet(&[1, 3]), Ok(Step::Read));
-    assert_eq!(login.on_packet(WHOLE_OK), Ok(Step::Done));
+    assert_eq!(login.on_packet(COMPLETE_OK), Ok(Step::Done));
     assert_eq!(login.on_packet(&[0]), Err(LoginError::Unexpected(0)));
 }
 
@@ -74,7 +74,7 @@ fn tls_or_nothing() {
     let (mut login, response) = over_tls(&options, "caching_sha2_password");
     assert!(!contains(&response, b"secret"));
     assert_eq!(sent(login.on_packet(&[1, 4]).unwrap()), b"secret\0");
-    assert_eq!(login.on_packet(WHOLE_OK), Ok(Step::Done));
+    assert_eq!(login.on_packet(COMPLETE_OK), Ok(Step::Done));
 
     options.tls = TlsWish::IfOffered;
     let mut login = Login::new(&options);
@@ -108,7 +108,7 @@ fn no_password_in_the_clear_without_tls() {
 }
 
 #[test]
-fn a_key_that_the_server_tells_is_used_only_where_that_is_allowed() {
+fn a_key_that_the_server_sends_is_used_only_where_that_is_allowed() {
     let options = LoginOptions { allow_public_key_retrieval: true, ..options() };
     let mut login = Login::new(&options);
     login.on_packet(&greeting(NO_TLS, "caching_sha2_password")).unwrap();
@@ -154,7 +154,7 @@ fn a_switch_brings_its_own_nonce() {
     assert!(sent(login.on_packet(&request).unwrap()).is_empty());
     let answer = sent(login.on_packet(b"P\0eighteen bytes of it").unwrap());
     assert_eq!(answer.len(), 96);
-    assert_eq!(login.on_packet(WHOLE_OK), Ok(Step::Done));
+    assert_eq!(login.on_packet(COMPLETE_OK), Ok(Step::Done));
 }
 
 #[test]
@@ -197,10 +197,10 @@ fn refusals_and_endless_logins() {
 #[test]
 fn an_ok_that_is_cut_short() {
     let options = options();
-    for len in 1..WHOLE_OK.len() {
+    for len in 1..COMPLETE_OK.len() {
         let mut login = Login::new(&options);
         login.on_packet(&greeting(NO_TLS, "caching_sha2_password")).unwrap();
-        let error = login.on_packet(&WHOLE_OK[..len]).unwrap_err();
+        let error = login.on_packet(&COMPLETE_OK[..len]).unwrap_err();
         assert!(matches!(error, LoginError::Malformed(_)), "{error}");
     }
 }

@@ -152,7 +152,7 @@ impl Pending {
     /// under a name in other letter case.
     fn take_in(&mut self, change: ChangeBatch) -> Result<Vec<String>, Error> {
         let mut warnings = Vec::new();
-        for item in self.spellings.meet_rows(&change.database, &change.table) {
+        for item in self.spellings.add_rows(&change.database, &change.table) {
             let Item::Emptied(emptied) = &item.item else { continue };
             if let Verdict::Warning(message) = self.judge(&name_of(emptied), emptied, &item)? {
                 warnings.push(message);
@@ -171,7 +171,7 @@ impl Pending {
         item: &LogItem,
         before: Option<Progress>,
     ) -> Result<Vec<String>, Error> {
-        let in_other_case = self.spellings.meet_item(item);
+        let in_other_case = self.spellings.add_item(item);
         let item = in_other_case.as_ref().unwrap_or(item);
         // No other items are included.
         let Item::Emptied(emptied) = &item.item else { return Ok(Vec::new()) };

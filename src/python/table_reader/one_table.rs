@@ -118,7 +118,7 @@ impl OneTable {
         }
         let schema = state.conform.as_ref().map(Conform::schema);
         let wanted = (schema, self.layout, self.prefix.as_str());
-        self.truncates.meet((&self.name, emptied), item, &state.known, wanted)
+        self.truncates.react((&self.name, emptied), item, &state.known, wanted)
     }
 
     /// The batch under the schema, and a warning.

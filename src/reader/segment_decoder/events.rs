@@ -169,7 +169,7 @@ impl EventDecoder {
             buffer: payload.memory(),
             ..*context
         };
-        let mut goes_on = true;
+        let mut continues = true;
         let result = payload.for_each(|header, body, at| {
             if header.event_type == EventType::TABLE_MAP {
                 self.rows.define_map(body, format)?;
@@ -178,19 +178,19 @@ impl EventDecoder {
                 if kept.iter().any(|(from, to, _)| (*from..*to).contains(&at)) {
                     let body_at = context.buffer.map(|_| at as usize + EventHeader::LEN);
                     let place = EventPlace { offset, number, body_at };
-                    goes_on = self.rows.decode(context, header, body, place, emit)?;
+                    continues = self.rows.decode(context, header, body, place, emit)?;
                 }
             } else {
                 self.rows.statement.on_event(header.event_type, body)?;
             }
-            Ok(goes_on)
+            Ok(continues)
         });
         self.rows.end_payload(context, result.is_err())?;
         result?;
         if buffer.capacity() <= MAX_KEPT_BUFFER {
             self.unpacked = buffer;
         }
-        Ok(goes_on)
+        Ok(continues)
     }
 }
 

@@ -112,7 +112,7 @@ impl SegmentDecoder {
                 buffer: Some(segment.bytes.as_slice()),
             };
             let rows_events = self.events.rows.stats.rows_events;
-            let goes_on = self
+            let continues = self
                 .events
                 .decode_span(&context, bytes, emit)
                 .map_err(|error| error.in_file(&span.file.label))?;
@@ -121,7 +121,7 @@ impl SegmentDecoder {
                 stats.count_transaction(span.commit_version);
                 note_large(span, &mut stats.largest);
             }
-            if !goes_on {
+            if !continues {
                 return Ok(false);
             }
         }

@@ -72,8 +72,8 @@ impl SchemaFollower {
             Step::Transaction(verdicts) => {
                 let ended = walk.take_transaction()?;
                 let before = self.has_pending().then(|| walk.position().clone());
-                let begun = self.begin_transaction(&ended, verdicts.was_read, walk);
-                begun.map_err(|error| walk.locate(error))?;
+                let started = self.begin_transaction(&ended, verdicts.was_read, walk);
+                started.map_err(|error| walk.locate(error))?;
                 walk.pass(&ended, verdicts)?;
                 self.commit(&ended, (verdicts.was_read, before), walk)
                     .map_err(|error| walk.locate(error))?;

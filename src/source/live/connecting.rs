@@ -58,7 +58,7 @@ impl Connecting {
     /// True if the cause of an error may pass, and the connection is to be tried again.
     pub(super) fn may_retry(&self, error: &Error) -> bool {
         // A server that starts refuses connections for a while; a server that lags catches up.
-        let passes = matches!(error.kind(), ErrorKind::ConnectionLost | ErrorKind::ServerBehind)
+        let passes = matches!(error.kind(), ErrorKind::ConnectionLost | ErrorKind::ServerLag)
             || error.server_code().is_some_and(|code| PASSING.contains(&code));
         passes && self.reconnect.is_some() && !self.cancel.is_cancelled()
     }

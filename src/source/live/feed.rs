@@ -34,13 +34,13 @@ impl LiveFeed {
             Some(mut server) => {
                 let mut stream = Stream::new(server.identity().clone(), options);
                 stream.connecting.watch(server.connection().handle()?);
-                let begun = begin_or_retry(&mut stream, server, start)?;
-                (stream, begun)
+                let started = begin_or_retry(&mut stream, server, start)?;
+                (stream, started)
             }
             None => {
                 let mut stream = Stream::unconnected(options);
-                let begun = stream.connect(|stream, server| begin(stream, server, start))?;
-                (stream, begun)
+                let started = stream.connect(|stream, server| begin(stream, server, start))?;
+                (stream, started)
             }
         };
         Ok((Self { shared: Shared::new(stream, Some(next)), files: 0 }, begin))
@@ -144,6 +144,6 @@ fn begin_or_retry(
         Err(error) if stream.connecting.may_retry(&error) => {
             stream.connect_again(|stream, server| begin(stream, server, start))
         }
-        begun => begun,
+        started => started,
     }
 }

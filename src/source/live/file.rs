@@ -80,7 +80,7 @@ impl LiveEvents for LiveFile {
             }
             if std::mem::take(is_waiting) {
                 let header = EventHeader::decode(stream.event())?;
-                return Ok(place.hand_over(header, stream.event(), bytes));
+                return Ok(place.append(header, stream.event(), bytes));
             }
             if let Some(ended) = place.ended {
                 return Ok(ended);
@@ -106,7 +106,7 @@ impl LiveEvents for LiveFile {
                 Taken::Other => {}
                 Taken::Format => return place.begin(header, event, bytes),
                 Taken::Own if offset < place.end => *is_waiting = true,
-                Taken::Own => return Ok(place.hand_over(header, event, bytes)),
+                Taken::Own => return Ok(place.append(header, event, bytes)),
             }
         }
     }
@@ -152,7 +152,7 @@ impl Place {
     }
 
     /// Appends an event to `bytes`.
-    fn hand_over(&mut self, header: EventHeader, event: &[u8], bytes: &mut Vec<u8>) -> NextEvent {
+    fn append(&mut self, header: EventHeader, event: &[u8], bytes: &mut Vec<u8>) -> NextEvent {
         bytes.extend_from_slice(event);
         let (offset, len) = (self.end, event.len());
         self.end += len as u64;
@@ -186,7 +186,7 @@ impl Place {
             let to = match heartbeat.offset {
                 HeartbeatOffset::Unknown => return Ok(()),
                 HeartbeatOffset::Low(low) => resolve(self.end, low)?,
-                HeartbeatOffset::Whole(offset) => offset,
+                HeartbeatOffset::Complete(offset) => offset,
             };
             self.end = self.end.max(to);
         }

@@ -46,7 +46,7 @@ impl Goal {
             _ => String::new(),
         };
         Err(Error::new(
-            ErrorKind::ServerBehind,
+            ErrorKind::ServerLag,
             format!(
                 "the log of the server {server} ends at {file}:{offset}, before {}, where the range ends{place}: let the server \
                  catch up, or wait for it longer (⟦reconnect⟧)",

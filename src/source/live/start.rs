@@ -190,7 +190,7 @@ fn check_has(
         return Err(foreign(server, other, "and shares no GTIDs with it"));
     }
     Err(Error::new(
-        ErrorKind::ServerBehind,
+        ErrorKind::ServerLag,
         format!(
             "the server {} lacks transactions that were read from {}: it lags, or it has different transactions",
             server.identity().id,
@@ -254,8 +254,8 @@ fn file_at(files: &[String], time: i64, stream: &Stream) -> Result<String> {
         let Some(file) = files.get(middle) else { break };
         match created(stream, file)? {
             // Commits at almost the same time may not be in the order of their times.
-            Some(begun) if begun.micros + 1_000_000 <= time => {
-                (low, is_exact) = (middle, begun.is_exact)
+            Some(created) if created.micros + 1_000_000 <= time => {
+                (low, is_exact) = (middle, created.is_exact)
             }
             _ => high = middle,
         }

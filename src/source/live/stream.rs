@@ -303,12 +303,12 @@ impl Stream {
     /// requested again. If the second dump ends there too, MariaDB skipped the rest by GTID; or the account may not ask for the
     /// end of the log, and there is no better answer.
     fn is_at_end(&self, file: &str, offset: u64) -> bool {
-        let is_behind = self.log_end.as_ref().is_some_and(|(end, at)| {
+        let is_after = self.log_end.as_ref().is_some_and(|(end, at)| {
             compare_files(file, end).is_some_and(|order| order.then(offset.cmp(at)).is_ge())
         });
         // Before the first file is named, there is no place to continue at, and nothing that may be missing.
         let is_again = || self.has_ended_at(file, offset);
-        file.is_empty() || is_behind || ((self.by_gtid || self.log_end.is_none()) && is_again())
+        file.is_empty() || is_after || ((self.by_gtid || self.log_end.is_none()) && is_again())
     }
 
     fn has_ended_at(&self, file: &str, offset: u64) -> bool {

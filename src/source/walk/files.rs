@@ -102,7 +102,7 @@ impl Walk {
             event: None,
             keeps_bytes: false,
             next: Next::Read,
-            has_begun: false,
+            has_transactions: false,
             temporary: TemporaryTables::default(),
             name_case,
             warnings: Vec::new(),
@@ -171,7 +171,7 @@ impl Walk {
         let mut open = FileWalk::new(events, is_resumed);
         open.is_closed = is_closed;
         self.open = Some(open);
-        self.has_begun &= follows;
+        self.has_transactions &= follows;
         Ok(Some(FileBegins { follows, resumes, has_moved, from }))
     }
 

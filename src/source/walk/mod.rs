@@ -60,7 +60,7 @@ pub(crate) struct Walk {
     /// The first action of the next call.
     next: Next,
     /// True if an event of a transaction was read since the start, or since a gap between files.
-    has_begun: bool,
+    has_transactions: bool,
     /// The temporary tables in the log so far.
     temporary: TemporaryTables,
     /// The meaning of letter case in names of tables.
@@ -328,8 +328,8 @@ impl Walk {
             }
             next => return self.after_events(next).map(Some),
         };
-        if !self.has_begun && begins_transaction(&event.header) {
-            self.has_begun = true;
+        if !self.has_transactions && begins_transaction(&event.header) {
+            self.has_transactions = true;
             return Ok(Some(Step::TransactionsBegin(offset)));
         }
         if !may_wait

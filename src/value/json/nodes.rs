@@ -15,7 +15,7 @@ pub(super) type NodeId = usize;
 /// A value of the document, opened as far as the diffs need it.
 #[derive(Debug)]
 pub(super) enum Node<'a> {
-    Whole(Value<'a>),
+    Value(Value<'a>),
     /// An object whose members may have changed: a node replaces the member; `None` means that the
     /// member is removed.
     Object {

@@ -51,7 +51,7 @@ impl<'a> Tree<'a> {
     fn new(document: &'a [u8], diff_bytes: usize) -> Result<Self> {
         let bytes = document.len().saturating_add(diff_bytes);
         Ok(Self {
-            nodes: vec![Node::Whole(Value::of_document(document)?.cut()?)],
+            nodes: vec![Node::Value(Value::of_document(document)?.cut()?)],
             budget: Budget::new(bytes),
             moves: bytes.saturating_mul(MOVES_PER_BYTE),
         })
@@ -62,7 +62,7 @@ impl<'a> Tree<'a> {
         if diff.operation == Operation::Replace {
             let value = Value::of_document(diff.value)?.cut()?;
             let place = self.seek(legs)?;
-            self.put(place, Node::Whole(value));
+            self.put(place, Node::Value(value));
             return Ok(());
         }
         let Some(leg) = legs.pop() else {
@@ -110,7 +110,7 @@ impl<'a> Tree<'a> {
             place = match found {
                 Some(Found::Node(id)) => id,
                 Some(Found::Value(value)) => {
-                    self.nodes.push(Node::Whole(value));
+                    self.nodes.push(Node::Value(value));
                     next
                 }
                 None => return Err(does_not_apply("its path leads to nothing in the document")),
@@ -147,7 +147,7 @@ impl<'a> Tree<'a> {
             }
             _ => return Err(does_not_apply("its path leads to nothing in the document")),
         }
-        self.nodes.push(Node::Whole(value));
+        self.nodes.push(Node::Value(value));
         Ok(())
     }
 
@@ -183,7 +183,7 @@ impl<'a> Tree<'a> {
 
     /// Opens a container, unless it is open. Scalars stay unchanged.
     fn open(&mut self, place: NodeId) -> Result<()> {
-        let Some(Node::Whole(value)) = self.nodes.get(place) else { return Ok(()) };
+        let Some(Node::Value(value)) = self.nodes.get(place) else { return Ok(()) };
         // Its depth is ignored: paths are bounded, and only they are followed.
         let node = match value.kind {
             Kind::Object(width) => {

@@ -153,7 +153,7 @@ impl<'t, 'a> Rebuild<'t, 'a> {
         Ok(match part {
             Part::Source(value) => Resolved::Value(value),
             Part::Node(id) => match self.nodes.get(id).ok_or(LOST)? {
-                Node::Whole(value) => Resolved::Value(*value),
+                Node::Value(value) => Resolved::Value(*value),
                 _ => Resolved::Container(id),
             },
         })
@@ -167,7 +167,7 @@ impl<'t, 'a> Rebuild<'t, 'a> {
                 changes: changes.iter().peekable(),
             }),
             Node::Array { source, cells } => Ok(Members::Array { source, cells: cells.iter() }),
-            Node::Whole(_) => Err(LOST),
+            Node::Value(_) => Err(LOST),
         }
     }
 }

@@ -44,7 +44,7 @@ pub const fn timestamp_bytes(fsp: u8) -> usize {
 
 /// Signed microseconds of a TIME(fsp).
 pub fn time(bytes: &[u8], fsp: u8) -> Result<i64> {
-    let number = whole(bytes, fsp, time_bytes(fsp))?;
+    let number = complete_number(bytes, fsp, time_bytes(fsp))?;
     let micros = number.saturating_mul(unit(fsp));
     check_below(micros, 2 * ZERO_TIME, "TIME above 838 hours")?;
     let micros = micros as i64 - ZERO_TIME as i64;
@@ -53,7 +53,7 @@ pub fn time(bytes: &[u8], fsp: u8) -> Result<i64> {
 
 /// Date and time of day of a DATETIME(fsp).
 pub fn datetime(bytes: &[u8], fsp: u8) -> Result<DateTime> {
-    let number = whole(bytes, fsp, datetime_bytes(fsp))?;
+    let number = complete_number(bytes, fsp, datetime_bytes(fsp))?;
     let units = SECOND as u64 / unit(fsp);
     let (rest, microsecond) = (number / units, number % units * unit(fsp));
     let (rest, second) = (rest / 60, rest % 60);
@@ -87,7 +87,7 @@ pub fn timestamp(bytes: &[u8], fsp: u8) -> Result<Option<i64>> {
 }
 
 /// Returns the bytes of the value as one number.
-fn whole(bytes: &[u8], fsp: u8, len: usize) -> Result<u64> {
+fn complete_number(bytes: &[u8], fsp: u8, len: usize) -> Result<u64> {
     check_fsp(fsp)?;
     check_length(bytes.len(), len)?;
     Reader::new(bytes).uint_be(len, "temporal value")

@@ -207,11 +207,11 @@ fn cut(subject: &Subject, in_use: bool, len: usize) {
     rows.sort();
     assert_eq!(rows, subject.rows[..expected], "{case}");
 
-    let whole = subject.events.iter().take_while(|event| event.end <= len as u64);
-    let last = *whole.clone().last().unwrap();
-    let safe = whole.filter(|event| !event.open).last().unwrap().end;
-    let is_whole = last.end == len as u64 && !last.open;
-    assert_eq!(outcome.error.is_none(), in_use || is_whole, "{case}: {:?}", outcome.error);
+    let complete = subject.events.iter().take_while(|event| event.end <= len as u64);
+    let last = *complete.clone().last().unwrap();
+    let safe = complete.filter(|event| !event.open).last().unwrap().end;
+    let is_complete = last.end == len as u64 && !last.open;
+    assert_eq!(outcome.error.is_none(), in_use || is_complete, "{case}: {:?}", outcome.error);
     match &outcome.error {
         Some(error) => {
             assert_eq!(error.kind(), ErrorKind::Malformed, "{case}");

@@ -425,9 +425,9 @@ impl Choices<'_> {
             };
             let mut longer = way.clone();
             longer.push(step.clone());
-            let goes_on = self.below(2) == 0;
+            let continues = self.below(2) == 0;
             match document.at(&longer) {
-                Some(Json::Array(_) | Json::Object(_)) if goes_on => way = longer,
+                Some(Json::Array(_) | Json::Object(_)) if continues => way = longer,
                 Some(old) => {
                     let path = path_text(&longer);
                     match self.below(3) {
@@ -478,7 +478,7 @@ impl Choices<'_> {
 
 proptest! {
     #[test]
-    fn the_same_as_writing_it_whole(numbers in proptest::collection::vec(any::<u32>(), 1..400), gap in 0..3usize) {
+    fn the_same_as_writing_it_in_full(numbers in proptest::collection::vec(any::<u32>(), 1..400), gap in 0..3usize) {
         let mut choices = Choices(numbers.iter());
         let members: Vec<_> = (0..1 + choices.below(8)).map(|_| (choices.key(), choices.value(4))).collect();
         let mut after = Json::object(members);

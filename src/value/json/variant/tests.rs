@@ -327,14 +327,14 @@ fn rows_hold_cells_and_documents() {
 
 #[test]
 fn what_a_broken_document_leaves_is_not_the_next_rows() {
-    let whole = encode::document(&json!({"k": [1, 2]}), false);
+    let document = encode::document(&json!({"k": [1, 2]}), false);
     let mut encoder = RowEncoder::default();
     let (mut value, mut metadata) = (Vec::new(), Vec::new());
-    for end in 1..whole.len() {
-        let cells = [("d", Cell::Document(&whole[..end])), ("n", Cell::Null)];
+    for end in 1..document.len() {
+        let cells = [("d", Cell::Document(&document[..end])), ("n", Cell::Null)];
         assert!(encoder.encode(cells.into_iter(), &mut value, &mut metadata).is_err(), "{end}");
         assert_eq!(
-            row(&mut encoder, &[("d", Cell::Document(&whole))]),
+            row(&mut encoder, &[("d", Cell::Document(&document))]),
             json!({"d": {"k": [1, 2]}})
         );
     }

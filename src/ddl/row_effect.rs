@@ -2,7 +2,7 @@
 
 /// The effect of a statement on the rows of its tables, and the statement that has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum RowsGone {
+pub enum RowEffect {
     /// The rows stay, or the tables have none.
     #[default]
     None,
@@ -14,7 +14,7 @@ pub enum RowsGone {
     UnlessStrict(&'static str),
 }
 
-impl RowsGone {
+impl RowEffect {
     /// The worse effect of two.
     pub(super) fn or(self, other: Self) -> Self {
         let rank = |rows: &Self| match rows {
