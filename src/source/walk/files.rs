@@ -4,7 +4,7 @@ use super::bounds::Bounds;
 use super::events::FileEvents;
 use super::file_walk::{FileWalk, Rules};
 use super::log_files::{LogFiles, no_file};
-use super::place::LogPlace;
+use super::progress::LogProgress;
 use super::step::{FileBegins, FileEnds, Step};
 use super::temporary::TemporaryTables;
 use super::{Next, Walk, gtid_range};
@@ -44,7 +44,7 @@ impl Walk {
         }
         // After a read by GTID, transactions after the offset may have been read already.
         let already_read = position.gtid_set.clone().filter(|_| position.by_gtid);
-        Ok(Self::new(files, options, bounds, LogPlace { position, already_read }))
+        Ok(Self::new(files, options, bounds, LogProgress { position, already_read }))
     }
 
     /// A walk over files as `feed` provides them, the first of which `begin` names.
@@ -73,14 +73,14 @@ impl Walk {
             options.start = Start::Position(Box::new(position.clone()));
         }
         let bounds = Bounds::new(options.stop.clone(), options.limit);
-        let place = LogPlace { position, already_read };
-        let mut walk = Self::new(LogFiles::of_feed(feed), options, bounds, place);
+        let progress = LogProgress { position, already_read };
+        let mut walk = Self::new(LogFiles::of_feed(feed), options, bounds, progress);
         walk.take_name_case(name_case);
         walk.end_if_complete();
         Ok(walk)
     }
 
-    fn new(files: LogFiles, options: LogOptions, bounds: Bounds, place: LogPlace) -> Self {
+    fn new(files: LogFiles, options: LogOptions, bounds: Bounds, progress: LogProgress) -> Self {
         let (include, name_case) = (&options.include, options.name_case);
         let rules = Rules {
             skips: Skips::new(&options.skip_events, options.skip_statements),
@@ -96,7 +96,7 @@ impl Walk {
             options,
             rules,
             bounds,
-            place,
+            progress,
             open: None,
             complete_from: FIRST_EVENT_AT,
             event: None,
@@ -114,7 +114,7 @@ impl Walk {
 
     /// Opens the next file; `None` at the end of the log.
     pub(super) fn open_next(&mut self) -> Result<Option<FileBegins>> {
-        let moved = self.files.fetch(&self.place.position)?;
+        let moved = self.files.fetch(&self.progress.position)?;
         let has_moved = moved.is_some();
         if let Some(begin) = moved {
             self.move_to(begin)?;
@@ -132,19 +132,20 @@ impl Walk {
         let (mut events, created) =
             FileEvents::open(source, names, self.chunk(), self.options.verify_checksum)?;
         if resumes && !has_moved {
-            self.place.position.check_file_created(created)?;
+            self.progress.position.check_file_created(created)?;
         }
-        self.place.position.file_created = Some(created);
+        self.progress.position.file_created = Some(created);
         let format = &events.context().format;
         if format.created != 0 {
-            let is_read_from_its_start = !resumes || self.place.position.offset <= FIRST_EVENT_AT;
+            let is_read_from_its_start =
+                !resumes || self.progress.position.offset <= FIRST_EVENT_AT;
             self.temporary.start_again(format.server_id, is_read_from_its_start);
         }
         events.take_kept();
         self.complete_from = FIRST_EVENT_AT;
         let (mut is_closed, mut is_resumed, mut from) = (false, false, 0);
-        if resumes && self.place.position.offset > FIRST_EVENT_AT {
-            let offset = self.place.position.offset;
+        if resumes && self.progress.position.offset > FIRST_EVENT_AT {
+            let offset = self.progress.position.offset;
             let size = events.size();
             // Its last event was read before, unless the server is still writing to it.
             is_closed = size == Some(offset) && !events.context().format.in_use;
@@ -162,12 +163,12 @@ impl Walk {
         } else {
             if !resumes {
                 // Offsets are those of the previous file.
-                self.place.position.ahead.retain(|ahead| ahead.offset.is_none());
+                self.progress.position.ahead.retain(|ahead| ahead.offset.is_none());
             }
-            self.place.position.file = name.to_string();
-            self.place.position.offset = events.offset();
+            self.progress.position.file = name.to_string();
+            self.progress.position.offset = events.offset();
         }
-        self.bounds.count_from(self.place.position.offset);
+        self.bounds.count_from(self.progress.position.offset);
         let mut open = FileWalk::new(events, is_resumed);
         open.is_closed = is_closed;
         self.open = Some(open);
@@ -177,8 +178,8 @@ impl Walk {
 
     /// Continues at the place that a feed returns, in the log of a server that may be another one.
     fn move_to(&mut self, begin: ResumePoint) -> Result<()> {
-        let place = &mut self.place;
-        let is_elsewhere = begin.position.server != place.position.server;
+        let progress = &mut self.progress;
+        let is_elsewhere = begin.position.server != progress.position.server;
         if let Some(goal) = self.options.goal.as_ref().filter(|_| is_elsewhere) {
             self.bounds.stop = Stop::at(goal, begin.position.server.as_deref())?;
         } else if is_elsewhere && matches!(self.bounds.stop, Stop::Position(_)) {
@@ -187,11 +188,11 @@ impl Walk {
                 "the log continues on another server, where the file and offset of the stop are not known",
             ));
         }
-        match (&mut place.already_read, begin.already_read) {
+        match (&mut progress.already_read, begin.already_read) {
             (Some(read), Some(more)) => read.join(&more),
             (read, more) => *read = more.or(read.take()),
         }
-        place.position = begin.position;
+        progress.position = begin.position;
         self.take_name_case(begin.name_case);
         self.files.forget_successor();
         Ok(())
@@ -250,28 +251,28 @@ impl Walk {
         if unfinished.is_some() && is_live && !emits {
             self.warn(format!(
                 "{} ends at offset {offset} inside a transaction: the server crashed there, and rolled the transaction back",
-                self.place.position.file
+                self.progress.position.file
             ));
         }
         if self.files.is_last() && !is_live {
-            match gtid_range::check_stop(&self.options, &self.place.position) {
+            match gtid_range::check_stop(&self.options, &self.progress.position) {
                 Ok(warning) => self.warnings.extend(warning),
                 Err(error) => self.incomplete = Some(error),
             }
         }
         // Rows of an uncommitted transaction may have been delivered.
-        let beyond = self.place.position.ahead.iter().filter_map(|ahead| ahead.offset).max();
+        let beyond = self.progress.position.ahead.iter().filter_map(|ahead| ahead.offset).max();
         if let Some(beyond) = beyond.filter(|beyond| *beyond > offset)
             && (is_closed || !self.files.is_last())
             && !(is_left || emits)
         {
             self.incomplete = Some(damaged(format_args!(
                 "up to offset {beyond} of {}, which ends at {offset}",
-                self.place.position.file
+                self.progress.position.file
             )));
         }
         self.next = Next::CloseFile;
-        let next = is_closed.then(|| self.files.name_after(&self.place.position.file)).flatten();
+        let next = is_closed.then(|| self.files.name_after(&self.progress.position.file)).flatten();
         Ok(Step::FileEnds(Box::new(FileEnds { unfinished, offset, next })))
     }
 
@@ -313,7 +314,7 @@ impl Walk {
         };
         second.cancel_with(self.files.cancel());
         // Options that leave out rows have no effect on positions.
-        second.place.position.ahead.clear();
+        second.progress.position.ahead.clear();
         Ok(second)
     }
 

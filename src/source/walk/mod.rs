@@ -16,7 +16,7 @@ mod files;
 mod gtid_range;
 mod heads;
 mod log_files;
-mod place;
+mod progress;
 mod spool;
 mod statement;
 mod step;
@@ -37,7 +37,7 @@ pub(crate) use events::FileEvents;
 pub(crate) use file_walk::{Ended, FileWalk};
 use file_walk::{Rules, Seen};
 pub(crate) use log_files::{LogFiles, no_file};
-use place::LogPlace;
+use progress::LogProgress;
 pub(crate) use statement::{Statement, Target};
 use std::sync::Arc;
 pub(crate) use step::{FileBegins, FileEnds, LoneStatement, Step, Verdicts};
@@ -49,7 +49,7 @@ pub(crate) struct Walk {
     options: LogOptions,
     rules: Rules,
     bounds: Bounds,
-    place: LogPlace,
+    progress: LogProgress,
     open: Option<FileWalk>,
     /// The offset in the open file from which everything was read.
     complete_from: u64,
@@ -128,17 +128,17 @@ impl Walk {
 
     /// The end of the last complete transaction that was passed.
     pub(crate) fn position(&self) -> &Position {
-        &self.place.position
+        &self.progress.position
     }
 
     /// Returns to a position after a failure, so that a read can resume there.
     pub(crate) fn return_to(&mut self, position: Position) {
-        self.place.position = position;
+        self.progress.position = position;
     }
 
     /// The transactions, by GTID, that were read already and may be sent again.
     pub(crate) fn already_read(&self) -> Option<&GtidState> {
-        self.place.already_read.as_ref()
+        self.progress.already_read.as_ref()
     }
 
     /// The offset in the open file from which everything was read.
@@ -186,7 +186,7 @@ impl Walk {
     /// Checks that a walk that has ended has reached its goal, if it has one.
     pub(crate) fn check_goal(&self) -> Result<()> {
         match &self.options.goal {
-            Some(goal) => self.bounds.check_goal(&self.place.position, goal),
+            Some(goal) => self.bounds.check_goal(&self.progress.position, goal),
             None => Ok(()),
         }
     }
@@ -199,7 +199,7 @@ impl Walk {
     /// `_commit_version` of a transaction of the open file.
     pub(crate) fn commit_version(&self, offset: u64) -> i64 {
         let number = self.files.current().map_or(0, |file| file.number);
-        let number = number + u64::from(self.place.position.version_shift);
+        let number = number + u64::from(self.progress.position.version_shift);
         commit_version(number, offset)
     }
 
@@ -237,7 +237,7 @@ impl Walk {
 
     /// The prepared transaction that an XA COMMIT commits.
     pub(crate) fn prepared(&self, xid: &Xid) -> Option<&PreparedRange> {
-        self.place.position.prepared.iter().find(|prepared| prepared.xid == *xid)
+        self.progress.position.prepared.iter().find(|prepared| prepared.xid == *xid)
     }
 
     /// The transaction at `offset` of another file.
@@ -312,7 +312,7 @@ impl Walk {
         }
         let offset = open.events.offset();
         let in_transaction = open.transaction().is_some();
-        let file = (self.files.index(), &*self.place.position.file);
+        let file = (self.files.index(), &*self.progress.position.file);
         if !in_transaction && self.bounds.is_past_stop(file, offset)
             || self.bounds.is_limit_reached(in_transaction, offset)
         {
@@ -334,7 +334,7 @@ impl Walk {
         }
         if !may_wait
             && let Some(xid) = open.committed_xid(&event)
-            && self.place.position.prepared.iter().all(|prepared| prepared.xid != xid)
+            && self.progress.position.prepared.iter().all(|prepared| prepared.xid != xid)
         {
             // The search for that transaction in the log before it takes time.
             return Ok(Some(Step::Pending));

@@ -2,7 +2,7 @@
 
 use super::file_walk::{Ended, FileWalk, Seen};
 use super::log_files::no_file;
-use super::place::contains;
+use super::progress::contains;
 use super::step::{LoneStatement, Step, Verdicts};
 use super::{Next, Walk, gtid_range};
 use crate::binlog::EventType;
@@ -33,12 +33,12 @@ impl Walk {
             Seen::Stop => self.set_closed(),
             Seen::GtidsBefore(before) => {
                 if !self.files.is_live() && self.files.index() == 0 {
-                    let file = &self.place.position.file;
+                    let file = &self.progress.position.file;
                     let warning = gtid_range::check_start(&self.options, &before, file)
                         .map_err(|error| self.locate(error))?;
                     self.warnings.extend(warning);
                 }
-                self.place.take_gtids_before(before);
+                self.progress.take_gtids_before(before);
                 self.pass_event();
                 self.end_if_complete();
                 return Ok(Some(Step::GtidsBefore));
@@ -54,7 +54,7 @@ impl Walk {
         if let Some(open) = &self.open
             && open.transaction().is_none()
         {
-            self.place.position.offset = open.events.offset();
+            self.progress.position.offset = open.events.offset();
         }
     }
 
@@ -70,7 +70,7 @@ impl Walk {
         open.events.jump(to);
         self.bounds.count_to(from);
         self.bounds.count_from(to);
-        self.place.position.offset = to;
+        self.progress.position.offset = to;
         self.complete_from = to;
         Ok(Step::Gap(to))
     }
@@ -86,13 +86,13 @@ impl Walk {
         let ended = self.open.as_ref().and_then(FileWalk::ended);
         let Some((group, end)) = ended else { return Err(no_file()) };
         let (time, gtid) = (group.transaction.commit_timestamp, group.gtid.as_ref());
-        let file = (self.files.index(), &*self.place.position.file);
+        let file = (self.files.index(), &*self.progress.position.file);
         if self.bounds.is_past_stop(file, end.saturating_sub(1)) || self.bounds.exceeds_limit(end) {
             self.next = Next::End;
             return Ok(None);
         }
         if !self.files.is_live() {
-            gtid_range::check_comparable(&self.options, group, &self.place.position.file)?;
+            gtid_range::check_comparable(&self.options, group, &self.progress.position.file)?;
         }
         if self.is_gap(group)? {
             let warning = self.gap_warning(group);
@@ -105,10 +105,10 @@ impl Walk {
             self.next = Next::End;
             return Ok(None);
         }
-        delivered::check(&self.place.position.ahead, group.transaction.start..end, gtid)?;
+        delivered::check(&self.progress.position.ahead, group.transaction.start..end, gtid)?;
         let is_wanted = self.is_wanted(gtid, time);
-        let was_read = self.place.was_read(gtid);
-        self.place.reach_last_read(gtid);
+        let was_read = self.progress.was_read(gtid);
+        self.progress.reach_last_read(gtid);
         self.next = Next::AfterPass;
         Ok(Some(Step::Transaction(Verdicts { is_wanted, was_read })))
     }
@@ -123,16 +123,16 @@ impl Walk {
         let (group, end) = (&ended.group, ended.end);
         let emits = self.options.emit_uncommitted;
         let again = match &ended.outcome {
-            TransactionEnd::Prepared(_) if !emits => self.place.gtids_before(group),
+            TransactionEnd::Prepared(_) if !emits => self.progress.gtids_before(group),
             _ => None,
         };
-        self.place.pass(ended, verdicts.was_read).map_err(|error| self.locate(error))?;
+        self.progress.pass(ended, verdicts.was_read).map_err(|error| self.locate(error))?;
         match &ended.outcome {
             TransactionEnd::Prepared(xid) if !emits => {
-                self.place.prepare(xid.clone(), group.transaction.start, end, again);
+                self.progress.prepare(xid.clone(), group.transaction.start, end, again);
             }
             TransactionEnd::XaCommitted(xid) | TransactionEnd::XaRolledBack(xid)
-                if !emits && !self.place.decide(xid) =>
+                if !emits && !self.progress.decide(xid) =>
             {
                 self.prepared_elsewhere.push(xid.clone());
             }
@@ -154,11 +154,11 @@ impl Walk {
         let is_statement = header.event_type == EventType::QUERY
             || header.event_type == EventType::MARIADB_QUERY_COMPRESSED;
         if !is_statement {
-            self.place.position.offset = end;
+            self.progress.position.offset = end;
             return Some(Step::Event);
         }
         let time = i64::from(header.timestamp) * 1_000_000;
-        let file = (self.files.index(), &*self.place.position.file);
+        let file = (self.files.index(), &*self.progress.position.file);
         let is_after_stop = matches!(self.bounds.stop, Stop::Time(stop) if time > stop)
             || self.bounds.is_past_stop(file, end.saturating_sub(1));
         self.next = Next::AfterPass;
@@ -172,13 +172,13 @@ impl Walk {
 
     /// Moves past a statement without a transaction.
     pub(crate) fn pass_statement(&mut self, statement: &LoneStatement) {
-        self.place.position.offset = statement.end;
+        self.progress.position.offset = statement.end;
         self.next = Next::Read;
     }
 
     /// Moves past a transaction in which the input ends.
     pub(crate) fn pass_unfinished(&mut self, offset: u64) {
-        self.place.position.offset = offset;
+        self.progress.position.offset = offset;
     }
 
     /// True if a transaction is to be read.
@@ -188,7 +188,7 @@ impl Walk {
             Start::Earliest | Start::Gtids(_) | Start::Position(_) => true,
         };
         after_start
-            && !self.place.was_read(gtid)
+            && !self.progress.was_read(gtid)
             && match &self.bounds.stop {
                 Stop::Gtids(wanted) => contains(wanted, gtid),
                 _ => true,
@@ -202,14 +202,14 @@ impl Walk {
     fn is_gap(&self, group: &EventGroup) -> Result<bool> {
         let Stop::Gtids(wanted) = &self.bounds.stop else { return Ok(false) };
         let gtid = group.gtid.as_ref();
-        if !self.options.stops_at_gap || self.place.was_read(gtid) || contains(wanted, gtid) {
+        if !self.options.stops_at_gap || self.progress.was_read(gtid) || contains(wanted, gtid) {
             return Ok(false);
         }
         match gtid {
             Some(_) => Ok(true),
             None => Err(Error::config(format!(
                 "the stop is a GTID set, and the transaction at {}:{} has no GTID: pass the stop as file:offset, or as a Position",
-                self.place.position.file, group.transaction.start
+                self.progress.position.file, group.transaction.start
             ))),
         }
     }
@@ -217,7 +217,7 @@ impl Walk {
     /// The warning for a walk that ends before a transaction that is outside the GTID set to read, unless it has read all of
     /// the set.
     fn gap_warning(&self, group: &EventGroup) -> Option<String> {
-        let position = &self.place.position;
+        let position = &self.progress.position;
         let Stop::Gtids(wanted) = &self.bounds.stop else { return None };
         let is_complete = position.gtid_set.as_ref().is_some_and(|read| read.covers(wanted));
         (!is_complete).then(|| {
@@ -232,7 +232,7 @@ impl Walk {
     /// Ends a live walk that has read all of the GTID set at which it stops. In a list of files, later files may contain more
     /// of the set.
     pub(super) fn end_if_complete(&mut self) {
-        if self.files.is_live() && self.bounds.has_all_gtids(&self.place.position) {
+        if self.files.is_live() && self.bounds.has_all_gtids(&self.progress.position) {
             self.next = Next::End;
         }
     }

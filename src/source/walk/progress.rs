@@ -1,4 +1,4 @@
-//! The place of a walk in the log: the position to resume at, and the transactions that were read already and may be sent
+//! The progress of a walk: the position to resume at, and the transactions that were read already and may be sent
 //! again.
 
 use super::file_walk::Ended;
@@ -7,15 +7,15 @@ use crate::error::Result;
 use crate::position::{GtidSet, GtidState, MariadbGtidPosition, Position, PreparedRange, Xid};
 use crate::source::delivered;
 
-/// The place of a walk.
-pub(super) struct LogPlace {
+/// The progress of a walk in its log.
+pub(super) struct LogProgress {
     /// The end of the last complete transaction.
     pub(super) position: Position,
     /// The transactions, by GTID, that were read already and may be sent again: in the log of another server.
     pub(super) already_read: Option<GtidState>,
 }
 
-impl LogPlace {
+impl LogProgress {
     /// True if a transaction was read already.
     pub(super) fn was_read(&self, gtid: Option<&LoggedGtid>) -> bool {
         self.already_read.as_ref().is_some_and(|read| contains(read, gtid))
