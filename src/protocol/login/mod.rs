@@ -12,16 +12,17 @@
 //! | file | contains |
 //! |---|---|
 //! | `options.rs` | the user, and the permitted methods |
+//! | `full_authentication.rs` | the password itself, if the server has no cached hash of it |
 //! | `error.rs` | the reasons why a login fails |
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_connection_phase.html>
 
 mod error;
+mod full_authentication;
 mod options;
 
 use super::auth::{
-    ExtendedSalt, Plugin, ed25519_signature, encrypt_password, fast_answer, native_answer,
-    parsec_answer,
+    ExtendedSalt, Plugin, ed25519_signature, fast_answer, native_answer, parsec_answer,
 };
 use super::capabilities::Capabilities;
 use super::greeting::{Greeting, until_nul};
@@ -245,7 +246,7 @@ impl<'a> Login<'a> {
                 Ok(Step::Send(Zeroizing::default()))
             }
             Plugin::Sha256 if password.is_empty() => self.answered(plugin, vec![0]),
-            Plugin::Sha256 => self.full_authentication(plugin, ASK_KEY_OF_SHA256),
+            Plugin::Sha256 => self.full_authentication(plugin),
             Plugin::Clear if !self.options.allow_clear_password => Err(LoginError::ClearNotAllowed),
             Plugin::Clear if !self.is_secure() => {
                 Err(LoginError::NeedsSecureTransport(plugin.name()))
@@ -257,40 +258,9 @@ impl<'a> Login<'a> {
     fn more_data(&mut self, plugin: Plugin, data: &[u8]) -> Result<Step> {
         match (plugin, data) {
             (Plugin::CachingSha2, [FAST_AUTH_SUCCESS]) => Ok(Step::Read),
-            (Plugin::CachingSha2, [PERFORM_FULL_AUTH]) => {
-                self.full_authentication(plugin, ASK_KEY_OF_CACHING_SHA2)
-            }
+            (Plugin::CachingSha2, [PERFORM_FULL_AUTH]) => self.full_authentication(plugin),
             _ => Err(LoginError::Unexpected(MORE_DATA)),
         }
-    }
-
-    /// Full authentication, of `sha256_password` and of `caching_sha2_password` if the server has no cached hash: sends the
-    /// password itself over a secure transport, or encrypted with the server's RSA key.
-    fn full_authentication(&mut self, plugin: Plugin, ask_key: u8) -> Result<Step> {
-        // sha256_password does not accept the password in the clear over a Unix socket; an RSA key
-        // that comes over this socket is the server's.
-        if self.is_tls || self.options.is_local && plugin != Plugin::Sha256 {
-            return self.send_plain(plugin);
-        }
-        if let Some(pem) = &self.options.server_public_key {
-            return self.send_encrypted(pem);
-        }
-        if !self.options.allow_public_key_retrieval && !self.options.is_local {
-            return Err(LoginError::NeedsSecureTransport(plugin.name()));
-        }
-        self.state = State::PublicKey;
-        Ok(Step::Send(Zeroizing::new(vec![ask_key])))
-    }
-
-    fn send_plain(&mut self, plugin: Plugin) -> Result<Step> {
-        self.state = State::Answered(plugin);
-        Ok(Step::Send(self.options.password.with_nul()))
-    }
-
-    fn send_encrypted(&mut self, pem: &[u8]) -> Result<Step> {
-        let sent = encrypt_password(&self.options.password, &self.nonce, pem)
-            .ok_or(LoginError::BadPublicKey)?;
-        self.answered(Plugin::Sha256, sent)
     }
 
     fn answered(&mut self, plugin: Plugin, answer: Vec<u8>) -> Result<Step> {
@@ -321,8 +291,6 @@ fn unexpected(payload: &[u8]) -> LoginError {
 const MORE_DATA: u8 = 1;
 const FAST_AUTH_SUCCESS: u8 = 3;
 const PERFORM_FULL_AUTH: u8 = 4;
-const ASK_KEY_OF_CACHING_SHA2: u8 = 2;
-const ASK_KEY_OF_SHA256: u8 = 1;
 const ZSTD_LEVEL: u8 = 3;
 
 /// The number of bytes of a plugin's name that are shown; the names of servers have at most 64.
