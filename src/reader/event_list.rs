@@ -10,7 +10,7 @@ use crate::cancel::CancelToken;
 use crate::error::{Error, ErrorKind, Result};
 use crate::source::{
     FileEnd, FileEvents, InputFile, NextEvent, PayloadEvents, encrypted, name_logs,
-    starts_encryption, verify_crc, was_cut,
+    starts_encryption, verify_crc,
 };
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -311,15 +311,10 @@ impl OpenFile {
             NextEvent::Event(event) => event,
             end => {
                 let in_use = self.events.context().format.in_use;
-                let end = match end {
-                    NextEvent::Cut if !in_use => return Err(was_cut("an event", offset)),
-                    NextEvent::Cut => FileEnd::InsideEvent,
-                    _ => FileEnd::AfterTransaction,
-                };
-                if !(self.closed && end == FileEnd::AfterTransaction) {
-                    let label = &self.events.context().label;
-                    self.warning = Some(end.warning(label, offset, in_use));
-                }
+                // The list has no transactions.
+                let end = FileEnd::of(end == NextEvent::Cut, false, in_use, offset)?;
+                let label = &self.events.context().label;
+                self.warning = end.warning((label, offset), in_use, self.closed);
                 return Ok(None);
             }
         };

@@ -31,7 +31,6 @@ mod segment;
 mod segments;
 mod split;
 mod table_history;
-mod unfinished_file;
 mod walk;
 mod window;
 
@@ -61,6 +60,5 @@ pub(crate) use segment::{commit_version, start_of};
 pub use segments::Segments;
 pub use split::{FileOf, OpenXa, PreparedPart, Split, add_history, link_splits, scan_splits};
 pub use table_history::TableHistory;
-pub(crate) use unfinished_file::{FileEnd, was_cut};
-pub(crate) use walk::FileEvents;
+pub(crate) use walk::{FileEnd, FileEvents};
 pub(crate) use window::MAX_SPARE_BYTES;

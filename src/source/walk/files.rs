@@ -2,6 +2,7 @@
 
 use super::bounds::Bounds;
 use super::events::FileEvents;
+use super::file_end::{FileEnd, rolled_back};
 use super::file_walk::{FileWalk, Rules};
 use super::log_files::{LogFiles, no_file};
 use super::progress::LogProgress;
@@ -18,7 +19,6 @@ use crate::source::event_source::NextEvent;
 use crate::source::feed::{FileFeed, ResumePoint};
 use crate::source::file_list::InputFile;
 use crate::source::options::{LogOptions, Start, Stop};
-use crate::source::unfinished_file::{FileEnd, was_cut};
 use std::sync::Arc;
 
 impl Walk {
@@ -232,27 +232,20 @@ impl Walk {
         // A file of a server that crashed has no end event.
         let in_use = context.format.in_use || (is_live && !is_closed);
         let unfinished = open.take_unfinished();
-        if (is_cut || unfinished.is_some()) && !in_use {
-            return Err(was_cut(if is_cut { "an event" } else { "a transaction" }, offset));
-        }
         let emits = self.options.emit_uncommitted;
-        let end = match &unfinished {
-            _ if is_cut => FileEnd::InsideEvent,
+        let end = match FileEnd::of(is_cut, unfinished.is_some(), in_use, offset)? {
             // Its available part is returned.
-            Some(_) if !emits => FileEnd::InsideTransaction,
-            _ => FileEnd::AfterTransaction,
+            FileEnd::InsideTransaction if emits => FileEnd::AfterTransaction,
+            end => end,
         };
-        if !(is_live || is_closed && end == FileEnd::AfterTransaction) {
-            let message = end.warning(&context.label, offset, in_use);
+        if !is_live && let Some(message) = end.warning((&context.label, offset), in_use, is_closed)
+        {
             self.unclosed = Some(message.clone());
             self.warn(message);
         }
         let unfinished = unfinished.filter(|_| !is_left);
         if unfinished.is_some() && is_live && !emits {
-            self.warn(format!(
-                "{} ends at offset {offset} inside a transaction: the server crashed there, and rolled the transaction back",
-                self.progress.position.file
-            ));
+            self.warn(rolled_back(&self.progress.position.file, offset));
         }
         if self.files.is_last() && !is_live {
             match gtid_range::check_stop(&self.options, &self.progress.position) {

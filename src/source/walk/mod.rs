@@ -11,6 +11,7 @@
 
 mod bounds;
 mod events;
+mod file_end;
 mod file_walk;
 mod files;
 mod gtid_range;
@@ -34,6 +35,7 @@ use crate::source::options::LogOptions;
 use crate::source::segment::{FileContext, commit_version};
 use bounds::Bounds;
 pub(crate) use events::FileEvents;
+pub(crate) use file_end::FileEnd;
 pub(crate) use file_walk::{Ended, FileWalk};
 use file_walk::{Rules, Seen};
 pub(crate) use log_files::{LogFiles, no_file};
