@@ -6,21 +6,40 @@ import inspect
 import os
 import re
 import select
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import duckdb
 import pytest
 
 import binarrow
-from support.documents import PAGES, examples
+from support.documents import PAGES, environment, example, examples, run, statements
 from support.servers.servers import Server
 
 DOCUMENTS = "\n".join(page.read_text() for page in PAGES)
 PASSWORD = "a long password"
+
+ORDERS = (
+    "INSERT INTO shop.orders (status, total) VALUES ('new', 0.01), ('new', NULL), (NULL, 99999999.99)",
+    "UPDATE shop.orders SET status = 'paid' WHERE status = 'new' LIMIT 2",
+    "UPDATE shop.orders SET id = -id WHERE status = 'paid' AND id > 0 LIMIT 1",
+    "DELETE FROM shop.orders WHERE status IS NULL AND total > 1",
+)
+PRODUCTS = (
+    "CREATE TABLE shop.products (sku VARCHAR(20) PRIMARY KEY, price DECIMAL(10,2), stock INT)",
+    "INSERT INTO shop.products VALUES ('a', 1.00, 1), ('b', 2.50, 2), ('c', NULL, 3), ('d', 4, 4)",
+    "UPDATE shop.products SET stock = stock + 1",
+    "UPDATE shop.products SET sku = 'e' WHERE sku = 'a'",
+    "DELETE FROM shop.products WHERE sku = 'b'",
+    "REPLACE INTO shop.products VALUES ('c', 3.75, 30), ('a', 9, 0)",
+)
+"""Changes of each kind, also of keys."""
 
 
 @pytest.fixture(scope="module", params=["mysql", "mariadb-11.8"])
@@ -34,14 +53,14 @@ def server(request: pytest.FixtureRequest) -> Iterator[Server]:
         if "=" in line
     ]
     with Server.start(request.param, options, test_options=False) as server:
-        [statements] = examples("sql", of)
-        statements = re.sub(r"--.*$", "", statements, flags=re.M)
-        server.execute(*filter(None, map(str.strip, statements.split(";"))))
-        server.execute(
-            "CREATE DATABASE shop",
-            "CREATE TABLE shop.orders (id INT PRIMARY KEY AUTO_INCREMENT, status VARCHAR(20))",
-        )
+        server.execute(*statements(of), *statements("shop"))
         yield server
+
+
+def at(server: Server, code: str) -> str:
+    """An example with the address of a server, as its page describes."""
+    assert "db.example" in code
+    return code.replace("db.example", f"127.0.0.1:{server.port}")
 
 
 def test_the_statements_are_all_it_takes(server: Server) -> None:
@@ -61,14 +80,12 @@ def test_the_statements_are_all_it_takes(server: Server) -> None:
 def test_examples(server: Server, tmp_path: Path, code: str) -> None:
     """They follow the log until Ctrl-C."""
     (tmp_path / "secret").write_text(f"{PASSWORD}\n")
-    code = code.replace("db.example", f"127.0.0.1:{server.port}")
-    python = Path(sys.executable)
     is_python = "import" in code
-    interpreter = [str(python), "-uc"] if is_python else ["bash", "-euc"]
+    interpreter = [sys.executable, "-uc"] if is_python else ["bash", "-euc"]
     process = subprocess.Popen(
-        [*interpreter, code],
+        [*interpreter, at(server, code)],
         cwd=tmp_path,
-        env=os.environ | {"PATH": f"{python.parent}{os.pathsep}{os.environ['PATH']}"},
+        env=environment(),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         start_new_session=True,
@@ -102,19 +119,43 @@ def test_examples(server: Server, tmp_path: Path, code: str) -> None:
 
 def test_examples_of_existing_rows(server: Server, tmp_path: Path) -> None:
     (tmp_path / "secret").write_text(f"{PASSWORD}\n")
-    server.execute("GRANT SELECT ON shop.* TO repl", "INSERT INTO shop.orders VALUES (NULL, 'new')")
+    server.execute(
+        "GRANT SELECT ON shop.* TO repl", "INSERT INTO shop.orders (status) VALUES ('new')"
+    )
     [[count]] = server.query("SELECT COUNT(*) FROM shop.orders")
     for code in examples("python", "rows"):
-        of_server = code.replace("db.example", f"127.0.0.1:{server.port}")
-        ran = subprocess.run(
-            [sys.executable, "-c", of_server],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert ran.stdout.startswith(f"{count} rows"), ran.stderr
+        assert run("python", at(server, code), tmp_path).startswith(f"{count} rows")
     server.execute("REVOKE SELECT ON shop.* FROM repl")
+
+
+def test_from_nothing_to_a_table_in_duckdb(server: Server, tmp_path: Path) -> None:
+    """By copy and paste: the statements that prepare the server, the password's file, and the program, run twice."""
+    run("console", example("console", "password"), tmp_path)
+    for changes in ([], [*ORDERS, *ORDERS]):
+        server.execute(*changes)
+        run("python", at(server, example("python", "duckdb")), tmp_path)
+        with duckdb.connect(tmp_path / "shop.duckdb") as duck:
+            rows = duck.sql("SELECT id, status, total FROM orders ORDER BY id").fetchall()
+        assert rows == server.query("SELECT id, status, total FROM shop.orders ORDER BY id")
+
+
+@pytest.mark.filterwarnings("ignore:.*the server still writes to it")
+def test_a_table_in_duckdb_from_files(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The example of the page about files, with the files of this server in the place of the sample."""
+    server.execute(*PRODUCTS)
+    server.flush_binlog()
+    (tmp_path / "examples" / "shop").mkdir(parents=True)
+    for file in server.datadir.glob("binlog.*"):
+        shutil.copy(file, tmp_path / "examples" / "shop")
+    monkeypatch.chdir(tmp_path)
+    [code] = [code for code in examples("python") if "MERGE INTO products" in code]
+    names: dict[str, Any] = {}
+    exec(code, names)
+    rows = names["duck"].sql("SELECT sku, price, stock FROM products ORDER BY sku").fetchall()
+    assert len(rows) > 2
+    assert rows == server.query("SELECT sku, price, stock FROM shop.products ORDER BY sku")
 
 
 def rows_of_table(head: str) -> dict[str, str]:

@@ -21,7 +21,6 @@ import binarrow
 from binarrow.spark import read_mirror
 from binarrow.spark.schema import arrow_schema
 from support import live
-from support.documents import examples
 from support.servers.servers import Server
 from support.workloads.spark_load import GRANT, ORDERS, TABLE, Load, selected
 
@@ -109,23 +108,6 @@ def test_sql(spark: Any, server: Server) -> None:
     latest = spark.sql(sql.LATEST).collect()
     assert len(latest) == 5
     spark.catalog.dropTempView("changes")
-
-
-def test_documentation(spark: Any, server: Server, tmp_path: Path) -> None:
-    """Its example of a stream runs, with other names and another end."""
-    [code] = examples("python", "spark")
-    (tmp_path / "secret").write_text(f"{live.USER['password']}\n")
-    for old, new in {
-        "mysql://repl@db.example/": options(server)["url"],
-        "secret": str(tmp_path / "secret"),
-        "shop.orders": TABLE,
-        "lake": str(tmp_path),
-        "query.awaitTermination()": "query.processAllAvailable(); query.stop()",
-    }.items():
-        assert old in code
-        code = code.replace(old, new)
-    exec(code, {})
-    assert mirrored(spark, tmp_path / "orders") == selected(server)
 
 
 def test_first_load_and_mirror(spark: Any, server: Server, tmp_path: Path) -> None:

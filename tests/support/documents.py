@@ -25,24 +25,41 @@ def examples(kind: str, marker: str = "") -> list[str]:
     return list(dict.fromkeys(code for *other, code in found if other == [kind, marker]))
 
 
+def example(kind: str, marker: str) -> str:
+    """The only example of a language with a marker."""
+    [found] = examples(kind, marker)
+    return found
+
+
+def statements(marker: str) -> list[str]:
+    """The statements of an example in SQL, as a client sends them."""
+    text = re.sub(r"--.*$", "", example("sql", marker), flags=re.M)
+    return [*filter(None, map(str.strip, text.split(";")))]
+
+
 def needs_spark(code: str) -> bool:
     return "from pyspark" in code
 
 
-def run(kind: str, code: str, folder: Path) -> str:
-    """Runs an example in `folder`, which looks like a clone to it. Returns what it prints."""
-    (folder / "examples").symlink_to(REPOSITORY / "examples")
+def environment() -> dict[str, str]:
+    """The environment of a program that looks like that of a shell in which `.venv` is active."""
     python = Path(sys.executable)
-    environment = os.environ | {
+    return os.environ | {
         "PATH": f"{python.parent}{os.pathsep}{os.environ['PATH']}",
         "PYSPARK_PYTHON": str(python),
         "SPARK_CONF_DIR": str(REPOSITORY / "tests" / "spark" / "conf"),
     }
-    interpreter = [str(python), "-c"] if kind == "python" else ["bash", "-euc"]
+
+
+def run(kind: str, code: str, folder: Path) -> str:
+    """Runs an example in `folder`, which looks like a clone to it. Returns what it prints."""
+    if not (folder / "examples").exists():
+        (folder / "examples").symlink_to(REPOSITORY / "examples")
+    interpreter = [sys.executable, "-c"] if kind == "python" else ["bash", "-euc"]
     ran = subprocess.run(
         [*interpreter, code],
         cwd=folder,
-        env=environment,
+        env=environment(),
         capture_output=True,
         text=True,
         check=False,
