@@ -6,11 +6,19 @@ none.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from binarrow._native import BinlogReader, ChangeBatch, Position, TableReader
+from binarrow._native import (
+    BinlogReader,
+    ChangeBatch,
+    Column,
+    Position,
+    TableReader,
+    TableSchema,
+    TableSchemas,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -22,6 +30,8 @@ MAX_CELL = 80
 MAX_ITEMS = 20
 """The maximum number of items of a list or struct in a cell."""
 MAX_FACT = 300
+MAX_ROWS_OF_STRUCTURES = 200
+"""The maximum number of columns, keys or tables that a structure shows."""
 
 # Colors are those of the page, light or dark.
 LINE = "1px solid rgba(128, 128, 128, 0.4)"
@@ -40,6 +50,10 @@ def html_of(value: object) -> str:
             return card("Position", position_facts(value))
         case BinlogReader() | TableReader():
             return card(type(value).__name__, reader_facts(value))
+        case TableSchema():
+            return structure_html(value)
+        case TableSchemas():
+            return structures_html(value)
     raise TypeError(type(value).__name__)
 
 
@@ -78,6 +92,55 @@ def reader_facts(reader: BinlogReader[Any] | TableReader) -> Iterator[tuple[str,
     if stats.get("lag_seconds") is not None:
         yield "lag", f"{stats['lag_seconds']:.3f} s"
     yield "last commit", stats.get("last_commit")
+
+
+def structure_html(table: TableSchema) -> str:
+    """Returns the columns and keys of a table."""
+    columns = [
+        (column.name, column.type, "" if column.nullable else "NOT NULL", *_column_notes(column))
+        for column in table.columns
+    ]
+    keys = [(key.name, key.kind, ", ".join(key.columns)) for key in table.keys]
+    parts = [_rows_html(("column", "type", "NULL", "default", "comment"), columns)]
+    if keys:
+        parts.append(_rows_html(("key", "kind", "columns"), keys))
+    return "".join([_title(f"{table.database}.{table.table}", table.comment or ""), *parts])
+
+
+def structures_html(schemas: TableSchemas) -> str:
+    """Returns the names, columns and keys of tables."""
+    tables = schemas.tables
+    rows = [
+        (f"{one.database}.{one.table}", f"{len(one.columns):,}", ", ".join(one.row_key))
+        for one in tables
+    ]
+    about = f"{_count(len(tables), 'table')} at {schemas.position}"
+    return _title("TableSchemas", about) + _rows_html(("table", "columns", "row key"), rows)
+
+
+def _column_notes(column: Column) -> tuple[str, str]:
+    """The default of a column, or how it is generated, and its comment."""
+    if column.generated is not None:
+        return f"generated, {column.generated}", column.comment or ""
+    if column.auto_increment:
+        return "AUTO_INCREMENT", column.comment or ""
+    return column.default or "", column.comment or ""
+
+
+def _rows_html(head: Iterable[str], rows: Sequence[Iterable[str | None]]) -> str:
+    """Returns a table of texts: of its rows the first ones."""
+    names = "".join(f'<th style="{CELL}; {FAINT}">{escape(name)}</th>' for name in head)
+    body = "".join(
+        "<tr>"
+        + "".join(f'<td style="{CELL}">{escape(shortened(cell or ""))}</td>' for cell in row)
+        + "</tr>"
+        for row in rows[:MAX_ROWS_OF_STRUCTURES]
+    )
+    more = len(rows) - MAX_ROWS_OF_STRUCTURES
+    end = f'<div style="{FAINT}">… {more:,} more</div>' if more > 0 else ""
+    return (
+        f'<table style="{TABLE}"><thead><tr>{names}</tr></thead><tbody>{body}</tbody></table>{end}'
+    )
 
 
 def batch_html(change: ChangeBatch) -> str:

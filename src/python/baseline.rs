@@ -2,6 +2,7 @@
 
 use super::connection_spec::PyConnectionSpec;
 use super::errors::warn;
+use super::hooks::html_of;
 use super::interrupts::cancellable;
 use super::keywords::Patterns;
 use super::position::PyPosition;
@@ -48,6 +49,15 @@ impl PyBaseline {
     #[getter]
     fn lower_case_table_names(&self) -> u8 {
         self.0.lower_case_table_names
+    }
+
+    fn __repr__(&self) -> PyResult<String> {
+        let tables = self.0.given().catalog()?.tables().count();
+        Ok(format!("<TableSchemas of {tables} tables at {}>", self.0.position))
+    }
+
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        html_of(slf.as_any())
     }
 }
 

@@ -118,6 +118,8 @@ def test_every_source_gives_the_same(followed: tuple[Server, SchemaHistory]) -> 
                 assert all_schemas.find("described", name) == table, name
                 assert history.find("described", name, at) == table, name
         assert set(all_schemas.tables) == set(shown.values())
+        assert repr(all_schemas) == f"<TableSchemas of {len(tables)} tables at {at}>"
+        assert all(f">described.{name}</td>" in all_schemas._repr_html_() for name in tables)
         assert all_schemas.find("described", "none") is None
     with binarrow.read_binlog(files, tables="described.*", schemas=list(shown.values())) as reader:
         read = {change.table: change.table_schema for change in reader}

@@ -13,7 +13,15 @@ import pyarrow as pa
 import pytest
 
 import binarrow
-from binarrow import FileCheckpoint, Position, SchemaHistory, Stream
+from binarrow import (
+    Column,
+    FileCheckpoint,
+    Key,
+    Position,
+    SchemaHistory,
+    Stream,
+    TableSchema,
+)
 from binarrow.notebook import MAX_CELL, MAX_COLUMNS, MAX_ROWS, batch_html, card
 from binarrow.server.target import target
 
@@ -234,6 +242,28 @@ def test_positions_inside_a_transaction(shop):
     position = next(batch.position for batch in reader if batch.position.ahead)
     assert f", ahead: {', '.join(position.ahead)}>" in repr(position)
     assert dict(Table(position._repr_html_()).rows)["tables ahead"] == ", ".join(position.ahead)
+
+
+def test_structures():
+    columns = [
+        Column("id", "int", nullable=False, auto_increment=True),
+        Column("name", "varchar(20)", nullable=True, default="'x'", comment=HOSTILE),
+        Column("upper", "varchar(20)", nullable=True, generated="stored"),
+    ]
+    keys = [Key("PRIMARY", "primary", ["id"], identifies_rows=True)]
+    table = TableSchema("shop", "orders", columns, keys)
+    assert Table(table._repr_html_()).rows == [
+        ["column", "type", "NULL", "default", "comment"],
+        ["id", "int", "NOT NULL", "AUTO_INCREMENT", ""],
+        ["name", "varchar(20)", "", "'x'", HOSTILE],
+        ["upper", "varchar(20)", "", "generated, stored", ""],
+        ["key", "kind", "columns"],
+        ["PRIMARY", "primary", "id"],
+    ]
+    wide = [Column(f"c{number}", "int", nullable=True) for number in range(4000)]
+    html = TableSchema("shop", "wide", wide)._repr_html_()
+    assert Table(html).text.endswith("… 3,800 more")
+    assert len(html) < 200_000
 
 
 def test_histories(tmp_path: Path):

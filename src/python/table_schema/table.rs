@@ -4,6 +4,7 @@ use super::column::PyColumn;
 use super::key::PyKey;
 use super::{NewArguments, shown};
 use crate::error::{Error, Result};
+use crate::python::hooks::html_of;
 use crate::schema::quoted_name;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -102,6 +103,10 @@ impl PyTableSchema {
         let fields = self.fields(py)?;
         fields.del_item("create_statement")?;
         shown("TableSchema", &fields)
+    }
+
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        html_of(slf.as_any())
     }
 
     fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> PyResult<NewArguments<'py>> {
