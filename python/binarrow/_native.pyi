@@ -159,19 +159,26 @@ class TypeOptions:
         invalid_text: Literal["error", "replace", "binary"] = "error",
     ) -> TypeOptions: ...
     @property
-    def profile(self) -> str: ...
+    def profile(self) -> str:
+        """The type table: ``"native"`` or ``"spark"``."""
     @property
-    def zero_dates(self) -> str: ...
+    def zero_dates(self) -> str:
+        """The conversion of zero dates."""
     @property
-    def json(self) -> str: ...
+    def json(self) -> str:
+        """The form of JSON values."""
     @property
-    def time(self) -> str: ...
+    def time(self) -> str:
+        """The form of TIME values."""
     @property
-    def geometry(self) -> str: ...
+    def geometry(self) -> str:
+        """The form of geometry values."""
     @property
-    def enum(self) -> str: ...
+    def enum(self) -> str:
+        """The form of ENUM values."""
     @property
-    def invalid_text(self) -> str: ...
+    def invalid_text(self) -> str:
+        """The treatment of text that is not valid in its character set."""
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
 
@@ -200,13 +207,17 @@ class Position:
 
     def __new__(cls, file: str, offset: int) -> Position: ...
     @property
-    def file(self) -> str: ...
+    def file(self) -> str:
+        """The server's name of the file, such as ``binlog.000042``."""
     @property
-    def offset(self) -> int: ...
+    def offset(self) -> int:
+        """The byte offset of the next event in the file."""
     @property
-    def server(self) -> str | None: ...
+    def server(self) -> str | None:
+        """The identity of the server: its ``server_uuid``, MariaDB's ``server_uid``, or else its ``server_id``. None in files."""
     @property
-    def gtid_set(self) -> str | None: ...
+    def gtid_set(self) -> str | None:
+        """The GTIDs of all transactions before the base, as the server prints them; None if they are not known."""
     @property
     def file_number(self) -> int | None:
         """The number at the end of the file's name: 42 for ``binlog.000042``. None if the name has none."""
@@ -220,13 +231,17 @@ class Position:
     def by_gtid(self) -> bool:
         """True if a reader must resume by GTID on the same server too, instead of at the file and offset."""
     @property
-    def version_shift(self) -> int: ...
+    def version_shift(self) -> int:
+        """The number that is added to the number of the file in ``_commit_version``.
+
+        It is not 0 after a failover, so that versions increase on the new server too.
+        """
     @property
     def visible_to_select(self) -> bool | None:
         """True if a SELECT that starts after the position was read sees all transactions before it.
 
-        False if the server cannot guarantee this: see :meth:`Server.position`. None for a position that
-        :meth:`Server.position` did not return. It is neither stored nor compared.
+        False if the server cannot guarantee this: see :meth:`Server.position`. None for positions of batches and for
+        stored positions. It is neither stored nor compared.
         """
     @property
     def base(self) -> Position:
@@ -279,11 +294,14 @@ class ChangeBatch:
     """Changes of one table, as one Arrow record batch."""
 
     @property
-    def database(self) -> str: ...
+    def database(self) -> str:
+        """The database of the table."""
     @property
-    def table(self) -> str: ...
+    def table(self) -> str:
+        """The name of the table, without the database."""
     @property
-    def num_rows(self) -> int: ...
+    def num_rows(self) -> int:
+        """The number of rows. An update may be two rows."""
     @property
     def position(self) -> Position:
         """The position after this batch: a reader that starts there returns all later changes, each once.
@@ -291,7 +309,8 @@ class ChangeBatch:
         It is computed when the property is read.
         """
     @property
-    def schema(self) -> pa.Schema: ...
+    def schema(self) -> pa.Schema:
+        """The columns of the table, then those of the envelope."""
     @property
     def table_schema(self) -> TableSchema:
         """The structure that the table had when the changes were logged, as far as it is known: see :class:`TableSchema`.
@@ -367,9 +386,11 @@ class SchemaChange:
     def position(self) -> Position:
         """The position at which to resume after it; inside a transaction (``CREATE TABLE ... SELECT``), before it and its rows."""
     @property
-    def commit_version(self) -> int: ...
+    def commit_version(self) -> int:
+        """The place of the statement in commit order, comparable with ``_commit_version`` of rows."""
     @property
-    def commit_timestamp(self) -> datetime: ...
+    def commit_timestamp(self) -> datetime:
+        """The time of the statement, in UTC."""
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
 
@@ -378,16 +399,20 @@ class Truncate:
     """A table was emptied, by TRUNCATE or, for a MEMORY table, by the start of its server. Frozen."""
 
     @property
-    def database(self) -> str: ...
+    def database(self) -> str:
+        """The database of the table."""
     @property
-    def table(self) -> str: ...
+    def table(self) -> str:
+        """The name of the table, without the database."""
     @property
     def position(self) -> Position:
         """The position at which to resume after it."""
     @property
-    def commit_version(self) -> int: ...
+    def commit_version(self) -> int:
+        """The place of the statement in commit order, comparable with ``_commit_version`` of rows."""
     @property
-    def commit_timestamp(self) -> datetime: ...
+    def commit_timestamp(self) -> datetime:
+        """The time of the statement, in UTC."""
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
 
@@ -408,9 +433,11 @@ class SkippedStatement:
     def position(self) -> Position:
         """The position at which to resume after it; inside a transaction, before the transaction."""
     @property
-    def commit_version(self) -> int: ...
+    def commit_version(self) -> int:
+        """The place of the statement in commit order, comparable with ``_commit_version`` of rows."""
     @property
-    def commit_timestamp(self) -> datetime: ...
+    def commit_timestamp(self) -> datetime:
+        """The time of the statement, in UTC."""
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
 
@@ -442,9 +469,11 @@ class Transaction:
     def position(self) -> Position:
         """The position at which to resume after it. For ``begin`` it is before the transaction, otherwise after it."""
     @property
-    def commit_version(self) -> int: ...
+    def commit_version(self) -> int:
+        """The place of the transaction in commit order: ``_commit_version`` of its rows."""
     @property
-    def commit_timestamp(self) -> datetime: ...
+    def commit_timestamp(self) -> datetime:
+        """The time of the commit, in UTC: ``_commit_timestamp`` of its rows."""
     @property
     def original_commit_timestamp(self) -> datetime | None:
         """The time of the commit on the server that made the transaction, if the log contains it."""
@@ -481,7 +510,8 @@ class BinlogReader(Generic[_T_co]):
     def position(self) -> Position | None:
         """The position after the last batch or item. None before the first one, unless ``start`` names a place."""
     @property
-    def closed(self) -> bool: ...
+    def closed(self) -> bool:
+        """True after :meth:`close`."""
     def stats(self) -> dict[str, Any]:
         """Counts so far.
 
@@ -582,7 +612,8 @@ class BinlogReader(Generic[_T_co]):
         The result is a batch or item, the end, an error or a warning. It remains in the reader, so any thread may wait, and
         ``position`` does not change.
         """
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Ends the read and its threads."""
     def _repr_html_(self) -> str: ...
     def __iter__(self) -> BinlogReader[_T_co]: ...
     def __next__(self) -> _T_co: ...
@@ -600,15 +631,20 @@ class TableReader:
     """An Arrow stream of changes with one schema: of one table, or of several tables as documents."""
 
     @property
-    def schema(self) -> pa.Schema: ...
+    def schema(self) -> pa.Schema:
+        """The schema of all batches."""
     @property
-    def position(self) -> Position | None: ...
+    def position(self) -> Position | None:
+        """The position after the last batch that was returned; None before the first."""
     @property
-    def closed(self) -> bool: ...
-    def stats(self) -> dict[str, Any]: ...
+    def closed(self) -> bool:
+        """True after :meth:`close`."""
+    def stats(self) -> dict[str, Any]:
+        """Returns the statistics of the read, as :meth:`BinlogReader.stats` does."""
     def read_all(self) -> pa.Table:
         """Reads all remaining rows into memory."""
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Ends the read and its threads."""
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
     def __arrow_c_schema__(self) -> object: ...
     def _repr_html_(self) -> str: ...
@@ -669,25 +705,32 @@ class Event:
     """One event of a binary log file, as ``binarrow inspect`` shows it."""
 
     @property
-    def file(self) -> str: ...
+    def file(self) -> str:
+        """The name of the file."""
     @property
     def offset(self) -> int:
         """Offset in the file; of the Transaction_payload event for events inside one."""
     @property
-    def size(self) -> int: ...
+    def size(self) -> int:
+        """The number of bytes, with header and checksum."""
     @property
-    def type_code(self) -> int: ...
+    def type_code(self) -> int:
+        """The number of the event type."""
     @property
-    def type_name(self) -> str: ...
+    def type_name(self) -> str:
+        """The name of the event type, such as ``Format_desc``."""
     @property
     def timestamp(self) -> int:
         """Seconds since 1970 UTC; 0 for artificial events."""
     @property
-    def server_id(self) -> int: ...
+    def server_id(self) -> int:
+        """The ``server_id`` of the server that wrote the event first."""
     @property
-    def log_pos(self) -> int: ...
+    def log_pos(self) -> int:
+        """The offset of the next event, from the header; 0 for artificial and compressed events."""
     @property
-    def flags(self) -> int: ...
+    def flags(self) -> int:
+        """The flags of the header."""
     @property
     def info(self) -> str:
         """A summary in one line: table, GTID, a statement up to its first value."""
@@ -722,17 +765,22 @@ class Split:
     """A range of one file, cut at ends of transactions, for one task. Picklable."""
 
     @property
-    def path(self) -> str: ...
+    def path(self) -> str:
+        """The path of the file, as it was given."""
     @property
-    def start(self) -> int: ...
+    def start(self) -> int:
+        """The offset of the first event."""
     @property
-    def stop(self) -> int: ...
+    def stop(self) -> int:
+        """The offset after the last event."""
     @property
     def warnings(self) -> list[str]:
         """The warnings of :func:`scan_splits` about a file without a Rotate or Stop event; in its last range."""
-    def to_json(self) -> str: ...
+    def to_json(self) -> str:
+        """Returns the range as JSON."""
     @staticmethod
-    def from_json(text: str) -> Split: ...
+    def from_json(text: str) -> Split:
+        """Returns the range that ``to_json`` returned as JSON."""
 
 @overload
 def read_binlog(
@@ -1011,7 +1059,7 @@ def read_binlog(
 
     Raises:
         ConfigError: A keyword or option is not valid, or does not fit the others or the input.
-        SchemaError: A statement in a dict of ``schemas`` is not understood.
+        SchemaError: A statement in a dict of ``schemas`` cannot be parsed.
         InputError: A file cannot be read. :class:`MissingInputError` and others are subclasses.
 
     Errors in the bytes of the files are raised by the reader, after the rows before them.
@@ -1466,7 +1514,8 @@ class Key:
     def name(self) -> str | None:
         """The name, ``PRIMARY`` for the primary key; None if the statement in ``schemas`` contains none."""
     @property
-    def kind(self) -> Literal["primary", "unique", "index"]: ...
+    def kind(self) -> Literal["primary", "unique", "index"]:
+        """``primary``, ``unique``, or ``index`` for any other key."""
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns in key order, without expressions."""
@@ -1511,9 +1560,11 @@ class TableSchema:
         create_statement: str | None = None,
     ) -> TableSchema: ...
     @property
-    def database(self) -> str: ...
+    def database(self) -> str:
+        """The database of the table."""
     @property
-    def table(self) -> str: ...
+    def table(self) -> str:
+        """The name of the table, without the database."""
     @property
     def columns(self) -> tuple[Column, ...]:
         """The columns in table order."""
@@ -1544,6 +1595,7 @@ class TableSchema:
         """
     def to_dict(self) -> dict[str, Any]:
         """Returns the arguments of the constructor; columns and keys are dicts too."""
+    def _repr_html_(self) -> str: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
 
@@ -1573,6 +1625,7 @@ class TableSchemas:
     @property
     def lower_case_table_names(self) -> int:
         """The server's variable of this name. 0 means that names in other letter case are other names."""
+    def _repr_html_(self) -> str: ...
 
 @final
 class NativeHistory:

@@ -139,12 +139,12 @@ impl ParsedStatement {
     /// statements about temporary tables, whose rows are not in the log either.
     ///
     /// # Errors
-    /// The statement is not understood.
+    /// The statement cannot be parsed.
     pub fn ddl(&self) -> crate::error::Result<Option<Ddl>> {
-        let not_understood = |error: &SyntaxError| {
-            Error::schema(format!("the statement is not understood: {}", error.message))
+        let not_parsed = |error: &SyntaxError| {
+            Error::schema(format!("the statement cannot be parsed: {}", error.message))
         };
-        let body = self.body.as_ref().map_err(not_understood)?;
+        let body = self.body.as_ref().map_err(not_parsed)?;
         let tables = |kind, tables: &[TableName]| Ddl::of_tables(kind, tables.iter().cloned());
         let table = |kind, table| tables(kind, std::slice::from_ref(table));
         Ok(Some(match body {
@@ -172,7 +172,7 @@ impl ParsedStatement {
             Body::DeleteAll(name) => {
                 table(DdlKind::Truncate, name).with_rows(RowEffect::All("a start of the server"))
             }
-            Body::Unreadable(error) => return Err(not_understood(error)),
+            Body::Unreadable(error) => return Err(not_parsed(error)),
             Body::Sequence { .. }
             | Body::DropSequences(_)
             | Body::CreateTemporary(_)
@@ -305,11 +305,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_is_an_error() {
+    fn a_statement_that_cannot_be_parsed_is_an_error() {
         for sql in ["CREATE TABLE", "DROP TABLE t,", "RENAME TABLE t", "CREATE TABLE 'x' (a INT)"] {
             let error =
                 ParsedStatement::parse(sql, "shop", QuoteMode::default()).ddl().unwrap_err();
-            assert!(error.message().starts_with("the statement is not understood: "), "{sql}");
+            assert!(error.message().starts_with("the statement cannot be parsed: "), "{sql}");
         }
     }
 

@@ -20,7 +20,7 @@ pub(super) struct Parser<'t> {
     known: Known,
 }
 
-/// The facts that are known as soon as the first words are read, even if the rest is not understood.
+/// The facts that are known as soon as the first words are read, even if the rest cannot be parsed.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Known {
     pub(super) changes_no_rows: bool,

@@ -64,7 +64,7 @@ impl Past {
             Ok(None) => return,
             Err(error) => {
                 let why = format!(
-                    "the statement at {} is not understood ({})",
+                    "the statement at {} cannot be parsed ({})",
                     ddl.position,
                     error.message()
                 );

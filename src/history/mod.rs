@@ -11,7 +11,7 @@
 //! SchemaHistory ─ HistoryView ─ TimelineCursor ─ SharedIndex ─ HistoryIndex ─ FollowedStore ─ Store
 //! ```
 //!
-//! A statement that is not understood is an error that names the table and the line, never a guess.
+//! A statement that cannot be parsed is an error that names the table and the line, never a guess.
 
 mod baseline;
 mod before;

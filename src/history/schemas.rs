@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 
 /// Table structures that were given as SQL text.
 ///
-/// The error of a statement that is not understood is returned with the first rows of its table, because a dump may contain more
+/// The error of a statement that cannot be parsed is returned with the first rows of its table, because a dump may contain more
 /// tables than the log.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Schemas {

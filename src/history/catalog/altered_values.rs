@@ -126,7 +126,7 @@ pub fn altered_columns(
     statement: &ParsedStatement,
     session: &DdlSession,
 ) -> Vec<AlteredColumn> {
-    // A statement that is not understood counts as a change of rows already.
+    // A statement that cannot be parsed counts as a change of rows already.
     let Ok(Body::AlterTable(alter)) = &statement.body else { return Vec::new() };
     let Ok(Clauses { actions, .. }) = &alter.clauses else { return Vec::new() };
     let concerns = |action: &Action| match action {

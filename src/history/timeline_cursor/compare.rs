@@ -138,6 +138,6 @@ pub(super) fn is_same(stored: &LoggedDdl, logged: &LoggedDdl) -> bool {
 pub(super) fn summary(ddl: &LoggedDdl) -> String {
     match ddl.parse().ddl() {
         Ok(Some(parsed)) => parsed.to_string(),
-        _ => "a statement that is not understood".into(),
+        _ => "a statement that cannot be parsed".into(),
     }
 }

@@ -39,6 +39,11 @@ impl Plugin {
     const ALL: [Self; 6] =
         [Self::Native, Self::CachingSha2, Self::Sha256, Self::Ed25519, Self::Parsec, Self::Clear];
 
+    /// The names of all supported plugins, for a message.
+    pub(super) fn names() -> String {
+        Self::ALL.map(Self::name).join(", ")
+    }
+
     pub(super) fn by_name(name: &[u8]) -> Option<Self> {
         Self::ALL.into_iter().find(|plugin| plugin.name().as_bytes() == name)
     }

@@ -2,6 +2,7 @@
 
 use super::MAX_ROUNDS;
 use crate::error::DecodeError;
+use crate::protocol::auth::Plugin;
 use crate::protocol::response::ServerRefusal;
 
 /// The reason why a login fails.
@@ -12,7 +13,9 @@ pub enum LoginError {
     #[error("{}", .0.message)]
     Refused(ServerRefusal),
     /// The server's bytes are not a login packet.
-    #[error("the server's login packet is not understood: {0}")]
+    #[error(
+        "the server's login packet is invalid ({0}): connect to the port of a MySQL or MariaDB server"
+    )]
     Malformed(#[from] DecodeError),
     /// TLS is required, but the server does not support it.
     #[error("the server offers no TLS, which ⟦tls⟧ asks for")]
@@ -24,7 +27,10 @@ pub enum LoginError {
     #[error("the server offers no {0} compression")]
     NoCompression(&'static str),
     /// A plugin that this client does not support.
-    #[error("the server asks for the authentication plugin {0:?}, which is not supported")]
+    #[error(
+        "the server asks for the authentication plugin {0:?}, which is not supported; use an account with one of {names}",
+        names = Plugin::names()
+    )]
     UnknownPlugin(String),
     /// The server requests the password itself, which the caller does not permit.
     #[error("the server asks for the password itself (mysql_clear_password)")]
@@ -33,7 +39,7 @@ pub enum LoginError {
     #[error("{0} needs a secure transport for this user: use TLS")]
     NeedsSecureTransport(&'static str),
     /// The server's RSA key is invalid, or too small for the password.
-    #[error("the server's RSA key cannot be used to send the password")]
+    #[error("the server's RSA key cannot be used to send the password: use TLS")]
     BadPublicKey,
     /// A nonce cannot be created.
     #[error("the system provides no random numbers")]
