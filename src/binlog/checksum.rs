@@ -6,7 +6,7 @@
 
 use crate::binlog::event_type::EventType;
 use crate::binlog::header::EventHeader;
-use crate::error::DecodeError;
+use crate::error::{DecodeError, Error, ErrorKind};
 use crate::wire::Result;
 use std::sync::LazyLock;
 
@@ -34,6 +34,25 @@ impl ChecksumAlgorithm {
         match self {
             Self::Off => 0,
             Self::Crc32 => CHECKSUM_LEN,
+        }
+    }
+
+    /// The bytes between an event's header and its checksum.
+    #[inline]
+    pub(crate) fn body(self, event: &[u8]) -> std::result::Result<&[u8], Error> {
+        let end = event.len().checked_sub(self.len());
+        end.and_then(|end| event.get(EventHeader::LEN..end))
+            .ok_or_else(|| Error::malformed("the event is too short for its checksum"))
+    }
+
+    /// Checks the CRC32 of a complete event, if its file has checksums.
+    pub(crate) fn check(self, event: &[u8]) -> std::result::Result<(), Error> {
+        match self.is_empty() || verify(event) {
+            true => Ok(()),
+            false => Err(Error::new(
+                ErrorKind::Checksum,
+                "the event's CRC32 does not match its bytes: the file is damaged",
+            )),
         }
     }
 

@@ -10,7 +10,7 @@ use crate::cancel::CancelToken;
 use crate::error::{Error, ErrorKind, Result};
 use crate::source::{
     FileEnd, FileEvents, InputFile, NextEvent, PayloadEvents, encrypted, name_logs,
-    starts_encryption, verify_crc,
+    starts_encryption,
 };
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -337,7 +337,7 @@ impl OpenFile {
                 true => ChecksumAlgorithm::Crc32,
                 false => format.checksum,
             };
-            verify_crc(bytes, checksum).map_err(located)?;
+            checksum.check(bytes).map_err(located)?;
         }
         let body = match is_format {
             // This event has a checksum even if the others have none.

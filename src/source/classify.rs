@@ -2,12 +2,12 @@
 
 use super::logged_statement::LoggedStatement;
 use crate::binlog::{
-    CHECKSUM_LEN, ChecksumAlgorithm, EventHeader, EventType, FormatDescription, GtidEvent,
-    Incident, MariadbGtidEvent, PartialRowData, Query, QueryKind, STMT_END, StatusVariable,
-    XaPrepare, XidEvent, checksum, table_id_and_flags,
+    EventHeader, EventType, FormatDescription, GtidEvent, Incident, MariadbGtidEvent,
+    PartialRowData, Query, QueryKind, STMT_END, StatusVariable, XaPrepare, XidEvent,
+    table_id_and_flags,
 };
 use crate::change::{LoggedGtid, TransactionEvent};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::wire::Inflater;
 
 /// The meaning of an event for a walk.
@@ -63,30 +63,6 @@ impl Skips {
             }
         }
         skips
-    }
-}
-
-/// Returns the bytes between header and checksum.
-pub(crate) fn body(event: &[u8], algorithm: ChecksumAlgorithm) -> Result<&[u8]> {
-    let footer = match algorithm {
-        ChecksumAlgorithm::Crc32 => CHECKSUM_LEN,
-        ChecksumAlgorithm::Off => 0,
-    };
-    event
-        .len()
-        .checked_sub(footer)
-        .and_then(|end| event.get(EventHeader::LEN..end))
-        .ok_or_else(|| Error::malformed("the event is too short for its checksum"))
-}
-
-/// Checks an event's CRC32, if its file has checksums.
-pub(crate) fn check_crc(event: &[u8], algorithm: ChecksumAlgorithm) -> Result<()> {
-    match algorithm == ChecksumAlgorithm::Off || checksum::verify(event) {
-        true => Ok(()),
-        false => Err(Error::new(
-            ErrorKind::Checksum,
-            "the event's CRC32 does not match its bytes: the file is damaged",
-        )),
     }
 }
 

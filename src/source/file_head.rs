@@ -1,6 +1,6 @@
 //! The head of a file: its first bytes, which show the kind of the file, and its format description.
 
-use super::classify::{check_crc, no_format};
+use super::classify::no_format;
 use super::event_source::{Event, NextEvent};
 use super::input::Input;
 use super::window::Window;
@@ -53,7 +53,7 @@ pub(crate) fn read_format(
     // Without this check, damage to the format description could turn off the checksums of the
     // other events.
     if verify_checksum && format.has_checksum {
-        check_crc(event, ChecksumAlgorithm::Crc32).map_err(located)?;
+        ChecksumAlgorithm::Crc32.check(event).map_err(located)?;
     }
     window.advance(len);
     Ok((format, header.timestamp))

@@ -6,7 +6,6 @@
 //! the name. If the files are then not consecutive files of one log, those with other names keep their own, and are numbered by
 //! their place in the list.
 
-use super::classify::{body, check_crc};
 use super::event_source::EventSource;
 use super::file_head::{check_magic, read_format};
 use super::file_list::{InputFile, InputSource};
@@ -100,8 +99,8 @@ fn successor(file: &mut InputFile) -> Option<String> {
         {
             return None;
         }
-        check_crc(event, format.checksum).ok()?;
-        let rotate = Rotate::decode(body(event, format.checksum).ok()?).ok()?;
+        format.checksum.check(event).ok()?;
+        let rotate = Rotate::decode(format.checksum.body(event).ok()?).ok()?;
         (rotate.position == FIRST_EVENT_AT).then(|| rotate.file.to_owned())
     };
     (0..tail.len()).rev().find_map(|at| rotate(tail.get(at..)?))

@@ -35,9 +35,7 @@ mod walk;
 mod window;
 
 pub use block_input::BlockInput;
-pub(crate) use classify::{
-    body as event_body, check_crc as verify_crc, encrypted, starts_encryption,
-};
+pub(crate) use classify::{encrypted, starts_encryption};
 pub use delivered::{Delivered, Left, Turn};
 pub(crate) use delivered::{add, only};
 pub use event_source::{Event, EventSource, LiveEvents, NextEvent};

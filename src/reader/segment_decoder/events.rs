@@ -10,7 +10,7 @@ use crate::binlog::{
 use crate::change::{Transaction, TransactionEnd};
 use crate::error::{Error, Result};
 use crate::reader::options::DecodeOptions;
-use crate::source::{Payload, event_body, verify_crc};
+use crate::source::Payload;
 use std::sync::Arc;
 
 /// Decodes the events of spans.
@@ -80,17 +80,17 @@ impl EventDecoder {
         match header.event_type {
             // The checksum of this event was checked when it was read.
             EventType::TABLE_MAP => {
-                let body = event_body(event, checksum)?;
+                let body = checksum.body(event)?;
                 self.rows.on_table_map(body, &context.file.format)?;
                 Ok(true)
             }
             EventType::TRANSACTION_PAYLOAD => {
                 self.check(event, checksum)?;
-                self.decode_payload(context, event_body(event, checksum)?, offset, emit)
+                self.decode_payload(context, checksum.body(event)?, offset, emit)
             }
             EventType::MARIADB_PARTIAL_ROW_DATA => {
                 self.check(event, checksum)?;
-                let fragment = PartialRowData::decode(event_body(event, checksum)?)?;
+                let fragment = PartialRowData::decode(checksum.body(event)?)?;
                 if !self.fragments.take(&fragment, offset)? {
                     return Ok(true);
                 }
@@ -103,7 +103,7 @@ impl EventDecoder {
             event_type if event_type.is_rows() => {
                 self.check(event, checksum)?;
                 let number = self.next_rows_event();
-                let body = event_body(event, checksum)?;
+                let body = checksum.body(event)?;
                 let in_span = (offset - context.span.offset) as usize + EventHeader::LEN;
                 let body_at = Some(context.span.bytes.start + in_span);
                 let place = EventPlace { offset, number, body_at };
@@ -111,7 +111,7 @@ impl EventDecoder {
             }
             event_type => {
                 if self.rows.statement.is_wanted() {
-                    self.rows.statement.on_event(event_type, event_body(event, checksum)?)?;
+                    self.rows.statement.on_event(event_type, checksum.body(event)?)?;
                 }
                 Ok(true)
             }
@@ -120,7 +120,7 @@ impl EventDecoder {
 
     fn check(&self, event: &[u8], checksum: ChecksumAlgorithm) -> Result<()> {
         match self.options.verify_checksum {
-            true => verify_crc(event, checksum),
+            true => checksum.check(event),
             false => Ok(()),
         }
     }

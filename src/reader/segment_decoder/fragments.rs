@@ -3,7 +3,6 @@
 use crate::binlog::{CHECKSUM_LEN, ChecksumAlgorithm, EventHeader, FragmentOrder, PartialRowData};
 use crate::error::{DecodeError, Error, Result};
 use crate::limits::MAX_EVENT_SIZE;
-use crate::source::event_body;
 
 /// The fragments of one event, in a buffer that is reused for the next event.
 #[derive(Default)]
@@ -78,7 +77,7 @@ impl Fragments {
         if size != len && size != len + left_out {
             return Err(Error::malformed("the fragments are not as long as their event"));
         }
-        Ok((header, event_body(&self.bytes, own)?))
+        Ok((header, own.body(&self.bytes)?))
     }
 }
 

@@ -4,7 +4,6 @@ use super::stream::{Received, Stream};
 use crate::binlog::{EventHeader, EventType, FormatDescription};
 use crate::error::Result;
 use crate::net::is_own;
-use crate::source::classify::body;
 
 /// The first events of a file, from a dump that begins there.
 pub(super) struct FirstEvents<'s> {
@@ -40,7 +39,7 @@ impl<'s> FirstEvents<'s> {
                 self.format = Some(FormatDescription::decode(self.stream.event())?);
             }
             let Some(format) = &self.format else { break };
-            return Ok(Some((header, body(self.stream.event(), format.checksum)?, format)));
+            return Ok(Some((header, format.checksum.body(self.stream.event())?, format)));
         }
         Ok(None)
     }

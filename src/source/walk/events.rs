@@ -4,7 +4,6 @@ use super::heads::HeadReader;
 use super::spool::Spool;
 use crate::binlog::{EventHeader, EventType, FIRST_EVENT_AT, FormatDescription};
 use crate::error::Result;
-use crate::source::classify::{body, check_crc};
 use crate::source::event_source::{Event, EventSource, LiveEvents, NextEvent};
 use crate::source::file_head::{check_magic, read_format};
 use crate::source::input::Input;
@@ -220,7 +219,7 @@ impl FileEvents {
     pub(crate) fn body(&self, event: &Event) -> Result<&[u8]> {
         let bytes = self.bytes(event);
         match bytes.len() == event.len {
-            true => body(bytes, self.context.format.checksum),
+            true => self.context.format.checksum.body(bytes),
             false => Ok(bytes.get(EventHeader::LEN..).unwrap_or_default()),
         }
     }
@@ -229,7 +228,7 @@ impl FileEvents {
     pub(crate) fn check_crc(&self, event: &Event) -> Result<()> {
         let bytes = self.bytes(event);
         match bytes.len() == event.len {
-            true => check_crc(bytes, self.context.format.checksum),
+            true => self.context.format.checksum.check(bytes),
             false => Ok(()),
         }
     }
