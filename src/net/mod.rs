@@ -16,11 +16,14 @@
 //! | `rows.rs` | rows of a query in the binary protocol, one by one |
 //! | `server.rs` | the identity of the server, and the end of its log |
 //! | `visible.rs` | a position of its log such that a later SELECT sees all transactions before it |
-//! | `dump.rs` | the events of its log |
+//! | `dump.rs`, `dump_event.rs`, `dump_place.rs` | the events of its log, and their files and offsets |
+//! | `log_range.rs` | the events between two positions |
 
 mod connection;
 mod dump;
 mod dump_event;
+mod dump_place;
+mod log_range;
 mod options;
 mod packets;
 mod pem;
@@ -37,6 +40,8 @@ pub use dump::{Dump, DumpOptions, DumpStart, random_id};
 pub(crate) use dump_event::{
     NextFile, artificial_body, complete_event, is_opening, is_own, next_file, resolve,
 };
+pub(crate) use dump_place::{DumpPlace, LogEvent};
+pub(crate) use log_range::LogRange;
 pub use options::ConnectOptions;
 pub use pem::Pem;
 pub use server::{BinlogFile, Flavor, Identity, Server};

@@ -15,9 +15,11 @@
 //! <https://dev.mysql.com/doc/refman/en/performance-schema-log-status-table.html>,
 //! <https://mariadb.com/docs/server/reference/sql-statements/transactions/start-transaction>
 
-use super::dump::{Dump, DumpOptions, DumpStart, random_id};
+use super::dump::random_id;
+use super::dump_place::LogEvent;
+use super::log_range::LogRange;
 use super::server::{Flavor, Server, cell, gtids, no_log, number};
-use crate::binlog::{EventHeader, EventType, FormatDescription, GtidEvent};
+use crate::binlog::{EventType, GtidEvent};
 use crate::error::{Error, ErrorKind, Result};
 use crate::position::{GtidSet, GtidState, Position};
 use serde::Deserialize;
@@ -214,45 +216,21 @@ impl Server {
         Ok(owned_gtids(&owned.unwrap_or_default()))
     }
 
-    /// The GTIDs in the log between two positions, and some after them; they are read over a
-    /// separate connection.
+    /// The GTIDs in the log between two positions; they are read over a separate connection.
     fn gtids_after(&mut self, from: &(String, u64), to: &(String, u64)) -> Result<GtidSet> {
         let mut found = GtidSet::new();
         if from == to {
             return Ok(found);
         }
-        let second = Self::open(self.connection().options().clone())?;
-        if second.identity().id != self.identity().id {
-            return Err(Error::new(
-                ErrorKind::ServerIdentity,
-                "a different server answers on a second connection: connect to the address of one server",
-            ));
-        }
-        let options = DumpOptions { server_id: random_id()?, heartbeat: HEARTBEAT, ends: true };
-        let start = DumpStart::File { file: from.0.clone(), offset: from.1 };
-        let mut dump = Dump::start(second, &start, &options)?;
-        let mut checksum = 0;
-        let mut is_last_file = from.0 == to.0;
-        while let Some(event) = dump.next_event()? {
-            let header = EventHeader::decode(event)?;
-            let end = event.len().saturating_sub(checksum);
-            let body = event.get(EventHeader::LEN..end).unwrap_or_default();
-            is_last_file |= header.event_type == EventType::ROTATE && names(body, &to.0);
+        let [from, to] = [from, to].map(|(file, offset)| Position::in_file(file.as_str(), *offset));
+        let mut log = LogRange::open(self, &from, &to, random_id()?)?;
+        while let Some(LogEvent { header, body, .. }) = log.next()? {
             let gtid = match header.event_type {
-                EventType::FORMAT_DESCRIPTION => {
-                    checksum = FormatDescription::decode(event)?.checksum.len();
-                    None
-                }
                 EventType::GTID => GtidEvent::decode(body)?.gtid(),
                 EventType::GTID_TAGGED => GtidEvent::decode_tagged(body)?.gtid(),
                 _ => None,
             };
             if let Some(gtid) = gtid {
-                // The first transaction that begins at that position or later: its other events
-                // follow this one.
-                if is_last_file && u64::from(header.log_pos) > to.1 {
-                    break;
-                }
                 found.add(&gtid.tsid, gtid.gno)?;
             }
         }
@@ -297,12 +275,6 @@ fn owned_gtids(text: &str) -> BTreeSet<String> {
     found
 }
 
-/// True if the body of a Rotate event, with or without a checksum, names this file, or a file with
-/// a longer number.
-fn names(rotate: &[u8], file: &str) -> bool {
-    rotate.get(size_of::<u64>()..).is_some_and(|name| name.starts_with(file.as_bytes()))
-}
-
 fn stuck(gtids: &BTreeSet<String>, wait: Duration) -> Error {
     let first = gtids.first().map_or("", String::as_str);
     Error::new(
@@ -325,9 +297,6 @@ const SHORT_WAIT: Duration = Duration::from_secs(1);
 
 const FIRST_PAUSE: Duration = Duration::from_micros(200);
 const LONGEST_PAUSE: Duration = Duration::from_millis(20);
-
-/// The interval of the server's heartbeats.
-const HEARTBEAT: Duration = Duration::from_secs(10);
 
 #[cfg(test)]
 mod tests {

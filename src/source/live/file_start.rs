@@ -6,7 +6,7 @@ use super::server_files::check_there;
 use super::stream::Stream;
 use crate::binlog::{EventType, FIRST_EVENT_AT, MariadbGtidList, PreviousGtids};
 use crate::error::{Error, ErrorKind, Result};
-use crate::net::DumpStart;
+use crate::net::{DumpStart, LogEvent};
 use crate::position::{GtidState, Position};
 
 /// The position of a file's first event. Only the first events of the file are read.
@@ -45,7 +45,7 @@ struct Head {
 fn read_head(stream: &mut Stream) -> Result<Head> {
     let mut head = Head::default();
     let mut events = FirstEvents::new(stream, MAX_EVENTS);
-    while let Some((header, body, _)) = events.next()? {
+    while let Some(LogEvent { header, body, .. }) = events.next()? {
         match header.event_type {
             EventType::FORMAT_DESCRIPTION => head.file_created = Some(header.timestamp),
             EventType::MARIADB_START_ENCRYPTION => {}

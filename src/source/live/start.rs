@@ -6,7 +6,7 @@ use super::stream::{Received, Stream};
 use crate::binlog::{EventType, FIRST_EVENT_AT};
 use crate::change::TransactionEvent;
 use crate::error::{Error, ErrorKind, Result};
-use crate::net::{DumpStart, Flavor, NextFile, Server, is_own, next_file};
+use crate::net::{DumpStart, Flavor, LogEvent, NextFile, Server, is_own, next_file};
 use crate::position::{Ahead, GtidState, Position, file_number};
 use crate::source::classify::{Classified, Skips, classify};
 use crate::source::feed::ResumePoint;
@@ -282,7 +282,7 @@ fn created(stream: &Stream, file: &str) -> Result<Option<Created>> {
         .start_dump(server, &DumpStart::File { file: file.to_owned(), offset: FIRST_EVENT_AT })?;
     let mut latest = None;
     let mut events = FirstEvents::new(&mut second, MAX_EVENTS);
-    while let Some((header, body, format)) = events.next()? {
+    while let Some(LogEvent { header, body, format, .. }) = events.next()? {
         // The time of another file would be too late.
         if header.event_type == EventType::ROTATE {
             break;
