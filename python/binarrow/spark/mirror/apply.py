@@ -13,8 +13,9 @@ from binarrow import ConfigError, SchemaError
 from binarrow.spark.messages import spark_message
 from binarrow.spark.mirror.changes import Changes
 from binarrow.spark.mirror.columns import check_added, compare, mirror_schema
-from binarrow.spark.mirror.fold import COMPLETE_FIRST_LOAD, MISSING_ROW, Folded, fold, summarize
+from binarrow.spark.mirror.fold import COMPLETE_FIRST_LOAD, MISSING_ROW, Folded, fold
 from binarrow.spark.mirror.parquet import CURRENT, ParquetMirror, local_folder
+from binarrow.spark.mirror.summary import summarize
 from binarrow.spark.mirror.table import TableMirror
 from binarrow.sql import quoted_name
 
