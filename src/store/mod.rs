@@ -10,11 +10,13 @@
 //! | `lock_file.rs` | (its lock: one writer per source) |
 //! | `server.rs` | in a database of a MySQL or MariaDB server |
 //! | `server_lock.rs` | (its lock) |
+//! | `server_queries.rs` | (its queries, on one connection) |
 //! | `server_sql.rs` | (its statements) |
 
 mod lock_file;
 mod server;
 mod server_lock;
+mod server_queries;
 mod server_sql;
 mod sqlite;
 mod sqlite_sql;

@@ -6,6 +6,7 @@
 
 use super::lock_file::refused;
 use super::server_lock;
+use super::server_queries as queries;
 use super::server_sql as sql;
 use crate::ddl::TableName;
 use crate::error::{Error, ErrorKind, Result};
@@ -104,14 +105,14 @@ impl ServerStore {
         let packet: usize = packet.and_then(|packet| packet.parse().ok()).unwrap_or(MAX_PIECE);
         // Two digits per byte, and the same again for the rest of the statement.
         self.piece = (packet / 4).clamp(256, MAX_PIECE);
-        self.has_tables = check_version(connection)?;
+        self.has_tables = queries::check_version(connection)?;
         for held in &mut self.locks {
             let how = (before, server_lock::PATIENCE);
             if let Some(holder) = server_lock::take(connection, &self.database, &held.source, how)?
             {
                 return Err(refused(&held.source, &holder));
             }
-            let now = timelines(connection, &held.source)?;
+            let now = queries::timelines(connection, &held.source)?;
             let is_known = now == held.timelines || held.or.as_ref() == Some(&now);
             if !is_known {
                 return Err(Error::config(
@@ -154,7 +155,7 @@ impl ServerStore {
     /// Reads; returns the default value if the tables do not exist yet.
     fn read<T: Default>(&mut self, work: impl Fn(&mut Connection) -> Result<T>) -> Result<T> {
         if !self.has_tables {
-            self.has_tables = self.ask(check_version)?;
+            self.has_tables = self.ask(queries::check_version)?;
         }
         if self.has_tables { self.ask(work) } else { Ok(T::default()) }
     }
@@ -168,10 +169,10 @@ impl ServerStore {
         let database = self.database.clone();
         let taken = self.ask(|connection| {
             let holder = server_lock::take(connection, &database, source, (None, patience))
-                .map_err(cannot_write)?;
+                .map_err(queries::cannot_write)?;
             match holder {
                 Some(holder) => Ok(Err(holder)),
-                None => Ok(Ok(timelines(connection, source)?)),
+                None => Ok(Ok(queries::timelines(connection, source)?)),
             }
         })?;
         Ok(match taken {
@@ -187,16 +188,8 @@ impl ServerStore {
         if self.has_tables {
             return Ok(());
         }
-        self.ask(|connection| {
-            for statement in sql::TABLES {
-                connection.query(statement)?;
-            }
-            connection.query(&format!(
-                "INSERT IGNORE INTO binarrow_history_version VALUES (1, {VERSION})"
-            ))
-        })
-        .map_err(cannot_write)?;
-        self.has_tables = self.ask(check_version)?;
+        self.ask(queries::create_tables)?;
+        self.has_tables = self.ask(queries::check_version)?;
         Ok(())
     }
 }
@@ -213,11 +206,7 @@ impl Store for ServerStore {
     }
 
     fn sources(&mut self) -> Result<Vec<String>> {
-        self.read(|connection| {
-            let rows =
-                connection.query("SELECT DISTINCT source FROM binarrow_epochs ORDER BY source")?;
-            rows.iter().map(|row| Ok(sql::cell(row, 0)?.to_owned())).collect()
-        })
+        self.read(queries::sources)
     }
 
     fn lock(&mut self, source: &str) -> Result<()> {
@@ -232,12 +221,12 @@ impl Store for ServerStore {
     }
 
     fn timelines(&mut self, source: &str) -> Result<Vec<TimelineRow>> {
-        self.read(|connection| timelines(connection, source))
+        self.read(|connection| queries::timelines(connection, source))
     }
 
     fn changes(&mut self, source: &str, range: EntryRange, limit: usize) -> Result<Vec<EntryRow>> {
         let select = sql::select_changes(source, range, limit);
-        self.read(|connection| entries(connection, source, &select))
+        self.read(|connection| queries::entries(connection, source, &select))
     }
 
     fn last_entry(
@@ -248,12 +237,12 @@ impl Store for ServerStore {
         only_complete: bool,
     ) -> Result<Option<EntryRow>> {
         let select = sql::select_last(source, timeline, until, only_complete);
-        Ok(self.read(|connection| entries(connection, source, &select))?.pop())
+        Ok(self.read(|connection| queries::entries(connection, source, &select))?.pop())
     }
 
     fn last_by_time(&mut self, source: &str, timestamp: i64) -> Result<Option<EntryRow>> {
         let select = sql::select_by_time(source, timestamp);
-        Ok(self.read(|connection| entries(connection, source, &select))?.pop())
+        Ok(self.read(|connection| queries::entries(connection, source, &select))?.pop())
     }
 
     fn write(&mut self, source: &str, writes: &[StoreWrite]) -> Result<()> {
@@ -262,23 +251,9 @@ impl Store for ServerStore {
         };
         let after = written(&held.timelines, writes);
         held.or = Some(after.clone());
-        let piece = self.piece;
-        let statements: Vec<String> =
-            writes.iter().flat_map(|write| statements(source, write, piece)).collect();
+        let statements = queries::statements(source, writes, self.piece);
         // Doing this twice has the same result as doing it once.
-        self.ask(|connection| {
-            connection.query("START TRANSACTION")?;
-            let done = statements
-                .iter()
-                .try_for_each(|statement| connection.query(statement).map(drop))
-                .and_then(|()| connection.query("COMMIT").map(drop));
-            if done.as_ref().is_err_and(|error| error.server_code().is_some()) {
-                // If this fails, the connection is lost, and the transaction with it.
-                let _ = connection.query("ROLLBACK");
-            }
-            done
-        })
-        .map_err(cannot_write)?;
+        self.ask(|connection| queries::run(connection, &statements))?;
         if let Some(held) = self.locks.iter_mut().find(|held| held.source == source) {
             held.timelines = after;
             held.or = None;
@@ -290,15 +265,6 @@ impl Store for ServerStore {
         // The log that is read contains these writes, which are then read again: the log would
         // never be quiet.
         if server == Some(self.id.as_str()) { OWN_LOG } else { Duration::from_secs(1) }
-    }
-}
-
-fn statements(source: &str, write: &StoreWrite, piece: usize) -> Vec<String> {
-    match write {
-        StoreWrite::Timeline(row) => vec![sql::replace_timeline(source, row)],
-        StoreWrite::Entry(row) => sql::replace_entry(source, row, piece),
-        StoreWrite::RemoveEntries(range, kind) => sql::remove_entries(source, *range, *kind),
-        StoreWrite::RemoveTimeline(id) => sql::remove_timeline(source, *id),
     }
 }
 
@@ -319,82 +285,18 @@ fn written(timelines: &[TimelineRow], writes: &[StoreWrite]) -> Vec<TimelineRow>
     after
 }
 
-/// True if the tables exist.
-fn check_version(connection: &mut Connection) -> Result<bool> {
-    let sql = "SELECT version FROM binarrow_history_version";
-    let version = match connection.query_value(sql) {
-        Ok(version) => version,
-        Err(error) if error.server_code() == Some(NO_TABLE) => return Ok(false),
-        Err(error) => return Err(error),
-    };
-    match version.map(|version| version.parse::<u32>()) {
-        None => Ok(false),
-        Some(Ok(VERSION)) => Ok(true),
-        Some(Ok(version)) => Err(Error::config(format!(
-            "the store holds a table history in version {version}, and this program knows version {VERSION}: use a newer one"
-        ))),
-        Some(Err(_)) => Err(sql::damaged()),
-    }
-}
-
-fn timelines(connection: &mut Connection, source: &str) -> Result<Vec<TimelineRow>> {
-    connection.query(&sql::select_timelines(source))?.iter().map(sql::timeline).collect()
-}
-
-fn entries(connection: &mut Connection, source: &str, select: &str) -> Result<Vec<EntryRow>> {
-    let rows = connection.query(select)?;
-    let mut entries = Vec::with_capacity(rows.len());
-    for row in &rows {
-        let (mut entry, pieces) = sql::entry(row)?;
-        let mut next = 0;
-        while next < pieces {
-            let select = sql::select_pieces(source, entry.timeline, entry.key, next);
-            let found = connection.query(&select)?;
-            if found.is_empty() {
-                return Err(sql::damaged());
-            }
-            for row in &found {
-                let (number, bytes) = sql::piece(row)?;
-                if number != next {
-                    return Err(sql::damaged());
-                }
-                entry.body.extend_from_slice(&bytes);
-                next += 1;
-            }
-        }
-        entries.push(entry);
-    }
-    Ok(entries)
-}
-
-/// Explains an error of an account that can read but not write.
-fn cannot_write(error: Error) -> Error {
-    match error.server_code() {
-        Some(READ_ONLY | READ_ONLY_TRANSACTION | NO_TABLE_PRIVILEGE | NO_DATABASE_PRIVILEGE) => {
-            error.of_kind(ErrorKind::Config).context("the history is read-only here")
-        }
-        _ => error,
-    }
-}
-
 /// True if the connection is lost, so that another one may work.
 fn is_lost(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::ConnectionLost | ErrorKind::Io)
         || matches!(error.server_code(), Some(SHUTDOWN | KILLED | MARIADB_KILLED | IDLE_TOO_LONG))
 }
 
-const VERSION: u32 = 1;
 /// The maximum number of bytes of a body in one statement.
 const MAX_PIECE: usize = 1 << 20;
 /// The interval between two records of how far the log was read, if this log contains the records.
 const OWN_LOG: Duration = Duration::from_secs(60);
 
 const NO_DATABASE: u16 = 1049;
-const NO_TABLE: u16 = 1146;
-const READ_ONLY: u16 = 1290;
-const READ_ONLY_TRANSACTION: u16 = 1792;
-const NO_TABLE_PRIVILEGE: u16 = 1142;
-const NO_DATABASE_PRIVILEGE: u16 = 1044;
 const SHUTDOWN: u16 = 1053;
 const KILLED: u16 = 3169;
 const MARIADB_KILLED: u16 = 1927;
