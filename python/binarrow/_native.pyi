@@ -249,6 +249,14 @@ class Position:
     @property
     def ahead(self) -> tuple[str, ...]:
         """The tables (``database.table``) that have changes delivered beyond the base, sorted."""
+    @property
+    def loading(self) -> tuple[str, ...] | None:
+        """The tables (``database.table``) of an initial load of which rows are missing.
+
+        None outside of an initial load. While it is an empty tuple, all rows were delivered, and
+        the changes up to the point at which they are consistent are not. Only
+        :meth:`Server.stream` continues at a position inside a load.
+        """
     def replace(
         self,
         *,
@@ -1729,6 +1737,9 @@ class LiveLog:
         spec: ConnectionSpec,
         start: Position | str | datetime,
         *,
+        loads: bool,
+        locks: str | None,
+        chunk_rows: int,
         ends: bool,
         server_id: int | None,
         heartbeat: float,

@@ -2,9 +2,11 @@
 
 use std::cmp::Ordering;
 use std::fmt;
+use std::sync::Arc;
 
 use super::ahead::Ahead;
 use super::gtid_state::GtidState;
+use super::load_progress::LoadProgress;
 use super::number::parse_number;
 use super::xid::Xid;
 use crate::error::{Error, ErrorKind};
@@ -39,6 +41,8 @@ pub struct Position {
     /// Tables that have changes delivered after this place: a reader starts at the place and leaves these changes out. Each
     /// table is in at most one entry with an offset, and in any number of entries by GTID alone.
     pub ahead: Vec<Ahead>,
+    /// The rest of an initial load, which continues while the log is read; `None` if no load runs.
+    pub load: Option<Arc<LoadProgress>>,
 }
 
 /// The place of the rows of a prepared XA transaction.
@@ -127,6 +131,7 @@ impl PartialEq for Position {
             prepared,
             visible: _,
             ahead,
+            load,
         } = self;
         *server == other.server
             && *file == other.file
@@ -136,6 +141,7 @@ impl PartialEq for Position {
             && *version_shift == other.version_shift
             && *prepared == other.prepared
             && *ahead == other.ahead
+            && *load == other.load
     }
 }
 

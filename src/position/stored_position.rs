@@ -6,9 +6,11 @@ use super::ahead::Ahead;
 use super::ahead_check::check_ahead;
 use super::gtid_state::GtidState;
 use super::position::{Position, PreparedRange};
+use super::stored_load::StoredLoad;
 use super::xid::Xid;
 use crate::error::{Error, ErrorKind};
 use crate::wire::{from_hex, to_hex};
+use std::sync::Arc;
 
 impl Position {
     /// The stored form: JSON on one line with sorted keys, so that equal positions have equal texts.
@@ -19,10 +21,11 @@ impl Position {
             file: self.file.clone(),
             file_created: self.file_created,
             gtid_set: self.gtid_set.as_ref().map(ToString::to_string),
+            load: self.load.as_deref().map(StoredLoad::from),
             offset: self.offset,
             prepared: self.prepared.iter().map(StoredRange::from).collect(),
             server: self.server.clone(),
-            v: VERSION,
+            v: if self.load.is_some() { VERSION } else { WITHOUT_LOAD },
             version_shift: self.version_shift,
         };
         serde_json::to_string(&stored)
@@ -57,6 +60,7 @@ impl Position {
             prepared: prepared.collect::<Result<_, Error>>()?,
             visible: None,
             ahead,
+            load: stored.load.map(TryInto::try_into).transpose()?.map(Arc::new),
         };
         check_ahead(&position)?;
         Ahead::sort(&mut position.ahead);
@@ -77,6 +81,8 @@ struct Stored {
     #[serde(default, alias = "begun", skip_serializing_if = "Option::is_none")]
     file_created: Option<u32>,
     gtid_set: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    load: Option<StoredLoad>,
     offset: u64,
     prepared: Vec<StoredRange>,
     server: Option<String>,
@@ -182,8 +188,11 @@ const fn is_false(value: &bool) -> bool {
     !*value
 }
 
-/// The version of the stored form.
-const VERSION: u32 = 2;
+/// The version of the stored form. Version 3 has `load`; positions without it are stored in version 2, which 0.1 reads.
+const VERSION: u32 = 3;
+
+/// The version of positions outside of an initial load.
+const WITHOUT_LOAD: u32 = 2;
 
 /// The oldest version that is read: it has no `ahead`.
 const FIRST_VERSION: u32 = 1;
@@ -211,6 +220,7 @@ mod tests {
             by_gtid: false,
             visible: None,
             ahead: Vec::new(),
+            load: None,
         }
     }
 

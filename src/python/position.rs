@@ -79,6 +79,13 @@ impl PyPosition {
         PyTuple::new(py, tables_ahead(&self.0))
     }
 
+    /// The tables of an initial load of which rows are missing.
+    #[getter]
+    fn loading<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyTuple>>> {
+        let tables = self.0.load.as_ref().map(|load| load.missing());
+        tables.map(|tables| PyTuple::new(py, tables)).transpose()
+    }
+
     #[pyo3(signature = (**fields), text_signature = None)]
     fn replace(&self, fields: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
         let mut new = PositionFields::default();
@@ -128,7 +135,14 @@ impl PyPosition {
         let gtids = gtids.map(|set| format!(", GTID set {}", shortened(set)));
         let names: Vec<_> = tables_ahead(position).into_iter().collect();
         let ahead = (!names.is_empty()).then(|| format!(", ahead: {}", names.join(", ")));
-        let more: String = server.chain(gtids).chain(ahead.map(shortened)).collect();
+        let load = position.load.as_ref().map(|load| {
+            format!(
+                ", initial load: {} of {} tables missing",
+                load.missing().len(),
+                load.tables.len()
+            )
+        });
+        let more: String = server.chain(gtids).chain(ahead.map(shortened)).chain(load).collect();
         match more.is_empty() {
             true => format!("Position({:?}, {})", position.file, position.offset),
             false => format!("<Position {}:{}{more}>", position.file, position.offset),

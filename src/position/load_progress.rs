@@ -1,0 +1,79 @@
+//! The progress of an initial load: which rows of which tables were read.
+
+use std::fmt;
+
+/// The progress of an initial load, as part of a position.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct LoadProgress {
+    /// The tables, in the order in which they are read.
+    pub tables: Vec<TableLoad>,
+    /// The number of chunks that were read.
+    pub chunks: u32,
+    /// The file and offset from which the rows are consistent: a chunk may contain changes up to there.
+    pub consistent_from: Option<(String, u64)>,
+}
+
+/// The progress of one table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TableLoad {
+    /// The database.
+    pub database: String,
+    /// The table.
+    pub table: String,
+    /// The rows that were read.
+    pub read: RowsRead,
+}
+
+/// The rows of a table that were read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RowsRead {
+    /// None.
+    Nothing,
+    /// The rows up to a key.
+    UpTo(KeyValues),
+    /// Some rows of a table that has no order: the read cannot be continued.
+    Some,
+    /// All.
+    All,
+}
+
+/// The key of a row.
+#[derive(Clone, PartialEq, Eq)]
+pub struct KeyValues {
+    /// The columns of the key, with their types: the values belong to no other key.
+    pub columns: Vec<String>,
+    /// The value of each column: numbers and times as SQL writes them, text in the column's character set.
+    pub values: Vec<Vec<u8>>,
+}
+
+impl LoadProgress {
+    /// The tables (`database.table`) of which rows are missing.
+    pub fn missing(&self) -> Vec<String> {
+        let missing = self.tables.iter().filter(|table| table.read != RowsRead::All);
+        missing.map(TableLoad::name).collect()
+    }
+
+    /// The first table of which rows are missing, and its index.
+    pub fn next(&self) -> Option<(usize, &TableLoad)> {
+        self.tables.iter().enumerate().find(|(_, table)| table.read != RowsRead::All)
+    }
+}
+
+impl TableLoad {
+    /// `database.table`
+    pub fn name(&self) -> String {
+        format!("{}.{}", self.database, self.table)
+    }
+
+    /// A table of which no row was read.
+    pub fn new(database: impl Into<String>, table: impl Into<String>) -> Self {
+        Self { database: database.into(), table: table.into(), read: RowsRead::Nothing }
+    }
+}
+
+/// Without the values, which are data.
+impl fmt::Debug for KeyValues {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KeyValues").field("columns", &self.columns).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,154 @@
+//! The stored form of the progress of an initial load: JSON, with the values of keys in hexadecimal digits.
+
+use serde::{Deserialize, Serialize};
+
+use super::load_progress::{KeyValues, LoadProgress, RowsRead, TableLoad};
+use crate::error::Error;
+use crate::wire::{from_hex, to_hex};
+
+/// The stored form, with its fields in the order of their names.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct StoredLoad {
+    chunks: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    consistent_from: Option<(String, u64)>,
+    tables: Vec<StoredTable>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StoredTable {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    after: Option<StoredKey>,
+    database: String,
+    read: StoredRead,
+    table: String,
+}
+
+/// The rows that were read; `after` is the key of `part`.
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum StoredRead {
+    Nothing,
+    Part,
+    Some,
+    All,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StoredKey {
+    columns: Vec<String>,
+    values: Vec<String>,
+}
+
+impl From<&LoadProgress> for StoredLoad {
+    fn from(load: &LoadProgress) -> Self {
+        Self {
+            chunks: load.chunks,
+            consistent_from: load.consistent_from.clone(),
+            tables: load.tables.iter().map(StoredTable::from).collect(),
+        }
+    }
+}
+
+impl From<&TableLoad> for StoredTable {
+    fn from(table: &TableLoad) -> Self {
+        let (read, after) = match &table.read {
+            RowsRead::Nothing => (StoredRead::Nothing, None),
+            RowsRead::UpTo(key) => (StoredRead::Part, Some(StoredKey::from(key))),
+            RowsRead::Some => (StoredRead::Some, None),
+            RowsRead::All => (StoredRead::All, None),
+        };
+        Self { after, database: table.database.clone(), read, table: table.table.clone() }
+    }
+}
+
+impl From<&KeyValues> for StoredKey {
+    fn from(key: &KeyValues) -> Self {
+        let values = key.values.iter().map(|value| to_hex(value)).collect();
+        Self { columns: key.columns.clone(), values }
+    }
+}
+
+impl TryFrom<StoredLoad> for LoadProgress {
+    type Error = Error;
+
+    fn try_from(stored: StoredLoad) -> Result<Self, Error> {
+        let tables = stored.tables.into_iter().map(TableLoad::try_from);
+        Ok(Self {
+            tables: tables.collect::<Result<_, _>>()?,
+            chunks: stored.chunks,
+            consistent_from: stored.consistent_from,
+        })
+    }
+}
+
+impl TryFrom<StoredTable> for TableLoad {
+    type Error = Error;
+
+    fn try_from(stored: StoredTable) -> Result<Self, Error> {
+        let read = match (stored.read, stored.after) {
+            (StoredRead::Nothing, None) => RowsRead::Nothing,
+            (StoredRead::Part, Some(key)) => RowsRead::UpTo(key.try_into()?),
+            (StoredRead::Some, None) => RowsRead::Some,
+            (StoredRead::All, None) => RowsRead::All,
+            _ => return Err(Error::config("not a stored position: the rows that were read")),
+        };
+        Ok(Self { database: stored.database, table: stored.table, read })
+    }
+}
+
+impl TryFrom<StoredKey> for KeyValues {
+    type Error = Error;
+
+    fn try_from(stored: StoredKey) -> Result<Self, Error> {
+        let bad = || Error::config("not a stored position: the key of a row");
+        let values = stored.values.iter().map(|value| from_hex(value.as_bytes()).ok_or_else(bad));
+        let values = values.collect::<Result<Vec<_>, _>>()?;
+        match stored.columns.len() == values.len() && !values.is_empty() {
+            true => Ok(Self { columns: stored.columns, values }),
+            false => Err(bad()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::position::{KeyValues, LoadProgress, Position, RowsRead, TableLoad};
+    use std::sync::Arc;
+
+    #[test]
+    fn there_and_back() {
+        let key = KeyValues {
+            columns: vec!["id bigint".into(), "name varchar(10) utf8mb4_bin".into()],
+            values: vec![b"-17".to_vec(), vec![0xff, 0, b'a']],
+        };
+        let mut load = LoadProgress {
+            tables: ["orders", "notes", "done", "new"]
+                .map(|table| TableLoad::new("shop", table))
+                .to_vec(),
+            chunks: 7,
+            consistent_from: Some(("b.000002".into(), 900)),
+        };
+        load.tables[0].read = RowsRead::UpTo(key);
+        load.tables[1].read = RowsRead::Some;
+        load.tables[2].read = RowsRead::All;
+        assert_eq!(load.next().unwrap().0, 0);
+        let position =
+            Position { load: Some(Arc::new(load)), ..Position::in_file("b.000001", 4711) };
+        let text = position.to_json().unwrap();
+        assert!(text.contains(r#""after":{"columns":["id bigint","#), "{text}");
+        assert_eq!(Position::from_json(&text).unwrap(), position);
+        // No key is in messages.
+        assert!(!format!("{position:?}").contains("17"), "{position:?}");
+        for bad in [text.replace("2d3137", "2d313"), text.replace(r#","ff0061""#, "")] {
+            assert_ne!(bad, text);
+            Position::from_json(&bad).unwrap_err();
+        }
+        // Versions without loads can read positions outside of them.
+        let outside = Position { load: None, ..position }.to_json().unwrap();
+        assert!(outside.contains(r#""v":2"#) && !outside.contains("load"), "{outside}");
+    }
+}
