@@ -212,18 +212,53 @@ impl CellForm {
         }
         Ok(())
     }
+
+    /// Reads a value that is not NULL as text, in the form of a constant in SQL: numbers and times in ASCII, other values as they
+    /// are.
+    pub(super) fn text(self, is_unsigned: bool, row: &mut Reader<'_>) -> Result<Vec<u8>> {
+        const WHAT: &str = "key of a prepared statement's row";
+        Ok(match self {
+            Self::Number { bytes, .. } => {
+                let mut wide = [0; 8];
+                let value = row.take(bytes.into(), WHAT)?;
+                wide.iter_mut().zip(value).for_each(|(wide, byte)| *wide = *byte);
+                let shift = 64 - 8 * u32::from(bytes.clamp(1, 8));
+                match is_unsigned {
+                    true => u64::from_le_bytes(wide).to_string(),
+                    false => (i64::from_le_bytes(wide) << shift >> shift).to_string(),
+                }
+                .into_bytes()
+            }
+            Self::Year { .. } => row.u16(WHAT)?.to_string().into_bytes(),
+            Self::Date => temporal::date_text(row)?.into_bytes(),
+            Self::DateTime { .. } | Self::Timestamp { .. } => {
+                temporal::datetime_text(row)?.into_bytes()
+            }
+            Self::Time { .. } => temporal::time_text(row)?.into_bytes(),
+            Self::Ordinal { .. } => {
+                return Err(DecodeError::Invalid { what: WHAT, value: 0 });
+            }
+            Self::Decimal { .. }
+            | Self::Bit { .. }
+            | Self::Bytes { .. }
+            | Self::Compressed { .. }
+            | Self::Uuid
+            | Self::Inet4
+            | Self::Inet6 => row.lenenc_str(WHAT)?.to_vec(),
+        })
+    }
 }
 
-/// Appends the image of a row that has a value for each of the columns.
+/// Appends the image of a row, which begins with a value for each of the columns. Returns the values after them.
 ///
 /// # Errors
 /// The row does not have this form: the index of its column, and the reason.
 #[inline]
-pub(super) fn push_image(
+pub(super) fn push_image<'r>(
     forms: &[CellForm],
-    row: &BinaryRow<'_>,
+    row: &BinaryRow<'r>,
     out: &mut Vec<u8>,
-) -> std::result::Result<(), (usize, DecodeError)> {
+) -> std::result::Result<Reader<'r>, (usize, DecodeError)> {
     let bitmap = out.len();
     out.resize(bitmap + forms.len().div_ceil(8), 0);
     let mut values = row.values();
@@ -236,7 +271,7 @@ pub(super) fn push_image(
             form.convert(&mut values, out).map_err(|error| (index, error))?;
         }
     }
-    values.finish("row of a prepared statement").map_err(|error| (forms.len() - 1, error))
+    Ok(values)
 }
 
 /// Appends the length of a cell.

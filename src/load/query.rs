@@ -1,17 +1,35 @@
 //! The query of a table's rows: its columns, its table, its condition.
 
 use super::image::CellForm;
+use super::key::{KeyReader, LoadKey};
 use crate::columnar::TablePlan;
 use crate::error::{Error, ErrorKind, Result};
 use crate::net::Server;
+use crate::position::{KeyValues, Position};
 use crate::schema::{Column, ColumnType, TableSchema, quoted, quoted_name};
+use std::fmt::Write as _;
 use std::sync::Arc;
+
+/// A part of a table's rows, in the order of its key.
+#[derive(Debug, Clone)]
+pub struct Part {
+    /// The key after which it begins; `None` for the first rows.
+    pub after: Option<KeyValues>,
+    /// The maximum number of rows. A table that has no order is read completely.
+    pub limit: u64,
+    /// Its number in the load: `_change_ordinal` of its rows begins there.
+    pub number: u32,
+    /// The position that the load has reached: the snapshot contains all transactions before it.
+    pub reached: Option<Position>,
+}
 
 /// The query of the selected columns, and the forms of their values.
 pub(super) struct Query {
     expressions: Vec<String>,
     pub(super) names: Vec<Arc<str>>,
     pub(super) forms: Vec<CellForm>,
+    /// The number of columns that an image contains. Others after them are of the key only.
+    pub(super) image_columns: usize,
     /// One bit for each column of the table: the selected ones.
     pub(super) present: Vec<u8>,
 }
@@ -23,6 +41,7 @@ impl Query {
             expressions: Vec::new(),
             names: Vec::new(),
             forms: Vec::new(),
+            image_columns: 0,
             present: vec![0; columns.div_ceil(8)],
         };
         for (index, column) in plan.selected_columns() {
@@ -37,29 +56,64 @@ impl Query {
                 *byte |= 1 << (index % 8);
             }
         }
+        query.image_columns = query.forms.len();
         match query.forms.is_empty() {
             true => Err(Error::config("no column of the table is selected")),
             false => Ok(query),
         }
     }
 
+    /// Adds the columns of a key that are not selected. Returns the reader of the key.
+    pub(super) fn add_key(&mut self, key: &LoadKey, table: &TableSchema) -> Result<KeyReader> {
+        let mut places = Vec::new();
+        for column in key.columns().filter_map(|index| table.columns.get(index)) {
+            let Some(name) = column.name.clone() else { continue };
+            let place = self.names.iter().position(|selected| *selected == name);
+            if place.is_none() {
+                let (form, expression) = CellForm::of(column, &name)?;
+                self.forms.push(form);
+                self.expressions.push(expression);
+                self.names.push(name);
+            }
+            let place = place.unwrap_or(self.names.len() - 1);
+            places.push((place, column.unsigned == Some(true)));
+        }
+        Ok(KeyReader::new(key, places))
+    }
+
+    /// The statement: all rows that meet the conditions, or the next part of them by the key.
     pub(super) fn sql(
         &self,
         table: &TableSchema,
         kind: TableKind,
         condition: Option<&str>,
-    ) -> String {
+        part: Option<(&LoadKey, Option<&KeyValues>, u64)>,
+    ) -> Result<String> {
         let columns = self.expressions.join(", ");
         let mut name = format!("{}.{}", quoted_name(&table.database), quoted_name(&table.table));
         if kind.is_versioned {
             // The log contains the rows of its history too.
             name.push_str(" FOR SYSTEM_TIME ALL");
         }
-        match condition {
-            None => format!("SELECT {columns} FROM {name}"),
+        let mut conditions = Vec::new();
+        if let Some(condition) = condition {
             // The end of the line ends a comment in the condition.
-            Some(condition) => format!("SELECT {columns} FROM {name} WHERE ({condition}\n)"),
+            conditions.push(format!("({condition}\n)"));
         }
+        if let Some((key, after, _)) = part {
+            let _ = write!(name, " {}", key.hint());
+            if let Some(after) = after {
+                conditions.push(key.after(after)?);
+            }
+        }
+        let mut sql = format!("SELECT {columns} FROM {name}");
+        if !conditions.is_empty() {
+            let _ = write!(sql, " WHERE {}", conditions.join(" AND "));
+        }
+        if let Some((key, _, limit)) = part {
+            let _ = write!(sql, " ORDER BY {} LIMIT {limit}", key.order());
+        }
+        Ok(sql)
     }
 
     pub(super) fn start(
@@ -97,7 +151,7 @@ impl Query {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TableKind {
     /// True for MariaDB's table WITH SYSTEM VERSIONING, which keeps old rows.
-    is_versioned: bool,
+    pub(super) is_versioned: bool,
     /// False if a SELECT reads the rows of the present instead of those of the snapshot.
     pub(super) has_snapshots: bool,
 }

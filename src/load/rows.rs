@@ -1,8 +1,9 @@
 //! The rows of a table as record batches, in the form of the change stream.
 
 use super::image::{CellForm, push_image};
+use super::key::{KeyReader, LoadKey};
 use super::members;
-use super::query::{Query, TableKind, explain};
+use super::query::{Part, Query, TableKind, explain};
 use super::snapshot::{Locks, Snapshot};
 use crate::baseline::TableNow;
 use crate::binlog::{RowsEvent, RowsKind};
@@ -11,7 +12,7 @@ use crate::change::UpdateRule;
 use crate::columnar::{CommitDetails, PlanOptions, Stamp, TableBuilder, TablePlan};
 use crate::error::{Error, ErrorKind, Result};
 use crate::net::{ConnectOptions, Server};
-use crate::position::file_number;
+use crate::position::{KeyValues, RowsRead, file_number};
 use crate::protocol::BinaryRow;
 use crate::reader::BatchLimits;
 use crate::schema::{ColumnType, NameCase, TableSchema};
@@ -29,6 +30,8 @@ pub struct TableRequest {
     pub table: String,
     /// A condition in SQL, of the rows to read; all rows if `None`.
     pub condition: Option<String>,
+    /// The part to read; all rows if `None`.
+    pub part: Option<Part>,
     /// The locks that may be used to open the snapshot.
     pub locks: Locks,
     /// The options that determine the schema of batches.
@@ -45,9 +48,19 @@ pub struct TableRows {
     builder: TableBuilder,
     limits: BatchLimits,
     forms: Vec<CellForm>,
+    /// The number of columns of an image.
+    image_columns: usize,
     /// One bit for each column of the table: the selected ones.
     present: Vec<u8>,
     names: Vec<Arc<str>>,
+    /// The reader of keys, if a part is read by key.
+    key: Option<KeyReader>,
+    /// The key of the last row that is in the builder.
+    last: Option<KeyValues>,
+    /// True if the part begins with the first row although it should continue: the table has another key.
+    has_restarted: bool,
+    /// The number of rows that are missing from the part.
+    left: u64,
     /// The images of rows that are not in the builder yet.
     images: Vec<u8>,
     image_rows: i64,
@@ -116,10 +129,14 @@ impl TableRows {
             NameCase::Folded => (request.database.to_lowercase(), request.table.to_lowercase()),
             _ => (request.database.clone(), request.table.clone()),
         };
-        let mut snapshot = match request.plan.envelope.needs_position() {
+        let mut snapshot = match request.part.is_some() || request.plan.envelope.needs_position() {
             true => Some(Snapshot::open(&mut server, request.locks)?),
             false => server.open_snapshot().map(|()| None)?,
         };
+        let reached = request.part.as_ref().and_then(|part| part.reached.as_ref());
+        if let (Some(snapshot), Some(reached)) = (&mut snapshot, reached) {
+            snapshot.move_to(reached);
+        }
         let kind = TableKind::ask(&mut server, &database, &name)?;
         if let Some(snapshot) = snapshot.as_mut().filter(|_| !kind.has_snapshots) {
             snapshot.is_exact = false;
@@ -133,15 +150,26 @@ impl TableRows {
         check_masks(&plan, &request.plan)?;
         let plan = Arc::new(plan);
         let mut query = Query::of(&plan)?;
+        // The history of a row has its key.
+        let key = request.part.as_ref().filter(|_| !kind.is_versioned);
+        let key = key.and_then(|part| Some((LoadKey::of(&plan.table)?, part)));
+        let reader = key.as_ref().map(|(key, _)| query.add_key(key, &plan.table)).transpose()?;
+        let part = key.as_ref().map(|(key, part)| (key, *part));
+        let after = request.part.as_ref().and_then(|part| part.after.as_ref());
+        let after = after.filter(|after| part.is_some_and(|(key, _)| key.has(after)));
+        let has_restarted =
+            after.is_none() && request.part.as_ref().is_some_and(|part| part.after.is_some());
         // Values have the form of the log: text in the character set of its column.
         server.connection().query("SET SESSION character_set_results = NULL")?;
-        let sql = query.sql(&plan.table, kind, request.condition.as_deref());
+        let part = part.map(|(key, part)| (key, after, part.limit));
+        let sql = query.sql(&plan.table, kind, request.condition.as_deref(), part)?;
         query.start(&mut server, &sql, request.condition.is_some())?;
         let (file, position) = match &snapshot {
             Some(snapshot) => (snapshot.position.file.clone(), snapshot.position.offset),
             None => (String::new(), 0),
         };
-        let number = file_number(&file).unwrap_or_default();
+        let shift = reached.map_or(0, |reached| u64::from(reached.version_shift));
+        let number = file_number(&file).unwrap_or_default() + shift;
         let stamp = LoadStamp {
             // No transaction starts one byte before the position, and that of the position itself is newer than the rows.
             commit_version: commit_version(number, position) - 1,
@@ -149,7 +177,7 @@ impl TableRows {
             file,
             position,
             server_id: server.identity().server_id,
-            next_ordinal: 0,
+            next_ordinal: request.part.as_ref().map_or(0, |part| i64::from(part.number) << 32),
         };
         Ok(Self {
             server,
@@ -157,8 +185,13 @@ impl TableRows {
             builder: TableBuilder::try_new(plan, UpdateRule::default())?,
             limits: request.limits,
             forms: query.forms,
+            image_columns: query.image_columns,
             present: query.present,
             names: query.names,
+            left: part.map_or(u64::MAX, |(_, _, limit)| limit),
+            key: reader,
+            last: None,
+            has_restarted,
             images: Vec::new(),
             image_rows: 0,
             stamp,
@@ -175,6 +208,41 @@ impl TableRows {
     /// The snapshot; `None` if the envelope needs no position.
     pub fn snapshot(&self) -> Option<&Snapshot> {
         self.snapshot.as_ref()
+    }
+
+    /// The rows of the table that were read, with all batches until now.
+    pub fn read(&self) -> RowsRead {
+        match &self.last {
+            _ if self.has_ended && self.left > 0 => RowsRead::All,
+            Some(key) => RowsRead::UpTo(key.clone()),
+            None => RowsRead::Some,
+        }
+    }
+
+    /// True if rows that were read before are read again: the table has another key since.
+    pub fn has_restarted(&self) -> bool {
+        self.has_restarted
+    }
+
+    /// True if the table has an order, so that a read can continue after a row.
+    pub fn has_order(&self) -> bool {
+        self.key.is_some()
+    }
+
+    /// A place in the log after all changes that the rows contain; `None` if that is the position of the snapshot.
+    ///
+    /// # Errors
+    /// The connection is lost, or the account may not query the end of the log.
+    pub fn end_of_changes(&mut self) -> Result<Option<(String, u64)>> {
+        match self.snapshot.as_ref().is_some_and(|snapshot| snapshot.is_exact) {
+            true => Ok(None),
+            false => self.server.end_of_log().map(Some),
+        }
+    }
+
+    /// The connection, for the next read.
+    pub fn into_server(self) -> Server {
+        self.server
     }
 
     /// Reads rows until a batch is full; `None` after the last one. The snapshot then ends.
@@ -221,11 +289,21 @@ impl TableRows {
                 break;
             };
             let row = BinaryRow::decode(payload, self.forms.len())?;
-            push_image(&self.forms, &row, &mut self.images).map_err(|(index, error)| {
+            let forms = self.forms.get(..self.image_columns).unwrap_or_default();
+            let rest = push_image(forms, &row, &mut self.images).map_err(|(index, error)| {
                 let name = self.names.get(index).map_or("?", AsRef::as_ref);
                 Error::from(error).context(format_args!("column {name}"))
             })?;
+            if self.image_columns == self.forms.len() {
+                rest.finish("row of a prepared statement")?;
+            }
             self.image_rows += 1;
+            self.left = self.left.saturating_sub(1);
+            let is_last =
+                self.images.len() >= IMAGES_BYTES || self.image_rows == room || self.left == 0;
+            if is_last && let Some(key) = &self.key {
+                self.last = Some(key.read(&self.forms, &row)?);
+            }
         }
         if self.image_rows > 0 {
             self.append()?;
@@ -287,6 +365,8 @@ fn loaded_schema(mut table: TableSchema) -> TableSchema {
 /// Sets the session so that no limit of the server cuts the rows, and TIMESTAMP values are in UTC.
 fn prepare_session(server: &mut Server) -> Result<()> {
     let connection = server.connection();
+    // A read before this one may have set another.
+    connection.query("SET NAMES utf8mb4")?;
     connection.query(
         "SET SESSION sql_mode = '', time_zone = '+00:00', net_write_timeout = 86400, \
          sql_select_limit = 18446744073709551615",

@@ -18,6 +18,7 @@
 use crate::error::{Error, ErrorKind, Result};
 use crate::net::{Flavor, Server};
 use crate::position::Position;
+use std::cmp::Ordering;
 
 /// The locks that may be used to open a snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -53,6 +54,13 @@ impl Snapshot {
         match snapshot.position.visible {
             Some(true) => Ok(snapshot),
             _ => Err(no_position(server)),
+        }
+    }
+
+    /// Moves an earlier position to one of which it is known that the snapshot contains all transactions before it.
+    pub(super) fn move_to(&mut self, reached: &Position) {
+        if self.position.compare(reached) == Some(Ordering::Less) {
+            (self.position, self.is_exact) = (reached.clone(), false);
         }
     }
 

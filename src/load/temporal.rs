@@ -93,26 +93,43 @@ pub(super) fn timestamp(row: &mut Reader<'_>, fsp: u8, out: &mut Vec<u8>) -> Res
     Ok(())
 }
 
+/// A TIME.
+#[derive(Default)]
+struct Span {
+    is_negative: bool,
+    hours: u64,
+    minute: u8,
+    second: u8,
+    micros: u32,
+}
+
+impl Span {
+    fn read(row: &mut Reader<'_>) -> Result<Self> {
+        const WHAT: &str = "TIME of a prepared statement's row";
+        let length = row.u8(WHAT)?;
+        let mut span = Self::default();
+        match length {
+            0 => {}
+            8 | 12 => {
+                span.is_negative = row.u8(WHAT)? != 0;
+                let days = u64::from(row.u32(WHAT)?);
+                span.hours = days * 24 + u64::from(row.u8(WHAT)?);
+                (span.minute, span.second) = (row.u8(WHAT)?, row.u8(WHAT)?);
+                span.micros = if length == 12 { row.u32(WHAT)? } else { 0 };
+                if span.hours > u64::from(MAX_HOUR) {
+                    return Err(DecodeError::Invalid { what: WHAT, value: span.hours });
+                }
+            }
+            _ => return Err(DecodeError::Invalid { what: WHAT, value: length.into() }),
+        }
+        Ok(span)
+    }
+}
+
 /// Reads a TIME(fsp). All its bytes are one number.
 pub(super) fn time(row: &mut Reader<'_>, fsp: u8, out: &mut Vec<u8>) -> Result<()> {
-    const WHAT: &str = "TIME of a prepared statement's row";
-    let length = row.u8(WHAT)?;
-    let (mut is_negative, mut clock, mut micros) = (false, 0, 0);
-    match length {
-        0 => {}
-        8 | 12 => {
-            is_negative = row.u8(WHAT)? != 0;
-            let days = u64::from(row.u32(WHAT)?);
-            let (hour, minute, second) = (row.u8(WHAT)?, row.u8(WHAT)?, row.u8(WHAT)?);
-            micros = if length == 12 { row.u32(WHAT)? } else { 0 };
-            let hours = days * 24 + u64::from(hour);
-            if hours > u64::from(MAX_HOUR) {
-                return Err(DecodeError::Invalid { what: WHAT, value: hours });
-            }
-            clock = hours << 12 | u64::from(minute) << 6 | u64::from(second);
-        }
-        _ => return Err(DecodeError::Invalid { what: WHAT, value: length.into() }),
-    }
+    let Span { is_negative, hours, minute, second, micros } = Span::read(row)?;
+    let clock = hours << 12 | u64::from(minute) << 6 | u64::from(second);
     let bytes = byte_count(fsp);
     let fraction_bits = 8 * (bytes - 3);
     let (_, unit) = fraction_unit(fsp);
@@ -120,6 +137,25 @@ pub(super) fn time(row: &mut Reader<'_>, fsp: u8, out: &mut Vec<u8>) -> Result<(
     let packed = (0x80_0000 << fraction_bits) + if is_negative { -magnitude } else { magnitude };
     out.extend(packed.to_be_bytes().into_iter().skip(8 - bytes));
     Ok(())
+}
+
+/// Reads a DATE as text.
+pub(super) fn date_text(row: &mut Reader<'_>) -> Result<String> {
+    let Fields { year, month, day, .. } = Fields::read(row)?;
+    Ok(format!("{year:04}-{month:02}-{day:02}"))
+}
+
+/// Reads a DATETIME or TIMESTAMP as text, with microseconds.
+pub(super) fn datetime_text(row: &mut Reader<'_>) -> Result<String> {
+    let Fields { year, month, day, hour, minute, second, micros } = Fields::read(row)?;
+    Ok(format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}.{micros:06}"))
+}
+
+/// Reads a TIME as text, with microseconds.
+pub(super) fn time_text(row: &mut Reader<'_>) -> Result<String> {
+    let Span { is_negative, hours, minute, second, micros } = Span::read(row)?;
+    let sign = if is_negative { "-" } else { "" };
+    Ok(format!("{sign}{hours:02}:{minute:02}:{second:02}.{micros:06}"))
 }
 
 /// Appends the fraction of a second.
