@@ -34,6 +34,7 @@ use crate::position::Position;
 pub use foreign_keys::foreign_keys;
 pub use shown_table::ShownTable;
 use structures::Structures;
+pub use structures::selects_database;
 pub use table_now::TableNow;
 use touched::Touched;
 

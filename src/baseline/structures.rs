@@ -83,7 +83,8 @@ impl<'f> Structures<'f> {
             tables.extend(listed);
         }
         tables.retain(|name| {
-            self.takes(&name.database) && self.filter.accepts(&name.database, &name.table)
+            selects_database(self.filter, &name.database)
+                && self.filter.accepts(&name.database, &name.table)
         });
         let mut logged = Instant::now();
         for (number, name) in tables.iter().enumerate() {
@@ -100,12 +101,6 @@ impl<'f> Structures<'f> {
         Ok(())
     }
 
-    /// True if tables of this database may be selected.
-    fn takes(&self, database: &str) -> bool {
-        let is_own = SYSTEM_DATABASES.iter().any(|own| own.eq_ignore_ascii_case(database));
-        self.filter.accepts_database(database) && (!is_own || self.filter.names_database(database))
-    }
-
     fn list_databases(
         &mut self,
         server: &mut Server,
@@ -120,7 +115,7 @@ impl<'f> Structures<'f> {
             else {
                 return Err(odd());
             };
-            if is_touched(&name) && self.takes(&name) {
+            if is_touched(&name) && selects_database(self.filter, &name) {
                 self.databases.insert(name, (charset, collation));
             }
         }
@@ -185,6 +180,12 @@ impl<'f> Structures<'f> {
             };
         self.tables.into_iter().filter_map(missing).collect()
     }
+}
+
+/// True if tables of this database may be selected: those of the server itself only if a pattern names their database.
+pub fn selects_database(filter: &TableFilter, database: &str) -> bool {
+    let is_own = SYSTEM_DATABASES.iter().any(|own| own.eq_ignore_ascii_case(database));
+    filter.accepts_database(database) && (!is_own || filter.names_database(database))
 }
 
 /// The output of SHOW CREATE TABLE, or the reason why there is none; `None` if the table does not

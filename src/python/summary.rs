@@ -67,6 +67,7 @@ impl Summary {
         dict.set_item("rows_events", stats.rows_events)?;
         dict.set_item("changes", stats.changes())?;
         dict.set_item("rows", stats.rows)?;
+        dict.set_item("loaded_rows", stats.loaded_rows)?;
         dict.set_item("batches", stats.batches)?;
         dict.set_item("dropped_rows_events", stats.dropped_rows_events)?;
         dict.set_item("statements_skipped", stats.statements_skipped)?;

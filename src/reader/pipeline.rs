@@ -2,11 +2,12 @@
 
 use super::in_flight::{InFlight, Permit};
 use super::options::DecodeOptions;
+use super::parts::{Part, Parts};
 use super::segment_decoder::{Output, SegmentDecoder};
 use crate::cancel::CancelToken;
 use crate::error::{Error, ErrorKind, Result};
 use crate::position::Position;
-use crate::source::{MAX_SPARE_BYTES, Segment, Segments};
+use crate::source::{MAX_SPARE_BYTES, Segment};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Select, Sender, bounded};
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -46,12 +47,12 @@ struct Job {
 }
 
 impl Pipeline {
-    /// Starts the threads. `open` returns the segments of the log, and their start.
-    pub(super) fn start(
+    /// Starts the threads. `open` returns the parts of the input, and their start.
+    pub(super) fn start<P: Parts>(
         threads: usize,
         decode: DecodeOptions,
         cancel: CancelToken,
-        open: impl FnOnce() -> Result<(Segments, Option<Arc<Position>>)> + Send + 'static,
+        open: impl FnOnce() -> Result<(P, Option<Arc<Position>>)> + Send + 'static,
     ) -> Result<Self> {
         let threads = match threads {
             0 => std::thread::available_parallelism().map_or(1, usize::from),
@@ -176,8 +177,8 @@ impl Waiter {
 
 /// Cuts segments until the end, until an error, or until no more are requested. `hand_over`
 /// receives each segment with its channel, and returns false if it needs no more.
-fn cut(
-    open: impl FnOnce() -> Result<(Segments, Option<Arc<Position>>)>,
+fn cut<P: Parts>(
+    open: impl FnOnce() -> Result<(P, Option<Arc<Position>>)>,
     segments: &Sender<Receiver<Message>>,
     spent: &Receiver<Vec<u8>>,
     cancel: &CancelToken,
@@ -200,11 +201,16 @@ fn cut(
     };
     log.cancel_with(cancel);
     while !cancel.is_cancelled() {
-        let (output, receiver) = bounded(BATCHES_AHEAD);
         spent.try_iter().for_each(|buffer| log.recycle(buffer));
-        match guarded(|| log.next_segment()) {
-            Ok(Some(segment)) => {
-                if segments.send(receiver).is_err() || !hand_over(segment, &output) {
+        match guarded(|| log.next_part()) {
+            Ok(Some(Part::Segment(segment))) => {
+                let (output, receiver) = bounded(BATCHES_AHEAD);
+                if segments.send(receiver).is_err() || !hand_over(*segment, &output) {
+                    return;
+                }
+            }
+            Ok(Some(Part::Decoded(receiver))) => {
+                if segments.send(receiver).is_err() {
                     return;
                 }
             }

@@ -1,7 +1,8 @@
 //! A reader: the batches and items of a log, with the progress and the counts.
 
 use super::batch::ChangeBatch;
-use super::options::ReadOptions;
+use super::options::{DecodeOptions, ReadOptions};
+use super::parts::Parts;
 use super::pipeline::{NoOutput, Pipeline, Waiter};
 use super::resume::{Progress, TableKey, Tracker};
 use super::segment_decoder::Output;
@@ -15,7 +16,7 @@ use crate::position::Position;
 use crate::schema::{NameCase, folded};
 use crate::source::{
     ForeignKeyQuestion, InputFile, LiveCounters, LiveFeed, LiveOptions, LiveStart, LogItem,
-    Segments, Start,
+    LogOptions, Segments, Start,
 };
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
@@ -77,27 +78,16 @@ impl Reader {
         mut live: LiveOptions,
         mut options: ReadOptions,
     ) -> Result<Self> {
-        options.carry_what_is_asked_for();
         let mut position = None;
         match &start {
+            LiveStart::Earliest | LiveStart::Latest | LiveStart::Gtids(_) => {}
             LiveStart::Time(time) => options.cut.start = Start::Time(*time),
             LiveStart::Position(start) => position = Some(Arc::new(Position::clone(start))),
-            LiveStart::Earliest | LiveStart::Latest | LiveStart::Gtids(_) => {}
         }
-        live.heartbeats = options.cut.include.heartbeats;
-        live.goal.clone_from(&options.cut.goal);
-        let unlogged = &options.decode.unlogged;
-        let is_known = options.cut.history.is_some() || unlogged.foreign_keys.get().is_some();
-        if unlogged.known() == Reaction::Error && !is_known {
-            live.foreign_keys = Some(ForeignKeyQuestion {
-                tables: options.decode.tables.clone(),
-                answer: Arc::clone(&unlogged.foreign_keys),
-            });
-        }
+        adapt(&mut live, &mut options);
         let cut = options.cut.clone();
         let not_folded = options.decode.tables.not_folded().map(str::to_owned);
-        let counters = Arc::clone(&live.counters);
-        let cancel = live.cancel.clone();
+        let (counters, cancel) = (Arc::clone(&live.counters), live.cancel.clone());
         // This is not done in the caller's thread, because it may wait for the server.
         let open = move || {
             let (feed, begin) = LiveFeed::start(server, &start, live)?;
@@ -111,7 +101,30 @@ impl Reader {
             let position = Arc::new(begin.position.clone());
             Ok((Segments::live(Box::new(feed), begin, cut)?, Some(position)))
         };
-        let pipeline = Pipeline::start(options.threads, options.decode, cancel, open)?;
+        Self::of_live((options.threads, options.decode), (cancel, counters), position, open)
+    }
+
+    /// Starts to read parts that `open` provides, the first of which begins at `position`. The options are the result of
+    /// [`adapt`].
+    pub fn of_parts<P: Parts + 'static>(
+        live: &LiveOptions,
+        options: ReadOptions,
+        position: Option<Arc<Position>>,
+        open: impl FnOnce(LogOptions) -> Result<(P, Option<Arc<Position>>)> + Send + 'static,
+    ) -> Result<Self> {
+        let (cancel, counters) = (live.cancel.clone(), Arc::clone(&live.counters));
+        let cut = options.cut;
+        let decode = (options.threads, options.decode);
+        Self::of_live(decode, (cancel, counters), position, move || open(cut))
+    }
+
+    fn of_live<P: Parts + 'static>(
+        (threads, decode): (usize, DecodeOptions),
+        (cancel, counters): (CancelToken, Arc<LiveCounters>),
+        position: Option<Arc<Position>>,
+        open: impl FnOnce() -> Result<(P, Option<Arc<Position>>)> + Send + 'static,
+    ) -> Result<Self> {
+        let pipeline = Pipeline::start(threads, decode, cancel, open)?;
         let mut reader = Self::of(pipeline, position, None);
         reader.live = Some(counters);
         Ok(reader)
@@ -306,6 +319,21 @@ impl Reader {
     fn end(&mut self) {
         self.ended = true;
         self.pipeline.end();
+    }
+}
+
+/// Adapts the options of a connection and those of decoding to each other.
+pub fn adapt(live: &mut LiveOptions, options: &mut ReadOptions) {
+    options.carry_what_is_asked_for();
+    live.heartbeats = options.cut.include.heartbeats;
+    live.goal.clone_from(&options.cut.goal);
+    let unlogged = &options.decode.unlogged;
+    let is_known = options.cut.history.is_some() || unlogged.foreign_keys.get().is_some();
+    if unlogged.known() == Reaction::Error && !is_known {
+        live.foreign_keys = Some(ForeignKeyQuestion {
+            tables: options.decode.tables.clone(),
+            answer: Arc::clone(&unlogged.foreign_keys),
+        });
     }
 }
 

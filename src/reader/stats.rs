@@ -18,6 +18,8 @@ pub struct Stats {
     pub rows_events: u64,
     /// Rows that were returned: an update is two; in the nested layout one, unless it changes the key.
     pub rows: u64,
+    /// Rows of an initial load among them.
+    pub loaded_rows: u64,
     /// Batches that were returned.
     pub batches: u64,
     /// Rows events that were left out because their transaction was not committed.
@@ -114,6 +116,7 @@ impl Stats {
         };
         self.rows_events += other.rows_events;
         self.rows += other.rows;
+        self.loaded_rows += other.loaded_rows;
         self.batches += other.batches;
         self.dropped_rows_events += other.dropped_rows_events;
         self.statements_skipped += other.statements_skipped;

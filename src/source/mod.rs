@@ -43,6 +43,7 @@ pub use feed::{FedFile, FileFeed, ResumePoint};
 pub use file_list::{InputFile, InputSource, StoredFile};
 pub use input::{BytesInput, FileInput, ForwardInput, Input, SpooledInput};
 pub use listing::{Listed, Listing, expand, keep_logs};
+pub(crate) use live::Connecting;
 pub use live::{
     Connector, ForeignKeyQuestion, LiveCounters, LiveFeed, LiveOptions, LiveStart, file_start,
 };

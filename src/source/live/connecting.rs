@@ -12,7 +12,7 @@ use std::cell::Cell;
 use std::time::{Duration, Instant};
 
 /// Opens the connections of a read, one after another.
-pub(super) struct Connecting {
+pub(crate) struct Connecting {
     connector: Connector,
     /// The time for which a connection is retried; `None` for no retries.
     reconnect: Option<Duration>,
@@ -37,7 +37,7 @@ struct Trouble {
 }
 
 impl Connecting {
-    pub(super) fn new(options: &LiveOptions) -> Self {
+    pub(crate) fn new(options: &LiveOptions) -> Self {
         Self {
             connector: options.connector.clone(),
             reconnect: options.reconnect,
@@ -56,7 +56,7 @@ impl Connecting {
     }
 
     /// True if the cause of an error may pass, and the connection is to be tried again.
-    pub(super) fn may_retry(&self, error: &Error) -> bool {
+    pub(crate) fn may_retry(&self, error: &Error) -> bool {
         // A server that starts refuses connections for a while; a server that lags catches up.
         let passes = matches!(error.kind(), ErrorKind::ConnectionLost | ErrorKind::ServerLag)
             || error.server_code().is_some_and(|code| PASSING.contains(&code));
@@ -64,7 +64,7 @@ impl Connecting {
     }
 
     /// Connects to the server that answered last, otherwise to the first that answers.
-    pub(super) fn open(&self) -> Result<Server> {
+    pub(crate) fn open(&self) -> Result<Server> {
         let mut candidates = (self.connector)()?;
         if self.is_bound {
             candidates.retain(|options| Some(&options.endpoint) == self.endpoint.as_ref());
@@ -85,7 +85,7 @@ impl Connecting {
     }
 
     /// Makes the token of the read end a connection.
-    pub(super) fn watch(&self, handle: SocketHandle) {
+    pub(crate) fn watch(&self, handle: SocketHandle) {
         self.connected.set(Some(self.cancel.on_cancel(move || handle.shutdown())));
     }
 
@@ -105,7 +105,7 @@ impl Connecting {
     }
 
     /// Called when the connection works.
-    pub(super) fn works(&mut self) {
+    pub(crate) fn works(&mut self) {
         self.trouble = None;
     }
 
@@ -116,7 +116,7 @@ impl Connecting {
 
     /// Waits before the next attempt to connect, each time for longer. Returns the error if there
     /// must be no other attempt.
-    pub(super) fn wait_out(&mut self, error: Error) -> Result<()> {
+    pub(crate) fn wait_out(&mut self, error: Error) -> Result<()> {
         self.cancel.check()?;
         let trouble = self.trouble.get_or_insert_with(Trouble::new);
         let (since, pause) = (trouble.since, trouble.pause);
@@ -136,7 +136,7 @@ impl Connecting {
     }
 
     /// Waits, unless the read is cancelled.
-    pub(super) fn sleep(&self, pause: Duration) -> Result<()> {
+    pub(crate) fn sleep(&self, pause: Duration) -> Result<()> {
         let until = Instant::now() + pause;
         while Instant::now() < until {
             self.cancel.check()?;

@@ -26,6 +26,7 @@ mod server_files;
 mod start;
 mod stream;
 
+pub(crate) use connecting::Connecting;
 pub use counters::LiveCounters;
 pub use feed::LiveFeed;
 pub use file_start::file_start;

@@ -91,6 +91,11 @@ impl Segments {
         self.walk.files().list().iter().map(InputFile::known_len).sum()
     }
 
+    /// The end of the last complete transaction that was read.
+    pub fn position(&self) -> &Position {
+        self.walk.position()
+    }
+
     /// Sets the token that cancels the reading of inputs, in the middle of a segment too.
     pub fn cancel_with(&mut self, cancel: &CancelToken) {
         self.walk.cancel_with(cancel);
